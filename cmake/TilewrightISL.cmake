@@ -1,0 +1,66 @@
+# tilewright::isl -- the integer set library, with its C++ interface <isl/isl-noexceptions.h>.
+#
+# The default is the isl that LLVM's Polly carries: a position-independent static library without
+# GMP, quicker than the distribution's, and its symbols stay inside our module. The other choice,
+# 'system', is the distribution's shared libisl. Both can be installed at once, and so can LLVM's
+# shared library, which exports an isl as well; so the version that a program really linked is read
+# here, and given to the code as TILEWRIGHT_ISL_EXPECTED_VERSION to compare with isl_version().
+
+if(TILEWRIGHT_ISL STREQUAL "polly")
+  find_library(TILEWRIGHT_POLLY_ISL NAMES libPollyISL.a
+               PATHS "${TILEWRIGHT_LLVM_LIBDIR}" NO_DEFAULT_PATH)
+  set(isl_include "${TILEWRIGHT_LLVM_INCLUDE}/polly")
+  if(NOT TILEWRIGHT_POLLY_ISL OR NOT EXISTS "${isl_include}/isl/isl-noexceptions.h")
+    message(FATAL_ERROR "Polly's isl was not found: install libpolly-19-dev, "
+                        "or configure with -DTILEWRIGHT_ISL=system")
+  endif()
+  set(isl_library "${TILEWRIGHT_POLLY_ISL}")
+elseif(TILEWRIGHT_ISL STREQUAL "system")
+  find_library(TILEWRIGHT_SYSTEM_ISL NAMES isl REQUIRED)
+  find_path(TILEWRIGHT_SYSTEM_ISL_INCLUDE isl/isl-noexceptions.h)
+  if(NOT TILEWRIGHT_SYSTEM_ISL_INCLUDE)
+    message(FATAL_ERROR "The system's isl has no <isl/isl-noexceptions.h>")
+  endif()
+  set(isl_library "${TILEWRIGHT_SYSTEM_ISL}")
+  set(isl_include "${TILEWRIGHT_SYSTEM_ISL_INCLUDE}")
+else()
+  message(FATAL_ERROR "TILEWRIGHT_ISL must be 'polly' or 'system', not '${TILEWRIGHT_ISL}'")
+endif()
+
+add_library(tilewright_isl INTERFACE)
+add_library(tilewright::isl ALIAS tilewright_isl)
+# A build without warnings about third-party headers needs -isystem, except for a folder that the
+# compiler searches anyway.
+if(NOT isl_include STREQUAL "/usr/include")
+  target_include_directories(tilewright_isl SYSTEM BEFORE INTERFACE "${isl_include}")
+endif()
+target_link_libraries(tilewright_isl INTERFACE "${isl_library}")
+
+set(isl_probe "${CMAKE_BINARY_DIR}/isl-version.cpp")
+file(WRITE "${isl_probe}.new" "#include <cstdio>
+#include <isl/isl-noexceptions.h>
+#include <isl/version.h>
+int main() { std::fputs(isl_version(), stdout); return 0; }
+")
+file(COPY_FILE "${isl_probe}.new" "${isl_probe}" ONLY_IF_DIFFERENT)
+if(NOT TILEWRIGHT_ISL_PROBED STREQUAL "${isl_library}")
+  try_run(isl_ran isl_compiled "${CMAKE_BINARY_DIR}/isl-version" "${isl_probe}"
+          CMAKE_FLAGS "-DINCLUDE_DIRECTORIES=${isl_include}"
+          LINK_LIBRARIES "${isl_library}"
+          CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON
+          COMPILE_OUTPUT_VARIABLE isl_compile_output
+          RUN_OUTPUT_VARIABLE isl_probed_version)
+  if(NOT isl_compiled OR NOT isl_ran EQUAL 0)
+    unset(isl_ran CACHE)
+    unset(isl_compiled CACHE)
+    message(FATAL_ERROR "A small isl program does not build or run:\n${isl_compile_output}")
+  endif()
+  string(STRIP "${isl_probed_version}" isl_probed_version)
+  set(TILEWRIGHT_ISL_VERSION "${isl_probed_version}" CACHE INTERNAL "isl_version() as linked")
+  set(TILEWRIGHT_ISL_PROBED "${isl_library}" CACHE INTERNAL "The isl that was asked for it")
+  unset(isl_ran CACHE)
+  unset(isl_compiled CACHE)
+endif()
+target_compile_definitions(tilewright_isl INTERFACE
+                           "TILEWRIGHT_ISL_EXPECTED_VERSION=\"${TILEWRIGHT_ISL_VERSION}\"")
+message(STATUS "tilewright: isl ${TILEWRIGHT_ISL_VERSION} (${TILEWRIGHT_ISL}), ${isl_library}")

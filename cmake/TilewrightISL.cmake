@@ -4,7 +4,8 @@
 # GMP, quicker than the distribution's, and its symbols stay inside our module. The other choice,
 # 'system', is the distribution's shared libisl. Both can be installed at once, and so can LLVM's
 # shared library, which exports an isl as well; so the version that a program really linked is read
-# here, and given to the code as TILEWRIGHT_ISL_EXPECTED_VERSION to compare with isl_version().
+# here, and given to the code as TILEWRIGHT_ISL_EXPECTED_VERSION. isl_version() must start with it (it
+# ends in a newline besides).
 
 if(TILEWRIGHT_ISL STREQUAL "polly")
   find_library(TILEWRIGHT_POLLY_ISL NAMES libPollyISL.a

@@ -1,0 +1,61 @@
+"""Checks that each folder of cpp/ includes only what stands below it.
+
+The order is the architecture's picture in the README: a folder may use the folders named for it here
+and those that they may use. ``polyhedral`` and ``runtime`` stand on the ground.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+USES: dict[str, set[str]] = {
+    "polyhedral": set(),
+    "runtime": set(),
+    "algorithm": {"polyhedral"},
+    "mapping": {"algorithm"},
+    "analysis": {"mapping"},
+    "planning": {"analysis"},
+    "lowering": {"analysis"},
+    "targets": {"lowering", "runtime"},
+    "compiler": {"planning", "targets"},
+    "bindings": {"compiler"},
+}
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([a-z_]+)/[^"]+"')
+LLVM_FOLDERS = {"runtime", "targets", "compiler"}
+LLVM_INCLUDE = re.compile(r"^\s*#\s*include\s+<(llvm|llvm-c)/")
+
+
+def reach(folder: str) -> set[str]:
+    """The folders that ``folder`` may include, itself among them."""
+    seen = {folder}
+    for below in USES[folder]:
+        seen |= reach(below)
+    return seen
+
+
+def main() -> int:
+    root = Path(__file__).resolve().parent.parent
+    wrong = 0
+    for path in sorted([*root.glob("cpp/*/**/*.h"), *root.glob("cpp/*/**/*.cpp")]):
+        folder = path.relative_to(root / "cpp").parts[0]
+        if folder not in USES:
+            print(f"{path.relative_to(root)}: cpp/{folder} is not a known folder")
+            wrong += 1
+            continue
+        allowed = reach(folder)
+        for number, line in enumerate(path.read_text().splitlines(), start=1):
+            where = f"{path.relative_to(root)}:{number}"
+            found = INCLUDE.match(line)
+            if found and found[1] in USES and found[1] not in allowed:
+                print(f"{where}: cpp/{folder} may not use cpp/{found[1]}")
+                wrong += 1
+            if LLVM_INCLUDE.match(line) and folder not in LLVM_FOLDERS:
+                print(f"{where}: cpp/{folder} may not use LLVM")
+                wrong += 1
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

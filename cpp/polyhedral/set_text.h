@@ -1,0 +1,33 @@
+// Sets as text, the way the papers write them: reading them with parameters that need not be listed first, and showing
+// only the part of a set that a person reads. What isl cannot parse becomes an Error(Declaration) with isl's reason.
+#pragma once
+
+#include <string>
+
+#include "polyhedral/isl.h"
+
+namespace tilewright {
+
+/// Whether `name` is an identifier that isl's notation can hold: letters, digits and underscores, no reserved word.
+bool is_isl_identifier(const std::string &name);
+
+/// Reads "{ C[i,j] : 0 <= i < N }"; names that are neither dimensions nor quantified become parameters when the text
+/// does not open with "[...] ->". `what` names the thing that is read, for the error.
+isl::set read_set(const std::string &text, const std::string &what, const SourceLocation &where);
+
+/// A parameter set: "[N] -> { : N > 3 }", or "N > 3" alone.
+isl::set read_parameter_set(const std::string &text, const std::string &what, const SourceLocation &where);
+
+/// The constraints of a set without tuple and parameters: "0 <= i < N and 0 <= j <= i"; "" for the universe.
+std::string constraint_text(const isl::set &set);
+
+/// The set without its parameter list: "{ C[i, j] : 0 <= i < N }".
+std::string braced_text(const isl::set &set);
+
+/// "C[3,0]": an instance of a tuple.
+std::string instance_text(const std::string &name, const std::vector<std::int64_t> &coordinates);
+
+/// "N = 4, M = 2"; "" without parameters.
+std::string parameter_text(const Point &point);
+
+}  // namespace tilewright

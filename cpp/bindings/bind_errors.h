@@ -1,0 +1,13 @@
+// Turns the core's one error type into the Python classes of tilewright.errors. The classes are
+// looked up when an error is raised, so the extension imports without the package, and a message
+// ends with the user's own source line.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+namespace tilewright {
+
+/// Registers the translation of tilewright::Error for the whole extension.
+void bind_errors(pybind11::module_& module);
+
+} // namespace tilewright

@@ -1,0 +1,48 @@
+// The extension module tilewright._core. It is thin: sugar, messages' locations and every
+// convenience are Python; here handles are made, the core is called under the GIL, and its errors
+// become Python's.
+#include "bindings/bind_errors.h"
+#include "bindings/bind_language.h"
+#include "polyhedral/isl.h"
+
+#include <pybind11/pybind11.h>
+
+#include <string>
+#include <string_view>
+
+namespace py = pybind11;
+
+namespace tilewright {
+
+/// Functions, commands and calls: bind_functions.cpp.
+void bind_functions(py::module_& module);
+
+namespace {
+
+/// Another isl in the process (libLLVM's, islpy's) has the same symbol names: a wrong link must not
+/// go unnoticed.
+void check_isl() {
+  const std::string found = isl_version_text();
+  const std::string_view expected = TILEWRIGHT_ISL_EXPECTED_VERSION;
+  if (found.compare(0, expected.size(), expected) != 0) {
+    throw py::import_error(
+        "tilewright was built with " + std::string(expected) + ", but the isl that answers is " +
+        found +
+        ": another copy of isl took its place when the extension was linked or "
+        "loaded. Rebuild tilewright, or configure it with -DTILEWRIGHT_ISL=system "
+        "to use the system's shared libisl.");
+  }
+}
+
+} // namespace
+} // namespace tilewright
+
+PYBIND11_MODULE(_core, module) {
+  tilewright::check_isl();
+  module.doc() = "The core of tilewright in C++: expressions, computations, functions, kernels.";
+  module.attr("__version__") = TILEWRIGHT_VERSION;
+  module.attr("isl_version") = tilewright::isl_version_text();
+  tilewright::bind_errors(module);
+  tilewright::bind_language(module);
+  tilewright::bind_functions(module);
+}

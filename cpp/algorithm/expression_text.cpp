@@ -1,0 +1,378 @@
+// Expressions as Python-like text. Casts that the builders' promotion rules insert are left out, where reading the text
+// again with a Python number as a weak one would insert the same: two expressions of different meaning over the same
+// producers print differently.
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include "algorithm/expression.h"
+#include "algorithm/function.h"
+
+namespace tilewright {
+
+std::string op_name(Op op) {
+  switch (op) {
+    case Op::None:
+      return "none";
+    case Op::Neg:
+      return "-";
+    case Op::Not:
+      return "~";
+    case Op::Abs:
+      return "abs";
+    case Op::Add:
+      return "+";
+    case Op::Sub:
+      return "-";
+    case Op::Mul:
+      return "*";
+    case Op::TrueDiv:
+      return "/";
+    case Op::FloorDiv:
+      return "//";
+    case Op::Mod:
+      return "%";
+    case Op::Pow:
+      return "**";
+    case Op::Min:
+      return "minimum";
+    case Op::Max:
+      return "maximum";
+    case Op::And:
+      return "&";
+    case Op::Or:
+      return "|";
+    case Op::Xor:
+      return "^";
+    case Op::Shl:
+      return "<<";
+    case Op::Shr:
+      return ">>";
+    case Op::Lt:
+      return "<";
+    case Op::Le:
+      return "<=";
+    case Op::Gt:
+      return ">";
+    case Op::Ge:
+      return ">=";
+    case Op::Eq:
+      return "==";
+    case Op::Ne:
+      return "!=";
+    case Op::Sqrt:
+      return "sqrt";
+    case Op::Exp:
+      return "exp";
+    case Op::Exp2:
+      return "exp2";
+    case Op::Log:
+      return "log";
+    case Op::Log2:
+      return "log2";
+    case Op::Log10:
+      return "log10";
+    case Op::Sin:
+      return "sin";
+    case Op::Cos:
+      return "cos";
+    case Op::Tan:
+      return "tan";
+    case Op::Arcsin:
+      return "arcsin";
+    case Op::Arccos:
+      return "arccos";
+    case Op::Arctan:
+      return "arctan";
+    case Op::Arctan2:
+      return "arctan2";
+    case Op::Sinh:
+      return "sinh";
+    case Op::Cosh:
+      return "cosh";
+    case Op::Tanh:
+      return "tanh";
+    case Op::Erf:
+      return "erf";
+    case Op::Floor:
+      return "floor";
+    case Op::Ceil:
+      return "ceil";
+    case Op::Trunc:
+      return "trunc";
+    case Op::Rint:
+      return "rint";
+    case Op::Isnan:
+      return "isnan";
+    case Op::Real:
+      return "real";
+    case Op::Imag:
+      return "imag";
+    case Op::Conj:
+      return "conj";
+    case Op::MakeComplex:
+      return "make_complex";
+    case Op::ReduceSum:
+      return "sum";
+    case Op::ReduceProd:
+      return "prod";
+    case Op::ReduceMin:
+      return "min";
+    case Op::ReduceMax:
+      return "max";
+    case Op::ReduceAny:
+      return "any";
+    case Op::ReduceAll:
+      return "all";
+    case Op::ReduceArgMin:
+      return "argmin";
+    case Op::ReduceArgMax:
+      return "argmax";
+  }
+  return "none";
+}
+
+namespace {
+
+// Python's precedence, loosest first.
+enum Precedence {
+  Anything,
+  Comparison,
+  BitOr,
+  BitXor,
+  BitAnd,
+  Shift,
+  Sum,
+  Product,
+  Prefix,
+  Power,
+  Atom,
+};
+
+Precedence precedence_of(Op op) {
+  switch (op) {
+    case Op::Or:
+      return BitOr;
+    case Op::Xor:
+      return BitXor;
+    case Op::And:
+      return BitAnd;
+    case Op::Shl:
+    case Op::Shr:
+      return Shift;
+    case Op::Add:
+    case Op::Sub:
+      return Sum;
+    case Op::Mul:
+    case Op::TrueDiv:
+    case Op::FloorDiv:
+    case Op::Mod:
+      return Product;
+    case Op::Pow:
+      return Power;
+    case Op::Min:
+    case Op::Max:
+      return Atom;
+    default:
+      return Comparison;
+  }
+}
+
+struct Text {
+  std::string text;
+  Precedence precedence = Atom;
+
+  std::string at_least(Precedence needed) const { return precedence >= needed ? text : "(" + text + ")"; }
+};
+
+std::string float_text(double value) {
+  if (std::isnan(value)) {
+    return "nan";
+  }
+  if (std::isinf(value)) {
+    return value < 0 ? "-inf" : "inf";
+  }
+  char buffer[40];
+  const auto end = std::to_chars(std::begin(buffer), std::end(buffer), value);
+  std::string text(std::begin(buffer), end.ptr);
+  if (text.find_first_of(".e") == std::string::npos) {
+    text += ".0";
+  }
+  return text;
+}
+
+Text literal(const Expr &expr) {
+  std::string text;
+  if (const bool *b = std::get_if<bool>(&expr.value)) {
+    text = *b ? "True" : "False";
+  } else if (const std::int64_t *i = std::get_if<std::int64_t>(&expr.value)) {
+    text = std::to_string(*i);
+  } else if (const std::uint64_t *u = std::get_if<std::uint64_t>(&expr.value)) {
+    text = std::to_string(*u);
+  } else if (const double *d = std::get_if<double>(&expr.value)) {
+    text = float_text(*d);
+  } else {
+    const auto &z = std::get<std::complex<double>>(expr.value);
+    const std::string imag = float_text(z.imag());
+    return {"(" + float_text(z.real()) + (imag.front() == '-' ? "" : "+") + imag + "j)", Atom};
+  }
+  return {text, text.front() == '-' ? Prefix : Atom};
+}
+
+/// The type a literal has when it stands alone.
+ScalarType literal_type(const Expr &expr) {
+  switch (expr.type.kind) {
+    case TypeKind::Bool:
+      return Bool;
+    case TypeKind::Int:
+      return Int64;
+    case TypeKind::UInt:
+      return std::get<std::uint64_t>(expr.value) <= integer_max(Int64) ? Int64 : UInt64;
+    case TypeKind::Float:
+    case TypeKind::BFloat:
+      return Float64;
+    case TypeKind::Complex:
+      return Complex128;
+  }
+  return expr.type;
+}
+
+bool is_constant(const ExprPtr &expr) { return expr->kind == ExprKind::Constant; }
+
+ExprPtr without_cast(const ExprPtr &expr) {
+  // A cast of a literal is kept: beside another operand a bare literal would be weak.
+  return expr->kind == ExprKind::Cast && !is_constant(expr->operands[0]) ? expr->operands[0] : expr;
+}
+
+class Printer {
+public:
+  Text print(const ExprPtr &expr) const {
+    switch (expr->kind) {
+      case ExprKind::Constant:
+        if (expr->type != literal_type(*expr)) {
+          return {type_name(expr->type) + "(" + literal(*expr).text + ")", Atom};
+        }
+        return literal(*expr);
+      case ExprKind::Iterator:
+      case ExprKind::Parameter:
+        return {expr->name, Atom};
+      case ExprKind::Access:
+        return {expr->producer->name + "[" + subscripts(*expr) + "]", Atom};
+      case ExprKind::Unary:
+        if (expr->op == Op::Abs) {
+          return {"abs(" + print(expr->operands[0]).text + ")", Atom};
+        }
+        return {op_name(expr->op) + print(expr->operands[0]).at_least(Prefix), Prefix};
+      case ExprKind::Binary:
+        return print_binary(*expr);
+      case ExprKind::Call:
+        return print_call(*expr);
+      case ExprKind::Cast:
+        return {type_name(expr->type) + "(" + print(expr->operands[0]).text + ")", Atom};
+      case ExprKind::Select: {
+        const auto [then, otherwise] = operand_pair(Op::None, expr->operands[1], expr->operands[2]);
+        return {"select(" + print(expr->operands[0]).text + ", " + then.text + ", " + otherwise.text + ")", Atom};
+      }
+      case ExprKind::Reduce:
+        return print_reduce(*expr);
+    }
+    return {};
+  }
+
+private:
+  Text bare(const ExprPtr &expr) const { return is_constant(expr) ? literal(*expr) : print(expr); }
+
+  /// Both operands of an operation that brings them to one type, as short as the promotion rules allow.
+  std::pair<Text, Text> operand_pair(Op op, const ExprPtr &a, const ExprPtr &b) const {
+    const ScalarType type = a->type;
+    if (is_constant(a) && is_constant(b)) {
+      return {print(a), print(b)};
+    }
+    if (is_constant(a) || is_constant(b)) {
+      const ExprPtr &number = is_constant(a) ? a : b;
+      const ExprPtr &other = is_constant(a) ? b : a;
+      const ExprPtr shorter = without_cast(other);
+      const ScalarType weak = promote_weak(shorter->type, number->type.kind);
+      const bool implied = operand_type(op, promote(shorter->type, weak), weak) == type;
+      const Text rest = print(implied ? shorter : other);
+      const bool stands = implied || operand_type(op, type, promote_weak(type, number->type.kind)) == type;
+      const Text value = stands ? literal(*number) : print(number);
+      return is_constant(a) ? std::pair(value, rest) : std::pair(rest, value);
+    }
+    const ExprPtr first = without_cast(a);
+    const ExprPtr second = without_cast(b);
+    if (operand_type(op, first->type, second->type) == type) {
+      return {print(first), print(second)};
+    }
+    return {print(a), print(b)};
+  }
+
+  Text print_binary(const Expr &expr) const {
+    const auto [first, second] = operand_pair(expr.op, expr.operands[0], expr.operands[1]);
+    if (expr.op == Op::Min || expr.op == Op::Max) {
+      return {op_name(expr.op) + "(" + first.text + ", " + second.text + ")", Atom};
+    }
+    const Precedence own = precedence_of(expr.op);
+    const auto tighter = static_cast<Precedence>(own + 1);
+    const std::string spelling = " " + op_name(expr.op) + " ";
+    if (expr.op == Op::Pow) {  // associates to the right
+      return {first.at_least(tighter) + spelling + second.at_least(Prefix), own};
+    }
+    const Precedence left = own == Comparison ? tighter : own;  // a < b < c means something else in Python
+    return {first.at_least(left) + spelling + second.at_least(tighter), own};
+  }
+
+  Text print_call(const Expr &expr) const {
+    if (expr.operands.size() == 2) {
+      const auto [first, second] = operand_pair(expr.op, expr.operands[0], expr.operands[1]);
+      return {op_name(expr.op) + "(" + first.text + ", " + second.text + ")", Atom};
+    }
+    const ExprPtr &argument = expr.operands[0];
+    const bool own_type = expr.op == Op::Isnan || expr.op == Op::Floor || expr.op == Op::Ceil || expr.op == Op::Trunc ||
+                          expr.type != argument->type;
+    const bool implied = !own_type && argument->kind == ExprKind::Cast &&
+                         math_type(argument->operands[0]->type) == argument->type;
+    return {op_name(expr.op) + "(" + print(implied ? argument->operands[0] : argument).text + ")", Atom};
+  }
+
+  std::string print_index(const ExprPtr &index) const {
+    const bool implied = index->kind == ExprKind::Cast && index->operands[0]->type.is_integer();
+    return print(implied ? index->operands[0] : index).text;
+  }
+
+  std::string subscripts(const Expr &expr) const {
+    std::string text;
+    for (const ExprPtr &subscript : expr.operands) {
+      text += (text.empty() ? "" : ", ") + print_index(subscript);
+    }
+    return text;
+  }
+
+  Text print_reduce(const Expr &expr) const {
+    const ExprPtr &body = expr.operands[0];
+    ExprPtr shown = body;
+    if (body->kind == ExprKind::Cast) {
+      const ScalarType inner = body->operands[0]->type;
+      const bool exact = inner.is_bool() || inner.is_integer();
+      const bool sum = expr.op == Op::ReduceSum || expr.op == Op::ReduceProd;
+      const bool truth = expr.op == Op::ReduceAny || expr.op == Op::ReduceAll;
+      if (truth || (sum && exact && body->type == (inner.kind == TypeKind::UInt ? UInt64 : Int64))) {
+        shown = body->operands[0];
+      }
+    }
+    std::string text = op_name(expr.op) + "(" + print(shown).text;
+    for (const ReduceRange &range : expr.ranges) {
+      text += " for " + range.iterator + " in range(" + print_index(range.lower) + ", " + print_index(range.upper) + ")";
+    }
+    if (expr.condition) {
+      text += " if " + print(expr.condition).text;
+    }
+    return {text + ")", Atom};
+  }
+};
+
+}  // namespace
+
+std::string to_string(const ExprPtr &expr) { return expr ? Printer().print(expr).text : "none"; }
+
+}  // namespace tilewright

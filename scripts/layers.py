@@ -1,7 +1,7 @@
 """Checks that each folder of cpp/ includes only what stands below it.
 
-The order is the architecture's picture in the README: a folder may use the folders named for it here
-and those that they may use. ``polyhedral`` and ``runtime`` stand on the ground.
+The order is the architecture's picture in the README: a folder may use the folders named for it
+here and those that they may use. ``polyhedral`` and ``runtime`` stand on the ground.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Runs clang-tidy over the compile database, a file per core at once, and remembers what was clean.
 
 A file is looked at again only when it, a header of ours that it includes, its compile command, or
-``.clang-tidy`` has changed. What was clean is remembered in build/tidy as empty files named by a hash.
+``.clang-tidy`` has changed. What was clean is remembered by empty files named by a hash, in the
+user's cache folder, so that another checkout of the same files is quick too.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
-CLEAN = BUILD / "tidy"
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+CLEAN = CACHE / "tilewright" / "tidy"
 TIDY = "clang-tidy-19"
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 
@@ -72,7 +74,8 @@ def main() -> int:
     todo = {
         entry["file"]: CLEAN / key(entry, settings)
         for entry in database
-        if Path(entry["file"]).is_relative_to(ROOT) and not Path(entry["file"]).is_relative_to(BUILD)
+        if Path(entry["file"]).is_relative_to(ROOT)
+        and not Path(entry["file"]).is_relative_to(BUILD)
     }
     todo = {path: mark for path, mark in todo.items() if not mark.exists()}
     wrong = 0

@@ -1,0 +1,121 @@
+#include "bindings/bind_arrays.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+namespace tilewright {
+
+namespace py = pybind11;
+
+py::dtype numpy_dtype(ScalarType type) {
+  if (type.kind == TypeKind::BFloat) {
+    return py::dtype::from_args(py::module_::import("ml_dtypes").attr("bfloat16"));
+  }
+  return py::dtype(type_name(type));
+}
+
+bool same_dtype(PyObject *dtype, PyObject *expected) {
+  if (dtype == expected) {
+    return true;
+  }
+  return py::detail::npy_api::get().PyArray_EquivTypes_(dtype, expected);
+}
+
+MemoryRange memory_range(PyObject *array) {
+  const auto &fields = array_fields(array);
+  auto low = reinterpret_cast<std::uintptr_t>(fields.data);
+  auto high = low;
+  for (int axis = 0; axis < fields.nd; ++axis) {
+    if (fields.dimensions[axis] == 0) {
+      return {};
+    }
+    const py::ssize_t reach = fields.strides[axis] * (fields.dimensions[axis] - 1);
+    (reach < 0 ? low : high) += static_cast<std::uintptr_t>(reach);
+  }
+  const auto item = py::reinterpret_borrow<py::dtype>(fields.descr).itemsize();
+  return {low, high + static_cast<std::uintptr_t>(item)};
+}
+
+bool may_overlap_itself(PyObject *array) {
+  if (is_c_contiguous(array)) {
+    return false;
+  }
+  const auto &fields = array_fields(array);
+  std::vector<std::pair<py::ssize_t, py::ssize_t>> axes;  // stride, elements
+  for (int axis = 0; axis < fields.nd; ++axis) {
+    if (fields.dimensions[axis] == 0) {
+      return false;
+    }
+    if (fields.dimensions[axis] > 1) {
+      axes.emplace_back(std::abs(fields.strides[axis]), fields.dimensions[axis]);
+    }
+  }
+  std::sort(axes.begin(), axes.end());
+  py::ssize_t reach = py::reinterpret_borrow<py::dtype>(fields.descr).itemsize();
+  for (const auto &[stride, elements] : axes) {
+    if (stride < reach) {
+      return true;
+    }
+    reach += stride * (elements - 1);
+  }
+  return false;
+}
+
+bool shares_memory(PyObject *a, PyObject *b) {
+  if (!overlap(memory_range(a), memory_range(b))) {
+    return false;
+  }
+  try {
+    return py::module_::import("numpy")
+        .attr("shares_memory")(py::handle(a), py::handle(b), 100000)
+        .cast<bool>();
+  } catch (py::error_already_set &) {
+    return true;  // too hard to tell within the bound
+  }
+}
+
+py::object new_array(const py::dtype &dtype, const std::vector<std::int64_t> &shape, bool zeros) {
+  const auto &api = py::detail::npy_api::get();
+  const std::vector<Py_intptr_t> extents(shape.begin(), shape.end());
+  auto descriptor = dtype;  // the call takes one reference
+  auto array = py::reinterpret_steal<py::object>(
+      api.PyArray_NewFromDescr_(api.PyArray_Type_, descriptor.release().ptr(), static_cast<int>(extents.size()),
+                                extents.data(), nullptr, nullptr, 0, nullptr));
+  if (!array) {
+    throw py::error_already_set();
+  }
+  if (zeros) {
+    auto bytes = static_cast<size_t>(dtype.itemsize());
+    for (const auto extent : extents) {
+      bytes *= static_cast<size_t>(extent);
+    }
+    std::memset(array_fields(array.ptr()).data, 0, bytes);
+  }
+  return array;
+}
+
+py::object copy_array(PyObject *array) {
+  constexpr int keep_order = 2;
+  auto copy = py::reinterpret_steal<py::object>(py::detail::npy_api::get().PyArray_NewCopy_(array, keep_order));
+  if (!copy) {
+    throw py::error_already_set();
+  }
+  return copy;
+}
+
+int unit_dimension(PyObject *array, int item_size) {
+  const auto &fields = array_fields(array);
+  for (int axis = fields.nd - 1; axis >= 0; --axis) {
+    if (fields.strides[axis] == item_size || (axis == fields.nd - 1 && fields.dimensions[axis] <= 1)) {
+      return axis;
+    }
+  }
+  return -1;
+}
+
+std::string shape_text(PyObject *array) {
+  return py::str(py::handle(array).attr("shape")).cast<std::string>();
+}
+
+}  // namespace tilewright

@@ -1,0 +1,229 @@
+// _core.Function: a callable function with its schedule; _core.cache_* and the thread settings. Python's class Function
+// derives from it, so that a call goes straight to C++ (the slot tp_call).
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "algorithm/function.h"
+#include "analysis/legality.h"
+#include "bindings/bind_language.h"
+#include "bindings/kernel_call.h"
+#include "compiler/compiler.h"
+#include "mapping/mapping.h"
+
+namespace tilewright {
+
+namespace py = pybind11;
+
+void bind_functions(py::module_ &module);
+void bind_runtime(py::module_ &module);
+
+namespace {
+
+/// (computation, command, arguments): a command as Python holds it.
+using CommandTuple = std::tuple<std::string, std::string, std::vector<py::object>>;
+
+Argument to_argument(const py::handle &value) {
+  if (py::isinstance<py::str>(value)) {
+    return value.cast<std::string>();
+  }
+  if (py::isinstance<py::list>(value) || py::isinstance<py::tuple>(value)) {
+    const auto items = py::reinterpret_borrow<py::sequence>(value);
+    bool all_text = true;
+    for (const auto &item : items) {
+      all_text = all_text && py::isinstance<py::str>(item);
+    }
+    if (all_text) {
+      return value.cast<std::vector<std::string>>();
+    }
+    return value.cast<std::vector<std::int64_t>>();
+  }
+  return value.cast<std::int64_t>();
+}
+
+py::object from_argument(const Argument &argument) {
+  return std::visit([](const auto &value) -> py::object { return py::cast(value); }, argument);
+}
+
+Command to_command(const std::string &computation, const std::string &name, const std::vector<py::object> &arguments,
+                   const py::handle &where) {
+  Command command;
+  command.computation = computation;
+  command.name = name;
+  for (const auto &argument : arguments) {
+    command.arguments.push_back(to_argument(argument));
+  }
+  command.where = to_location(where);
+  return command;
+}
+
+Schedule to_schedule(const std::vector<CommandTuple> &commands, const py::handle &where) {
+  Schedule schedule;
+  for (const auto &[computation, name, arguments] : commands) {
+    schedule.commands.push_back(to_command(computation, name, arguments, where));
+  }
+  return schedule;
+}
+
+py::list from_schedule(const Schedule &schedule) {
+  py::list commands;
+  for (const auto &command : schedule.commands) {
+    py::list arguments;
+    for (const auto &argument : command.arguments) {
+      arguments.append(from_argument(argument));
+    }
+    commands.append(py::make_tuple(command.computation, command.name, arguments));
+  }
+  return commands;
+}
+
+/// The C++ object inside an instance of _core.Function or of a class derived from it.
+KernelFunction *kernel_function(PyObject *self) {
+  auto *instance = reinterpret_cast<py::detail::instance *>(self);
+  if (instance->simple_layout) {
+    return static_cast<KernelFunction *>(instance->simple_value_holder[0]);
+  }
+  return py::handle(self).cast<KernelFunction *>();
+}
+
+/// tp_call: f(a, b, out=c).
+PyObject *call_function(PyObject *self, PyObject *arguments, PyObject *keywords) {
+  try {
+    KernelFunction *function = kernel_function(self);
+    if (function == nullptr) {
+      PyErr_SetString(PyExc_TypeError, "this function was not initialised; make functions with tw.function(...)");
+      return nullptr;
+    }
+    return function->call(arguments, keywords).release().ptr();
+  } catch (py::error_already_set &error) {
+    error.restore();
+  } catch (...) {
+    py::detail::try_translate_exceptions();
+  }
+  return nullptr;
+}
+
+std::vector<std::string> names_of(const std::vector<ComputationPtr> &computations) {
+  std::vector<std::string> names;
+  for (const auto &computation : computations) {
+    names.push_back(computation->name);
+  }
+  return names;
+}
+
+std::uintptr_t identity(const Computation &computation) { return reinterpret_cast<std::uintptr_t>(&computation); }
+
+const Computation &find_computation(const KernelFunction &self, const std::string &name) {
+  const ComputationPtr *found = self.function().find(name);
+  if (found == nullptr) {
+    throw py::key_error(name);
+  }
+  return **found;
+}
+
+std::string tag_text(const LoopTag &tag) {
+  switch (tag.tag) {
+  case Tag::Parallel:
+    return "parallel";
+  case Tag::Vector:
+    return "vector(" + std::to_string(tag.factor) + ")";
+  case Tag::Unroll:
+    return "unroll(" + std::to_string(tag.factor) + ")";
+  case Tag::Sequential:
+    break;
+  }
+  return "";
+}
+
+}  // namespace
+
+void bind_functions(py::module_ &module) {
+  py::class_<KernelFunction>(module, "Function", py::custom_type_setup([](PyHeapTypeObject *type) {
+                               type->ht_type.tp_call = call_function;
+                             }))
+      .def(py::init([](const std::string &name, std::vector<ComputationPtr> outputs, std::vector<ComputationPtr> inputs,
+                       const std::vector<ExprHandle> &context, bool fast_math, const py::handle &where) {
+             return std::make_unique<KernelFunction>(make_function(name, std::move(outputs), std::move(inputs),
+                                                                   to_expressions(context), to_location(where)),
+                                                     fast_math);
+           }),
+           py::arg("name"), py::arg("outputs"), py::arg("inputs"), py::arg("context"), py::arg("fast_math"),
+           py::arg("where") = py::none())
+      .def(py::init([](const KernelFunction &other) {
+             auto copy = std::make_unique<KernelFunction>(other.shared_function(), other.fast_math());
+             copy->replay(other.mapping().schedule());
+             return copy;
+           }),
+           py::arg("other"))
+      .def_property_readonly("name", [](const KernelFunction &self) { return self.function().name; })
+      .def_property_readonly("parameters", [](const KernelFunction &self) { return self.function().parameters; })
+      .def_property_readonly("inputs", [](const KernelFunction &self) { return names_of(self.function().inputs); })
+      .def_property_readonly("outputs", [](const KernelFunction &self) { return names_of(self.function().outputs); })
+      .def_property_readonly("computations",
+                             [](const KernelFunction &self) { return names_of(self.function().computations); })
+      .def_property_readonly("fast_math", &KernelFunction::fast_math)
+      .def_property_readonly("_identities",
+                             [](const KernelFunction &self) {
+                               std::vector<std::uintptr_t> identities;
+                               for (const auto &computation : self.function().computations) {
+                                 identities.push_back(identity(*computation));
+                               }
+                               return identities;
+                             })
+      .def("_loops",
+           [](const KernelFunction &self, const std::string &computation) {
+             find_computation(self, computation);
+             std::vector<std::pair<std::string, std::string>> loops;
+             for (const auto &dimension : self.mapping().time_space(computation).dimensions) {
+               loops.emplace_back(dimension.name, tag_text(dimension.tag));
+             }
+             return loops;
+           })
+      .def("_apply",
+           [](KernelFunction &self, const std::string &computation, const std::string &name,
+              const std::vector<py::object> &arguments, const py::handle &where) {
+             self.apply(to_command(computation, name, arguments, where));
+           })
+      .def("_replay", [](KernelFunction &self, const std::vector<CommandTuple> &commands,
+                         const py::handle &where) { self.replay(to_schedule(commands, where)); })
+      .def("_commands", [](const KernelFunction &self) { return from_schedule(self.mapping().schedule()); })
+      .def("_layers",
+           [](KernelFunction &self) {
+             return std::make_tuple(to_string(self.function()), layer_two(self.mapping()), layer_three(self.mapping()));
+           })
+      .def("_loops_text",
+           [](KernelFunction &self) {
+             self.require_checked();
+             return loops_text(self.mapping(), self.default_options());
+           })
+      .def("_llvm_text",
+           [](KernelFunction &self) {
+             self.require_checked();
+             return llvm_text(self.mapping(), self.default_options());
+           })
+      .def("_assembly_text",
+           [](KernelFunction &self) {
+             self.require_checked();
+             return assembly_text(self.mapping(), self.default_options());
+           })
+      .def("_evaluate", [](KernelFunction &self, const py::args &arguments,
+                           const py::kwargs &keywords) { return self.evaluate(arguments.ptr(), keywords.ptr()); })
+      .def("_compile", [](KernelFunction &self, const py::args &arguments,
+                          const py::kwargs &keywords) { return self.compile_for(arguments.ptr(), keywords.ptr()); })
+      .def("_last_compile", [](const KernelFunction &self) { return self.last_compile_info(); });
+
+  module.def("computation_identity", &identity, py::arg("computation"));
+  module.def(
+      "schedule_text",
+      [](const std::vector<CommandTuple> &commands) { return to_string(to_schedule(commands, py::none())); },
+      py::arg("commands"));
+  bind_runtime(module);
+}
+
+}  // namespace tilewright

@@ -1,0 +1,38 @@
+// The slow side of a call: says precisely what is wrong with an argument, by name, with what was expected and what was
+// given. Every function here throws.
+#pragma once
+
+#include "bindings/kernel_call.h"
+
+namespace tilewright {
+
+class CallExplainer {
+public:
+  explicit CallExplainer(const KernelFunction &function) : function_(function) {}
+
+  [[noreturn]] void too_many(size_t given) const;
+  [[noreturn]] void missing(const BoundCall &call) const;
+  [[noreturn]] void given_twice(const std::string &name) const;
+  [[noreturn]] void unexpected_keyword(const std::string &name) const;
+  [[noreturn]] void bad_parameter(const std::string &name, PyObject *value) const;
+  [[noreturn]] void bad_out(PyObject *out) const;
+  /// An array that is not one, or of a wrong type, rank, alignment or not writeable.
+  [[noreturn]] void bad_array(size_t argument, PyObject *value) const;
+  [[noreturn]] void unknown_parameter(size_t parameter) const;
+  /// The length of an axis from which no parameter value follows.
+  [[noreturn]] void unsolvable(const SolveStep &step, const BoundCall &call) const;
+  [[noreturn]] void bad_shape(size_t argument, int axis, const BoundCall &call) const;
+  [[noreturn]] void bad_context(const BoundCall &call) const;
+  [[noreturn]] void overlapping_outputs(size_t a, size_t b) const;
+  [[noreturn]] void self_overlap(size_t argument) const;
+
+private:
+  std::string argument_text(size_t argument) const;
+  std::string shape_of(size_t argument) const;
+  std::string source_text(int parameter, const BoundCall &call) const;
+  std::string sources_text(const std::vector<int> &parameters, const BoundCall &call) const;
+
+  const KernelFunction &function_;
+};
+
+}  // namespace tilewright

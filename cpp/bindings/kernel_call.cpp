@@ -1,0 +1,511 @@
+#include "bindings/kernel_call.h"
+
+#include <algorithm>
+
+#include "algorithm/evaluator.h"
+#include "analysis/legality.h"
+#include "bindings/call_errors.h"
+#include "mapping/program.h"
+
+namespace tilewright {
+
+namespace py = pybind11;
+
+namespace {
+
+py::object interned(const std::string &text) {
+  auto name = py::reinterpret_steal<py::object>(PyUnicode_InternFromString(text.c_str()));
+  if (!name) {
+    throw py::error_already_set();
+  }
+  return name;
+}
+
+bool is_name(PyObject *key, const py::object &name) {
+  return key == name.ptr() || PyUnicode_Compare(key, name.ptr()) == 0;
+}
+
+std::string text_of(PyObject *unicode) { return py::str(py::handle(unicode)).cast<std::string>(); }
+
+}  // namespace
+
+KernelFunction::KernelFunction(std::shared_ptr<const Function> function, bool fast_math)
+    : function_(std::move(function)), fast_math_(fast_math), mapping_(function_), out_name_(interned("out")),
+      context_(function_->context, function_->parameters) {
+  const auto add = [&](const Computation &computation, bool is_output) {
+    ArrayArgument argument;
+    argument.name = computation.name;
+    argument.type = computation.type;
+    argument.item_size = computation.type.bytes();
+    argument.dtype = numpy_dtype(computation.type);
+    argument.interned_name = interned(computation.name);
+    for (const auto &extent : computation.extents) {
+      argument.extents.emplace_back(extent, function_->parameters);
+    }
+    argument.is_output = is_output;
+    argument.needs_zeros = is_output && !covers_array(computation, function_->context);
+    arguments_.push_back(std::move(argument));
+  };
+  for (const auto &input : function_->inputs) {
+    add(*input, false);
+  }
+  inputs_ = arguments_.size();
+  for (const auto &output : function_->outputs) {
+    add(*output, true);
+  }
+  for (const auto &parameter : function_->parameters) {
+    parameter_names_.push_back(interned(parameter));
+  }
+  std::vector<std::vector<Extent>> inputs;
+  for (size_t i = 0; i < inputs_; ++i) {
+    inputs.push_back(arguments_[i].extents);
+  }
+  steps_ = plan_steps(inputs, std::vector<bool>(function_->parameters.size(), false));
+  inputs_solve_all_ = steps_.size() == function_->parameters.size();
+}
+
+// ---- schedule ----
+
+void KernelFunction::apply(const Command &command) {
+  Mapping next = mapping_.with(command);
+  require_legal(build_program(next), &command);
+  mapping_ = std::move(next);
+  kernels_.clear();
+  is_checked_ = true;
+  ++version_;
+}
+
+void KernelFunction::replay(const Schedule &schedule) {
+  Mapping next(function_);
+  for (const auto &command : schedule.commands) {
+    next = next.with(command);
+    require_legal(build_program(next), &command);
+  }
+  mapping_ = std::move(next);
+  kernels_.clear();
+  is_checked_ = !schedule.commands.empty();
+  ++version_;
+}
+
+void KernelFunction::reset_schedule() { replay({}); }
+
+void KernelFunction::require_checked() {
+  if (!is_checked_) {
+    require_legal(build_program(mapping_), nullptr);
+    is_checked_ = true;
+  }
+}
+
+CompileOptions KernelFunction::default_options() const {
+  CompileOptions options;
+  options.fast_math = fast_math_;
+  for (const auto &argument : arguments_) {
+    options.unit_dimensions.push_back(static_cast<int>(argument.extents.size()) - 1);
+  }
+  return options;
+}
+
+// ---- arguments ----
+
+void KernelFunction::bind(PyObject *arguments, PyObject *keywords, BoundCall &call) const {
+  call.arrays.assign(arguments_.size(), nullptr);
+  call.parameters.assign(parameter_names_.size(), 0);
+  call.sources.assign(parameter_names_.size(), {});
+  const auto given = static_cast<size_t>(PyTuple_GET_SIZE(arguments));
+  if (given > inputs_) {
+    CallExplainer(*this).too_many(given);
+  }
+  for (size_t i = 0; i < given; ++i) {
+    call.arrays[i] = PyTuple_GET_ITEM(arguments, static_cast<Py_ssize_t>(i));
+  }
+  PyObject *out = nullptr;
+  if (keywords != nullptr) {
+    PyObject *key = nullptr;
+    PyObject *value = nullptr;
+    Py_ssize_t place = 0;
+    while (PyDict_Next(keywords, &place, &key, &value) != 0) {
+      bind_keyword(key, value, call, out);
+    }
+  }
+  for (size_t i = 0; i < inputs_; ++i) {
+    if (call.arrays[i] == nullptr) {
+      CallExplainer(*this).missing(call);
+    }
+    check_array(i, call.arrays[i]);
+  }
+  if (out != nullptr && out != Py_None) {
+    bind_outputs(out, call);
+  }
+  solve(call);
+  check_shapes(call);
+}
+
+void KernelFunction::bind_keyword(PyObject *key, PyObject *value, BoundCall &call, PyObject *&out) const {
+  if (is_name(key, out_name_)) {
+    out = value;
+    return;
+  }
+  for (size_t i = 0; i < inputs_; ++i) {
+    if (is_name(key, arguments_[i].interned_name)) {
+      if (call.arrays[i] != nullptr) {
+        CallExplainer(*this).given_twice(arguments_[i].name);
+      }
+      call.arrays[i] = value;
+      return;
+    }
+  }
+  for (size_t i = 0; i < parameter_names_.size(); ++i) {
+    if (is_name(key, parameter_names_[i])) {
+      if (PyIndex_Check(value) == 0 || PyBool_Check(value) != 0) {
+        CallExplainer(*this).bad_parameter(text_of(key), value);
+      }
+      const auto integer = py::reinterpret_steal<py::object>(PyNumber_Index(value));
+      if (!integer) {
+        throw py::error_already_set();
+      }
+      const long long number = PyLong_AsLongLong(integer.ptr());
+      if (number == -1 && PyErr_Occurred() != nullptr) {
+        throw py::error_already_set();
+      }
+      call.parameters[i] = number;
+      call.sources[i].kind = ParameterSource::Kind::Keyword;
+      return;
+    }
+  }
+  CallExplainer(*this).unexpected_keyword(text_of(key));
+}
+
+void KernelFunction::bind_outputs(PyObject *out, BoundCall &call) const {
+  const size_t count = arguments_.size() - inputs_;
+  if (PyTuple_Check(out) != 0 || PyList_Check(out) != 0) {
+    if (static_cast<size_t>(PySequence_Fast_GET_SIZE(out)) != count) {
+      CallExplainer(*this).bad_out(out);
+    }
+    for (size_t i = 0; i < count; ++i) {
+      PyObject *item = PySequence_Fast_GET_ITEM(out, static_cast<Py_ssize_t>(i));
+      call.arrays[inputs_ + i] = item == Py_None ? nullptr : item;
+    }
+  } else if (PyDict_Check(out) != 0) {
+    PyObject *key = nullptr;
+    PyObject *value = nullptr;
+    Py_ssize_t place = 0;
+    while (PyDict_Next(out, &place, &key, &value) != 0) {
+      bool found = false;
+      for (size_t i = inputs_; i < arguments_.size() && PyUnicode_Check(key) != 0; ++i) {
+        if (is_name(key, arguments_[i].interned_name)) {
+          call.arrays[i] = value == Py_None ? nullptr : value;
+          found = true;
+        }
+      }
+      if (!found) {
+        CallExplainer(*this).bad_out(out);
+      }
+    }
+  } else if (count == 1) {
+    call.arrays[inputs_] = out;
+  } else {
+    CallExplainer(*this).bad_out(out);
+  }
+  for (size_t i = inputs_; i < arguments_.size(); ++i) {
+    if (call.arrays[i] != nullptr) {
+      check_array(i, call.arrays[i]);
+      call.has_given_outputs = true;
+    }
+  }
+}
+
+void KernelFunction::check_array(size_t argument, PyObject *array) const {
+  const ArrayArgument &expected = arguments_[argument];
+  const bool is_exact = Py_TYPE(array) == py::detail::npy_api::get().PyArray_Type_;
+  if (!is_exact && (!is_array(array) || PyObject_HasAttrString(array, "mask") != 0)) {
+    CallExplainer(*this).bad_array(argument, array);
+  }
+  const auto &fields = array_fields(array);
+  if (!same_dtype(fields.descr, expected.dtype.ptr()) ||
+      static_cast<size_t>(fields.nd) != expected.extents.size() || !is_aligned(array) ||
+      (expected.is_output && !is_writeable(array))) {
+    CallExplainer(*this).bad_array(argument, array);
+  }
+}
+
+void KernelFunction::solve_axis(const SolveStep &step, BoundCall &call) const {
+  const Extent &extent = arguments_[static_cast<size_t>(step.argument)].extents[static_cast<size_t>(step.axis)];
+  std::int64_t rest = array_fields(call.arrays[static_cast<size_t>(step.argument)]).dimensions[step.axis];
+  rest -= extent.constant();
+  std::int64_t coefficient = 1;
+  for (const auto &[parameter, factor] : extent.terms()) {
+    if (parameter == step.parameter) {
+      coefficient = factor;
+    } else {
+      rest -= factor * call.parameters[static_cast<size_t>(parameter)];
+    }
+  }
+  if (rest % coefficient != 0) {
+    CallExplainer(*this).unsolvable(step, call);
+  }
+  call.parameters[static_cast<size_t>(step.parameter)] = rest / coefficient;
+  call.sources[static_cast<size_t>(step.parameter)] = {ParameterSource::Kind::Axis, step.argument, step.axis};
+}
+
+void KernelFunction::solve(BoundCall &call) const {
+  bool has_keywords = false;
+  for (const auto &source : call.sources) {
+    has_keywords = has_keywords || source.kind == ParameterSource::Kind::Keyword;
+  }
+  if (!has_keywords && inputs_solve_all_) {
+    for (const auto &step : steps_) {
+      solve_axis(step, call);
+    }
+    return;
+  }
+  // Given parameters first, then the inputs' shapes, then those of given outputs.
+  std::vector<bool> known(parameter_names_.size());
+  for (size_t i = 0; i < known.size(); ++i) {
+    known[i] = call.sources[i].kind == ParameterSource::Kind::Keyword;
+  }
+  std::vector<std::vector<Extent>> extents;
+  for (size_t i = 0; i < arguments_.size(); ++i) {
+    extents.push_back(call.arrays[i] != nullptr ? arguments_[i].extents : std::vector<Extent>());
+  }
+  for (const auto &step : plan_steps(extents, known)) {
+    solve_axis(step, call);
+  }
+  for (size_t i = 0; i < call.sources.size(); ++i) {
+    if (call.sources[i].kind == ParameterSource::Kind::Unknown) {
+      CallExplainer(*this).unknown_parameter(i);
+    }
+  }
+}
+
+void KernelFunction::check_shapes(const BoundCall &call) const {
+  for (size_t i = 0; i < arguments_.size(); ++i) {
+    if (call.arrays[i] == nullptr) {
+      continue;
+    }
+    const auto &fields = array_fields(call.arrays[i]);
+    for (size_t axis = 0; axis < arguments_[i].extents.size(); ++axis) {
+      const std::int64_t expected = arguments_[i].extents[axis].evaluate(call.parameters.data());
+      if (fields.dimensions[axis] != std::max<std::int64_t>(expected, 0)) {
+        CallExplainer(*this).bad_shape(i, static_cast<int>(axis), call);
+      }
+    }
+  }
+  if (!context_.holds(call.parameters.data())) {
+    CallExplainer(*this).bad_context(call);
+  }
+}
+
+void KernelFunction::make_outputs(BoundCall &call, bool zeros) const {
+  call.is_fresh.assign(arguments_.size(), false);
+  std::vector<std::int64_t> shape;
+  for (size_t i = inputs_; i < arguments_.size(); ++i) {
+    if (call.arrays[i] != nullptr) {
+      continue;
+    }
+    shape.clear();
+    for (const auto &extent : arguments_[i].extents) {
+      shape.push_back(std::max<std::int64_t>(extent.evaluate(call.parameters.data()), 0));
+    }
+    call.owned.push_back(new_array(arguments_[i].dtype, shape, zeros || arguments_[i].needs_zeros));
+    call.arrays[i] = call.owned.back().ptr();
+    call.is_fresh[i] = true;
+  }
+}
+
+void KernelFunction::separate(BoundCall &call) const {
+  for (size_t i = inputs_; i < arguments_.size(); ++i) {
+    if (call.is_fresh[i]) {
+      continue;
+    }
+    if (may_overlap_itself(call.arrays[i])) {
+      CallExplainer(*this).self_overlap(i);
+    }
+    for (size_t other = i + 1; other < arguments_.size(); ++other) {
+      if (!call.is_fresh[other] && shares_memory(call.arrays[i], call.arrays[other])) {
+        CallExplainer(*this).overlapping_outputs(i, other);
+      }
+    }
+    const MemoryRange written = memory_range(call.arrays[i]);
+    for (size_t input = 0; input < inputs_; ++input) {
+      if (overlap(written, memory_range(call.arrays[input]))) {
+        call.owned.push_back(copy_array(call.arrays[input]));
+        call.arrays[input] = call.owned.back().ptr();
+      }
+    }
+  }
+}
+
+py::object KernelFunction::results(const BoundCall &call) const {
+  const auto one = [&](size_t i) -> py::object {
+    auto array = py::reinterpret_borrow<py::object>(call.arrays[i]);
+    if (call.is_fresh[i] && arguments_[i].extents.empty()) {
+      return array[py::tuple()];  // NumPy gives scalars for results without axes
+    }
+    return array;
+  };
+  if (arguments_.size() - inputs_ == 1) {
+    return one(inputs_);
+  }
+  py::tuple all(arguments_.size() - inputs_);
+  for (size_t i = inputs_; i < arguments_.size(); ++i) {
+    all[i - inputs_] = one(i);
+  }
+  return all;
+}
+
+// ---- kernels ----
+
+std::shared_ptr<const CompiledKernel> KernelFunction::find_kernel(const std::vector<int> &unit_dimensions) const {
+  for (const auto &entry : kernels_) {
+    if (entry.unit_dimensions == unit_dimensions) {
+      return entry.kernel;
+    }
+  }
+  return nullptr;
+}
+
+std::shared_ptr<const CompiledKernel> KernelFunction::make_kernel(const std::vector<int> &unit_dimensions) {
+  require_checked();
+  CompileOptions options;
+  options.unit_dimensions = unit_dimensions;
+  options.fast_math = fast_math_;
+  const std::uint64_t version = version_;
+  std::shared_ptr<const CompiledKernel> kernel = compile(mapping_, options);
+  if (version == version_ && find_kernel(unit_dimensions) == nullptr) {
+    kernels_.push_back({unit_dimensions, kernel});
+  }
+  last_compile_ = kernel;
+  return kernel;
+}
+
+py::object KernelFunction::call(PyObject *arguments, PyObject *keywords) {
+  BoundCall call;
+  bind(arguments, keywords, call);
+  make_outputs(call, false);
+  if (call.has_given_outputs) {
+    separate(call);
+  }
+  std::vector<int> unit_dimensions(arguments_.size());
+  std::vector<void *> data(arguments_.size());
+  std::vector<std::int64_t> integers;
+  integers.reserve(call.parameters.size() + 4 * arguments_.size());
+  integers.assign(call.parameters.begin(), call.parameters.end());
+  for (size_t i = 0; i < arguments_.size(); ++i) {
+    const auto &fields = array_fields(call.arrays[i]);
+    unit_dimensions[i] = unit_dimension(call.arrays[i], arguments_[i].item_size);
+    data[i] = fields.data;
+    integers.insert(integers.end(), fields.strides, fields.strides + fields.nd);
+    if (unit_dimensions[i] >= 0) {
+      // An axis of one element may have any stride.
+      integers[integers.size() - static_cast<size_t>(fields.nd - unit_dimensions[i])] = arguments_[i].item_size;
+    }
+  }
+  std::shared_ptr<const CompiledKernel> kernel = find_kernel(unit_dimensions);
+  if (kernel == nullptr) {
+    kernel = make_kernel(unit_dimensions);
+  }
+  KernelFailure failure;
+  PyThreadState *state = PyEval_SaveThread();
+  const std::int32_t status = kernel->entry(data.data(), integers.data(), &failure);
+  PyEval_RestoreThread(state);
+  if (status != KernelOk) {
+    throw_failure(*kernel, status, failure);
+  }
+  return results(call);
+}
+
+void KernelFunction::throw_failure(const CompiledKernel &kernel, std::int32_t status,
+                                   const KernelFailure &failure) const {
+  if (status == KernelIndexError) {
+    std::string read = "a read";
+    std::string array = "the array";
+    int dimension = 0;
+    if (failure.site >= 0 && static_cast<size_t>(failure.site) < kernel.sites.size()) {
+      const IndexSite &site = kernel.sites[static_cast<size_t>(failure.site)];
+      read = site.text;
+      array = site.array;
+      dimension = site.dimension;
+    }
+    Error error(ErrorKind::Index,
+                function_->name + ": " + read + ": subscript " + std::to_string(failure.value) + " is out of bounds for axis " +
+                    std::to_string(dimension) + " of " + array + " with size " + std::to_string(failure.extent),
+                function_->where);
+    error.details["array"] = array;
+    error.details["axis"] = std::to_string(dimension);
+    error.details["value"] = std::to_string(failure.value);
+    error.details["extent"] = std::to_string(failure.extent);
+    throw error;
+  }
+  if (status == KernelOutOfMemory) {
+    PyErr_Format(PyExc_MemoryError, "%s: no memory for a temporary array", function_->name.c_str());
+    throw py::error_already_set();
+  }
+  if (status == KernelInterrupted) {
+    if (PyErr_CheckSignals() == 0) {
+      PyErr_SetNone(PyExc_KeyboardInterrupt);
+    }
+    throw py::error_already_set();
+  }
+  throw Error(ErrorKind::Internal,
+              function_->name + ": the kernel ended with the unknown status " + std::to_string(status), function_->where);
+}
+
+py::object KernelFunction::compile_for(PyObject *arguments, PyObject *keywords) {
+  std::vector<int> unit_dimensions = default_options().unit_dimensions;
+  if (PyTuple_GET_SIZE(arguments) > 0 || (keywords != nullptr && PyDict_GET_SIZE(keywords) > 0)) {
+    BoundCall call;
+    bind(arguments, keywords, call);
+    for (size_t i = 0; i < arguments_.size(); ++i) {
+      if (call.arrays[i] != nullptr) {
+        unit_dimensions[i] = unit_dimension(call.arrays[i], arguments_[i].item_size);
+      }
+    }
+  }
+  last_compile_ = find_kernel(unit_dimensions);
+  if (last_compile_ == nullptr) {
+    make_kernel(unit_dimensions);
+  }
+  return last_compile_info();
+}
+
+py::object KernelFunction::last_compile_info() const {
+  if (last_compile_ == nullptr) {
+    return py::none();
+  }
+  py::dict milliseconds;
+  for (const auto &[phase, time] : last_compile_->milliseconds) {
+    milliseconds[py::str(phase)] = time;
+  }
+  py::dict info;
+  info["key"] = last_compile_->key;
+  info["from_cache"] = last_compile_->from_cache;
+  info["milliseconds"] = milliseconds;
+  return info;
+}
+
+py::object KernelFunction::evaluate(PyObject *arguments, PyObject *keywords) {
+  BoundCall call;
+  bind(arguments, keywords, call);
+  make_outputs(call, true);
+  if (call.has_given_outputs) {
+    separate(call);
+  }
+  std::map<std::string, std::int64_t> parameters;
+  for (size_t i = 0; i < call.parameters.size(); ++i) {
+    parameters[function_->parameters[i]] = call.parameters[i];
+  }
+  std::map<std::string, ArrayView> inputs;
+  std::map<std::string, ArrayView> outputs;
+  for (size_t i = 0; i < arguments_.size(); ++i) {
+    const auto &fields = array_fields(call.arrays[i]);
+    ArrayView view;
+    view.data = fields.data;
+    view.extents.assign(fields.dimensions, fields.dimensions + fields.nd);
+    view.strides.assign(fields.strides, fields.strides + fields.nd);
+    (arguments_[i].is_output ? outputs : inputs)[arguments_[i].name] = std::move(view);
+  }
+  tilewright::evaluate(*function_, parameters, inputs, outputs);
+  return results(call);
+}
+
+}  // namespace tilewright

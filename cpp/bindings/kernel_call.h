@@ -1,0 +1,117 @@
+// A callable function: binds NumPy arrays to arguments, solves and checks the parameters from their shapes, allocates
+// outputs, picks the kernel compiled for the arrays' layout (compiling it at first use) and runs it without the GIL.
+// The road taken by a correct call makes no Python call; everything wrong ends in call_errors.h, which explains.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bindings/bind_arrays.h"
+#include "bindings/shape_plan.h"
+#include "compiler/compiler.h"
+#include "mapping/mapping.h"
+
+namespace tilewright {
+
+/// An array argument: an input, or an output.
+struct ArrayArgument {
+  std::string name;
+  ScalarType type;
+  int item_size = 0;
+  pybind11::dtype dtype;
+  pybind11::object interned_name;
+  std::vector<Extent> extents;
+  bool is_output = false;
+  bool needs_zeros = false;  ///< output: its computation does not write every element
+};
+
+/// Where the value of a parameter came from, for messages.
+struct ParameterSource {
+  enum class Kind { Unknown, Keyword, Axis } kind = Kind::Unknown;
+  int argument = 0;
+  int axis = 0;
+};
+
+/// The bound arguments of one call.
+struct BoundCall {
+  std::vector<PyObject *> arrays;            ///< in argument order; borrowed from the caller or from `owned`
+  std::vector<pybind11::object> owned;       ///< fresh outputs and copies
+  std::vector<std::int64_t> parameters;
+  std::vector<ParameterSource> sources;
+  std::vector<bool> is_fresh;                ///< outputs made by the call
+  bool has_given_outputs = false;
+};
+
+class KernelFunction {
+public:
+  KernelFunction(std::shared_ptr<const Function> function, bool fast_math);
+  KernelFunction(const KernelFunction &) = delete;
+  KernelFunction &operator=(const KernelFunction &) = delete;
+
+  /// f(*arguments, **keywords); a new reference. Throws.
+  pybind11::object call(PyObject *arguments, PyObject *keywords);
+  /// The same by the evaluator, which knows no schedule.
+  pybind11::object evaluate(PyObject *arguments, PyObject *keywords);
+  /// Compiles for the layout of the given arrays; without arguments for row-major ones.
+  pybind11::object compile_for(PyObject *arguments, PyObject *keywords);
+
+  /// One more command: checked for sense and legality; nothing changes when it throws.
+  void apply(const Command &command);
+  void replay(const Schedule &schedule);
+  void reset_schedule();
+
+  const Function &function() const { return *function_; }
+  std::shared_ptr<const Function> shared_function() const { return function_; }
+  const Mapping &mapping() const { return mapping_; }
+  bool fast_math() const { return fast_math_; }
+  CompileOptions default_options() const;
+  /// Throws Error(IllegalSchedule) when the default mapping is not legal; asks once.
+  void require_checked();
+  /// None before the first compilation.
+  pybind11::object last_compile_info() const;
+  const std::vector<ArrayArgument> &arguments() const { return arguments_; }
+  size_t input_count() const { return inputs_; }
+
+private:
+  struct CompiledEntry {
+    std::vector<int> unit_dimensions;
+    std::shared_ptr<const CompiledKernel> kernel;
+  };
+
+  void bind(PyObject *arguments, PyObject *keywords, BoundCall &call) const;
+  void bind_outputs(PyObject *out, BoundCall &call) const;
+  void bind_keyword(PyObject *key, PyObject *value, BoundCall &call, PyObject *&out) const;
+  void check_array(size_t argument, PyObject *array) const;
+  void solve(BoundCall &call) const;
+  void solve_axis(const SolveStep &step, BoundCall &call) const;
+  void check_shapes(const BoundCall &call) const;
+  void make_outputs(BoundCall &call, bool zeros) const;
+  void separate(BoundCall &call) const;
+  pybind11::object results(const BoundCall &call) const;
+  std::shared_ptr<const CompiledKernel> find_kernel(const std::vector<int> &unit_dimensions) const;
+  std::shared_ptr<const CompiledKernel> make_kernel(const std::vector<int> &unit_dimensions);
+  [[noreturn]] void throw_failure(const CompiledKernel &kernel, std::int32_t status, const KernelFailure &failure) const;
+
+  friend class CallExplainer;
+
+  std::shared_ptr<const Function> function_;
+  bool fast_math_;
+  Mapping mapping_;
+  std::uint64_t version_ = 0;
+  bool is_checked_ = false;
+  std::vector<ArrayArgument> arguments_;  ///< inputs, then outputs
+  size_t inputs_ = 0;
+  std::vector<pybind11::object> parameter_names_;
+  pybind11::object out_name_;
+  std::vector<SolveStep> steps_;
+  bool inputs_solve_all_ = false;
+  ContextCheck context_;
+  std::vector<CompiledEntry> kernels_;
+  std::shared_ptr<const CompiledKernel> last_compile_;
+};
+
+}  // namespace tilewright

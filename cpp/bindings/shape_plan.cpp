@@ -1,0 +1,367 @@
+#include "bindings/shape_plan.h"
+
+#include <isl/aff.h>
+#include <isl/mat.h>
+#include <isl/set.h>
+#include <isl/val.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "algorithm/affine.h"
+
+namespace tilewright {
+
+namespace {
+
+std::int64_t constant_of(const Expr &expr) {
+  if (const auto *integer = std::get_if<std::int64_t>(&expr.value)) {
+    return *integer;
+  }
+  if (const auto *integer = std::get_if<std::uint64_t>(&expr.value)) {
+    return static_cast<std::int64_t>(*integer);
+  }
+  if (const auto *boolean = std::get_if<bool>(&expr.value)) {
+    return *boolean ? 1 : 0;
+  }
+  throw Error(ErrorKind::Internal, "an array extent has a constant that is not an integer");
+}
+
+int position(const std::vector<std::string> &names, const std::string &name) {
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end()) {
+    throw Error(ErrorKind::Internal, "an array extent uses the unknown parameter " + name);
+  }
+  return static_cast<int>(found - names.begin());
+}
+
+struct Linear {
+  std::int64_t constant = 0;
+  std::vector<std::int64_t> coefficients;
+
+  bool is_constant() const {
+    return std::all_of(coefficients.begin(), coefficients.end(), [](std::int64_t c) { return c == 0; });
+  }
+  Linear scaled(std::int64_t factor) const {
+    Linear result = *this;
+    result.constant *= factor;
+    for (auto &coefficient : result.coefficients) {
+      coefficient *= factor;
+    }
+    return result;
+  }
+  Linear plus(const Linear &other) const {
+    Linear result = *this;
+    result.constant += other.constant;
+    for (size_t i = 0; i < coefficients.size(); ++i) {
+      result.coefficients[i] += other.coefficients[i];
+    }
+    return result;
+  }
+};
+
+std::optional<Linear> linear_form(const ExprPtr &expr, const std::vector<std::string> &names) {
+  Linear result{0, std::vector<std::int64_t>(names.size(), 0)};
+  switch (expr->kind) {
+  case ExprKind::Constant:
+    result.constant = constant_of(*expr);
+    return result;
+  case ExprKind::Parameter:
+    result.coefficients[static_cast<size_t>(position(names, expr->name))] = 1;
+    return result;
+  case ExprKind::Cast:
+    return linear_form(expr->operands[0], names);
+  case ExprKind::Unary: {
+    const auto operand = linear_form(expr->operands[0], names);
+    if (!operand || expr->op != Op::Neg) {
+      return std::nullopt;
+    }
+    return operand->scaled(-1);
+  }
+  case ExprKind::Binary: {
+    const auto a = linear_form(expr->operands[0], names);
+    const auto b = linear_form(expr->operands[1], names);
+    if (!a || !b) {
+      return std::nullopt;
+    }
+    if (expr->op == Op::Add) {
+      return a->plus(*b);
+    }
+    if (expr->op == Op::Sub) {
+      return a->plus(b->scaled(-1));
+    }
+    if (expr->op == Op::Mul && (a->is_constant() || b->is_constant())) {
+      return a->is_constant() ? b->scaled(a->constant) : a->scaled(b->constant);
+    }
+    return std::nullopt;
+  }
+  default:
+    return std::nullopt;
+  }
+}
+
+std::int64_t floor_divide(std::int64_t a, std::int64_t b) {
+  if (b == 0) {
+    return 0;
+  }
+  const std::int64_t quotient = a / b;
+  return quotient - ((a % b != 0 && (a < 0) != (b < 0)) ? 1 : 0);
+}
+
+std::int64_t interpret(const ExprPtr &expr, const std::vector<std::string> &names, const std::int64_t *values) {
+  const auto operand = [&](size_t i) { return interpret(expr->operands[i], names, values); };
+  switch (expr->kind) {
+  case ExprKind::Constant:
+    return constant_of(*expr);
+  case ExprKind::Parameter:
+    return values[position(names, expr->name)];
+  case ExprKind::Cast:
+    return operand(0);
+  case ExprKind::Select:
+    return operand(0) != 0 ? operand(1) : operand(2);
+  case ExprKind::Unary:
+    switch (expr->op) {
+    case Op::Neg:
+      return -operand(0);
+    case Op::Abs:
+      return std::abs(operand(0));
+    case Op::Not:
+      return expr->type.is_bool() ? static_cast<std::int64_t>(operand(0) == 0) : ~operand(0);
+    default:
+      break;
+    }
+    break;
+  case ExprKind::Binary: {
+    const std::int64_t a = operand(0);
+    const std::int64_t b = operand(1);
+    switch (expr->op) {
+    case Op::Add:
+      return a + b;
+    case Op::Sub:
+      return a - b;
+    case Op::Mul:
+      return a * b;
+    case Op::FloorDiv:
+      return floor_divide(a, b);
+    case Op::Mod:
+      return b == 0 ? 0 : a - b * floor_divide(a, b);
+    case Op::Min:
+      return std::min(a, b);
+    case Op::Max:
+      return std::max(a, b);
+    case Op::And:
+      return a & b;
+    case Op::Or:
+      return a | b;
+    case Op::Lt:
+      return a < b ? 1 : 0;
+    case Op::Le:
+      return a <= b ? 1 : 0;
+    case Op::Gt:
+      return a > b ? 1 : 0;
+    case Op::Ge:
+      return a >= b ? 1 : 0;
+    case Op::Eq:
+      return a == b ? 1 : 0;
+    case Op::Ne:
+      return a != b ? 1 : 0;
+    default:
+      break;
+    }
+    break;
+  }
+  default:
+    break;
+  }
+  throw Error(ErrorKind::Internal, "the array extent " + to_string(expr) + " cannot be computed from parameters");
+}
+
+}  // namespace
+
+Extent::Extent(ExprPtr expression, const std::vector<std::string> &parameters)
+    : expression_(std::move(expression)), names_(parameters) {
+  visit(expression_, [&](const ExprPtr &node) {
+    if (node->kind == ExprKind::Parameter) {
+      const int at = position(names_, node->name);
+      if (std::find(used_.begin(), used_.end(), at) == used_.end()) {
+        used_.push_back(at);
+      }
+    }
+  });
+  if (const auto form = linear_form(expression_, names_)) {
+    linear_ = true;
+    constant_ = form->constant;
+    for (size_t i = 0; i < form->coefficients.size(); ++i) {
+      if (form->coefficients[i] != 0) {
+        terms_.emplace_back(static_cast<int>(i), form->coefficients[i]);
+      }
+    }
+  }
+}
+
+std::int64_t Extent::evaluate(const std::int64_t *parameters) const {
+  if (!linear_) {
+    return interpret(expression_, names_, parameters);
+  }
+  std::int64_t value = constant_;
+  for (const auto &[parameter, coefficient] : terms_) {
+    value += coefficient * parameters[parameter];
+  }
+  return value;
+}
+
+bool Extent::is_plain_parameter() const {
+  return linear_ && constant_ == 0 && terms_.size() == 1 && terms_[0].second == 1;
+}
+
+namespace {
+
+/// The rows of a constraint matrix with columns: parameters, constant.
+template <class Rows> bool append_rows(isl_mat *matrix, bool is_equality, size_t width, Rows &rows) {
+  if (matrix == nullptr) {
+    return false;
+  }
+  bool fits = true;
+  const auto height = isl_mat_rows(matrix);
+  for (int row = 0; row < height && fits; ++row) {
+    std::vector<std::int64_t> coefficients(width);
+    for (size_t column = 0; column < width && fits; ++column) {
+      isl_val *value = isl_mat_get_element_val(matrix, row, static_cast<int>(column));
+      fits = value != nullptr && isl_val_is_int(value) == isl_bool_true;
+      if (fits) {
+        coefficients[column] = isl_val_get_num_si(value);
+      }
+      isl_val_free(value);
+    }
+    rows.push_back({std::move(coefficients), is_equality});
+  }
+  isl_mat_free(matrix);
+  return fits;
+}
+
+}  // namespace
+
+ContextCheck::ContextCheck(const isl::set &context, const std::vector<std::string> &parameters)
+    : names_(parameters) {
+  // Every parameter of the function, in its order.
+  isl_set *aligned = context.copy();
+  isl_space *space = isl_space_params_alloc(isl_context().get(), static_cast<unsigned>(parameters.size()));
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    space = isl_space_set_dim_name(space, isl_dim_param, static_cast<unsigned>(i), parameters[i].c_str());
+  }
+  aligned = isl_set_align_params(aligned, space);
+  const isl_size count = isl_set_dim(aligned, isl_dim_param);
+  if (count > static_cast<isl_size>(parameters.size())) {
+    aligned = isl_set_project_out(aligned, isl_dim_param, static_cast<unsigned>(parameters.size()),
+                                  static_cast<unsigned>(count) - static_cast<unsigned>(parameters.size()));
+  }
+  context_ = checked(isl::manage(isl_set_coalesce(aligned)), "reading a function's context");
+  const size_t width = parameters.size() + 1;
+  const auto status = context_.foreach_basic_set([&](isl::basic_set part) {
+    if (isl_basic_set_dim(part.get(), isl_dim_div) != 0) {
+      needs_isl_ = true;
+      return isl::stat::ok();
+    }
+    Conjunction rows;
+    const bool fits =
+        append_rows(isl_basic_set_equalities_matrix(part.get(), isl_dim_param, isl_dim_cst, isl_dim_set, isl_dim_div),
+                    true, width, rows) &&
+        append_rows(isl_basic_set_inequalities_matrix(part.get(), isl_dim_param, isl_dim_cst, isl_dim_set, isl_dim_div),
+                    false, width, rows);
+    needs_isl_ = needs_isl_ || !fits;
+    parts_.push_back(std::move(rows));
+    return isl::stat::ok();
+  });
+  needs_isl_ = needs_isl_ || status.is_error();
+}
+
+bool ContextCheck::holds(const std::int64_t *parameters) const {
+  if (needs_isl_) {
+    return holds_by_isl(parameters);
+  }
+  return std::any_of(parts_.begin(), parts_.end(), [&](const Conjunction &rows) {
+    return std::all_of(rows.begin(), rows.end(), [&](const Row &row) {
+      std::int64_t value = row.coefficients.back();
+      for (size_t i = 0; i + 1 < row.coefficients.size(); ++i) {
+        value += row.coefficients[i] * parameters[i];
+      }
+      return row.is_equality ? value == 0 : value >= 0;
+    });
+  });
+}
+
+bool ContextCheck::holds_by_isl(const std::int64_t *parameters) const {
+  isl_set *set = context_.copy();
+  for (size_t i = 0; i < names_.size(); ++i) {
+    set = isl_set_fix_val(set, isl_dim_param, static_cast<unsigned>(i),
+                          isl_val_int_from_si(isl_context().get(), parameters[i]));
+  }
+  const isl::set fixed = checked(isl::manage(set), "checking the parameters of a call");
+  return !checked(fixed.is_empty(), "checking the parameters of a call");
+}
+
+std::vector<SolveStep> plan_steps(const std::vector<std::vector<Extent>> &arguments, std::vector<bool> known) {
+  std::vector<SolveStep> steps;
+  const auto find = [&](bool only_units) {
+    for (size_t argument = 0; argument < arguments.size(); ++argument) {
+      for (size_t axis = 0; axis < arguments[argument].size(); ++axis) {
+        const Extent &extent = arguments[argument][axis];
+        if (!extent.is_linear()) {
+          continue;
+        }
+        int unknown = -1;
+        std::int64_t coefficient = 0;
+        size_t unknowns = 0;
+        for (const auto &[parameter, factor] : extent.terms()) {
+          if (!known[static_cast<size_t>(parameter)]) {
+            unknown = parameter;
+            coefficient = factor;
+            ++unknowns;
+          }
+        }
+        const bool is_unit = coefficient == 1 && extent.terms().size() == 1;
+        if (unknowns == 1 && (is_unit || !only_units)) {
+          known[static_cast<size_t>(unknown)] = true;
+          steps.push_back({static_cast<int>(argument), static_cast<int>(axis), unknown});
+          return true;
+        }
+      }
+    }
+    return false;
+  };
+  while (find(true) || find(false)) {
+  }
+  return steps;
+}
+
+bool covers_array(const Computation &computation, const isl::set &context) {
+  try {
+    if (computation.pieces.empty()) {
+      return false;
+    }
+    isl::set covered = computation.pieces[0].domain;
+    for (size_t i = 1; i < computation.pieces.size(); ++i) {
+      covered = covered.unite(computation.pieces[i].domain);
+    }
+    const OperationLimit limit(2000000);
+    const IterationSpace space{computation.name, computation.iterators};
+    isl::set box = isl::set::universe(covered.get_space());
+    for (size_t axis = 0; axis < computation.extents.size(); ++axis) {
+      auto extent = to_affine(computation.extents[axis], space);
+      if (!extent) {
+        return false;
+      }
+      box = isl::manage(isl_set_lower_bound_si(box.release(), isl_dim_set, static_cast<unsigned>(axis), 0));
+      isl_local_space *local = isl_local_space_from_space(box.get_space().release());
+      const isl::pw_aff index =
+          isl::manage(isl_pw_aff_var_on_domain(local, isl_dim_set, static_cast<unsigned>(axis)));
+      box = box.intersect(index.lt_set(*extent));
+    }
+    box = box.intersect_params(context);
+    return checked(box.is_subset(covered), "comparing a domain with its array");
+  } catch (const Error &) {
+    return false;
+  }
+}
+
+}  // namespace tilewright

@@ -1,0 +1,389 @@
+#include "algorithm/declaration_checks.h"
+
+#include <isl/set.h>
+
+#include <algorithm>
+#include <set>
+
+#include "algorithm/affine.h"
+#include "polyhedral/set_text.h"
+
+namespace tilewright {
+
+namespace {
+
+std::string list_text(const std::vector<std::string> &names) {
+  std::string text;
+  for (const std::string &name : names) {
+    text += (text.empty() ? "" : ", ") + name;
+  }
+  return text.empty() ? "none" : text;
+}
+
+bool contains(const std::vector<std::string> &names, const std::string &name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+class ScopeCheck {
+public:
+  ScopeCheck(const std::string &owner, const std::vector<std::string> &iterators, const SourceLocation &where)
+      : owner_(owner), own_(iterators), scope_(iterators), where_(where) {}
+
+  void walk(const ExprPtr &expr) {
+    if (expr == nullptr || !seen_.insert(expr.get()).second) {
+      return;
+    }
+    switch (expr->kind) {
+    case ExprKind::Iterator:
+      if (!contains(scope_, expr->name)) {
+        throw Error(ErrorKind::Declaration,
+                    owner_ + " uses the iterator " + expr->name + ", which is neither one of its iterators (" +
+                        list_text(own_) + ") nor reduced there",
+                    where_);
+      }
+      break;
+    case ExprKind::Parameter:
+      if (contains(scope_, expr->name)) {
+        throw_collision(expr->name);
+      }
+      parameters_.push_back(expr->name);
+      break;
+    case ExprKind::Access:
+      check_rank(*expr);
+      break;
+    case ExprKind::Reduce:
+      walk_reduction(*expr);
+      return;
+    default:
+      break;
+    }
+    for (const ExprPtr &operand : expr->operands) {
+      walk(operand);
+    }
+  }
+
+private:
+  [[noreturn]] void throw_collision(const std::string &name) const {
+    throw Error(ErrorKind::Declaration,
+                owner_ + " has a parameter and an iterator that are both named " + name + "; rename one of them", where_);
+  }
+
+  void check_rank(const Expr &read) const {
+    const Computation &producer = *read.producer;
+    if (read.operands.size() != producer.rank()) {
+      throw Error(ErrorKind::Declaration,
+                  owner_ + " reads " + producer.name + " with " + std::to_string(read.operands.size()) +
+                      (read.operands.size() == 1 ? " subscript" : " subscripts") + ", but " + producer.name + " has " +
+                      std::to_string(producer.rank()) + (producer.rank() == 1 ? " dimension" : " dimensions"),
+                  read.where.known() ? read.where : where_);
+    }
+  }
+
+  void walk_reduction(const Expr &reduce) {
+    const size_t outer = scope_.size();
+    // What was seen outside may be out of scope inside and the other way round.
+    std::set<const Expr *> outside;
+    outside.swap(seen_);
+    for (const ReduceRange &range : reduce.ranges) {
+      walk(range.lower);
+      walk(range.upper);
+      check_name(range.iterator, "iterator", where_);
+      if (contains(scope_, range.iterator)) {
+        throw Error(ErrorKind::Declaration,
+                    "the " + op_name(reduce.op) + " in " + owner_ + " reduces over " + range.iterator +
+                        ", but an iterator of that name is already in scope (" + list_text(scope_) + ")",
+                    where_);
+      }
+      if (contains(parameters_, range.iterator)) {
+        throw_collision(range.iterator);
+      }
+      scope_.push_back(range.iterator);
+      seen_.clear();
+    }
+    walk(reduce.condition);
+    for (const ExprPtr &operand : reduce.operands) {
+      walk(operand);
+    }
+    scope_.resize(outer);
+    outside.swap(seen_);
+  }
+
+  const std::string &owner_;
+  const std::vector<std::string> &own_;
+  std::vector<std::string> scope_;
+  std::vector<std::string> parameters_;
+  std::set<const Expr *> seen_;
+  const SourceLocation &where_;
+};
+
+/// A read at the instances of a scope, and the way to say what is wrong with it.
+struct ReadSite {
+  const Expr &read;
+  const Scope &scope;
+  size_t outer_rank;  ///< iterators of the computation itself; reduced ones follow
+};
+
+class ReadCheck {
+public:
+  ReadCheck(const Computation &computation, const SourceLocation &where, Readable readable)
+      : computation_(computation), where_(where), readable_(readable) {}
+
+  void walk(const ExprPtr &expr, const Scope &scope, std::set<const Expr *> &seen) {
+    if (!seen.insert(expr.get()).second) {
+      return;
+    }
+    switch (expr->kind) {
+    case ExprKind::Access:
+      check({*expr, scope, computation_.rank()});
+      break;
+    case ExprKind::Select:
+      if (walk_select(*expr, scope, seen)) {
+        return;
+      }
+      break;
+    case ExprKind::Reduce: {
+      Scope inner;
+      inner.domain = reduction_domain(*expr, scope.domain, scope.iterators, where_);
+      inner.iterators = scope.iterators;
+      for (const ReduceRange &range : expr->ranges) {
+        inner.iterators.push_back(range.iterator);
+      }
+      std::set<const Expr *> inside;
+      walk(expr->operands.front(), inner, inside);
+      return;
+    }
+    default:
+      break;
+    }
+    for (const ExprPtr &operand : expr->operands) {
+      walk(operand, scope, seen);
+    }
+  }
+
+private:
+  /// False when the condition is not affine: both branches are then checked everywhere.
+  bool walk_select(const Expr &select, const Scope &scope, std::set<const Expr *> &seen) {
+    const auto condition = to_set(select.operands[0], {computation_.name, scope.iterators});
+    if (!condition) {
+      return false;
+    }
+    walk(select.operands[0], scope, seen);
+    for (const bool then : {true, false}) {
+      Scope branch;
+      branch.iterators = scope.iterators;
+      branch.domain = then ? scope.domain.intersect(*condition) : scope.domain.subtract(*condition);
+      checked(branch.domain, "building the domain of a branch");
+      std::set<const Expr *> inside;
+      walk(select.operands[then ? 1 : 2], branch, inside);
+    }
+    return true;
+  }
+
+  void check(const ReadSite &site) const {
+    const Computation &producer = *site.read.producer;
+    if (producer.is_input) {
+      check_box(site, producer);
+      return;
+    }
+    const IterationSpace space{computation_.name, site.scope.iterators};
+    isl::pw_aff_list subscripts(isl_context(), static_cast<int>(producer.rank()));
+    for (const ExprPtr &subscript : site.read.operands) {
+      const auto affine = to_affine(subscript, space);
+      if (!affine) {
+        return;  // checked when it runs
+      }
+      subscripts = subscripts.add(*affine);
+    }
+    isl::set readable = producer.domain;
+    if (readable_ == Readable::Defined) {
+      readable = readable.subtract(readable);
+      for (const Piece &piece : producer.pieces) {
+        readable = readable.unite(piece.domain);
+      }
+    }
+    isl_space *access_space =
+        isl_space_map_from_domain_and_range(isl_set_get_space(site.scope.domain.get()), isl_set_get_space(readable.get()));
+    const isl::multi_pw_aff access = isl::manage(isl_multi_pw_aff_from_pw_aff_list(access_space, subscripts.copy()));
+    report_if_any(site, site.scope.domain.subtract(readable.preimage(access)), readable);
+  }
+
+  /// Each affine subscript of an input against its own extent, even beside subscripts that are not affine.
+  void check_box(const ReadSite &site, const Computation &input) const {
+    const IterationSpace space{computation_.name, site.scope.iterators};
+    static const ExprPtr zero = constant(std::int64_t{0}, Int64);
+    for (size_t d = 0; d < input.rank(); ++d) {
+      for (const bool below : {true, false}) {
+        const auto outside = below ? compare(Op::Lt, site.read.operands[d], zero, space)
+                                   : compare(Op::Ge, site.read.operands[d], input.extents[d], space);
+        if (!outside) {
+          break;
+        }
+        report_if_any(site, site.scope.domain.intersect(*outside), input.domain);
+      }
+    }
+  }
+
+  void report_if_any(const ReadSite &site, const isl::set &outside, const isl::set &readable) const {
+    checked(outside, "checking the reads of a computation");
+    if (checked(outside.is_empty(), "checking the reads of a computation")) {
+      return;
+    }
+    report(site, outside, readable);
+  }
+
+  [[noreturn]] void report(const ReadSite &site, const isl::set &outside, const isl::set &readable) const {
+    const Computation &producer = *site.read.producer;
+    const size_t rank = site.scope.iterators.size();
+    // One sample of instance and subscripts together: { C[i,j] -> [subscripts] } as a flat set.
+    std::vector<bool> is_affine;
+    isl_map *map = isl_map_from_domain(outside.copy());
+    for (const ExprPtr &subscript : site.read.operands) {
+      const auto affine = to_affine(subscript, {computation_.name, site.scope.iterators});
+      is_affine.push_back(affine.has_value());
+      if (affine) {
+        map = isl_map_flat_range_product(map, isl_map_from_pw_aff(affine->copy()));
+      }
+    }
+    const isl::set joined = checked(isl::manage(isl_set_flatten(isl_map_wrap(map))), "describing a read");
+    Point point;
+    sample_point(joined, point);
+
+    const std::vector<std::int64_t> instance(point.coordinates.begin(),
+                                             point.coordinates.begin() + static_cast<std::ptrdiff_t>(site.outer_rank));
+    std::string reduced;
+    for (size_t d = site.outer_rank; d < rank; ++d) {
+      reduced += (reduced.empty() ? "" : ", ") + site.scope.iterators[d] + " = " + std::to_string(point.coordinates[d]);
+    }
+    std::string read = producer.name + "[";
+    size_t next = rank;
+    for (size_t d = 0; d < is_affine.size(); ++d) {
+      read += d == 0 ? "" : ",";
+      read += is_affine[d] ? std::to_string(point.coordinates[next++]) : to_string(site.read.operands[d]);
+    }
+    read += "]";
+
+    const std::string at = instance_text(computation_.name, instance);
+    const std::string parameters = parameter_text(point);
+    const std::string constraints = constraint_text(readable);
+    std::string message = at + (reduced.empty() ? "" : " at " + reduced) + " reads " + read + ", outside " +
+                          producer.name +
+                          (readable_ == Readable::Defined && !producer.is_input ? "'s defined points" : "'s domain") +
+                          (constraints.empty() ? "" : " " + constraints) +
+                          (parameters.empty() ? "" : " (" + parameters + ")");
+    Error error(ErrorKind::Bounds, message, site.read.where.known() ? site.read.where : where_);
+    error.details["point"] = at;
+    error.details["read"] = read;
+    error.details["parameters"] = parameters;
+    if (!reduced.empty()) {
+      error.details["reduced"] = reduced;
+    }
+    throw error;
+  }
+
+  const Computation &computation_;
+  const SourceLocation &where_;
+  Readable readable_;
+};
+
+}  // namespace
+
+std::string line_text(const SourceLocation &where) {
+  return where.known() ? where.file + ":" + std::to_string(where.line) : "an unknown line";
+}
+
+void check_name(const std::string &name, const std::string &what, const SourceLocation &where) {
+  if (!is_isl_identifier(name)) {
+    throw Error(ErrorKind::Declaration,
+                "\"" + name + "\" cannot name a " + what +
+                    ": expected letters, digits and underscores, not starting with a digit, and no reserved word of "
+                    "isl's notation (and, or, not, exists, mod, floor, ceil, min, max ...)",
+                where);
+  }
+}
+
+void check_iterators(const std::string &owner, const std::vector<std::string> &iterators, const SourceLocation &where) {
+  for (size_t d = 0; d < iterators.size(); ++d) {
+    check_name(iterators[d], "iterator", where);
+    for (size_t other = 0; other < d; ++other) {
+      if (iterators[other] == iterators[d]) {
+        throw Error(ErrorKind::Declaration,
+                    owner + " has two iterators named " + iterators[d] + " (dimensions " + std::to_string(other) +
+                        " and " + std::to_string(d) + ")",
+                    where);
+      }
+    }
+  }
+}
+
+void check_scopes(const std::string &owner, const std::vector<std::string> &iterators, const ExprPtr &expr,
+                  const SourceLocation &where) {
+  ScopeCheck(owner, iterators, where).walk(expr);
+}
+
+void check_parameters(const std::string &owner, const std::vector<std::string> &iterators, const isl::set &set,
+                      const SourceLocation &where) {
+  const isl_size count = isl_set_dim(set.get(), isl_dim_param);
+  for (isl_size p = 0; p < count; ++p) {
+    const std::string name = isl_set_get_dim_name(set.get(), isl_dim_param, p);
+    if (contains(iterators, name)) {
+      throw Error(ErrorKind::Declaration,
+                  owner + " has a parameter and an iterator that are both named " + name + "; rename one of them",
+                  where);
+    }
+  }
+}
+
+void check_bounded(const std::string &owner, const std::vector<std::string> &iterators, const isl::set &domain,
+                   const SourceLocation &where) {
+  if (checked(isl::manage(isl_set_is_bounded(domain.get())), "asking whether a domain is bounded")) {
+    return;
+  }
+  std::string unbounded;
+  for (size_t d = 0; d < iterators.size(); ++d) {
+    const unsigned after = static_cast<unsigned>(iterators.size() - d - 1);
+    isl_set *alone = isl_set_project_out(domain.copy(), isl_dim_set, static_cast<unsigned>(d) + 1, after);
+    const isl::set line =
+        checked(isl::manage(isl_set_project_out(alone, isl_dim_set, 0, static_cast<unsigned>(d))), "projecting a domain");
+    const bool above = isl_set_dim_has_upper_bound(line.get(), isl_dim_set, 0) == isl_bool_true;
+    const bool below = isl_set_dim_has_lower_bound(line.get(), isl_dim_set, 0) == isl_bool_true;
+    if (!above || !below) {
+      unbounded += (unbounded.empty() ? "" : ", ") + iterators[d] + " has no " +
+                   (above ? "lower bound" : (below ? "upper bound" : "bounds"));
+    }
+  }
+  throw Error(ErrorKind::Declaration,
+              "the domain of " + owner + " is unbounded" + (unbounded.empty() ? "" : ": " + unbounded) + " in " +
+                  braced_text(domain),
+              where);
+}
+
+void check_overlap(const Computation &computation, const Piece &a, const Piece &b, const isl::set &context) {
+  const isl::set both = checked(a.domain.intersect(b.domain), "checking pieces for overlap");
+  if (checked(both.is_empty(), "checking pieces for overlap")) {
+    return;
+  }
+  Point point;
+  if (!sample_point(both.intersect_params(context), point)) {
+    return;
+  }
+  const std::string at = instance_text(computation.name, point.coordinates);
+  const std::string parameters = parameter_text(point);
+  Error error(ErrorKind::Declaration,
+              "pieces of " + computation.name + " overlap at " + at + (parameters.empty() ? "" : " with " + parameters) +
+                  ": both the piece of " + line_text(a.where) + " and the piece of " + line_text(b.where) +
+                  " define it",
+              b.where);
+  error.details["point"] = at;
+  error.details["parameters"] = parameters;
+  throw error;
+}
+
+void check_reads(const Computation &computation, const Piece &piece, const isl::set &context, Readable readable) {
+  Scope scope;
+  scope.domain = checked(piece.domain.intersect_params(context), "checking the reads of a computation");
+  scope.iterators = computation.iterators;
+  std::set<const Expr *> seen;
+  ReadCheck(computation, piece.where, readable).walk(piece.value, scope, seen);
+}
+
+}  // namespace tilewright

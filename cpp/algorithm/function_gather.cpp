@@ -1,0 +1,300 @@
+// Functions: what the outputs reach, in an order in which it can be computed, checked as a whole.
+#include <isl/set.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "algorithm/affine.h"
+#include "algorithm/declaration_checks.h"
+#include "algorithm/function.h"
+#include "polyhedral/set_text.h"
+
+namespace tilewright {
+
+namespace {
+
+/// Every expression of a declaration, in the order in which it is read.
+std::vector<ExprPtr> expressions_of(const Computation &computation) {
+  std::vector<ExprPtr> result = computation.extents;
+  for (const Piece &piece : computation.pieces) {
+    result.push_back(piece.value);
+  }
+  return result;
+}
+
+std::vector<ComputationPtr> producers_of(const Computation &computation) {
+  std::vector<ComputationPtr> result;
+  for (const Piece &piece : computation.pieces) {
+    visit(piece.value, [&](const ExprPtr &node) {
+      if (node->kind == ExprKind::Access &&
+          std::find(result.begin(), result.end(), node->producer) == result.end()) {
+        result.push_back(node->producer);
+      }
+    });
+  }
+  return result;
+}
+
+/// Computations in depth-first postorder: producers before consumers except inside a recurrence. Iterative, so that a
+/// long chain of computations does not exhaust the stack.
+std::vector<ComputationPtr> reachable(const std::vector<ComputationPtr> &outputs, const SourceLocation &where) {
+  struct Visit {
+    ComputationPtr computation;
+    std::vector<ComputationPtr> producers;
+    size_t next = 0;
+  };
+  std::vector<ComputationPtr> order;
+  std::set<const Computation *> seen;
+  std::vector<Visit> stack;
+  const auto enter = [&](const ComputationPtr &computation) {
+    if (computation->is_input || !seen.insert(computation.get()).second) {
+      return;
+    }
+    if (computation->pieces.empty()) {
+      throw Error(ErrorKind::Declaration,
+                  "the computation " + computation->name + " (declared at " + line_text(computation->where) +
+                      ") has no expression: define it before making a function",
+                  computation->where.known() ? computation->where : where);
+    }
+    stack.push_back({computation, producers_of(*computation)});
+  };
+  for (const ComputationPtr &output : outputs) {
+    enter(output);
+    while (!stack.empty()) {
+      Visit &top = stack.back();
+      if (top.next < top.producers.size()) {
+        const ComputationPtr producer = top.producers[top.next++];
+        enter(producer);  // may move what `top` refers to
+        continue;
+      }
+      order.push_back(top.computation);
+      stack.pop_back();
+    }
+  }
+  return order;
+}
+
+std::vector<ComputationPtr> inputs_by_first_use(const std::vector<ComputationPtr> &computations) {
+  std::vector<ComputationPtr> inputs;
+  for (const ComputationPtr &computation : computations) {
+    for (const ComputationPtr &producer : producers_of(*computation)) {
+      if (producer->is_input && std::find(inputs.begin(), inputs.end(), producer) == inputs.end()) {
+        inputs.push_back(producer);
+      }
+    }
+  }
+  return inputs;
+}
+
+void check_outputs(const std::string &name, const std::vector<ComputationPtr> &outputs, const SourceLocation &where) {
+  if (outputs.empty()) {
+    throw Error(ErrorKind::Declaration, "function " + name + " needs at least one output", where);
+  }
+  for (size_t o = 0; o < outputs.size(); ++o) {
+    if (outputs[o] == nullptr) {
+      throw Error(ErrorKind::Declaration, "output " + std::to_string(o) + " of function " + name + " is missing", where);
+    }
+    if (outputs[o]->is_input) {
+      throw Error(ErrorKind::Declaration,
+                  "output " + std::to_string(o) + " of function " + name + " is the input " + outputs[o]->name +
+                      "; an output must be a computation",
+                  where);
+    }
+    if (std::find(outputs.begin(), outputs.begin() + static_cast<std::ptrdiff_t>(o), outputs[o]) !=
+        outputs.begin() + static_cast<std::ptrdiff_t>(o)) {
+      throw Error(ErrorKind::Declaration, "function " + name + " lists the output " + outputs[o]->name + " twice",
+                  where);
+    }
+  }
+}
+
+void check_given_inputs(const Function &function, const std::vector<ComputationPtr> &used) {
+  for (size_t a = 0; a < function.inputs.size(); ++a) {
+    const ComputationPtr &input = function.inputs[a];
+    if (input == nullptr || !input->is_input) {
+      throw Error(ErrorKind::Declaration,
+                  "argument " + std::to_string(a) + " of function " + function.name + " must be an input" +
+                      (input == nullptr ? "" : ", but " + input->name + " is a computation"),
+                  function.where);
+    }
+    const auto before = function.inputs.begin() + static_cast<std::ptrdiff_t>(a);
+    if (std::find(function.inputs.begin(), before, input) != before) {
+      throw Error(ErrorKind::Declaration, "function " + function.name + " lists the input " + input->name + " twice",
+                  function.where);
+    }
+  }
+  for (const ComputationPtr &input : used) {
+    if (std::find(function.inputs.begin(), function.inputs.end(), input) == function.inputs.end()) {
+      throw Error(ErrorKind::Declaration,
+                  "function " + function.name + " reads the input " + input->name +
+                      ", which is not among the given inputs",
+                  function.where);
+    }
+  }
+}
+
+void check_duplicate_names(const Function &function) {
+  std::map<std::string, const Computation *> known;
+  for (const auto *list : {&function.inputs, &function.computations}) {
+    for (const ComputationPtr &declared : *list) {
+      const auto [entry, fresh] = known.emplace(declared->name, declared.get());
+      if (!fresh) {
+        const Computation &other = *entry->second;
+        throw Error(ErrorKind::Declaration,
+                    "function " + function.name + " has two different declarations named " + declared->name + ": the " +
+                        (other.is_input ? "input" : "computation") + " of " + line_text(other.where) + " and the " +
+                        (declared->is_input ? "input" : "computation") + " of " + line_text(declared->where),
+                    declared->where.known() ? declared->where : function.where);
+      }
+    }
+  }
+  for (const std::string &parameter : function.parameters) {
+    const auto clash = known.find(parameter);
+    if (clash != known.end()) {
+      throw Error(ErrorKind::Declaration,
+                  "function " + function.name + " has a parameter and " +
+                      (clash->second->is_input ? "an input" : "a computation") + " that are both named " + parameter,
+                  clash->second->where.known() ? clash->second->where : function.where);
+    }
+  }
+}
+
+class ParameterOrder {
+public:
+  void add(const std::vector<ExprPtr> &exprs) {
+    for (const ExprPtr &root : exprs) {
+      visit(root, [&](const ExprPtr &node) {
+        if (node->kind == ExprKind::Parameter) {
+          add(node->name);
+        }
+      });
+    }
+  }
+  void add(const isl::set &set) {
+    for (isl_size p = 0; p < isl_set_dim(set.get(), isl_dim_param); ++p) {
+      const char *name = isl_set_get_dim_name(set.get(), isl_dim_param, static_cast<unsigned>(p));
+      if (name != nullptr) {
+        add(std::string(name));
+      }
+    }
+  }
+  void add(const std::string &name) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) {
+      names.push_back(name);
+    }
+  }
+
+  std::vector<std::string> names;
+};
+
+std::vector<std::string> parameters_by_first_use(const Function &function, const std::vector<ExprPtr> &conditions) {
+  ParameterOrder order;
+  for (const ComputationPtr &input : function.inputs) {
+    order.add(input->extents);
+  }
+  for (const ComputationPtr &computation : function.computations) {
+    order.add(computation->domain);
+    order.add(expressions_of(*computation));
+    for (const Piece &piece : computation->pieces) {
+      order.add(piece.domain);
+    }
+  }
+  order.add(conditions);
+  // Parameters that only occur in the constraint of another one.
+  order.add(function.context);
+  return order.names;
+}
+
+isl::set gathered_context(const Function &function, const std::vector<ExprPtr> &conditions) {
+  isl::set context = parameter_context(conditions);
+  for (const auto *list : {&function.inputs, &function.computations}) {
+    for (const ComputationPtr &declared : *list) {
+      context = context.intersect(declared->context);
+    }
+  }
+  for (const ExprPtr &condition : conditions) {
+    check_scopes("the context of function " + function.name, {}, condition, function.where);
+    const auto set = to_set(condition, IterationSpace{});
+    if (!set) {
+      throw Error(ErrorKind::Declaration,
+                  "the context of function " + function.name + " must be affine comparisons of parameters, got " +
+                      to_string(condition),
+                  function.where);
+    }
+    context = context.intersect(set->params());
+  }
+  context = checked(context.coalesce(), "building the context of a function");
+  if (checked(context.is_empty(), "building the context of a function")) {
+    throw Error(ErrorKind::Declaration,
+                "the constraints of function " + function.name +
+                    " contradict each other: no values of the parameters satisfy them all",
+                function.where);
+  }
+  return context;
+}
+
+/// The context with exactly the function's parameters as dimensions, in their order.
+isl::set ordered(const isl::set &context, const std::vector<std::string> &parameters) {
+  isl_space *space = isl_space_params_alloc(isl_context().get(), static_cast<unsigned>(parameters.size()));
+  for (size_t p = 0; p < parameters.size(); ++p) {
+    isl_id *id = isl_id_alloc(isl_context().get(), parameters[p].c_str(), nullptr);
+    space = isl_space_set_dim_id(space, isl_dim_param, static_cast<unsigned>(p), id);
+  }
+  return checked(isl::manage(isl_set_align_params(context.copy(), space)), "building the context of a function");
+}
+
+void check_everything(const Function &function) {
+  for (const ComputationPtr &computation : function.computations) {
+    const std::vector<Piece> &pieces = computation->pieces;
+    for (size_t b = 0; b < pieces.size(); ++b) {
+      for (size_t a = 0; a < b; ++a) {
+        check_overlap(*computation, pieces[a], pieces[b], function.context);
+      }
+      check_scopes(computation->name, computation->iterators, pieces[b].value, pieces[b].where);
+      check_reads(*computation, pieces[b], function.context, Readable::Defined);
+    }
+  }
+}
+
+}  // namespace
+
+const ComputationPtr *Function::find(const std::string &wanted) const {
+  for (const auto *list : {&inputs, &computations}) {
+    const auto found =
+        std::find_if(list->begin(), list->end(), [&](const ComputationPtr &c) { return c->name == wanted; });
+    if (found != list->end()) {
+      return &*found;
+    }
+  }
+  return nullptr;
+}
+
+std::shared_ptr<Function> make_function(const std::string &name, std::vector<ComputationPtr> outputs,
+                                        std::vector<ComputationPtr> inputs, const std::vector<ExprPtr> &context,
+                                        SourceLocation where) {
+  const OperationLimit limit(declaration_operation_limit);
+  if (!is_isl_identifier(name + "_")) {  // words that isl reserves may name a function
+    throw Error(ErrorKind::Declaration,
+                "\"" + name + "\" cannot name a function: expected letters, digits and underscores, not starting with "
+                "a digit",
+                where);
+  }
+  check_outputs(name, outputs, where);
+  auto function = std::make_shared<Function>();
+  function->name = name;
+  function->where = std::move(where);
+  function->computations = reachable(outputs, function->where);
+  function->outputs = std::move(outputs);
+  const std::vector<ComputationPtr> used = inputs_by_first_use(function->computations);
+  function->inputs = inputs.empty() ? used : std::move(inputs);
+  check_given_inputs(*function, used);
+  function->context = gathered_context(*function, context);
+  function->parameters = parameters_by_first_use(*function, context);
+  function->context = ordered(function->context, function->parameters);
+  check_duplicate_names(*function);
+  check_everything(*function);
+  return function;
+}
+
+}  // namespace tilewright

@@ -1,0 +1,27 @@
+// What each statement reads and writes, as isl relations. Affine reads are exact, restricted to where they happen
+// (reduction bounds, affine conditions of a select); a read whose subscript is not affine may touch every element along
+// that dimension and is marked inexact.
+#pragma once
+
+#include <vector>
+
+#include "mapping/program.h"
+
+namespace tilewright {
+
+struct ReadAccess {
+  ComputationPtr producer;
+  isl::map relation;     ///< statement instance -> producer[iterators]
+  bool exact = true;
+  SourceLocation where;  ///< of the read in the user's program
+};
+
+std::vector<ReadAccess> read_accesses(const Program &program, const Statement &statement);
+
+/// statement instance -> computation[iterators]: the value that it defines or helps to define.
+isl::map defined_value(const Statement &statement);
+
+/// statement instance -> buffer[index].
+isl::map written_element(const Program &program, const Statement &statement);
+
+}  // namespace tilewright

@@ -1,0 +1,45 @@
+#include "analysis/happens_before.h"
+
+namespace tilewright {
+
+namespace {
+
+bool is_concurrent(const LoopTag &tag) { return tag.tag == Tag::Parallel || tag.tag == Tag::Vector; }
+
+bool is_empty(const isl::map &map) { return checked(map.is_empty(), "the order of instances"); }
+
+}  // namespace
+
+std::vector<UnorderedPairs> not_before(const Program &program, const Statement &source, const Statement &sink,
+                                       isl::map pairs) {
+  std::vector<UnorderedPairs> result;
+  const auto depth = static_cast<size_t>(program.depth);
+  for (size_t level = 0; level <= depth; ++level) {
+    if (is_empty(pairs) || source.order[level] < sink.order[level]) {
+      return result;
+    }
+    if (source.order[level] > sink.order[level]) {
+      result.push_back({pairs, static_cast<int>(level), true, false});
+      return result;
+    }
+    if (level == depth) {
+      break;
+    }
+    const isl::pw_aff &first = source.loops[level];
+    const isl::pw_aff &second = sink.loops[level];
+    const bool concurrent = is_concurrent(source.tags[level]) || is_concurrent(sink.tags[level]);
+    const isl::map later = isl::manage(isl_pw_aff_gt_map(first.copy(), second.copy()));
+    isl::map wrong = pairs.intersect(later);
+    if (concurrent) {
+      wrong = wrong.unite(pairs.intersect(isl::manage(isl_pw_aff_lt_map(first.copy(), second.copy()))));
+    }
+    if (!is_empty(wrong)) {
+      result.push_back({wrong.coalesce(), static_cast<int>(level), false, concurrent});
+    }
+    pairs = pairs.intersect(isl::manage(isl_pw_aff_eq_map(first.copy(), second.copy())));
+  }
+  result.push_back({pairs, static_cast<int>(depth), false, false});
+  return result;
+}
+
+}  // namespace tilewright

@@ -1,0 +1,383 @@
+#include "analysis/legality.h"
+
+#include <algorithm>
+
+#include "analysis/happens_before.h"
+
+namespace tilewright {
+
+namespace {
+
+constexpr std::uint64_t operation_limit = 40'000'000;
+
+std::string instance(const std::string &name, const std::vector<std::int64_t> &coordinates, size_t first, size_t count) {
+  std::string text = name + "[";
+  for (size_t d = 0; d < count; ++d) {
+    text += (d ? "," : "") + std::to_string(coordinates[first + d]);
+  }
+  return text + "]";
+}
+
+/// "C[i, j, k] -> C[i, j, k + 1]": an isl relation without what the declaration says anyway.
+std::string relation_text(const Program &program, const isl::map &relation, const Statement &source) {
+  const isl::map simple = relation.coalesce().gist_domain(source.domain).gist_params(program.context);
+  if (simple.is_null()) {
+    isl_ctx_reset_error(isl_context().get());
+    return source.name + " -> ...";
+  }
+  std::string text = to_text(simple);
+  constexpr size_t longest = 300;
+  return text.size() > longest ? text.substr(0, longest) + " ..." : text;
+}
+
+bool stored_apart(const Program &program, size_t buffer) {
+  const Computation *owner = nullptr;
+  for (const Statement &statement : program.statements) {
+    if (statement.buffer != buffer) {
+      continue;
+    }
+    if (owner != nullptr && owner != statement.computation.get()) {
+      return false;
+    }
+    owner = statement.computation.get();
+  }
+  if (owner == nullptr) {
+    return true;
+  }
+  isl::set written = isl::set::empty(owner->domain.space());
+  for (const Piece &piece : owner->pieces) {
+    written = written.unite(piece.domain);
+  }
+  const isl::map relation =
+      program.places.at(owner->name).relation.intersect_domain(written.intersect_params(program.context));
+  return checked(relation.is_injective(), "storage of a computation");
+}
+
+class LegalityChecker {
+public:
+  explicit LegalityChecker(const Program &program) : program_(program) {
+    for (size_t b = 0; b < program.buffers.size(); ++b) {
+      apart_.push_back(stored_apart(program, b));
+    }
+  }
+
+  std::optional<Violation> find() {
+    for (const Statement &sink : program_.statements) {
+      if (sink.role == StatementRole::Update) {
+        check_accumulation(sink);
+      }
+      for (const ReadAccess &read : read_accesses(program_, sink)) {
+        if (!read.producer->is_input) {
+          check_read(sink, read);
+        }
+        if (violation_) {
+          return violation_;
+        }
+      }
+    }
+    for (const Statement &source : program_.statements) {
+      const auto &outputs = program_.function->outputs;
+      if (!violation_ && std::find(outputs.begin(), outputs.end(), source.computation) != outputs.end()) {
+        check_survival(source);
+      }
+    }
+    return violation_;
+  }
+
+private:
+  /// Initialisation first; updates of one element in any order, but not at once.
+  void check_accumulation(const Statement &update) {
+    const isl::map value = defined_value(update);
+    for (const Statement &init : program_.statements) {
+      if (init.computation == update.computation && init.role == StatementRole::Initialise) {
+        check_flow(init, update, defined_value(init).apply_range(value.reverse()), true);
+      }
+    }
+    const bool concurrent = std::any_of(update.tags.begin(), update.tags.end(), [](const LoopTag &tag) {
+      return tag.tag == Tag::Parallel || tag.tag == Tag::Vector;
+    });
+    if (violation_ || !concurrent) {
+      return;
+    }
+    const isl::map pairs =
+        value.apply_range(value.reverse()).intersect(isl::map::lex_lt(update.domain.space()));
+    for (const UnorderedPairs &forward : not_before(program_, update, update, pairs)) {
+      if (!forward.concurrent) {
+        continue;
+      }
+      const isl::map race = checked(forward.pairs.lexmin(), "races of a reduction");
+      report(Violation::Kind::Race, update, update, race,
+             "both add to the same element, and loop '" + loop_name(update, forward.level) + "' is " +
+                 tag_name(update, forward.level) + ", so neither comes first");
+      add_element(update);
+      return;
+    }
+  }
+
+  void check_read(const Statement &sink, const ReadAccess &read) {
+    for (const Statement &source : program_.statements) {
+      if (source.computation != read.producer || violation_) {
+        continue;
+      }
+      check_flow(source, sink, defined_value(source).apply_range(read.relation.reverse()), read.exact);
+    }
+  }
+
+  /// Each pair of `flow` (source -> sink): the source comes first, and nothing overwrites its element in between.
+  void check_flow(const Statement &source, const Statement &sink, const isl::map &flow, bool exact) {
+    for (const UnorderedPairs &wrong : not_before(program_, source, sink, flow)) {
+      report(exact ? Violation::Kind::Order : Violation::Kind::Undecided, source, sink, wrong.pairs,
+             order_explanation(source, sink, wrong, exact));
+      return;
+    }
+    if (!apart_[source.buffer]) {
+      for (const Statement &writer : program_.statements) {
+        if (writer.buffer == source.buffer && !violation_) {
+          check_overwrite(source, sink, writer, flow, exact);
+        }
+      }
+    }
+  }
+
+  /// Writes of other values to the element of `source`: writer -> source.
+  isl::map other_writes(const Statement &source, const Statement &writer) const {
+    const isl::map here = written_element(program_, source);
+    const isl::map there = written_element(program_, writer);
+    isl::map pairs = there.apply_range(here.reverse());
+    if (source.computation == writer.computation) {
+      pairs = pairs.subtract(defined_value(writer).apply_range(defined_value(source).reverse()));
+    }
+    return checked(pairs, "writes to one element");
+  }
+
+  void check_overwrite(const Statement &source, const Statement &sink, const Statement &writer, const isl::map &flow,
+                       bool exact) {
+    for (const UnorderedPairs &not_earlier : not_before(program_, writer, source, other_writes(source, writer))) {
+      isl::map between = flow.reverse().apply_range(not_earlier.pairs.reverse());
+      if (&writer == &sink) {
+        // An instance reads before it writes.
+        between = between.subtract(isl::map::identity(between.space()));
+      }
+      for (const UnorderedPairs &not_later : not_before(program_, sink, writer, between)) {
+        report(exact ? Violation::Kind::Overwrite : Violation::Kind::Undecided, sink, writer, not_later.pairs,
+               writer.name + " overwrites an element that " + sink.name + " still has to read (written by " +
+                   source.name + ")" + (not_later.concurrent || not_earlier.concurrent
+                                            ? ": the loops that run them are not ordered"
+                                            : ""));
+        add_element(writer, true);
+        return;
+      }
+    }
+  }
+
+  /// An output's elements are there at the end.
+  void check_survival(const Statement &source) {
+    if (apart_[source.buffer]) {
+      return;
+    }
+    for (const Statement &writer : program_.statements) {
+      if (writer.buffer != source.buffer || violation_) {
+        continue;
+      }
+      for (const UnorderedPairs &wrong : not_before(program_, writer, source, other_writes(source, writer))) {
+        report(Violation::Kind::Overwrite, writer, source, wrong.pairs,
+               writer.name + " overwrites an element of the output " + source.computation->name);
+        add_element(writer);
+        return;
+      }
+    }
+  }
+
+  std::string order_explanation(const Statement &source, const Statement &sink, const UnorderedPairs &wrong,
+                                bool exact) const {
+    std::string text = sink.name + " reads what " + source.name + " writes, but ";
+    if (wrong.concurrent) {
+      const Statement &tagged = source.tags[static_cast<size_t>(wrong.level)].tag == Tag::Parallel ||
+                                        source.tags[static_cast<size_t>(wrong.level)].tag == Tag::Vector
+                                    ? source
+                                    : sink;
+      text += "loop '" + loop_name(tagged, wrong.level) + "' is " + tag_name(tagged, wrong.level) +
+              " and carries the dependence";
+    } else if (wrong.level == program_.depth && !wrong.is_static) {
+      text += "both are scheduled at the same time";
+    } else {
+      text += "is scheduled before it";
+    }
+    return exact ? text : text + " (its subscript is not affine, so it may read any element)";
+  }
+
+  static std::string loop_name(const Statement &statement, int level) {
+    const auto position = static_cast<size_t>(level);
+    return position < statement.loop_names.size() ? statement.loop_names[position] : std::to_string(level);
+  }
+
+  static std::string tag_name(const Statement &statement, int level) {
+    return statement.tags[static_cast<size_t>(level)].tag == Tag::Vector ? "a vector loop" : "parallel";
+  }
+
+  void report(Violation::Kind kind, const Statement &first, const Statement &second, const isl::map &pairs,
+              std::string explanation) {
+    Violation violation;
+    violation.kind = kind;
+    violation.dependence = relation_text(program_, pairs, first);
+    Point point;
+    const isl::set flat = isl::manage(isl_set_flatten(isl_map_wrap(pairs.copy())));
+    if (sample_point(checked(flat, "a witness"), point)) {
+      const size_t count = first.iterators.size();
+      violation.source_instance = instance(first.name, point.coordinates, 0, count);
+      violation.sink_instance = instance(second.name, point.coordinates, count, point.coordinates.size() - count);
+      for (const auto &[name, value] : point.parameters) {
+        violation.parameters += (violation.parameters.empty() ? "" : ", ") + name + " = " + std::to_string(value);
+      }
+      first_ = point;
+      first_.coordinates.resize(count);
+      second_ = point;
+      second_.coordinates.erase(second_.coordinates.begin(),
+                                second_.coordinates.begin() + static_cast<std::ptrdiff_t>(count));
+    }
+    violation.explanation = std::move(explanation);
+    violation_ = std::move(violation);
+  }
+
+  /// Names the element that `writer` (the first or the second instance of the witness) writes.
+  void add_element(const Statement &writer, bool second = false) {
+    const Point &point = second ? second_ : first_;
+    isl::map element = written_element(program_, writer);
+    for (const auto &[name, value] : point.parameters) {
+      const int position = isl_map_find_dim_by_name(element.get(), isl_dim_param, name.c_str());
+      if (position >= 0) {
+        element = element.fix_si(isl::dim::param, static_cast<unsigned>(position), static_cast<int>(value));
+      }
+    }
+    for (size_t d = 0; d < point.coordinates.size(); ++d) {
+      element = element.fix_si(isl::dim::in, static_cast<unsigned>(d), static_cast<int>(point.coordinates[d]));
+    }
+    Point at;
+    if (sample_point(checked(element.range(), "a witness"), at)) {
+      violation_->element = instance(program_.buffers[writer.buffer].name, at.coordinates, 0, at.coordinates.size());
+    }
+  }
+
+  const Program &program_;
+  std::vector<bool> apart_;
+  std::optional<Violation> violation_;
+  Point first_;
+  Point second_;
+};
+
+const char *kind_name(Violation::Kind kind) {
+  switch (kind) {
+  case Violation::Kind::Order:
+    return "order";
+  case Violation::Kind::Overwrite:
+    return "overwrite";
+  case Violation::Kind::Race:
+    return "race";
+  case Violation::Kind::NotInjective:
+    return "not injective";
+  case Violation::Kind::Undecided:
+    return "undecided";
+  }
+  return "";
+}
+
+/// The loops of the command's computation that may carry its tag instead.
+std::string legal_loops(const Program &program, const Command &command) {
+  const bool vector = command.name == "vectorize";
+  if (!vector && command.name != "parallelize") {
+    return "";
+  }
+  const Tag tag = vector ? Tag::Vector : Tag::Parallel;
+  std::string loops;
+  size_t levels = 0;
+  for (const Statement &statement : program.statements) {
+    if (statement.computation->name == command.computation) {
+      levels = std::max(levels, statement.loop_names.size());
+    }
+  }
+  for (size_t level = 0; level < levels; ++level) {
+    Program candidate = program;
+    std::string name;
+    for (Statement &statement : candidate.statements) {
+      if (statement.computation->name != command.computation) {
+        continue;
+      }
+      for (LoopTag &other : statement.tags) {
+        other = other.tag == tag ? LoopTag{} : other;
+      }
+      if (level < statement.loop_names.size()) {
+        statement.tags[level] = {tag, 0};
+        if (statement.role != StatementRole::Initialise || name.empty()) {
+          name = statement.loop_names[level];
+        }
+      }
+    }
+    if (!find_violation(candidate)) {
+      loops += (loops.empty() ? "" : ", ") + name;
+    }
+  }
+  return loops.empty() ? "no loop of " + command.computation + " can be " + (vector ? "vectorised" : "parallel") +
+                             " in this order"
+                       : std::string(vector ? "vectorize" : "parallelize") + " is legal for: " + loops;
+}
+
+}  // namespace
+
+std::optional<Violation> find_violation(const Program &program) {
+  const OperationLimit limit(operation_limit);
+  return LegalityChecker(program).find();
+}
+
+void require_legal(const Program &program, const Command *command) {
+  std::optional<Violation> violation = find_violation(program);
+  if (!violation) {
+    return;
+  }
+  if (command != nullptr) {
+    violation->suggestion = legal_loops(program, *command);
+  }
+  std::string message = command != nullptr ? to_string(*command) : "the default schedule";
+  message += violation->kind == Violation::Kind::Undecided ? " cannot be shown to be legal: " : " is illegal: ";
+  message += violation->explanation + "\n  dependence: " + violation->dependence + "\n  for example: " +
+             violation->source_instance + " -> " + violation->sink_instance;
+  if (!violation->element.empty()) {
+    message += " at element " + violation->element;
+  }
+  if (!violation->parameters.empty()) {
+    message += " with " + violation->parameters;
+  }
+  if (!violation->suggestion.empty()) {
+    message += "\n  " + violation->suggestion;
+  }
+  Error error(ErrorKind::IllegalSchedule, message, command != nullptr ? command->where : SourceLocation{});
+  error.details = {{"kind", kind_name(violation->kind)},
+                   {"dependence", violation->dependence},
+                   {"source_instance", violation->source_instance},
+                   {"sink_instance", violation->sink_instance},
+                   {"element", violation->element},
+                   {"parameters", violation->parameters},
+                   {"suggestion", violation->suggestion},
+                   {"computation", command != nullptr ? command->computation : ""},
+                   {"command", command != nullptr ? to_string(*command) : ""}};
+  throw error;
+}
+
+std::vector<Dependence> flow_dependences(const Program &program) {
+  std::vector<Dependence> result;
+  for (const Statement &sink : program.statements) {
+    for (const ReadAccess &read : read_accesses(program, sink)) {
+      for (const Statement &source : program.statements) {
+        if (read.producer->is_input || source.computation != read.producer) {
+          continue;
+        }
+        const isl::map relation = defined_value(source).apply_range(read.relation.reverse());
+        if (!checked(relation.is_empty(), "a dependence")) {
+          result.push_back({source.name, sink.name, read.producer->name, relation, read.exact});
+        }
+      }
+    }
+  }
+  return result;
+}
+
+}  // namespace tilewright

@@ -1,0 +1,33 @@
+// The handlers behind the table in commands.cpp; each applies one command to a state.
+#pragma once
+
+#include <string>
+
+#include "mapping/mapping.h"
+
+namespace tilewright {
+
+// loop_commands.cpp
+void split_command(MappingState &state, const Command &command);
+void tile_command(MappingState &state, const Command &command);
+void interchange_command(MappingState &state, const Command &command);
+void reverse_command(MappingState &state, const Command &command);
+void shift_command(MappingState &state, const Command &command);
+void skew_command(MappingState &state, const Command &command);
+void parallelize_command(MappingState &state, const Command &command);
+void vectorize_command(MappingState &state, const Command &command);
+void unroll_command(MappingState &state, const Command &command);
+void set_schedule_command(MappingState &state, const Command &command);
+
+// order_commands.cpp
+void after_command(MappingState &state, const Command &command);
+void before_command(MappingState &state, const Command &command);
+void then_command(MappingState &state, const Command &command);
+
+// storage_commands.cpp
+void store_in_command(MappingState &state, const Command &command);
+
+/// "C[0,1] (N = 2)".
+std::string instance_text(const std::string &name, const Point &point);
+
+}  // namespace tilewright

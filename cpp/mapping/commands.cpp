@@ -1,0 +1,69 @@
+#include "mapping/commands.h"
+
+#include <map>
+
+#include "mapping/command_arguments.h"
+#include "mapping/command_handlers.h"
+
+namespace tilewright {
+
+namespace {
+
+using Handler = void (*)(MappingState &, const Command &);
+
+/// The one table of commands. A new command is a handler, a row here, and a Python method that passes its arguments on.
+const std::map<std::string, Handler> &handlers() {
+  static const std::map<std::string, Handler> table = {
+      {"after", after_command},           {"before", before_command},       {"interchange", interchange_command},
+      {"parallelize", parallelize_command}, {"reverse", reverse_command},   {"set_schedule", set_schedule_command},
+      {"shift", shift_command},           {"skew", skew_command},           {"split", split_command},
+      {"store_in", store_in_command},     {"then", then_command},           {"tile", tile_command},
+      {"unroll", unroll_command},         {"vectorize", vectorize_command},
+  };
+  return table;
+}
+
+}  // namespace
+
+std::string instance_text(const std::string &name, const Point &point) {
+  std::string text = name + "[";
+  for (size_t d = 0; d < point.coordinates.size(); ++d) {
+    text += (d ? "," : "") + std::to_string(point.coordinates[d]);
+  }
+  text += "]";
+  std::string parameters;
+  for (const auto &[parameter, value] : point.parameters) {
+    parameters += (parameters.empty() ? "" : ", ") + parameter + " = " + std::to_string(value);
+  }
+  return parameters.empty() ? text : text + " (" + parameters + ")";
+}
+
+std::vector<std::string> command_names() {
+  std::vector<std::string> names;
+  for (const auto &[name, handler] : handlers()) {
+    names.push_back(name);
+  }
+  return names;
+}
+
+void apply_command(MappingState &state, const Command &command) {
+  const auto handler = handlers().find(command.name);
+  if (handler == handlers().end()) {
+    std::string known;
+    for (const std::string &name : command_names()) {
+      known += (known.empty() ? "" : ", ") + name;
+    }
+    refuse(command, "there is no such command; the commands are: " + known);
+  }
+  if (state.time_space.count(command.computation) == 0) {
+    std::string known;
+    for (const auto &[name, map] : state.time_space) {
+      known += (known.empty() ? "" : ", ") + name;
+    }
+    refuse(command, "'" + command.computation + "' is not a computation of function '" + state.function->name +
+                        "'; its computations are: " + known);
+  }
+  handler->second(state, command);
+}
+
+}  // namespace tilewright

@@ -1,0 +1,95 @@
+// Layers II and III as text, in the notation of the papers.
+#include <algorithm>
+
+#include "mapping/program.h"
+
+namespace tilewright {
+
+namespace {
+
+std::string tag_text(const LoopTag &tag) {
+  switch (tag.tag) {
+  case Tag::Parallel:
+    return "(cpu)";
+  case Tag::Vector:
+    return "(vec(" + std::to_string(tag.factor) + "))";
+  case Tag::Unroll:
+    return "(unroll)";
+  case Tag::Sequential:
+    break;
+  }
+  return "";
+}
+
+/// The value of an isl function as isl writes it: the text between "[(" and ")]".
+std::string affine_text(const isl::pw_aff &value) {
+  const std::string text = to_text(value.as_map());
+  const size_t open = text.rfind("-> [");
+  const size_t close = text.find_first_of(open == std::string::npos ? "" : "]", open);
+  return open == std::string::npos || close == std::string::npos ? text : text.substr(open + 4, close - open - 4);
+}
+
+}  // namespace
+
+std::string layer_two(const Mapping &mapping) {
+  const Program program = build_program(mapping);
+  std::string out;
+  for (const Statement &statement : program.statements) {
+    std::string line = "{ " + statement.name + "[";
+    for (size_t d = 0; d < statement.iterators.size(); ++d) {
+      line += (d ? ", " : "") + statement.iterators[d];
+    }
+    line += "] -> [";
+    std::string definitions;
+    for (size_t level = 0; level < statement.order.size(); ++level) {
+      line += (level ? ", " : "") + std::to_string(statement.order[level]);
+      if (level >= statement.loops.size()) {
+        continue;
+      }
+      if (level < statement.loop_names.size()) {
+        const std::string &name = statement.loop_names[level];
+        line += ", " + name + tag_text(statement.tags[level]);
+        const bool is_iterator =
+            std::find(statement.iterators.begin(), statement.iterators.end(), name) != statement.iterators.end();
+        const std::string value = affine_text(statement.loops[level]);
+        if (!is_iterator || value != name) {
+          definitions += (definitions.empty() ? "" : " and ") + name + " = " + value;
+        }
+      } else {
+        line += ", 0";
+      }
+    }
+    line += "]";
+    if (!definitions.empty()) {
+      line += " : " + definitions;
+    }
+    out += line + " }\n";
+  }
+  return out;
+}
+
+std::string layer_three(const Mapping &mapping) {
+  const Program program = build_program(mapping);
+  std::string out;
+  for (const ComputationPtr &computation : program.function->computations) {
+    const Program::Place &place = program.places.at(computation->name);
+    const Buffer &buffer = program.buffers[place.buffer];
+    std::string line = "{ " + computation->name + "[";
+    for (size_t d = 0; d < computation->iterators.size(); ++d) {
+      line += (d ? ", " : "") + computation->iterators[d];
+    }
+    line += "] -> " + buffer.name + "[";
+    for (size_t d = 0; d < place.index.size(); ++d) {
+      line += (d ? ", " : "") + to_string(place.index[d]);
+    }
+    line += "] }    " + buffer.name + ": " + type_name(buffer.type) + "[";
+    for (size_t d = 0; d < buffer.extents.size(); ++d) {
+      line += (d ? ", " : "") + to_string(buffer.extents[d]);
+    }
+    out += line + "]" +
+           (buffer.kind == BufferKind::Output ? ", output" : buffer.kind == BufferKind::Input ? ", input" : "") + "\n";
+  }
+  return out;
+}
+
+}  // namespace tilewright

@@ -1,0 +1,257 @@
+// split tile interchange reverse shift skew parallelize vectorize unroll: changes of one computation's time-space map.
+#include <algorithm>
+#include <limits>
+
+#include "mapping/command_arguments.h"
+#include "mapping/command_handlers.h"
+
+namespace tilewright {
+
+namespace {
+
+isl::val integer_value(std::int64_t value) {
+  return isl::val(isl_context(), static_cast<long>(value));
+}
+
+/// The two loops that stripmining makes of one: floor(d / size) and d mod size.
+std::pair<LoopDimension, LoopDimension> stripmined(const LoopDimension &loop, std::int64_t size,
+                                                   const std::string &outer, const std::string &inner) {
+  const isl::pw_aff block = loop.value.scale_down(integer_value(size)).floor();
+  const isl::pw_aff rest = loop.value.sub(block.scale(integer_value(size)));
+  return {LoopDimension{outer, checked(block, "split"), {}, 0}, LoopDimension{inner, checked(rest, "split"), {}, size}};
+}
+
+/// Replaces loop `position` by its two halves.
+void split_at(TimeSpaceMap &map, size_t position, std::int64_t size, const std::string &outer,
+              const std::string &inner, const Command &command) {
+  const LoopDimension loop = map.dimensions[position];
+  map.dimensions.erase(map.dimensions.begin() + static_cast<std::ptrdiff_t>(position));
+  require_new_name(map, outer, command);
+  require_new_name(map, inner, command);
+  if (outer == inner) {
+    refuse(command, "the two loops need two names, got '" + outer + "' twice");
+  }
+  auto [block, rest] = stripmined(loop, size, outer, inner);
+  map.dimensions.insert(map.dimensions.begin() + static_cast<std::ptrdiff_t>(position), {block, rest});
+}
+
+/// The constant number of values that a loop takes, if it is constant: by construction or found by isl.
+std::int64_t constant_extent(const MappingState &state, const Command &command, const LoopDimension &loop) {
+  if (loop.extent > 0) {
+    return loop.extent;
+  }
+  const Computation &computation = **state.function->find(command.computation);
+  const isl::set domain = instance_space(computation).domain.intersect_params(state.function->context);
+  const isl::set values = checked(domain.apply(loop.value.as_map()).project_out_all_params(), "extent of a loop");
+  if (checked(values.is_empty(), "extent of a loop")) {
+    return 1;
+  }
+  const isl::val last = isl::manage(isl_set_dim_max_val(values.copy(), 0));
+  const isl::val first = isl::manage(isl_set_dim_min_val(values.copy(), 0));
+  if (last.is_null() || first.is_null() || !last.is_int().is_true() || !first.is_int().is_true()) {
+    return 0;
+  }
+  return last.num_si() - first.num_si() + 1;
+}
+
+void require_constant_extent(const MappingState &state, const Command &command, LoopDimension &loop) {
+  const std::int64_t extent = constant_extent(state, command, loop);
+  constexpr std::int64_t largest = 1024;
+  if (extent <= 0 || extent > largest) {
+    refuse(command, "loop '" + loop.name + "' has no constant extent of at most " + std::to_string(largest) +
+                        "; give a size, e.g. " + command.name + "(\"" + loop.name + "\", 8)");
+  }
+  loop.extent = extent;
+}
+
+/// Tags a loop of constant extent `size`, splitting when the loop is longer.
+void tag_strip(MappingState &state, const Command &command, Tag tag) {
+  const CommandArguments arguments(command);
+  arguments.expect_between(1, 4, tag == Tag::Vector ? "vectorize(i, v, i0=None, i1=None)" : "unroll(i, v=None, i0=None, i1=None)");
+  TimeSpaceMap &map = state.time_space.at(command.computation);
+  const std::string name = arguments.name(0, "the loop");
+  size_t position = find_loop(map, name, command);
+  if (arguments.size() == 1) {
+    require_constant_extent(state, command, map.dimensions[position]);
+  } else {
+    const std::int64_t size = arguments.integer(1, "the size", 1);
+    if (size > 1024) {
+      refuse(command, "the size must be at most 1024, got " + std::to_string(size));
+    }
+    if (map.dimensions[position].extent != size) {
+      split_at(map, position, size, arguments.optional_name(2, "the outer loop").value_or(name + "0"),
+               arguments.optional_name(3, "the inner loop").value_or(name + "1"), command);
+      ++position;
+    }
+  }
+  map.dimensions[position].tag = {tag, map.dimensions[position].extent};
+}
+
+}  // namespace
+
+void split_command(MappingState &state, const Command &command) {
+  const CommandArguments arguments(command);
+  arguments.expect_between(2, 4, "split(i, s, i0=None, i1=None)");
+  TimeSpaceMap &map = state.time_space.at(command.computation);
+  const std::string name = arguments.name(0, "the loop");
+  const size_t position = find_loop(map, name, command);
+  split_at(map, position, arguments.integer(1, "the size", 1),
+           arguments.optional_name(2, "the outer loop").value_or(name + "0"),
+           arguments.optional_name(3, "the inner loop").value_or(name + "1"), command);
+}
+
+void tile_command(MappingState &state, const Command &command) {
+  const CommandArguments arguments(command);
+  size_t count = 0;
+  while (arguments.is_name(count)) {
+    ++count;
+  }
+  const size_t given = arguments.size();
+  if (count == 0 || (given != 2 * count && given != 4 * count)) {
+    refuse(command, "expected tile(i, j, t1, t2, i0=None, j0=None, i1=None, j1=None): as many sizes as loops, and names "
+                    "for all new loops or none");
+  }
+  TimeSpaceMap &map = state.time_space.at(command.computation);
+  const size_t first = find_loop(map, arguments.name(0, "a loop"), command);
+  std::vector<LoopDimension> blocks;
+  std::vector<LoopDimension> points;
+  for (size_t d = 0; d < count; ++d) {
+    const std::string name = arguments.name(d, "a loop");
+    if (find_loop(map, name, command) != first + d) {
+      refuse(command, "the loops must be neighbours in this order; bring '" + name +
+                          "' there with interchange first");
+    }
+    const std::int64_t size = arguments.integer(count + d, "a tile size", 1);
+    const bool named = given == 4 * count;
+    auto [block, point] =
+        stripmined(map.dimensions[first + d], size, named ? arguments.name(2 * count + d, "a loop") : name + "0",
+                   named ? arguments.name(3 * count + d, "a loop") : name + "1");
+    blocks.push_back(block);
+    points.push_back(point);
+  }
+  const auto start = map.dimensions.begin() + static_cast<std::ptrdiff_t>(first);
+  map.dimensions.erase(start, start + static_cast<std::ptrdiff_t>(count));
+  blocks.insert(blocks.end(), points.begin(), points.end());
+  for (const LoopDimension &loop : blocks) {
+    require_new_name(map, loop.name, command);
+    if (std::count_if(blocks.begin(), blocks.end(), [&](const auto &other) { return other.name == loop.name; }) > 1) {
+      refuse(command, "the new loops need different names, got '" + loop.name + "' twice");
+    }
+  }
+  map.dimensions.insert(map.dimensions.begin() + static_cast<std::ptrdiff_t>(first), blocks.begin(), blocks.end());
+}
+
+void interchange_command(MappingState &state, const Command &command) {
+  const CommandArguments arguments(command);
+  arguments.expect_between(2, 2, "interchange(i, j)");
+  TimeSpaceMap &map = state.time_space.at(command.computation);
+  const size_t a = find_loop(map, arguments.name(0, "a loop"), command);
+  const size_t b = find_loop(map, arguments.name(1, "a loop"), command);
+  std::swap(map.dimensions[a], map.dimensions[b]);
+}
+
+void reverse_command(MappingState &state, const Command &command) {
+  const CommandArguments arguments(command);
+  arguments.expect_between(1, 1, "reverse(i)");
+  TimeSpaceMap &map = state.time_space.at(command.computation);
+  LoopDimension &loop = map.dimensions[find_loop(map, arguments.name(0, "the loop"), command)];
+  loop.value = checked(loop.value.neg(), "reverse");
+}
+
+void shift_command(MappingState &state, const Command &command) {
+  const CommandArguments arguments(command);
+  arguments.expect_between(2, 2, "shift(i, s)");
+  TimeSpaceMap &map = state.time_space.at(command.computation);
+  LoopDimension &loop = map.dimensions[find_loop(map, arguments.name(0, "the loop"), command)];
+  loop.value = checked(loop.value.add_constant(integer_value(arguments.any_integer(1, "the shift"))), "shift");
+}
+
+void skew_command(MappingState &state, const Command &command) {
+  const CommandArguments arguments(command);
+  arguments.expect_between(2, 3, "skew(i, j, f=1)");
+  TimeSpaceMap &map = state.time_space.at(command.computation);
+  const size_t by = find_loop(map, arguments.name(0, "the outer loop"), command);
+  const size_t skewed = find_loop(map, arguments.name(1, "the skewed loop"), command);
+  if (by == skewed) {
+    refuse(command, "a loop cannot be skewed by itself");
+  }
+  const std::int64_t factor = arguments.size() > 2 ? arguments.any_integer(2, "the factor") : 1;
+  LoopDimension &loop = map.dimensions[skewed];
+  loop.value = checked(loop.value.add(map.dimensions[by].value.scale(integer_value(factor))), "skew");
+  loop.extent = 0;
+}
+
+void parallelize_command(MappingState &state, const Command &command) {
+  const CommandArguments arguments(command);
+  arguments.expect_between(1, 1, "parallelize(i)");
+  TimeSpaceMap &map = state.time_space.at(command.computation);
+  map.dimensions[find_loop(map, arguments.name(0, "the loop"), command)].tag = {Tag::Parallel, 0};
+}
+
+void vectorize_command(MappingState &state, const Command &command) { tag_strip(state, command, Tag::Vector); }
+
+void unroll_command(MappingState &state, const Command &command) { tag_strip(state, command, Tag::Unroll); }
+
+void set_schedule_command(MappingState &state, const Command &command) {
+  const CommandArguments arguments(command);
+  arguments.expect_between(1, 1, "set_schedule(\"{ C[i,j] -> [...] }\")");
+  const std::string text = arguments.name(0, "an isl map");
+  const isl::map given(isl_context(), text);
+  if (given.is_null()) {
+    isl_ctx_reset_error(isl_context().get());
+    refuse(command, "isl cannot read this map");
+  }
+  const InstanceSpace instances = instance_space(**state.function->find(command.computation));
+  const auto dimensions = static_cast<size_t>(unsigned(given.domain_tuple_dim()));
+  if (!given.has_domain_tuple_id().is_true() || given.domain_tuple_id().name() != command.computation ||
+      dimensions != instances.iterators.size()) {
+    std::string expected = command.computation + "[";
+    for (size_t d = 0; d < instances.iterators.size(); ++d) {
+      expected += (d ? "," : "") + instances.iterators[d];
+    }
+    refuse(command, "the map must start from " + expected + "]");
+  }
+  isl::map map = isl::manage(isl_map_reset_tuple_id(given.copy(), isl_dim_out));
+  map = checked(map.intersect_domain(instances.domain.intersect_params(state.function->context)), "set_schedule");
+  const isl::set unscheduled =
+      instances.domain.intersect_params(state.function->context).subtract(map.domain());
+  Point point;
+  if (sample_point(checked(unscheduled, "set_schedule"), point)) {
+    refuse(command, "the map gives no time to " + instance_text(command.computation, point));
+  }
+  if (!checked(map.is_single_valued(), "set_schedule")) {
+    refuse(command, "the map gives several times to one instance");
+  }
+  if (!checked(map.is_injective(), "set_schedule")) {
+    const isl::map same = map.apply_range(map.reverse());
+    const isl::map distinct = same.intersect(isl::map::lex_lt(instances.domain.space()));
+    std::string example;
+    if (sample_point(checked(distinct.domain(), "set_schedule"), point)) {
+      example = ", for example " + instance_text(command.computation, point) + " and a later one";
+    }
+    refuse(command, "the map gives the same time to two instances" + example);
+  }
+  TimeSpaceMap result;
+  result.explicit_time = true;
+  const isl::pw_multi_aff times = checked(map.as_pw_multi_aff(), "set_schedule");
+  for (unsigned d = 0; d < unsigned(map.range_tuple_dim()); ++d) {
+    const isl::pw_aff value =
+        checked(times.at(static_cast<int>(d)).gist(instances.domain.intersect_params(state.function->context)),
+                "set_schedule");
+    std::string name = "t" + std::to_string(d);
+    for (size_t i = 0; i < instances.iterators.size(); ++i) {
+      const isl::pw_aff iterator = isl::pw_aff::var_on_domain(isl::local_space(instances.domain.space()),
+                                                              isl::dim::set, static_cast<unsigned>(i));
+      const bool taken = std::any_of(result.dimensions.begin(), result.dimensions.end(),
+                                     [&](const auto &loop) { return loop.name == instances.iterators[i]; });
+      if (!taken && checked(value.is_equal(iterator), "set_schedule")) {
+        name = instances.iterators[i];
+      }
+    }
+    result.dimensions.push_back({name, value, {}, 0});
+  }
+  state.time_space[command.computation] = std::move(result);
+  std::erase_if(state.placements, [&](const Placement &p) { return p.computation == command.computation; });
+}
+
+}  // namespace tilewright

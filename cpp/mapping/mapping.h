@@ -1,0 +1,105 @@
+// Layers II and III of one function: for each computation a time-space map (a list of named, tagged loop dimensions, each
+// a quasi-affine function of the computation's instances), its placement relative to other computations, and an access
+// relation into a buffer. Commands compose such maps; a command that does not make sense throws Error(Schedule) and
+// leaves the mapping as it was. Whether the result is legal is decided in analysis/legality.h, not here.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "algorithm/function.h"
+#include "mapping/schedule.h"
+#include "polyhedral/isl.h"
+
+namespace tilewright {
+
+enum class Tag { Sequential, Parallel, Vector, Unroll };
+
+struct LoopTag {
+  Tag tag = Tag::Sequential;
+  std::int64_t factor = 0;  ///< Vector: lanes; Unroll: the constant extent
+
+  bool operator==(const LoopTag &) const = default;
+};
+
+/// One loop of a computation: its value as a function of the instance, outermost first in TimeSpaceMap::dimensions.
+struct LoopDimension {
+  std::string name;
+  isl::pw_aff value;
+  LoopTag tag;
+  std::int64_t extent = 0;  ///< the constant number of iterations a split gave it; 0 when it is not a constant
+};
+
+struct TimeSpaceMap {
+  std::vector<LoopDimension> dimensions;
+  bool explicit_time = false;  ///< given by set_schedule: shares one time space with all other such computations
+};
+
+/// Order among computations: `computation` follows (or precedes) `other` and shares its outermost `shared` loops.
+struct Placement {
+  std::string computation;
+  std::string other;
+  int shared = 0;
+  bool before = false;
+};
+
+/// The instances that are scheduled for one computation. A computation with one piece whose expression is a reduction
+/// (with an associative combiner) is scheduled by its body: its instances are C[i..., k...].
+struct InstanceSpace {
+  std::vector<std::string> iterators;  ///< reduced ones last
+  size_t reduced = 0;                  ///< how many of them are reduced
+  isl::set domain;                     ///< tuple name = computation name
+};
+InstanceSpace instance_space(const Computation &computation);
+
+/// Layer III of one computation: element [index...] of `buffer` holds the computation's element; index is quasi-affine in
+/// the computation's own iterators (not the reduced ones).
+struct Storage {
+  std::string buffer;
+  std::vector<ExprPtr> index;
+  std::vector<ExprPtr> extents;  ///< of the buffer; affine in parameters
+  isl::map relation;             ///< computation[iterators] -> buffer[index]
+};
+
+/// Everything that commands change. Commands work on a copy, so that a failure changes nothing.
+struct MappingState {
+  std::shared_ptr<const Function> function;
+  Schedule schedule;
+  std::map<std::string, TimeSpaceMap> time_space;
+  std::map<std::string, Storage> storage;
+  std::vector<Placement> placements;  ///< at most one for each computation, in the order given
+  std::vector<std::string> order;     ///< of the computations at the outermost level
+};
+
+class Mapping {
+public:
+  /// Every computation in its own loop nest, in iterator order, producers first, stored in a buffer of its own shape.
+  /// Recurrences may need more: planning/default_mapping.h gives a mapping that is legal.
+  explicit Mapping(std::shared_ptr<const Function> function);
+
+  /// The mapping after one more command. Strong guarantee: *this is never changed.
+  Mapping with(const Command &command) const;
+
+  /// The same mapping with an empty list of commands: what a planner did is where a person starts.
+  Mapping as_starting_point() const;
+
+  const Function &function() const { return *state_.function; }
+  const std::shared_ptr<const Function> &function_pointer() const { return state_.function; }
+  const Schedule &schedule() const { return state_.schedule; }
+  const TimeSpaceMap &time_space(const std::string &computation) const;
+  const Storage &storage(const std::string &computation) const;
+  const MappingState &state() const { return state_; }
+
+private:
+  MappingState state_;
+};
+
+/// Layers II and III in the notation of the papers, one line a computation:
+/// "{ C[i,j,k] -> [0, i0, 0, j0(cpu), ...] }" and "{ C[i,j] -> C_buf[i,j] }".
+std::string layer_two(const Mapping &mapping);
+std::string layer_three(const Mapping &mapping);
+
+}  // namespace tilewright

@@ -1,0 +1,259 @@
+#include "mapping/program.h"
+
+#include <algorithm>
+#include <set>
+
+#include "algorithm/affine.h"
+#include "mapping/static_order.h"
+
+namespace tilewright {
+
+namespace {
+
+isl::pw_aff zero_on(const isl::set &domain) {
+  return isl::pw_aff(isl::set::universe(domain.space()), isl::val(isl_context(), 0L));
+}
+
+class ProgramBuilder {
+public:
+  explicit ProgramBuilder(const Mapping &mapping) : mapping_(mapping), function_(mapping.function()) {}
+
+  Program build() {
+    program_.function = mapping_.function_pointer();
+    program_.parameters = function_.parameters;
+    program_.context = function_.context;
+    add_buffers();
+    order_ = static_order(mapping_.state());
+    for (const ComputationPtr &computation : function_.computations) {
+      names_.insert(computation->name);
+    }
+    for (const ComputationPtr &computation : function_.computations) {
+      add_statements(computation);
+    }
+    for (Statement &statement : program_.statements) {
+      program_.depth = std::max(program_.depth, static_cast<int>(statement.loops.size()));
+    }
+    for (Statement &statement : program_.statements) {
+      finish(statement);
+    }
+    return std::move(program_);
+  }
+
+private:
+  void add_buffers() {
+    for (const ComputationPtr &input : function_.inputs) {
+      Program::Place place;
+      place.buffer = program_.buffers.size();
+      for (const std::string &name : input->iterators) {
+        place.index.push_back(iterator(name));
+      }
+      place.relation = checked(isl::map::identity(input->domain.space().map_from_set()), "place of an input");
+      program_.buffers.push_back({input->name, input->type, BufferKind::Input, input->extents});
+      program_.places[input->name] = std::move(place);
+    }
+    for (const ComputationPtr &output : function_.outputs) {
+      add_place(*output, BufferKind::Output);
+    }
+    for (const ComputationPtr &computation : function_.computations) {
+      if (program_.places.count(computation->name) == 0) {
+        add_place(*computation, BufferKind::Temporary);
+      }
+    }
+  }
+
+  void add_place(const Computation &computation, BufferKind kind) {
+    const Storage &storage = mapping_.storage(computation.name);
+    auto found = std::find_if(program_.buffers.begin(), program_.buffers.end(),
+                              [&](const Buffer &buffer) { return buffer.name == storage.buffer; });
+    if (found == program_.buffers.end()) {
+      program_.buffers.push_back({storage.buffer, computation.type, kind, storage.extents});
+      found = program_.buffers.end() - 1;
+    } else {
+      share(computation, storage, *found);
+    }
+    program_.places[computation.name] = {static_cast<size_t>(found - program_.buffers.begin()), storage.index,
+                                         storage.relation};
+  }
+
+  /// A buffer of several computations: one type, one rank, the larger extents.
+  void share(const Computation &computation, const Storage &storage, Buffer &buffer) const {
+    if (buffer.type != computation.type || buffer.extents.size() != storage.extents.size()) {
+      throw Error(ErrorKind::Schedule,
+                  computation.name + " (" + type_name(computation.type) + ", " +
+                      std::to_string(storage.extents.size()) + " dimensions) cannot be stored in buffer '" +
+                      buffer.name + "' of " + type_name(buffer.type) + " with " +
+                      std::to_string(buffer.extents.size()) + " dimensions",
+                  computation.where);
+    }
+    for (size_t d = 0; d < buffer.extents.size(); ++d) {
+      if (to_string(buffer.extents[d]) != to_string(storage.extents[d])) {
+        buffer.extents[d] = binary(Op::Max, buffer.extents[d], storage.extents[d]);
+      }
+    }
+  }
+
+  void add_statements(const ComputationPtr &computation) {
+    const InstanceSpace instances = instance_space(*computation);
+    const TimeSpaceMap &map = mapping_.time_space(computation->name);
+    if (instances.reduced > 0) {
+      add_reduction(computation, instances, map);
+      return;
+    }
+    for (size_t p = 0; p < computation->pieces.size(); ++p) {
+      const Piece &piece = computation->pieces[p];
+      Statement statement = statement_of(computation, p);
+      if (computation->pieces.size() > 1) {
+        statement.name = unique_name(computation->name + "_" + std::to_string(p));
+      }
+      statement.iterators = computation->iterators;
+      statement.domain = piece.domain;
+      statement.value = piece.value;
+      for (const LoopDimension &loop : map.dimensions) {
+        add_loop(statement, loop);
+      }
+      for (int position : order_.at(computation->name)) {
+        statement.order.push_back(2 * position + 1);
+      }
+      program_.statements.push_back(std::move(statement));
+    }
+  }
+
+  /// Initialise and update of a reduction scheduled by its body. The initialisation shares the loops outside the first
+  /// one that a reduced iterator drives and comes before it; it also runs where the reduction is empty.
+  void add_reduction(const ComputationPtr &computation, const InstanceSpace &instances, const TimeSpaceMap &map) {
+    const Piece &piece = computation->pieces.front();
+    const Expr &root = *piece.value;
+    const auto outer = static_cast<unsigned>(computation->iterators.size());
+    const auto driven = [&](const LoopDimension &loop) {
+      return checked(loop.value.as_map().involves_dims(isl::dim::in, outer, static_cast<unsigned>(instances.reduced)),
+                     "loops of a reduction");
+    };
+    Statement update = statement_of(computation, 0);
+    update.role = StatementRole::Update;
+    update.iterators = instances.iterators;
+    update.domain = instances.domain;
+    update.value = cast(root.operands.front(), root.type);
+    update.combine = reduction_combiner(root.op);
+    for (const LoopDimension &loop : map.dimensions) {
+      add_loop(update, loop);
+    }
+    for (int position : order_.at(computation->name)) {
+      update.order.push_back(2 * position + 1);
+    }
+
+    Statement init = statement_of(computation, 0);
+    init.name = unique_name(computation->name + "_init");
+    init.role = StatementRole::Initialise;
+    init.iterators = computation->iterators;
+    init.domain = piece.domain;
+    init.value = cast(reduction_identity(root.op, root.type), computation->type);
+    size_t prefix = 0;
+    while (prefix < map.dimensions.size() && !driven(map.dimensions[prefix])) {
+      ++prefix;
+    }
+    init.order.assign(update.order.begin(), update.order.begin() + static_cast<std::ptrdiff_t>(prefix) + 1);
+    init.order.back() -= 1;
+    for (size_t d = 0; d < map.dimensions.size(); ++d) {
+      if (d < prefix || !driven(map.dimensions[d])) {
+        add_loop(init, outer_loop(map.dimensions[d], piece.domain, outer));
+      }
+    }
+    init.order.resize(init.loops.size() + 1, 0);
+    complete(init, prefix);
+    program_.statements.push_back(std::move(init));
+    program_.statements.push_back(std::move(update));
+  }
+
+  /// The same loop as a function of the computation's own iterators only.
+  static LoopDimension outer_loop(const LoopDimension &loop, const isl::set &domain, unsigned outer) {
+    isl::map map = loop.value.as_map();
+    const auto count = unsigned(map.domain_tuple_dim());
+    map = map.project_out(isl::dim::in, outer, count - outer);
+    map = isl::manage(isl_map_set_tuple_id(map.release(), isl_dim_in, domain.tuple_id().release()));
+    const isl::pw_multi_aff function = checked(map.as_pw_multi_aff(), "loops of an initialisation");
+    return {loop.name, checked(function.at(0), "loops of an initialisation"), loop.tag, loop.extent};
+  }
+
+  /// Makes the loops of an initialisation tell its instances apart, where those left over from the update do not.
+  static void complete(Statement &init, size_t prefix) {
+    isl::map time = isl::map::from_domain(init.domain);
+    for (const isl::pw_aff &loop : init.loops) {
+      time = time.flat_range_product(loop.as_map());
+    }
+    if (checked(time.is_injective(), "loops of an initialisation")) {
+      return;
+    }
+    init.loops.resize(prefix);
+    init.tags.resize(prefix);
+    init.loop_names.resize(prefix);
+    init.order.resize(prefix + 1);
+    for (size_t d = 0; d < init.iterators.size(); ++d) {
+      init.loops.push_back(isl::pw_aff::var_on_domain(isl::local_space(init.domain.space()), isl::dim::set,
+                                                      static_cast<unsigned>(d)));
+      init.tags.emplace_back();
+      init.loop_names.push_back(init.iterators[d]);
+      init.order.push_back(0);
+    }
+  }
+
+  Statement statement_of(const ComputationPtr &computation, size_t piece) const {
+    Statement statement;
+    statement.name = computation->name;
+    statement.computation = computation;
+    statement.piece = piece;
+    const Program::Place &place = program_.places.at(computation->name);
+    statement.buffer = place.buffer;
+    statement.index = place.index;
+    return statement;
+  }
+
+  static void add_loop(Statement &statement, const LoopDimension &loop) {
+    statement.loops.push_back(loop.value);
+    statement.tags.push_back(loop.tag);
+    statement.loop_names.push_back(loop.name);
+  }
+
+  std::string unique_name(std::string name) {
+    while (!names_.insert(name).second) {
+      name += "_";
+    }
+    return name;
+  }
+
+  /// Renames the tuple, pads to the common depth and makes the time map.
+  void finish(Statement &statement) const {
+    const isl::id name(isl_context(), statement.name);
+    statement.domain = checked(statement.domain.intersect_params(program_.context).set_tuple_id(name), "a statement");
+    for (isl::pw_aff &loop : statement.loops) {
+      loop = checked(isl::manage(isl_pw_aff_set_tuple_id(loop.release(), isl_dim_in, name.copy())), "a loop");
+    }
+    statement.loops.resize(static_cast<size_t>(program_.depth), zero_on(statement.domain));
+    statement.tags.resize(static_cast<size_t>(program_.depth));
+    statement.order.resize(static_cast<size_t>(program_.depth) + 1, 0);
+    isl_pw_aff_list *values = isl_pw_aff_list_alloc(isl_context().get(), 2 * program_.depth + 1);
+    for (size_t level = 0; level <= static_cast<size_t>(program_.depth); ++level) {
+      const isl::pw_aff constant =
+          isl::pw_aff(isl::set::universe(statement.domain.space()), isl::val(isl_context(), long(statement.order[level])));
+      values = isl_pw_aff_list_add(values, constant.copy());
+      if (level < static_cast<size_t>(program_.depth)) {
+        values = isl_pw_aff_list_add(values, statement.loops[level].copy());
+      }
+    }
+    isl_space *space = isl_space_from_domain(statement.domain.space().release());
+    space = isl_space_add_dims(space, isl_dim_out, static_cast<unsigned>(2 * program_.depth + 1));
+    const isl::multi_pw_aff time = isl::manage(isl_multi_pw_aff_from_pw_aff_list(space, values));
+    statement.time = checked(time.as_map().intersect_domain(statement.domain), "the time of a statement");
+  }
+
+  const Mapping &mapping_;
+  const Function &function_;
+  Program program_;
+  std::map<std::string, std::vector<int>> order_;
+  std::set<std::string> names_;
+};
+
+}  // namespace
+
+Program build_program(const Mapping &mapping) { return ProgramBuilder(mapping).build(); }
+
+}  // namespace tilewright

@@ -1,0 +1,68 @@
+// The scheduled program: what legality is asked about and what is lowered. One statement for each piece of each
+// computation (two for a reduction scheduled by its body: initialise and update), all in one time space
+// [s0, d0, s1, d1, ..., sD]: even positions are static order, odd ones are loops. Derived from a Function and a Mapping;
+// holds no choices of its own.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "mapping/mapping.h"
+
+namespace tilewright {
+
+enum class BufferKind { Input, Output, Temporary };
+
+struct Buffer {
+  std::string name;
+  ScalarType type;
+  BufferKind kind = BufferKind::Temporary;
+  std::vector<ExprPtr> extents;  ///< affine in parameters
+};
+
+enum class StatementRole {
+  Value,       ///< buffer[index] = value
+  Initialise,  ///< buffer[index] = value (the identity of the reduction)
+  Update       ///< buffer[index] = combine(buffer[index], value)
+};
+
+struct Statement {
+  std::string name;  ///< isl tuple name, unique in the program; the computation's name where it has one piece
+  ComputationPtr computation;
+  size_t piece = 0;
+  StatementRole role = StatementRole::Value;
+  std::vector<std::string> iterators;  ///< of `domain`; the computation's iterators, then (Update) the reduced ones
+  isl::set domain;                     ///< name[iterators], within the context
+  isl::map time;                       ///< name[iterators] -> [s0, d0, ..., sD] (anonymous tuple of 2 * depth + 1)
+  std::vector<int> order;              ///< s0, s1, ...: one more than there are loops
+  std::vector<isl::pw_aff> loops;      ///< d0, d1, ...: functions of the instance
+  std::vector<LoopTag> tags;           ///< one for each loop level 0 .. depth-1
+  std::vector<std::string> loop_names; ///< one for each loop level this statement really has (deeper ones are fixed at 0)
+  ExprPtr value;                       ///< Update: the reduction's body
+  Op combine = Op::None;               ///< Update: Add, Mul, Min, Max, And, Or
+  size_t buffer = 0;                   ///< index into Program::buffers
+  std::vector<ExprPtr> index;          ///< element written, in terms of the computation's iterators
+};
+
+struct Program {
+  std::shared_ptr<const Function> function;
+  std::vector<std::string> parameters;
+  isl::set context;
+  int depth = 0;                      ///< loops in the time space
+  std::vector<Buffer> buffers;        ///< inputs and outputs in argument order, then temporaries
+  std::vector<Statement> statements;  ///< in order of declaration
+
+  /// The buffer and the index expressions (over the computation's iterators) in which a computation or input lives.
+  struct Place {
+    size_t buffer = 0;
+    std::vector<ExprPtr> index;
+    isl::map relation;  ///< computation[iterators] -> buffer[index]
+  };
+  std::map<std::string, Place> places;
+};
+
+Program build_program(const Mapping &mapping);
+
+}  // namespace tilewright

@@ -157,7 +157,9 @@ void bind_functions(py::module_ &module) {
            py::arg("where") = py::none())
       .def(py::init([](const KernelFunction &other) {
              auto copy = std::make_unique<KernelFunction>(other.shared_function(), other.fast_math());
-             copy->replay(other.mapping().schedule());
+             if (!other.commands().empty()) {
+               copy->replay({other.commands()});
+             }
              return copy;
            }),
            py::arg("other"))
@@ -167,6 +169,18 @@ void bind_functions(py::module_ &module) {
       .def_property_readonly("outputs", [](const KernelFunction &self) { return names_of(self.function().outputs); })
       .def_property_readonly("computations",
                              [](const KernelFunction &self) { return names_of(self.function().computations); })
+      .def_property_readonly("_arguments",
+                             [](const KernelFunction &self) {
+                               std::vector<std::tuple<std::string, std::string, std::vector<std::string>, bool>> all;
+                               for (const auto &argument : self.arguments()) {
+                                 std::vector<std::string> extents;
+                                 for (const auto &extent : argument.extents) {
+                                   extents.push_back(to_string(extent.expression()));
+                                 }
+                                 all.emplace_back(argument.name, type_name(argument.type), extents, argument.is_output);
+                               }
+                               return all;
+                             })
       .def_property_readonly("fast_math", &KernelFunction::fast_math)
       .def_property_readonly("_identities",
                              [](const KernelFunction &self) {
@@ -192,7 +206,7 @@ void bind_functions(py::module_ &module) {
            })
       .def("_replay", [](KernelFunction &self, const std::vector<CommandTuple> &commands,
                          const py::handle &where) { self.replay(to_schedule(commands, where)); })
-      .def("_commands", [](const KernelFunction &self) { return from_schedule(self.mapping().schedule()); })
+      .def("_commands", [](const KernelFunction &self) { return from_schedule({self.commands()}); })
       .def("_layers",
            [](KernelFunction &self) {
              return std::make_tuple(to_string(self.function()), layer_two(self.mapping()), layer_three(self.mapping()));

@@ -6,6 +6,7 @@
 #include "analysis/legality.h"
 #include "bindings/call_errors.h"
 #include "mapping/program.h"
+#include "planning/default_mapping.h"
 
 namespace tilewright {
 
@@ -30,7 +31,7 @@ std::string text_of(PyObject *unicode) { return py::str(py::handle(unicode)).cas
 }  // namespace
 
 KernelFunction::KernelFunction(std::shared_ptr<const Function> function, bool fast_math)
-    : function_(std::move(function)), fast_math_(fast_math), mapping_(function_), out_name_(interned("out")),
+    : function_(std::move(function)), fast_math_(fast_math), out_name_(interned("out")),
       context_(function_->context, function_->parameters) {
   const auto add = [&](const Computation &computation, bool is_output) {
     ArrayArgument argument;
@@ -66,32 +67,38 @@ KernelFunction::KernelFunction(std::shared_ptr<const Function> function, bool fa
 
 // ---- schedule ----
 
-void KernelFunction::apply(const Command &command) {
-  Mapping next = mapping_.with(command);
-  require_legal(build_program(next), &command);
+const Mapping &KernelFunction::mapping() const {
+  if (!mapping_) {
+    mapping_.emplace(default_mapping(function_));
+  }
+  return *mapping_;
+}
+
+void KernelFunction::set_mapping(Mapping next, bool is_checked) {
   mapping_ = std::move(next);
   kernels_.clear();
-  is_checked_ = true;
+  is_checked_ = is_checked;
   ++version_;
 }
 
+void KernelFunction::apply(const Command &command) {
+  Mapping next = mapping().with(command);
+  require_legal(build_program(next), &command);
+  set_mapping(std::move(next), true);
+}
+
 void KernelFunction::replay(const Schedule &schedule) {
-  Mapping next(function_);
+  Mapping next = default_mapping(function_);
   for (const auto &command : schedule.commands) {
     next = next.with(command);
     require_legal(build_program(next), &command);
   }
-  mapping_ = std::move(next);
-  kernels_.clear();
-  is_checked_ = !schedule.commands.empty();
-  ++version_;
+  set_mapping(std::move(next), !schedule.commands.empty());
 }
-
-void KernelFunction::reset_schedule() { replay({}); }
 
 void KernelFunction::require_checked() {
   if (!is_checked_) {
-    require_legal(build_program(mapping_), nullptr);
+    require_legal(build_program(mapping()), nullptr);
     is_checked_ = true;
   }
 }
@@ -370,7 +377,7 @@ std::shared_ptr<const CompiledKernel> KernelFunction::make_kernel(const std::vec
   options.unit_dimensions = unit_dimensions;
   options.fast_math = fast_math_;
   const std::uint64_t version = version_;
-  std::shared_ptr<const CompiledKernel> kernel = compile(mapping_, options);
+  std::shared_ptr<const CompiledKernel> kernel = tilewright::compile(mapping(), options);
   if (version == version_ && find_kernel(unit_dimensions) == nullptr) {
     kernels_.push_back({unit_dimensions, kernel});
   }

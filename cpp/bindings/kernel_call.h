@@ -62,11 +62,13 @@ public:
   /// One more command: checked for sense and legality; nothing changes when it throws.
   void apply(const Command &command);
   void replay(const Schedule &schedule);
-  void reset_schedule();
 
   const Function &function() const { return *function_; }
   std::shared_ptr<const Function> shared_function() const { return function_; }
-  const Mapping &mapping() const { return mapping_; }
+  /// The mapping; the default one is made when it is first asked for. Throws where there is no legal order.
+  const Mapping &mapping() const;
+  /// The commands given so far.
+  std::vector<Command> commands() const { return mapping_ ? mapping_->schedule().commands : std::vector<Command>(); }
   bool fast_math() const { return fast_math_; }
   CompileOptions default_options() const;
   /// Throws Error(IllegalSchedule) when the default mapping is not legal; asks once.
@@ -82,6 +84,7 @@ private:
     std::shared_ptr<const CompiledKernel> kernel;
   };
 
+  void set_mapping(Mapping next, bool is_checked);
   void bind(PyObject *arguments, PyObject *keywords, BoundCall &call) const;
   void bind_outputs(PyObject *out, BoundCall &call) const;
   void bind_keyword(PyObject *key, PyObject *value, BoundCall &call, PyObject *&out) const;
@@ -100,7 +103,7 @@ private:
 
   std::shared_ptr<const Function> function_;
   bool fast_math_;
-  Mapping mapping_;
+  mutable std::optional<Mapping> mapping_;
   std::uint64_t version_ = 0;
   bool is_checked_ = false;
   std::vector<ArrayArgument> arguments_;  ///< inputs, then outputs

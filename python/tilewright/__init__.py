@@ -11,7 +11,11 @@ matmul = tw.function("matmul", outputs=[C])
 c = matmul(a, b)
 """
 
+from . import caching as cache
 from ._core import __version__
+from .buffers import Buffer
+from .caching import CacheInfo
+from .commands import ComputationHandle
 from .computations import Array, Computation, Input, computation, input
 from .errors import (
     AnalysisLimitError,
@@ -66,8 +70,11 @@ from .expressions import (
     tanh,
     trunc,
 )
+from .functions import Function, function
 from .reductions import all, any, argmax, argmin, max, min, prod, sum
+from .schedules import Schedule
 from .source import SourceLocation
+from .threads import get_num_threads, set_num_threads
 from .types import (
     DType,
     as_dtype,
@@ -89,22 +96,25 @@ from .types import (
 )
 from .types import bool_ as bool
 
-# ---- functions, commands, the cache ----
-
 __all__ = [
     "AnalysisLimitError",
     "Array",
+    "Buffer",
+    "CacheInfo",
     "Computation",
+    "ComputationHandle",
     "DType",
     "DeclarationError",
     "DeclarationTypeError",
     "DomainError",
     "Expression",
+    "Function",
     "IllegalScheduleError",
     "Input",
     "InternalError",
     "Iterator",
     "Parameter",
+    "Schedule",
     "ScheduleError",
     "SelfDependenceError",
     "SourceLocation",
@@ -123,6 +133,7 @@ __all__ = [
     "as_dtype",
     "bfloat16",
     "bool",
+    "cache",
     "cast",
     "ceil",
     "clamp",
@@ -139,6 +150,8 @@ __all__ = [
     "float32",
     "float64",
     "floor",
+    "function",
+    "get_num_threads",
     "imag",
     "input",
     "int8",
@@ -163,6 +176,7 @@ __all__ = [
     "real",
     "rint",
     "select",
+    "set_num_threads",
     "sin",
     "sinh",
     "sqrt",

@@ -1,0 +1,32 @@
+"""Buffers: named pieces of memory of the caller's choice, for `store_in`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .errors import ScheduleError
+from .expressions import Expression
+
+__all__ = ["Buffer"]
+
+
+class Buffer:
+    """A buffer of a name and a shape, allocated by the kernel that uses it.
+
+    Args:
+        name: the name that layers and loops show.
+        shape: its extents: integers, or affine expressions of parameters.
+
+    Example:
+        >>> window = tw.Buffer("window", [3, M])
+        >>> rows.store_in(window, [i % 3, j])
+    """
+
+    def __init__(self, name: str, shape: Sequence[int | Expression]) -> None:
+        if not name.isidentifier():
+            raise ScheduleError(f"a buffer's name must be an identifier, got {name!r}")
+        self.name = name
+        self.shape = tuple(shape)
+
+    def __repr__(self) -> str:
+        return f"Buffer({self.name!r}, [{', '.join(map(str, self.shape))}])"

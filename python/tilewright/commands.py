@@ -1,0 +1,519 @@
+"""The commands of Layers II and III: how a computation is run and where it is stored.
+
+A command changes the schedule of one computation in one function. It is checked at once: the change
+is kept only when every read still sees the value that Layer I names (`IllegalScheduleError`
+otherwise), so a function always computes what it declares. Commands return what they were called
+on, so they chain.
+
+Loops are named: at first after the computation's iterators, reduced ones last. A split of `i` makes
+`i0` (outer) and `i1` (inner) unless other names are given. Wherever a loop is asked for, an
+iterator or a name does.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+from . import _core
+from .buffers import Buffer
+from .errors import ScheduleError
+from .expressions import Expression
+from .source import caller_location
+
+if TYPE_CHECKING:
+    from .functions import Function
+
+__all__ = ["ComputationHandle", "ScheduleCommands"]
+
+Loop: TypeAlias = str | Expression
+Self = TypeVar("Self", bound="ScheduleCommands")
+
+_owners: dict[int, list[weakref.ref[Function]]] = {}
+
+
+def register_owner(function: Function, identities: Iterable[int]) -> None:
+    """Remembers which computations belong to a function, for commands called on a computation."""
+    for identity in identities:
+        alive = [owner for owner in _owners.get(identity, []) if owner() is not None]
+        alive.append(weakref.ref(function))
+        _owners[identity] = alive
+
+
+def _owners_of(identity: int) -> list[Function]:
+    return [function for owner in _owners.get(identity, []) if (function := owner()) is not None]
+
+
+def _loop_name(loop: Loop) -> str:
+    name = loop if isinstance(loop, str) else getattr(loop, "name", None)
+    if not isinstance(name, str):
+        raise ScheduleError(f"a loop is given by its name or an iterator, got {loop!r}")
+    return name
+
+
+def _size(value: object, what: str) -> int:
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise ScheduleError(f"{what} must be an integer, got {value!r}")
+    return int(value.__index__())
+
+
+def _new_names(loop: str, outer: Loop | None, inner: Loop | None) -> list[str]:
+    """The names of the two loops of a split, or nothing where both are left to their defaults."""
+    if outer is None and inner is None:
+        return []
+    return [
+        f"{loop}0" if outer is None else _loop_name(outer),
+        f"{loop}1" if inner is None else _loop_name(inner),
+    ]
+
+
+class ScheduleCommands:
+    """The commands; mixed into `Computation` and into the handles `f["C"]`."""
+
+    __slots__ = ()
+
+    def _command_target(self) -> tuple[Function, str]:
+        """The function whose schedule changes, and the computation's name.
+
+        Raises:
+            ScheduleError: when the computation belongs to no function yet, or to several.
+        """
+        handle: _core.Computation = getattr(self, "_handle")  # noqa: B009
+        return command_target_of(handle)
+
+    def _give(self, command: str, arguments: Sequence[Any]) -> None:
+        function, name = self._command_target()
+        function._apply(name, command, list(arguments), caller_location())
+
+    # ---- loops ----
+
+    def split(self: Self, i: Loop, s: int, i0: Loop | None = None, i1: Loop | None = None) -> Self:
+        """Splits loop `i` into blocks of `s` iterations; the last block may be shorter.
+
+        Before::
+
+            for i in range(0, N):
+                C[i] = ...
+
+        After ``C.split(i, 32)``::
+
+            for i0 in range(0, ceil(N / 32)):
+                for i1 in range(0, min(32, N - 32 * i0)):
+                    C[32 * i0 + i1] = ...
+
+        Args:
+            i: the loop.
+            s: iterations in a block, at least 1.
+            i0: name of the loop over blocks.
+            i1: name of the loop in a block.
+        """
+        loop = _loop_name(i)
+        self._give("split", [loop, _size(s, "the size of a block"), *_new_names(loop, i0, i1)])
+        return self
+
+    def tile(self: Self, *arguments: Loop | int, **names: Loop | None) -> Self:
+        """Cuts two or three neighbouring loops into tiles: ``tile(i, j, t1, t2, i0, j0, i1, j1)``.
+
+        Before::
+
+            for i in range(0, N):
+                for j in range(0, M):
+                    C[i, j] = ...
+
+        After ``C.tile(i, j, 32, 64)``::
+
+            for i0 in range(0, ceil(N / 32)):
+                for j0 in range(0, ceil(M / 64)):
+                    for i1 in range(0, min(32, N - 32 * i0)):
+                        for j1 in range(0, min(64, M - 64 * j0)):
+                            C[32 * i0 + i1, 64 * j0 + j1] = ...
+
+        Args:
+            *arguments: the loops, outermost first; as many tile sizes; and, where wanted, the names
+                of all new loops: first those over tiles, then those in a tile.
+            **names: `i0`, `j0`, `k0`, `i1`, `j1`, `k1`: names of single new loops.
+        """
+        loops: list[str] = []
+        rest = list(arguments)
+        while rest and isinstance(rest[0], str | Expression):
+            loops.append(_loop_name(rest.pop(0)))  # type: ignore[arg-type]
+        count = len(loops)
+        sizes = [_size(size, "a tile size") for size in rest[:count]]
+        new = [_loop_name(name) for name in rest[count:]]  # type: ignore[arg-type]
+        if count not in (2, 3) or len(sizes) != count or len(new) not in (0, 2 * count):
+            raise ScheduleError(
+                "expected tile(i, j, t1, t2, i0=None, j0=None, i1=None, j1=None): two or three "
+                "loops, as many sizes, and names for all new loops or none; got "
+                f"{_call_text(arguments)}"
+            )
+        if names:
+            if not new:
+                new = [f"{loop}0" for loop in loops] + [f"{loop}1" for loop in loops]
+            keys = [f"{letter}{level}" for level in "01" for letter in "ijk"[:count]]
+            for key, name in names.items():
+                if key not in keys:
+                    raise ScheduleError(
+                        f"tile has no argument {key}; the names of new loops are {', '.join(keys)}"
+                    )
+                if name is not None:
+                    new[keys.index(key)] = _loop_name(name)
+        self._give("tile", [*loops, *sizes, *new])
+        return self
+
+    def interchange(self: Self, i: Loop, j: Loop) -> Self:
+        """Exchanges two loops of the nest.
+
+        Before::
+
+            for i in range(0, N):
+                for j in range(0, M):
+                    C[i, j] = ...
+
+        After ``C.interchange(i, j)``::
+
+            for j in range(0, M):
+                for i in range(0, N):
+                    C[i, j] = ...
+
+        Tags (parallel, vector, unrolled) stay with their loops.
+        """
+        self._give("interchange", [_loop_name(i), _loop_name(j)])
+        return self
+
+    def reverse(self: Self, i: Loop) -> Self:
+        """Runs loop `i` backwards.
+
+        Before::
+
+            for i in range(0, N):
+                C[i] = ...
+
+        After ``C.reverse(i)``::
+
+            for i in range(-N + 1, 1):
+                C[-i] = ...
+        """
+        self._give("reverse", [_loop_name(i)])
+        return self
+
+    def shift(self: Self, i: Loop, s: int) -> Self:
+        """Delays loop `i` by `s` iterations, which lets a consumer share a loop with its producer.
+
+        Before::
+
+            for i in range(0, N):
+                C[i] = ...
+
+        After ``C.shift(i, 2)``::
+
+            for i in range(2, N + 2):
+                C[i - 2] = ...
+
+        Args:
+            i: the loop.
+            s: how many iterations later (negative: earlier).
+        """
+        self._give("shift", [_loop_name(i), _size(s, "the shift")])
+        return self
+
+    def skew(self: Self, i: Loop, j: Loop, f: int = 1) -> Self:
+        """Skews loop `j` by `i`: its new value is ``j + f * i``; it keeps its name.
+
+        Before::
+
+            for i in range(0, N):
+                for j in range(0, M):
+                    C[i, j] = ...
+
+        After ``C.skew(i, j)``::
+
+            for i in range(0, N):
+                for j in range(i, i + M):
+                    C[i, j - i] = ...
+
+        Args:
+            i: the outer loop, which does not change.
+            j: the loop that is skewed.
+            f: the factor.
+        """
+        self._give("skew", [_loop_name(i), _loop_name(j), _size(f, "the factor")])
+        return self
+
+    # ---- order among computations ----
+
+    def after(self: Self, other: ScheduleCommands | str, i: Loop | None = None) -> Self:
+        """Runs this computation after `other`, sharing its loops down to `i`.
+
+        Before::
+
+            for i in range(0, N):
+                B[i] = ...
+            for i in range(0, N):
+                C[i] = ... B[i] ...
+
+        After ``C.after(B, i)``::
+
+            for i in range(0, N):
+                B[i] = ...
+                C[i] = ... B[i] ...
+
+        Args:
+            other: the computation that comes first.
+            i: the innermost loop of `other` that both share; None shares none.
+        """
+        self._give("after", _place(other, i))
+        return self
+
+    def before(self: Self, other: ScheduleCommands | str, i: Loop | None = None) -> Self:
+        """Runs this computation before `other`, sharing its loops down to `i`; see `after`.
+
+        Before::
+
+            for i in range(0, N):
+                C[i] = ...
+            for i in range(0, N):
+                B[i] = ... C[i] ...
+
+        After ``C.before(B, i)``::
+
+            for i in range(0, N):
+                C[i] = ...
+                B[i] = ... C[i] ...
+        """
+        self._give("before", _place(other, i))
+        return self
+
+    def then(self, other: ScheduleCommands | str, i: Loop | None = None) -> ScheduleCommands:
+        """Runs `other` after this computation, sharing loops down to `i`, and returns the handle of
+        `other`.
+
+        ``A.then(B, i).then(C, i)`` makes one loop of three computations.
+
+        Before::
+
+            for i in range(0, N):
+                A[i] = ...
+            for i in range(0, N):
+                B[i] = ... A[i] ...
+
+        After ``A.then(B, i)``::
+
+            for i in range(0, N):
+                A[i] = ...
+                B[i] = ... A[i] ...
+        """
+        self._give("then", _place(other, i))
+        if isinstance(other, ScheduleCommands):
+            return other
+        function, _ = self._command_target()
+        return function[other]
+
+    # ---- how a loop runs ----
+
+    def parallelize(self: Self, i: Loop) -> Self:
+        """Runs the iterations of loop `i` on several threads.
+
+        Before::
+
+            for i in range(0, N):
+                C[i] = ...
+
+        After ``C.parallelize(i)``::
+
+            parallel for i in range(0, N):
+                C[i] = ...
+        """
+        self._give("parallelize", [_loop_name(i)])
+        return self
+
+    def vectorize(
+        self: Self, i: Loop, v: int | None = None, i0: Loop | None = None, i1: Loop | None = None
+    ) -> Self:
+        """Runs `v` iterations of loop `i` in one vector operation; a shorter rest runs masked or
+        one by one.
+
+        Before::
+
+            for i in range(0, N):
+                C[i] = ...
+
+        After ``C.vectorize(i, 8)``::
+
+            for i0 in range(0, ceil(N / 8)):
+                vector for i1 in range(0, min(8, N - 8 * i0)):
+                    C[8 * i0 + i1] = ...
+
+        Args:
+            i: the loop. It is split by `v` unless it has that constant extent already.
+            v: lanes; may be left out for a loop of constant extent.
+            i0: name of the loop over vectors.
+            i1: name of the vector loop.
+        """
+        self._tag_strip("vectorize", i, v, i0, i1)
+        return self
+
+    def unroll(
+        self: Self, i: Loop, v: int | None = None, i0: Loop | None = None, i1: Loop | None = None
+    ) -> Self:
+        """Writes out `v` iterations of loop `i` one after the other.
+
+        Before::
+
+            for i in range(0, N):
+                C[i] = ...
+
+        After ``C.unroll(i, 2)``, when N is even::
+
+            for i0 in range(0, N // 2):
+                C[2 * i0] = ...
+                C[2 * i0 + 1] = ...
+
+        Args:
+            i: the loop. It is split by `v` unless it has that constant extent already.
+            v: iterations; may be left out for a loop of constant extent.
+            i0: name of the outer loop.
+            i1: name of the unrolled loop.
+        """
+        self._tag_strip("unroll", i, v, i0, i1)
+        return self
+
+    def _tag_strip(
+        self, command: str, i: Loop, v: int | None, i0: Loop | None, i1: Loop | None
+    ) -> None:
+        loop = _loop_name(i)
+        if v is None:
+            if i0 is not None or i1 is not None:
+                raise ScheduleError(
+                    f"{command} of the whole loop {loop} makes no new loops to name"
+                )
+            self._give(command, [loop])
+        else:
+            self._give(command, [loop, _size(v, "the size"), *_new_names(loop, i0, i1)])
+
+    def set_schedule(self: Self, isl_map: str) -> Self:
+        """Gives the time-space map of this computation directly, as isl text.
+
+        Before::
+
+            for i in range(0, N):
+                for j in range(0, M):
+                    C[i, j] = ...
+
+        After ``C.set_schedule("{ C[i,j] -> [j, i] }")``::
+
+            for j in range(0, M):
+                for i in range(0, N):
+                    C[i, j] = ...
+
+        Computations that are given such maps share one time space: their instances run in
+        lexicographic order of it.
+        """
+        if not isinstance(isl_map, str):
+            raise ScheduleError(f"set_schedule takes an isl map as text, got {isl_map!r}")
+        self._give("set_schedule", [isl_map])
+        return self
+
+    # ---- where it is stored ----
+
+    def store_in(
+        self: Self, buffer: str | Buffer, index: Sequence[Any] | Expression | int | None = None
+    ) -> Self:
+        """Stores element ``C[i, j]`` in another place: a permutation or a projection of its
+        indices.
+
+        Before::
+
+            B[i, j] = ...
+
+        After ``B.store_in("buffer[j, i]")``::
+
+            buffer[j, i] = ...
+
+        A projection (``B.store_in("row[j]")``) keeps less than the whole array, and is legal when
+        no element is overwritten while it is needed.
+
+        Args:
+            buffer: ``"name[index, ...]"`` in terms of the computation's iterators, or a `Buffer`.
+            index: with a `Buffer`: the subscripts, affine in the iterators.
+        """
+        if isinstance(buffer, Buffer):
+            if index is None:
+                raise ScheduleError(f"store_in({buffer!r}, ...) needs the subscripts as a list")
+            items = index if isinstance(index, list | tuple) else [index]
+            subscripts = ", ".join(map(str, items))
+            self._give("store_in", [f"{buffer.name}[{subscripts}]", [str(e) for e in buffer.shape]])
+        else:
+            if index is not None:
+                raise ScheduleError('with a text, subscripts stand in it: store_in("buffer[j, i]")')
+            self._give("store_in", [buffer])
+        return self
+
+
+def _place(other: ScheduleCommands | str, i: Loop | None) -> list[str]:
+    if isinstance(other, str):
+        name = other
+    elif isinstance(other, ScheduleCommands):
+        name = getattr(other, "name", "")
+    else:
+        raise ScheduleError(f"expected a computation or its name, got {other!r}")
+    return [name] if i is None else [name, _loop_name(i)]
+
+
+def _call_text(arguments: Sequence[Any]) -> str:
+    return "tile(" + ", ".join(map(str, arguments)) + ")"
+
+
+def command_target_of(handle: _core.Computation) -> tuple[Function, str]:
+    """The one function that a computation belongs to, and the computation's name."""
+    functions = _owners_of(_core.computation_identity(handle))
+    name = handle.name
+    if not functions:
+        raise ScheduleError(
+            f"{name} does not belong to a function yet; make one with tw.function(...) first, "
+            "then schedule"
+        )
+    if len(functions) > 1:
+        names = ", ".join(function.name for function in functions)
+        raise ScheduleError(
+            f"{name} belongs to {len(functions)} functions ({names}); say which one: "
+            f'f["{name}"].tile(...)'
+        )
+    return functions[0], name
+
+
+class ComputationHandle(ScheduleCommands):
+    """One computation in one function: ``f["C"]``. Has all commands."""
+
+    def __init__(self, function: Function, name: str) -> None:
+        self._function = function
+        self._name = name
+
+    @property
+    def name(self) -> str:
+        """The computation's name."""
+        return self._name
+
+    @property
+    def function(self) -> Function:
+        """The function that it belongs to."""
+        return self._function
+
+    @property
+    def loops(self) -> tuple[str, ...]:
+        """The names of its loops, outermost first."""
+        return tuple(name for name, _ in self._function._loops(self._name))
+
+    @property
+    def tags(self) -> dict[str, str]:
+        """The loops that are not sequential: name -> "parallel", "vector(8)" or "unroll(4)"."""
+        return {name: tag for name, tag in self._function._loops(self._name) if tag}
+
+    def _command_target(self) -> tuple[Function, str]:
+        return self._function, self._name
+
+    def __repr__(self) -> str:
+        loops = ", ".join(
+            f"{name} ({tag})" if tag else name for name, tag in self._function._loops(self._name)
+        )
+        return f"<{self._name} in {self._function.name}: loops {loops or 'none'}>"

@@ -1,0 +1,233 @@
+"""Functions: computations gathered from their outputs, callable on NumPy arrays.
+
+The first call checks the schedule, compiles for the layout of the arrays given and keeps the
+machine code, in memory and on disk; later calls only run it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+from . import _core
+from .commands import ComputationHandle, register_owner
+from .computations import Array, Computation, Input
+from .display import Text, preformatted
+from .errors import DeclarationError, DeclarationTypeError
+from .expressions import Expression
+from .schedules import Schedule
+from .source import caller_location
+
+__all__ = ["Function", "function"]
+
+
+class Function(_core.Function):
+    """A function that computes its outputs from arrays; made by `tw.function`.
+
+    Call it with the input arrays, in order or by name::
+
+        c = matmul(a, b)
+        matmul(a, b, out=c)          # several outputs: out=(c, d) or out={"C": c}
+        blur(A=a, T=10)              # a parameter that no array's shape gives
+
+    Parameters are found from the shapes of the arrays and checked for consistency. Strided,
+    negatively strided and transposed views are used without a copy; an input that overlaps an
+    output is copied first. Several outputs come as a tuple. The interpreter lock is released while
+    the kernel runs.
+
+    Raises (at a call):
+        TypeError: an argument is missing, is not an array, or has another type.
+        ValueError: an array has a wrong shape, is read-only where it is written, or is not aligned.
+        SubscriptError: a computed subscript is outside its array.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        outputs: Sequence[Computation],
+        inputs: Sequence[Input] | None = None,
+        context: Sequence[Expression] | None = None,
+        fast_math: bool = False,
+    ) -> None:
+        super().__init__(
+            name,
+            [output._handle for output in outputs],
+            [] if inputs is None else [array._handle for array in inputs],
+            [] if context is None else [condition._handle for condition in context],
+            fast_math,
+            caller_location(),
+        )
+        register_owner(self, self._identities)
+
+    # ---- running ----
+
+    def evaluate(self, *arrays: Any, **keywords: Any) -> Any:
+        """The same call by the evaluator: every element by demand, no schedule, no compiler. Slow;
+        the oracle.
+
+        Raises:
+            SelfDependenceError: an element needs its own value.
+        """
+        return self._evaluate(*arrays, **keywords)
+
+    def compile(self, *arrays: Any, **keywords: Any) -> dict[str, Any]:
+        """Compiles for arrays like these (without arrays: for row-major ones) and says what it
+        took.
+
+        Returns:
+            "key": of the cache entry; "from_cache": whether it was loaded; "milliseconds": by
+            phase.
+        """
+        info: dict[str, Any] = self._compile(*arrays, **keywords)
+        return info
+
+    @property
+    def last_compile(self) -> dict[str, Any] | None:
+        """What the latest compilation took (see `compile`), or None."""
+        return self._last_compile()
+
+    # ---- the schedule ----
+
+    def __getitem__(self, name: str) -> ComputationHandle:
+        if name not in self.computations:
+            known = ", ".join(self.computations)
+            raise KeyError(f"{self.name} has no computation {name!r}; it has {known}")
+        return ComputationHandle(self, name)
+
+    @property
+    def schedule(self) -> Schedule:
+        """The commands given so far, as a value."""
+        return Schedule(self._commands())
+
+    def set_schedule(self, schedule: Schedule) -> Function:
+        """Replaces the schedule; the same as ``schedule.apply_to(self)``."""
+        return schedule.apply_to(self)
+
+    def reset_schedule(self) -> Function:
+        """Forgets all commands."""
+        return Schedule().apply_to(self)
+
+    def copy(self) -> Function:
+        """A function of the same computations and schedule whose schedule changes on its own.
+
+        Commands called on a computation (``C.tile(...)``) go to the original, those on ``g["C"]``
+        to the copy.
+        """
+        copy = Function.__new__(Function)
+        _core.Function.__init__(copy, self)
+        return copy
+
+    # ---- looking at it ----
+
+    @property
+    def layers(self) -> Text:
+        """Layers I to III as the papers write them: what is computed, when, in which memory."""
+        titles = ("Layer I", "Layer II", "Layer III")
+        parts = (
+            f"{title}\n{_indented(text)}"
+            for title, text in zip(titles, self._layers(), strict=True)
+        )
+        return Text("\n\n".join(parts))
+
+    @property
+    def loops(self) -> Text:
+        """The loop nest that the schedule makes, as pseudo-code."""
+        return Text(self._loops_text().rstrip("\n"))
+
+    @property
+    def llvm(self) -> Text:
+        """The LLVM IR for row-major arrays, after optimisation."""
+        return Text(self._llvm_text().rstrip("\n"))
+
+    @property
+    def asm(self) -> Text:
+        """The machine code for row-major arrays, as assembly."""
+        return Text(self._assembly_text().rstrip("\n"))
+
+    @property
+    def signature(self) -> str:
+        """``matmul(A: float32[N, K], B: float32[K, M]) -> C: float32[N, M]``."""
+        described = [
+            (f"{name}: {dtype}[{', '.join(extents)}]", is_output)
+            for name, dtype, extents, is_output in self._arguments
+        ]
+        inputs = ", ".join(text for text, is_output in described if not is_output)
+        outputs = ", ".join(text for text, is_output in described if is_output)
+        return f"{self.name}({inputs}) -> {outputs}"
+
+    def __repr__(self) -> str:
+        return f"<tilewright function {self.signature}>"
+
+    def _repr_html_(self) -> str:
+        schedule = str(self.schedule)
+        text = self.signature + (f"\n\n{schedule}" if schedule else "")
+        return preformatted(text)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(repr(self))
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"  {line}" if line else line for line in text.rstrip("\n").split("\n"))
+
+
+_Kind = TypeVar("_Kind", bound=Array)
+
+
+def _listed(values: object, kind: type[_Kind], what: str) -> list[_Kind]:
+    """A list of arrays of one kind; a single one counts as a list."""
+    if isinstance(values, kind):
+        return [values]
+    noun = "computations" if kind is Computation else "input arrays"
+    if not isinstance(values, list | tuple):
+        raise DeclarationTypeError(f"{what} must be a list of {noun}, got {_described(values)}")
+    for value in values:
+        if not isinstance(value, kind):
+            raise DeclarationTypeError(f"{what} must be {noun}, got {_described(value)}")
+    return list(values)
+
+
+def _described(value: object) -> str:
+    if isinstance(value, Array):
+        return f"the {type(value).__name__.lower()} {value.name}"
+    return type(value).__name__
+
+
+def function(
+    name: str,
+    outputs: Sequence[Computation] | Computation,
+    inputs: Sequence[Input] | None = None,
+    context: Sequence[Expression] | Expression | None = None,
+    fast_math: bool = False,
+) -> Function:
+    """A callable function of what `outputs` need.
+
+    Args:
+        name: its name.
+        outputs: the computations that a call returns.
+        inputs: the input arrays in the order in which a call takes them; without it, in the order
+            of first use.
+        context: conditions on parameters that every call keeps, e.g. ``[N > 3]``; checked at each
+            call.
+        fast_math: allows reassociation, contraction and approximate functions in all arithmetic.
+
+    Raises:
+        DeclarationError: a computation is used twice under one name, has no definition, or an input
+            is missing.
+        DomainError: a computation reads outside the domain of another.
+
+    Example:
+        >>> matmul = tw.function("matmul", outputs=[C])
+        >>> c = matmul(a, b)
+    """
+    if not isinstance(name, str):
+        raise DeclarationTypeError(f"a function's name must be a string, got {type(name).__name__}")
+    gathered = _listed(outputs, Computation, "outputs")
+    if not gathered:
+        raise DeclarationError(f"the function {name} needs at least one output")
+    arrays = None if inputs is None else _listed(inputs, Input, "inputs")
+    if context is None:
+        conditions = []
+    else:
+        conditions = [context] if isinstance(context, Expression) else list(context)
+    return Function(name, gathered, arrays, conditions, fast_math)

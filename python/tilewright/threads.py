@@ -1,0 +1,28 @@
+"""How many threads parallel loops run on."""
+
+from __future__ import annotations
+
+from . import _core
+
+__all__ = ["get_num_threads", "set_num_threads"]
+
+
+def set_num_threads(threads: int) -> None:
+    """Sets the number of threads of parallel loops, for all functions of this process.
+
+    Without it, the number is that of ``OMP_NUM_THREADS``, else of the processors that this process
+    may use.
+
+    Raises:
+        ValueError: for a number below 1.
+    """
+    if isinstance(threads, bool) or not isinstance(threads, int):
+        raise TypeError(f"the number of threads must be an integer, got {type(threads).__name__}")
+    if threads < 1:
+        raise ValueError(f"the number of threads must be at least 1, got {threads}")
+    _core.set_num_threads(threads)
+
+
+def get_num_threads() -> int:
+    """The number of threads that parallel loops run on."""
+    return _core.get_num_threads()

@@ -1,0 +1,399 @@
+#include "lowering/expressions.h"
+
+#include <isl/aff.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "algorithm/affine.h"
+#include "algorithm/function.h"
+
+namespace tilewright {
+
+namespace {
+
+bool is_leaf(const Expr &expr) {
+  return expr.kind == ExprKind::Constant || expr.kind == ExprKind::Iterator || expr.kind == ExprKind::Parameter;
+}
+
+bool contains(const ExprPtr &root, std::initializer_list<ExprKind> kinds) {
+  bool found = false;
+  visit(root, [&](const ExprPtr &expr) { found = found || std::find(kinds.begin(), kinds.end(), expr->kind) != kinds.end(); });
+  return found;
+}
+
+/// Affine at a glance: sums of leaves and multiples by constants.
+bool is_plainly_affine(const Expr &expr) {
+  if (is_leaf(expr)) {
+    return expr.type.is_integer();
+  }
+  if (expr.kind != ExprKind::Binary || expr.type != Int64) {
+    return false;
+  }
+  const Expr &a = *expr.operands[0];
+  const Expr &b = *expr.operands[1];
+  if (expr.op == Op::Add || expr.op == Op::Sub) {
+    return is_plainly_affine(a) && is_plainly_affine(b);
+  }
+  return expr.op == Op::Mul && is_plainly_affine(a) && is_plainly_affine(b) &&
+         (a.kind == ExprKind::Constant || b.kind == ExprKind::Constant);
+}
+
+/// Is it worth a local when it is used more than once?
+bool is_worth_a_local(const Expr &expr) {
+  if (is_leaf(expr)) {
+    return false;
+  }
+  if (expr.kind == ExprKind::Access) {
+    return std::any_of(expr.operands.begin(), expr.operands.end(),
+                       [](const ExprPtr &subscript) { return contains(subscript, {ExprKind::Access}); });
+  }
+  return expr.type != Int64 || !is_plainly_affine(expr);
+}
+
+std::int64_t parameter_position(const std::vector<std::string> &parameters, const std::string &name) {
+  const auto found = std::find(parameters.begin(), parameters.end(), name);
+  if (found == parameters.end()) {
+    throw Error(ErrorKind::Internal, "parameter '" + name + "' is not one of the program's");
+  }
+  return found - parameters.begin();
+}
+
+/// The nodes whose translation is the same everywhere: only their operands matter.
+ValuePtr apply_node(const Expr &expr, const std::vector<ValuePtr> &operands) {
+  switch (expr.kind) {
+  case ExprKind::Unary: return unary_value(expr.op, operands[0]);
+  case ExprKind::Binary: return binary_value(expr.op, operands[0], operands[1]);
+  case ExprKind::Call: return call_value(expr.op, operands, expr.type);
+  case ExprKind::Cast: return cast_value(operands[0], expr.type);
+  case ExprKind::Select: return select_value(operands[0], operands[1], operands[2]);
+  default: throw Error(ErrorKind::Internal, "an expression of this kind has no value of its own");
+  }
+}
+
+}  // namespace
+
+ValuePtr zero_of(ScalarType type) {
+  switch (type.kind) {
+  case TypeKind::Bool: return constant_of(false, type);
+  case TypeKind::Int: return constant_of(std::int64_t{0}, type);
+  case TypeKind::UInt: return constant_of(std::uint64_t{0}, type);
+  case TypeKind::Complex: return constant_of(std::complex<double>{}, type);
+  default: return constant_of(0.0, type);
+  }
+}
+
+ValuePtr translate_parameters(const ExprPtr &expr, const std::vector<std::string> &parameters) {
+  if (expr->kind == ExprKind::Constant) {
+    return constant_of(expr->value, expr->type);
+  }
+  if (expr->kind == ExprKind::Parameter) {
+    return parameter_value(parameter_position(parameters, expr->name), expr->name);
+  }
+  std::vector<ValuePtr> operands;
+  for (const ExprPtr &operand : expr->operands) {
+    operands.push_back(translate_parameters(operand, parameters));
+  }
+  return apply_node(*expr, operands);
+}
+
+ExpressionTranslator::ExpressionTranslator(TranslationState &state, const Statement &statement, Environment iterators)
+    : state_(state), statement_(statement) {
+  frame_.iterators = std::move(iterators);
+  frame_.names = statement.iterators;
+  frame_.domain = statement.domain;
+}
+
+std::vector<StmtPtr> ExpressionTranslator::take_statements() { return std::exchange(frame_.statements, {}); }
+
+void ExpressionTranslator::count_uses(const ExprPtr &root) {
+  if (++uses_[root.get()] > 1) {
+    return;
+  }
+  for (const ExprPtr &operand : root->operands) {
+    count_uses(operand);
+  }
+}
+
+ValuePtr ExpressionTranslator::translate(const ExprPtr &expr) {
+  if (!uses_.contains(expr.get())) {
+    count_uses(expr);
+  }
+  const auto found = frame_.done.find(expr.get());
+  if (found != frame_.done.end()) {
+    return found->second;
+  }
+  ValuePtr value = compute(expr);
+  if (uses_[expr.get()] > 1) {
+    if (is_worth_a_local(*expr) && value->kind != ValueKind::Local && value->kind != ValueKind::Variable) {
+      const std::int64_t id = state_.numbers.next();
+      emit(declare_local(id, "value", value));
+      value = local(id, "value", value->type);
+    }
+    frame_.done.emplace(expr.get(), value);
+  }
+  return value;
+}
+
+ValuePtr ExpressionTranslator::compute(const ExprPtr &expr) {
+  switch (expr->kind) {
+  case ExprKind::Constant: return constant_of(expr->value, expr->type);
+  case ExprKind::Parameter:
+    return parameter_value(parameter_position(state_.program.parameters, expr->name), expr->name);
+  case ExprKind::Iterator: {
+    const auto found = frame_.iterators.find(expr->name);
+    if (found == frame_.iterators.end()) {
+      throw Error(ErrorKind::Internal, "iterator '" + expr->name + "' is not one of '" + statement_.name + "'");
+    }
+    return found->second;
+  }
+  case ExprKind::Access: return translate_access(*expr);
+  case ExprKind::Select: return translate_select(*expr);
+  case ExprKind::Reduce:
+    return expr->op == Op::ReduceArgMin || expr->op == Op::ReduceArgMax ? translate_argument_reduce(expr)
+                                                                       : translate_reduce(expr);
+  default: break;
+  }
+  std::vector<ValuePtr> operands;
+  for (const ExprPtr &operand : expr->operands) {
+    operands.push_back(translate(operand));
+  }
+  return apply_node(*expr, operands);
+}
+
+bool ExpressionTranslator::is_affine(const ExprPtr &expr) const {
+  if (is_plainly_affine(*expr)) {
+    return true;
+  }
+  if (contains(expr, {ExprKind::Access, ExprKind::Reduce})) {
+    return false;
+  }
+  return to_affine(expr, {statement_.name, frame_.names}).has_value();
+}
+
+ValuePtr ExpressionTranslator::checked_subscript(const Expr &access, size_t dimension, const ValuePtr &value) {
+  const ComputationPtr &producer = access.producer;
+  ValuePtr upper;
+  if (dimension < producer->extents.size()) {
+    upper = translate_parameters(producer->extents[dimension], state_.program.parameters);
+  } else {
+    // A computation without a declared shape: its place has the shape of its domain.
+    const Program::Place &place = state_.program.places.at(producer->name);
+    upper = state_.kernel.buffers[place.buffer].extents.at(dimension);
+  }
+  ValuePtr subscript = value;
+  if (value->kind != ValueKind::Variable && value->kind != ValueKind::Constant) {
+    const std::int64_t id = state_.numbers.next();
+    emit(let(id, "index", value));
+    subscript = variable(id, "index");
+  }
+  std::string text = producer->name + "[";
+  for (size_t i = 0; i < access.operands.size(); ++i) {
+    text += (i == 0 ? "" : ", ") + to_string(access.operands[i]);
+  }
+  state_.kernel.sites.push_back({text + "]", producer->name, static_cast<int>(dimension)});
+  emit(check_index(static_cast<std::int64_t>(state_.kernel.sites.size()) - 1, subscript, upper));
+  return subscript;
+}
+
+ValuePtr ExpressionTranslator::translate_access(const Expr &expr) {
+  const auto found = state_.program.places.find(expr.producer->name);
+  if (found == state_.program.places.end()) {
+    throw Error(ErrorKind::Internal, "'" + expr.producer->name + "' has no place in memory");
+  }
+  Environment element;
+  for (size_t d = 0; d < expr.operands.size(); ++d) {
+    ValuePtr value = cast_value(translate(expr.operands[d]), Int64);
+    if (!is_affine(expr.operands[d])) {
+      value = checked_subscript(expr, d, value);
+    }
+    element[expr.producer->iterators.at(d)] = value;
+  }
+  const size_t buffer = found->second.buffer;
+  std::vector<ValuePtr> subscripts = translate_place(found->second.index, element);
+  const KernelBuffer &memory = state_.kernel.buffers.at(buffer);
+  const ValuePtr value = load(static_cast<std::int64_t>(buffer), memory.name, {memory.type, 1}, std::move(subscripts));
+  return cast_value(value, expr.type);
+}
+
+std::vector<ValuePtr> ExpressionTranslator::translate_place(const std::vector<ExprPtr> &index,
+                                                            const Environment &iterators) {
+  const std::function<ValuePtr(const ExprPtr &)> at = [&](const ExprPtr &expr) -> ValuePtr {
+    if (expr->kind == ExprKind::Iterator) {
+      const auto found = iterators.find(expr->name);
+      if (found == iterators.end()) {
+        throw Error(ErrorKind::Internal, "iterator '" + expr->name + "' of a subscript is not known");
+      }
+      return found->second;
+    }
+    if (is_leaf(*expr)) {
+      return compute(expr);
+    }
+    std::vector<ValuePtr> operands;
+    for (const ExprPtr &operand : expr->operands) {
+      operands.push_back(at(operand));
+    }
+    return apply_node(*expr, operands);
+  };
+  std::vector<ValuePtr> values;
+  values.reserve(index.size());
+  for (const ExprPtr &expr : index) {
+    values.push_back(cast_value(at(expr), Int64));
+  }
+  return values;
+}
+
+bool ExpressionTranslator::always_in_bounds(const Expr &access) const {
+  if (frame_.domain.is_null()) {
+    return false;
+  }
+  const IterationSpace space{statement_.name, frame_.names};
+  const Program::Place &place = state_.program.places.at(access.producer->name);
+  const std::vector<std::string> &names = access.producer->iterators;
+  const Buffer &buffer = state_.program.buffers.at(place.buffer);
+  const isl::set inside = frame_.domain.intersect_params(state_.program.context);
+  for (size_t d = 0; d < place.index.size(); ++d) {
+    const ExprPtr index = substitute(place.index[d], [&](const std::string &name) -> ExprPtr {
+      const auto found = std::find(names.begin(), names.end(), name);
+      return found == names.end() ? nullptr : access.operands.at(static_cast<size_t>(found - names.begin()));
+    });
+    const auto value = to_affine(index, space);
+    const auto extent = to_affine(buffer.extents.at(d), space);
+    if (!value || !extent) {
+      return false;
+    }
+    const isl::set good = value->lt_set(*extent).intersect(isl::manage(isl_pw_aff_nonneg_set(value->copy())));
+    if (!checked(inside.is_subset(good), "checking that a guarded read is in bounds")) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool ExpressionTranslator::always_readable(const ExprPtr &expr) const {
+  if (expr->kind == ExprKind::Reduce) {
+    return false;
+  }
+  if (expr->kind == ExprKind::Access) {
+    if (!std::all_of(expr->operands.begin(), expr->operands.end(), [&](const ExprPtr &e) { return is_affine(e); })) {
+      return false;
+    }
+    return always_in_bounds(*expr);
+  }
+  return std::all_of(expr->operands.begin(), expr->operands.end(), [&](const ExprPtr &e) { return always_readable(e); });
+}
+
+StmtPtr ExpressionTranslator::branch(const ExprPtr &value, std::int64_t id, const std::string &name) {
+  std::vector<StmtPtr> outer = std::exchange(frame_.statements, {});
+  const auto done = frame_.done;
+  const ValuePtr result = translate(value);
+  emit(assign_local(id, name, result));
+  frame_.done = done;
+  return block(std::exchange(frame_.statements, std::move(outer)));
+}
+
+ValuePtr ExpressionTranslator::translate_select(const Expr &expr) {
+  const ValuePtr condition = translate(expr.operands[0]);
+  const ExprPtr &then = expr.operands[1];
+  const ExprPtr &otherwise = expr.operands[2];
+  if (always_readable(then) && always_readable(otherwise)) {
+    const ValuePtr a = translate(then);
+    return select_value(condition, a, translate(otherwise));
+  }
+  const std::int64_t id = state_.numbers.next();
+  emit(declare_local(id, "chosen", zero_of(expr.type)));
+  const StmtPtr first = branch(then, id, "chosen");
+  emit(if_then(condition, first, branch(otherwise, id, "chosen")));
+  return local(id, "chosen", {expr.type, 1});
+}
+
+void ExpressionTranslator::reduce_loops(const Expr &reduce, const std::function<void()> &body) {
+  Frame outer = std::move(frame_);
+  frame_ = {};
+  frame_.iterators = outer.iterators;
+  frame_.names = outer.names;
+  bool shadows = false;
+  for (const ReduceRange &range : reduce.ranges) {
+    shadows = shadows || frame_.iterators.contains(range.iterator);
+  }
+  if (!shadows && !outer.domain.is_null()) {
+    frame_.domain = reduction_domain(reduce, outer.domain, outer.names, {});
+  }
+  struct Loop {
+    std::int64_t id;
+    std::string name;
+    ValuePtr lower;
+    ValuePtr upper;
+    std::vector<StmtPtr> before;  ///< what the bounds need
+  };
+  std::vector<Loop> loops;
+  for (const ReduceRange &range : reduce.ranges) {
+    Loop loop{state_.numbers.next(), range.iterator, translate(range.lower), translate(range.upper), {}};
+    loop.before = take_statements();
+    frame_.iterators[range.iterator] = variable(loop.id, loop.name);
+    frame_.names.push_back(range.iterator);
+    frame_.done.clear();
+    loops.push_back(std::move(loop));
+  }
+  StmtPtr statement;
+  if (reduce.condition) {
+    const ValuePtr condition = translate(reduce.condition);
+    std::vector<StmtPtr> before = take_statements();
+    body();
+    before.push_back(if_then(condition, block(take_statements())));
+    statement = block(std::move(before));
+  } else {
+    body();
+    statement = block(take_statements());
+  }
+  for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop) {
+    std::vector<StmtPtr> nest = std::move(loop->before);
+    nest.push_back(for_loop(loop->id, loop->name, loop->lower, loop->upper, LoopKind::Serial, 0, statement));
+    statement = block(std::move(nest));
+  }
+  frame_ = std::move(outer);
+  emit(statement);
+}
+
+ValuePtr ExpressionTranslator::translate_reduce(const ExprPtr &expr) {
+  const std::int64_t id = state_.numbers.next();
+  const std::string name = op_name(expr->op);
+  const ExprPtr identity = reduction_identity(expr->op, expr->type);
+  emit(declare_local(id, name, constant_of(identity->value, identity->type)));
+  const ValuePtr sum = local(id, name, {expr->type, 1});
+  reduce_loops(*expr, [&] {
+    const ValuePtr term = cast_value(translate(expr->operands[0]), expr->type);
+    emit(assign_local(id, name, binary_value(reduction_combiner(expr->op), sum, term)));
+  });
+  return sum;
+}
+
+ValuePtr ExpressionTranslator::translate_argument_reduce(const ExprPtr &expr) {
+  if (expr->ranges.size() != 1) {
+    throw Error(ErrorKind::Internal, "an argmin or argmax over more than one iterator");
+  }
+  const ScalarType body_type = expr->operands[0]->type;
+  const std::int64_t best_id = state_.numbers.next();
+  const std::int64_t where_id = state_.numbers.next();
+  emit(declare_local(best_id, "best", zero_of(body_type)));
+  emit(declare_local(where_id, "at", integer(-1)));
+  const ValuePtr best = local(best_id, "best", {body_type, 1});
+  const ValuePtr where = local(where_id, "at", {Int64, 1});
+  reduce_loops(*expr, [&] {
+    const std::int64_t value_id = state_.numbers.next();
+    emit(declare_local(value_id, "value", translate(expr->operands[0])));
+    const ValuePtr value = local(value_id, "value", {body_type, 1});
+    const Op better_op = expr->op == Op::ReduceArgMin ? Op::Lt : Op::Gt;
+    ValuePtr better = either(binary_value(Op::Lt, where, integer(0)), binary_value(better_op, value, best));
+    if (body_type.is_floating()) {
+      // NumPy: the first NaN is the extremum.
+      const ValuePtr first_nan = both(binary_value(Op::Ne, value, value), binary_value(Op::Eq, best, best));
+      better = either(better, first_nan);
+    }
+    const ValuePtr position = frame_.iterators.at(expr->ranges[0].iterator);
+    emit(if_then(better, block({assign_local(best_id, "best", value), assign_local(where_id, "at", position)})));
+  });
+  return cast_value(where, expr->type);
+}
+
+}  // namespace tilewright

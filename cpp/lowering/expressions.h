@@ -1,0 +1,73 @@
+// From typed Layer I expressions to loop-IR values, for one statement instance whose iterators are known as values.
+// Reads become loads from the places of Layer III. What is no value (reductions inside an expression, run-time subscript
+// checks, branches whose reads are only in bounds under their guard) is written before the value as statements.
+#pragma once
+
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "lowering/build.h"
+#include "mapping/program.h"
+
+namespace tilewright {
+
+/// What the translation of all statements of a program shares.
+struct TranslationState {
+  const Program &program;
+  Kernel &kernel;
+  Numbers numbers;
+};
+
+class ExpressionTranslator {
+public:
+  using Environment = std::map<std::string, ValuePtr>;
+
+  /// `iterators` gives the values of the statement's iterators.
+  ExpressionTranslator(TranslationState &state, const Statement &statement, Environment iterators);
+
+  /// The value of an expression at this instance; appends what must run before it to `statements`.
+  ValuePtr translate(const ExprPtr &expr);
+  /// The statements that must run before the values translated so far; empties the list.
+  std::vector<StmtPtr> take_statements();
+  /// Index expressions over other iterators (a computation's place).
+  std::vector<ValuePtr> translate_place(const std::vector<ExprPtr> &index, const Environment &iterators);
+
+private:
+  /// Where code is being written: the iterators in scope, and the values that are already there.
+  struct Frame {
+    Environment iterators;
+    std::vector<std::string> names;  ///< of the iterators, in the order of `domain`
+    isl::set domain;                 ///< the instances for which the code runs, guards left out; null: not known
+    std::unordered_map<const Expr *, ValuePtr> done;
+    std::vector<StmtPtr> statements;
+  };
+
+  ValuePtr compute(const ExprPtr &expr);
+  ValuePtr translate_access(const Expr &expr);
+  ValuePtr translate_select(const Expr &expr);
+  ValuePtr translate_reduce(const ExprPtr &expr);
+  ValuePtr translate_argument_reduce(const ExprPtr &expr);
+  /// Opens loops over the reduced iterators around what `body` writes.
+  void reduce_loops(const Expr &reduce, const std::function<void()> &body);
+  ValuePtr checked_subscript(const Expr &access, size_t dimension, const ValuePtr &value);
+  bool is_affine(const ExprPtr &expr) const;
+  bool always_readable(const ExprPtr &expr) const;
+  bool always_in_bounds(const Expr &access) const;
+  StmtPtr branch(const ExprPtr &value, std::int64_t local, const std::string &name);
+  void emit(const StmtPtr &statement) { frame_.statements.push_back(statement); }
+  void count_uses(const ExprPtr &root);
+
+  TranslationState &state_;
+  const Statement &statement_;
+  Frame frame_;
+  std::unordered_map<const Expr *, int> uses_;
+};
+
+/// An expression over parameters only.
+ValuePtr translate_parameters(const ExprPtr &expr, const std::vector<std::string> &parameters);
+/// The zero of a type.
+ValuePtr zero_of(ScalarType type);
+
+}  // namespace tilewright

@@ -1,0 +1,367 @@
+#include "lowering/translate.h"
+
+#include <isl/aff.h>
+#include <isl/ast.h>
+#include <isl/id.h>
+#include <isl/val.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "lowering/expressions.h"
+
+namespace tilewright {
+
+namespace {
+
+constexpr const char *doing = "translating loops";
+
+std::int64_t integer_of(isl_val *value) {
+  const isl::val owned = checked(isl::manage(value), doing);
+  if (isl_val_is_int(owned.get()) != isl_bool_true) {
+    throw Error(ErrorKind::Internal, "isl gave a number that is no integer");
+  }
+  return isl_val_get_num_si(owned.get());
+}
+
+/// isl's expressions over loop variables and parameters as values.
+class AstExpressions {
+public:
+  explicit AstExpressions(const Program &program) {
+    for (size_t i = 0; i < program.parameters.size(); ++i) {
+      names_[program.parameters[i]] = parameter_value(static_cast<std::int64_t>(i), program.parameters[i]);
+    }
+  }
+
+  void set(const std::string &name, const ValuePtr &value) { names_[name] = value; }
+
+  ValuePtr translate(const isl::ast_expr &expr) const {
+    switch (isl_ast_expr_get_type(expr.get())) {
+    case isl_ast_expr_int: return integer(integer_of(isl_ast_expr_get_val(expr.get())));
+    case isl_ast_expr_id: {
+      const isl::id id = checked(isl::manage(isl_ast_expr_get_id(expr.get())), doing);
+      const auto found = names_.find(isl_id_get_name(id.get()));
+      if (found == names_.end()) {
+        throw Error(ErrorKind::Internal, std::string("isl's loops use an unknown name: ") + isl_id_get_name(id.get()));
+      }
+      return found->second;
+    }
+    case isl_ast_expr_op: return translate_operation(expr);
+    default: throw_isl_error(doing);
+    }
+  }
+
+  /// A quasi-affine function of `arguments`.
+  ValuePtr translate(const isl::aff &aff, const std::vector<ValuePtr> &arguments) const {
+    const std::int64_t denominator = integer_of(isl_aff_get_denominator_val(aff.get()));
+    const auto scaled = [&](isl_val *value) {
+      return integer_of(isl_val_mul(value, isl_val_int_from_si(isl_context().get(), denominator)));
+    };
+    ValuePtr sum = integer(0);
+    const auto add_terms = [&](isl_dim_type type, const std::function<ValuePtr(int)> &term) {
+      const int count = isl_aff_dim(aff.get(), type);
+      for (int i = 0; i < count; ++i) {
+        const std::int64_t coefficient = scaled(isl_aff_get_coefficient_val(aff.get(), type, i));
+        if (coefficient != 0) {
+          sum = add(sum, mul(integer(coefficient), term(i)));
+        }
+      }
+    };
+    add_terms(isl_dim_in, [&](int i) { return arguments.at(static_cast<size_t>(i)); });
+    add_terms(isl_dim_param, [&](int i) {
+      const char *name = isl_aff_get_dim_name(aff.get(), isl_dim_param, static_cast<unsigned>(i));
+      return names_.at(name == nullptr ? "" : name);
+    });
+    add_terms(isl_dim_div, [&](int i) {
+      return translate(checked(isl::manage(isl_aff_get_div(aff.get(), i)), doing), arguments);
+    });
+    sum = add(sum, integer(scaled(isl_aff_get_constant_val(aff.get()))));
+    return floor_div(sum, integer(denominator));
+  }
+
+private:
+  ValuePtr translate_operation(const isl::ast_expr &expr) const {
+    std::vector<ValuePtr> operands;
+    const int count = isl_ast_expr_op_get_n_arg(expr.get());
+    for (int i = 0; i < count; ++i) {
+      operands.push_back(translate(checked(isl::manage(isl_ast_expr_op_get_arg(expr.get(), i)), doing)));
+    }
+    const auto chain = [&](Op op) {
+      ValuePtr value = operands.at(0);
+      for (size_t i = 1; i < operands.size(); ++i) {
+        value = binary_value(op, value, operands[i]);
+      }
+      return value;
+    };
+    switch (isl_ast_expr_op_get_type(expr.get())) {
+    case isl_ast_expr_op_and:
+    case isl_ast_expr_op_and_then: return chain(Op::And);
+    case isl_ast_expr_op_or:
+    case isl_ast_expr_op_or_else: return chain(Op::Or);
+    case isl_ast_expr_op_max: return chain(Op::Max);
+    case isl_ast_expr_op_min: return chain(Op::Min);
+    case isl_ast_expr_op_minus: return sub(integer(0), operands.at(0));
+    case isl_ast_expr_op_add: return chain(Op::Add);
+    case isl_ast_expr_op_sub: return chain(Op::Sub);
+    case isl_ast_expr_op_mul: return chain(Op::Mul);
+    case isl_ast_expr_op_div:  // exact
+    case isl_ast_expr_op_fdiv_q:
+    case isl_ast_expr_op_pdiv_q: return chain(Op::FloorDiv);
+    case isl_ast_expr_op_pdiv_r:
+    case isl_ast_expr_op_zdiv_r: return chain(Op::Mod);
+    case isl_ast_expr_op_cond:
+    case isl_ast_expr_op_select: return select_value(operands.at(0), operands.at(1), operands.at(2));
+    case isl_ast_expr_op_eq: return chain(Op::Eq);
+    case isl_ast_expr_op_le: return chain(Op::Le);
+    case isl_ast_expr_op_lt: return chain(Op::Lt);
+    case isl_ast_expr_op_ge: return chain(Op::Ge);
+    case isl_ast_expr_op_gt: return chain(Op::Gt);
+    default: throw Error(ErrorKind::Internal, "isl's loops use an operation that is not known here");
+    }
+  }
+
+  std::map<std::string, ValuePtr> names_;
+};
+
+class AstTranslator {
+public:
+  AstTranslator(const Program &program, const GeneratedAst &ast, const LoweringOptions &options)
+      : program_(program), ast_(ast), state_{program, kernel_, {}}, expressions_(program) {
+    kernel_.name = program.function ? program.function->name : "kernel";
+    kernel_.parameters = program.parameters;
+    add_buffers(options);
+    for (size_t i = 0; i < program.statements.size(); ++i) {
+      statements_[program.statements[i].name] = i;
+    }
+  }
+
+  Kernel run() {
+    kernel_.body = ast_.root.is_null() ? block({}) : translate(ast_.root, false);
+    return std::move(kernel_);
+  }
+
+private:
+  void add_buffers(const LoweringOptions &options) {
+    for (size_t i = 0; i < program_.buffers.size(); ++i) {
+      const Buffer &from = program_.buffers[i];
+      KernelBuffer buffer;
+      buffer.name = from.name;
+      buffer.type = from.type;
+      buffer.is_argument = from.kind != BufferKind::Temporary;
+      for (const ExprPtr &extent : from.extents) {
+        buffer.extents.push_back(cast_value(translate_parameters(extent, program_.parameters), Int64));
+      }
+      buffer.unit_dimension = static_cast<int>(from.extents.size()) - 1;
+      if (buffer.is_argument && i < options.unit_dimensions.size()) {
+        buffer.unit_dimension = options.unit_dimensions[i];
+      }
+      kernel_.buffers.push_back(std::move(buffer));
+    }
+    for (const Statement &statement : program_.statements) {
+      kernel_.buffers.at(statement.buffer).is_written = true;
+    }
+  }
+
+  StmtPtr translate(const isl::ast_node &node, bool in_parallel) {
+    switch (isl_ast_node_get_type(node.get())) {
+    case isl_ast_node_for: return translate_for(node, in_parallel);
+    case isl_ast_node_if: return translate_if(node, in_parallel);
+    case isl_ast_node_block: {
+      std::vector<StmtPtr> children;
+      const isl::ast_node_list list = checked(isl::manage(isl_ast_node_block_get_children(node.get())), doing);
+      const int count = isl_ast_node_list_size(list.get());
+      for (int i = 0; i < count; ++i) {
+        children.push_back(translate(checked(isl::manage(isl_ast_node_list_get_at(list.get(), i)), doing), in_parallel));
+      }
+      return block(std::move(children));
+    }
+    case isl_ast_node_mark:
+      return translate(checked(isl::manage(isl_ast_node_mark_get_node(node.get())), doing), in_parallel);
+    case isl_ast_node_user: return translate_user(node);
+    default: throw_isl_error(doing);
+    }
+  }
+
+  StmtPtr translate_if(const isl::ast_node &node, bool in_parallel) {
+    const isl::ast_expr condition = checked(isl::manage(isl_ast_node_if_get_cond(node.get())), doing);
+    const ValuePtr value = expressions_.translate(condition);
+    const StmtPtr then = translate(checked(isl::manage(isl_ast_node_if_get_then_node(node.get())), doing), in_parallel);
+    StmtPtr otherwise;
+    if (isl_ast_node_if_has_else_node(node.get()) == isl_bool_true) {
+      otherwise = translate(checked(isl::manage(isl_ast_node_if_get_else_node(node.get())), doing), in_parallel);
+    }
+    return if_then(value, then, otherwise);
+  }
+
+  struct LoopLooks {
+    std::string name;
+    LoopTag tag;
+  };
+
+  /// The name and tag that the statements below `node` give to the loop over time dimension `dimension`. A tag counts
+  /// only where all statements that have this loop agree on it.
+  LoopLooks looks_of(const isl::ast_node &node, int dimension) {
+    LoopLooks looks;
+    if (dimension % 2 == 0) {
+      return {"s", {}};
+    }
+    const size_t level = static_cast<size_t>(dimension / 2);
+    bool first = true;
+    for (const Statement *statement : statements_below(node)) {
+      if (level >= statement->loop_names.size() || level >= statement->tags.size()) {
+        continue;
+      }
+      if (first) {
+        looks = {statement->loop_names[level], statement->tags[level]};
+        first = false;
+      } else if (!(looks.tag == statement->tags[level])) {
+        looks.tag = {};
+      }
+    }
+    if (looks.name.empty()) {
+      looks.name = "t" + std::to_string(level);
+    }
+    return looks;
+  }
+
+  std::vector<const Statement *> statements_below(const isl::ast_node &node) {
+    struct Search {
+      AstTranslator *translator;
+      std::vector<const Statement *> found;
+    } search{this, {}};
+    isl_ast_node_foreach_descendant_top_down(
+        node.get(),
+        [](isl_ast_node *below, void *user) {
+          auto &into = *static_cast<Search *>(user);
+          if (isl_ast_node_get_type(below) == isl_ast_node_user) {
+            const isl::ast_expr call = isl::manage(isl_ast_node_user_get_expr(below));
+            const isl::ast_expr name = isl::manage(isl_ast_expr_op_get_arg(call.get(), 0));
+            const isl::id id = isl::manage(isl_ast_expr_get_id(name.get()));
+            const auto found = into.translator->statements_.find(id.is_null() ? "" : isl_id_get_name(id.get()));
+            if (found != into.translator->statements_.end()) {
+              into.found.push_back(&into.translator->program_.statements[found->second]);
+            }
+          }
+          return isl_bool_true;
+        },
+        &search);
+    return search.found;
+  }
+
+  StmtPtr translate_for(const isl::ast_node &node, bool in_parallel) {
+    const isl::ast_expr iterator = checked(isl::manage(isl_ast_node_for_get_iterator(node.get())), doing);
+    const isl::id id = checked(isl::manage(isl_ast_expr_get_id(iterator.get())), doing);
+    const std::string key = isl_id_get_name(id.get());
+    const isl::ast_expr init = checked(isl::manage(isl_ast_node_for_get_init(node.get())), doing);
+    const ValuePtr lower = expressions_.translate(init);
+    const isl::ast_node body = checked(isl::manage(isl_ast_node_for_get_body(node.get())), doing);
+    if (isl_ast_node_for_is_degenerate(node.get()) == isl_bool_true) {
+      expressions_.set(key, lower);
+      return translate(body, in_parallel);
+    }
+    const LoopLooks looks = looks_of(node, std::stoi(key.substr(1)));
+    const isl::ast_expr step = checked(isl::manage(isl_ast_node_for_get_inc(node.get())), doing);
+    const ValuePtr upper = upper_bound(checked(isl::manage(isl_ast_node_for_get_cond(node.get())), doing), key);
+    const auto stride = as_integer(expressions_.translate(step));
+    if (!stride || *stride < 1) {
+      throw Error(ErrorKind::Internal, "isl's loops have a step that is no positive number");
+    }
+    const std::int64_t number = state_.numbers.next();
+    const ValuePtr counter = variable(number, looks.name);
+    LoopKind kind = LoopKind::Serial;
+    if (looks.tag.tag == Tag::Parallel && !in_parallel) {
+      kind = LoopKind::Parallel;
+    } else if (looks.tag.tag == Tag::Vector) {
+      kind = LoopKind::Vector;
+    } else if (looks.tag.tag == Tag::Unroll) {
+      kind = LoopKind::Unrolled;
+    }
+    if (*stride == 1) {
+      expressions_.set(key, counter);
+      const StmtPtr inner = translate(body, in_parallel || kind == LoopKind::Parallel);
+      return for_loop(number, looks.name, lower, upper, kind, looks.tag.factor, inner);
+    }
+    // for t in range(lower, upper, stride): counted from zero
+    expressions_.set(key, add(lower, mul(integer(*stride), counter)));
+    const ValuePtr count = floor_div(add(sub(upper, lower), integer(*stride - 1)), integer(*stride));
+    const StmtPtr inner = translate(body, in_parallel || kind == LoopKind::Parallel);
+    return for_loop(number, looks.name, integer(0), count, kind, looks.tag.factor, inner);
+  }
+
+  /// The exclusive upper bound of `iterator <= e` or `iterator < e`.
+  ValuePtr upper_bound(const isl::ast_expr &condition, const std::string &iterator) const {
+    const isl_ast_expr_op_type type = isl_ast_expr_op_get_type(condition.get());
+    const isl::ast_expr left = checked(isl::manage(isl_ast_expr_op_get_arg(condition.get(), 0)), doing);
+    const isl::ast_expr right = checked(isl::manage(isl_ast_expr_op_get_arg(condition.get(), 1)), doing);
+    const isl::id id = isl_ast_expr_get_type(left.get()) == isl_ast_expr_id
+                           ? isl::manage(isl_ast_expr_get_id(left.get()))
+                           : isl::id();
+    const bool known = type == isl_ast_expr_op_le || type == isl_ast_expr_op_lt;
+    if (!known || id.is_null() || iterator != isl_id_get_name(id.get())) {
+      throw Error(ErrorKind::Internal, "isl's loops have a condition that is no upper bound");
+    }
+    const ValuePtr bound = expressions_.translate(right);
+    return type == isl_ast_expr_op_le ? add(bound, integer(1)) : bound;
+  }
+
+  StmtPtr translate_user(const isl::ast_node &node) {
+    const isl::ast_expr call = checked(isl::manage(isl_ast_node_user_get_expr(node.get())), doing);
+    const isl::ast_expr name = checked(isl::manage(isl_ast_expr_op_get_arg(call.get(), 0)), doing);
+    const isl::id id = checked(isl::manage(isl_ast_expr_get_id(name.get())), doing);
+    const size_t position = statements_.at(isl_id_get_name(id.get()));
+    const Statement &statement = program_.statements[position];
+    std::vector<ValuePtr> arguments;
+    const int count = isl_ast_expr_op_get_n_arg(call.get());
+    for (int i = 1; i < count; ++i) {
+      const isl::ast_expr argument = checked(isl::manage(isl_ast_expr_op_get_arg(call.get(), i)), doing);
+      arguments.push_back(expressions_.translate(argument));
+    }
+    const std::vector<isl::aff> &inverse = ast_.iterators[position];
+    ExpressionTranslator::Environment iterators;
+    for (size_t i = 0; i < statement.iterators.size(); ++i) {
+      iterators[statement.iterators[i]] = inverse.empty() ? arguments.at(i) : recover(inverse[i], arguments);
+    }
+    return translate_instance(statement, iterators);
+  }
+
+  /// `inverse` is over all time dimensions; `arguments` are those of the scanned ones.
+  ValuePtr recover(const isl::aff &inverse, const std::vector<ValuePtr> &arguments) const {
+    std::vector<ValuePtr> all;
+    for (const std::int64_t value : ast_.fixed) {
+      all.push_back(integer(value));
+    }
+    for (size_t i = 0; i < ast_.dimensions.size(); ++i) {
+      all[static_cast<size_t>(ast_.dimensions[i])] = arguments.at(i);
+    }
+    return expressions_.translate(inverse, all);
+  }
+
+  StmtPtr translate_instance(const Statement &statement, const ExpressionTranslator::Environment &iterators) {
+    ExpressionTranslator translator(state_, statement, iterators);
+    const std::vector<ValuePtr> index = translator.translate_place(statement.index, iterators);
+    const KernelBuffer &buffer = kernel_.buffers.at(statement.buffer);
+    const auto number = static_cast<std::int64_t>(statement.buffer);
+    ValuePtr value = cast_value(translator.translate(statement.value), buffer.type);
+    if (statement.role == StatementRole::Update) {
+      value = binary_value(statement.combine, load(number, buffer.name, {buffer.type, 1}, index), value);
+    }
+    std::vector<StmtPtr> statements = translator.take_statements();
+    statements.push_back(store(number, buffer.name, index, value));
+    return block(std::move(statements));
+  }
+
+  const Program &program_;
+  const GeneratedAst &ast_;
+  Kernel kernel_;
+  TranslationState state_;
+  AstExpressions expressions_;
+  std::map<std::string, size_t> statements_;
+};
+
+}  // namespace
+
+Kernel translate(const Program &program, const GeneratedAst &ast, const LoweringOptions &options) {
+  return AstTranslator(program, ast, options).run();
+}
+
+}  // namespace tilewright

@@ -1,0 +1,13 @@
+// From isl's loops and the statements' expressions to the loop IR, without any optimisation: loops keep the kinds that
+// the schedule's tags give them (the outermost parallel loop stays parallel, those inside it become serial).
+#pragma once
+
+#include "lowering/ast_generation.h"
+#include "lowering/loop_ir.h"
+#include "lowering/lower.h"
+
+namespace tilewright {
+
+Kernel translate(const Program &program, const GeneratedAst &ast, const LoweringOptions &options);
+
+}  // namespace tilewright

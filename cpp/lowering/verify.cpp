@@ -1,0 +1,213 @@
+#include "lowering/verify.h"
+
+#include <map>
+#include <set>
+
+#include "lowering/build.h"
+
+namespace tilewright {
+
+namespace {
+
+class Verifier {
+public:
+  explicit Verifier(const Kernel &kernel) : kernel_(kernel) {}
+
+  void run() {
+    for (const KernelBuffer &buffer : kernel_.buffers) {
+      for (const ValuePtr &extent : buffer.extents) {
+        require(extent && is_int64(extent), "the extents of '" + buffer.name + "' are int64");
+        check(extent);
+      }
+    }
+    require(kernel_.body != nullptr, "a kernel has a body");
+    Scope scope(*this);
+    check(kernel_.body);
+  }
+
+private:
+  struct Scope {
+    explicit Scope(Verifier &verifier) : verifier(verifier), variables(verifier.variables_), locals(verifier.locals_) {}
+    ~Scope() {
+      verifier.variables_ = variables;
+      verifier.locals_ = locals;
+    }
+    Scope(const Scope &) = delete;
+    Scope &operator=(const Scope &) = delete;
+    Verifier &verifier;
+    std::set<std::int64_t> variables;
+    std::map<std::int64_t, ValueType> locals;
+  };
+
+  void require(bool holds, const std::string &what) const {
+    if (!holds) {
+      throw Error(ErrorKind::Internal, "loop IR of '" + kernel_.name + "': violated: " + what);
+    }
+  }
+
+  void define(std::int64_t id, const std::string &name) {
+    require(variables_.insert(id).second, "variable '" + name + "' is defined once");
+  }
+
+  void check_index_value(const ValuePtr &value, const std::string &what) {
+    require(value && is_int64(value), what + " is an int64 scalar");
+    check(value);
+  }
+
+  void check_subscripts(std::int64_t buffer, const std::vector<ValuePtr> &subscripts, int lanes) {
+    require(buffer >= 0 && buffer < static_cast<std::int64_t>(kernel_.buffers.size()), "a buffer number is valid");
+    const KernelBuffer &of = kernel_.buffers[static_cast<size_t>(buffer)];
+    require(subscripts.size() == of.extents.size(), "subscripts of '" + of.name + "' match its rank");
+    bool is_vector = lanes == 1;
+    for (const ValuePtr &subscript : subscripts) {
+      check(subscript);
+      require(subscript->type.scalar == Int64, "subscripts of '" + of.name + "' are int64");
+      require(subscript->type.lanes == 1 || subscript->type.lanes == lanes, "lanes of subscripts of '" + of.name + "'");
+      is_vector = is_vector || subscript->type.lanes == lanes;
+    }
+    require(is_vector, "a vector access to '" + of.name + "' has a vector subscript");
+  }
+
+  void check(const StmtPtr &statement) {
+    require(statement != nullptr, "a statement is not null");
+    switch (statement->kind) {
+    case StatementKind::Block: {
+      Scope scope(*this);
+      for (const StmtPtr &child : statement->children) {
+        check(child);
+      }
+      return;
+    }
+    case StatementKind::For: {
+      check_index_value(statement->lower, "the lower bound of '" + statement->name + "'");
+      check_index_value(statement->upper, "the upper bound of '" + statement->name + "'");
+      require(statement->children.size() == 1, "a loop has one body");
+      Scope scope(*this);
+      define(statement->id, statement->name);
+      check(statement->children[0]);
+      return;
+    }
+    case StatementKind::If: {
+      check(statement->value);
+      require(statement->value->type == ValueType{Bool, 1}, "a condition is a bool scalar");
+      require(statement->children.size() == 1 || statement->children.size() == 2, "an if has one or two branches");
+      for (const StmtPtr &child : statement->children) {
+        Scope scope(*this);
+        check(child);
+      }
+      return;
+    }
+    case StatementKind::Store: {
+      check(statement->value);
+      check_subscripts(statement->buffer, statement->subscripts, statement->value->type.lanes);
+      const KernelBuffer &buffer = kernel_.buffers[static_cast<size_t>(statement->buffer)];
+      require(buffer.type == statement->value->type.scalar, "the type stored to '" + buffer.name + "' is its own");
+      require(buffer.is_written, "buffer '" + buffer.name + "', which is stored to, is marked as written");
+      return;
+    }
+    case StatementKind::Let:
+      check_index_value(statement->value, "the value of '" + statement->name + "'");
+      define(statement->id, statement->name);
+      return;
+    case StatementKind::DeclareLocal:
+      check(statement->value);
+      require(locals_.emplace(statement->id, statement->value->type).second,
+              "local '" + statement->name + "' is declared once");
+      return;
+    case StatementKind::AssignLocal: {
+      check(statement->value);
+      const auto found = locals_.find(statement->id);
+      require(found != locals_.end(), "local '" + statement->name + "' is declared before it is assigned");
+      require(found->second == statement->value->type, "the type assigned to local '" + statement->name + "'");
+      return;
+    }
+    case StatementKind::CheckIndex:
+      check_index_value(statement->value, "a checked subscript");
+      check_index_value(statement->upper, "the bound of a checked subscript");
+      require(statement->id >= 0 && statement->id < static_cast<std::int64_t>(kernel_.sites.size()),
+              "a checked subscript has a site");
+      return;
+    }
+  }
+
+  void check(const ValuePtr &root) {
+    require(root != nullptr, "a value is not null");
+    visit_value(root, [&](const Value &value) { check_node(value); });
+  }
+
+  void check_node(const Value &value) {
+    const std::vector<ValuePtr> &operands = value.operands;
+    const auto count = [&](size_t expected) {
+      require(operands.size() == expected, "operation '" + op_name(value.op) + "' has its operands");
+    };
+    const auto same_lanes = [&] {
+      for (const ValuePtr &operand : operands) {
+        require(operand->type.lanes == value.type.lanes, "lanes of operation '" + op_name(value.op) + "' agree");
+      }
+    };
+    switch (value.kind) {
+    case ValueKind::Constant: return;
+    case ValueKind::Variable:
+      require(variables_.contains(value.id), "variable '" + value.name + "' is defined where it is used");
+      return;
+    case ValueKind::Parameter:
+      require(value.id >= 0 && value.id < static_cast<std::int64_t>(kernel_.parameters.size()),
+              "parameter '" + value.name + "' exists");
+      return;
+    case ValueKind::Local: {
+      const auto found = locals_.find(value.id);
+      require(found != locals_.end(), "local '" + value.name + "' is declared where it is used");
+      require(found->second == value.type, "the type of local '" + value.name + "'");
+      return;
+    }
+    case ValueKind::Load:
+      check_subscripts(value.id, operands, value.type.lanes);
+      require(kernel_.buffers[static_cast<size_t>(value.id)].type == value.type.scalar,
+              "the type loaded from '" + value.name + "'");
+      return;
+    case ValueKind::Unary:
+      count(1);
+      same_lanes();
+      return;
+    case ValueKind::Binary:
+      count(2);
+      same_lanes();
+      require(operands[0]->type.scalar == operands[1]->type.scalar,
+              "operand types of '" + op_name(value.op) + "' agree: " + type_name(operands[0]->type.scalar) + " and " +
+                  type_name(operands[1]->type.scalar));
+      require(value.type.scalar == (is_comparison(value.op) ? Bool : operands[0]->type.scalar),
+              "the result type of '" + op_name(value.op) + "'");
+      return;
+    case ValueKind::Call: same_lanes(); return;
+    case ValueKind::Cast:
+      require(operands.size() == 1, "a cast has one operand");
+      same_lanes();
+      return;
+    case ValueKind::Select:
+      require(operands.size() == 3, "a select has three operands");
+      same_lanes();
+      require(operands[0]->type.scalar == Bool, "the condition of a select is bool");
+      require(operands[1]->type.scalar == value.type.scalar && operands[2]->type.scalar == value.type.scalar,
+              "the types of a select agree");
+      return;
+    case ValueKind::Ramp:
+      require(operands.size() == 1 && is_int64(operands[0]) && value.type.scalar == Int64 && value.type.lanes > 1,
+              "a ramp is an int64 vector over an int64 scalar");
+      return;
+    case ValueKind::Broadcast:
+      require(operands.size() == 1 && operands[0]->type == ValueType{value.type.scalar, 1} && value.type.lanes > 1,
+              "a broadcast is a vector of its scalar");
+      return;
+    }
+  }
+
+  const Kernel &kernel_;
+  std::set<std::int64_t> variables_;
+  std::map<std::int64_t, ValueType> locals_;
+};
+
+}  // namespace
+
+void verify_kernel(const Kernel &kernel) { Verifier(kernel).run(); }
+
+}  // namespace tilewright

@@ -1,0 +1,429 @@
+#include "algorithm/evaluator.h"
+
+#include <algorithm>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "algorithm/evaluator_domain.h"
+#include "algorithm/evaluator_program.h"
+
+namespace tilewright {
+
+namespace {
+
+constexpr std::int64_t most_instances = std::int64_t{1} << 27;
+
+enum class State : std::uint8_t { Absent, InProgress, Done };
+
+struct CompiledPiece {
+  DomainTest domain;
+  Program program;
+  const Piece *piece;
+};
+
+/// An input with its view, or a computation with its pieces and the values computed so far.
+struct Target {
+  const Computation *computation = nullptr;
+  const ArrayView *view = nullptr;  ///< inputs only
+  bool prepared = false;
+  std::vector<CompiledPiece> pieces;
+  Box box;
+  std::vector<State> states;
+  std::vector<Value> values;
+};
+
+/// One instance that waits for its value; its registers lie in the common stack from `base`.
+struct Frame {
+  std::int32_t target = 0;
+  std::int32_t piece = 0;
+  std::int32_t counter = 0;
+  std::int64_t offset = 0;
+  size_t base = 0;
+};
+
+std::string instance_text(const std::string &name, std::span<const std::int64_t> point) {
+  std::string text = name + "[";
+  for (size_t i = 0; i < point.size(); ++i) {
+    text += (i == 0 ? "" : ", ") + std::to_string(point[i]);
+  }
+  return text + "]";
+}
+
+std::string shape_text(const std::vector<std::int64_t> &extents) {
+  std::string text = "(";
+  for (size_t i = 0; i < extents.size(); ++i) {
+    text += (i == 0 ? "" : ", ") + std::to_string(extents[i]);
+  }
+  return text + (extents.size() == 1 ? ",)" : ")");
+}
+
+class Evaluation {
+public:
+  Evaluation(const std::map<std::string, std::int64_t> &parameters, const std::map<std::string, ArrayView> &inputs)
+      : parameters_(parameters), inputs_(inputs) {}
+
+  /// Computes every instance of an output; stores nothing yet.
+  void compute(const ComputationPtr &output) {
+    const std::int32_t number = number_of(output);
+    prepare(number);
+    Target &target = targets_[static_cast<size_t>(number)];
+    std::vector<std::int64_t> point(output->rank());
+    for (std::int64_t offset = 0; offset < target.box.points; ++offset) {
+      if (target.states[static_cast<size_t>(offset)] != State::Absent) {
+        continue;
+      }
+      target.box.point_at(offset, point);
+      if (const std::int32_t piece = piece_of(target, point); piece >= 0) {
+        enter(number, piece, offset, point);
+        run();
+      }
+    }
+  }
+
+  void store(const ComputationPtr &output, const ArrayView &view) {
+    Target &target = targets_[static_cast<size_t>(number_of(output))];
+    check_view(*output, view, "output");
+    std::vector<std::int64_t> point(output->rank());
+    for (std::int64_t offset = 0; offset < target.box.points; ++offset) {
+      if (target.states[static_cast<size_t>(offset)] != State::Done) {
+        continue;
+      }
+      target.box.point_at(offset, point);
+      char *address = static_cast<char *>(view.data);
+      for (size_t i = 0; i < point.size(); ++i) {
+        if (point[i] < 0 || point[i] >= view.extents[i]) {
+          throw Error(ErrorKind::Index,
+                      "output '" + output->name + "' has shape " + shape_text(view.extents) +
+                          ", which has no place for " + instance_text(output->name, point) + with_parameters(),
+                      output->where);
+        }
+        address += point[i] * view.strides[i];
+      }
+      store_value(output->type, address, target.values[static_cast<size_t>(offset)]);
+    }
+  }
+
+private:
+  static void check_view(const Computation &computation, const ArrayView &view, const std::string &role) {
+    if (view.extents.size() != computation.rank() || view.strides.size() != computation.rank()) {
+      throw Error(ErrorKind::Argument, role + " '" + computation.name + "' has " + std::to_string(computation.rank()) +
+                                           " dimensions, but the array given has " +
+                                           std::to_string(view.extents.size()));
+    }
+  }
+
+  std::int32_t number_of(const ComputationPtr &computation) {
+    const auto [entry, added] = numbers_.emplace(computation.get(), static_cast<std::int32_t>(targets_.size()));
+    if (added) {
+      Target target;
+      target.computation = computation.get();
+      if (computation->is_input) {
+        const auto given = inputs_.find(computation->name);
+        if (given == inputs_.end()) {
+          throw Error(ErrorKind::Argument, "input '" + computation->name + "' was not given an array");
+        }
+        check_view(*computation, given->second, "input");
+        target.view = &given->second;
+        target.prepared = true;
+      }
+      targets_.push_back(std::move(target));
+    }
+    return entry->second;
+  }
+
+  void prepare(std::int32_t number) {
+    Target &target = targets_[static_cast<size_t>(number)];
+    if (target.prepared) {
+      return;
+    }
+    target.prepared = true;
+    const Computation &computation = *target.computation;
+    std::optional<isl::set> all;
+    const std::function<std::int32_t(const ComputationPtr &)> numbering = [this](const ComputationPtr &producer) {
+      return number_of(producer);
+    };
+    for (const Piece &piece : computation.pieces) {
+      const isl::set domain = fix_parameters(piece.domain, parameters_);
+      if (static_cast<size_t>(isl_set_dim(domain.get(), isl_dim_set)) != computation.rank()) {
+        throw Error(ErrorKind::Internal, "a piece of '" + computation.name + "' has another rank than its computation");
+      }
+      if (checked(domain.is_empty(), "testing a domain for emptiness")) {
+        continue;
+      }
+      all = all ? checked(all->unite(domain), "the domain of a computation") : domain;
+      target.pieces.push_back({DomainTest(domain),
+                               compile_program(piece.value, computation.iterators, parameters_, numbering), &piece});
+    }
+    if (all) {
+      target.box = bounding_box(*all, most_instances, "'" + computation.name + "'" + with_parameters());
+    } else {
+      target.box.lower.assign(computation.rank(), 0);
+      target.box.extent.assign(computation.rank(), 0);
+    }
+    target.states.assign(static_cast<size_t>(target.box.points), State::Absent);
+    target.values.resize(static_cast<size_t>(target.box.points));
+  }
+
+  static std::int32_t piece_of(Target &target, std::span<const std::int64_t> point) {
+    for (size_t i = 0; i < target.pieces.size(); ++i) {
+      if (target.pieces[i].domain.contains(point)) {
+        return static_cast<std::int32_t>(i);
+      }
+    }
+    return -1;
+  }
+
+  void enter(std::int32_t number, std::int32_t piece, std::int64_t offset, std::span<const std::int64_t> point) {
+    Target &target = targets_[static_cast<size_t>(number)];
+    Frame frame;
+    frame.target = number;
+    frame.piece = piece;
+    frame.offset = offset;
+    frame.base = registers_.size();
+    const Program &program = target.pieces[static_cast<size_t>(piece)].program;
+    registers_.resize(frame.base + static_cast<size_t>(program.registers));
+    for (size_t i = 0; i < point.size(); ++i) {
+      registers_[frame.base + i].i = point[i];
+    }
+    target.states[static_cast<size_t>(offset)] = State::InProgress;
+    frames_.push_back(frame);
+  }
+
+  /// Runs until the stack of waiting instances is empty.
+  void run() {
+    while (!frames_.empty()) {
+      step(frames_.back());
+    }
+  }
+
+  /// Runs the topmost instance until it is done or waits for another one, which then lies above it.
+  void step(Frame &frame) {
+    Target &target = targets_[static_cast<size_t>(frame.target)];
+    const Program &program = target.pieces[static_cast<size_t>(frame.piece)].program;
+    Value *registers = registers_.data() + frame.base;
+    const auto read = [&](std::int32_t number) -> const Value & {
+      return number >= 0 ? registers[number] : program.constants[static_cast<size_t>(~number)];
+    };
+    std::int32_t counter = frame.counter;
+    while (true) {
+      const Instruction &instruction = program.code[static_cast<size_t>(counter)];
+      switch (instruction.code) {
+        case InstructionCode::Unary:
+          instruction.unary(read(instruction.a), registers[instruction.out]);
+          break;
+        case InstructionCode::Binary:
+          instruction.binary(read(instruction.a), read(instruction.b), registers[instruction.out]);
+          break;
+        case InstructionCode::Load: {
+          const ReadSite &site = program.reads[static_cast<size_t>(instruction.target)];
+          subscripts_.clear();
+          for (const std::int32_t subscript : site.subscripts) {
+            subscripts_.push_back(read(subscript).i);
+          }
+          frame.counter = counter;  // comes back to this read when it has to wait
+          if (!load(site, registers[instruction.out])) {
+            return;
+          }
+          break;
+        }
+        case InstructionCode::Move:
+          registers[instruction.out] = read(instruction.a);
+          break;
+        case InstructionCode::Jump:
+          counter = instruction.target;
+          continue;
+        case InstructionCode::JumpUnless:
+          if (read(instruction.a).u == 0) {
+            counter = instruction.target;
+            continue;
+          }
+          break;
+        case InstructionCode::LoopTest:
+          if (read(instruction.a).i >= read(instruction.b).i) {
+            counter = instruction.target;
+            continue;
+          }
+          break;
+        case InstructionCode::Next:
+          ++registers[instruction.out].i;
+          break;
+        case InstructionCode::Extremum:
+          update_extremum(instruction, read(instruction.a), read(instruction.b), registers + instruction.out);
+          break;
+        case InstructionCode::Return:
+          target.values[static_cast<size_t>(frame.offset)] = read(instruction.a);
+          target.states[static_cast<size_t>(frame.offset)] = State::Done;
+          registers_.resize(frame.base);
+          frames_.pop_back();
+          return;
+      }
+      ++counter;
+    }
+  }
+
+  /// slot[0] is the position, slot[1] the extremum so far, slot[2] whether there is one. The first NaN wins.
+  static void update_extremum(const Instruction &instruction, const Value &value, const Value &position, Value *slot) {
+    Value test;
+    bool better = slot[2].u == 0;
+    if (!better) {
+      instruction.unary(slot[1], test);
+      if (test.u == 0) {
+        instruction.unary(value, test);
+        better = test.u != 0;
+        if (!better) {
+          instruction.binary(value, slot[1], test);
+          better = test.u != 0;
+        }
+      }
+    }
+    if (better) {
+      slot[0] = position;
+      slot[1] = value;
+      slot[2].u = 1;
+    }
+  }
+
+  /// Gives the value of a read, or makes its producer's instance the topmost one and answers false.
+  bool load(const ReadSite &site, Value &out) {
+    const auto index = static_cast<size_t>(site.target);
+    if (targets_[index].view != nullptr) {
+      load_input(targets_[index], site, out);
+      return true;
+    }
+    prepare(site.target);
+    Target &target = targets_[index];
+    const std::int64_t offset = target.box.offset(subscripts_);
+    const State state = offset < 0 ? State::Absent : target.states[static_cast<size_t>(offset)];
+    if (state == State::Done) {
+      out = target.values[static_cast<size_t>(offset)];
+      return true;
+    }
+    if (state == State::InProgress) {
+      report_cycle(site.target, offset);
+    }
+    const std::int32_t piece = offset < 0 ? -1 : piece_of(target, subscripts_);
+    if (piece < 0) {
+      const std::string instance = instance_text(target.computation->name, subscripts_);
+      Error error(ErrorKind::Index,
+                  current_instance() + " reads " + instance + ", which no piece of '" + target.computation->name +
+                      "' defines" + with_parameters(),
+                  site.access->where.known() ? site.access->where : current_piece().where);
+      error.details["instance"] = current_instance();
+      error.details["read"] = instance;
+      throw error;
+    }
+    enter(site.target, piece, offset, subscripts_);
+    return false;
+  }
+
+  void load_input(const Target &target, const ReadSite &site, Value &out) const {
+    const ArrayView &view = *target.view;
+    const char *address = static_cast<const char *>(view.data);
+    for (size_t i = 0; i < subscripts_.size(); ++i) {
+      if (subscripts_[i] < 0 || subscripts_[i] >= view.extents[i]) {
+        const std::string instance = instance_text(target.computation->name, subscripts_);
+        Error error(ErrorKind::Index,
+                    current_instance() + " reads " + instance + ", outside '" + target.computation->name +
+                        "' of shape " + shape_text(view.extents) +
+                        (subscripts_[i] < 0 ? " (negative subscripts do not count from the end)" : "") +
+                        with_parameters(),
+                    site.access->where.known() ? site.access->where : current_piece().where);
+        error.details["instance"] = current_instance();
+        error.details["read"] = instance;
+        throw error;
+      }
+      address += subscripts_[i] * view.strides[i];
+    }
+    out = load_value(target.computation->type, address);
+  }
+
+  std::string text_of(std::int32_t number, std::int64_t offset) const {
+    const Target &target = targets_[static_cast<size_t>(number)];
+    std::vector<std::int64_t> point(target.box.extent.size());
+    target.box.point_at(offset, point);
+    return instance_text(target.computation->name, point);
+  }
+  std::string current_instance() const { return text_of(frames_.back().target, frames_.back().offset); }
+  const Piece &current_piece() const {
+    const Frame &frame = frames_.back();
+    return *targets_[static_cast<size_t>(frame.target)].pieces[static_cast<size_t>(frame.piece)].piece;
+  }
+
+  std::string with_parameters() const {
+    std::string text;
+    for (const auto &[name, value] : parameters_) {
+      text += (text.empty() ? " (with " : ", ") + name + " = " + std::to_string(value);
+    }
+    return text.empty() ? text : text + ")";
+  }
+
+  /// The instance that is waited for already waits itself: the frames from it to the top are the circle.
+  [[noreturn]] void report_cycle(std::int32_t number, std::int64_t offset) const {
+    size_t first = frames_.size() - 1;
+    while (first > 0 && (frames_[first].target != number || frames_[first].offset != offset)) {
+      --first;
+    }
+    const size_t length = frames_.size() - first;
+    const std::string name = text_of(number, offset);
+    std::string chain;
+    for (size_t i = 0; i < length; ++i) {
+      if (length > 7 && i == 4) {
+        const size_t left_out = length - 6;
+        chain += "... (" + std::to_string(left_out) + " more) -> ";
+        i += left_out;
+      }
+      chain += text_of(frames_[first + i].target, frames_[first + i].offset) + " -> ";
+    }
+    chain += name;
+    const Frame &frame = frames_[first];
+    const Target &target = targets_[static_cast<size_t>(number)];
+    Error error(ErrorKind::Cycle,
+                "computation '" + target.computation->name + "' needs its own value at " + name + with_parameters() +
+                    ": " + chain,
+                target.pieces[static_cast<size_t>(frame.piece)].piece->where);
+    error.details["computation"] = target.computation->name;
+    error.details["point"] = name;
+    error.details["chain"] = chain;
+    throw error;
+  }
+
+  const std::map<std::string, std::int64_t> &parameters_;
+  const std::map<std::string, ArrayView> &inputs_;
+  std::deque<Target> targets_;
+  std::unordered_map<const Computation *, std::int32_t> numbers_;
+  std::vector<Frame> frames_;
+  std::vector<Value> registers_;
+  std::vector<std::int64_t> subscripts_;
+};
+
+ComputationPtr find_computation(const Function &function, const std::string &name) {
+  for (const std::vector<ComputationPtr> *list : {&function.outputs, &function.computations}) {
+    for (const ComputationPtr &computation : *list) {
+      if (computation->name == name && !computation->is_input) {
+        return computation;
+      }
+    }
+  }
+  throw Error(ErrorKind::Argument, "function '" + function.name + "' computes nothing named '" + name + "'");
+}
+
+}  // namespace
+
+void evaluate(const Function &function, const std::map<std::string, std::int64_t> &parameters,
+              const std::map<std::string, ArrayView> &inputs, const std::map<std::string, ArrayView> &outputs) {
+  Evaluation evaluation(parameters, inputs);
+  for (const auto &[name, view] : outputs) {
+    evaluation.compute(find_computation(function, name));
+  }
+  // Only now, so that an output may share memory with an input.
+  for (const auto &[name, view] : outputs) {
+    evaluation.store(find_computation(function, name), view);
+  }
+}
+
+}  // namespace tilewright

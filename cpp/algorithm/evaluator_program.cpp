@@ -1,0 +1,245 @@
+#include "algorithm/evaluator_program.h"
+
+#include <unordered_map>
+#include <utility>
+
+namespace tilewright {
+
+namespace {
+
+class ProgramCompiler {
+public:
+  ProgramCompiler(const std::vector<std::string> &iterators, const std::map<std::string, std::int64_t> &parameters,
+                  const std::function<std::int32_t(const ComputationPtr &)> &target_of)
+      : parameters_(parameters), target_of_(target_of) {
+    for (const std::string &name : iterators) {
+      iterators_[name] = fresh();
+    }
+  }
+
+  Program finish(const ExprPtr &value) {
+    Instruction last;
+    last.a = emit(value);
+    program_.code.push_back(last);
+    program_.registers = next_register_;
+    return std::move(program_);
+  }
+
+private:
+  std::int32_t fresh() { return next_register_++; }
+
+  std::int32_t constant(const Value &value) {
+    program_.constants.push_back(value);
+    return ~static_cast<std::int32_t>(program_.constants.size() - 1);
+  }
+  std::int32_t integer_constant(std::int64_t number) {
+    Value value;
+    value.i = number;
+    return constant(value);
+  }
+
+  size_t add(InstructionCode code, std::int32_t out, std::int32_t a, std::int32_t b = 0) {
+    Instruction instruction;
+    instruction.code = code;
+    instruction.out = out;
+    instruction.a = a;
+    instruction.b = b;
+    program_.code.push_back(instruction);
+    return program_.code.size() - 1;
+  }
+  std::int32_t add_unary(UnaryFunction function, std::int32_t a) {
+    const std::int32_t out = fresh();
+    program_.code[add(InstructionCode::Unary, out, a)].unary = function;
+    return out;
+  }
+  std::int32_t add_binary(BinaryFunction function, std::int32_t out, std::int32_t a, std::int32_t b) {
+    program_.code[add(InstructionCode::Binary, out, a, b)].binary = function;
+    return out;
+  }
+  void land(size_t jump) { program_.code[jump].target = static_cast<std::int32_t>(program_.code.size()); }
+
+  /// Values computed inside are not known outside: the code may be skipped or repeated.
+  template <class Body> void scoped(Body body) {
+    const size_t mark = order_.size();
+    body();
+    while (order_.size() > mark) {
+      known_.erase(order_.back());
+      order_.pop_back();
+    }
+  }
+
+  std::int32_t emit(const ExprPtr &expr) {
+    if (const auto known = known_.find(expr.get()); known != known_.end()) {
+      return known->second;
+    }
+    const std::int32_t result = emit_node(*expr);
+    known_.emplace(expr.get(), result);
+    order_.push_back(expr.get());
+    return result;
+  }
+
+  std::int32_t emit_as(const ExprPtr &expr, ScalarType type) {
+    const std::int32_t given = emit(expr);
+    return expr->type == type ? given : add_unary(cast_function(expr->type, type), given);
+  }
+
+  std::int32_t emit_node(const Expr &expr) {
+    switch (expr.kind) {
+      case ExprKind::Constant:
+        return constant(value_of(expr.value, expr.type));
+      case ExprKind::Iterator: {
+        const auto found = iterators_.find(expr.name);
+        if (found == iterators_.end()) {
+          throw Error(ErrorKind::Declaration, "iterator '" + expr.name + "' is used where nothing binds it");
+        }
+        return found->second;
+      }
+      case ExprKind::Parameter: {
+        const auto found = parameters_.find(expr.name);
+        if (found == parameters_.end()) {
+          throw Error(ErrorKind::Argument, "parameter '" + expr.name + "' has no value in this call");
+        }
+        return integer_constant(found->second);
+      }
+      case ExprKind::Access:
+        return emit_access(expr);
+      case ExprKind::Cast:
+        return emit_as(expr.operands[0], expr.type);
+      case ExprKind::Unary:
+        return add_unary(unary_function(expr.op, expr.operands[0]->type), emit(expr.operands[0]));
+      case ExprKind::Binary:
+        return emit_binary(expr);
+      case ExprKind::Call:
+        if (expr.operands.size() == 2) {
+          return emit_binary(expr);
+        }
+        return add_unary(unary_function(expr.op, expr.operands[0]->type), emit(expr.operands[0]));
+      case ExprKind::Select:
+        return emit_select(expr);
+      case ExprKind::Reduce:
+        return emit_reduce(expr);
+    }
+    throw Error(ErrorKind::Internal, "an expression of unknown kind");
+  }
+
+  std::int32_t emit_binary(const Expr &expr) {
+    const std::int32_t a = emit(expr.operands[0]);
+    const std::int32_t b = emit(expr.operands[1]);
+    return add_binary(binary_function(expr.op, expr.operands[0]->type), fresh(), a, b);
+  }
+
+  std::int32_t emit_access(const Expr &expr) {
+    ReadSite site;
+    site.access = &expr;
+    for (const ExprPtr &subscript : expr.operands) {
+      site.subscripts.push_back(emit_as(subscript, Int64));
+    }
+    site.target = target_of_(expr.producer);
+    const std::int32_t out = fresh();
+    program_.code[add(InstructionCode::Load, out, 0)].target = static_cast<std::int32_t>(program_.reads.size());
+    program_.reads.push_back(std::move(site));
+    return out;
+  }
+
+  std::int32_t emit_select(const Expr &expr) {
+    const std::int32_t condition = emit_as(expr.operands[0], Bool);
+    const std::int32_t out = fresh();
+    const size_t to_else = add(InstructionCode::JumpUnless, 0, condition);
+    scoped([&] { add(InstructionCode::Move, out, emit_as(expr.operands[1], expr.type)); });
+    const size_t to_end = add(InstructionCode::Jump, 0, 0);
+    land(to_else);
+    scoped([&] { add(InstructionCode::Move, out, emit_as(expr.operands[2], expr.type)); });
+    land(to_end);
+    return out;
+  }
+
+  std::int32_t emit_reduce(const Expr &expr) {
+    bool shadows = false;
+    for (const ReduceRange &range : expr.ranges) {
+      shadows = shadows || iterators_.contains(range.iterator);
+    }
+    if (!shadows) {
+      return emit_loops(expr);
+    }
+    // A shared subtree may name an outer iterator that means another one inside.
+    auto outer_known = std::exchange(known_, {});
+    auto outer_order = std::exchange(order_, {});
+    const auto outer_iterators = iterators_;
+    const std::int32_t out = emit_loops(expr);
+    known_ = std::move(outer_known);
+    order_ = std::move(outer_order);
+    iterators_ = outer_iterators;
+    return out;
+  }
+
+  std::int32_t emit_loops(const Expr &expr) {
+    const bool position = expr.op == Op::ReduceArgMin || expr.op == Op::ReduceArgMax;
+    const std::int32_t out = fresh();
+    if (position) {  // out: the position, out + 1: the extremum so far, out + 2: whether there is one
+      fresh();
+      add(InstructionCode::Move, fresh(), integer_constant(0));
+    }
+    add(InstructionCode::Move, out, constant(value_of(reduction_identity(expr.op, expr.type)->value, expr.type)));
+    emit_loop(expr, 0, out);
+    for (const ReduceRange &range : expr.ranges) {
+      iterators_.erase(range.iterator);
+    }
+    return out;
+  }
+
+  void emit_loop(const Expr &expr, size_t level, std::int32_t out) {
+    if (level == expr.ranges.size()) {
+      size_t skip = 0;
+      if (expr.condition) {
+        skip = add(InstructionCode::JumpUnless, 0, emit_as(expr.condition, Bool));
+      }
+      emit_combination(expr, out);
+      if (expr.condition) {
+        land(skip);
+      }
+      return;
+    }
+    const ReduceRange &range = expr.ranges[level];
+    const std::int32_t lower = emit_as(range.lower, Int64);
+    const std::int32_t upper = emit_as(range.upper, Int64);
+    const std::int32_t counter = fresh();
+    iterators_[range.iterator] = counter;
+    add(InstructionCode::Move, counter, lower);
+    const size_t test = add(InstructionCode::LoopTest, 0, counter, upper);
+    scoped([&] { emit_loop(expr, level + 1, out); });
+    add(InstructionCode::Next, counter, counter);
+    program_.code[add(InstructionCode::Jump, 0, 0)].target = static_cast<std::int32_t>(test);
+    land(test);
+  }
+
+  void emit_combination(const Expr &expr, std::int32_t out) {
+    const ExprPtr &body = expr.operands[0];
+    if (expr.op == Op::ReduceArgMin || expr.op == Op::ReduceArgMax) {
+      const std::int32_t value = emit(body);
+      Instruction &update =
+          program_.code[add(InstructionCode::Extremum, out, value, iterators_.at(expr.ranges[0].iterator))];
+      update.binary = binary_function(expr.op == Op::ReduceArgMin ? Op::Lt : Op::Gt, body->type);
+      update.unary = unary_function(Op::Isnan, body->type);
+      return;
+    }
+    add_binary(binary_function(reduction_combiner(expr.op), expr.type), out, out, emit_as(body, expr.type));
+  }
+
+  Program program_;
+  std::int32_t next_register_ = 0;
+  const std::map<std::string, std::int64_t> &parameters_;
+  const std::function<std::int32_t(const ComputationPtr &)> &target_of_;
+  std::map<std::string, std::int32_t> iterators_;
+  std::unordered_map<const Expr *, std::int32_t> known_;  ///< values that are there whenever control comes here
+  std::vector<const Expr *> order_;
+};
+
+}  // namespace
+
+Program compile_program(const ExprPtr &value, const std::vector<std::string> &iterators,
+                        const std::map<std::string, std::int64_t> &parameters,
+                        const std::function<std::int32_t(const ComputationPtr &)> &target_of) {
+  return ProgramCompiler(iterators, parameters, target_of).finish(value);
+}
+
+}  // namespace tilewright

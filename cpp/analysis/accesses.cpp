@@ -60,7 +60,7 @@ private:
           isl::pw_aff::var_on_domain(isl::local_space(target.space()), isl::dim::set, static_cast<unsigned>(d));
       relation = relation.intersect(isl::manage(isl_pw_aff_eq_map(subscript->copy(), coordinate.copy())));
     }
-    const auto dimensions = unsigned(relation.domain_tuple_dim());
+    const auto dimensions = checked(relation.domain_tuple_dim(), "a read");
     if (dimensions > outer_) {
       relation = relation.project_out(isl::dim::in, outer_, dimensions - outer_);
       relation = isl::manage(isl_map_set_tuple_id(relation.release(), isl_dim_in,

@@ -93,9 +93,17 @@ private:
         check_flow(init, update, defined_value(init).apply_range(value.reverse()), true);
       }
     }
-    const bool concurrent = std::any_of(update.tags.begin(), update.tags.end(), [](const LoopTag &tag) {
-      return tag.tag == Tag::Parallel || tag.tag == Tag::Vector;
-    });
+    // Two updates of one element differ in reduced iterators only, so only loops that those drive can separate them.
+    const auto outer = static_cast<unsigned>(update.computation->rank());
+    const auto reduced = static_cast<unsigned>(update.iterators.size()) - outer;
+    bool concurrent = false;
+    for (size_t level = 0; level < update.tags.size(); ++level) {
+      const bool tagged = update.tags[level].tag == Tag::Parallel || update.tags[level].tag == Tag::Vector;
+      concurrent = concurrent ||
+                   (tagged && checked(isl::manage(isl_pw_aff_involves_dims(update.loops[level].get(), isl_dim_in, outer,
+                                                                           reduced)),
+                                      "races of a reduction"));
+    }
     if (violation_ || !concurrent) {
       return;
     }

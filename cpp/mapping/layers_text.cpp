@@ -1,5 +1,6 @@
 // Layers II and III as text, in the notation of the papers.
 #include <algorithm>
+#include <cstdlib>
 
 #include "mapping/program.h"
 
@@ -21,12 +22,14 @@ std::string tag_text(const LoopTag &tag) {
   return "";
 }
 
-/// The value of an isl function as isl writes it: the text between "[(" and ")]".
+/// "floor((i)/64)" of isl's "{ C[i, j] -> [(floor((i)/64))] }".
 std::string affine_text(const isl::pw_aff &value) {
-  const std::string text = to_text(value.as_map());
-  const size_t open = text.rfind("-> [");
-  const size_t close = text.find_first_of(open == std::string::npos ? "" : "]", open);
-  return open == std::string::npos || close == std::string::npos ? text : text.substr(open + 4, close - open - 4);
+  char *raw = isl_pw_aff_to_str(value.get());
+  const std::string text = raw == nullptr ? "?" : raw;
+  std::free(raw);
+  const size_t open = text.rfind("-> [(");
+  const size_t close = text.find(")]", open == std::string::npos ? 0 : open);
+  return open == std::string::npos || close == std::string::npos ? text : text.substr(open + 5, close - open - 5);
 }
 
 }  // namespace

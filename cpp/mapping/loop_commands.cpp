@@ -202,7 +202,7 @@ void set_schedule_command(MappingState &state, const Command &command) {
     refuse(command, "isl cannot read this map");
   }
   const InstanceSpace instances = instance_space(**state.function->find(command.computation));
-  const auto dimensions = static_cast<size_t>(unsigned(given.domain_tuple_dim()));
+  const auto dimensions = static_cast<size_t>(checked(given.domain_tuple_dim(), "set_schedule"));
   if (!given.has_domain_tuple_id().is_true() || given.domain_tuple_id().name() != command.computation ||
       dimensions != instances.iterators.size()) {
     std::string expected = command.computation + "[";
@@ -234,7 +234,7 @@ void set_schedule_command(MappingState &state, const Command &command) {
   TimeSpaceMap result;
   result.explicit_time = true;
   const isl::pw_multi_aff times = checked(map.as_pw_multi_aff(), "set_schedule");
-  for (unsigned d = 0; d < unsigned(map.range_tuple_dim()); ++d) {
+  for (unsigned d = 0; d < checked(map.range_tuple_dim(), "set_schedule"); ++d) {
     const isl::pw_aff value =
         checked(times.at(static_cast<int>(d)).gist(instances.domain.intersect_params(state.function->context)),
                 "set_schedule");

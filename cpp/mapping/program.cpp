@@ -124,10 +124,12 @@ private:
     const Piece &piece = computation->pieces.front();
     const Expr &root = *piece.value;
     const auto outer = static_cast<unsigned>(computation->iterators.size());
-    const auto driven = [&](const LoopDimension &loop) {
-      return checked(loop.value.as_map().involves_dims(isl::dim::in, outer, static_cast<unsigned>(instances.reduced)),
+    const auto involves = [](const LoopDimension &loop, unsigned first, size_t count) {
+      return checked(isl::manage(isl_pw_aff_involves_dims(loop.value.get(), isl_dim_in, first,
+                                                          static_cast<unsigned>(count))),
                      "loops of a reduction");
     };
+    const auto driven = [&](const LoopDimension &loop) { return involves(loop, outer, instances.reduced); };
     Statement update = statement_of(computation, 0);
     update.role = StatementRole::Update;
     update.iterators = instances.iterators;
@@ -159,19 +161,24 @@ private:
       }
     }
     init.order.resize(init.loops.size() + 1, 0);
-    complete(init, prefix);
+    // Where loops mix reduced and other iterators (a skew), or were given as a map, the rest may not tell instances apart.
+    const bool mixed = std::any_of(map.dimensions.begin(), map.dimensions.end(), [&](const LoopDimension &loop) {
+      return driven(loop) && involves(loop, 0, outer);
+    });
+    if (mixed || map.explicit_time) {
+      complete(init, prefix);
+    }
     program_.statements.push_back(std::move(init));
     program_.statements.push_back(std::move(update));
   }
 
   /// The same loop as a function of the computation's own iterators only.
   static LoopDimension outer_loop(const LoopDimension &loop, const isl::set &domain, unsigned outer) {
-    isl::map map = loop.value.as_map();
-    const auto count = unsigned(map.domain_tuple_dim());
-    map = map.project_out(isl::dim::in, outer, count - outer);
-    map = isl::manage(isl_map_set_tuple_id(map.release(), isl_dim_in, domain.tuple_id().release()));
-    const isl::pw_multi_aff function = checked(map.as_pw_multi_aff(), "loops of an initialisation");
-    return {loop.name, checked(function.at(0), "loops of an initialisation"), loop.tag, loop.extent};
+    isl_pw_aff *value = loop.value.copy();
+    const auto count = static_cast<unsigned>(std::max(isl_size(0), isl_pw_aff_dim(value, isl_dim_in)));
+    value = isl_pw_aff_drop_dims(value, isl_dim_in, outer, count - outer);
+    value = isl_pw_aff_set_tuple_id(value, isl_dim_in, domain.tuple_id().release());
+    return {loop.name, checked(isl::manage(value), "loops of an initialisation"), loop.tag, loop.extent};
   }
 
   /// Makes the loops of an initialisation tell its instances apart, where those left over from the update do not.
@@ -220,7 +227,7 @@ private:
     return name;
   }
 
-  /// Renames the tuple, pads to the common depth and makes the time map.
+  /// Renames the tuple and pads to the common depth.
   void finish(Statement &statement) const {
     const isl::id name(isl_context(), statement.name);
     statement.domain = checked(statement.domain.intersect_params(program_.context).set_tuple_id(name), "a statement");
@@ -230,19 +237,6 @@ private:
     statement.loops.resize(static_cast<size_t>(program_.depth), zero_on(statement.domain));
     statement.tags.resize(static_cast<size_t>(program_.depth));
     statement.order.resize(static_cast<size_t>(program_.depth) + 1, 0);
-    isl_pw_aff_list *values = isl_pw_aff_list_alloc(isl_context().get(), 2 * program_.depth + 1);
-    for (size_t level = 0; level <= static_cast<size_t>(program_.depth); ++level) {
-      const isl::pw_aff constant =
-          isl::pw_aff(isl::set::universe(statement.domain.space()), isl::val(isl_context(), long(statement.order[level])));
-      values = isl_pw_aff_list_add(values, constant.copy());
-      if (level < static_cast<size_t>(program_.depth)) {
-        values = isl_pw_aff_list_add(values, statement.loops[level].copy());
-      }
-    }
-    isl_space *space = isl_space_from_domain(statement.domain.space().release());
-    space = isl_space_add_dims(space, isl_dim_out, static_cast<unsigned>(2 * program_.depth + 1));
-    const isl::multi_pw_aff time = isl::manage(isl_multi_pw_aff_from_pw_aff_list(space, values));
-    statement.time = checked(time.as_map().intersect_domain(statement.domain), "the time of a statement");
   }
 
   const Mapping &mapping_;
@@ -253,6 +247,23 @@ private:
 };
 
 }  // namespace
+
+isl::map time_map(const Statement &statement) {
+  const size_t depth = statement.loops.size();
+  isl_pw_aff_list *values = isl_pw_aff_list_alloc(isl_context().get(), static_cast<int>(2 * depth + 1));
+  for (size_t level = 0; level <= depth; ++level) {
+    const isl::pw_aff constant(isl::set::universe(statement.domain.space()),
+                               isl::val(isl_context(), static_cast<long>(statement.order[level])));
+    values = isl_pw_aff_list_add(values, constant.copy());
+    if (level < depth) {
+      values = isl_pw_aff_list_add(values, statement.loops[level].copy());
+    }
+  }
+  isl_space *space = isl_space_from_domain(statement.domain.space().release());
+  space = isl_space_add_dims(space, isl_dim_out, static_cast<unsigned>(2 * depth + 1));
+  const isl::multi_pw_aff time = isl::manage(isl_multi_pw_aff_from_pw_aff_list(space, values));
+  return checked(time.as_map().intersect_domain(statement.domain), "the time of a statement");
+}
 
 Program build_program(const Mapping &mapping) { return ProgramBuilder(mapping).build(); }
 

@@ -35,7 +35,6 @@ struct Statement {
   StatementRole role = StatementRole::Value;
   std::vector<std::string> iterators;  ///< of `domain`; the computation's iterators, then (Update) the reduced ones
   isl::set domain;                     ///< name[iterators], within the context
-  isl::map time;                       ///< name[iterators] -> [s0, d0, ..., sD] (anonymous tuple of 2 * depth + 1)
   std::vector<int> order;              ///< s0, s1, ...: one more than there are loops
   std::vector<isl::pw_aff> loops;      ///< d0, d1, ...: functions of the instance
   std::vector<LoopTag> tags;           ///< one for each loop level 0 .. depth-1
@@ -64,5 +63,9 @@ struct Program {
 };
 
 Program build_program(const Mapping &mapping);
+
+/// name[iterators] -> [s0, d0, s1, ..., sD], an anonymous tuple of 2 * depth + 1 dimensions. Made only where isl has to
+/// generate loops: legality needs no more than Statement::order and Statement::loops.
+isl::map time_map(const Statement &statement);
 
 }  // namespace tilewright

@@ -87,7 +87,7 @@ void store_in_command(MappingState &state, const Command &command) {
   }
   const isl::pw_multi_aff index = checked(isl::manage(isl_pw_multi_aff_from_map(given.copy())), "store_in");
   const isl::set image = checked(relation.range(), "store_in");
-  const auto rank = unsigned(given.range_tuple_dim());
+  const auto rank = checked(given.range_tuple_dim(), "store_in");
   const bool sized = arguments.size() == 2;
   std::vector<std::string> sizes;
   if (sized) {

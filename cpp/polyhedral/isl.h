@@ -50,6 +50,14 @@ inline bool checked(isl::boolean value, const char *what) {
   return value.is_true();
 }
 
+/// A number of dimensions; isl::size itself aborts when it is read before it was tested.
+inline unsigned checked(isl::size value, const char *what) {
+  if (value.is_error()) {
+    throw_isl_error(what);
+  }
+  return unsigned(value);
+}
+
 /// A concrete integer point of a set: parameter values first, then set dimensions. Empty sets give false.
 struct Point {
   std::vector<std::pair<std::string, std::int64_t>> parameters;

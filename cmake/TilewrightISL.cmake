@@ -18,12 +18,17 @@ if(TILEWRIGHT_ISL STREQUAL "polly")
   set(isl_library "${TILEWRIGHT_POLLY_ISL}")
 elseif(TILEWRIGHT_ISL STREQUAL "system")
   find_library(TILEWRIGHT_SYSTEM_ISL NAMES isl REQUIRED)
-  find_path(TILEWRIGHT_SYSTEM_ISL_INCLUDE isl/isl-noexceptions.h)
-  if(NOT TILEWRIGHT_SYSTEM_ISL_INCLUDE)
-    message(FATAL_ERROR "The system's isl has no <isl/isl-noexceptions.h>")
-  endif()
+  find_path(TILEWRIGHT_SYSTEM_ISL_INCLUDE isl/ctx.h REQUIRED)
   set(isl_library "${TILEWRIGHT_SYSTEM_ISL}")
   set(isl_include "${TILEWRIGHT_SYSTEM_ISL_INCLUDE}")
+  # Distributions leave the C++ interface out. It is one header over the C interface, so Polly's is
+  # laid over the system's headers; whether the two fit is found out by the program below.
+  if(NOT EXISTS "${isl_include}/isl/isl-noexceptions.h")
+    set(isl_include "${CMAKE_BINARY_DIR}/isl-include")
+    file(MAKE_DIRECTORY "${isl_include}/isl")
+    file(COPY "${TILEWRIGHT_LLVM_INCLUDE}/polly/isl/isl-noexceptions.h"
+         DESTINATION "${isl_include}/isl")
+  endif()
 else()
   message(FATAL_ERROR "TILEWRIGHT_ISL must be 'polly' or 'system', not '${TILEWRIGHT_ISL}'")
 endif()
@@ -38,12 +43,11 @@ endif()
 target_link_libraries(tilewright_isl INTERFACE "${isl_library}")
 
 set(isl_probe "${CMAKE_BINARY_DIR}/isl-version.cpp")
-file(WRITE "${isl_probe}.new" "#include <cstdio>
+file(CONFIGURE OUTPUT "${isl_probe}" CONTENT "#include <cstdio>
 #include <isl/isl-noexceptions.h>
 #include <isl/version.h>
 int main() { std::fputs(isl_version(), stdout); return 0; }
 ")
-file(COPY_FILE "${isl_probe}.new" "${isl_probe}" ONLY_IF_DIFFERENT)
 if(NOT TILEWRIGHT_ISL_PROBED STREQUAL "${isl_library}")
   try_run(isl_ran isl_compiled "${CMAKE_BINARY_DIR}/isl-version" "${isl_probe}"
           CMAKE_FLAGS "-DINCLUDE_DIRECTORIES=${isl_include}"

@@ -1,0 +1,270 @@
+#include "runtime/cache.h"
+
+#include <llvm/ADT/StringExtras.h>
+#include <llvm/Support/BLAKE3.h>
+#include <pthread.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <list>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "runtime/cache_file.h"
+
+namespace tilewright {
+
+namespace {
+
+constexpr size_t memory_limit = 1024;                             // kernels
+constexpr std::uintmax_t disk_limit = std::uintmax_t{512} << 20;  // bytes
+constexpr int stores_between_prunings = 64;
+constexpr const char *suffix = ".twk";
+
+struct State {
+  std::mutex mutex;
+  std::string chosen_directory;
+  std::int64_t hits = 0;
+  std::int64_t misses = 0;
+  int stores = 0;
+  /// Most recently used first.
+  std::list<std::pair<std::string, std::shared_ptr<const CachedKernel>>> kernels;
+  std::unordered_map<std::string, decltype(kernels)::iterator> by_key;
+};
+
+/// Never destroyed, and never locked by a thread that a forked child does not have.
+State &state() {
+  static State *the_state = [] {
+    static State *made = new State();
+    pthread_atfork([] { made->mutex.lock(); }, [] { made->mutex.unlock(); }, [] { made->mutex.unlock(); });
+    return made;
+  }();
+  return *the_state;
+}
+
+std::string environment(const char *name) {
+  const char *text = std::getenv(name);
+  return text == nullptr ? std::string() : std::string(text);
+}
+
+std::string current_directory(const State &cache) {
+  if (std::string given = environment("TILEWRIGHT_CACHE_DIR"); !given.empty()) {
+    return given;
+  }
+  if (!cache.chosen_directory.empty()) {
+    return cache.chosen_directory;
+  }
+  if (const std::string base = environment("XDG_CACHE_HOME"); base.starts_with('/')) {
+    return base + "/tilewright";
+  }
+  const std::string home = environment("HOME");
+  return home.empty() ? home : home + "/.cache/tilewright";
+}
+
+struct FileOnDisk {
+  std::filesystem::path path;
+  std::uintmax_t bytes = 0;
+  std::filesystem::file_time_type used;
+};
+
+/// Entries, and temporary files that a killed process left (older than an hour).
+std::vector<FileOnDisk> list_files(const std::string &directory, std::vector<std::filesystem::path> *abandoned) {
+  std::vector<FileOnDisk> files;
+  std::error_code problem;
+  std::filesystem::directory_iterator entries(directory, problem);
+  for (; !problem && entries != std::filesystem::directory_iterator(); entries.increment(problem)) {
+    std::error_code ignored;
+    const std::filesystem::path &path = entries->path();
+    const std::string name = path.filename().string();
+    if (!entries->is_regular_file(ignored)) {
+      continue;
+    }
+    const auto used = entries->last_write_time(ignored);
+    if (name.ends_with(suffix)) {
+      files.push_back({path, entries->file_size(ignored), used});
+    } else if (abandoned != nullptr && name.find(std::string(suffix) + ".") != std::string::npos &&
+               std::filesystem::file_time_type::clock::now() - used > std::chrono::hours(1)) {
+      abandoned->push_back(path);
+    }
+  }
+  return files;
+}
+
+/// Deletes the entries that were used longest ago until the rest fits.
+void prune(const std::string &directory) {
+  std::vector<std::filesystem::path> abandoned;
+  std::vector<FileOnDisk> files = list_files(directory, &abandoned);
+  std::error_code ignored;
+  for (const auto &path : abandoned) {
+    std::filesystem::remove(path, ignored);
+  }
+  std::uintmax_t total = 0;
+  for (const FileOnDisk &file : files) {
+    total += file.bytes;
+  }
+  std::sort(files.begin(), files.end(), [](const auto &a, const auto &b) { return a.used < b.used; });
+  for (const FileOnDisk &file : files) {
+    if (total <= disk_limit) {
+      break;
+    }
+    if (std::filesystem::remove(file.path, ignored)) {
+      total -= file.bytes;
+    }
+  }
+}
+
+/// Where an entry lives, or empty when the disk is not to be used.
+std::string entry_path(const std::string &key) {
+  State &cache = state();
+  std::string directory;
+  {
+    const std::lock_guard lock(cache.mutex);
+    directory = current_directory(cache);
+  }
+  return prepare_directory(directory).empty() ? directory + "/" + key + suffix : std::string();
+}
+
+void count(bool hit) {
+  State &cache = state();
+  const std::lock_guard lock(cache.mutex);
+  ++(hit ? cache.hits : cache.misses);
+}
+
+}  // namespace
+
+std::string cache_key(const std::string &canonical_text) {
+  llvm::BLAKE3 hash;
+  hash.update(canonical_text);
+  const auto digest = hash.final<32>();
+  return llvm::toHex(llvm::ArrayRef<std::uint8_t>(digest.data(), digest.size()), /*LowerCase=*/true);
+}
+
+std::shared_ptr<const CachedKernel> cache_find(const std::string &key) {
+  State &cache = state();
+  const std::lock_guard lock(cache.mutex);
+  const auto found = cache.by_key.find(key);
+  if (found == cache.by_key.end()) {
+    return nullptr;
+  }
+  cache.kernels.splice(cache.kernels.begin(), cache.kernels, found->second);
+  ++cache.hits;
+  return found->second->second;
+}
+
+void cache_remember(const std::string &key, std::shared_ptr<const CachedKernel> kernel) {
+  State &cache = state();
+  std::shared_ptr<const CachedKernel> dropped;  // freed outside the lock: freeing code takes the linker's lock
+  std::shared_ptr<const CachedKernel> replaced;
+  const std::lock_guard lock(cache.mutex);
+  if (const auto found = cache.by_key.find(key); found != cache.by_key.end()) {
+    replaced = std::move(found->second->second);
+    found->second->second = std::move(kernel);
+    return;
+  }
+  cache.kernels.emplace_front(key, std::move(kernel));
+  cache.by_key[key] = cache.kernels.begin();
+  if (cache.kernels.size() > memory_limit) {
+    dropped = std::move(cache.kernels.back().second);
+    cache.by_key.erase(cache.kernels.back().first);
+    cache.kernels.pop_back();
+  }
+}
+
+std::optional<CacheEntry> cache_load(const std::string &key) {
+  std::optional<CacheEntry> entry;
+  if (const std::string path = entry_path(key); !path.empty()) {
+    if (const auto bytes = read_private_file(path)) {
+      entry = decode_entry(key, *bytes);
+      if (entry) {
+        // "Used now", for pruning. A read-only disk may refuse.
+        std::error_code ignored;
+        std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now(), ignored);
+      } else {
+        ::unlink(path.c_str());
+      }
+    }
+  }
+  count(entry.has_value());
+  return entry;
+}
+
+bool cache_store(const std::string &key, const CacheEntry &entry) {
+  const std::string path = entry_path(key);
+  if (path.empty() || !write_private_file(path, encode_entry(key, entry))) {
+    return false;
+  }
+  bool time_to_prune = false;
+  {
+    State &cache = state();
+    const std::lock_guard lock(cache.mutex);
+    time_to_prune = ++cache.stores % stores_between_prunings == 0;
+  }
+  if (time_to_prune) {
+    prune(std::filesystem::path(path).parent_path().string());
+  }
+  return true;
+}
+
+void cache_discard(const std::string &key) {
+  if (const std::string path = entry_path(key); !path.empty()) {
+    ::unlink(path.c_str());
+  }
+}
+
+void set_cache_directory(const std::string &directory) {
+  State &cache = state();
+  const std::lock_guard lock(cache.mutex);
+  cache.chosen_directory = directory;
+}
+
+CacheInfo cache_info() {
+  State &cache = state();
+  CacheInfo info;
+  {
+    const std::lock_guard lock(cache.mutex);
+    info.directory = current_directory(cache);
+    info.hits = cache.hits;
+    info.misses = cache.misses;
+    info.memory_entries = static_cast<std::int64_t>(cache.kernels.size());
+  }
+  info.disabled_reason = prepare_directory(info.directory);
+  if (info.disabled_reason.empty() && ::access(info.directory.c_str(), W_OK) != 0) {
+    info.disabled_reason = "'" + info.directory + "' is read-only";
+  }
+  for (const FileOnDisk &file : list_files(info.directory, nullptr)) {
+    ++info.entries;
+    info.bytes += static_cast<std::int64_t>(file.bytes);
+  }
+  return info;
+}
+
+std::int64_t cache_clear() {
+  cache_clear_memory();
+  std::int64_t removed = 0;
+  const std::string directory = [] {
+    State &cache = state();
+    const std::lock_guard lock(cache.mutex);
+    return current_directory(cache);
+  }();
+  if (prepare_directory(directory).empty()) {
+    for (const FileOnDisk &file : list_files(directory, nullptr)) {
+      std::error_code problem;
+      removed += std::filesystem::remove(file.path, problem) ? 1 : 0;
+    }
+  }
+  return removed;
+}
+
+void cache_clear_memory() {
+  State &cache = state();
+  decltype(cache.kernels) dropped;
+  const std::lock_guard lock(cache.mutex);
+  dropped.swap(cache.kernels);
+  cache.by_key.clear();
+}
+
+}  // namespace tilewright

@@ -1,0 +1,61 @@
+// The kernel cache: machine code under a content-addressed key, in memory (loaded kernels, least recently used ones
+// dropped) and on disk (one file an entry, see kernels_cache/README.md). Nothing on disk is trusted: a damaged, foreign
+// or unfitting entry is a miss, and a directory that others may write is not used at all. Failing to store is silent:
+// a read-only or full disk leaves the memory. All functions may be called from any thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "runtime/jit.h"
+
+namespace tilewright {
+
+/// BLAKE3 of a text, 64 hexadecimal digits.
+std::string cache_key(const std::string &canonical_text);
+
+struct CacheEntry {
+  std::string metadata;  ///< the caller's own, small
+  std::string object;    ///< relocatable object code
+};
+
+/// A kernel that was loaded in this process.
+struct CachedKernel {
+  LoadedCode code;
+  std::string metadata;
+};
+
+/// The kernel in memory, or null.
+std::shared_ptr<const CachedKernel> cache_find(const std::string &key);
+void cache_remember(const std::string &key, std::shared_ptr<const CachedKernel> kernel);
+
+/// The entry on disk, if it is there and whole.
+std::optional<CacheEntry> cache_load(const std::string &key);
+/// Stores on disk where that is possible. Returns whether it was.
+bool cache_store(const std::string &key, const CacheEntry &entry);
+/// Removes an entry that turned out not to link.
+void cache_discard(const std::string &key);
+
+/// The directory when TILEWRIGHT_CACHE_DIR is not set; empty for the default ($XDG_CACHE_HOME/tilewright or
+/// ~/.cache/tilewright).
+void set_cache_directory(const std::string &directory);
+
+struct CacheInfo {
+  std::string directory;
+  std::int64_t entries = 0;
+  std::int64_t bytes = 0;
+  std::int64_t hits = 0;    ///< found in memory or on disk, by this process
+  std::int64_t misses = 0;  ///< neither
+  std::int64_t memory_entries = 0;
+  std::string disabled_reason;  ///< why nothing is stored on disk; empty when it is
+};
+CacheInfo cache_info();
+
+/// Forgets all kernels in memory and deletes all entries on disk; returns how many files went.
+std::int64_t cache_clear();
+/// Forgets the kernels in memory only, as a new process would find it.
+void cache_clear_memory();
+
+}  // namespace tilewright

@@ -1,0 +1,300 @@
+#include "runtime/jit.h"
+
+#include <dlfcn.h>
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/Config/llvm-config.h>
+#include <llvm/ExecutionEngine/JITLink/JITLinkMemoryManager.h>
+#include <llvm/ExecutionEngine/Orc/ExecutionUtils.h>
+#include <llvm/ExecutionEngine/Orc/ExecutorProcessControl.h>
+#include <llvm/ExecutionEngine/Orc/LLJIT.h>
+#include <llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h>
+#include <llvm/ExecutionEngine/Orc/TaskDispatch.h>
+#include <llvm/IR/DiagnosticInfo.h>
+#include <llvm/IR/DiagnosticPrinter.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/MC/MCSubtargetInfo.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/MemoryBuffer.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Target/TargetMachine.h>
+#include <llvm/TargetParser/Host.h>
+#include <pthread.h>
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+#include <vector>
+
+#include "polyhedral/error.h"
+#include "runtime/abi.h"
+#include "runtime/math_support.h"
+#include "runtime/parallel.h"
+
+namespace tilewright {
+
+namespace {
+
+[[noreturn]] void throw_llvm_error(const std::string &what, llvm::Error error) {
+  throw Error(ErrorKind::Internal, what + ": " + llvm::toString(std::move(error)));
+}
+
+template <class T> T take(llvm::Expected<T> value, const char *what) {
+  if (!value) {
+    throw_llvm_error(what, value.takeError());
+  }
+  return std::move(*value);
+}
+
+void initialise_llvm() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+    llvm::InitializeNativeTargetAsmParser();
+  });
+}
+
+/// One lock for the linker. It is taken around fork, so that a child never inherits it held by a thread it has not.
+std::mutex &jit_mutex() {
+  static auto *mutex = [] {
+    static std::mutex the_mutex;
+    pthread_atfork([] { the_mutex.lock(); }, [] { the_mutex.unlock(); }, [] { the_mutex.unlock(); });
+    return &the_mutex;
+  }();
+  return *mutex;
+}
+
+template <class F> llvm::orc::ExecutorSymbolDef symbol_at(F *function) {
+  return {llvm::orc::ExecutorAddr::fromPtr(function),
+          llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
+}
+
+/// Collects what LLVM would print or exit for.
+class Diagnostics : public llvm::DiagnosticHandler {
+public:
+  explicit Diagnostics(std::string &errors) : errors_(errors) {}
+  bool handleDiagnostics(const llvm::DiagnosticInfo &info) override {
+    if (info.getSeverity() == llvm::DS_Error) {
+      llvm::raw_string_ostream stream(errors_);
+      llvm::DiagnosticPrinterRawOStream printer(stream);
+      info.print(printer);
+      stream << "; ";
+    }
+    return true;
+  }
+
+private:
+  std::string &errors_;
+};
+
+std::string generate(llvm::Module &module, llvm::TargetMachine &machine, llvm::CodeGenFileType kind) {
+  initialise_llvm();
+  std::string problem;
+  llvm::raw_string_ostream problem_stream(problem);
+  if (llvm::verifyModule(module, &problem_stream)) {
+    throw Error(ErrorKind::Internal, "malformed LLVM IR before code generation: " + problem);
+  }
+  llvm::LLVMContext &context = module.getContext();
+  std::unique_ptr<llvm::DiagnosticHandler> previous = context.getDiagnosticHandler();
+  std::string errors;
+  context.setDiagnosticHandler(std::make_unique<Diagnostics>(errors));
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream stream(bytes);
+  llvm::legacy::PassManager passes;
+  const bool refused = machine.addPassesToEmitFile(passes, stream, nullptr, kind);
+  if (!refused) {
+    passes.run(module);
+  }
+  context.setDiagnosticHandler(std::move(previous));
+  if (refused) {
+    throw Error(ErrorKind::Internal, "LLVM cannot generate code for " + machine.getTargetTriple().str());
+  }
+  if (!errors.empty()) {
+    throw Error(ErrorKind::Internal, "LLVM's code generator reports: " + errors);
+  }
+  return {bytes.begin(), bytes.end()};
+}
+
+void *vector_library() {
+  static void *library = dlopen("libmvec.so.1", RTLD_NOW | RTLD_LOCAL);
+  return library;
+}
+
+/// The one ORC session of the process. Never destroyed: kernels may outlive every static object.
+class Session {
+public:
+  static Session &get() {
+    static auto *session = new Session();
+    return *session;
+  }
+
+  LoadedCode load(const std::string &object, const std::string &symbol);
+
+private:
+  Session();
+  void define_host_symbols();
+
+  std::unique_ptr<llvm::orc::LLJIT> jit_;
+  llvm::orc::JITDylib *host_ = nullptr;
+  std::uint64_t loaded_ = 0;
+};
+
+Session::Session() {
+  initialise_llvm();
+  auto control = take(llvm::orc::SelfExecutorProcessControl::Create(
+                          std::make_shared<llvm::orc::SymbolStringPool>(),
+                          std::make_unique<llvm::orc::InPlaceTaskDispatcher>()),
+                      "the JIT cannot start");
+  llvm::orc::JITTargetMachineBuilder machine{llvm::Triple(llvm::sys::getProcessTriple())};
+  llvm::orc::LLJITBuilder builder;
+  builder.setExecutorProcessControl(std::move(control));
+  builder.setJITTargetMachineBuilder(machine);
+  builder.setPlatformSetUp(llvm::orc::setUpInactivePlatform);
+  builder.setLinkProcessSymbolsByDefault(false);
+  builder.setObjectLinkingLayerCreator(
+      [](llvm::orc::ExecutionSession &session, const llvm::Triple &)
+          -> llvm::Expected<std::unique_ptr<llvm::orc::ObjectLayer>> {
+        return std::make_unique<llvm::orc::ObjectLinkingLayer>(session);
+      });
+  jit_ = take(builder.create(), "the JIT cannot start");
+  // Failures come back from lookups; nothing is printed.
+  jit_->getExecutionSession().setErrorReporter([](llvm::Error error) { llvm::consumeError(std::move(error)); });
+  host_ = &jit_->getExecutionSession().createBareJITDylib("host");
+  define_host_symbols();
+}
+
+void Session::define_host_symbols() {
+  llvm::orc::SymbolMap symbols;
+  auto add = [&](const char *name, auto *function) {
+    symbols[jit_->mangleAndIntern(name)] = symbol_at(function);
+  };
+  add("tilewright_parallel_for", &tilewright_parallel_for);
+  add("tilewright_allocate", &tilewright_allocate);
+  add("tilewright_free", &tilewright_free);
+  add("tilewright_report_index", &tilewright_report_index);
+  add("memcpy", static_cast<void *(*)(void *, const void *, size_t)>(&std::memcpy));
+  add("memmove", static_cast<void *(*)(void *, const void *, size_t)>(&std::memmove));
+  add("memset", static_cast<void *(*)(void *, int, size_t)>(&std::memset));
+  for (const SupportFunction &function : support_functions()) {
+    symbols[jit_->mangleAndIntern(function.name)] = {llvm::orc::ExecutorAddr::fromPtr(function.address),
+                                                     llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
+  }
+  if (llvm::Error error = host_->define(llvm::orc::absoluteSymbols(std::move(symbols)))) {
+    throw_llvm_error("the JIT's own symbols cannot be defined", std::move(error));
+  }
+  const char prefix = jit_->getDataLayout().getGlobalPrefix();
+  host_->addGenerator(take(llvm::orc::DynamicLibrarySearchGenerator::Load("libm.so.6", prefix),
+                           "the mathematics library cannot be loaded"));
+  if (vector_library() != nullptr) {
+    host_->addGenerator(take(llvm::orc::DynamicLibrarySearchGenerator::Load("libmvec.so.1", prefix),
+                             "the vector mathematics library cannot be loaded"));
+  }
+}
+
+LoadedCode Session::load(const std::string &object, const std::string &symbol) {
+  auto &session = jit_->getExecutionSession();
+  llvm::orc::JITDylib &library = session.createBareJITDylib("kernel" + std::to_string(loaded_++));
+  library.addToLinkOrder(*host_);
+  auto fail = [&](const char *what, llvm::Error error) {
+    llvm::consumeError(session.removeJITDylib(library));
+    throw_llvm_error(what, std::move(error));
+  };
+  auto buffer = llvm::MemoryBuffer::getMemBufferCopy(object, symbol);
+  if (llvm::Error error = jit_->addObjectFile(library, std::move(buffer))) {
+    fail("object code cannot be added to the JIT", std::move(error));
+  }
+  auto address = jit_->lookup(library, symbol);
+  if (!address) {
+    fail("object code cannot be linked", address.takeError());
+  }
+  LoadedCode loaded;
+  loaded.address = address->toPtr<void *>();
+  loaded.code = std::shared_ptr<void>(loaded.address, [&library](void *) {
+    const std::lock_guard lock(jit_mutex());
+    llvm::consumeError(Session::get().jit_->getExecutionSession().removeJITDylib(library));
+  });
+  return loaded;
+}
+
+}  // namespace
+
+const CpuDescription &host_cpu() {
+  static const CpuDescription cpu = [] {
+    CpuDescription description;
+    description.name = llvm::sys::getHostCPUName().str();
+    std::vector<std::string> features;
+    for (const auto &feature : llvm::sys::getHostCPUFeatures()) {
+      features.push_back((feature.getValue() ? "+" : "-") + feature.getKey().str());
+    }
+    std::sort(features.begin(), features.end());
+    for (const std::string &feature : features) {
+      description.features += (description.features.empty() ? "" : ",") + feature;
+    }
+    return description;
+  }();
+  return cpu;
+}
+
+CpuDescription describe_cpu(const std::string &cpu) {
+  if (cpu.empty() || cpu == "native") {
+    return host_cpu();
+  }
+  initialise_llvm();
+  std::string problem;
+  const std::string triple = llvm::sys::getProcessTriple();
+  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, problem);
+  if (target == nullptr) {
+    throw Error(ErrorKind::Internal, "LLVM has no target for " + triple + ": " + problem);
+  }
+  const std::unique_ptr<llvm::MCSubtargetInfo> subtarget(target->createMCSubtargetInfo(triple, "", ""));
+  if (!subtarget || !subtarget->isCPUStringValid(cpu)) {
+    throw Error(ErrorKind::Argument, "unknown CPU '" + cpu + "'; LLVM " + llvm_version() + " on " + triple +
+                                         " knows names such as 'x86-64-v3' and '" + host_cpu().name + "'");
+  }
+  return {cpu, ""};
+}
+
+std::string llvm_version() { return LLVM_VERSION_STRING; }
+
+std::unique_ptr<llvm::TargetMachine> make_target_machine(const CpuDescription &cpu, bool fast_math) {
+  initialise_llvm();
+  std::string problem;
+  const std::string triple = llvm::sys::getProcessTriple();
+  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, problem);
+  if (target == nullptr) {
+    throw Error(ErrorKind::Internal, "LLVM has no target for " + triple + ": " + problem);
+  }
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = fast_math ? llvm::FPOpFusion::Fast : llvm::FPOpFusion::Strict;
+  std::unique_ptr<llvm::TargetMachine> machine(
+      target->createTargetMachine(triple, cpu.name, cpu.features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small,
+                                  llvm::CodeGenOptLevel::Default, /*JIT=*/true));
+  if (!machine) {
+    throw Error(ErrorKind::Internal, "LLVM cannot make a target machine for '" + cpu.name + "'");
+  }
+  return machine;
+}
+
+std::string compile_to_object(llvm::Module &module, llvm::TargetMachine &machine) {
+  return generate(module, machine, llvm::CodeGenFileType::ObjectFile);
+}
+
+std::string compile_to_assembly(llvm::Module &module, llvm::TargetMachine &machine) {
+  return generate(module, machine, llvm::CodeGenFileType::AssemblyFile);
+}
+
+LoadedCode load_object(const std::string &object, const std::string &symbol) {
+  const std::lock_guard lock(jit_mutex());
+  return Session::get().load(object, symbol);
+}
+
+bool has_vector_function(const std::string &name) {
+  void *library = vector_library();
+  return library != nullptr && dlsym(library, name.c_str()) != nullptr;
+}
+
+}  // namespace tilewright

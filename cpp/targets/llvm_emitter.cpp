@@ -1,0 +1,250 @@
+// The frame of a kernel: its function, arguments, temporaries and exit; and the pass pipeline.
+#include "targets/llvm_emitter.h"
+
+#include <llvm/IR/MDBuilder.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Target/TargetMachine.h>
+
+#include <llvm/MC/MCSubtargetInfo.h>
+#include "targets/llvm_function_emitter.h"
+
+namespace tilewright {
+
+namespace {
+
+constexpr std::int32_t out_of_memory = 2;
+
+/// libmvec's instruction-set letters that the machine runs, widest first.
+std::string vector_isas(const llvm::TargetMachine &machine) {
+  if (machine.getTargetTriple().getArch() != llvm::Triple::x86_64) {
+    return {};
+  }
+  const llvm::MCSubtargetInfo &subtarget = *machine.getMCSubtargetInfo();
+  std::string letters;
+  if (subtarget.checkFeatures("+avx512f")) {
+    letters += 'e';
+  }
+  if (subtarget.checkFeatures("+avx2")) {
+    letters += 'd';
+  }
+  return letters + 'b';
+}
+
+}  // namespace
+
+KernelEmitter::KernelEmitter(const Kernel &kernel, llvm::Module &module, const EmitOptions &options,
+                             const std::string &isas)
+    : kernel_(kernel), module_(module), context_(module.getContext()), builder_(context_),
+      semantics_(builder_, module, options, isas) {}
+
+llvm::Function *KernelEmitter::make_function(const std::string &name, llvm::FunctionType *type, bool external) {
+  auto *function = llvm::Function::Create(
+      type, external ? llvm::Function::ExternalLinkage : llvm::Function::InternalLinkage, name, module_);
+  function->setDoesNotThrow();
+  function->addFnAttr("frame-pointer", "all");
+  function->addFnAttr(llvm::Attribute::NoInline);
+  for (llvm::Argument &argument : function->args()) {
+    argument.addAttr(llvm::Attribute::NoUndef);
+  }
+  return function;
+}
+
+llvm::AllocaInst *KernelEmitter::entry_alloca(llvm::Type *type, const std::string &name) {
+  llvm::BasicBlock &entry = frame_.function->getEntryBlock();
+  llvm::IRBuilder<> at_entry(&entry, entry.begin());
+  return at_entry.CreateAlloca(type, nullptr, name);
+}
+
+void KernelEmitter::make_alias_scopes() {
+  llvm::MDBuilder metadata(context_);
+  llvm::MDNode *domain = metadata.createAnonymousAliasScopeDomain(kernel_.name);
+  std::vector<llvm::Metadata *> scopes;
+  for (const KernelBuffer &buffer : kernel_.buffers) {
+    scopes.push_back(metadata.createAnonymousAliasScope(domain, buffer.name));
+  }
+  for (size_t own = 0; own < scopes.size(); ++own) {
+    std::vector<llvm::Metadata *> others;
+    for (size_t other = 0; other < scopes.size(); ++other) {
+      if (other != own) {
+        others.push_back(scopes[other]);
+      }
+    }
+    scopes_.emplace_back(llvm::MDNode::get(context_, {scopes[own]}), llvm::MDNode::get(context_, others));
+  }
+}
+
+void KernelEmitter::open_frame(llvm::Function *function, llvm::Value *data, llvm::Value *integers,
+                               llvm::Value *failure) {
+  frame_ = Frame{};
+  frame_.function = function;
+  frame_.data = data;
+  frame_.integers = integers;
+  frame_.failure = failure;
+  frame_.status = entry_alloca(builder_.getInt32Ty(), "status");
+  frame_.exit = llvm::BasicBlock::Create(context_, "exit", function);
+  builder_.CreateStore(builder_.getInt32(0), frame_.status);
+  open_arguments();
+}
+
+void KernelEmitter::open_arguments() {
+  llvm::MDNode *empty = llvm::MDNode::get(context_, {});
+  auto constant_load = [&](llvm::Type *type, llvm::Value *base, size_t index, const std::string &name) {
+    llvm::LoadInst *load = builder_.CreateLoad(type, builder_.CreateConstInBoundsGEP1_64(type, base, index), name);
+    load->setMetadata(llvm::LLVMContext::MD_invariant_load, empty);
+    load->setMetadata(llvm::LLVMContext::MD_noundef, empty);
+    return load;
+  };
+  size_t next = 0;
+  for (const std::string &parameter : kernel_.parameters) {
+    frame_.parameters.push_back(constant_load(builder_.getInt64Ty(), frame_.integers, next++, parameter));
+  }
+  frame_.buffers.resize(kernel_.buffers.size());
+  for (size_t b = 0; b < kernel_.buffers.size(); ++b) {
+    const KernelBuffer &buffer = kernel_.buffers[b];
+    BufferSlot &slot = frame_.buffers[b];
+    slot.scope = scopes_[b].first;
+    slot.others = scopes_[b].second;
+    if (!buffer.is_argument) {
+      continue;
+    }
+    slot.base = constant_load(builder_.getPtrTy(), frame_.data, b, buffer.name);
+    for (size_t d = 0; d < buffer.extents.size(); ++d) {
+      llvm::Value *stride = nullptr;
+      if (static_cast<int>(d) == buffer.unit_dimension) {
+        stride = builder_.getInt64(static_cast<std::uint64_t>(buffer.type.bytes()));
+      } else {
+        stride = constant_load(builder_.getInt64Ty(), frame_.integers, next,
+                               buffer.name + ".stride" + std::to_string(d));
+      }
+      ++next;
+      slot.strides.push_back(stride);
+    }
+  }
+}
+
+void KernelEmitter::open_temporary(size_t b, llvm::Value *base) {
+  const KernelBuffer &buffer = kernel_.buffers[b];
+  BufferSlot &slot = frame_.buffers[b];
+  slot.base = base;
+  slot.alignment = llvm::Align(static_cast<std::uint64_t>(component_type(buffer.type).bytes()));
+  slot.strides.assign(buffer.extents.size(), nullptr);
+  llvm::Value *stride = builder_.getInt64(static_cast<std::uint64_t>(buffer.type.bytes()));
+  for (size_t d = buffer.extents.size(); d-- > 0;) {
+    slot.strides[d] = stride;
+    if (d > 0) {
+      stride = builder_.CreateNSWMul(stride, scalar(*buffer.extents[d]));
+    }
+  }
+}
+
+llvm::Value *KernelEmitter::temporary_bytes(size_t b) {
+  // -1, which no allocator grants, when the product does not fit.
+  const KernelBuffer &buffer = kernel_.buffers[b];
+  llvm::Value *bytes = builder_.getInt64(static_cast<std::uint64_t>(buffer.type.bytes()));
+  llvm::Value *lost = builder_.getFalse();
+  for (const ValuePtr &extent : buffer.extents) {
+    llvm::Value *length =
+        builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, scalar(*extent), builder_.getInt64(0));
+    llvm::Value *product = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smul_with_overflow, bytes, length);
+    bytes = builder_.CreateExtractValue(product, 0);
+    lost = builder_.CreateOr(lost, builder_.CreateExtractValue(product, 1));
+  }
+  return builder_.CreateSelect(lost, builder_.getInt64(static_cast<std::uint64_t>(-1)), bytes);
+}
+
+void KernelEmitter::fail_with(llvm::Value *status) {
+  builder_.CreateStore(status, frame_.status);
+  builder_.CreateBr(frame_.exit);
+}
+
+void KernelEmitter::emit() {
+  llvm::PointerType *pointer = builder_.getPtrTy();
+  auto *type = llvm::FunctionType::get(builder_.getInt32Ty(), {pointer, pointer, pointer}, false);
+  llvm::Function *function = make_function(kernel_.name, type, true);
+  make_alias_scopes();
+  builder_.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", function));
+  open_frame(function, function->getArg(0), function->getArg(1), function->getArg(2));
+
+  auto allocate = module_.getOrInsertFunction("tilewright_allocate", pointer, builder_.getInt64Ty());
+  auto release = module_.getOrInsertFunction("tilewright_free", builder_.getVoidTy(), pointer);
+  llvm::cast<llvm::Function>(allocate.getCallee())->setDoesNotThrow();
+  llvm::cast<llvm::Function>(allocate.getCallee())->setReturnDoesNotAlias();
+  llvm::cast<llvm::Function>(release.getCallee())->setDoesNotThrow();
+  std::vector<llvm::Value *> temporaries;
+  llvm::Value *missing = builder_.getFalse();
+  for (size_t b = 0; b < kernel_.buffers.size(); ++b) {
+    if (!kernel_.buffers[b].is_argument) {
+      llvm::CallInst *memory = builder_.CreateCall(allocate, {temporary_bytes(b)}, kernel_.buffers[b].name);
+      temporaries.push_back(memory);
+      missing = builder_.CreateOr(missing, builder_.CreateIsNull(memory));
+      open_temporary(b, memory);
+    }
+  }
+  if (!temporaries.empty()) {
+    llvm::BasicBlock *starved = llvm::BasicBlock::Create(context_, "starved", function);
+    llvm::BasicBlock *body = llvm::BasicBlock::Create(context_, "body", function);
+    builder_.CreateCondBr(missing, starved, body);
+    builder_.SetInsertPoint(starved);
+    fail_with(builder_.getInt32(out_of_memory));
+    builder_.SetInsertPoint(body);
+  }
+
+  if (kernel_.body) {
+    statement(*kernel_.body);
+  }
+  builder_.CreateBr(frame_.exit);
+  builder_.SetInsertPoint(frame_.exit);
+  for (llvm::Value *memory : temporaries) {
+    builder_.CreateCall(release, {memory});
+  }
+  builder_.CreateRet(builder_.CreateLoad(builder_.getInt32Ty(), frame_.status));
+}
+
+std::unique_ptr<llvm::Module> emit_llvm(const Kernel &kernel, llvm::LLVMContext &context,
+                                        llvm::TargetMachine &machine, const EmitOptions &options) {
+  auto module = std::make_unique<llvm::Module>(kernel.name, context);
+  module->setTargetTriple(machine.getTargetTriple().str());
+  module->setDataLayout(machine.createDataLayout());
+  try {
+    KernelEmitter(kernel, *module, options, vector_isas(machine)).emit();
+  } catch (const Error &error) {
+    throw Error(error.kind, "kernel '" + kernel.name + "': " + error.what(), error.where);
+  }
+  std::string problem;
+  llvm::raw_string_ostream stream(problem);
+  if (llvm::verifyModule(*module, &stream)) {
+    throw Error(ErrorKind::Internal, "kernel '" + kernel.name + "': the emitted LLVM IR is malformed: " + problem);
+  }
+  return module;
+}
+
+void optimise_light(llvm::Module &module, llvm::TargetMachine &machine) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager graphs;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder(&machine);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(graphs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, graphs, modules);
+  llvm::ModulePassManager passes;
+  const char *pipeline = "function<eager-inv>(sroa,early-cse<memssa>,instcombine,simplifycfg,"
+                         "loop-mssa(loop-rotate,licm),gvn,simplifycfg,instcombine)";
+  if (llvm::Error error = builder.parsePassPipeline(passes, pipeline)) {
+    throw Error(ErrorKind::Internal, "LLVM refused the pass pipeline: " + llvm::toString(std::move(error)));
+  }
+  passes.run(module, modules);
+}
+
+std::string print_llvm(const llvm::Module &module) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module.print(stream, nullptr);
+  return text;
+}
+
+}  // namespace tilewright

@@ -1,0 +1,297 @@
+// Arithmetic and elementary functions on float32 and float64, and calls of the mathematics library. Library calls are
+// marked nobuiltin: LLVM would fold a float32 call on constants through the float64 function and round differently.
+#include <llvm/IR/Intrinsics.h>
+
+#include <array>
+
+#include "targets/llvm_semantics.h"
+
+namespace tilewright {
+
+namespace {
+
+/// The constant in every lane, or null.
+const llvm::ConstantFP *uniform_float(const llvm::Value *value) {
+  const auto *constant = llvm::dyn_cast<llvm::Constant>(value);
+  if (constant == nullptr) {
+    return nullptr;
+  }
+  if (constant->getType()->isVectorTy()) {
+    constant = constant->getSplatValue();
+  }
+  return constant == nullptr ? nullptr : llvm::dyn_cast<llvm::ConstantFP>(constant);
+}
+
+/// libm's name for float64, or null when the operation is not a library call.
+const char *library_name(Op op) {
+  switch (op) {
+  case Op::Exp:
+    return "exp";
+  case Op::Exp2:
+    return "exp2";
+  case Op::Log:
+    return "log";
+  case Op::Log2:
+    return "log2";
+  case Op::Log10:
+    return "log10";
+  case Op::Sin:
+    return "sin";
+  case Op::Cos:
+    return "cos";
+  case Op::Tan:
+    return "tan";
+  case Op::Arcsin:
+    return "asin";
+  case Op::Arccos:
+    return "acos";
+  case Op::Arctan:
+    return "atan";
+  case Op::Arctan2:
+    return "atan2";
+  case Op::Sinh:
+    return "sinh";
+  case Op::Cosh:
+    return "cosh";
+  case Op::Tanh:
+    return "tanh";
+  case Op::Erf:
+    return "erf";
+  default:
+    return nullptr;
+  }
+}
+
+unsigned lanes_of(const llvm::Value *value) {
+  const auto *vector = llvm::dyn_cast<llvm::FixedVectorType>(value->getType());
+  return vector == nullptr ? 1 : vector->getNumElements();
+}
+
+}  // namespace
+
+llvm::FunctionCallee Semantics::declare(const std::string &name, llvm::Type *result,
+                                        const std::vector<llvm::Type *> &parameters, bool touches_arguments) {
+  llvm::FunctionCallee callee =
+      module_.getOrInsertFunction(name, llvm::FunctionType::get(result, parameters, false));
+  if (auto *function = llvm::dyn_cast<llvm::Function>(callee.getCallee())) {
+    function->setDoesNotThrow();
+    function->setWillReturn();
+    if (touches_arguments) {
+      function->setOnlyAccessesArgMemory();
+    } else {
+      function->setDoesNotAccessMemory();
+    }
+    function->addFnAttr(llvm::Attribute::NoFree);
+    function->addFnAttr(llvm::Attribute::NoBuiltin);
+  }
+  return callee;
+}
+
+llvm::Value *Semantics::is_nan(llvm::Value *value) { return builder_.CreateFCmpUNO(value, value); }
+
+llvm::Value *Semantics::library_call(const std::string &name, const std::vector<llvm::Value *> &arguments) {
+  llvm::Type *type = arguments[0]->getType();
+  llvm::Type *scalar = type->getScalarType();
+  if (options_.fast_math && type->isVectorTy()) {
+    if (llvm::Value *vector = vector_library_call(name, arguments)) {
+      return vector;
+    }
+  }
+  const std::vector<llvm::Type *> parameters(arguments.size(), scalar);
+  const auto function = declare(scalar->isFloatTy() ? name + "f" : name, scalar, parameters, false);
+  auto one_lane = [&](const std::vector<llvm::Value *> &scalars) {
+    llvm::CallInst *call = builder_.CreateCall(function, scalars);
+    call->addFnAttr(llvm::Attribute::NoBuiltin);
+    return call;
+  };
+  if (!type->isVectorTy()) {
+    return one_lane(arguments);
+  }
+  llvm::Value *result = llvm::PoisonValue::get(type);
+  for (std::uint64_t k = 0; k < lanes_of(arguments[0]); ++k) {
+    std::vector<llvm::Value *> scalars;
+    for (llvm::Value *argument : arguments) {
+      scalars.push_back(builder_.CreateExtractElement(argument, k));
+    }
+    result = builder_.CreateInsertElement(result, one_lane(scalars), k);
+  }
+  return result;
+}
+
+llvm::Value *Semantics::vector_library_call(const std::string &name, const std::vector<llvm::Value *> &arguments) {
+  if (!options_.has_vector_function || vector_isas_.empty()) {
+    return nullptr;
+  }
+  llvm::Type *scalar = arguments[0]->getType()->getScalarType();
+  const unsigned lanes = lanes_of(arguments[0]);
+  const unsigned bits = scalar->getScalarSizeInBits();
+  // The widest variant that the vector fills; the narrowest one padded when it fills none.
+  unsigned width = 0;
+  std::string symbol;
+  for (const char isa : vector_isas_) {
+    width = (isa == 'e' ? 512U : isa == 'd' ? 256U : 128U) / bits;
+    symbol = std::string("_ZGV") + isa + "N" + std::to_string(width) + std::string(arguments.size(), 'v') + "_" +
+             name + (scalar->isFloatTy() ? "f" : "");
+    if (lanes >= width) {
+      break;
+    }
+  }
+  if (!options_.has_vector_function(symbol)) {
+    return nullptr;
+  }
+  auto *wide = llvm::FixedVectorType::get(scalar, width);
+  const std::vector<llvm::Type *> parameters(arguments.size(), wide);
+  const auto function = declare(symbol, wide, parameters, false);
+  llvm::Value *result = llvm::PoisonValue::get(arguments[0]->getType());
+  for (unsigned first = 0; first < lanes; first += width) {
+    // Lanes past the end repeat the last one, so that they raise no spurious slow path.
+    llvm::SmallVector<int, 16> pick;
+    for (unsigned k = 0; k < width; ++k) {
+      pick.push_back(static_cast<int>(std::min(first + k, lanes - 1)));
+    }
+    std::vector<llvm::Value *> parts;
+    for (llvm::Value *argument : arguments) {
+      parts.push_back(builder_.CreateShuffleVector(argument, pick));
+    }
+    llvm::Value *part = builder_.CreateCall(function, parts);
+    if (lanes == width) {
+      return part;
+    }
+    llvm::SmallVector<int, 32> widen;
+    llvm::SmallVector<int, 32> merge;
+    for (unsigned k = 0; k < lanes; ++k) {
+      const bool here = k >= first && k < first + width;
+      widen.push_back(here ? static_cast<int>(k - first) : -1);
+      merge.push_back(static_cast<int>(here ? lanes + k : k));
+    }
+    result = builder_.CreateShuffleVector(result, builder_.CreateShuffleVector(part, widen), merge);
+  }
+  return result;
+}
+
+llvm::Value *Semantics::float_divide(Op op, llvm::Value *a, llvm::Value *b) {
+  // NumPy's npy_divmod, with selects in place of branches.
+  llvm::Type *type = a->getType();
+  llvm::Value *zero = llvm::Constant::getNullValue(type);
+  llvm::Value *one = llvm::ConstantFP::get(type, 1.0);
+  llvm::Value *remainder = builder_.CreateFRem(a, b);
+  llvm::Value *inexact = builder_.CreateFCmpUNE(remainder, zero);
+  llvm::Value *signs_differ =
+      builder_.CreateXor(builder_.CreateFCmpOLT(b, zero), builder_.CreateFCmpOLT(remainder, zero));
+  llvm::Value *adjust = builder_.CreateAnd(inexact, signs_differ);
+  llvm::Value *by_zero = builder_.CreateFCmpOEQ(b, zero);
+  if (op == Op::Mod) {
+    llvm::Value *moved = builder_.CreateSelect(adjust, builder_.CreateFAdd(remainder, b), remainder);
+    llvm::Value *signed_zero = builder_.CreateCopySign(zero, b);
+    llvm::Value *result = builder_.CreateSelect(inexact, moved, signed_zero);
+    return builder_.CreateSelect(by_zero, remainder, result);
+  }
+  llvm::Value *ratio = builder_.CreateFDiv(a, b);
+  llvm::Value *whole = builder_.CreateFDiv(builder_.CreateFSub(a, remainder), b);
+  whole = builder_.CreateSelect(adjust, builder_.CreateFSub(whole, one), whole);
+  llvm::Value *floored = builder_.CreateUnaryIntrinsic(llvm::Intrinsic::floor, whole);
+  llvm::Value *too_low =
+      builder_.CreateFCmpOGT(builder_.CreateFSub(whole, floored), llvm::ConstantFP::get(type, 0.5));
+  floored = builder_.CreateSelect(too_low, builder_.CreateFAdd(floored, one), floored);
+  llvm::Value *nonzero = builder_.CreateFCmpUNE(whole, zero);
+  llvm::Value *result = builder_.CreateSelect(nonzero, floored, builder_.CreateCopySign(zero, ratio));
+  return builder_.CreateSelect(by_zero, ratio, result);
+}
+
+llvm::Value *Semantics::float_power(llvm::Value *base, llvm::Value *exponent) {
+  if (const llvm::ConstantFP *constant = uniform_float(exponent)) {
+    // NumPy's own short cuts for scalar exponents.
+    if (constant->isExactlyValue(2.0)) {
+      return builder_.CreateFMul(base, base);
+    }
+    if (constant->isExactlyValue(1.0)) {
+      return base;
+    }
+    if (constant->isExactlyValue(0.5)) {
+      return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, base);
+    }
+    if (constant->isExactlyValue(-1.0)) {
+      return builder_.CreateFDiv(llvm::ConstantFP::get(base->getType(), 1.0), base);
+    }
+  }
+  return library_call("pow", {base, exponent});
+}
+
+llvm::Value *Semantics::float_binary(Op op, llvm::Value *a, llvm::Value *b) {
+  switch (op) {
+  case Op::Add:
+    return builder_.CreateFAdd(a, b);
+  case Op::Sub:
+    return builder_.CreateFSub(a, b);
+  case Op::Mul:
+    return builder_.CreateFMul(a, b);
+  case Op::TrueDiv:
+    return builder_.CreateFDiv(a, b);
+  case Op::FloorDiv:
+  case Op::Mod:
+    return float_divide(op, a, b);
+  case Op::Pow:
+    return float_power(a, b);
+  case Op::Min:
+  case Op::Max: {
+    // One machine minimum gives b when either is NaN; the second select puts a NaN of a back.
+    llvm::Value *first = op == Op::Min ? builder_.CreateFCmpOLT(a, b) : builder_.CreateFCmpOGT(a, b);
+    return builder_.CreateSelect(is_nan(a), a, builder_.CreateSelect(first, a, b));
+  }
+  case Op::Lt:
+    return builder_.CreateFCmpOLT(a, b);
+  case Op::Le:
+    return builder_.CreateFCmpOLE(a, b);
+  case Op::Gt:
+    return builder_.CreateFCmpOGT(a, b);
+  case Op::Ge:
+    return builder_.CreateFCmpOGE(a, b);
+  case Op::Eq:
+    return builder_.CreateFCmpOEQ(a, b);
+  case Op::Ne:
+    return builder_.CreateFCmpUNE(a, b);
+  case Op::Arctan2:
+    return library_call("atan2", {a, b});
+  default:
+    throw Error(ErrorKind::Internal, "an operation that is not defined on floats reached the CPU target");
+  }
+}
+
+llvm::Value *Semantics::float_call(Op op, const std::vector<llvm::Value *> &arguments) {
+  llvm::Value *a = arguments[0];
+  switch (op) {
+  case Op::Neg:
+    return builder_.CreateFNeg(a);
+  case Op::Abs:
+    return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, a);
+  case Op::Sqrt:
+    return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, a);
+  case Op::Floor:
+    return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::floor, a);
+  case Op::Ceil:
+    return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::ceil, a);
+  case Op::Trunc:
+    return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::trunc, a);
+  case Op::Rint:
+    return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::rint, a);
+  case Op::Isnan:
+    return is_nan(a);
+  case Op::Real:
+  case Op::Conj:
+    return a;
+  case Op::Imag:
+    return llvm::Constant::getNullValue(a->getType());
+  default:
+    break;
+  }
+  if (arguments.size() == 2 && op != Op::Arctan2) {
+    return float_binary(op, a, arguments[1]);
+  }
+  const char *name = library_name(op);
+  if (name == nullptr) {
+    throw Error(ErrorKind::Internal, "a function that is not defined on floats reached the CPU target");
+  }
+  return library_call(name, arguments);
+}
+
+}  // namespace tilewright

@@ -1,0 +1,141 @@
+// The emitter's inside: one object per kernel, which holds what is known at the point of emission (the function being
+// filled, variables, locals, buffers) and turns statements and values into instructions through Semantics.
+#pragma once
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+
+#include <memory>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "lowering/loop_ir.h"
+#include "targets/llvm_emitter.h"
+#include "targets/llvm_index.h"
+#include "targets/llvm_semantics.h"
+
+namespace tilewright {
+
+class KernelEmitter {
+public:
+  KernelEmitter(const Kernel &kernel, llvm::Module &module, const EmitOptions &options, const std::string &isas);
+
+  void emit();
+
+private:
+  /// A loop variable or Let in the function being emitted.
+  struct VariableSlot {
+    llvm::Value *value = nullptr;
+    int depth = 0;          ///< loops around its definition: orders the parts of an address
+    bool is_index = false;  ///< of index arithmetic only
+  };
+  struct LocalSlot {
+    ValueType type;
+    llvm::Value *re = nullptr;  ///< addresses
+    llvm::Value *im = nullptr;
+  };
+  struct BufferSlot {
+    llvm::Value *base = nullptr;
+    std::vector<llvm::Value *> strides;  ///< in bytes
+    llvm::MDNode *scope = nullptr;
+    llvm::MDNode *others = nullptr;
+    llvm::Align alignment;
+  };
+  /// Everything that belongs to one LLVM function.
+  struct Frame {
+    llvm::Function *function = nullptr;
+    llvm::BasicBlock *exit = nullptr;
+    llvm::AllocaInst *status = nullptr;
+    llvm::Value *data = nullptr;
+    llvm::Value *integers = nullptr;
+    llvm::Value *failure = nullptr;
+    std::vector<llvm::Value *> parameters;
+    std::vector<BufferSlot> buffers;
+    std::unordered_map<std::int64_t, VariableSlot> variables;
+    std::unordered_map<std::int64_t, LocalSlot> locals;
+    std::unordered_map<const Value *, Term> known;  ///< values emitted in this statement, on every path to here
+    int depth = 0;
+    bool parallel = false;
+  };
+  /// What a parallel body takes from around it.
+  struct Captures {
+    std::vector<std::int64_t> variables;
+    std::vector<std::int64_t> locals;
+    std::unordered_set<std::int64_t> assigned;
+  };
+
+  // llvm_emitter.cpp
+  llvm::Function *make_function(const std::string &name, llvm::FunctionType *type, bool external);
+  void open_frame(llvm::Function *function, llvm::Value *data, llvm::Value *integers, llvm::Value *failure);
+  void open_arguments();
+  void open_temporary(size_t buffer, llvm::Value *base);
+  llvm::Value *temporary_bytes(size_t buffer);
+  void make_alias_scopes();
+  llvm::AllocaInst *entry_alloca(llvm::Type *type, const std::string &name);
+  void fail_with(llvm::Value *status);
+
+  // llvm_statements.cpp
+  void statement(const LoopStatement &statement);
+  void block(const LoopStatement &statement);
+  void serial_loop(const LoopStatement &statement);
+  void loop_between(const LoopStatement &statement, llvm::Value *lower, llvm::Value *upper);
+  void condition(const LoopStatement &statement);
+  void declare_local(const LoopStatement &statement);
+  void assign_local(const LoopStatement &statement);
+  void check_index(const LoopStatement &statement);
+
+  // llvm_parallel.cpp
+  void parallel_loop(const LoopStatement &statement);
+  Captures find_captures(const LoopStatement &loop) const;
+
+  // llvm_values.cpp
+  Term value(const Value &value);
+  llvm::Value *scalar(const Value &value) { return this->value(value).re; }
+  Term compute(const Value &value);
+  Term operand(const Value &value, ValueType type);
+  Term binary(const Value &value);
+  Term call(const Value &value);
+  Term select(const Value &value);
+  Term branching_select(const Value &value, llvm::Value *condition);
+  Term ramp(const Value &value);
+  Term local(const Value &value);
+  bool loads_something_new(const Value &value) const;
+  int depth_of(const Value &value) const;
+  bool is_index(const Value &value) const;
+
+  // llvm_memory.cpp
+  /// Address of lane 0 and, for vectors, the step between lanes or the address of each lane.
+  struct Address {
+    llvm::Value *first = nullptr;
+    llvm::Value *step = nullptr;              ///< bytes; null for scalars
+    std::vector<llvm::Value *> lanes;         ///< irregular vectors only
+  };
+  Term load(const Value &value);
+  void store(const LoopStatement &statement);
+  Address address(size_t buffer, const std::vector<ValuePtr> &subscripts, int lanes);
+  llvm::Value *lane_address(const Address &address, int lane);
+  llvm::Value *load_part(size_t buffer, llvm::Value *address, int lanes, llvm::Value *mask);
+  Term load_element(size_t buffer, llvm::Value *address, llvm::Value *mask);
+  Term load_contiguous(size_t buffer, llvm::Value *address, int lanes, llvm::Value *mask);
+  Term load_strided(size_t buffer, llvm::Value *address, int lanes, int stride);
+  void store_part(size_t buffer, llvm::Value *address, llvm::Value *value);
+  void store_element(size_t buffer, llvm::Value *address, const Term &value);
+  void store_contiguous(size_t buffer, llvm::Value *address, const Term &value, int lanes);
+  void annotate(llvm::Instruction *instruction, size_t buffer);
+  llvm::Value *offset(llvm::Value *base, llvm::Value *bytes);
+  llvm::Value *from_memory(llvm::Value *value, ScalarType type, int lanes);
+  llvm::Value *to_memory(llvm::Value *value, ScalarType type, int lanes);
+
+  const Kernel &kernel_;
+  llvm::Module &module_;
+  llvm::LLVMContext &context_;
+  llvm::IRBuilder<> builder_;
+  Semantics semantics_;
+  Frame frame_;
+  llvm::Value *mask_ = nullptr;  ///< lanes in which loads may touch memory; null for all
+  std::vector<std::pair<llvm::MDNode *, llvm::MDNode *>> scopes_;
+  int parallel_loops_ = 0;
+};
+
+}  // namespace tilewright

@@ -1,0 +1,119 @@
+#include "targets/llvm_index.h"
+
+#include <optional>
+
+namespace tilewright {
+
+namespace {
+
+std::optional<std::int64_t> integer_constant(const Value &value) {
+  if (value.kind == ValueKind::Broadcast) {
+    return integer_constant(*value.operands[0]);
+  }
+  if (value.kind == ValueKind::Constant) {
+    if (const auto *number = std::get_if<std::int64_t>(&value.constant)) {
+      return *number;
+    }
+  }
+  return std::nullopt;
+}
+
+class Splitter {
+public:
+  explicit Splitter(SubscriptSum &sum) : sum_(sum) {}
+
+  void add(const Value &value, std::int64_t coefficient) {
+    switch (value.kind) {
+    case ValueKind::Constant:
+      if (const auto number = integer_constant(value)) {
+        sum_.constant += *number * coefficient;
+        return;
+      }
+      break;
+    case ValueKind::Ramp:
+      sum_.lane_step += value.id * coefficient;
+      add(*value.operands[0], coefficient);
+      return;
+    case ValueKind::Broadcast:
+      add(*value.operands[0], coefficient);
+      return;
+    case ValueKind::Unary:
+      if (value.op == Op::Neg && (value.type.lanes > 1 || is_index_arithmetic(value))) {
+        add(*value.operands[0], -coefficient);
+        return;
+      }
+      break;
+    case ValueKind::Binary:
+      if (add_binary(value, coefficient)) {
+        return;
+      }
+      break;
+    default:
+      break;
+    }
+    if (value.type.lanes > 1) {
+      sum_.regular = false;
+      return;
+    }
+    for (SubscriptTerm &term : sum_.terms) {
+      if (term.value == &value) {
+        term.coefficient += coefficient;
+        return;
+      }
+    }
+    sum_.terms.push_back({&value, coefficient});
+  }
+
+private:
+  bool add_binary(const Value &value, std::int64_t coefficient) {
+    const Value &a = *value.operands[0];
+    const Value &b = *value.operands[1];
+    if (value.op == Op::Add || value.op == Op::Sub) {
+      add(a, coefficient);
+      add(b, value.op == Op::Add ? coefficient : -coefficient);
+      return true;
+    }
+    if (value.op == Op::Mul) {
+      if (const auto factor = integer_constant(b)) {
+        add(a, coefficient * *factor);
+        return true;
+      }
+      if (const auto factor = integer_constant(a)) {
+        add(b, coefficient * *factor);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  SubscriptSum &sum_;
+};
+
+}  // namespace
+
+SubscriptSum split_subscript(const Value &subscript) {
+  SubscriptSum sum;
+  Splitter(sum).add(subscript, 1);
+  return sum;
+}
+
+bool is_index_arithmetic(const Value &value) {
+  switch (value.kind) {
+  case ValueKind::Constant:
+  case ValueKind::Variable:
+  case ValueKind::Parameter:
+    return true;
+  case ValueKind::Unary:
+    return value.op == Op::Neg && is_index_arithmetic(*value.operands[0]);
+  case ValueKind::Binary:
+    return (value.op == Op::Add || value.op == Op::Sub || value.op == Op::Mul) &&
+           is_index_arithmetic(*value.operands[0]) && is_index_arithmetic(*value.operands[1]);
+  case ValueKind::Ramp:
+  case ValueKind::Broadcast:
+    return is_index_arithmetic(*value.operands[0]);
+  default:
+    return false;
+  }
+}
+
+}  // namespace tilewright

@@ -1,0 +1,324 @@
+// Loads and stores: addresses in bytes, grouped by the loop in which each part changes so that the outer parts are
+// hoisted; contiguous, reversed, small-stride and irregular vectors.
+#include <algorithm>
+#include <map>
+
+#include "targets/llvm_function_emitter.h"
+
+namespace tilewright {
+
+namespace {
+
+constexpr int widest_small_stride = 4;
+
+llvm::SmallVector<int, 32> reversed(int lanes) {
+  llvm::SmallVector<int, 32> order;
+  for (int k = lanes; k-- > 0;) {
+    order.push_back(k);
+  }
+  return order;
+}
+
+}  // namespace
+
+llvm::Value *KernelEmitter::offset(llvm::Value *base, llvm::Value *bytes) {
+  if (const auto *constant = llvm::dyn_cast<llvm::ConstantInt>(bytes); constant != nullptr && constant->isZero()) {
+    return base;
+  }
+  return builder_.CreateGEP(builder_.getInt8Ty(), base, bytes);
+}
+
+KernelEmitter::Address KernelEmitter::address(size_t b, const std::vector<ValuePtr> &subscripts, int lanes) {
+  const BufferSlot &slot = frame_.buffers.at(b);
+  if (subscripts.size() != slot.strides.size()) {
+    throw Error(ErrorKind::Internal, "'" + kernel_.buffers[b].name + "' has " + std::to_string(slot.strides.size()) +
+                                         " dimensions and is accessed with " + std::to_string(subscripts.size()) +
+                                         " subscripts");
+  }
+  Address result;
+  result.first = slot.base;
+  std::vector<SubscriptSum> sums;
+  bool regular = true;
+  for (const ValuePtr &subscript : subscripts) {
+    sums.push_back(split_subscript(*subscript));
+    regular = regular && sums.back().regular;
+  }
+  auto times = [&](llvm::Value *stride, std::int64_t factor) {
+    return builder_.CreateNSWMul(stride, llvm::ConstantInt::getSigned(builder_.getInt64Ty(), factor));
+  };
+  if (regular) {
+    // One step of the address for each loop depth, outermost first; constants of the unit dimension last, where they
+    // become displacements.
+    std::map<int, llvm::Value *> parts;
+    auto add = [&](int depth, llvm::Value *bytes) {
+      llvm::Value *&part = parts[depth];
+      part = part == nullptr ? bytes : builder_.CreateNSWAdd(part, bytes);
+    };
+    const int last = frame_.depth + 1;
+    llvm::Value *step = builder_.getInt64(0);
+    for (size_t d = 0; d < sums.size(); ++d) {
+      llvm::Value *stride = slot.strides[d];
+      for (const SubscriptTerm &term : sums[d].terms) {
+        if (term.coefficient != 0) {
+          add(depth_of(*term.value), builder_.CreateNSWMul(scalar(*term.value), times(stride, term.coefficient)));
+        }
+      }
+      if (sums[d].constant != 0) {
+        add(llvm::isa<llvm::ConstantInt>(stride) ? last : 0, times(stride, sums[d].constant));
+      }
+      if (sums[d].lane_step != 0) {
+        step = builder_.CreateNSWAdd(step, times(stride, sums[d].lane_step));
+      }
+    }
+    for (const auto &[depth, bytes] : parts) {
+      result.first = offset(result.first, bytes);
+    }
+    result.step = lanes > 1 ? step : nullptr;
+    return result;
+  }
+  std::vector<Term> values;
+  for (const ValuePtr &subscript : subscripts) {
+    values.push_back(value(*subscript));
+  }
+  for (int k = 0; k < lanes; ++k) {
+    llvm::Value *bytes = builder_.getInt64(0);
+    for (size_t d = 0; d < values.size(); ++d) {
+      bytes = builder_.CreateNSWAdd(bytes, builder_.CreateNSWMul(semantics_.lane(values[d], k).re, slot.strides[d]));
+    }
+    result.lanes.push_back(offset(slot.base, bytes));
+  }
+  result.first = result.lanes[0];
+  return result;
+}
+
+llvm::Value *KernelEmitter::lane_address(const Address &address, int lane) {
+  if (!address.lanes.empty()) {
+    return address.lanes[static_cast<size_t>(lane)];
+  }
+  if (lane == 0 || address.step == nullptr) {
+    return address.first;
+  }
+  return offset(address.first, builder_.CreateNSWMul(address.step, builder_.getInt64(static_cast<std::uint64_t>(lane))));
+}
+
+void KernelEmitter::annotate(llvm::Instruction *instruction, size_t b) {
+  instruction->setMetadata(llvm::LLVMContext::MD_alias_scope, frame_.buffers[b].scope);
+  if (kernel_.buffers.size() > 1) {
+    instruction->setMetadata(llvm::LLVMContext::MD_noalias, frame_.buffers[b].others);
+  }
+  if (llvm::isa<llvm::LoadInst>(instruction) && kernel_.buffers[b].is_argument && !kernel_.buffers[b].is_written) {
+    instruction->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context_, {}));
+  }
+}
+
+llvm::Value *KernelEmitter::from_memory(llvm::Value *value, ScalarType type, int lanes) {
+  if (!type.is_bool()) {
+    return value;
+  }
+  return builder_.CreateICmpNE(value, llvm::Constant::getNullValue(memory_type(context_, type, lanes)));
+}
+
+llvm::Value *KernelEmitter::to_memory(llvm::Value *value, ScalarType type, int lanes) {
+  return type.is_bool() ? builder_.CreateZExt(value, memory_type(context_, type, lanes)) : value;
+}
+
+/// `lanes` components that lie one after the other; as they are in memory.
+llvm::Value *KernelEmitter::load_part(size_t b, llvm::Value *address, int lanes, llvm::Value *mask) {
+  llvm::Type *type = memory_type(context_, kernel_.buffers[b].type, lanes);
+  const llvm::Align alignment = frame_.buffers[b].alignment;
+  if (mask == nullptr) {
+    llvm::LoadInst *load = builder_.CreateAlignedLoad(type, address, alignment);
+    annotate(load, b);
+    return load;
+  }
+  if (lanes == 1) {
+    // A scalar under a vector's mask: read when any lane wants it.
+    llvm::Value *any = mask->getType()->isVectorTy() ? builder_.CreateOrReduce(mask) : mask;
+    auto *single = llvm::FixedVectorType::get(type, 1);
+    llvm::Value *bit = builder_.CreateInsertElement(
+        llvm::PoisonValue::get(llvm::FixedVectorType::get(builder_.getInt1Ty(), 1)), any, std::uint64_t{0});
+    llvm::CallInst *load = builder_.CreateMaskedLoad(single, address, alignment, bit,
+                                                     llvm::Constant::getNullValue(single));
+    annotate(load, b);
+    return builder_.CreateExtractElement(load, std::uint64_t{0});
+  }
+  llvm::CallInst *load =
+      builder_.CreateMaskedLoad(type, address, alignment, mask, llvm::Constant::getNullValue(type));
+  annotate(load, b);
+  return load;
+}
+
+Term KernelEmitter::load_element(size_t b, llvm::Value *address, llvm::Value *mask) {
+  const ScalarType type = kernel_.buffers[b].type;
+  Term term;
+  term.re = from_memory(load_part(b, address, 1, mask), type, 1);
+  if (type.is_complex()) {
+    const auto half = static_cast<std::uint64_t>(type.bytes() / 2);
+    term.im = load_part(b, offset(address, builder_.getInt64(half)), 1, mask);
+  }
+  return term;
+}
+
+Term KernelEmitter::load_contiguous(size_t b, llvm::Value *address, int lanes, llvm::Value *mask) {
+  const ScalarType type = kernel_.buffers[b].type;
+  Term term;
+  if (!type.is_complex()) {
+    term.re = from_memory(load_part(b, address, lanes, mask), type, lanes);
+    return term;
+  }
+  llvm::SmallVector<int, 64> twice;
+  llvm::SmallVector<int, 32> even;
+  llvm::SmallVector<int, 32> odd;
+  for (int k = 0; k < lanes; ++k) {
+    twice.append({k, k});
+    even.push_back(2 * k);
+    odd.push_back(2 * k + 1);
+  }
+  llvm::Value *both = mask == nullptr ? nullptr : builder_.CreateShuffleVector(mask, twice);
+  llvm::Value *pairs = load_part(b, address, 2 * lanes, both);
+  term.re = builder_.CreateShuffleVector(pairs, even);
+  term.im = builder_.CreateShuffleVector(pairs, odd);
+  return term;
+}
+
+/// Every `stride`-th element, by whole loads that stay between the first and the last one wanted.
+Term KernelEmitter::load_strided(size_t b, llvm::Value *address, int lanes, int stride) {
+  const ScalarType type = kernel_.buffers[b].type;
+  const int last = (lanes - 1) * stride;
+  llvm::Value *result = nullptr;
+  for (int first = 0; first <= last;) {
+    // The last load is moved back to end at the last element.
+    const int start = std::min(first, last - (lanes - 1));
+    llvm::Value *bytes = builder_.getInt64(static_cast<std::uint64_t>(start) * static_cast<std::uint64_t>(type.bytes()));
+    llvm::Value *part = load_part(b, offset(address, bytes), lanes, nullptr);
+    llvm::SmallVector<int, 32> pick;
+    for (int k = 0; k < lanes; ++k) {
+      const int element = k * stride;
+      if (element >= first && element < start + lanes) {
+        pick.push_back(lanes + element - start);
+      } else {
+        pick.push_back(element < first ? k : -1);
+      }
+    }
+    result = builder_.CreateShuffleVector(result == nullptr ? llvm::PoisonValue::get(part->getType()) : result, part, pick);
+    first = start + lanes;
+  }
+  Term term;
+  term.re = from_memory(result, type, lanes);
+  return term;
+}
+
+Term KernelEmitter::load(const Value &value) {
+  const auto b = static_cast<size_t>(value.id);
+  const KernelBuffer &buffer = kernel_.buffers.at(b);
+  if (!(buffer.type == value.type.scalar)) {
+    throw Error(ErrorKind::Internal, "a load of '" + buffer.name + "' with another type than the buffer's");
+  }
+  const int lanes = value.type.lanes;
+  const Address where = address(b, value.operands, lanes);
+  llvm::Value *mask = mask_;
+  if (mask != nullptr && lanes > 1 && !mask->getType()->isVectorTy()) {
+    mask = builder_.CreateVectorSplat(static_cast<unsigned>(lanes), mask);
+  }
+  if (lanes == 1) {
+    return load_element(b, where.first, mask);
+  }
+  if (const auto *step = where.lanes.empty() ? llvm::dyn_cast<llvm::ConstantInt>(where.step) : nullptr) {
+    const std::int64_t bytes = step->getSExtValue();
+    const std::int64_t item = buffer.type.bytes();
+    if (bytes == 0) {
+      return semantics_.splat(load_element(b, where.first, mask), lanes);
+    }
+    if (bytes == item) {
+      return load_contiguous(b, where.first, lanes, mask);
+    }
+    if (bytes == -item) {
+      llvm::Value *lowest =
+          offset(where.first, llvm::ConstantInt::getSigned(builder_.getInt64Ty(), -item * (lanes - 1)));
+      Term term = load_contiguous(
+          b, lowest, lanes, mask == nullptr ? nullptr : builder_.CreateShuffleVector(mask, reversed(lanes)));
+      term.re = builder_.CreateShuffleVector(term.re, reversed(lanes));
+      if (term.im != nullptr) {
+        term.im = builder_.CreateShuffleVector(term.im, reversed(lanes));
+      }
+      return term;
+    }
+    if (mask == nullptr && !buffer.type.is_complex() && lanes >= 4 && bytes > 0 && bytes % item == 0 &&
+        bytes / item <= widest_small_stride) {
+      return load_strided(b, where.first, lanes, static_cast<int>(bytes / item));
+    }
+  }
+  Term result = semantics_.poison(value.type);
+  for (int k = 0; k < lanes; ++k) {
+    llvm::Value *wanted = mask == nullptr ? nullptr : builder_.CreateExtractElement(mask, static_cast<std::uint64_t>(k));
+    result = semantics_.with_lane(result, load_element(b, lane_address(where, k), wanted), k);
+  }
+  return result;
+}
+
+void KernelEmitter::store_part(size_t b, llvm::Value *address, llvm::Value *value) {
+  annotate(builder_.CreateAlignedStore(value, address, frame_.buffers[b].alignment), b);
+}
+
+void KernelEmitter::store_element(size_t b, llvm::Value *address, const Term &value) {
+  const ScalarType type = kernel_.buffers[b].type;
+  store_part(b, address, to_memory(value.re, type, 1));
+  if (type.is_complex()) {
+    store_part(b, offset(address, builder_.getInt64(static_cast<std::uint64_t>(type.bytes() / 2))), value.im);
+  }
+}
+
+void KernelEmitter::store_contiguous(size_t b, llvm::Value *address, const Term &value, int lanes) {
+  const ScalarType type = kernel_.buffers[b].type;
+  if (!type.is_complex()) {
+    store_part(b, address, to_memory(value.re, type, lanes));
+    return;
+  }
+  llvm::SmallVector<int, 64> interleave;
+  for (int k = 0; k < lanes; ++k) {
+    interleave.append({k, lanes + k});
+  }
+  store_part(b, address, builder_.CreateShuffleVector(value.re, value.im, interleave));
+}
+
+void KernelEmitter::store(const LoopStatement &statement) {
+  const auto b = static_cast<size_t>(statement.buffer);
+  const KernelBuffer &buffer = kernel_.buffers.at(b);
+  int lanes = statement.value->type.lanes;
+  for (const ValuePtr &subscript : statement.subscripts) {
+    lanes = std::max(lanes, subscript->type.lanes);
+  }
+  Term term = operand(*statement.value, ValueType{buffer.type, lanes});
+  const Address where = address(b, statement.subscripts, lanes);
+  if (lanes == 1) {
+    store_element(b, where.first, term);
+    return;
+  }
+  if (const auto *step = where.lanes.empty() ? llvm::dyn_cast<llvm::ConstantInt>(where.step) : nullptr) {
+    const std::int64_t bytes = step->getSExtValue();
+    const std::int64_t item = buffer.type.bytes();
+    if (bytes == 0) {
+      store_element(b, where.first, semantics_.lane(term, lanes - 1));
+      return;
+    }
+    if (bytes == item) {
+      store_contiguous(b, where.first, term, lanes);
+      return;
+    }
+    if (bytes == -item) {
+      term.re = builder_.CreateShuffleVector(term.re, reversed(lanes));
+      if (term.im != nullptr) {
+        term.im = builder_.CreateShuffleVector(term.im, reversed(lanes));
+      }
+      llvm::Value *lowest =
+          offset(where.first, llvm::ConstantInt::getSigned(builder_.getInt64Ty(), -item * (lanes - 1)));
+      store_contiguous(b, lowest, term, lanes);
+      return;
+    }
+  }
+  for (int k = 0; k < lanes; ++k) {
+    store_element(b, lane_address(where, k), semantics_.lane(term, k));
+  }
+}
+
+}  // namespace tilewright

@@ -1,0 +1,160 @@
+// Statements: blocks, loops, conditions, locals and the run-time check of computed subscripts.
+#include "runtime/abi.h"
+#include "targets/llvm_function_emitter.h"
+
+namespace tilewright {
+
+void KernelEmitter::statement(const LoopStatement &statement) {
+  // What is in `known` stays valid until the next write or branch; forgetting it at each statement is enough.
+  frame_.known.clear();
+  switch (statement.kind) {
+  case StatementKind::Block:
+    block(statement);
+    break;
+  case StatementKind::For:
+    if (statement.loop == LoopKind::Parallel && !frame_.parallel) {
+      parallel_loop(statement);
+    } else {
+      serial_loop(statement);
+    }
+    break;
+  case StatementKind::If:
+    condition(statement);
+    break;
+  case StatementKind::Store:
+    store(statement);
+    break;
+  case StatementKind::Let: {
+    VariableSlot slot;
+    slot.value = scalar(*statement.value);
+    slot.depth = depth_of(*statement.value);
+    slot.is_index = is_index(*statement.value);
+    frame_.variables[statement.id] = slot;
+    break;
+  }
+  case StatementKind::DeclareLocal:
+    declare_local(statement);
+    break;
+  case StatementKind::AssignLocal:
+    assign_local(statement);
+    break;
+  case StatementKind::CheckIndex:
+    check_index(statement);
+    break;
+  }
+}
+
+void KernelEmitter::block(const LoopStatement &statement) {
+  for (const StmtPtr &child : statement.children) {
+    this->statement(*child);
+  }
+}
+
+void KernelEmitter::serial_loop(const LoopStatement &statement) {
+  llvm::Value *lower = scalar(*statement.lower);
+  llvm::Value *upper = scalar(*statement.upper);
+  loop_between(statement, lower, upper);
+}
+
+void KernelEmitter::loop_between(const LoopStatement &statement, llvm::Value *lower, llvm::Value *upper) {
+  const std::string &name = statement.name;
+  llvm::BasicBlock *before = llvm::BasicBlock::Create(context_, name + ".enter", frame_.function);
+  llvm::BasicBlock *body = llvm::BasicBlock::Create(context_, name + ".body", frame_.function);
+  llvm::BasicBlock *leave = llvm::BasicBlock::Create(context_, name + ".leave", frame_.function);
+  llvm::BasicBlock *after = llvm::BasicBlock::Create(context_, name + ".after", frame_.function);
+  builder_.CreateCondBr(builder_.CreateICmpSLT(lower, upper), before, after);
+  builder_.SetInsertPoint(before);
+  builder_.CreateBr(body);
+  builder_.SetInsertPoint(body);
+  llvm::PHINode *counter = builder_.CreatePHI(builder_.getInt64Ty(), 2, name);
+  counter->addIncoming(lower, before);
+
+  ++frame_.depth;
+  frame_.variables[statement.id] = VariableSlot{counter, frame_.depth, true};
+  for (const StmtPtr &child : statement.children) {
+    this->statement(*child);
+  }
+  --frame_.depth;
+
+  llvm::Value *next = builder_.CreateNSWAdd(counter, builder_.getInt64(1));
+  counter->addIncoming(next, builder_.GetInsertBlock());
+  builder_.CreateCondBr(builder_.CreateICmpSLT(next, upper), body, leave);
+  builder_.SetInsertPoint(leave);
+  builder_.CreateBr(after);
+  builder_.SetInsertPoint(after);
+  frame_.known.clear();
+}
+
+void KernelEmitter::condition(const LoopStatement &statement) {
+  llvm::Value *condition = scalar(*statement.value);
+  llvm::BasicBlock *then = llvm::BasicBlock::Create(context_, "then", frame_.function);
+  llvm::BasicBlock *after = llvm::BasicBlock::Create(context_, "after", frame_.function);
+  llvm::BasicBlock *otherwise = after;
+  const bool two_sided = statement.children.size() > 1 && statement.children[1];
+  if (two_sided) {
+    otherwise = llvm::BasicBlock::Create(context_, "else", frame_.function);
+  }
+  builder_.CreateCondBr(condition, then, otherwise);
+  builder_.SetInsertPoint(then);
+  this->statement(*statement.children.at(0));
+  builder_.CreateBr(after);
+  if (two_sided) {
+    builder_.SetInsertPoint(otherwise);
+    this->statement(*statement.children[1]);
+    builder_.CreateBr(after);
+  }
+  builder_.SetInsertPoint(after);
+  frame_.known.clear();
+}
+
+void KernelEmitter::declare_local(const LoopStatement &statement) {
+  const ValueType type = statement.value->type;
+  const Term first = value(*statement.value);
+  LocalSlot slot;
+  slot.type = type;
+  llvm::Type *llvm_type = register_type(context_, type.scalar, type.lanes);
+  slot.re = entry_alloca(llvm_type, statement.name);
+  builder_.CreateStore(first.re, slot.re);
+  if (type.scalar.is_complex()) {
+    slot.im = entry_alloca(llvm_type, statement.name + ".im");
+    builder_.CreateStore(first.im, slot.im);
+  }
+  frame_.locals[statement.id] = slot;
+}
+
+void KernelEmitter::assign_local(const LoopStatement &statement) {
+  const auto found = frame_.locals.find(statement.id);
+  if (found == frame_.locals.end()) {
+    throw Error(ErrorKind::Internal, "local '" + statement.name + "' is assigned before it is declared");
+  }
+  const LocalSlot slot = found->second;
+  const Term next = operand(*statement.value, slot.type);
+  builder_.CreateStore(next.re, slot.re);
+  if (slot.im != nullptr) {
+    builder_.CreateStore(next.im, slot.im);
+  }
+}
+
+void KernelEmitter::check_index(const LoopStatement &statement) {
+  llvm::Value *index = scalar(*statement.value);
+  llvm::Value *extent = scalar(*statement.upper);
+  llvm::BasicBlock *outside = llvm::BasicBlock::Create(context_, "outside", frame_.function);
+  llvm::BasicBlock *inside = llvm::BasicBlock::Create(context_, "inside", frame_.function);
+  // One unsigned comparison also finds negative subscripts, unless the extent itself is negative.
+  llvm::Value *bound = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, extent, builder_.getInt64(0));
+  builder_.CreateCondBr(builder_.CreateICmpULT(index, bound), inside, outside);
+  builder_.SetInsertPoint(outside);
+  llvm::Type *i64 = builder_.getInt64Ty();
+  llvm::FunctionCallee report =
+      module_.getOrInsertFunction("tilewright_report_index", builder_.getVoidTy(), builder_.getPtrTy(), i64, i64, i64);
+  auto *function = llvm::cast<llvm::Function>(report.getCallee());
+  function->setDoesNotThrow();
+  function->setOnlyAccessesArgMemory();
+  function->addFnAttr(llvm::Attribute::Cold);
+  builder_.CreateCall(report, {frame_.failure, builder_.getInt64(static_cast<std::uint64_t>(statement.id)), index,
+                               extent});
+  fail_with(builder_.getInt32(KernelIndexError));
+  builder_.SetInsertPoint(inside);
+}
+
+}  // namespace tilewright

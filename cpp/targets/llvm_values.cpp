@@ -1,0 +1,240 @@
+// Values: trees with shared nodes, each emitted once a statement.
+#include <algorithm>
+
+#include "targets/llvm_function_emitter.h"
+
+namespace tilewright {
+
+namespace {
+
+bool compares(Op op) {
+  return op == Op::Lt || op == Op::Le || op == Op::Gt || op == Op::Ge || op == Op::Eq || op == Op::Ne;
+}
+
+}  // namespace
+
+Term KernelEmitter::value(const Value &value) {
+  if (const auto found = frame_.known.find(&value); found != frame_.known.end()) {
+    return found->second;
+  }
+  const Term term = compute(value);
+  // Under a mask the untaken lanes of a load are undefined: such values belong to this arm of the select alone, and
+  // the select forgets them.
+  frame_.known[&value] = term;
+  return term;
+}
+
+/// `value` with the type that an operation needs.
+Term KernelEmitter::operand(const Value &value, ValueType type) {
+  return semantics_.cast(this->value(value), value.type, type);
+}
+
+bool KernelEmitter::is_index(const Value &value) const {
+  if (!is_index_arithmetic(value)) {
+    return false;
+  }
+  if (value.kind == ValueKind::Variable) {
+    const auto found = frame_.variables.find(value.id);
+    return found != frame_.variables.end() && found->second.is_index;
+  }
+  return std::all_of(value.operands.begin(), value.operands.end(),
+                     [&](const ValuePtr &operand) { return is_index(*operand); });
+}
+
+int KernelEmitter::depth_of(const Value &value) const {
+  if (value.kind == ValueKind::Variable) {
+    const auto found = frame_.variables.find(value.id);
+    return found == frame_.variables.end() ? 0 : found->second.depth;
+  }
+  if (value.kind == ValueKind::Load || value.kind == ValueKind::Local) {
+    return frame_.depth;
+  }
+  int depth = 0;
+  for (const ValuePtr &operand : value.operands) {
+    depth = std::max(depth, depth_of(*operand));
+  }
+  return depth;
+}
+
+Term KernelEmitter::compute(const Value &value) {
+  switch (value.kind) {
+  case ValueKind::Constant:
+    return semantics_.constant(value.constant, value.type);
+  case ValueKind::Variable: {
+    const auto found = frame_.variables.find(value.id);
+    if (found == frame_.variables.end()) {
+      throw Error(ErrorKind::Internal, "variable '" + value.name + "' is used outside its loop");
+    }
+    return Term{found->second.value, nullptr};
+  }
+  case ValueKind::Parameter:
+    return Term{frame_.parameters.at(static_cast<size_t>(value.id)), nullptr};
+  case ValueKind::Local:
+    return local(value);
+  case ValueKind::Load:
+    return load(value);
+  case ValueKind::Unary:
+  case ValueKind::Call:
+    return call(value);
+  case ValueKind::Binary:
+    return binary(value);
+  case ValueKind::Cast:
+    return operand(*value.operands.at(0), value.type);
+  case ValueKind::Select:
+    return select(value);
+  case ValueKind::Ramp:
+    return ramp(value);
+  case ValueKind::Broadcast:
+    return semantics_.splat(this->value(*value.operands.at(0)), value.type.lanes);
+  }
+  throw Error(ErrorKind::Internal, "a value of an unknown kind");
+}
+
+Term KernelEmitter::local(const Value &value) {
+  const auto found = frame_.locals.find(value.id);
+  if (found == frame_.locals.end()) {
+    throw Error(ErrorKind::Internal, "local '" + value.name + "' is used before it is declared");
+  }
+  const LocalSlot &slot = found->second;
+  llvm::Type *type = register_type(context_, slot.type.scalar, slot.type.lanes);
+  Term term;
+  term.re = builder_.CreateLoad(type, slot.re, value.name);
+  if (slot.im != nullptr) {
+    term.im = builder_.CreateLoad(type, slot.im, value.name);
+  }
+  return term;
+}
+
+Term KernelEmitter::ramp(const Value &value) {
+  llvm::Value *base = scalar(*value.operands.at(0));
+  std::vector<llvm::Constant *> steps;
+  for (int k = 0; k < value.type.lanes; ++k) {
+    steps.push_back(llvm::ConstantInt::getSigned(builder_.getInt64Ty(), value.id * k));
+  }
+  if (value.type.lanes == 1) {
+    return Term{base, nullptr};
+  }
+  llvm::Value *splat = builder_.CreateVectorSplat(static_cast<unsigned>(value.type.lanes), base);
+  return Term{builder_.CreateNSWAdd(splat, llvm::ConstantVector::get(steps)), nullptr};
+}
+
+Term KernelEmitter::binary(const Value &value) {
+  const Value &a = *value.operands.at(0);
+  const Value &b = *value.operands.at(1);
+  ValueType type = value.type;
+  if (compares(value.op)) {
+    type.scalar = a.type.scalar;
+    if (!(a.type.scalar == b.type.scalar)) {
+      throw Error(ErrorKind::Internal, "a comparison of two different types");
+    }
+  }
+  const Term x = operand(a, type);
+  const Term y = operand(b, type);
+  if (type.scalar == Int64 && is_index(value)) {
+    switch (value.op) {
+    case Op::Add:
+      return Term{builder_.CreateNSWAdd(x.re, y.re), nullptr};
+    case Op::Sub:
+      return Term{builder_.CreateNSWSub(x.re, y.re), nullptr};
+    case Op::Mul:
+      return Term{builder_.CreateNSWMul(x.re, y.re), nullptr};
+    default:
+      break;
+    }
+  }
+  return semantics_.binary(value.op, type, value.type, x, y);
+}
+
+Term KernelEmitter::call(const Value &value) {
+  // The operands' common type decides; it is the result's unless the function leaves the kind (isnan, abs, real ...).
+  ValueType type{value.operands.at(0)->type.scalar, value.type.lanes};
+  std::vector<Term> arguments;
+  if (value.op == Op::MakeComplex) {
+    type.scalar = component_type(value.type.scalar);
+  }
+  for (const ValuePtr &argument : value.operands) {
+    arguments.push_back(operand(*argument, type));
+  }
+  const bool changes_kind = value.op == Op::Isnan || value.op == Op::Abs || value.op == Op::Real ||
+                            value.op == Op::Imag || value.op == Op::MakeComplex;
+  if (!changes_kind && !(type.scalar == value.type.scalar)) {
+    for (Term &argument : arguments) {
+      argument = semantics_.cast(argument, type, value.type);
+    }
+    type = value.type;
+  }
+  return semantics_.call(value.op, type, value.type, arguments);
+}
+
+bool KernelEmitter::loads_something_new(const Value &value) const {
+  if (frame_.known.contains(&value)) {
+    return false;
+  }
+  if (value.kind == ValueKind::Load) {
+    return true;
+  }
+  return std::any_of(value.operands.begin(), value.operands.end(),
+                     [&](const ValuePtr &operand) { return loads_something_new(*operand); });
+}
+
+Term KernelEmitter::select(const Value &value) {
+  const Value &condition = *value.operands.at(0);
+  const Value &then = *value.operands.at(1);
+  const Value &otherwise = *value.operands.at(2);
+  const Term chosen = this->value(condition);
+  if (!loads_something_new(then) && !loads_something_new(otherwise)) {
+    const Term x = operand(then, value.type);
+    const Term y = operand(otherwise, value.type);
+    const Term lanes = condition.type.lanes == 1 ? chosen : semantics_.splat(chosen, value.type.lanes);
+    return semantics_.select(lanes.re, x, y);
+  }
+  // An arm may read where only its own condition makes the subscripts right.
+  if (condition.type.lanes == 1 && chosen.re->getType()->isIntegerTy(1)) {
+    return branching_select(value, chosen.re);
+  }
+  llvm::Value *outer = mask_;
+  const auto known = frame_.known;
+  auto arm = [&](const Value &side, llvm::Value *lanes) {
+    mask_ = outer == nullptr ? lanes : builder_.CreateAnd(outer, lanes);
+    const Term term = operand(side, value.type);
+    frame_.known = known;
+    return term;
+  };
+  const Term x = arm(then, chosen.re);
+  const Term y = arm(otherwise, builder_.CreateNot(chosen.re));
+  mask_ = outer;
+  return semantics_.select(chosen.re, x, y);
+}
+
+Term KernelEmitter::branching_select(const Value &value, llvm::Value *condition) {
+  llvm::BasicBlock *then = llvm::BasicBlock::Create(context_, "select.then", frame_.function);
+  llvm::BasicBlock *otherwise = llvm::BasicBlock::Create(context_, "select.else", frame_.function);
+  llvm::BasicBlock *join = llvm::BasicBlock::Create(context_, "select.join", frame_.function);
+  builder_.CreateCondBr(condition, then, otherwise);
+  const auto known = frame_.known;
+  auto arm = [&](const Value &side, llvm::BasicBlock *&where) {
+    builder_.SetInsertPoint(where);
+    const Term term = operand(side, value.type);
+    frame_.known = known;
+    where = builder_.GetInsertBlock();
+    builder_.CreateBr(join);
+    return term;
+  };
+  const Term x = arm(*value.operands[1], then);
+  const Term y = arm(*value.operands[2], otherwise);
+  builder_.SetInsertPoint(join);
+  auto merge = [&](llvm::Value *a, llvm::Value *b) {
+    llvm::PHINode *phi = builder_.CreatePHI(a->getType(), 2);
+    phi->addIncoming(a, then);
+    phi->addIncoming(b, otherwise);
+    return phi;
+  };
+  Term result;
+  result.re = merge(x.re, y.re);
+  if (x.im != nullptr) {
+    result.im = merge(x.im, y.im);
+  }
+  return result;
+}
+
+}  // namespace tilewright

@@ -1,0 +1,201 @@
+"""What is wrong with a call is said by name, with what was expected and what was given."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import tilewright as tw
+
+i, j, k = tw.iters("i j k")
+N, M, K = tw.params("N M K")
+
+
+@pytest.fixture(scope="module")
+def matmul():
+    a = tw.input("A", [N, K], tw.float32)
+    b = tw.input("B", [K, M], tw.float32)
+    c = tw.computation("C", {i: N, j: M}, tw.sum(a[i, k] * b[k, j], over={k: K}))
+    return tw.function("matmul", outputs=[c])
+
+
+@pytest.fixture(scope="module")
+def both():
+    x = tw.input("x", [N], tw.int64)
+    low = tw.computation("low", {i: N}, x[i] - 1)
+    high = tw.computation("high", {i: N}, x[i] + 1)
+    return tw.function("both", outputs=[low, high])
+
+
+def f32(*shape):
+    return np.ones(shape, np.float32)
+
+
+def unaligned(*shape):
+    count = int(np.prod(shape))
+    return np.zeros(count * 4 + 1, np.uint8)[1:].view(np.float32).reshape(shape)
+
+
+def read_only(*shape):
+    array = f32(*shape)
+    array.flags.writeable = False
+    return array
+
+
+TYPE_ERRORS = [
+    ((f32(2, 3),), {}, "matmul() is missing 1 argument: B (it takes A, B)"),
+    ((), {}, "matmul() is missing 2 arguments: A, B"),
+    (
+        (f32(2, 3), f32(3, 4), f32(2, 4)),
+        {},
+        "matmul() takes 2 arrays (A, B), 3 were given; outputs go to out=",
+    ),
+    ((f32(2, 3), f32(3, 4)), {"A": f32(2, 3)}, "matmul() got two values for argument A"),
+    (
+        (f32(2, 3), f32(3, 4)),
+        {"result": 1},
+        "matmul() got an unexpected keyword 'result'; its inputs are A, B, its parameters",
+    ),
+    (
+        ([[1.0, 2.0]], f32(2, 4)),
+        {},
+        "matmul: argument A: expected a NumPy array of float32, got list; convert it with "
+        "np.asarray(A, np.float32)",
+    ),
+    ((1.0, f32(2, 4)), {}, "matmul: argument A: expected a NumPy array of float32, got float"),
+    ((None, f32(2, 4)), {}, "matmul: argument A: expected a NumPy array of float32, got NoneType"),
+    (
+        (f32(2, 3).astype(np.float64), f32(3, 4)),
+        {},
+        "matmul: argument A: expected float32, got float64; convert it with A.astype(np.float32)",
+    ),
+    (
+        (f32(2, 3).astype(">f4"), f32(3, 4)),
+        {},
+        "matmul: argument A: expected float32 in this machine's byte order, got >f4",
+    ),
+    ((np.ma.masked_array(f32(2, 3)), f32(3, 4)), {}, "argument A: masked arrays are not supported"),
+    (
+        (f32(2, 3), f32(3, 4)),
+        {"out": np.zeros((2, 4))},
+        "matmul: output C: expected float32, got float64",
+    ),
+    ((f32(2, 3), f32(3, 4)), {"out": 3}, "matmul: output C: expected a NumPy array of float32"),
+    ((f32(2, 3), f32(3, 4)), {"N": "two"}, "matmul: parameter N must be an integer, got str"),
+    ((f32(2, 3), f32(3, 4)), {"N": True}, "matmul: parameter N must be an integer, got bool"),
+]
+
+VALUE_ERRORS = [
+    (
+        (f32(2, 4), f32(5, 3)),
+        {},
+        "matmul: argument B: axis 0 has 5 elements, "
+        "expected K = 4 (K is the length of axis 1 of A)",
+    ),
+    (
+        (f32(2), f32(5, 3)),
+        {},
+        "matmul: argument A: expected 2 dimensions [N, K], got 1 (shape (2,))",
+    ),
+    (
+        (f32(2, 4), f32(4, 3)),
+        {"out": f32(2, 4)},
+        "matmul: output C: axis 1 has 4 elements, expected M = 3 (M is the length of axis 1 of B)",
+    ),
+    (
+        (f32(2, 4), f32(4, 3)),
+        {"out": f32(1, 3)},
+        "matmul: output C: axis 0 has 1 element, expected N = 2 (N is the length of axis 0 of A)",
+    ),
+    (
+        (f32(2, 4), f32(4, 3)),
+        {"K": 5},
+        "A: axis 1 has 4 elements, expected K = 5 (K = 5 was given)",
+    ),
+    (
+        (f32(2, 4), f32(4, 3)),
+        {"out": read_only(2, 3)},
+        "matmul: output C: the array is read-only",
+    ),
+    (
+        (f32(2, 4), f32(4, 3)),
+        {"out": np.lib.stride_tricks.as_strided(f32(3), (2, 3), (0, 4))},
+        "matmul: output C: elements of the array share memory",
+    ),
+    (
+        (unaligned(2, 4), f32(4, 3)),
+        {},
+        "matmul: argument A: the array is not aligned to its items of 4 bytes; "
+        "copy it with A.copy()",
+    ),
+    (
+        (f32(2, 4), f32(4, 3)),
+        {"out": (f32(2, 3), f32(2, 3))},
+        "matmul: out= must be an array for C or a dict by name, got a sequence of 2",
+    ),
+    (
+        (f32(2, 4), f32(4, 3)),
+        {"out": {"D": f32(2, 3)}},
+        "matmul: out= must be an array for C or a dict by name, got the dict",
+    ),
+]
+
+
+@pytest.mark.parametrize(("arrays", "keywords", "message"), TYPE_ERRORS)
+def test_type_errors(matmul, arrays, keywords, message):
+    with pytest.raises(TypeError, match=re.escape(message)):
+        matmul(*arrays, **keywords)
+    with pytest.raises(TypeError, match=re.escape(message)):
+        matmul.evaluate(*arrays, **keywords)
+
+
+@pytest.mark.parametrize(("arrays", "keywords", "message"), VALUE_ERRORS)
+def test_value_errors(matmul, arrays, keywords, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        matmul(*arrays, **keywords)
+    with pytest.raises(ValueError, match=re.escape(message)):
+        matmul.evaluate(*arrays, **keywords)
+
+
+def test_a_failed_call_writes_nothing(matmul):
+    out = np.full((2, 3), 7, np.float32)
+    with pytest.raises(ValueError, match="argument B"):
+        matmul(f32(2, 4), f32(5, 3), out=out)
+    assert (out == 7).all()
+
+
+def test_outputs_that_overlap(both):
+    memory = np.zeros(6, np.int64)
+    with pytest.raises(ValueError, match="both: the outputs low and high share memory"):
+        both(np.arange(5), out=(memory[:5], memory[1:]))
+
+
+def test_out_of_several_outputs(both):
+    with pytest.raises(TypeError, match=re.escape("out= must be a tuple of 2 arrays (low, high)")):
+        both(np.arange(5), out=np.zeros(5, np.int64))
+    with pytest.raises(ValueError, match="got a sequence of 1"):
+        both(np.arange(5), out=(np.zeros(5, np.int64),))
+
+
+def test_read_only_inputs_are_fine(matmul):
+    assert (matmul(read_only(2, 4), read_only(4, 3)) == 4).all()
+
+
+def test_a_function_without_an_initialiser():
+    empty = tw.Function.__new__(tw.Function)
+    with pytest.raises(TypeError):
+        empty()
+    with pytest.raises(TypeError):
+        empty.evaluate()
+
+
+def test_what_is_no_list_of_outputs():
+    x = tw.input("x", [N], tw.int64)
+    with pytest.raises(tw.DeclarationTypeError, match="outputs must be a list of computations"):
+        tw.function("f", outputs=3)
+    with pytest.raises(tw.DeclarationTypeError, match="must be computations, got the input x"):
+        tw.function("f", outputs=[x])
+    with pytest.raises(tw.DeclarationError, match="at least one output"):
+        tw.function("f", outputs=[])

@@ -1,20 +1,21 @@
-"""The cache of compiled kernels on disk: `tw.cache`.
+"""The cache of compiled kernels: `tw.cache`.
 
-A kernel is kept under a hash of everything that its code depends on: the function, its schedule,
-the versions of tilewright and LLVM, the processor's features and the flags. Entries are
+A kernel is kept under a hash of everything that its code depends on: the function, its schedule, the
+versions of tilewright and LLVM, the processor's features and the flags. Entries on disk are
 checksummed; one that is damaged or foreign is compiled again in silence, and a disk that is full or
-read-only is done without. The directory is ``$TILEWRIGHT_CACHE_DIR``, else ``kernels_cache/`` of a
-checkout, else ``~/.cache/tilewright``.
+read-only, or a directory that others may write, is done without. The directory is
+``$TILEWRIGHT_CACHE_DIR``, else ``$XDG_CACHE_HOME/tilewright``, else ``~/.cache/tilewright``.
 """
 
 from __future__ import annotations
 
+import os
 import pathlib
 from dataclasses import dataclass
 
 from . import _core
 
-__all__ = ["CacheInfo", "clear", "info"]
+__all__ = ["CacheInfo", "clear", "clear_memory", "info", "set_directory"]
 
 
 @dataclass(frozen=True)
@@ -22,11 +23,13 @@ class CacheInfo:
     """The state of the cache.
 
     Attributes:
-        directory: where entries are kept, or None when the disk cannot be used.
-        entries: how many there are.
+        directory: where entries are kept, or None where there is no such place.
+        entries: how many are on disk.
         bytes: their size together.
-        hits: kernels that this process loaded from the disk.
+        hits: kernels that this process found, in memory or on disk.
         misses: kernels that this process had to compile.
+        memory_entries: kernels in memory.
+        disabled_reason: why nothing is stored on disk; empty when it is.
     """
 
     directory: pathlib.Path | None
@@ -34,21 +37,30 @@ class CacheInfo:
     bytes: int
     hits: int
     misses: int
+    memory_entries: int
+    disabled_reason: str
 
 
 def info() -> CacheInfo:
     """What the cache holds, and how often this process found what it looked for."""
     found = _core.cache_info()
-    directory = found["directory"]
-    return CacheInfo(
-        directory=pathlib.Path(directory) if directory else None,
-        entries=found["entries"],
-        bytes=found["bytes"],
-        hits=found["hits"],
-        misses=found["misses"],
-    )
+    directory = found.pop("directory")
+    return CacheInfo(directory=pathlib.Path(directory) if directory else None, **found)
 
 
 def clear() -> int:
-    """Deletes all entries and returns how many there were. Kernels in use stay in memory."""
+    """Deletes all entries and returns how many files went. Kernels in use stay usable."""
     return _core.cache_clear()
+
+
+def clear_memory() -> None:
+    """Forgets the kernels in memory, so that the next compilation looks on disk."""
+    _core.cache_clear_memory()
+
+
+def set_directory(directory: str | os.PathLike[str] | None) -> None:
+    """Keeps entries in another directory; None goes back to the default one.
+
+    ``$TILEWRIGHT_CACHE_DIR`` goes before it.
+    """
+    _core.cache_set_directory("" if directory is None else os.fspath(directory))

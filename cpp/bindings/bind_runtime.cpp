@@ -1,0 +1,39 @@
+// The kernel cache and the thread settings for Python.
+#include <pybind11/pybind11.h>
+
+#include <string>
+
+#include "runtime/cache.h"
+#include "runtime/parallel.h"
+
+namespace tilewright {
+
+namespace py = pybind11;
+
+void bind_runtime(py::module_ &module);
+
+void bind_runtime(py::module_ &module) {
+  module.def("cache_info", [] {
+    const CacheInfo info = cache_info();
+    py::dict result;
+    result["directory"] = info.directory;
+    result["entries"] = info.entries;
+    result["bytes"] = info.bytes;
+    result["hits"] = info.hits;
+    result["misses"] = info.misses;
+    result["memory_entries"] = info.memory_entries;
+    result["disabled_reason"] = info.disabled_reason;
+    return result;
+  });
+  module.def("cache_clear", [] { return cache_clear(); });
+  module.def("cache_clear_memory", [] { cache_clear_memory(); });
+  module.def(
+      "cache_set_directory", [](const std::string &directory) { set_cache_directory(directory); },
+      py::arg("directory"));
+  module.def("get_num_threads", [] { return num_threads(); });
+  module.def(
+      "set_num_threads", [](int threads) { set_num_threads(threads); }, py::arg("threads"));
+  module.def("parallel_runtime", [] { return parallel_runtime(); });
+}
+
+}  // namespace tilewright

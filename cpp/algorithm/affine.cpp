@@ -12,7 +12,8 @@ namespace tilewright {
 
 namespace {
 
-/// sum of coefficients times iterators and parameters, plus a constant: nearly every subscript and bound is one.
+/// sum of coefficients times iterators and parameters, plus a constant: nearly every subscript and
+/// bound is one.
 struct LinearForm {
   std::vector<std::int64_t> iterators;
   std::vector<std::pair<std::string, std::int64_t>> parameters;
@@ -22,7 +23,9 @@ struct LinearForm {
 /// Coefficients stay far from overflow; larger ones are left to isl's integers.
 constexpr std::int64_t coefficient_limit = std::int64_t{1} << 40;
 
-bool is_small(std::int64_t value) { return value > -coefficient_limit && value < coefficient_limit; }
+bool is_small(std::int64_t value) {
+  return value > -coefficient_limit && value < coefficient_limit;
+}
 
 std::optional<std::int64_t> integer_constant(const Expr &expr) {
   if (expr.kind != ExprKind::Constant || !expr.type.is_integer()) {
@@ -139,9 +142,11 @@ std::optional<LinearForm> to_linear(const Expr &expr, const IterationSpace &spac
       form.constant = *value;
       return form;
     }
-    return keeps_value(expr.operands[0]->type, expr.type) ? to_linear(*expr.operands[0], space) : std::nullopt;
+    return keeps_value(expr.operands[0]->type, expr.type) ? to_linear(*expr.operands[0], space)
+                                                          : std::nullopt;
   case ExprKind::Unary: {
-    auto operand = expr.op == Op::Neg && is_exact(expr) ? to_linear(*expr.operands[0], space) : std::nullopt;
+    auto operand =
+        expr.op == Op::Neg && is_exact(expr) ? to_linear(*expr.operands[0], space) : std::nullopt;
     return operand && scale(*operand, -1) ? operand : std::nullopt;
   }
   case ExprKind::Binary: {
@@ -157,8 +162,10 @@ std::optional<LinearForm> to_linear(const Expr &expr, const IterationSpace &spac
       return add(*a, *b, expr.op == Op::Add ? 1 : -1) ? a : std::nullopt;
     }
     const auto is_constant = [](const LinearForm &f) {
-      return std::all_of(f.iterators.begin(), f.iterators.end(), [](std::int64_t c) { return c == 0; }) &&
-             std::all_of(f.parameters.begin(), f.parameters.end(), [](const auto &p) { return p.second == 0; });
+      return std::all_of(f.iterators.begin(), f.iterators.end(),
+                         [](std::int64_t c) { return c == 0; }) &&
+             std::all_of(f.parameters.begin(), f.parameters.end(),
+                         [](const auto &p) { return p.second == 0; });
     };
     if (is_constant(*b)) {
       return scale(*a, b->constant) ? a : std::nullopt;
@@ -178,15 +185,18 @@ isl::aff to_aff(const LinearForm &form, const IterationSpace &space) {
   unsigned used = 0;
   for (const auto &[name, coefficient] : form.parameters) {
     raw = isl_space_add_dims(raw, isl_dim_param, 1);
-    raw = isl_space_set_dim_id(raw, isl_dim_param, used++, isl_id_alloc(isl_context().get(), name.c_str(), nullptr));
+    raw = isl_space_set_dim_id(raw, isl_dim_param, used++,
+                               isl_id_alloc(isl_context().get(), name.c_str(), nullptr));
   }
   isl_aff *aff = isl_aff_zero_on_domain_space(raw);
   for (unsigned p = 0; p < used; ++p) {
-    aff = isl_aff_set_coefficient_val(aff, isl_dim_param, static_cast<int>(p), isl_integer(form.parameters[p].second));
+    aff = isl_aff_set_coefficient_val(aff, isl_dim_param, static_cast<int>(p),
+                                      isl_integer(form.parameters[p].second));
   }
   for (size_t d = 0; d < form.iterators.size(); ++d) {
     if (form.iterators[d] != 0) {
-      aff = isl_aff_set_coefficient_val(aff, isl_dim_in, static_cast<int>(d), isl_integer(form.iterators[d]));
+      aff = isl_aff_set_coefficient_val(aff, isl_dim_in, static_cast<int>(d),
+                                        isl_integer(form.iterators[d]));
     }
   }
   aff = isl_aff_set_constant_val(aff, isl_integer(form.constant));
@@ -208,7 +218,8 @@ isl::pw_aff floor_divided(const isl::pw_aff &a, std::int64_t divisor) {
   return numerator.scale_down(magnitude).floor();
 }
 
-isl::pw_aff chosen(const isl::set &condition, const isl::pw_aff &then, const isl::pw_aff &otherwise) {
+isl::pw_aff chosen(const isl::set &condition, const isl::pw_aff &then,
+                   const isl::pw_aff &otherwise) {
   return then.intersect_domain(condition).union_add(otherwise.subtract_domain(condition));
 }
 
@@ -228,7 +239,8 @@ std::optional<isl::pw_aff> binary_function(const Expr &expr, const IterationSpac
   case Op::Max:
     return a->max(*b);
   case Op::Mul:
-    if (isl_pw_aff_is_cst(a->get()) == isl_bool_true || isl_pw_aff_is_cst(b->get()) == isl_bool_true) {
+    if (isl_pw_aff_is_cst(a->get()) == isl_bool_true ||
+        isl_pw_aff_is_cst(b->get()) == isl_bool_true) {
       return a->mul(*b);
     }
     return std::nullopt;
@@ -239,7 +251,8 @@ std::optional<isl::pw_aff> binary_function(const Expr &expr, const IterationSpac
       return std::nullopt;
     }
     const isl::pw_aff quotient = floor_divided(*a, *divisor);
-    return expr.op == Op::FloorDiv ? quotient : a->sub(quotient.scale(isl::manage(isl_integer(*divisor))));
+    return expr.op == Op::FloorDiv ? quotient
+                                   : a->sub(quotient.scale(isl::manage(isl_integer(*divisor))));
   }
   default:
     return std::nullopt;
@@ -261,10 +274,12 @@ std::optional<isl::pw_aff> general(const ExprPtr &expr, const IterationSpace &sp
   case ExprKind::Cast:
     if (expr->operands[0]->type.is_bool()) {
       const auto condition = to_set(expr->operands[0], space);
-      return condition ? std::optional(chosen(*condition, constant_function(1, space), constant_function(0, space)))
+      return condition ? std::optional(chosen(*condition, constant_function(1, space),
+                                              constant_function(0, space)))
                        : std::nullopt;
     }
-    return keeps_value(expr->operands[0]->type, expr->type) ? general(expr->operands[0], space) : std::nullopt;
+    return keeps_value(expr->operands[0]->type, expr->type) ? general(expr->operands[0], space)
+                                                            : std::nullopt;
   case ExprKind::Unary: {
     const auto operand = is_exact(*expr) && (expr->op == Op::Neg || expr->op == Op::Abs)
                              ? general(expr->operands[0], space)
@@ -293,11 +308,13 @@ std::optional<isl::pw_aff> general(const ExprPtr &expr, const IterationSpace &sp
 isl::set constraint_set(const LinearForm &form, bool equality, const IterationSpace &space) {
   const isl::aff aff = to_aff(form, space);
   isl_aff *zero = isl_aff_zero_on_domain_space(isl_aff_get_domain_space(aff.get()));
-  isl_basic_set *set = equality ? isl_aff_eq_basic_set(aff.copy(), zero) : isl_aff_ge_basic_set(aff.copy(), zero);
+  isl_basic_set *set =
+      equality ? isl_aff_eq_basic_set(aff.copy(), zero) : isl_aff_ge_basic_set(aff.copy(), zero);
   return checked(isl::manage(isl_set_from_basic_set(set)), "building a constraint");
 }
 
-std::optional<isl::set> linear_comparison(Op op, const Expr &a, const Expr &b, const IterationSpace &space) {
+std::optional<isl::set> linear_comparison(Op op, const Expr &a, const Expr &b,
+                                          const IterationSpace &space) {
   const auto left = to_linear(a, space);
   const auto right = left ? to_linear(b, space) : std::nullopt;
   if (!right) {
@@ -370,8 +387,9 @@ std::optional<isl::set> condition_set(const Expr &expr, const IterationSpace &sp
     const auto condition = to_set(expr.operands[0], space);
     const auto then = condition ? to_set(expr.operands[1], space) : std::nullopt;
     const auto otherwise = then ? to_set(expr.operands[2], space) : std::nullopt;
-    return otherwise ? std::optional(condition->intersect(*then).unite(otherwise->subtract(*condition)))
-                     : std::nullopt;
+    return otherwise
+               ? std::optional(condition->intersect(*then).unite(otherwise->subtract(*condition)))
+               : std::nullopt;
   }
   case ExprKind::Binary:
     switch (expr.op) {
@@ -394,7 +412,7 @@ std::optional<isl::set> condition_set(const Expr &expr, const IterationSpace &sp
   }
 }
 
-}  // namespace
+} // namespace
 
 isl::space IterationSpace::space() const {
   isl_ctx *context = isl_context().get();
@@ -425,7 +443,8 @@ std::optional<isl::set> to_set(const ExprPtr &condition, const IterationSpace &s
   return result;
 }
 
-std::optional<isl::set> compare(Op comparison, const ExprPtr &a, const ExprPtr &b, const IterationSpace &space) {
+std::optional<isl::set> compare(Op comparison, const ExprPtr &a, const ExprPtr &b,
+                                const IterationSpace &space) {
   if (!a->type.is_integer() || !b->type.is_integer()) {
     return std::nullopt;
   }
@@ -457,4 +476,4 @@ std::optional<isl::set> compare(Op comparison, const ExprPtr &a, const ExprPtr &
   }
 }
 
-}  // namespace tilewright
+} // namespace tilewright

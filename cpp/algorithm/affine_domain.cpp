@@ -1,25 +1,27 @@
-// Sets that come from several expressions at once: the context of the parameters, and the domain of a reduction's body.
+// Sets that come from several expressions at once: the context of the parameters, and the domain of
+// a reduction's body.
 #include "algorithm/affine.h"
+#include "polyhedral/set_text.h"
 
 #include <isl/set.h>
 
 #include <algorithm>
 #include <unordered_map>
 
-#include "polyhedral/set_text.h"
-
 namespace tilewright {
 
 namespace {
 
-/// Constraints are few and repeat in every expression that names their parameter: each text is parsed once.
+/// Constraints are few and repeat in every expression that names their parameter: each text is
+/// parsed once.
 isl::set constraint_of(const Expr &parameter) {
   static auto *const parsed = new std::unordered_map<std::string, isl::set>();
   const auto found = parsed->find(parameter.constraint);
   if (found != parsed->end()) {
     return found->second;
   }
-  isl::set set = read_parameter_set(parameter.constraint, "the constraint of parameter " + parameter.name, {});
+  isl::set set =
+      read_parameter_set(parameter.constraint, "the constraint of parameter " + parameter.name, {});
   constexpr size_t remembered = 4096;
   if (parsed->size() >= remembered) {
     parsed->clear();
@@ -36,8 +38,8 @@ std::string describe(const Expr &reduce) {
   return text;
 }
 
-isl::set bounded_below_and_above(const Expr &reduce, const ReduceRange &range, const IterationSpace &space,
-                                 const SourceLocation &where) {
+isl::set bounded_below_and_above(const Expr &reduce, const ReduceRange &range,
+                                 const IterationSpace &space, const SourceLocation &where) {
   isl::set result = isl::set::universe(space.space());
   const ExprPtr reduced = iterator(range.iterator);
   for (const bool is_lower : {true, false}) {
@@ -48,8 +50,9 @@ isl::set bounded_below_and_above(const Expr &reduce, const ReduceRange &range, c
     const auto side = compare(is_lower ? Op::Ge : Op::Lt, reduced, bound, space);
     if (!side) {
       throw Error(ErrorKind::Declaration,
-                  std::string(is_lower ? "the lower" : "the upper") + " bound of " + range.iterator + " in the " +
-                      describe(reduce) + " is not affine in parameters and outer iterators: " + to_string(bound),
+                  std::string(is_lower ? "the lower" : "the upper") + " bound of " +
+                      range.iterator + " in the " + describe(reduce) +
+                      " is not affine in parameters and outer iterators: " + to_string(bound),
                   where);
     }
     result = result.intersect(*side);
@@ -57,7 +60,7 @@ isl::set bounded_below_and_above(const Expr &reduce, const ReduceRange &range, c
   return result;
 }
 
-}  // namespace
+} // namespace
 
 isl::set parameter_context(const std::vector<ExprPtr> &exprs) {
   std::vector<std::string> names;
@@ -79,7 +82,8 @@ isl::set parameter_context(const std::vector<ExprPtr> &exprs) {
       }
     });
   }
-  isl_space *space = isl_space_params_alloc(isl_context().get(), static_cast<unsigned>(names.size()));
+  isl_space *space =
+      isl_space_params_alloc(isl_context().get(), static_cast<unsigned>(names.size()));
   for (size_t p = 0; p < names.size(); ++p) {
     isl_id *id = isl_id_alloc(isl_context().get(), names[p].c_str(), nullptr);
     space = isl_space_set_dim_id(space, isl_dim_param, static_cast<unsigned>(p), id);
@@ -91,7 +95,8 @@ isl::set parameter_context(const std::vector<ExprPtr> &exprs) {
   return checked(context, "building the context of the parameters");
 }
 
-isl::set reduction_domain(const Expr &reduce, const isl::set &outer, const std::vector<std::string> &outer_iterators,
+isl::set reduction_domain(const Expr &reduce, const isl::set &outer,
+                          const std::vector<std::string> &outer_iterators,
                           const SourceLocation &where) {
   const unsigned outer_rank = static_cast<unsigned>(outer_iterators.size());
   const unsigned reduced = static_cast<unsigned>(reduce.ranges.size());
@@ -138,4 +143,4 @@ isl::set reduction_domain(const Expr &reduce, const isl::set &outer, const std::
   return domain;
 }
 
-}  // namespace tilewright
+} // namespace tilewright

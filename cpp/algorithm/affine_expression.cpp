@@ -1,4 +1,6 @@
 // The way back: isl functions as expressions that people and the loop IR read.
+#include "algorithm/affine.h"
+
 #include <isl/aff.h>
 #include <isl/constraint.h>
 #include <isl/set.h>
@@ -6,8 +8,6 @@
 #include <cstdint>
 #include <exception>
 #include <utility>
-
-#include "algorithm/affine.h"
 
 namespace tilewright {
 
@@ -57,7 +57,8 @@ ExprPtr sum_of(const std::vector<Term> &terms) {
     if (sum != nullptr) {
       sum = binary(Op::Sub, sum, term_expression(term));
     } else {
-      sum = term.factor == nullptr ? integer(term.coefficient) : unary(Op::Neg, term_expression(term));
+      sum = term.factor == nullptr ? integer(term.coefficient)
+                                   : unary(Op::Neg, term_expression(term));
     }
   }
   return sum == nullptr ? integer(0) : sum;
@@ -68,22 +69,26 @@ public:
   explicit Reader(const std::vector<std::string> &iterators) : iterators_(iterators) {}
 
   ExprPtr function(const isl::aff &aff) const {
-    const std::int64_t denominator =
-        take_integer(isl_aff_get_denominator_val(aff.get()), "reading the denominator of a function");
-    const ExprPtr numerator = sum_of(terms(scaled(aff, denominator)));
-    return denominator == 1 ? numerator : binary(Op::FloorDiv, numerator, integer(denominator));
+    const std::int64_t denominator = take_integer(isl_aff_get_denominator_val(aff.get()),
+                                                  "reading the denominator of a function");
+    if (denominator == 1) {
+      return whole_function(aff);
+    }
+    return binary(Op::FloorDiv, sum_of(terms(scaled(aff, denominator))), integer(denominator));
   }
 
   /// Null when the set is everything.
   ExprPtr condition(const isl::set &set) const {
-    const isl::set explicit_divisions =
-        checked(isl::manage(isl_set_compute_divs(isl_set_coalesce(set.copy()))), "reading a condition");
+    const isl::set explicit_divisions = checked(
+        isl::manage(isl_set_compute_divs(isl_set_coalesce(set.copy()))), "reading a condition");
     ExprPtr any;
     bool everything = false;
-    const isl::basic_set_list parts = checked(explicit_divisions.basic_set_list(), "reading a condition");
+    const isl::basic_set_list parts =
+        checked(explicit_divisions.basic_set_list(), "reading a condition");
     const isl_size count = isl_basic_set_list_n_basic_set(parts.get());
     for (isl_size p = 0; p < count; ++p) {
-      const isl::basic_set part = checked(isl::manage(isl_basic_set_list_get_at(parts.get(), p)), "reading a condition");
+      const isl::basic_set part =
+          checked(isl::manage(isl_basic_set_list_get_at(parts.get(), p)), "reading a condition");
       const ExprPtr all = conjunction(part);
       everything = everything || all == nullptr;
       any = any == nullptr || all == nullptr ? all : binary(Op::Or, any, all);
@@ -95,6 +100,22 @@ public:
   }
 
 private:
+  /// isl keeps remainders small: floor((i + 3)/4) arrives as floor((i - 1)/4) + 1, and is put
+  /// together again.
+  ExprPtr whole_function(const isl::aff &aff) const {
+    std::vector<Term> sum = terms(aff);
+    const isl_size divisions = isl_aff_dim(aff.get(), isl_dim_div);
+    if (divisions != 1 || sum.size() != 2 || sum[1].factor != nullptr || sum[0].coefficient != 1) {
+      return sum_of(sum);
+    }
+    const isl::aff division =
+        checked(isl::manage(isl_aff_get_div(aff.get(), 0)), "reading a division");
+    const isl::val offset =
+        checked(isl::manage(isl_aff_get_constant_val(aff.get())), "reading a constant");
+    return function(checked(isl::manage(isl_aff_add_constant_val(division.copy(), offset.copy())),
+                            "reading a division"));
+  }
+
   static isl::aff scaled(const isl::aff &aff, std::int64_t factor) {
     isl_val *value = isl_val_int_from_si(isl_context().get(), factor);
     return checked(isl::manage(isl_aff_scale_val(aff.copy(), value)), "reading a function");
@@ -103,8 +124,8 @@ private:
   std::vector<Term> terms(const isl::aff &aff) const {
     std::vector<Term> result;
     const auto append = [&](isl_dim_type type, isl_size position, const auto &factor) {
-      const std::int64_t coefficient =
-          take_integer(isl_aff_get_coefficient_val(aff.get(), type, position), "reading a coefficient");
+      const std::int64_t coefficient = take_integer(
+          isl_aff_get_coefficient_val(aff.get(), type, position), "reading a coefficient");
       if (coefficient != 0) {
         result.push_back({coefficient, factor()});
       }
@@ -113,13 +134,16 @@ private:
       append(isl_dim_in, d, [&] { return iterator(iterators_.at(d)); });
     }
     for (isl_size p = 0; p < isl_aff_dim(aff.get(), isl_dim_param); ++p) {
-      append(isl_dim_param, p, [&] { return parameter(isl_aff_get_dim_name(aff.get(), isl_dim_param, p)); });
+      append(isl_dim_param, p,
+             [&] { return parameter(isl_aff_get_dim_name(aff.get(), isl_dim_param, p)); });
     }
     for (isl_size d = 0; d < isl_aff_dim(aff.get(), isl_dim_div); ++d) {
-      append(isl_dim_div, d,
-             [&] { return function(checked(isl::manage(isl_aff_get_div(aff.get(), d)), "reading a division")); });
+      append(isl_dim_div, d, [&] {
+        return function(checked(isl::manage(isl_aff_get_div(aff.get(), d)), "reading a division"));
+      });
     }
-    const std::int64_t constant_term = take_integer(isl_aff_get_constant_val(aff.get()), "reading a constant");
+    const std::int64_t constant_term =
+        take_integer(isl_aff_get_constant_val(aff.get()), "reading a constant");
     if (constant_term != 0) {
       result.push_back({constant_term, nullptr});
     }
@@ -128,7 +152,8 @@ private:
 
   /// The constraint with only positive terms on both sides: "j + 1 <= i".
   ExprPtr comparison(const isl::constraint &constraint) const {
-    const isl::aff aff = checked(isl::manage(isl_constraint_get_aff(constraint.get())), "reading a constraint");
+    const isl::aff aff =
+        checked(isl::manage(isl_constraint_get_aff(constraint.get())), "reading a constraint");
     std::vector<Term> left;
     std::vector<Term> right;
     for (const Term &term : terms(aff)) {
@@ -159,7 +184,7 @@ private:
         set.get(),
         [](isl_constraint *raw, void *user) {
           Walk &state = *static_cast<Walk *>(user);
-          try {  // no exception may cross isl's C frames
+          try { // no exception may cross isl's C frames
             state.visit(isl::manage(raw));
           } catch (...) {
             state.failure = std::current_exception();
@@ -186,7 +211,7 @@ bool agrees(const isl::pw_aff &affine, const isl::pw_aff &candidate) {
   return checked(affine.is_equal(restricted), "comparing functions");
 }
 
-}  // namespace
+} // namespace
 
 ExprPtr from_affine(const isl::pw_aff &affine, const std::vector<std::string> &iterators) {
   const OperationLimit limit(5'000'000);
@@ -233,4 +258,4 @@ ExprPtr from_affine(const isl::pw_aff &affine, const std::vector<std::string> &i
   return result;
 }
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -1,12 +1,12 @@
 #include "algorithm/declaration_checks.h"
 
+#include "algorithm/affine.h"
+#include "polyhedral/set_text.h"
+
 #include <isl/set.h>
 
 #include <algorithm>
 #include <set>
-
-#include "algorithm/affine.h"
-#include "polyhedral/set_text.h"
 
 namespace tilewright {
 
@@ -26,7 +26,8 @@ bool contains(const std::vector<std::string> &names, const std::string &name) {
 
 class ScopeCheck {
 public:
-  ScopeCheck(const std::string &owner, const std::vector<std::string> &iterators, const SourceLocation &where)
+  ScopeCheck(const std::string &owner, const std::vector<std::string> &iterators,
+             const SourceLocation &where)
       : owner_(owner), own_(iterators), scope_(iterators), where_(where) {}
 
   void walk(const ExprPtr &expr) {
@@ -37,8 +38,9 @@ public:
     case ExprKind::Iterator:
       if (!contains(scope_, expr->name)) {
         throw Error(ErrorKind::Declaration,
-                    owner_ + " uses the iterator " + expr->name + ", which is neither one of its iterators (" +
-                        list_text(own_) + ") nor reduced there",
+                    owner_ + " uses the iterator " + expr->name +
+                        ", which is neither one of its iterators (" + list_text(own_) +
+                        ") nor reduced there",
                     where_);
       }
       break;
@@ -65,16 +67,20 @@ public:
 private:
   [[noreturn]] void throw_collision(const std::string &name) const {
     throw Error(ErrorKind::Declaration,
-                owner_ + " has a parameter and an iterator that are both named " + name + "; rename one of them", where_);
+                owner_ + " has a parameter and an iterator that are both named " + name +
+                    "; rename one of them",
+                where_);
   }
 
   void check_rank(const Expr &read) const {
     const Computation &producer = *read.producer;
     if (read.operands.size() != producer.rank()) {
       throw Error(ErrorKind::Declaration,
-                  owner_ + " reads " + producer.name + " with " + std::to_string(read.operands.size()) +
-                      (read.operands.size() == 1 ? " subscript" : " subscripts") + ", but " + producer.name + " has " +
-                      std::to_string(producer.rank()) + (producer.rank() == 1 ? " dimension" : " dimensions"),
+                  owner_ + " reads " + producer.name + " with " +
+                      std::to_string(read.operands.size()) +
+                      (read.operands.size() == 1 ? " subscript" : " subscripts") + ", but " +
+                      producer.name + " has " + std::to_string(producer.rank()) +
+                      (producer.rank() == 1 ? " dimension" : " dimensions"),
                   read.where.known() ? read.where : where_);
     }
   }
@@ -90,8 +96,9 @@ private:
       check_name(range.iterator, "iterator", where_);
       if (contains(scope_, range.iterator)) {
         throw Error(ErrorKind::Declaration,
-                    "the " + op_name(reduce.op) + " in " + owner_ + " reduces over " + range.iterator +
-                        ", but an iterator of that name is already in scope (" + list_text(scope_) + ")",
+                    "the " + op_name(reduce.op) + " in " + owner_ + " reduces over " +
+                        range.iterator + ", but an iterator of that name is already in scope (" +
+                        list_text(scope_) + ")",
                     where_);
       }
       if (contains(parameters_, range.iterator)) {
@@ -120,7 +127,7 @@ private:
 struct ReadSite {
   const Expr &read;
   const Scope &scope;
-  size_t outer_rank;  ///< iterators of the computation itself; reduced ones follow
+  size_t outer_rank; ///< iterators of the computation itself; reduced ones follow
 };
 
 class ReadCheck {
@@ -186,13 +193,13 @@ private:
       return;
     }
     const IterationSpace space{computation_.name, site.scope.iterators};
-    isl::pw_aff_list subscripts(isl_context(), static_cast<int>(producer.rank()));
+    std::vector<isl::pw_aff> subscripts;
     for (const ExprPtr &subscript : site.read.operands) {
       const auto affine = to_affine(subscript, space);
       if (!affine) {
-        return;  // checked when it runs
+        return; // checked when it runs
       }
-      subscripts = subscripts.add(*affine);
+      subscripts.push_back(*affine);
     }
     isl::set readable = producer.domain;
     if (readable_ == Readable::Defined) {
@@ -201,20 +208,47 @@ private:
         readable = readable.unite(piece.domain);
       }
     }
-    isl_space *access_space =
-        isl_space_map_from_domain_and_range(isl_set_get_space(site.scope.domain.get()), isl_set_get_space(readable.get()));
-    const isl::multi_pw_aff access = isl::manage(isl_multi_pw_aff_from_pw_aff_list(access_space, subscripts.copy()));
-    report_if_any(site, site.scope.domain.subtract(readable.preimage(access)), readable);
+    if (producer.rank() == 0) {
+      const isl::set inside = site.scope.domain.intersect_params(readable.params());
+      report_if_any(site, site.scope.domain.subtract(inside), readable);
+      return;
+    }
+    // The space of { C[i,j] -> A[..] } with every parameter that occurs: isl aligns neither lists
+    // nor preimages itself.
+    isl_space *instances = isl_space_align_params(isl_set_get_space(site.scope.domain.get()),
+                                                  isl_set_get_space(readable.get()));
+    for (const isl::pw_aff &subscript : subscripts) {
+      instances = isl_space_align_params(instances, isl_pw_aff_get_domain_space(subscript.get()));
+    }
+    isl_space *elements =
+        isl_space_align_params(isl_set_get_space(readable.get()), isl_space_copy(instances));
+    isl_space *access_space = isl_space_map_from_domain_and_range(instances, elements);
+    const isl::space aligned =
+        checked(isl::manage(access_space), "checking the reads of a computation");
+    isl_pw_aff_list *list =
+        isl_pw_aff_list_alloc(isl_context().get(), static_cast<int>(subscripts.size()));
+    for (const isl::pw_aff &subscript : subscripts) {
+      list = isl_pw_aff_list_add(list, isl_pw_aff_align_params(subscript.copy(), aligned.copy()));
+    }
+    const isl::multi_pw_aff access =
+        isl::manage(isl_multi_pw_aff_from_pw_aff_list(aligned.copy(), list));
+    readable = readable.align_params(aligned);
+    const isl::set inside = readable.preimage(access);
+    if (!checked(site.scope.domain.is_subset(inside), "checking the reads of a computation")) {
+      report_if_any(site, site.scope.domain.subtract(inside), readable);
+    }
   }
 
-  /// Each affine subscript of an input against its own extent, even beside subscripts that are not affine.
+  /// Each affine subscript of an input against its own extent, even beside subscripts that are not
+  /// affine.
   void check_box(const ReadSite &site, const Computation &input) const {
     const IterationSpace space{computation_.name, site.scope.iterators};
     static const ExprPtr zero = constant(std::int64_t{0}, Int64);
     for (size_t d = 0; d < input.rank(); ++d) {
       for (const bool below : {true, false}) {
-        const auto outside = below ? compare(Op::Lt, site.read.operands[d], zero, space)
-                                   : compare(Op::Ge, site.read.operands[d], input.extents[d], space);
+        const auto outside = below
+                                 ? compare(Op::Lt, site.read.operands[d], zero, space)
+                                 : compare(Op::Ge, site.read.operands[d], input.extents[d], space);
         if (!outside) {
           break;
         }
@@ -223,7 +257,8 @@ private:
     }
   }
 
-  void report_if_any(const ReadSite &site, const isl::set &outside, const isl::set &readable) const {
+  void report_if_any(const ReadSite &site, const isl::set &outside,
+                     const isl::set &readable) const {
     checked(outside, "checking the reads of a computation");
     if (checked(outside.is_empty(), "checking the reads of a computation")) {
       return;
@@ -231,7 +266,8 @@ private:
     report(site, outside, readable);
   }
 
-  [[noreturn]] void report(const ReadSite &site, const isl::set &outside, const isl::set &readable) const {
+  [[noreturn]] void report(const ReadSite &site, const isl::set &outside,
+                           const isl::set &readable) const {
     const Computation &producer = *site.read.producer;
     const size_t rank = site.scope.iterators.size();
     // One sample of instance and subscripts together: { C[i,j] -> [subscripts] } as a flat set.
@@ -244,32 +280,37 @@ private:
         map = isl_map_flat_range_product(map, isl_map_from_pw_aff(affine->copy()));
       }
     }
-    const isl::set joined = checked(isl::manage(isl_set_flatten(isl_map_wrap(map))), "describing a read");
+    const isl::set joined =
+        checked(isl::manage(isl_set_flatten(isl_map_wrap(map))), "describing a read");
     Point point;
     sample_point(joined, point);
 
     const std::vector<std::int64_t> instance(point.coordinates.begin(),
-                                             point.coordinates.begin() + static_cast<std::ptrdiff_t>(site.outer_rank));
+                                             point.coordinates.begin() +
+                                                 static_cast<std::ptrdiff_t>(site.outer_rank));
     std::string reduced;
     for (size_t d = site.outer_rank; d < rank; ++d) {
-      reduced += (reduced.empty() ? "" : ", ") + site.scope.iterators[d] + " = " + std::to_string(point.coordinates[d]);
+      reduced += (reduced.empty() ? "" : ", ") + site.scope.iterators[d] + " = " +
+                 std::to_string(point.coordinates[d]);
     }
     std::string read = producer.name + "[";
     size_t next = rank;
     for (size_t d = 0; d < is_affine.size(); ++d) {
       read += d == 0 ? "" : ",";
-      read += is_affine[d] ? std::to_string(point.coordinates[next++]) : to_string(site.read.operands[d]);
+      read += is_affine[d] ? std::to_string(point.coordinates[next++])
+                           : to_string(site.read.operands[d]);
     }
     read += "]";
 
     const std::string at = instance_text(computation_.name, instance);
     const std::string parameters = parameter_text(point);
     const std::string constraints = constraint_text(readable);
-    std::string message = at + (reduced.empty() ? "" : " at " + reduced) + " reads " + read + ", outside " +
-                          producer.name +
-                          (readable_ == Readable::Defined && !producer.is_input ? "'s defined points" : "'s domain") +
-                          (constraints.empty() ? "" : " " + constraints) +
-                          (parameters.empty() ? "" : " (" + parameters + ")");
+    std::string message =
+        at + (reduced.empty() ? "" : " at " + reduced) + " reads " + read + ", outside " +
+        producer.name +
+        (readable_ == Readable::Defined && !producer.is_input ? "'s defined points" : "'s domain") +
+        (constraints.empty() ? "" : " " + constraints) +
+        (parameters.empty() ? "" : " (" + parameters + ")");
     Error error(ErrorKind::Bounds, message, site.read.where.known() ? site.read.where : where_);
     error.details["point"] = at;
     error.details["read"] = read;
@@ -285,7 +326,7 @@ private:
   Readable readable_;
 };
 
-}  // namespace
+} // namespace
 
 std::string line_text(const SourceLocation &where) {
   return where.known() ? where.file + ":" + std::to_string(where.line) : "an unknown line";
@@ -295,55 +336,61 @@ void check_name(const std::string &name, const std::string &what, const SourceLo
   if (!is_isl_identifier(name)) {
     throw Error(ErrorKind::Declaration,
                 "\"" + name + "\" cannot name a " + what +
-                    ": expected letters, digits and underscores, not starting with a digit, and no reserved word of "
+                    ": expected letters, digits and underscores, not starting with a digit, and no "
+                    "reserved word of "
                     "isl's notation (and, or, not, exists, mod, floor, ceil, min, max ...)",
                 where);
   }
 }
 
-void check_iterators(const std::string &owner, const std::vector<std::string> &iterators, const SourceLocation &where) {
+void check_iterators(const std::string &owner, const std::vector<std::string> &iterators,
+                     const SourceLocation &where) {
   for (size_t d = 0; d < iterators.size(); ++d) {
     check_name(iterators[d], "iterator", where);
     for (size_t other = 0; other < d; ++other) {
       if (iterators[other] == iterators[d]) {
         throw Error(ErrorKind::Declaration,
-                    owner + " has two iterators named " + iterators[d] + " (dimensions " + std::to_string(other) +
-                        " and " + std::to_string(d) + ")",
+                    owner + " has two iterators named " + iterators[d] + " (dimensions " +
+                        std::to_string(other) + " and " + std::to_string(d) + ")",
                     where);
       }
     }
   }
 }
 
-void check_scopes(const std::string &owner, const std::vector<std::string> &iterators, const ExprPtr &expr,
-                  const SourceLocation &where) {
+void check_scopes(const std::string &owner, const std::vector<std::string> &iterators,
+                  const ExprPtr &expr, const SourceLocation &where) {
   ScopeCheck(owner, iterators, where).walk(expr);
 }
 
-void check_parameters(const std::string &owner, const std::vector<std::string> &iterators, const isl::set &set,
-                      const SourceLocation &where) {
+void check_parameters(const std::string &owner, const std::vector<std::string> &iterators,
+                      const isl::set &set, const SourceLocation &where) {
   const isl_size count = isl_set_dim(set.get(), isl_dim_param);
   for (isl_size p = 0; p < count; ++p) {
     const std::string name = isl_set_get_dim_name(set.get(), isl_dim_param, p);
     if (contains(iterators, name)) {
       throw Error(ErrorKind::Declaration,
-                  owner + " has a parameter and an iterator that are both named " + name + "; rename one of them",
+                  owner + " has a parameter and an iterator that are both named " + name +
+                      "; rename one of them",
                   where);
     }
   }
 }
 
-void check_bounded(const std::string &owner, const std::vector<std::string> &iterators, const isl::set &domain,
-                   const SourceLocation &where) {
-  if (checked(isl::manage(isl_set_is_bounded(domain.get())), "asking whether a domain is bounded")) {
+void check_bounded(const std::string &owner, const std::vector<std::string> &iterators,
+                   const isl::set &domain, const SourceLocation &where) {
+  if (checked(isl::manage(isl_set_is_bounded(domain.get())),
+              "asking whether a domain is bounded")) {
     return;
   }
   std::string unbounded;
   for (size_t d = 0; d < iterators.size(); ++d) {
     const unsigned after = static_cast<unsigned>(iterators.size() - d - 1);
-    isl_set *alone = isl_set_project_out(domain.copy(), isl_dim_set, static_cast<unsigned>(d) + 1, after);
+    isl_set *alone =
+        isl_set_project_out(domain.copy(), isl_dim_set, static_cast<unsigned>(d) + 1, after);
     const isl::set line =
-        checked(isl::manage(isl_set_project_out(alone, isl_dim_set, 0, static_cast<unsigned>(d))), "projecting a domain");
+        checked(isl::manage(isl_set_project_out(alone, isl_dim_set, 0, static_cast<unsigned>(d))),
+                "projecting a domain");
     const bool above = isl_set_dim_has_upper_bound(line.get(), isl_dim_set, 0) == isl_bool_true;
     const bool below = isl_set_dim_has_lower_bound(line.get(), isl_dim_set, 0) == isl_bool_true;
     if (!above || !below) {
@@ -352,12 +399,13 @@ void check_bounded(const std::string &owner, const std::vector<std::string> &ite
     }
   }
   throw Error(ErrorKind::Declaration,
-              "the domain of " + owner + " is unbounded" + (unbounded.empty() ? "" : ": " + unbounded) + " in " +
-                  braced_text(domain),
+              "the domain of " + owner + " is unbounded" +
+                  (unbounded.empty() ? "" : ": " + unbounded) + " in " + braced_text(domain),
               where);
 }
 
-void check_overlap(const Computation &computation, const Piece &a, const Piece &b, const isl::set &context) {
+void check_overlap(const Computation &computation, const Piece &a, const Piece &b,
+                   const isl::set &context) {
   const isl::set both = checked(a.domain.intersect(b.domain), "checking pieces for overlap");
   if (checked(both.is_empty(), "checking pieces for overlap")) {
     return;
@@ -369,21 +417,23 @@ void check_overlap(const Computation &computation, const Piece &a, const Piece &
   const std::string at = instance_text(computation.name, point.coordinates);
   const std::string parameters = parameter_text(point);
   Error error(ErrorKind::Declaration,
-              "pieces of " + computation.name + " overlap at " + at + (parameters.empty() ? "" : " with " + parameters) +
-                  ": both the piece of " + line_text(a.where) + " and the piece of " + line_text(b.where) +
-                  " define it",
+              "pieces of " + computation.name + " overlap at " + at +
+                  (parameters.empty() ? "" : " with " + parameters) + ": both the piece of " +
+                  line_text(a.where) + " and the piece of " + line_text(b.where) + " define it",
               b.where);
   error.details["point"] = at;
   error.details["parameters"] = parameters;
   throw error;
 }
 
-void check_reads(const Computation &computation, const Piece &piece, const isl::set &context, Readable readable) {
+void check_reads(const Computation &computation, const Piece &piece, const isl::set &context,
+                 Readable readable) {
   Scope scope;
-  scope.domain = checked(piece.domain.intersect_params(context), "checking the reads of a computation");
+  scope.domain =
+      checked(piece.domain.intersect_params(context), "checking the reads of a computation");
   scope.iterators = computation.iterators;
   std::set<const Expr *> seen;
   ReadCheck(computation, piece.where, readable).walk(piece.value, scope, seen);
 }
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -1,26 +1,28 @@
 #include "algorithm/function.h"
 
-#include <isl/set.h>
-
-#include <algorithm>
-#include <array>
-
 #include "algorithm/affine.h"
 #include "algorithm/declaration_checks.h"
 #include "algorithm/function_extents.h"
 #include "polyhedral/set_text.h"
+
+#include <isl/set.h>
+
+#include <algorithm>
+#include <array>
 
 namespace tilewright {
 
 namespace {
 
 /// Extents may only use parameters.
-void check_shape(const std::string &owner, const std::vector<ExprPtr> &extents, const SourceLocation &where) {
+void check_shape(const std::string &owner, const std::vector<ExprPtr> &extents,
+                 const SourceLocation &where) {
   for (size_t d = 0; d < extents.size(); ++d) {
     if (extents[d] == nullptr || !to_affine(extents[d], IterationSpace{})) {
       throw Error(ErrorKind::Declaration,
-                  "extent " + std::to_string(d) + " of " + owner + " must be an integer expression that is affine in " +
-                      "parameters, got " + (extents[d] == nullptr ? "nothing" : to_string(extents[d])),
+                  "extent " + std::to_string(d) + " of " + owner +
+                      " must be an integer expression that is affine in " + "parameters, got " +
+                      (extents[d] == nullptr ? "nothing" : to_string(extents[d])),
                   where);
     }
   }
@@ -46,40 +48,44 @@ std::vector<std::string> input_iterators(const std::vector<ExprPtr> &extents) {
 void constrain(Computation &computation, const Range &range, size_t position) {
   const IterationSpace space{computation.name, computation.iterators};
   const std::vector<std::string> earlier(computation.iterators.begin(),
-                                         computation.iterators.begin() + static_cast<std::ptrdiff_t>(position));
+                                         computation.iterators.begin() +
+                                             static_cast<std::ptrdiff_t>(position));
   const ExprPtr self = iterator(range.iterator);
   for (const bool is_lower : {true, false}) {
     const ExprPtr &bound = is_lower ? range.lower : range.upper;
     if (bound == nullptr) {
       continue;
     }
-    const std::string what =
-        std::string(is_lower ? "the lower" : "the upper") + " bound of " + range.iterator + " in " + computation.name;
+    const std::string what = std::string(is_lower ? "the lower" : "the upper") + " bound of " +
+                             range.iterator + " in " + computation.name;
     check_scopes(what, earlier, bound, computation.where);
     const auto side = compare(is_lower ? Op::Ge : Op::Lt, self, bound, space);
     if (!side) {
       throw Error(ErrorKind::Declaration,
-                  what + " is not affine in parameters and earlier iterators: " + to_string(bound), computation.where);
+                  what + " is not affine in parameters and earlier iterators: " + to_string(bound),
+                  computation.where);
     }
     computation.domain = computation.domain.intersect(*side);
   }
 }
 
-isl::set affine_condition(const Computation &computation, const ExprPtr &condition, const SourceLocation &where) {
+isl::set affine_condition(const Computation &computation, const ExprPtr &condition,
+                          const SourceLocation &where) {
   check_scopes("the condition of " + computation.name, computation.iterators, condition, where);
   const auto set = to_set(condition, {computation.name, computation.iterators});
   if (!set) {
     throw Error(ErrorKind::Declaration,
                 "the condition of " + computation.name +
-                    " must be a comparison that is affine in parameters and iterators, got " + to_string(condition) +
-                    "; use select(...) for a condition on values",
+                    " must be a comparison that is affine in parameters and iterators, got " +
+                    to_string(condition) + "; use select(...) for a condition on values",
                 where);
   }
   return *set;
 }
 
 /// What remains to be done when iterators, domain and context are set.
-void finish(Computation &computation, const std::vector<Range> &ranges, bool is_box, std::vector<ExprPtr> extents) {
+void finish(Computation &computation, const std::vector<Range> &ranges, bool is_box,
+            std::vector<ExprPtr> extents) {
   const SourceLocation &where = computation.where;
   checked(computation.domain, "building the domain of a computation");
   check_parameters(computation.name, computation.iterators, computation.domain, where);
@@ -90,8 +96,8 @@ void finish(Computation &computation, const std::vector<Range> &ranges, bool is_
   }
   if (extents.size() != computation.rank()) {
     throw Error(ErrorKind::Declaration,
-                computation.name + " has " + std::to_string(computation.rank()) + " dimensions, but " +
-                    std::to_string(extents.size()) + " extents were given",
+                computation.name + " has " + std::to_string(computation.rank()) +
+                    " dimensions, but " + std::to_string(extents.size()) + " extents were given",
                 where);
   }
   check_shape(computation.name, extents, where);
@@ -102,7 +108,8 @@ void finish(Computation &computation, const std::vector<Range> &ranges, bool is_
   check_extents(computation, computation.context);
 }
 
-ExprPtr converted(const Computation &computation, const ExprPtr &value, const SourceLocation &where) {
+ExprPtr converted(const Computation &computation, const ExprPtr &value,
+                  const SourceLocation &where) {
   if (value->type == computation.type) {
     return value;
   }
@@ -110,8 +117,9 @@ ExprPtr converted(const Computation &computation, const ExprPtr &value, const So
     return cast(value, computation.type);
   }
   throw Error(ErrorKind::Type,
-              computation.name + " has type " + type_name(computation.type) + ", but its value " + to_string(value) +
-                  " has type " + type_name(value->type) + ", which NumPy's same_kind rule does not convert; write an "
+              computation.name + " has type " + type_name(computation.type) + ", but its value " +
+                  to_string(value) + " has type " + type_name(value->type) +
+                  ", which NumPy's same_kind rule does not convert; write an "
                   "explicit cast",
               where);
 }
@@ -133,7 +141,8 @@ isl::set context_with_producers(isl::set context, const ExprPtr &value) {
 void add_piece(Computation &computation, const isl::set &domain, const ExprPtr &value,
                const std::vector<ExprPtr> &mentioned, const SourceLocation &where) {
   check_scopes(computation.name, computation.iterators, value, where);
-  Piece piece{checked(domain, "building the domain of a piece"), converted(computation, value, where), where};
+  Piece piece{checked(domain, "building the domain of a piece"),
+              converted(computation, value, where), where};
   check_parameters(computation.name, computation.iterators, piece.domain, where);
   const isl::set own = computation.context.intersect(parameter_context(mentioned));
   const isl::set context = context_with_producers(own, piece.value);
@@ -146,16 +155,18 @@ void add_piece(Computation &computation, const isl::set &domain, const ExprPtr &
   computation.pieces.push_back(std::move(piece));
 }
 
-void require_computation(const ComputationPtr &computation, const ExprPtr &value, const SourceLocation &where) {
+void require_computation(const ComputationPtr &computation, const ExprPtr &value,
+                         const SourceLocation &where) {
   if (computation == nullptr || value == nullptr) {
     throw Error(ErrorKind::Declaration, "a piece needs a computation and a value", where);
   }
   if (computation->is_input) {
-    throw Error(ErrorKind::Declaration, computation->name + " is an input: it cannot be given an expression", where);
+    throw Error(ErrorKind::Declaration,
+                computation->name + " is an input: it cannot be given an expression", where);
   }
 }
 
-}  // namespace
+} // namespace
 
 ComputationPtr declare_input(const std::string &name, std::vector<ExprPtr> extents, ScalarType type,
                              SourceLocation where) {
@@ -183,8 +194,9 @@ ComputationPtr declare_input(const std::string &name, std::vector<ExprPtr> exten
   return input;
 }
 
-ComputationPtr declare_computation(const std::string &name, const std::vector<Range> &ranges, const ExprPtr &condition,
-                                   ScalarType type, std::vector<ExprPtr> extents, SourceLocation where) {
+ComputationPtr declare_computation(const std::string &name, const std::vector<Range> &ranges,
+                                   const ExprPtr &condition, ScalarType type,
+                                   std::vector<ExprPtr> extents, SourceLocation where) {
   const OperationLimit limit(declaration_operation_limit);
   check_name(name, "computation", where);
   auto computation = std::make_shared<Computation>();
@@ -207,12 +219,14 @@ ComputationPtr declare_computation(const std::string &name, const std::vector<Ra
     for (const ExprPtr &bound : {ranges[d].lower, ranges[d].upper}) {
       mentioned.push_back(bound);
       if (bound != nullptr) {
-        visit(bound, [&](const ExprPtr &node) { is_box = is_box && node->kind != ExprKind::Iterator; });
+        visit(bound,
+              [&](const ExprPtr &node) { is_box = is_box && node->kind != ExprKind::Iterator; });
       }
     }
   }
   if (condition != nullptr) {
-    computation->domain = computation->domain.intersect(affine_condition(*computation, condition, computation->where));
+    computation->domain = computation->domain.intersect(
+        affine_condition(*computation, condition, computation->where));
   }
   computation->context = parameter_context(mentioned);
   checked(computation->domain, "building the domain of a computation");
@@ -223,14 +237,18 @@ ComputationPtr declare_computation(const std::string &name, const std::vector<Ra
   return computation;
 }
 
-ComputationPtr declare_computation(const std::string &isl_text, ScalarType type, std::vector<ExprPtr> extents,
-                                   SourceLocation where) {
+ComputationPtr declare_computation(const std::string &isl_text, ScalarType type,
+                                   std::vector<ExprPtr> extents, SourceLocation where) {
   const OperationLimit limit(declaration_operation_limit);
   const isl::set domain = read_set(isl_text, "the domain of a computation", where);
-  const char *tuple = isl_set_is_params(domain.get()) == isl_bool_true ? nullptr : isl_set_get_tuple_name(domain.get());
+  const char *tuple = isl_set_is_params(domain.get()) == isl_bool_true
+                          ? nullptr
+                          : isl_set_get_tuple_name(domain.get());
   if (tuple == nullptr || isl_set_is_wrapping(domain.get()) == isl_bool_true) {
     throw Error(ErrorKind::Declaration,
-                "the domain \"" + isl_text + "\" must name its computation, as C does in \"{ C[i,j] : ... }\"", where);
+                "the domain \"" + isl_text +
+                    "\" must name its computation, as C does in \"{ C[i,j] : ... }\"",
+                where);
   }
   auto computation = std::make_shared<Computation>();
   computation->name = tuple;
@@ -238,7 +256,8 @@ ComputationPtr declare_computation(const std::string &isl_text, ScalarType type,
   computation->where = std::move(where);
   check_name(computation->name, "computation", computation->where);
   for (isl_size d = 0; d < isl_set_dim(domain.get(), isl_dim_set); ++d) {
-    const char *dimension = isl_set_get_dim_name(domain.get(), isl_dim_set, static_cast<unsigned>(d));
+    const char *dimension =
+        isl_set_get_dim_name(domain.get(), isl_dim_set, static_cast<unsigned>(d));
     if (dimension == nullptr) {
       throw Error(ErrorKind::Declaration,
                   "dimension " + std::to_string(d) + " of the domain \"" + isl_text +
@@ -266,18 +285,20 @@ void define_piece(const ComputationPtr &computation, const ExprPtr &condition, c
   add_piece(*computation, domain, value, {value, condition}, where);
 }
 
-void define_piece_isl(const ComputationPtr &computation, const std::string &isl_set_text, const ExprPtr &value,
-                      SourceLocation where) {
+void define_piece_isl(const ComputationPtr &computation, const std::string &isl_set_text,
+                      const ExprPtr &value, SourceLocation where) {
   const OperationLimit limit(declaration_operation_limit);
   require_computation(computation, value, where);
   const isl::set given = read_set(isl_set_text, "a piece of " + computation->name, where);
   const bool is_parameters = isl_set_is_params(given.get()) == isl_bool_true;
   const char *tuple = is_parameters ? nullptr : isl_set_get_tuple_name(given.get());
-  const size_t rank = is_parameters ? 0 : static_cast<size_t>(isl_set_dim(given.get(), isl_dim_set));
+  const size_t rank =
+      is_parameters ? 0 : static_cast<size_t>(isl_set_dim(given.get(), isl_dim_set));
   if (tuple == nullptr || computation->name != tuple || rank != computation->rank()) {
     throw Error(ErrorKind::Declaration,
-                "a piece of " + computation->name + " must be a set of " + computation->name + " with " +
-                    std::to_string(computation->rank()) + " dimensions, got \"" + isl_set_text + "\"",
+                "a piece of " + computation->name + " must be a set of " + computation->name +
+                    " with " + std::to_string(computation->rank()) + " dimensions, got \"" +
+                    isl_set_text + "\"",
                 where);
   }
   // The computation's own iterator names, whatever the text calls its dimensions.
@@ -288,16 +309,17 @@ void define_piece_isl(const ComputationPtr &computation, const std::string &isl_
   }
   const isl::set domain = checked(isl::manage(renamed), "reading the domain of a piece");
   Point point;
-  if (sample_point(domain.subtract(computation->domain).intersect_params(computation->context), point)) {
+  if (sample_point(domain.subtract(computation->domain).intersect_params(computation->context),
+                   point)) {
     const std::string at = instance_text(computation->name, point.coordinates);
     const std::string parameters = parameter_text(point);
     throw Error(ErrorKind::Declaration,
                 "a piece of " + computation->name + " holds " + at +
-                    (parameters.empty() ? "" : " (" + parameters + ")") + ", which is outside its domain " +
-                    braced_text(computation->domain),
+                    (parameters.empty() ? "" : " (" + parameters + ")") +
+                    ", which is outside its domain " + braced_text(computation->domain),
                 where);
   }
   add_piece(*computation, domain, value, {value}, where);
 }
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -1,22 +1,24 @@
-// Layer I declarations: inputs, computations as disjoint pieces `domain -> expression`, and functions that gather the
-// computations reachable from their outputs. Everything checkable without a schedule is checked here, at declaration:
-// overlapping pieces, reads outside a producer's domain, unbounded domains and reductions, duplicate names. Each error
-// carries a concrete point (with parameter values) and the user's source line. Domains are isl sets whose tuple name is
-// the computation's name and whose dimension order is `iterators`; parameters are isl parameters by name.
+// Layer I declarations: inputs, computations as disjoint pieces `domain -> expression`, and
+// functions that gather the computations reachable from their outputs. Everything checkable without
+// a schedule is checked here, at declaration: overlapping pieces, reads outside a producer's
+// domain, unbounded domains and reductions, duplicate names. Each error carries a concrete point
+// (with parameter values) and the user's source line. Domains are isl sets whose tuple name is the
+// computation's name and whose dimension order is `iterators`; parameters are isl parameters by
+// name.
 #pragma once
+
+#include "algorithm/expression.h"
+#include "polyhedral/isl.h"
 
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "algorithm/expression.h"
-#include "polyhedral/isl.h"
-
 namespace tilewright {
 
 struct Piece {
   isl::set domain;
-  ExprPtr value;         ///< of the computation's type
+  ExprPtr value; ///< of the computation's type
   SourceLocation where;
 };
 
@@ -24,10 +26,13 @@ struct Computation {
   std::string name;
   ScalarType type;
   std::vector<std::string> iterators;
-  std::vector<Piece> pieces;     ///< empty for inputs
-  isl::set domain;               ///< declared domain; for inputs the box of the extents. Pieces partition or cover part of it
-  std::vector<ExprPtr> extents;  ///< array shape, affine in parameters; inputs always, computations when given or derived
-  isl::set context;              ///< parameter set: the constraints of all parameters in the declaration and the pieces
+  std::vector<Piece> pieces; ///< empty for inputs
+  isl::set domain; ///< declared domain; for inputs the box of the extents. Pieces partition or
+                   ///< cover part of it
+  std::vector<ExprPtr> extents; ///< array shape, affine in parameters; inputs always, computations
+                                ///< when given or derived
+  isl::set context; ///< parameter set: the constraints of all parameters in the declaration and the
+                    ///< pieces
   bool is_input = false;
   SourceLocation where;
 
@@ -36,46 +41,56 @@ struct Computation {
 
 struct Range {
   std::string iterator;
-  ExprPtr lower;  ///< inclusive; affine in parameters and earlier iterators
-  ExprPtr upper;  ///< exclusive
+  ExprPtr lower; ///< inclusive; affine in parameters and earlier iterators
+  ExprPtr upper; ///< exclusive
 };
 
 /// An input array of the given shape (affine in parameters).
-ComputationPtr declare_input(const std::string &name, std::vector<ExprPtr> extents, ScalarType type, SourceLocation where);
+ComputationPtr declare_input(const std::string &name, std::vector<ExprPtr> extents, ScalarType type,
+                             SourceLocation where);
 
-/// A computation without pieces yet. `ranges` bound the iterators in order; `condition` (may be null) is an affine
-/// condition over them. `extents` empty: derived from the domain's bounding box (index 0 .. max).
-ComputationPtr declare_computation(const std::string &name, const std::vector<Range> &ranges, const ExprPtr &condition,
-                                   ScalarType type, std::vector<ExprPtr> extents, SourceLocation where);
+/// A computation without pieces yet. `ranges` bound the iterators in order; `condition` (may be
+/// null) is an affine condition over them. `extents` empty: derived from the domain's bounding box
+/// (index 0 .. max).
+ComputationPtr declare_computation(const std::string &name, const std::vector<Range> &ranges,
+                                   const ExprPtr &condition, ScalarType type,
+                                   std::vector<ExprPtr> extents, SourceLocation where);
 /// The same from isl text as the papers write it: "[N] -> { C[i,j] : 0 <= i < N and 0 <= j <= i }".
-ComputationPtr declare_computation(const std::string &isl_text, ScalarType type, std::vector<ExprPtr> extents,
-                                   SourceLocation where);
+ComputationPtr declare_computation(const std::string &isl_text, ScalarType type,
+                                   std::vector<ExprPtr> extents, SourceLocation where);
 
-/// Adds `value` on the part of the domain where `condition` holds (null: the whole domain). Checks type (the value is
-/// cast where NumPy's same_kind casting allows, else Error(Type)), overlap with earlier pieces, bounds of reads of
-/// producers that are already defined, and that reductions are bounded.
-void define_piece(const ComputationPtr &computation, const ExprPtr &condition, const ExprPtr &value, SourceLocation where);
-void define_piece_isl(const ComputationPtr &computation, const std::string &isl_set, const ExprPtr &value, SourceLocation where);
+/// Adds `value` on the part of the domain where `condition` holds (null: the whole domain). Checks
+/// type (the value is cast where NumPy's same_kind casting allows, else Error(Type)), overlap with
+/// earlier pieces, bounds of reads of producers that are already defined, and that reductions are
+/// bounded.
+void define_piece(const ComputationPtr &computation, const ExprPtr &condition, const ExprPtr &value,
+                  SourceLocation where);
+void define_piece_isl(const ComputationPtr &computation, const std::string &isl_set,
+                      const ExprPtr &value, SourceLocation where);
 
 struct Function {
   std::string name;
-  std::vector<std::string> parameters;       ///< sorted by first use
-  isl::set context;                          ///< parameter set: constraints of the parameters and of `context`
-  std::vector<ComputationPtr> inputs;        ///< in order of first use in declaration order; arguments in this order
-  std::vector<ComputationPtr> computations;  ///< producers before consumers where no recurrence forbids it
+  std::vector<std::string> parameters; ///< sorted by first use
+  isl::set context; ///< parameter set: constraints of the parameters and of `context`
+  std::vector<ComputationPtr>
+      inputs; ///< in order of first use in declaration order; arguments in this order
+  std::vector<ComputationPtr>
+      computations; ///< producers before consumers where no recurrence forbids it
   std::vector<ComputationPtr> outputs;
   SourceLocation where;
 
   const ComputationPtr *find(const std::string &name) const;
 };
 
-/// Gathers what the outputs reach. Throws for duplicate names, computations without pieces, reads outside a domain.
-/// `inputs` gives the argument order; empty: inferred order of declaration.
-std::shared_ptr<Function> make_function(const std::string &name, std::vector<ComputationPtr> outputs,
-                                        std::vector<ComputationPtr> inputs, const std::vector<ExprPtr> &context,
-                                        SourceLocation where);
+/// Gathers what the outputs reach. Throws for duplicate names, computations without pieces, reads
+/// outside a domain. `inputs` gives the argument order; empty: inferred order of declaration.
+std::shared_ptr<Function> make_function(const std::string &name,
+                                        std::vector<ComputationPtr> outputs,
+                                        std::vector<ComputationPtr> inputs,
+                                        const std::vector<ExprPtr> &context, SourceLocation where);
 
-/// Layer I as text in the notation of the papers: "{ C[i,j] : 0 <= i < N and 0 <= j < M } : sum(...)".
+/// Layer I as text in the notation of the papers: "{ C[i,j] : 0 <= i < N and 0 <= j < M } :
+/// sum(...)".
 std::string to_string(const Function &function);
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -1,10 +1,10 @@
 #include "algorithm/function_extents.h"
 
-#include <isl/set.h>
-
 #include "algorithm/affine.h"
 #include "algorithm/declaration_checks.h"
 #include "polyhedral/set_text.h"
+
+#include <isl/set.h>
 
 namespace tilewright {
 
@@ -28,13 +28,14 @@ bool depends_on_iterators(const ExprPtr &expr) {
   return found;
 }
 
-}  // namespace
+} // namespace
 
 void check_indices(const Computation &computation, const isl::set &context) {
   for (size_t d = 0; d < computation.rank(); ++d) {
-    const isl::set negative = checked(
-        isl::manage(isl_set_upper_bound_si(computation.domain.copy(), isl_dim_set, static_cast<unsigned>(d), -1)),
-        "checking the domain of a computation");
+    const isl::set negative =
+        checked(isl::manage(isl_set_upper_bound_si(computation.domain.copy(), isl_dim_set,
+                                                   static_cast<unsigned>(d), -1)),
+                "checking the domain of a computation");
     if (checked(negative.is_empty(), "checking the domain of a computation")) {
       continue;
     }
@@ -46,8 +47,9 @@ void check_indices(const Computation &computation, const isl::set &context) {
     const std::string parameters = parameter_text(point);
     Error error(ErrorKind::Declaration,
                 "the domain of " + computation.name + " holds " + at +
-                    (parameters.empty() ? "" : " (" + parameters + ")") + ", but indices must be >= 0: shift " +
-                    computation.iterators[d] + " so that it starts at 0",
+                    (parameters.empty() ? "" : " (" + parameters + ")") +
+                    ", but indices must be >= 0: shift " + computation.iterators[d] +
+                    " so that it starts at 0",
                 computation.where);
     error.details["point"] = at;
     error.details["parameters"] = parameters;
@@ -61,7 +63,7 @@ void check_extents(const Computation &computation, const isl::set &context) {
     const ExprPtr &extent = computation.extents[d];
     const auto beyond = compare(Op::Ge, iterator(computation.iterators[d]), extent, space);
     if (!beyond) {
-      continue;  // refused where the extents were taken
+      continue; // refused where the extents were taken
     }
     Point point;
     if (!sample_point(computation.domain.intersect(*beyond).intersect_params(context), point)) {
@@ -70,8 +72,9 @@ void check_extents(const Computation &computation, const isl::set &context) {
     const std::string at = instance_text(computation.name, point.coordinates);
     const std::string parameters = parameter_text(point);
     Error error(ErrorKind::Bounds,
-                "extent " + std::to_string(d) + " of " + computation.name + " is " + to_string(extent) +
-                    ", too small for " + at + " of its domain" + (parameters.empty() ? "" : " (" + parameters + ")"),
+                "extent " + std::to_string(d) + " of " + computation.name + " is " +
+                    to_string(extent) + ", too small for " + at + " of its domain" +
+                    (parameters.empty() ? "" : " (" + parameters + ")"),
                 computation.where);
     error.details["point"] = at;
     error.details["parameters"] = parameters;
@@ -79,7 +82,8 @@ void check_extents(const Computation &computation, const isl::set &context) {
   }
 }
 
-std::vector<ExprPtr> derived_extents(const Computation &computation, const std::vector<Range> &ranges, bool is_box,
+std::vector<ExprPtr> derived_extents(const Computation &computation,
+                                     const std::vector<Range> &ranges, bool is_box,
                                      const isl::set &context) {
   std::vector<ExprPtr> extents;
   for (size_t d = 0; d < computation.rank(); ++d) {
@@ -89,10 +93,11 @@ std::vector<ExprPtr> derived_extents(const Computation &computation, const std::
     }
     const isl::set possible = computation.domain.intersect_params(context);
     const isl::pw_aff past_last =
-        checked(possible.dim_max(static_cast<int>(d)).add_constant(1).gist(context), "deriving the extents of a computation");
+        checked(possible.dim_max(static_cast<int>(d)).add_constant(1).gist(context),
+                "deriving the extents of a computation");
     extents.push_back(not_negative(from_affine(past_last, {}), context));
   }
   return extents;
 }
 
-}  // namespace tilewright
+} // namespace tilewright

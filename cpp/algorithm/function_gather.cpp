@@ -1,14 +1,14 @@
 // Functions: what the outputs reach, in an order in which it can be computed, checked as a whole.
+#include "algorithm/affine.h"
+#include "algorithm/declaration_checks.h"
+#include "algorithm/function.h"
+#include "polyhedral/set_text.h"
+
 #include <isl/set.h>
 
 #include <algorithm>
 #include <map>
 #include <set>
-
-#include "algorithm/affine.h"
-#include "algorithm/declaration_checks.h"
-#include "algorithm/function.h"
-#include "polyhedral/set_text.h"
 
 namespace tilewright {
 
@@ -36,9 +36,10 @@ std::vector<ComputationPtr> producers_of(const Computation &computation) {
   return result;
 }
 
-/// Computations in depth-first postorder: producers before consumers except inside a recurrence. Iterative, so that a
-/// long chain of computations does not exhaust the stack.
-std::vector<ComputationPtr> reachable(const std::vector<ComputationPtr> &outputs, const SourceLocation &where) {
+/// Computations in depth-first postorder: producers before consumers except inside a recurrence.
+/// Iterative, so that a long chain of computations does not exhaust the stack.
+std::vector<ComputationPtr> reachable(const std::vector<ComputationPtr> &outputs,
+                                      const SourceLocation &where) {
   struct Visit {
     ComputationPtr computation;
     std::vector<ComputationPtr> producers;
@@ -53,7 +54,8 @@ std::vector<ComputationPtr> reachable(const std::vector<ComputationPtr> &outputs
     }
     if (computation->pieces.empty()) {
       throw Error(ErrorKind::Declaration,
-                  "the computation " + computation->name + " (declared at " + line_text(computation->where) +
+                  "the computation " + computation->name + " (declared at " +
+                      line_text(computation->where) +
                       ") has no expression: define it before making a function",
                   computation->where.known() ? computation->where : where);
     }
@@ -65,7 +67,7 @@ std::vector<ComputationPtr> reachable(const std::vector<ComputationPtr> &outputs
       Visit &top = stack.back();
       if (top.next < top.producers.size()) {
         const ComputationPtr producer = top.producers[top.next++];
-        enter(producer);  // may move what `top` refers to
+        enter(producer); // may move what `top` refers to
         continue;
       }
       order.push_back(top.computation);
@@ -87,24 +89,26 @@ std::vector<ComputationPtr> inputs_by_first_use(const std::vector<ComputationPtr
   return inputs;
 }
 
-void check_outputs(const std::string &name, const std::vector<ComputationPtr> &outputs, const SourceLocation &where) {
+void check_outputs(const std::string &name, const std::vector<ComputationPtr> &outputs,
+                   const SourceLocation &where) {
   if (outputs.empty()) {
     throw Error(ErrorKind::Declaration, "function " + name + " needs at least one output", where);
   }
   for (size_t o = 0; o < outputs.size(); ++o) {
     if (outputs[o] == nullptr) {
-      throw Error(ErrorKind::Declaration, "output " + std::to_string(o) + " of function " + name + " is missing", where);
+      throw Error(ErrorKind::Declaration,
+                  "output " + std::to_string(o) + " of function " + name + " is missing", where);
     }
     if (outputs[o]->is_input) {
       throw Error(ErrorKind::Declaration,
-                  "output " + std::to_string(o) + " of function " + name + " is the input " + outputs[o]->name +
-                      "; an output must be a computation",
+                  "output " + std::to_string(o) + " of function " + name + " is the input " +
+                      outputs[o]->name + "; an output must be a computation",
                   where);
     }
     if (std::find(outputs.begin(), outputs.begin() + static_cast<std::ptrdiff_t>(o), outputs[o]) !=
         outputs.begin() + static_cast<std::ptrdiff_t>(o)) {
-      throw Error(ErrorKind::Declaration, "function " + name + " lists the output " + outputs[o]->name + " twice",
-                  where);
+      throw Error(ErrorKind::Declaration,
+                  "function " + name + " lists the output " + outputs[o]->name + " twice", where);
     }
   }
 }
@@ -114,13 +118,15 @@ void check_given_inputs(const Function &function, const std::vector<ComputationP
     const ComputationPtr &input = function.inputs[a];
     if (input == nullptr || !input->is_input) {
       throw Error(ErrorKind::Declaration,
-                  "argument " + std::to_string(a) + " of function " + function.name + " must be an input" +
+                  "argument " + std::to_string(a) + " of function " + function.name +
+                      " must be an input" +
                       (input == nullptr ? "" : ", but " + input->name + " is a computation"),
                   function.where);
     }
     const auto before = function.inputs.begin() + static_cast<std::ptrdiff_t>(a);
     if (std::find(function.inputs.begin(), before, input) != before) {
-      throw Error(ErrorKind::Declaration, "function " + function.name + " lists the input " + input->name + " twice",
+      throw Error(ErrorKind::Declaration,
+                  "function " + function.name + " lists the input " + input->name + " twice",
                   function.where);
     }
   }
@@ -142,9 +148,11 @@ void check_duplicate_names(const Function &function) {
       if (!fresh) {
         const Computation &other = *entry->second;
         throw Error(ErrorKind::Declaration,
-                    "function " + function.name + " has two different declarations named " + declared->name + ": the " +
-                        (other.is_input ? "input" : "computation") + " of " + line_text(other.where) + " and the " +
-                        (declared->is_input ? "input" : "computation") + " of " + line_text(declared->where),
+                    "function " + function.name + " has two different declarations named " +
+                        declared->name + ": the " + (other.is_input ? "input" : "computation") +
+                        " of " + line_text(other.where) + " and the " +
+                        (declared->is_input ? "input" : "computation") + " of " +
+                        line_text(declared->where),
                     declared->where.known() ? declared->where : function.where);
       }
     }
@@ -154,7 +162,8 @@ void check_duplicate_names(const Function &function) {
     if (clash != known.end()) {
       throw Error(ErrorKind::Declaration,
                   "function " + function.name + " has a parameter and " +
-                      (clash->second->is_input ? "an input" : "a computation") + " that are both named " + parameter,
+                      (clash->second->is_input ? "an input" : "a computation") +
+                      " that are both named " + parameter,
                   clash->second->where.known() ? clash->second->where : function.where);
     }
   }
@@ -188,7 +197,8 @@ public:
   std::vector<std::string> names;
 };
 
-std::vector<std::string> parameters_by_first_use(const Function &function, const std::vector<ExprPtr> &conditions) {
+std::vector<std::string> parameters_by_first_use(const Function &function,
+                                                 const std::vector<ExprPtr> &conditions) {
   ParameterOrder order;
   for (const ComputationPtr &input : function.inputs) {
     order.add(input->extents);
@@ -218,8 +228,8 @@ isl::set gathered_context(const Function &function, const std::vector<ExprPtr> &
     const auto set = to_set(condition, IterationSpace{});
     if (!set) {
       throw Error(ErrorKind::Declaration,
-                  "the context of function " + function.name + " must be affine comparisons of parameters, got " +
-                      to_string(condition),
+                  "the context of function " + function.name +
+                      " must be affine comparisons of parameters, got " + to_string(condition),
                   function.where);
     }
     context = context.intersect(set->params());
@@ -236,12 +246,14 @@ isl::set gathered_context(const Function &function, const std::vector<ExprPtr> &
 
 /// The context with exactly the function's parameters as dimensions, in their order.
 isl::set ordered(const isl::set &context, const std::vector<std::string> &parameters) {
-  isl_space *space = isl_space_params_alloc(isl_context().get(), static_cast<unsigned>(parameters.size()));
+  isl_space *space =
+      isl_space_params_alloc(isl_context().get(), static_cast<unsigned>(parameters.size()));
   for (size_t p = 0; p < parameters.size(); ++p) {
     isl_id *id = isl_id_alloc(isl_context().get(), parameters[p].c_str(), nullptr);
     space = isl_space_set_dim_id(space, isl_dim_param, static_cast<unsigned>(p), id);
   }
-  return checked(isl::manage(isl_set_align_params(context.copy(), space)), "building the context of a function");
+  return checked(isl::manage(isl_set_align_params(context.copy(), space)),
+                 "building the context of a function");
 }
 
 void check_everything(const Function &function) {
@@ -257,12 +269,12 @@ void check_everything(const Function &function) {
   }
 }
 
-}  // namespace
+} // namespace
 
 const ComputationPtr *Function::find(const std::string &wanted) const {
   for (const auto *list : {&inputs, &computations}) {
-    const auto found =
-        std::find_if(list->begin(), list->end(), [&](const ComputationPtr &c) { return c->name == wanted; });
+    const auto found = std::find_if(list->begin(), list->end(),
+                                    [&](const ComputationPtr &c) { return c->name == wanted; });
     if (found != list->end()) {
       return &*found;
     }
@@ -270,14 +282,17 @@ const ComputationPtr *Function::find(const std::string &wanted) const {
   return nullptr;
 }
 
-std::shared_ptr<Function> make_function(const std::string &name, std::vector<ComputationPtr> outputs,
-                                        std::vector<ComputationPtr> inputs, const std::vector<ExprPtr> &context,
-                                        SourceLocation where) {
+std::shared_ptr<Function> make_function(const std::string &name,
+                                        std::vector<ComputationPtr> outputs,
+                                        std::vector<ComputationPtr> inputs,
+                                        const std::vector<ExprPtr> &context, SourceLocation where) {
   const OperationLimit limit(declaration_operation_limit);
-  if (!is_isl_identifier(name + "_")) {  // words that isl reserves may name a function
+  if (!is_isl_identifier(name + "_")) { // words that isl reserves may name a function
     throw Error(ErrorKind::Declaration,
-                "\"" + name + "\" cannot name a function: expected letters, digits and underscores, not starting with "
-                "a digit",
+                "\"" + name +
+                    "\" cannot name a function: expected letters, digits and underscores, not "
+                    "starting with "
+                    "a digit",
                 where);
   }
   check_outputs(name, outputs, where);
@@ -297,4 +312,4 @@ std::shared_ptr<Function> make_function(const std::string &name, std::vector<Com
   return function;
 }
 
-}  // namespace tilewright
+} // namespace tilewright

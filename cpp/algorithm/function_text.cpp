@@ -1,8 +1,8 @@
 // Layer I as text, in the notation of the papers.
-#include <algorithm>
-
 #include "algorithm/function.h"
 #include "polyhedral/set_text.h"
+
+#include <algorithm>
 
 namespace tilewright {
 
@@ -30,7 +30,7 @@ std::string domain_text(const isl::set &domain, const isl::set &context) {
   return braced_text(checked(simple, "printing a domain"));
 }
 
-}  // namespace
+} // namespace
 
 std::string to_string(const Function &function) {
   std::string text = "function " + function.name + "(" + names_text(function.inputs) + ") -> " +
@@ -42,14 +42,15 @@ std::string to_string(const Function &function) {
     text += "input " + shape_text(*input) + "\n";
   }
   for (const ComputationPtr &computation : function.computations) {
-    const bool is_output =
-        std::find(function.outputs.begin(), function.outputs.end(), computation) != function.outputs.end();
+    const bool is_output = std::find(function.outputs.begin(), function.outputs.end(),
+                                     computation) != function.outputs.end();
     text += std::string(is_output ? "output " : "computation ") + shape_text(*computation) + "\n";
     for (const Piece &piece : computation->pieces) {
-      text += "  " + domain_text(piece.domain, function.context) + " : " + to_string(piece.value) + "\n";
+      text += "  " + domain_text(piece.domain, function.context) + " : " + to_string(piece.value) +
+              "\n";
     }
   }
   return text;
 }
 
-}  // namespace tilewright
+} // namespace tilewright

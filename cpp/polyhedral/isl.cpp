@@ -55,8 +55,9 @@ void throw_isl_error(const char *what) {
   const std::string detail = message != nullptr ? message : "no reason given";
   isl_ctx_reset_error(context);
   if (error == isl_error_quota) {
-    throw Error(ErrorKind::Limit, std::string(what) + ": the analysis needs more integer-set operations than its "
-                                                      "limit allows; simplify the domains, conditions or subscripts");
+    throw Error(ErrorKind::Limit,
+                std::string(what) + ": the analysis needs more integer-set operations than its "
+                                    "limit allows; simplify the domains, conditions or subscripts");
   }
   throw Error(ErrorKind::Internal, std::string(what) + ": isl failed: " + detail);
 }
@@ -74,15 +75,33 @@ std::optional<std::int64_t> integer_of(isl_val *value) {
 
 isl::set fix(const isl::set &set, int position, std::int64_t value) {
   isl_val *isl_value = isl_val_int_from_si(isl_context().get(), value);
-  return checked(isl::manage(isl_set_fix_val(set.copy(), isl_dim_set, position, isl_value)), "sampling a set");
+  return checked(isl::manage(isl_set_fix_val(set.copy(), isl_dim_set, position, isl_value)),
+                 "sampling a set");
+}
+
+/// The set without parts that hold no integer point: those have no minimum, and hide that of the
+/// others.
+isl::set without_empty_parts(const isl::set &set) {
+  isl::set result = checked(set.subtract(set), "sampling a set");
+  const isl::basic_set_list parts = checked(set.basic_set_list(), "sampling a set");
+  const isl_size count = isl_basic_set_list_n_basic_set(parts.get());
+  for (isl_size p = 0; p < count; ++p) {
+    const isl::set part(
+        checked(isl::manage(isl_basic_set_list_get_at(parts.get(), p)), "sampling a set"));
+    if (!checked(part.is_empty(), "sampling a set")) {
+      result = result.unite(part);
+    }
+  }
+  return checked(result, "sampling a set");
 }
 
 bool has_value(const isl::set &set, int position, std::int64_t value) {
   return !checked(fix(set, position, value).is_empty(), "sampling a set");
 }
 
-/// The most readable value that dimension `position` takes in the non-empty `set`: the smallest that is not negative
-/// where the set is bounded below by zero, else zero, the values around it, then whatever bound there is.
+/// The most readable value that dimension `position` takes in the non-empty `set`: the smallest
+/// that is not negative where the set is bounded below by zero, else zero, the values around it,
+/// then whatever bound there is.
 std::int64_t small_value(const isl::set &set, int position) {
   const auto lowest = integer_of(isl_set_dim_min_val(set.copy(), position));
   if (lowest && *lowest >= 0) {
@@ -97,17 +116,19 @@ std::int64_t small_value(const isl::set &set, int position) {
       return -value;
     }
   }
-  if (const auto highest = integer_of(isl_set_dim_max_val(set.copy(), position)); highest && *highest < 0) {
+  if (const auto highest = integer_of(isl_set_dim_max_val(set.copy(), position));
+      highest && *highest < 0) {
     return *highest;
   }
   if (lowest) {
     return *lowest;
   }
-  const isl::point sample = checked(isl::manage(isl_set_sample_point(set.copy())), "sampling a set");
+  const isl::point sample =
+      checked(isl::manage(isl_set_sample_point(set.copy())), "sampling a set");
   return integer_of(isl_point_get_coordinate_val(sample.get(), isl_dim_set, position)).value_or(0);
 }
 
-}  // namespace
+} // namespace
 
 bool sample_point(const isl::set &set, Point &point) {
   checked(set, "sampling a set");
@@ -126,7 +147,7 @@ bool sample_point(const isl::set &set, Point &point) {
     names.emplace_back(name != nullptr ? name : "");
   }
   raw = isl_set_move_dims(isl_set_flatten(raw), isl_dim_set, 0, isl_dim_param, 0, parameters);
-  isl::set rest = checked(isl::manage(raw), "sampling a set");
+  isl::set rest = without_empty_parts(checked(isl::manage(raw), "sampling a set"));
 
   point = Point();
   for (isl_size position = 0; position < parameters + dimensions; ++position) {
@@ -139,7 +160,7 @@ bool sample_point(const isl::set &set, Point &point) {
       value = lowest ? *lowest : small_value(rest, position);
       point.coordinates.push_back(value);
     }
-    rest = fix(rest, position, value);
+    rest = without_empty_parts(fix(rest, position, value));
   }
   return true;
 }
@@ -151,7 +172,9 @@ std::string to_text(const isl::set &set) {
   }
   std::string result = text;
   std::free(text);
-  return result;
+  // isl leaves the place of a parameter set's missing tuple empty.
+  const size_t gap = result.find("{  :");
+  return gap == std::string::npos ? result : result.erase(gap + 1, 1);
 }
 
 std::string to_text(const isl::map &map) {
@@ -164,4 +187,4 @@ std::string to_text(const isl::map &map) {
   return result;
 }
 
-}  // namespace tilewright
+} // namespace tilewright

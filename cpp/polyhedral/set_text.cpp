@@ -19,8 +19,8 @@ bool continues_name(char c) {
 
 bool is_reserved(std::string_view word) {
   static constexpr std::array<std::string_view, 20> words = {
-      "and",    "or",     "not",  "exists", "implies", "mod",   "floor",    "ceil", "floord", "ceild",
-      "min",    "max",    "true", "false",  "infty",   "NaN",   "infinity", "rat",  "True",   "False"};
+      "and", "or",  "not",  "exists", "implies", "mod", "floor",    "ceil", "floord", "ceild",
+      "min", "max", "true", "false",  "infty",   "NaN", "infinity", "rat",  "True",   "False"};
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
@@ -49,14 +49,15 @@ std::vector<Token> tokens_of(const std::string &text) {
   return tokens;
 }
 
-/// The names of `text` that nothing in it declares: neither tuple names, dimensions, nor names after `exists`.
+/// The names of `text` that nothing in it declares: neither tuple names, dimensions, nor names
+/// after `exists`.
 std::vector<std::string> undeclared_names(const std::string &text) {
   const std::vector<Token> tokens = tokens_of(text);
   std::set<std::string> declared;
   std::vector<std::string> used;
-  int depth = 0;           // of brackets of a tuple
-  bool in_tuples = true;   // before the ':' of a disjunct
-  bool in_exists = false;  // between `exists` and its ':'
+  int depth = 0;          // of brackets of a tuple
+  bool in_tuples = true;  // before the ':' of a disjunct
+  bool in_exists = false; // between `exists` and its ':'
   for (size_t at = 0; at < tokens.size(); ++at) {
     const Token &token = tokens[at];
     if (!token.is_name) {
@@ -90,7 +91,8 @@ std::vector<std::string> undeclared_names(const std::string &text) {
   }
   std::vector<std::string> result;
   for (const std::string &name : used) {
-    if (declared.count(name) == 0 && std::find(result.begin(), result.end(), name) == result.end()) {
+    if (declared.count(name) == 0 &&
+        std::find(result.begin(), result.end(), name) == result.end()) {
       result.push_back(name);
     }
   }
@@ -135,19 +137,20 @@ isl::set parse(const std::string &text, const std::string &what, const SourceLoc
   return set;
 }
 
-}  // namespace
+} // namespace
 
 bool is_isl_identifier(const std::string &name) {
   const auto plain = [](char c) { return continues_name(c) && c != '\'' && c != '$'; };
-  return !name.empty() && starts_name(name.front()) && std::all_of(name.begin(), name.end(), plain) &&
-         !is_reserved(name);
+  return !name.empty() && starts_name(name.front()) &&
+         std::all_of(name.begin(), name.end(), plain) && !is_reserved(name);
 }
 
 isl::set read_set(const std::string &text, const std::string &what, const SourceLocation &where) {
   return parse(trimmed(text), what, where);
 }
 
-isl::set read_parameter_set(const std::string &text, const std::string &what, const SourceLocation &where) {
+isl::set read_parameter_set(const std::string &text, const std::string &what,
+                            const SourceLocation &where) {
   std::string full = trimmed(text);
   if (full.find('{') == std::string::npos) {
     full = "{ : " + full + " }";
@@ -155,7 +158,9 @@ isl::set read_parameter_set(const std::string &text, const std::string &what, co
   isl::set set = parse(full, what, where);
   if (isl_set_is_params(set.get()) != isl_bool_true) {
     throw Error(ErrorKind::Declaration,
-                what + ": expected constraints on parameters such as \"[N] -> { : N > 3 }\", got \"" + text + "\"",
+                what +
+                    ": expected constraints on parameters such as \"[N] -> { : N > 3 }\", got \"" +
+                    text + "\"",
                 where);
   }
   return set;
@@ -204,4 +209,4 @@ std::string parameter_text(const Point &point) {
   return text;
 }
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -1,24 +1,29 @@
-// Sets as text, the way the papers write them: reading them with parameters that need not be listed first, and showing
-// only the part of a set that a person reads. What isl cannot parse becomes an Error(Declaration) with isl's reason.
+// Sets as text, the way the papers write them: reading them with parameters that need not be listed
+// first, and showing only the part of a set that a person reads. What isl cannot parse becomes an
+// Error(Declaration) with isl's reason.
 #pragma once
-
-#include <string>
 
 #include "polyhedral/isl.h"
 
+#include <string>
+
 namespace tilewright {
 
-/// Whether `name` is an identifier that isl's notation can hold: letters, digits and underscores, no reserved word.
+/// Whether `name` is an identifier that isl's notation can hold: letters, digits and underscores,
+/// no reserved word.
 bool is_isl_identifier(const std::string &name);
 
-/// Reads "{ C[i,j] : 0 <= i < N }"; names that are neither dimensions nor quantified become parameters when the text
-/// does not open with "[...] ->". `what` names the thing that is read, for the error.
+/// Reads "{ C[i,j] : 0 <= i < N }"; names that are neither dimensions nor quantified become
+/// parameters when the text does not open with "[...] ->". `what` names the thing that is read, for
+/// the error.
 isl::set read_set(const std::string &text, const std::string &what, const SourceLocation &where);
 
 /// A parameter set: "[N] -> { : N > 3 }", or "N > 3" alone.
-isl::set read_parameter_set(const std::string &text, const std::string &what, const SourceLocation &where);
+isl::set read_parameter_set(const std::string &text, const std::string &what,
+                            const SourceLocation &where);
 
-/// The constraints of a set without tuple and parameters: "0 <= i < N and 0 <= j <= i"; "" for the universe.
+/// The constraints of a set without tuple and parameters: "0 <= i < N and 0 <= j <= i"; "" for the
+/// universe.
 std::string constraint_text(const isl::set &set);
 
 /// The set without its parameter list: "{ C[i, j] : 0 <= i < N }".
@@ -30,4 +35,4 @@ std::string instance_text(const std::string &name, const std::vector<std::int64_
 /// "N = 4, M = 2"; "" without parameters.
 std::string parameter_text(const Point &point);
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -1,8 +1,7 @@
 #include "polyhedral/isl.h"
+#include "polyhedral/set_text.h"
 
 #include <gtest/gtest.h>
-
-#include "polyhedral/set_text.h"
 
 namespace tilewright {
 namespace {
@@ -11,7 +10,9 @@ isl::set set(const char *text) { return isl::set(isl_context(), text); }
 
 std::string sample_text(const char *text) {
   Point point;
-  return sample_point(set(text), point) ? parameter_text(point) + instance_text(" C", point.coordinates) : "empty";
+  return sample_point(set(text), point)
+             ? parameter_text(point) + instance_text(" C", point.coordinates)
+             : "empty";
 }
 
 TEST(Isl, NamesTheVersionThatAnswers) {
@@ -35,8 +36,10 @@ TEST(Isl, OperationLimitGivesALimitErrorAndEnds) {
   {
     const OperationLimit limit(20);
     try {
-      const isl::set a = set("[N] -> { C[i,j,k] : 0 <= i < N and i <= j <= 2i and j <= k <= N and (i+j+k) mod 7 = 3 }");
-      const isl::set b = set("[N] -> { C[i,j,k] : 0 <= i < N and i <= j <= 3i and j <= k <= N and (i+2j) mod 5 = 3 }");
+      const isl::set a = set("[N] -> { C[i,j,k] : 0 <= i < N and i <= j <= 2i and j <= k <= N and "
+                             "(i+j+k) mod 7 = 3 }");
+      const isl::set b = set(
+          "[N] -> { C[i,j,k] : 0 <= i < N and i <= j <= 3i and j <= k <= N and (i+2j) mod 5 = 3 }");
       checked(a.subtract(b).is_empty(), "a hard question");
       FAIL() << "the limit was not reached";
     } catch (const Error &error) {
@@ -82,7 +85,7 @@ TEST(SetText, DeclaresParametersThatAreNotListed) {
   EXPECT_EQ(read("{ C[i] : exists (e : i = 2e) and 0 <= i < N; C[i] : i = M }"),
             to_text(set("[N,M] -> { C[i] : exists (e : i = 2e) and 0 <= i < N; C[i] : i = M }")));
   EXPECT_EQ(read("{ C[i] : 0 <= i < 4 }"), "{ C[i] : 0 <= i <= 3 }");
-  EXPECT_EQ(to_text(read_parameter_set("N > 3", "a constraint", {})), "[N] -> {  : N >= 4 }");
+  EXPECT_EQ(to_text(read_parameter_set("N > 3", "a constraint", {})), "[N] -> { : N >= 4 }");
 }
 
 TEST(SetText, RefusesWhatIslCannotRead) {
@@ -106,5 +109,5 @@ TEST(SetText, ShowsConstraintsAlone) {
   EXPECT_TRUE(is_isl_identifier("blur_x2"));
 }
 
-}  // namespace
-}  // namespace tilewright
+} // namespace
+} // namespace tilewright

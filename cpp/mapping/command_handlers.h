@@ -14,6 +14,8 @@ void interchange_command(MappingState &state, const Command &command);
 void reverse_command(MappingState &state, const Command &command);
 void shift_command(MappingState &state, const Command &command);
 void skew_command(MappingState &state, const Command &command);
+void reorder_command(MappingState &state, const Command &command);
+void transform_command(MappingState &state, const Command &command);
 void parallelize_command(MappingState &state, const Command &command);
 void vectorize_command(MappingState &state, const Command &command);
 void unroll_command(MappingState &state, const Command &command);
@@ -24,7 +26,13 @@ void after_command(MappingState &state, const Command &command);
 void before_command(MappingState &state, const Command &command);
 void then_command(MappingState &state, const Command &command);
 
+void fuse_with_command(MappingState &state, const Command &command);
+void fission_command(MappingState &state, const Command &command);
+
 // storage_commands.cpp
+void set_access_command(MappingState &state, const Command &command);
+void storage_fold_command(MappingState &state, const Command &command);
+void auto_allocate_map_command(MappingState &state, const Command &command);
 void store_in_command(MappingState &state, const Command &command);
 
 /// "C[0,1] (N = 2)".

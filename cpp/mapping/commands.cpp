@@ -14,11 +14,27 @@ using Handler = void (*)(MappingState &, const Command &);
 /// The one table of commands. A new command is a handler, a row here, and a Python method that passes its arguments on.
 const std::map<std::string, Handler> &handlers() {
   static const std::map<std::string, Handler> table = {
-      {"after", after_command},           {"before", before_command},       {"interchange", interchange_command},
-      {"parallelize", parallelize_command}, {"reverse", reverse_command},   {"set_schedule", set_schedule_command},
-      {"shift", shift_command},           {"skew", skew_command},           {"split", split_command},
-      {"store_in", store_in_command},     {"then", then_command},           {"tile", tile_command},
-      {"unroll", unroll_command},         {"vectorize", vectorize_command},
+      {"after", after_command},
+      {"auto_allocate_map", auto_allocate_map_command},
+      {"before", before_command},
+      {"fission", fission_command},
+      {"fuse_with", fuse_with_command},
+      {"interchange", interchange_command},
+      {"parallelize", parallelize_command},
+      {"reorder", reorder_command},
+      {"reverse", reverse_command},
+      {"set_access", set_access_command},
+      {"set_schedule", set_schedule_command},
+      {"shift", shift_command},
+      {"skew", skew_command},
+      {"split", split_command},
+      {"storage_fold", storage_fold_command},
+      {"store_in", store_in_command},
+      {"then", then_command},
+      {"tile", tile_command},
+      {"transform", transform_command},
+      {"unroll", unroll_command},
+      {"vectorize", vectorize_command},
   };
   return table;
 }

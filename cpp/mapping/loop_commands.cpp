@@ -1,6 +1,7 @@
 // split tile interchange reverse shift skew parallelize vectorize unroll: changes of one computation's time-space map.
 #include <algorithm>
-#include <limits>
+#include <map>
+#include <regex>
 
 #include "mapping/command_arguments.h"
 #include "mapping/command_handlers.h"
@@ -85,6 +86,54 @@ void tag_strip(MappingState &state, const Command &command, Tag tag) {
     }
   }
   map.dimensions[position].tag = {tag, map.dimensions[position].extent};
+}
+
+/// Determinant by cofactors; the matrices are as large as a loop nest is deep.
+std::int64_t integer_determinant(const std::vector<std::int64_t> &matrix, size_t size) {
+  if (size == 1) {
+    return matrix[0];
+  }
+  std::int64_t result = 0;
+  for (size_t column = 0; column < size; ++column) {
+    std::vector<std::int64_t> minor;
+    for (size_t r = 1; r < size; ++r) {
+      for (size_t c = 0; c < size; ++c) {
+        if (c != column) {
+          minor.push_back(matrix[r * size + c]);
+        }
+      }
+    }
+    result += (column % 2 == 0 ? 1 : -1) * matrix[column] * integer_determinant(minor, size - 1);
+  }
+  return result;
+}
+
+/// Takes the tags out of a map as the papers write it, "{ C[i,j] -> [i, j(vec(8))] }", leaving what isl reads.
+/// Tags are found in the last tuple, by position.
+std::map<size_t, LoopTag> take_tags(std::string &text, const Command &command) {
+  std::map<size_t, LoopTag> tags;
+  static const std::regex pattern(R"(\(\s*(cpu|unroll|vec\s*\(\s*(\d+)\s*\))\s*\))");
+  std::smatch match;
+  while (std::regex_search(text, match, pattern)) {
+    const std::string before = match.prefix();
+    const size_t tuple = before.rfind('[');
+    if (tuple == std::string::npos) {
+      refuse(command, "the tag '" + match.str() + "' does not stand behind a dimension");
+    }
+    const auto position = static_cast<size_t>(std::count(before.begin() + static_cast<std::ptrdiff_t>(tuple),
+                                                         before.end(), ','));
+    LoopTag tag;
+    if (match[1].str() == "cpu") {
+      tag = {Tag::Parallel, 0};
+    } else if (match[1].str() == "unroll") {
+      tag = {Tag::Unroll, 0};
+    } else {
+      tag = {Tag::Vector, std::stoll(match[2].str())};
+    }
+    tags[position] = tag;
+    text = before + match.suffix().str();
+  }
+  return tags;
 }
 
 }  // namespace
@@ -181,6 +230,63 @@ void skew_command(MappingState &state, const Command &command) {
   loop.extent = 0;
 }
 
+void reorder_command(MappingState &state, const Command &command) {
+  const CommandArguments arguments(command);
+  if (arguments.size() < 2) {
+    refuse(command, "expected reorder(i, j, ...): the loops in their new order, outermost first");
+  }
+  TimeSpaceMap &map = state.time_space.at(command.computation);
+  std::vector<size_t> positions;
+  std::vector<LoopDimension> loops;
+  for (size_t d = 0; d < arguments.size(); ++d) {
+    const size_t position = find_loop(map, arguments.name(d, "a loop"), command);
+    if (std::find(positions.begin(), positions.end(), position) != positions.end()) {
+      refuse(command, "loop '" + map.dimensions[position].name + "' is named twice");
+    }
+    positions.push_back(position);
+    loops.push_back(map.dimensions[position]);
+  }
+  std::sort(positions.begin(), positions.end());
+  for (size_t d = 0; d < positions.size(); ++d) {
+    map.dimensions[positions[d]] = loops[d];
+  }
+}
+
+void transform_command(MappingState &state, const Command &command) {
+  const CommandArguments arguments(command);
+  size_t count = 0;
+  while (arguments.is_name(count)) {
+    ++count;
+  }
+  const auto *matrix = count + 1 == arguments.size()
+                           ? std::get_if<std::vector<std::int64_t>>(&command.arguments[count])
+                           : nullptr;
+  if (count == 0 || matrix == nullptr || matrix->size() != count * count) {
+    refuse(command, "expected transform(i, j, [a, b, c, d]): as many loops as the square matrix (row by row) has rows");
+  }
+  const std::int64_t determinant = integer_determinant(*matrix, count);
+  if (determinant != 1 && determinant != -1) {
+    refuse(command, "the matrix must be unimodular (determinant 1 or -1), but its determinant is " +
+                        std::to_string(determinant));
+  }
+  TimeSpaceMap &map = state.time_space.at(command.computation);
+  std::vector<size_t> positions;
+  std::vector<LoopDimension> loops;
+  for (size_t d = 0; d < count; ++d) {
+    positions.push_back(find_loop(map, arguments.name(d, "a loop"), command));
+    loops.push_back(map.dimensions[positions.back()]);
+  }
+  for (size_t row = 0; row < count; ++row) {
+    LoopDimension &loop = map.dimensions[positions[row]];
+    loop.value = loops[0].value.scale(integer_value((*matrix)[row * count]));
+    for (size_t column = 1; column < count; ++column) {
+      loop.value = loop.value.add(loops[column].value.scale(integer_value((*matrix)[row * count + column])));
+    }
+    loop.value = checked(loop.value, "transform");
+    loop.extent = 0;
+  }
+}
+
 void parallelize_command(MappingState &state, const Command &command) {
   const CommandArguments arguments(command);
   arguments.expect_between(1, 1, "parallelize(i)");
@@ -195,7 +301,8 @@ void unroll_command(MappingState &state, const Command &command) { tag_strip(sta
 void set_schedule_command(MappingState &state, const Command &command) {
   const CommandArguments arguments(command);
   arguments.expect_between(1, 1, "set_schedule(\"{ C[i,j] -> [...] }\")");
-  const std::string text = arguments.name(0, "an isl map");
+  std::string text = arguments.name(0, "an isl map");
+  const std::map<size_t, LoopTag> tags = take_tags(text, command);
   const isl::map given(isl_context(), text);
   if (given.is_null()) {
     isl_ctx_reset_error(isl_context().get());
@@ -249,6 +356,19 @@ void set_schedule_command(MappingState &state, const Command &command) {
       }
     }
     result.dimensions.push_back({name, value, {}, 0});
+  }
+  for (const auto &[position, tag] : tags) {
+    LoopDimension &loop = result.dimensions.at(position);
+    loop.tag = tag;
+    if (tag.tag != Tag::Parallel) {
+      const std::int64_t extent = constant_extent(state, command, loop);
+      if (extent <= 0 || (tag.tag == Tag::Vector && extent > tag.factor)) {
+        refuse(command, "dimension " + std::to_string(position) + " of the map does not have the constant extent that its "
+                        "tag needs; take it modulo the size");
+      }
+      loop.tag.factor = tag.tag == Tag::Vector ? tag.factor : extent;
+      loop.extent = loop.tag.factor;
+    }
   }
   state.time_space[command.computation] = std::move(result);
   std::erase_if(state.placements, [&](const Placement &p) { return p.computation == command.computation; });

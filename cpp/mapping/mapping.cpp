@@ -22,17 +22,6 @@ TimeSpaceMap identity_time(const Computation &computation) {
   return map;
 }
 
-Storage identity_storage(const Computation &computation) {
-  Storage storage;
-  storage.buffer = computation.name;
-  for (const std::string &name : computation.iterators) {
-    storage.index.push_back(iterator(name));
-  }
-  storage.extents = computation.extents;
-  storage.relation = checked(isl::map::identity(computation.domain.space().map_from_set()), "default storage");
-  return storage;
-}
-
 bool reads_itself(const Computation &computation, const ExprPtr &value) {
   bool found = false;
   visit(value, [&](const ExprPtr &node) {
@@ -42,6 +31,17 @@ bool reads_itself(const Computation &computation, const ExprPtr &value) {
 }
 
 }  // namespace
+
+Storage Storage::identity(const Computation &computation) {
+  Storage storage;
+  storage.buffer = computation.name;
+  for (const std::string &name : computation.iterators) {
+    storage.index.push_back(iterator(name));
+  }
+  storage.extents = computation.extents;
+  storage.relation = checked(isl::map::identity(computation.domain.space().map_from_set()), "default storage");
+  return storage;
+}
 
 InstanceSpace instance_space(const Computation &computation) {
   InstanceSpace space;
@@ -71,7 +71,7 @@ Mapping::Mapping(std::shared_ptr<const Function> function) {
   state_.function = std::move(function);
   for (const ComputationPtr &computation : state_.function->computations) {
     state_.time_space[computation->name] = identity_time(*computation);
-    state_.storage[computation->name] = identity_storage(*computation);
+    state_.storage[computation->name] = Storage::identity(*computation);
     state_.order.push_back(computation->name);
   }
 }

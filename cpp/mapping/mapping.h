@@ -62,6 +62,9 @@ struct Storage {
   std::vector<ExprPtr> index;
   std::vector<ExprPtr> extents;  ///< of the buffer; affine in parameters
   isl::map relation;             ///< computation[iterators] -> buffer[index]
+
+  /// A buffer of the computation's own name and shape.
+  static Storage identity(const Computation &computation);
 };
 
 /// Everything that commands change. Commands work on a copy, so that a failure changes nothing.

@@ -72,6 +72,40 @@ void after_command(MappingState &state, const Command &command) { place_by_argum
 
 void before_command(MappingState &state, const Command &command) { place_by_arguments(state, command, true, false); }
 
+void fuse_with_command(MappingState &state, const Command &command) {
+  const CommandArguments arguments(command);
+  arguments.expect_between(1, 2, "fuse_with(other, level=None)");
+  Command placed = command;
+  const std::string other = arguments.name(0, "a computation");
+  if (arguments.size() == 1 && state.time_space.count(other) != 0) {
+    const std::vector<LoopDimension> &loops = state.time_space.at(other).dimensions;
+    const size_t common = std::min(loops.size(), state.time_space.at(command.computation).dimensions.size());
+    if (common == 0) {
+      refuse(command, "the two computations have no loops to share");
+    }
+    placed.arguments.emplace_back(loops[common - 1].name);
+  }
+  place_by_arguments(state, placed, false, false);
+}
+
+void fission_command(MappingState &state, const Command &command) {
+  const CommandArguments arguments(command);
+  arguments.expect_between(1, 1, "fission(i)");
+  const auto level = static_cast<int>(
+      find_loop(state.time_space.at(command.computation), arguments.name(0, "the loop"), command));
+  bool changed = false;
+  for (Placement &placement : state.placements) {
+    if ((placement.computation == command.computation || placement.other == command.computation) &&
+        placement.shared > level) {
+      placement.shared = level;
+      changed = true;
+    }
+  }
+  if (!changed) {
+    refuse(command, "loop '" + arguments.name(0, "the loop") + "' is not shared with another computation");
+  }
+}
+
 void then_command(MappingState &state, const Command &command) { place_by_arguments(state, command, false, true); }
 
 }  // namespace tilewright

@@ -5,6 +5,7 @@
 
 #include "algorithm/affine.h"
 #include "mapping/static_order.h"
+#include "polyhedral/set_text.h"
 
 namespace tilewright {
 
@@ -69,14 +70,20 @@ private:
       program_.buffers.push_back({storage.buffer, computation.type, kind, storage.extents});
       found = program_.buffers.end() - 1;
     } else {
-      share(computation, storage, *found);
+      share(computation, storage, *found, kind);
     }
     program_.places[computation.name] = {static_cast<size_t>(found - program_.buffers.begin()), storage.index,
                                          storage.relation};
   }
 
-  /// A buffer of several computations: one type, one rank, the larger extents.
-  void share(const Computation &computation, const Storage &storage, Buffer &buffer) const {
+  /// A buffer of several computations: one type, one rank, the larger extents. An output's buffer is the caller's
+  /// array: one output to a buffer, and what else is stored there must fit.
+  void share(const Computation &computation, const Storage &storage, Buffer &buffer, BufferKind kind) const {
+    if (kind == BufferKind::Output) {
+      throw Error(ErrorKind::Schedule,
+                  computation.name + " is an output and cannot share buffer '" + buffer.name + "' with another output",
+                  computation.where);
+    }
     if (buffer.type != computation.type || buffer.extents.size() != storage.extents.size()) {
       throw Error(ErrorKind::Schedule,
                   computation.name + " (" + type_name(computation.type) + ", " +
@@ -85,10 +92,41 @@ private:
                       std::to_string(buffer.extents.size()) + " dimensions",
                   computation.where);
     }
+    if (buffer.kind == BufferKind::Output) {
+      require_room(computation, storage, buffer);
+      return;
+    }
     for (size_t d = 0; d < buffer.extents.size(); ++d) {
       if (to_string(buffer.extents[d]) != to_string(storage.extents[d])) {
         buffer.extents[d] = binary(Op::Max, buffer.extents[d], storage.extents[d]);
       }
+    }
+  }
+
+  void require_room(const Computation &computation, const Storage &storage, const Buffer &buffer) const {
+    isl::set outside = isl::set::empty(computation.domain.space());
+    for (const Piece &piece : computation.pieces) {
+      outside = outside.unite(piece.domain);
+    }
+    outside = outside.intersect_params(function_.context).apply(storage.relation);
+    IterationSpace elements{storage.buffer, {}};
+    for (size_t d = 0; d < buffer.extents.size(); ++d) {
+      elements.iterators.push_back("b" + std::to_string(d));
+    }
+    isl::set inside = isl::set::universe(outside.space());
+    for (unsigned d = 0; d < buffer.extents.size(); ++d) {
+      const isl::pw_aff position = isl::pw_aff::var_on_domain(isl::local_space(outside.space()), isl::dim::set, d);
+      const std::optional<isl::pw_aff> size = to_affine(buffer.extents[d], elements);
+      inside = inside.lower_bound_si(isl::dim::set, d, 0).intersect(position.lt_set(size.value()));
+    }
+    Point point;
+    if (sample_point(checked(outside.subtract(inside), "room in an output"), point)) {
+      throw Error(ErrorKind::Schedule,
+                  computation.name + " cannot be stored in the output '" + buffer.name + "': element " +
+                      instance_text(buffer.name, point.coordinates) +
+                      (point.parameters.empty() ? "" : " (" + parameter_text(point) + ")") +
+                      " lies outside the buffer, which is as large as the caller's array",
+                  computation.where);
     }
   }
 

@@ -24,8 +24,13 @@ public:
   explicit OrderTree(const MappingState &state) : state_(state) {}
 
   std::map<std::string, std::vector<int>> build() {
-    for (const std::string &name : state_.order) {
-      insert(name);
+    // What is not placed first: where a computation is put must not move the one that it is put beside.
+    for (const bool placed : {false, true}) {
+      for (const std::string &name : state_.order) {
+        if (is_placed(name) == placed) {
+          insert(name);
+        }
+      }
     }
     std::map<std::string, std::vector<int>> order;
     for (const auto &[name, path] : paths_) {
@@ -37,6 +42,12 @@ public:
   }
 
 private:
+  bool is_placed(const std::string &name) const {
+    return !state_.time_space.at(name).explicit_time &&
+           std::any_of(state_.placements.begin(), state_.placements.end(),
+                       [&](const Placement &p) { return p.computation == name; });
+  }
+
   void insert(const std::string &name) {
     if (paths_.count(name) != 0) {
       return;

@@ -30,6 +30,24 @@ bool is_output(const MappingState &state, const std::string &name) {
                      [&](const ComputationPtr &output) { return output->name == name; });
 }
 
+std::string parameter_list(const MappingState &state) {
+  std::string text;
+  for (const std::string &name : state.function->parameters) {
+    text += (text.empty() ? "" : ",") + name;
+  }
+  return text;
+}
+
+/// The same relation with range dimension `dimension` taken modulo `size`.
+isl::map folded(const isl::map &relation, unsigned dimension, std::int64_t size) {
+  const isl::space buffer = relation.range().space();
+  isl_multi_aff *fold = isl_multi_aff_identity_on_domain_space(isl_space_copy(buffer.get()));
+  isl_aff *index = isl_multi_aff_get_aff(fold, static_cast<int>(dimension));
+  index = isl_aff_mod_val(index, isl_val_int_from_si(isl_context().get(), static_cast<long>(size)));
+  fold = isl_multi_aff_set_aff(fold, static_cast<int>(dimension), index);
+  return checked(relation.apply_range(isl::manage(isl_map_from_multi_aff(fold))), "storage_fold");
+}
+
 ExprPtr size_expression(const Command &command, const std::string &parameters, const std::string &text) {
   const isl::pw_aff size(isl_context(), "[" + parameters + "] -> { [] -> [(" + text + ")] }");
   if (size.is_null()) {
@@ -42,6 +60,11 @@ ExprPtr size_expression(const Command &command, const std::string &parameters, c
 /// One more than the largest index along a dimension; 0 where nothing is stored.
 ExprPtr derived_extent(const isl::set &image, unsigned dimension, const isl::set &context) {
   isl::pw_aff extent = image.dim_max(static_cast<int>(dimension)).add_constant(1L);
+  const isl::pw_aff simple = extent.gist(extent.domain().intersect(context)).coalesce();
+  const isl::pw_aff nothing = isl::pw_aff(context, isl::val(isl_context(), 0L));
+  if (checked(context.is_subset(simple.ge_set(nothing)), "extent of a buffer")) {
+    return from_affine(simple, {});  // the same formula where nothing is stored
+  }
   const isl::set elsewhere = context.subtract(extent.domain());
   extent = extent.union_add(isl::pw_aff(elsewhere, isl::val(isl_context(), 0L)));
   return from_affine(checked(extent.gist(context).coalesce(), "extent of a buffer"), {});
@@ -49,22 +72,10 @@ ExprPtr derived_extent(const isl::set &image, unsigned dimension, const isl::set
 
 }  // namespace
 
-void store_in_command(MappingState &state, const Command &command) {
-  const CommandArguments arguments(command);
-  arguments.expect_between(1, 2, "store_in(\"buffer[index, ...]\", sizes=None)");
-  const std::string target = arguments.name(0, "a buffer element");
+/// Stores the command's computation by `given`: computation[iterators] -> buffer[index], in buffers of `sizes` (empty:
+/// as large as needed).
+void store(MappingState &state, const Command &command, const isl::map &given, const std::vector<std::string> &sizes) {
   const Computation &computation = **state.function->find(command.computation);
-  std::string parameters;
-  for (const std::string &name : state.function->parameters) {
-    parameters += (parameters.empty() ? "" : ",") + name;
-  }
-  const isl::map given(isl_context(),
-                       "[" + parameters + "] -> { " + element_text(computation) + " -> " + target + " }");
-  if (given.is_null()) {
-    isl_ctx_reset_error(isl_context().get());
-    refuse(command, "'" + target + "' is not a buffer with affine subscripts in the iterators of " +
-                        element_text(computation));
-  }
   if (!given.has_range_tuple_id().is_true()) {
     refuse(command, "the buffer needs a name, e.g. \"buffer[i]\"");
   }
@@ -85,23 +96,22 @@ void store_in_command(MappingState &state, const Command &command) {
     refuse(command, computation.name + " is an output, and two of its elements would share one place; declare a "
                                        "computation that reads the elements you want to keep and return that one");
   }
+  const isl::map itself = isl::map::identity(computation.domain.space().map_from_set());
+  if (is_output(state, computation.name) &&
+      (checked(given.range_tuple_dim(), "store_in") != computation.rank() ||
+       !checked(relation.is_subset(isl::manage(isl_map_set_tuple_id(itself.copy(), isl_dim_out,
+                                                                    given.range_tuple_id().release()))),
+                "store_in"))) {
+    refuse(command, computation.name + " is an output, and the caller's array decides where its elements are: pass "
+                                       "an array with other strides, such as out=array.T, for another layout");
+  }
   const isl::pw_multi_aff index = checked(isl::manage(isl_pw_multi_aff_from_map(given.copy())), "store_in");
   const isl::set image = checked(relation.range(), "store_in");
   const auto rank = checked(given.range_tuple_dim(), "store_in");
-  const bool sized = arguments.size() == 2;
-  std::vector<std::string> sizes;
-  if (sized) {
-    if (const auto *texts = std::get_if<std::vector<std::string>>(&command.arguments[1])) {
-      sizes = *texts;
-    } else if (const auto *numbers = std::get_if<std::vector<std::int64_t>>(&command.arguments[1])) {
-      for (std::int64_t number : *numbers) {
-        sizes.push_back(std::to_string(number));
-      }
-    }
-    if (sizes.size() != rank) {
-      refuse(command, "the buffer has " + std::to_string(rank) + " dimensions but " + std::to_string(sizes.size()) +
-                          " sizes were given");
-    }
+  const bool sized = !sizes.empty();
+  if (sized && sizes.size() != rank) {
+    refuse(command, "the buffer has " + std::to_string(rank) + " dimensions but " + std::to_string(sizes.size()) +
+                        " sizes were given");
   }
   IterationSpace elements{storage.buffer, {}};
   for (unsigned d = 0; d < rank; ++d) {
@@ -110,7 +120,7 @@ void store_in_command(MappingState &state, const Command &command) {
   isl::set inside = isl::set::universe(image.space());
   for (unsigned d = 0; d < rank; ++d) {
     storage.index.push_back(from_affine(index.at(static_cast<int>(d)), computation.iterators));
-    storage.extents.push_back(sized ? size_expression(command, parameters, sizes[d])
+    storage.extents.push_back(sized ? size_expression(command, parameter_list(state), sizes[d])
                                     : derived_extent(image, d, state.function->context));
     const std::optional<isl::pw_aff> size = to_affine(storage.extents[d], elements);
     const isl::pw_aff position = isl::pw_aff::var_on_domain(isl::local_space(image.space()), isl::dim::set, d);
@@ -121,6 +131,75 @@ void store_in_command(MappingState &state, const Command &command) {
     refuse(command, "element " + instance_text(storage.buffer, point) + " lies outside the buffer");
   }
   state.storage[computation.name] = std::move(storage);
+}
+
+void store_in_command(MappingState &state, const Command &command) {
+  const CommandArguments arguments(command);
+  arguments.expect_between(1, 2, "store_in(\"buffer[index, ...]\", sizes=None)");
+  const std::string target = arguments.name(0, "a buffer element");
+  const std::string element = element_text(**state.function->find(command.computation));
+  const isl::map given(isl_context(), "[" + parameter_list(state) + "] -> { " + element + " -> " + target + " }");
+  if (given.is_null()) {
+    isl_ctx_reset_error(isl_context().get());
+    refuse(command, "'" + target + "' is not a buffer with affine subscripts in the iterators of " + element);
+  }
+  std::vector<std::string> sizes;
+  if (arguments.size() == 2) {
+    if (const auto *texts = std::get_if<std::vector<std::string>>(&command.arguments[1])) {
+      sizes = *texts;
+    } else if (const auto *numbers = std::get_if<std::vector<std::int64_t>>(&command.arguments[1])) {
+      for (std::int64_t number : *numbers) {
+        sizes.push_back(std::to_string(number));
+      }
+    } else {
+      refuse(command, "the sizes must be a list of integers or affine texts");
+    }
+  }
+  store(state, command, given, sizes);
+}
+
+void set_access_command(MappingState &state, const Command &command) {
+  const CommandArguments arguments(command);
+  arguments.expect_between(1, 1, "set_access(\"{ C[i,j] -> buffer[...] }\")");
+  const isl::map given(isl_context(), arguments.name(0, "an isl map"));
+  if (given.is_null()) {
+    isl_ctx_reset_error(isl_context().get());
+    refuse(command, "isl cannot read this map");
+  }
+  const Computation &computation = **state.function->find(command.computation);
+  if (!given.has_domain_tuple_id().is_true() || given.domain_tuple_id().name() != computation.name ||
+      checked(given.domain_tuple_dim(), "set_access") != computation.rank()) {
+    refuse(command, "the map must start from " + element_text(computation));
+  }
+  store(state, command, given, {});
+}
+
+void storage_fold_command(MappingState &state, const Command &command) {
+  const CommandArguments arguments(command);
+  arguments.expect_between(2, 2, "storage_fold(i, d)");
+  const std::string name = arguments.name(0, "an iterator");
+  const std::int64_t size = arguments.integer(1, "the fold", 1);
+  const Computation &computation = **state.function->find(command.computation);
+  const Storage &storage = state.storage.at(computation.name);
+  isl::map relation = storage.relation;
+  bool found = false;
+  for (size_t d = 0; d < storage.index.size(); ++d) {
+    if (storage.index[d]->kind == ExprKind::Iterator && storage.index[d]->name == name) {
+      relation = folded(relation, static_cast<unsigned>(d), size);
+      found = true;
+    }
+  }
+  if (!found) {
+    refuse(command, "no dimension of buffer '" + storage.buffer + "' is indexed by '" + name + "' alone");
+  }
+  store(state, command, checked(relation, "storage_fold"), {});
+}
+
+void auto_allocate_map_command(MappingState &state, const Command &command) {
+  const CommandArguments arguments(command);
+  arguments.expect_between(0, 0, "auto_allocate_map()");
+  const Computation &computation = **state.function->find(command.computation);
+  state.storage[computation.name] = Storage::identity(computation);
 }
 
 }  // namespace tilewright

@@ -7,9 +7,8 @@ user's line.
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeAlias, overload
+from typing import TypeAlias, overload
 
 from . import _core
 from .commands import ScheduleCommands
@@ -20,15 +19,13 @@ from .expressions import (
     Iterator,
     Operand,
     as_expression,
+    check_identifier,
     condition_operand,
     operand,
 )
 from .reductions import RangeLike, range_operands
 from .source import SourceLocation, caller_location
 from .types import DType, DTypeLike, as_dtype
-
-if TYPE_CHECKING:
-    from .functions import Function
 
 __all__ = ["Array", "Computation", "Input", "computation", "input"]
 
@@ -117,10 +114,32 @@ class Array:
     # Subscripts alone would make it look like a sequence.
     __iter__ = None
     __contains__ = None
+    # NumPy leaves operators with an array to `_value_operator` below.
+    __array_ufunc__ = None
 
     def __repr__(self) -> str:
         shape = ", ".join(map(repr, self.shape))
         return f"<{type(self).__name__} {self.name}[{shape}] {self.dtype}>"
+
+
+def _value_operator(name: str) -> Callable[..., object]:
+    """The operator of an array without dimensions on its value; of another one, a refusal."""
+
+    def apply(self: Array, *others: object) -> object:
+        return getattr(self._as_expression(), name)(*others)
+
+    apply.__name__ = name
+    return apply
+
+
+for _operator in (
+    *("add", "sub", "mul", "truediv", "floordiv", "mod", "divmod", "pow"),
+    *("and", "or", "xor", "lshift", "rshift"),
+):
+    for _side in (f"__{_operator}__", f"__r{_operator}__"):
+        setattr(Array, _side, _value_operator(_side))
+for _operator in ("neg", "pos", "abs", "invert", "lt", "le", "gt", "ge"):
+    setattr(Array, f"__{_operator}__", _value_operator(f"__{_operator}__"))
 
 
 class Input(Array):
@@ -136,14 +155,7 @@ class Computation(ScheduleCommands, Array):
     `f["C"]`.
     """
 
-    __slots__ = ("_functions",)
-
-    #: The functions that compute it; `tw.function` enters itself.
-    _functions: weakref.WeakSet[Function]
-
-    def __init__(self, handle: _core.Computation) -> None:
-        super().__init__(handle)
-        self._functions = weakref.WeakSet()
+    __slots__ = ()
 
     @property
     def iterators(self) -> tuple[Iterator, ...]:
@@ -202,6 +214,7 @@ def input(name: str, shape: Sequence[ExpressionLike] | ExpressionLike, dtype: DT
         DeclarationError: for a name that is no identifier, or an extent that is not affine in
             parameters.
     """
+    check_identifier(name, "input")
     extents = [_extent(extent, f"the shape of {name}") for extent in _shape(shape, name)]
     return Input(_core.declare_input(name, extents, as_dtype(dtype).name, caller_location()))
 
@@ -222,6 +235,8 @@ def _extent(value: ExpressionLike, what: str) -> Operand:
     kind = extent.type if isinstance(extent, _core.Expr) else type(extent).__name__
     if not kind.startswith(("int", "uint")):
         raise DeclarationTypeError(f"{what} must be integers, but {value!r} is of type {kind}")
+    if isinstance(extent, int) and extent < 0:
+        raise DeclarationError(f"{what} must not be negative, but {value!r} is")
     return extent
 
 
@@ -301,6 +316,7 @@ def computation(  # the isl form gives the value in the second place
     extents = [] if shape is None else [_extent(extent, f"the shape of {name}") for extent in shape]
     what = f"the domain of {name}"
     ranges = [range_operands(iterator, bounds, what) for iterator, bounds in _domain(domain, name)]
+    check_identifier(name, "computation")
     condition = condition_operand(where, f"where= of {name}")
     pieces = _pieces(value)
     result = Computation(

@@ -59,7 +59,7 @@ class TilewrightError(Exception):
 
 
 class DeclarationError(TilewrightError, ValueError):
-    """A declaration that makes no sense: pieces that overlap, an unbounded range, a name used twice.
+    """A declaration that makes no sense: pieces that overlap, no upper bound, a name used twice.
 
     Fails, because both pieces hold at i = 0 (the message names that point)::
 

@@ -250,7 +250,7 @@ class Iterator(Expression):
     def __new__(cls, name: str) -> Iterator:
         known = cls._known.get(name)
         if known is None:
-            _check_identifier(name, "iterator")
+            check_identifier(name, "iterator")
             known = super().__new__(cls)
             Expression.__init__(known, _core.iterator(name))
             known._name = name
@@ -299,11 +299,12 @@ class Parameter(Expression):
 # ---- operands ----
 
 
-def _check_identifier(name: object, what: str) -> None:
+def check_identifier(name: object, what: str) -> None:
+    """Refuses a name that is no identifier or a word of isl's notation; `what` says whose it is."""
+    article = "an" if what[0] in "aeiou" else "a"
     if not isinstance(name, str):
-        raise DeclarationTypeError(f"the name of an {what} must be a str, not {name!r}")
+        raise DeclarationTypeError(f"the name of {article} {what} must be a str, not {name!r}")
     if not _core.is_identifier(name):
-        article = "an" if what[0] in "aeiou" else "a"
         raise DeclarationError(
             f"{name!r} cannot be the name of {article} {what}: names are letters, digits and _, "
             "do not start with a digit, and are no word of isl's notation (and, mod, exists ...)"
@@ -400,7 +401,7 @@ def _split_names(names: tuple[str, ...], what: str) -> list[str]:
     if not any(result):
         raise DeclarationError(f"give the names of the {what}s: tw.{what[:4]}s('i j')")
     for name in result:
-        _check_identifier(name, what)
+        check_identifier(name, what)
     if len(set(result)) != len(result):
         raise DeclarationError(f"the names {' '.join(result)} contain one twice")
     return result
@@ -448,8 +449,16 @@ def params(
             "a comparison of parameters goes into context= of tw.function"
         )
     text = f"[{tuple_text}] -> {{ : {' and '.join([*known, f'({constraint})'])} }}"
-    if not _core.check_constraint(text, caller_location()):
-        raise DeclarationError(f"no values of {tuple_text} satisfy {text}")
+    try:
+        satisfiable = _core.check_constraint(text, caller_location())
+    except DeclarationError:
+        raise DeclarationError(
+            f"isl cannot read the constraint {constraint!r}: a syntax error, or a name other than "
+            f"{tuple_text}; write it as in '{split[0]} > 3 and {split[-1]} % 8 = 0'"
+        ) from None
+    if not satisfiable:
+        bounds = "" if minimum is None else f" with minimum={minimum}"
+        raise DeclarationError(f"no values of {tuple_text} satisfy {constraint!r}{bounds}")
     return tuple(Parameter(name, text) for name in split)
 
 

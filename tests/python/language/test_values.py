@@ -1,0 +1,309 @@
+"""Values of every operation on every type, against NumPy's own functions."""
+
+import operator
+
+import ml_dtypes
+import numpy as np
+import pytest
+import tilewright as tw
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from test_types import BINARY, NUMPY_TYPES, UNARY, wanted_type
+from tilewright.types import ALL_TYPES
+
+INTEGERS = [dtype for dtype in NUMPY_TYPES if np.dtype(dtype).kind in "iu"]
+FLOATS = [tw.float16, tw.float32, tw.float64]
+NUMPY2 = np.lib.NumpyVersion(np.__version__) >= "2.0.0"
+
+#: Functions that are rounded correctly everywhere; others may differ by some units in the last place.
+EXACT = {
+    *("add", "subtract", "multiply", "true_divide", "floor_divide", "remainder", "minimum"),
+    *("maximum", "bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift"),
+    *("less", "less_equal", "greater", "greater_equal", "equal", "not_equal"),
+    *("negative", "invert", "absolute", "conjugate", "isnan", "sqrt", "floor", "ceil", "trunc"),
+    "rint",
+}
+
+
+def edge_values(dtype):
+    """Values where operations go wrong: limits, zeros, units, infinities, NaN, and some usual ones."""
+    numpy = np.dtype(dtype)
+    if numpy.kind == "b":
+        return np.array([False, True])
+    if numpy.kind in "iu":
+        info = np.iinfo(numpy)
+        usual = [v for v in (-7, -3, -2, -1, 0, 1, 2, 3, 7, 8, 31, 64, 100) if v >= info.min]
+        return np.array([info.min, info.min + 1, info.max - 1, info.max, *usual], dtype=numpy)
+    usual = [-7.5, -3.0, -1.0, -0.5, -0.0, 0.0, 0.25, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 7.0, 100.0]
+    if numpy.kind == "c":
+        return np.array([complex(re, im) for re in usual[::3] for im in usual[1::4]], dtype=numpy)
+    info = np.finfo(numpy) if dtype != "bfloat16" else ml_dtypes.finfo(numpy)
+    special = [np.nan, np.inf, -np.inf, float(info.max), float(info.tiny), float(info.eps)]
+    return np.array(special + usual).astype(numpy)
+
+
+def evaluate_binary(function, a, b):
+    """function(a[i], b[j]) for all i and j, by the evaluator."""
+    i, j = tw.iters("i j")
+    N, M = tw.params("N M")
+    left, right = tw.input("a", [N], a.dtype), tw.input("b", [M], b.dtype)
+    C = tw.computation("C", {i: N, j: M}, function(left[i], right[j]))
+    return tw.function("f", outputs=[C]).evaluate(a=a, b=b)
+
+
+def evaluate_unary(function, a):
+    i, N = tw.iter("i"), tw.param("N")
+    array = tw.input("a", [N], a.dtype)
+    C = tw.computation("C", {i: N}, function(array[i]))
+    return tw.function("f", outputs=[C]).evaluate(a)
+
+
+def assert_same(found, expected, exact, inputs=""):
+    """Equal, or within 4 units in the last place; NaN equals NaN."""
+    assert found.dtype == expected.dtype
+    if exact and found.dtype.kind != "c":
+        np.testing.assert_array_equal(found, expected, err_msg=inputs)
+        return
+    if found.dtype.kind in "biu":
+        np.testing.assert_array_equal(found, expected, err_msg=inputs)
+        return
+    eps = float(np.finfo(found.dtype).eps)
+    tiny = float(np.finfo(found.dtype).tiny)
+    np.testing.assert_allclose(found, expected, rtol=4 * eps, atol=4 * tiny, err_msg=inputs)
+
+
+def usable(ufunc, a, b):
+    """Leaves out what NumPy refuses, or leaves to the processor."""
+    if ufunc == "power" and b.dtype.kind == "i" and a.dtype.kind in "biu":
+        b = b[b >= 0]
+    if "c" in (a.dtype.kind, b.dtype.kind):
+        # inf and NaN inside complex arithmetic are nobody's standard; neither is 0 ** z.
+        a, b = a[np.isfinite(a)], b[np.isfinite(b)]
+        if ufunc in ("power", "true_divide"):
+            a, b = a[(a != 0) & (abs(a) < 50)], b[(b != 0) & (abs(b) < 50)]
+    return a, b
+
+
+def check_binary(ufunc, a, b):
+    a, b = usable(ufunc, a, b)
+    if wanted_type(ufunc, np.ones(1, a.dtype), np.ones(1, b.dtype)) is None:
+        return
+    with np.errstate(all="ignore"):
+        if ufunc == "arctan2":
+            together = np.result_type(a, b)
+            expected = np.arctan2(a[:, None].astype(together), b[None, :].astype(together))
+        else:
+            expected = getattr(np, ufunc)(a[:, None], b[None, :])
+    found = evaluate_binary(BINARY[ufunc], a, b)
+    exact = ufunc in EXACT
+    if exact or found.dtype.kind != "c":
+        assert_same(found, expected, exact, f"{ufunc}({a.dtype}, {b.dtype}) of {a} and {b}")
+    else:
+        eps = float(np.finfo(found.dtype).eps)
+        np.testing.assert_allclose(found, expected, rtol=64 * eps, atol=64 * eps)
+
+
+@pytest.mark.parametrize("dtype", NUMPY_TYPES, ids=str)
+@pytest.mark.parametrize("ufunc", BINARY)
+def test_binary_operations_of_one_type(ufunc, dtype):
+    check_binary(ufunc, edge_values(dtype), edge_values(dtype))
+
+
+@pytest.mark.parametrize("ufunc", BINARY)
+def test_binary_operations_of_two_types(ufunc):
+    pairs = [
+        *[(tw.int8, tw.uint8), (tw.uint8, tw.int16), (tw.int32, tw.float32), (tw.bool, tw.int8)],
+        *[(tw.float16, tw.float64), (tw.int64, tw.float16), (tw.bool, tw.float32)],
+        *[(tw.float32, tw.complex64), (tw.int16, tw.complex128), (tw.uint32, tw.int32)],
+    ]
+    if NUMPY2 or ufunc not in ("less", "less_equal", "greater", "greater_equal"):
+        pairs.append((tw.int64, tw.uint64))
+    for a, b in pairs:
+        check_binary(ufunc, edge_values(a), edge_values(b))
+        check_binary(ufunc, edge_values(b), edge_values(a))
+
+
+@pytest.mark.parametrize("dtype", NUMPY_TYPES, ids=str)
+@pytest.mark.parametrize("ufunc", UNARY)
+def test_unary_operations(ufunc, dtype):
+    a = edge_values(dtype)
+    if a.dtype.kind == "c":
+        a = a[(abs(a) < 20) & (a != 0)]
+    if wanted_type(ufunc, a) in (None, np.dtype(bool)) and ufunc != "isnan":
+        return
+    with np.errstate(all="ignore"):
+        expected = getattr(np, ufunc)(a)
+    found = evaluate_unary(UNARY[ufunc], a)
+    if found.dtype.kind == "c" or (a.dtype.kind == "c" and found.dtype.kind == "f"):
+        eps = float(np.finfo(found.dtype).eps)
+        np.testing.assert_allclose(found, expected, rtol=64 * eps, atol=64 * eps)
+    else:
+        assert_same(found, expected, ufunc in EXACT, f"{ufunc} of {a}")
+
+
+@pytest.mark.parametrize("ufunc", BINARY)
+def test_binary_operations_of_bfloat16(ufunc):
+    a = edge_values(tw.bfloat16)
+    with np.errstate(all="ignore"):
+        try:
+            expected = getattr(np, ufunc)(a[:, None], a[None, :])
+        except TypeError:
+            return
+    found = evaluate_binary(BINARY[ufunc], a, a)
+    assert found.dtype == expected.dtype
+    if found.dtype == bool:
+        np.testing.assert_array_equal(found, expected)
+        return
+    # Through float32: one unit in the last place where that rounds twice.
+    np.testing.assert_allclose(
+        found.astype(np.float32), expected.astype(np.float32), rtol=2.0**-7, atol=1e-38
+    )
+
+
+@pytest.mark.parametrize("to", ALL_TYPES, ids=str)
+@pytest.mark.parametrize("source", ALL_TYPES, ids=str)
+def test_casts(source, to):
+    a = edge_values(source)
+    target = np.dtype(to)
+    if target.kind in "iu" and a.dtype.kind not in "biu":
+        # A float that an integer cannot hold is undefined in C; here it saturates (tested below).
+        info = np.iinfo(target)
+        a = a[np.isfinite(a)]
+        value = a.real.astype(np.float64)
+        a = a[(value >= info.min) & (value <= min(info.max, 2**31))]
+    with np.errstate(all="ignore"), np.testing.suppress_warnings() as warnings:
+        warnings.filter(np.exceptions.ComplexWarning if NUMPY2 else np.ComplexWarning)
+        expected = a.astype(target)
+    found = evaluate_unary(lambda x: tw.cast(x, to), a)
+    assert found.dtype == target
+    if to == tw.bfloat16:
+        found, expected = found.astype(np.float32), expected.astype(np.float32)
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("to", INTEGERS, ids=str)
+def test_floats_saturate_where_an_integer_does_not_hold_them(to):
+    info = np.iinfo(np.dtype(to))
+    found = evaluate_unary(
+        lambda x: tw.cast(x, to), np.array([np.nan, np.inf, -np.inf, 1e30, -1e30])
+    )
+    assert found.tolist() == [0, info.max, info.min, info.max, info.min]
+
+
+def test_python_numbers_beside_arrays():
+    for dtype in (tw.int8, tw.uint8, tw.float16, tw.float32, tw.complex64):
+        a = edge_values(dtype)
+        with np.errstate(all="ignore"):
+            pairs = [
+                (lambda x: x + 3, a + 3),
+                (lambda x: 3 - x, 3 - a),
+                (lambda x: x * 2, a * 2),
+                (lambda x: 1 + 2 * x, 1 + 2 * a),
+                (lambda x: x**2, a**2),
+                (lambda x: x / 4, a / 4),
+            ]
+        for function, expected in pairs:
+            if dtype == tw.complex64:
+                np.testing.assert_allclose(evaluate_unary(function, a), expected, rtol=1e-6)
+            else:
+                assert_same(evaluate_unary(function, a), expected, True)
+
+
+@pytest.mark.parametrize("dtype", [*INTEGERS, *FLOATS], ids=str)
+def test_floor_division_and_remainder_belong_together(dtype):
+    a = np.array(
+        [v for v in (-8, -7, -3, -2, -1, 0, 1, 2, 3, 7, 8) if v >= 0 or dtype.name[0] != "u"]
+    )
+    a = a.astype(np.dtype(dtype))
+    b = a[a != 0]
+    found = evaluate_binary(lambda x, y: divmod(x, y)[0] * y + divmod(x, y)[1], a, b)
+    np.testing.assert_array_equal(found, np.broadcast_to(a[:, None], found.shape))
+
+
+def test_clamp_select_and_erf():
+    a = edge_values(tw.float64) / 2
+    np.testing.assert_array_equal(
+        evaluate_unary(lambda x: tw.clamp(x, -1, 2), a), np.clip(a, -1, 2)
+    )
+    np.testing.assert_array_equal(
+        evaluate_unary(lambda x: tw.select(x > 0.5, x * 2, -1), a), np.where(a > 0.5, a * 2, -1)
+    )
+    found = evaluate_unary(tw.erf, np.array([-np.inf, -1.0, 0.0, 0.5, 2.0, np.inf, np.nan]))
+    expected = [-1, -0.8427007929497149, 0, 0.5204998778130465, 0.9953222650189527, 1, np.nan]
+    np.testing.assert_allclose(found, expected, rtol=1e-15)
+
+
+def test_parts_of_complex_numbers():
+    for dtype in (tw.complex64, tw.complex128):
+        a = edge_values(dtype)
+        np.testing.assert_array_equal(evaluate_unary(tw.real, a), a.real)
+        np.testing.assert_array_equal(evaluate_unary(lambda x: x.imag, a), a.imag)
+        np.testing.assert_array_equal(evaluate_unary(lambda x: x.conj(), a), a.conj())
+        np.testing.assert_array_equal(
+            evaluate_unary(lambda x: tw.make_complex(x.imag, x.real), a), a.imag + 1j * a.real
+        )
+
+
+def test_iterators_and_parameters_are_values():
+    i, j = tw.iters("i j")
+    N, M = tw.params("N M")
+    C = tw.computation("C", {i: N, j: (1, M)}, i * 10 + j / 2 + N % 3 + (i // 2) * -M)
+    found = tw.function("f", outputs=[C]).evaluate(N=5, M=4)
+    rows, columns = np.mgrid[0:5, 0:4]
+    expected = rows * 10 + columns / 2 + 5 % 3 + (rows // 2) * -4
+    expected[:, 0] = 0  # outside the domain
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_numpy_functions_on_expressions():
+    a = edge_values(tw.float32)[6:]
+    found = evaluate_unary(lambda x: np.maximum(np.sqrt(np.abs(x)), np.float32(0.5)) - 1, a)
+    np.testing.assert_array_equal(found, np.maximum(np.sqrt(np.abs(a)), np.float32(0.5)) - 1)
+
+
+ARRAYS = st.sampled_from([*INTEGERS, tw.bool, tw.float32, tw.float64]).flatmap(
+    lambda dtype: hnp.arrays(np.dtype(dtype), st.integers(0, 5))
+)
+OPERATIONS = sorted(set(BINARY) & EXACT)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.sampled_from(OPERATIONS), ARRAYS, ARRAYS)
+def test_any_arrays(ufunc, a, b):
+    if not NUMPY2 and {a.dtype.kind, b.dtype.kind} == {"i", "u"}:
+        return
+    check_binary(ufunc, a, b)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.data())
+def test_expressions_of_several_operations(data):
+    """A random tree of operations on float64 and int64 gives what NumPy gives."""
+    x = data.draw(hnp.arrays(np.int64, 3, elements=st.integers(-50, 50)))
+    y = data.draw(hnp.arrays(np.float64, 3, elements=st.floats(-100, 100, width=32)))
+    names = ["add", "subtract", "multiply", "minimum", "maximum", "floor_divide", "remainder"]
+    i = tw.iter("i")
+    arrays = {"x": x, "y": y}
+    inputs = [tw.input("x", [3], tw.int64), tw.input("y", [3], tw.float64)]
+    values = [x, y, np.arange(3)]
+    expressions = [inputs[0][i], inputs[1][i], i]
+    for _ in range(data.draw(st.integers(1, 6))):
+        name = data.draw(st.sampled_from(names))
+        left = data.draw(st.integers(0, len(values) - 1))
+        right = data.draw(st.integers(0, len(values) - 1))
+        with np.errstate(all="ignore"):
+            values.append(getattr(np, name)(values[left], values[right]))
+        expressions.append(BINARY[name](expressions[left], expressions[right]))
+    C = tw.computation("C", {i: 3}, expressions[-1])
+    f = tw.function("f", outputs=[C])
+    found = f.evaluate(**{name: arrays[name] for name in f.inputs})
+    np.testing.assert_array_equal(found, values[-1])
+
+
+def test_operators_are_the_named_functions():
+    a = edge_values(tw.int32)
+    np.testing.assert_array_equal(
+        evaluate_unary(lambda x: abs(-x) + (+x) + ~x, a[2:]), abs(-a[2:]) + a[2:] + ~a[2:]
+    )
+    assert operator.add(tw.iter("i"), 1).dtype == tw.int64

@@ -68,6 +68,24 @@ private:
     }
   }
 
+  /// Emits a loop body in which `name` means `counter`. Where the name meant another iterator before, what is known of
+  /// shared subtrees may speak of that one and is set aside.
+  template <class Body> void bind(const std::string &name, std::int32_t counter, Body body) {
+    const auto [entry, added] = iterators_.emplace(name, counter);
+    if (added) {
+      scoped(body);
+      iterators_.erase(name);
+      return;
+    }
+    const std::int32_t outer = std::exchange(entry->second, counter);
+    auto outer_known = std::exchange(known_, {});
+    auto outer_order = std::exchange(order_, {});
+    body();
+    known_ = std::move(outer_known);
+    order_ = std::move(outer_order);
+    iterators_[name] = outer;
+  }
+
   std::int32_t emit(const ExprPtr &expr) {
     if (const auto known = known_.find(expr.get()); known != known_.end()) {
       return known->second;
@@ -154,25 +172,6 @@ private:
   }
 
   std::int32_t emit_reduce(const Expr &expr) {
-    bool shadows = false;
-    for (const ReduceRange &range : expr.ranges) {
-      shadows = shadows || iterators_.contains(range.iterator);
-    }
-    if (!shadows) {
-      return emit_loops(expr);
-    }
-    // A shared subtree may name an outer iterator that means another one inside.
-    auto outer_known = std::exchange(known_, {});
-    auto outer_order = std::exchange(order_, {});
-    const auto outer_iterators = iterators_;
-    const std::int32_t out = emit_loops(expr);
-    known_ = std::move(outer_known);
-    order_ = std::move(outer_order);
-    iterators_ = outer_iterators;
-    return out;
-  }
-
-  std::int32_t emit_loops(const Expr &expr) {
     const bool position = expr.op == Op::ReduceArgMin || expr.op == Op::ReduceArgMax;
     const std::int32_t out = fresh();
     if (position) {  // out: the position, out + 1: the extremum so far, out + 2: whether there is one
@@ -181,9 +180,6 @@ private:
     }
     add(InstructionCode::Move, out, constant(value_of(reduction_identity(expr.op, expr.type)->value, expr.type)));
     emit_loop(expr, 0, out);
-    for (const ReduceRange &range : expr.ranges) {
-      iterators_.erase(range.iterator);
-    }
     return out;
   }
 
@@ -203,10 +199,9 @@ private:
     const std::int32_t lower = emit_as(range.lower, Int64);
     const std::int32_t upper = emit_as(range.upper, Int64);
     const std::int32_t counter = fresh();
-    iterators_[range.iterator] = counter;
     add(InstructionCode::Move, counter, lower);
     const size_t test = add(InstructionCode::LoopTest, 0, counter, upper);
-    scoped([&] { emit_loop(expr, level + 1, out); });
+    bind(range.iterator, counter, [&] { emit_loop(expr, level + 1, out); });
     add(InstructionCode::Next, counter, counter);
     program_.code[add(InstructionCode::Jump, 0, 0)].target = static_cast<std::int32_t>(test);
     land(test);

@@ -602,7 +602,7 @@ public:
   explicit Substitution(const std::function<ExprPtr(const std::string &)> &replacement) : replacement_(replacement) {}
 
   struct Scope {
-    std::map<std::string, ExprPtr> bound;                   ///< reduced iterators in force and what they became
+    std::map<std::string, ExprPtr> bound;                   ///< reduced iterators in force and, when renamed, their new ones
     std::unordered_map<const Expr *, ExprPtr> rewritten{};  ///< shared subtrees are rewritten once
   };
 
@@ -634,7 +634,7 @@ public:
 private:
   ExprPtr image(const ExprPtr &expr, const Scope &scope) const {
     if (const auto bound = scope.bound.find(expr->name); bound != scope.bound.end()) {
-      return bound->second;
+      return bound->second ? bound->second : expr;
     }
     const ExprPtr replaced = replacement_(expr->name);
     return replaced ? cast(replaced, Int64) : expr;
@@ -666,6 +666,7 @@ private:
       range.lower = lower;
       range.upper = upper;
       const std::string old_name = range.iterator;
+      ExprPtr renamed;
       if (taken.contains(old_name)) {
         int number = 1;
         while (avoid.contains(old_name + "_" + std::to_string(number))) {
@@ -673,10 +674,11 @@ private:
         }
         range.iterator = old_name + "_" + std::to_string(number);
         avoid.insert(range.iterator);
+        renamed = iterator(range.iterator);
         changed = true;
       }
       scope = Scope{scope.bound};
-      scope.bound[old_name] = iterator(range.iterator);
+      scope.bound[old_name] = renamed;
     }
     copy.condition = rewrite(expr->condition, scope);
     copy.operands[0] = rewrite(expr->operands[0], scope);

@@ -36,6 +36,9 @@ bool stored_apart(const Program &program, size_t buffer) {
     if (statement.buffer != buffer) {
       continue;
     }
+    if (statement.replicas > 0 && statement.role != StatementRole::Value) {
+      return false;  // a replica starts the same sum anew
+    }
     if (owner != nullptr && owner != statement.computation.get()) {
       return false;
     }
@@ -66,7 +69,7 @@ public:
       if (sink.role == StatementRole::Update) {
         check_accumulation(sink);
       }
-      for (const ReadAccess &read : read_accesses(program_, sink)) {
+      for (const ReadAccess &read : read_accesses(sink)) {
         if (!read.producer->is_input) {
           check_read(sink, read);
         }
@@ -90,11 +93,11 @@ private:
     const isl::map value = defined_value(update);
     for (const Statement &init : program_.statements) {
       if (init.computation == update.computation && init.role == StatementRole::Initialise) {
-        check_flow(init, update, defined_value(init).apply_range(value.reverse()), true);
+        check_flow(init, update, flow(init, update, value), true);
       }
     }
     // Two updates of one element differ in reduced iterators only, so only loops that those drive can separate them.
-    const auto outer = static_cast<unsigned>(update.computation->rank());
+    const auto outer = static_cast<unsigned>(update.replicas + update.computation->rank());
     const auto reduced = static_cast<unsigned>(update.iterators.size()) - outer;
     bool concurrent = false;
     for (size_t level = 0; level < update.tags.size(); ++level) {
@@ -107,8 +110,8 @@ private:
     if (violation_ || !concurrent) {
       return;
     }
-    const isl::map pairs =
-        value.apply_range(value.reverse()).intersect(isl::map::lex_lt(update.domain.space()));
+    const isl::map pairs = same_replica(value.apply_range(value.reverse()), update.replicas)
+                               .intersect(isl::map::lex_lt(update.domain.space()));
     for (const UnorderedPairs &forward : not_before(program_, update, update, pairs)) {
       if (!forward.concurrent) {
         continue;
@@ -127,7 +130,7 @@ private:
       if (source.computation != read.producer || violation_) {
         continue;
       }
-      check_flow(source, sink, defined_value(source).apply_range(read.relation.reverse()), read.exact);
+      check_flow(source, sink, flow(source, sink, read.relation), read.exact);
     }
   }
 
@@ -147,13 +150,34 @@ private:
     }
   }
 
+  /// The pairs (of replicated instances) that belong to one iteration of the shared loops.
+  static isl::map same_replica(isl::map pairs, size_t replicas) {
+    for (size_t d = 0; d < replicas; ++d) {
+      pairs = pairs.equate(isl::dim::in, static_cast<int>(d), isl::dim::out, static_cast<int>(d));
+    }
+    return pairs;
+  }
+
+  /// The flow source -> sink; a reader takes the value of the replica in its own iteration of the shared loops.
+  static isl::map flow(const Statement &source, const Statement &sink, const isl::map &read) {
+    isl::map pairs = defined_value(source).apply_range(read.reverse());
+    for (size_t d = 0; d < source.replicas; ++d) {
+      pairs = pairs.intersect(isl::manage(isl_pw_aff_eq_map(source.loops[d].copy(), sink.loops[d].copy())));
+    }
+    return pairs;
+  }
+
   /// Writes of other values to the element of `source`: writer -> source.
   isl::map other_writes(const Statement &source, const Statement &writer) const {
     const isl::map here = written_element(program_, source);
     const isl::map there = written_element(program_, writer);
     isl::map pairs = there.apply_range(here.reverse());
     if (source.computation == writer.computation) {
-      pairs = pairs.subtract(defined_value(writer).apply_range(defined_value(source).reverse()));
+      isl::map same = defined_value(writer).apply_range(defined_value(source).reverse());
+      if (source.role != StatementRole::Value) {
+        same = same_replica(same, source.replicas);
+      }
+      pairs = pairs.subtract(same);
     }
     return checked(pairs, "writes to one element");
   }
@@ -373,7 +397,7 @@ void require_legal(const Program &program, const Command *command) {
 std::vector<Dependence> flow_dependences(const Program &program) {
   std::vector<Dependence> result;
   for (const Statement &sink : program.statements) {
-    for (const ReadAccess &read : read_accesses(program, sink)) {
+    for (const ReadAccess &read : read_accesses(sink)) {
       for (const Statement &source : program.statements) {
         if (read.producer->is_input || source.computation != read.producer) {
           continue;

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/accesses.h"
+#include "mapping/accesses.h"
 #include "mapping/program.h"
 
 namespace tilewright {

@@ -67,6 +67,15 @@ InstanceSpace instance_space(const Computation &computation) {
   return space;
 }
 
+const Placement *find_placement(const MappingState &state, const std::string &computation) {
+  for (const Placement &placement : state.placements) {
+    if (placement.computation == computation) {
+      return &placement;
+    }
+  }
+  return nullptr;
+}
+
 Mapping::Mapping(std::shared_ptr<const Function> function) {
   state_.function = std::move(function);
   for (const ComputationPtr &computation : state_.function->computations) {

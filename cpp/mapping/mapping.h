@@ -39,12 +39,18 @@ struct TimeSpaceMap {
 };
 
 /// Order among computations: `computation` follows (or precedes) `other` and shares its outermost `shared` loops.
+/// With `compute_at` it runs, inside each iteration of those loops of `other`, just the instances that are read there,
+/// anew where several iterations read the same one.
 struct Placement {
   std::string computation;
   std::string other;
   int shared = 0;
   bool before = false;
+  bool compute_at = false;
 };
+
+/// The placement of a computation, or null.
+const Placement *find_placement(const struct MappingState &state, const std::string &computation);
 
 /// The instances that are scheduled for one computation. A computation with one piece whose expression is a reduction
 /// (with an associative combiner) is scheduled by its body: its instances are C[i..., k...].

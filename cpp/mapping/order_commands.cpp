@@ -10,18 +10,31 @@ namespace {
 
 /// Whether `computation` is placed, directly or not, relative to `other`.
 bool depends_on(const MappingState &state, const std::string &computation, const std::string &other) {
-  std::string current = computation;
-  while (true) {
-    const auto found = std::find_if(state.placements.begin(), state.placements.end(),
-                                    [&](const Placement &p) { return p.computation == current; });
-    if (found == state.placements.end()) {
-      return false;
-    }
-    current = found->other;
-    if (current == other) {
+  const Placement *placement = find_placement(state, computation);
+  while (placement != nullptr) {
+    if (placement->other == other) {
       return true;
     }
+    placement = find_placement(state, placement->other);
   }
+  return false;
+}
+
+/// How many loops a computation has, those it shares by compute_at included.
+size_t loop_count(const MappingState &state, const std::string &computation) {
+  const Placement *placement = find_placement(state, computation);
+  return state.time_space.at(computation).dimensions.size() +
+         (placement != nullptr && placement->compute_at ? static_cast<size_t>(placement->shared) : 0);
+}
+
+/// The position among all loops of `other` of the one named `level`; shared ones by compute_at come first.
+int shared_with(const MappingState &state, const Command &command, const std::string &other,
+                const std::string &level) {
+  if (level.empty()) {
+    return 0;
+  }
+  const size_t own = find_loop(state.time_space.at(other), level, command);
+  return static_cast<int>(own + loop_count(state, other) - state.time_space.at(other).dimensions.size()) + 1;
 }
 
 void place(MappingState &state, const Command &command, const std::string &computation, const std::string &other,
@@ -29,35 +42,35 @@ void place(MappingState &state, const Command &command, const std::string &compu
   if (computation == other) {
     refuse(command, "a computation cannot be placed relative to itself");
   }
-  int shared = 0;
-  if (!level.empty()) {
-    const TimeSpaceMap &theirs = state.time_space.at(other);
-    shared = static_cast<int>(find_loop(theirs, level, command)) + 1;
-    const size_t own = state.time_space.at(computation).dimensions.size();
-    if (static_cast<size_t>(shared) > own) {
-      refuse(command, computation + " has " + std::to_string(own) + " loops and cannot share the " +
-                          std::to_string(shared) + " outermost loops of " + other);
-    }
+  const int shared = shared_with(state, command, other, level);
+  const size_t own = state.time_space.at(computation).dimensions.size();
+  if (static_cast<size_t>(shared) > own) {
+    refuse(command, computation + " has " + std::to_string(own) + " loops and cannot share the " +
+                        std::to_string(shared) + " outermost loops of " + other);
   }
   if (depends_on(state, other, computation)) {
     refuse(command, other + " is itself placed relative to " + computation + "; the order would be circular");
   }
   std::erase_if(state.placements, [&](const Placement &p) { return p.computation == computation; });
   state.time_space.at(computation).explicit_time = false;
-  state.placements.push_back({computation, other, shared, before});
+  state.placements.push_back({computation, other, shared, before, false});
+}
+
+std::string existing_computation(const MappingState &state, const Command &command, const std::string &name) {
+  if (state.time_space.count(name) == 0) {
+    std::string known;
+    for (const auto &[other, map] : state.time_space) {
+      known += (known.empty() ? "" : ", ") + other;
+    }
+    refuse(command, "there is no computation named '" + name + "'; the computations are: " + known);
+  }
+  return name;
 }
 
 void place_by_arguments(MappingState &state, const Command &command, bool before, bool swap) {
   const CommandArguments arguments(command);
   arguments.expect_between(1, 2, "(other, level=None)");
-  const std::string other = arguments.name(0, "a computation");
-  if (state.time_space.count(other) == 0) {
-    std::string known;
-    for (const auto &[name, map] : state.time_space) {
-      known += (known.empty() ? "" : ", ") + name;
-    }
-    refuse(command, "there is no computation named '" + other + "'; the computations are: " + known);
-  }
+  const std::string other = existing_computation(state, command, arguments.name(0, "a computation"));
   const std::string level = arguments.optional_name(1, "a loop").value_or("");
   if (swap) {
     place(state, command, other, command.computation, level, before);
@@ -71,6 +84,33 @@ void place_by_arguments(MappingState &state, const Command &command, bool before
 void after_command(MappingState &state, const Command &command) { place_by_arguments(state, command, false, false); }
 
 void before_command(MappingState &state, const Command &command) { place_by_arguments(state, command, true, false); }
+
+void compute_at_command(MappingState &state, const Command &command) {
+  const CommandArguments arguments(command);
+  arguments.expect_between(2, 2, "compute_at(C, j)");
+  const std::string consumer = existing_computation(state, command, arguments.name(0, "the reader"));
+  const std::string &name = command.computation;
+  const Computation &computation = **state.function->find(name);
+  if (consumer == name || depends_on(state, consumer, name)) {
+    refuse(command, consumer + " is itself placed relative to " + name + "; the order would be circular");
+  }
+  for (const ComputationPtr &output : state.function->outputs) {
+    if (output->name == name) {
+      refuse(command, name + " is an output; all of it has to be computed, whoever reads it");
+    }
+  }
+  for (const Piece &piece : computation.pieces) {
+    visit(piece.value, [&](const ExprPtr &node) {
+      if (node->kind == ExprKind::Access && node->producer.get() == &computation) {
+        refuse(command, name + " reads its own earlier values, so a part of it cannot be computed alone");
+      }
+    });
+  }
+  const int shared = shared_with(state, command, consumer, arguments.name(1, "a loop of the reader"));
+  std::erase_if(state.placements, [&](const Placement &p) { return p.computation == name; });
+  state.time_space.at(name).explicit_time = false;
+  state.placements.push_back({name, consumer, shared, true, true});
+}
 
 void fuse_with_command(MappingState &state, const Command &command) {
   const CommandArguments arguments(command);

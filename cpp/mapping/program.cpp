@@ -4,6 +4,8 @@
 #include <set>
 
 #include "algorithm/affine.h"
+#include "mapping/accesses.h"
+#include "mapping/footprint.h"
 #include "mapping/static_order.h"
 #include "polyhedral/set_text.h"
 
@@ -28,9 +30,13 @@ public:
     for (const ComputationPtr &computation : function_.computations) {
       names_.insert(computation->name);
     }
-    for (const ComputationPtr &computation : function_.computations) {
-      add_statements(computation);
+    // Readers first: where a computation runs inside its readers' loops, its instances follow from what they read.
+    for (auto computation = function_.computations.rbegin(); computation != function_.computations.rend();
+         ++computation) {
+      add_statements(*computation);
     }
+    std::stable_sort(program_.statements.begin(), program_.statements.end(),
+                     [this](const Statement &a, const Statement &b) { return position(a) < position(b); });
     for (Statement &statement : program_.statements) {
       program_.depth = std::max(program_.depth, static_cast<int>(statement.loops.size()));
     }
@@ -133,10 +139,23 @@ private:
   void add_statements(const ComputationPtr &computation) {
     const InstanceSpace instances = instance_space(*computation);
     const TimeSpaceMap &map = mapping_.time_space(computation->name);
+    const Placement *placement = find_placement(mapping_.state(), computation->name);
+    shared_ = placement != nullptr && placement->compute_at ? static_cast<size_t>(placement->shared) : 0;
+    const size_t first = program_.statements.size();
     if (instances.reduced > 0) {
       add_reduction(computation, instances, map);
-      return;
+    } else {
+      add_values(computation, map);
     }
+    for (size_t s = first; s < program_.statements.size(); ++s) {
+      name_tuple(program_.statements[s]);
+    }
+    if (placement != nullptr && placement->compute_at) {
+      replicate(*computation, *placement, first);
+    }
+  }
+
+  void add_values(const ComputationPtr &computation, const TimeSpaceMap &map) {
     for (size_t p = 0; p < computation->pieces.size(); ++p) {
       const Piece &piece = computation->pieces[p];
       Statement statement = statement_of(computation, p);
@@ -191,14 +210,14 @@ private:
     while (prefix < map.dimensions.size() && !driven(map.dimensions[prefix])) {
       ++prefix;
     }
-    init.order.assign(update.order.begin(), update.order.begin() + static_cast<std::ptrdiff_t>(prefix) + 1);
+    init.order.assign(update.order.begin(), update.order.begin() + static_cast<std::ptrdiff_t>(shared_ + prefix) + 1);
     init.order.back() -= 1;
     for (size_t d = 0; d < map.dimensions.size(); ++d) {
       if (d < prefix || !driven(map.dimensions[d])) {
         add_loop(init, outer_loop(map.dimensions[d], piece.domain, outer));
       }
     }
-    init.order.resize(init.loops.size() + 1, 0);
+    init.order.resize(shared_ + init.loops.size() + 1, 0);
     // Where loops mix reduced and other iterators (a skew), or were given as a map, the rest may not tell instances apart.
     const bool mixed = std::any_of(map.dimensions.begin(), map.dimensions.end(), [&](const LoopDimension &loop) {
       return driven(loop) && involves(loop, 0, outer);
@@ -220,7 +239,7 @@ private:
   }
 
   /// Makes the loops of an initialisation tell its instances apart, where those left over from the update do not.
-  static void complete(Statement &init, size_t prefix) {
+  void complete(Statement &init, size_t prefix) const {
     isl::map time = isl::map::from_domain(init.domain);
     for (const isl::pw_aff &loop : init.loops) {
       time = time.flat_range_product(loop.as_map());
@@ -231,7 +250,7 @@ private:
     init.loops.resize(prefix);
     init.tags.resize(prefix);
     init.loop_names.resize(prefix);
-    init.order.resize(prefix + 1);
+    init.order.resize(shared_ + prefix + 1);
     for (size_t d = 0; d < init.iterators.size(); ++d) {
       init.loops.push_back(isl::pw_aff::var_on_domain(isl::local_space(init.domain.space()), isl::dim::set,
                                                       static_cast<unsigned>(d)));
@@ -265,13 +284,72 @@ private:
     return name;
   }
 
-  /// Renames the tuple and pads to the common depth.
-  void finish(Statement &statement) const {
+  /// compute_at: for each iteration of the shared loops, the instances that are read in it.
+  void replicate(const Computation &computation, const Placement &placement, size_t first) {
+    const std::vector<Statement> built(program_.statements.begin(),
+                                       program_.statements.begin() + static_cast<std::ptrdiff_t>(first));
+    const std::vector<const Statement *> readers = readers_of(built, computation);
+    const std::vector<int> &order = order_.at(computation.name);
+    const Statement *model = nullptr;
+    for (const Statement *reader : readers) {
+      bool inside = reader->loops.size() >= shared_;
+      for (size_t level = 0; inside && level < shared_; ++level) {
+        inside = reader->order[level] == 2 * order[level] + 1;
+      }
+      if (!inside) {
+        throw Error(ErrorKind::Schedule,
+                    computation.name + " is computed inside the loops of " + placement.other + ", but " +
+                        reader->computation->name + " reads it outside of them",
+                    computation.where);
+      }
+      model = model == nullptr || reader->computation->name == placement.other ? reader : model;
+    }
+    if (model == nullptr) {
+      throw Error(ErrorKind::Schedule, computation.name + " is read by no computation in the loops of " + placement.other,
+                  computation.where);
+    }
+    const Statement shared = *model;
+    const isl::map needed = footprint(readers, computation, shared_);
+    for (size_t s = first; s < program_.statements.size(); ++s) {
+      Statement &statement = program_.statements[s];
+      const isl::map iterations = defined_value(statement).apply_range(needed.reverse());
+      statement.domain = checked(isl::manage(isl_set_flatten(isl_map_wrap(iterations.reverse().release()))),
+                                 "instances of compute_at");
+      const isl::id name(isl_context(), statement.name);
+      statement.domain = isl::manage(isl_set_set_tuple_id(statement.domain.release(), name.copy()));
+      for (isl::pw_aff &loop : statement.loops) {
+        isl_pw_aff *value = isl_pw_aff_insert_dims(loop.release(), isl_dim_in, 0, static_cast<unsigned>(shared_));
+        loop = checked(isl::manage(isl_pw_aff_set_tuple_id(value, isl_dim_in, name.copy())), "loops of compute_at");
+      }
+      statement.replicas = shared_;
+      for (size_t level = shared_; level-- > 0;) {
+        statement.iterators.insert(statement.iterators.begin(), "@" + shared.loop_names[level]);
+        statement.loop_names.insert(statement.loop_names.begin(), shared.loop_names[level]);
+        statement.tags.insert(statement.tags.begin(), shared.tags[level]);
+        statement.loops.insert(statement.loops.begin(),
+                               isl::pw_aff::var_on_domain(isl::local_space(statement.domain.space()), isl::dim::set,
+                                                          static_cast<unsigned>(level)));
+      }
+    }
+  }
+
+  size_t position(const Statement &statement) const {
+    return static_cast<size_t>(
+        std::find(function_.computations.begin(), function_.computations.end(), statement.computation) -
+        function_.computations.begin());
+  }
+
+  /// The tuple of the statement instead of the computation's.
+  void name_tuple(Statement &statement) const {
     const isl::id name(isl_context(), statement.name);
     statement.domain = checked(statement.domain.intersect_params(program_.context).set_tuple_id(name), "a statement");
     for (isl::pw_aff &loop : statement.loops) {
       loop = checked(isl::manage(isl_pw_aff_set_tuple_id(loop.release(), isl_dim_in, name.copy())), "a loop");
     }
+  }
+
+  /// Pads to the common depth.
+  void finish(Statement &statement) const {
     statement.loops.resize(static_cast<size_t>(program_.depth), zero_on(statement.domain));
     statement.tags.resize(static_cast<size_t>(program_.depth));
     statement.order.resize(static_cast<size_t>(program_.depth) + 1, 0);
@@ -282,6 +360,7 @@ private:
   Program program_;
   std::map<std::string, std::vector<int>> order_;
   std::set<std::string> names_;
+  size_t shared_ = 0;  ///< loops that the computation at hand shares by compute_at
 };
 
 }  // namespace

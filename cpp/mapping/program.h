@@ -34,6 +34,7 @@ struct Statement {
   size_t piece = 0;
   StatementRole role = StatementRole::Value;
   std::vector<std::string> iterators;  ///< of `domain`; the computation's iterators, then (Update) the reduced ones
+  size_t replicas = 0;                 ///< compute_at: so many iterators before those, the values of the loops shared
   isl::set domain;                     ///< name[iterators], within the context
   std::vector<int> order;              ///< s0, s1, ...: one more than there are loops
   std::vector<isl::pw_aff> loops;      ///< d0, d1, ...: functions of the instance

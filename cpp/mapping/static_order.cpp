@@ -57,15 +57,17 @@ private:
       insert_explicit(name);
       return;
     }
-    const auto placement = std::find_if(state_.placements.begin(), state_.placements.end(),
-                                        [&](const Placement &p) { return p.computation == name; });
-    const size_t length = map.dimensions.size() + 1;
-    if (placement == state_.placements.end()) {
+    const Placement *placement = find_placement(state_, name);
+    size_t length = map.dimensions.size() + 1;
+    if (placement == nullptr) {
       paths_[name] = chain(&root_, root_.children.size(), length, {});
       return;
     }
     insert(placement->other);
     const std::vector<Node *> other = paths_.at(placement->other);
+    if (placement->compute_at) {
+      length += static_cast<size_t>(placement->shared);
+    }
     const auto shared = std::min({static_cast<size_t>(placement->shared), other.size() - 1, length - 1});
     const std::vector<Node *> common(other.begin(), other.begin() + static_cast<std::ptrdiff_t>(shared));
     Node *parent = common.empty() ? &root_ : common.back();

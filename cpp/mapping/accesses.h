@@ -16,7 +16,7 @@ struct ReadAccess {
   SourceLocation where;  ///< of the read in the user's program
 };
 
-std::vector<ReadAccess> read_accesses(const Program &program, const Statement &statement);
+std::vector<ReadAccess> read_accesses(const Statement &statement);
 
 /// statement instance -> computation[iterators]: the value that it defines or helps to define.
 isl::map defined_value(const Statement &statement);

@@ -1,4 +1,4 @@
-#include "analysis/accesses.h"
+#include "mapping/accesses.h"
 
 #include "algorithm/affine.h"
 
@@ -76,7 +76,7 @@ private:
 
 }  // namespace
 
-std::vector<ReadAccess> read_accesses(const Program & /*program*/, const Statement &statement) {
+std::vector<ReadAccess> read_accesses(const Statement &statement) {
   return ReadCollector(statement).collect();
 }
 
@@ -85,7 +85,8 @@ isl::map defined_value(const Statement &statement) {
   const auto rank = static_cast<unsigned>(statement.computation->rank());
   isl::map relation = isl::map::from_domain_and_range(statement.domain, isl::set::universe(target));
   for (unsigned d = 0; d < rank; ++d) {
-    relation = relation.equate(isl::dim::in, static_cast<int>(d), isl::dim::out, static_cast<int>(d));
+    relation = relation.equate(isl::dim::in, static_cast<int>(statement.replicas + d), isl::dim::out,
+                               static_cast<int>(d));
   }
   return checked(relation, "the value of a statement");
 }

@@ -1,0 +1,17 @@
+// What a part of a program reads of one computation: the footprint inside each iteration of some outer loops.
+#pragma once
+
+#include <vector>
+
+#include "mapping/program.h"
+
+namespace tilewright {
+
+/// [d0, ..., d(levels-1)] -> computation[iterators]: the elements that `readers` read in each iteration of the `levels`
+/// outermost loops. Over-approximated (the whole computation) where a subscript is not affine.
+isl::map footprint(const std::vector<const Statement *> &readers, const Computation &computation, size_t levels);
+
+/// Statements of `statements` that read `computation`.
+std::vector<const Statement *> readers_of(const std::vector<Statement> &statements, const Computation &computation);
+
+}  // namespace tilewright

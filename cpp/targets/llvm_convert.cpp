@@ -74,13 +74,6 @@ llvm::APFloat rounded(llvm::APFloat value, const llvm::fltSemantics &semantics) 
 
 }  // namespace
 
-ScalarType component_type(ScalarType type) {
-  if (!type.is_complex()) {
-    return type;
-  }
-  return {TypeKind::Float, static_cast<std::uint8_t>(type.bits / 2)};
-}
-
 llvm::Type *register_type(llvm::LLVMContext &context, ScalarType type, int lanes) {
   const ScalarType component = component_type(type);
   llvm::Type *scalar = nullptr;

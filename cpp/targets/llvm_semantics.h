@@ -20,8 +20,6 @@ struct Term {
   llvm::Value *im = nullptr;
 };
 
-/// float32 for complex64, float64 for complex128, itself for all others.
-ScalarType component_type(ScalarType type);
 /// Of one component, in a register.
 llvm::Type *register_type(llvm::LLVMContext &context, ScalarType type, int lanes);
 /// Of one component, in memory (bool is a byte).

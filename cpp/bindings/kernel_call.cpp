@@ -377,7 +377,12 @@ std::shared_ptr<const CompiledKernel> KernelFunction::make_kernel(const std::vec
   options.unit_dimensions = unit_dimensions;
   options.fast_math = fast_math_;
   const std::uint64_t version = version_;
-  std::shared_ptr<const CompiledKernel> kernel = tilewright::compile(mapping(), options);
+  PreparedKernel prepared = prepare(mapping(), options);  // all of isl's work, so under the lock
+  std::shared_ptr<const CompiledKernel> kernel;
+  {
+    const py::gil_scoped_release unlocked;
+    kernel = finish(std::move(prepared));
+  }
   if (version == version_ && find_kernel(unit_dimensions) == nullptr) {
     kernels_.push_back({unit_dimensions, kernel});
   }

@@ -18,13 +18,14 @@ constexpr const char *doing = "generating loops";
 
 /// One statement on its way into isl: the time points it occupies, and the way back.
 struct Scan {
-  isl::map time;                    ///< instance -> time, within domain and context
-  isl::set points;                  ///< its range
-  std::vector<isl::aff> iterators;  ///< empty: there is no single quasi-affine inverse
+  isl::map time;                   ///< instance -> time, within domain and context
+  isl::set points;                 ///< its range
+  std::vector<isl::aff> iterators; ///< empty: there is no single quasi-affine inverse
 };
 
 std::vector<isl::aff> affine_inverse(const isl::map &time) {
-  const isl::pw_multi_aff inverse = isl::manage(isl_pw_multi_aff_from_map(isl_map_reverse(time.copy())));
+  const isl::pw_multi_aff inverse =
+      isl::manage(isl_pw_multi_aff_from_map(isl_map_reverse(time.copy())));
   checked(inverse, doing);
   struct Pieces {
     std::vector<isl::aff> affs;
@@ -56,8 +57,9 @@ std::vector<isl::aff> affine_inverse(const isl::map &time) {
 
 Scan scan_statement(const Statement &statement, const isl::set &context) {
   Scan scan;
-  scan.time = statement.time.intersect_domain(statement.domain);
-  scan.time = checked(isl::manage(isl_map_intersect_params(scan.time.release(), context.copy())), doing);
+  scan.time = time_map(statement);
+  scan.time =
+      checked(isl::manage(isl_map_intersect_params(scan.time.release(), context.copy())), doing);
   isl_set *points = isl_map_range(scan.time.copy());
   points = isl_set_coalesce(isl_set_remove_redundancies(points));
   scan.points = checked(isl::manage(isl_set_detect_equalities(points)), doing);
@@ -67,17 +69,20 @@ Scan scan_statement(const Statement &statement, const isl::set &context) {
   return scan;
 }
 
-/// The time dimensions that are worth scanning: all but those fixed at one value for all statements.
-/// Those left out have their value put into `values`.
-std::vector<int> useful_dimensions(const std::vector<Scan> &scans, int count, std::vector<std::int64_t> &values) {
+/// The time dimensions that are worth scanning: all but those fixed at one value for all
+/// statements. Those left out have their value put into `values`.
+std::vector<int> useful_dimensions(const std::vector<Scan> &scans, int count,
+                                   std::vector<std::int64_t> &values) {
   std::vector<int> kept;
   values.assign(static_cast<size_t>(count), 0);
   for (int d = 0; d < count; ++d) {
     isl::val common;
     bool fixed = true;
     for (const Scan &scan : scans) {
-      const isl::val value = checked(isl::manage(isl_set_plain_get_val_if_fixed(scan.points.get(), isl_dim_set, d)), doing);
-      if (isl_val_is_int(value.get()) != isl_bool_true || (!common.is_null() && !value.eq(common).is_true())) {
+      const isl::val value = checked(
+          isl::manage(isl_set_plain_get_val_if_fixed(scan.points.get(), isl_dim_set, d)), doing);
+      if (isl_val_is_int(value.get()) != isl_bool_true ||
+          (!common.is_null() && !value.eq(common).is_true())) {
         fixed = false;
         break;
       }
@@ -96,7 +101,8 @@ std::vector<int> useful_dimensions(const std::vector<Scan> &scans, int count, st
 isl::set keep(isl::set set, const std::vector<int> &kept, int count) {
   for (int d = count - 1; d >= 0; --d) {
     if (!std::binary_search(kept.begin(), kept.end(), d)) {
-      set = isl::manage(isl_set_project_out(set.release(), isl_dim_set, static_cast<unsigned>(d), 1));
+      set =
+          isl::manage(isl_set_project_out(set.release(), isl_dim_set, static_cast<unsigned>(d), 1));
     }
   }
   return checked(set, doing);
@@ -105,23 +111,26 @@ isl::set keep(isl::set set, const std::vector<int> &kept, int count) {
 isl::map keep(isl::map map, const std::vector<int> &kept, int count) {
   for (int d = count - 1; d >= 0; --d) {
     if (!std::binary_search(kept.begin(), kept.end(), d)) {
-      map = isl::manage(isl_map_project_out(map.release(), isl_dim_out, static_cast<unsigned>(d), 1));
+      map =
+          isl::manage(isl_map_project_out(map.release(), isl_dim_out, static_cast<unsigned>(d), 1));
     }
   }
   return checked(map, doing);
 }
 
-/// The part of the schedule of one statement: time point -> time point, called by the statement's name; or the time map
-/// itself when the instance cannot be computed from the time point.
-isl::map schedule_of(const Statement &statement, const Scan &scan, const std::vector<int> &kept, int count) {
+/// The part of the schedule of one statement: time point -> time point, called by the statement's
+/// name; or the time map itself when the instance cannot be computed from the time point.
+isl::map schedule_of(const Statement &statement, const Scan &scan, const std::vector<int> &kept,
+                     int count) {
   if (!statement.iterators.empty() && scan.iterators.empty()) {
     return keep(scan.time, kept, count);
   }
   isl_map *identity = isl_set_identity(keep(scan.points, kept, count).release());
-  return checked(isl::manage(isl_map_set_tuple_name(identity, isl_dim_in, statement.name.c_str())), doing);
+  return checked(isl::manage(isl_map_set_tuple_name(identity, isl_dim_in, statement.name.c_str())),
+                 doing);
 }
 
-}  // namespace
+} // namespace
 
 GeneratedAst generate_ast(const Program &program) {
   GeneratedAst result;
@@ -143,7 +152,8 @@ GeneratedAst generate_ast(const Program &program) {
     schedule = schedule.is_null() ? one : schedule.unite(one);
   }
   isl::ast_build build = isl::manage(isl_ast_build_from_context(program.context.copy()));
-  isl_id_list *names = isl_id_list_alloc(isl_context().get(), static_cast<int>(result.dimensions.size()));
+  isl_id_list *names =
+      isl_id_list_alloc(isl_context().get(), static_cast<int>(result.dimensions.size()));
   for (const int dimension : result.dimensions) {
     const std::string name = "t" + std::to_string(dimension);
     names = isl_id_list_add(names, isl_id_alloc(isl_context().get(), name.c_str(), nullptr));
@@ -153,4 +163,4 @@ GeneratedAst generate_ast(const Program &program) {
   return result;
 }
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -1,29 +1,33 @@
-// The loops of a scheduled program, from isl's AST generator. isl is asked to scan the time points of each statement
-// rather than its instances: the time space of a tiled statement needs no integer division, so isl is several times
-// faster there, and the instance is recovered from the time point by the inverse of the time map, which is affine.
+// The loops of a scheduled program, from isl's AST generator. isl is asked to scan the time points
+// of each statement rather than its instances: the time space of a tiled statement needs no integer
+// division, so isl is several times faster there, and the instance is recovered from the time point
+// by the inverse of the time map, which is affine.
 #pragma once
+
+#include "mapping/program.h"
+#include "polyhedral/isl.h"
 
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "mapping/program.h"
-#include "polyhedral/isl.h"
-
 namespace tilewright {
 
 struct GeneratedAst {
   isl::ast_node root;
-  /// The original time dimension of each scanned one (static dimensions that are the same for all statements are left
-  /// out). A `for` node's iterator is called "t<original dimension>".
+  /// The original time dimension of each scanned one (static dimensions that are the same for all
+  /// statements are left out). A `for` node's iterator is called "t<original dimension>".
   std::vector<int> dimensions;
-  std::vector<std::int64_t> fixed;  ///< for each original time dimension: its value where it was left out
-  /// For each statement: its iterators as quasi-affine functions of all time dimensions, of which its user node's
-  /// arguments give the scanned ones; or empty when those arguments are the iterators themselves.
+  std::vector<std::int64_t>
+      fixed; ///< for each original time dimension: its value where it was left out
+  /// For each statement: its iterators as quasi-affine functions of all time dimensions, of which
+  /// its user node's arguments give the scanned ones; or empty when those arguments are the
+  /// iterators themselves.
   std::vector<std::vector<isl::aff>> iterators;
 };
 
-/// Throws Error(Limit) when isl needs too many operations. Programs without statements give a null root.
+/// Throws Error(Limit) when isl needs too many operations. Programs without statements give a null
+/// root.
 GeneratedAst generate_ast(const Program &program);
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -34,31 +34,47 @@ std::int64_t floor_quotient(std::int64_t a, std::int64_t b) {
   return quotient * b != a && ((a < 0) != (b < 0)) ? quotient - 1 : quotient;
 }
 
-/// a op b for int64 constants; nothing on overflow, division by zero and operations that are not folded.
+/// a op b for int64 constants; nothing on overflow, division by zero and operations that are not
+/// folded.
 std::optional<std::int64_t> fold(Op op, std::int64_t a, std::int64_t b) {
   std::int64_t result = 0;
   const bool divisible = b != 0 && b != -1;
   switch (op) {
-  case Op::Add: return __builtin_add_overflow(a, b, &result) ? std::nullopt : std::optional(result);
-  case Op::Sub: return __builtin_sub_overflow(a, b, &result) ? std::nullopt : std::optional(result);
-  case Op::Mul: return __builtin_mul_overflow(a, b, &result) ? std::nullopt : std::optional(result);
-  case Op::FloorDiv: return divisible ? std::optional(floor_quotient(a, b)) : std::nullopt;
-  case Op::Mod: return divisible ? std::optional(a - floor_quotient(a, b) * b) : std::nullopt;
-  case Op::Min: return std::min(a, b);
-  case Op::Max: return std::max(a, b);
-  default: return std::nullopt;
+  case Op::Add:
+    return __builtin_add_overflow(a, b, &result) ? std::nullopt : std::optional(result);
+  case Op::Sub:
+    return __builtin_sub_overflow(a, b, &result) ? std::nullopt : std::optional(result);
+  case Op::Mul:
+    return __builtin_mul_overflow(a, b, &result) ? std::nullopt : std::optional(result);
+  case Op::FloorDiv:
+    return divisible ? std::optional(floor_quotient(a, b)) : std::nullopt;
+  case Op::Mod:
+    return divisible ? std::optional(a - floor_quotient(a, b) * b) : std::nullopt;
+  case Op::Min:
+    return std::min(a, b);
+  case Op::Max:
+    return std::max(a, b);
+  default:
+    return std::nullopt;
   }
 }
 
 std::optional<bool> fold_comparison(Op op, std::int64_t a, std::int64_t b) {
   switch (op) {
-  case Op::Lt: return a < b;
-  case Op::Le: return a <= b;
-  case Op::Gt: return a > b;
-  case Op::Ge: return a >= b;
-  case Op::Eq: return a == b;
-  case Op::Ne: return a != b;
-  default: return std::nullopt;
+  case Op::Lt:
+    return a < b;
+  case Op::Le:
+    return a <= b;
+  case Op::Gt:
+    return a > b;
+  case Op::Ge:
+    return a >= b;
+  case Op::Eq:
+    return a == b;
+  case Op::Ne:
+    return a != b;
+  default:
+    return std::nullopt;
   }
 }
 
@@ -99,7 +115,7 @@ ValuePtr fold_boolean(Op op, const ValuePtr &a, const ValuePtr &b) {
   return nullptr;
 }
 
-}  // namespace
+} // namespace
 
 ValuePtr integer(std::int64_t value) { return constant_of(value, Int64); }
 ValuePtr boolean(bool value) { return constant_of(value, Bool); }
@@ -131,7 +147,8 @@ ValuePtr local(std::int64_t id, const std::string &name, ValueType type) {
   return value;
 }
 
-ValuePtr load(std::int64_t buffer, const std::string &name, ValueType type, std::vector<ValuePtr> subscripts) {
+ValuePtr load(std::int64_t buffer, const std::string &name, ValueType type,
+              std::vector<ValuePtr> subscripts) {
   auto value = make(ValueKind::Load, type);
   value->id = buffer;
   value->name = name;
@@ -140,7 +157,8 @@ ValuePtr load(std::int64_t buffer, const std::string &name, ValueType type, std:
 }
 
 ValuePtr unary_value(Op op, const ValuePtr &a) {
-  if (const auto x = as_integer(a); x && op == Op::Neg && *x != std::numeric_limits<std::int64_t>::min()) {
+  if (const auto x = as_integer(a);
+      x && op == Op::Neg && *x != std::numeric_limits<std::int64_t>::min()) {
     return integer(-*x);
   }
   if (const auto x = as_boolean(a); x && op == Op::Not) {
@@ -154,10 +172,6 @@ ValuePtr unary_value(Op op, const ValuePtr &a) {
   value->op = op;
   value->operands = {a};
   return value;
-}
-
-bool is_comparison(Op op) {
-  return op == Op::Lt || op == Op::Le || op == Op::Gt || op == Op::Ge || op == Op::Eq || op == Op::Ne;
 }
 
 ValuePtr binary_value(Op op, const ValuePtr &a, const ValuePtr &b) {
@@ -178,7 +192,8 @@ ValuePtr binary_value(Op op, const ValuePtr &a, const ValuePtr &b) {
   } else if (ValuePtr same = fold_boolean(op, a, b)) {
     return same;
   }
-  auto value = make(ValueKind::Binary, {is_comparison(op) ? Bool : a->type.scalar, lanes_of({a, b})});
+  auto value =
+      make(ValueKind::Binary, {is_comparison(op) ? Bool : a->type.scalar, lanes_of({a, b})});
   value->op = op;
   value->operands = {a, b};
   return value;
@@ -228,7 +243,9 @@ ValuePtr broadcast(const ValuePtr &scalar, int lanes) {
 ValuePtr add(const ValuePtr &a, const ValuePtr &b) { return binary_value(Op::Add, a, b); }
 ValuePtr sub(const ValuePtr &a, const ValuePtr &b) { return binary_value(Op::Sub, a, b); }
 ValuePtr mul(const ValuePtr &a, const ValuePtr &b) { return binary_value(Op::Mul, a, b); }
-ValuePtr floor_div(const ValuePtr &a, const ValuePtr &b) { return binary_value(Op::FloorDiv, a, b); }
+ValuePtr floor_div(const ValuePtr &a, const ValuePtr &b) {
+  return binary_value(Op::FloorDiv, a, b);
+}
 ValuePtr floor_mod(const ValuePtr &a, const ValuePtr &b) { return binary_value(Op::Mod, a, b); }
 ValuePtr minimum(const ValuePtr &a, const ValuePtr &b) { return binary_value(Op::Min, a, b); }
 ValuePtr maximum(const ValuePtr &a, const ValuePtr &b) { return binary_value(Op::Max, a, b); }
@@ -263,10 +280,12 @@ bool same_value(const ValuePtr &a, const ValuePtr &b) {
   if (a == b) {
     return true;
   }
-  if (a->kind != b->kind || a->type != b->type || a->op != b->op || a->id != b->id || a->constant != b->constant) {
+  if (a->kind != b->kind || a->type != b->type || a->op != b->op || a->id != b->id ||
+      a->constant != b->constant) {
     return false;
   }
-  return std::equal(a->operands.begin(), a->operands.end(), b->operands.begin(), b->operands.end(), same_value);
+  return std::equal(a->operands.begin(), a->operands.end(), b->operands.begin(), b->operands.end(),
+                    same_value);
 }
 
 StmtPtr block(std::vector<StmtPtr> children) {
@@ -286,8 +305,8 @@ StmtPtr block(std::vector<StmtPtr> children) {
   return statement;
 }
 
-StmtPtr for_loop(std::int64_t id, const std::string &name, const ValuePtr &lower, const ValuePtr &upper, LoopKind loop,
-                 std::int64_t factor, const StmtPtr &body) {
+StmtPtr for_loop(std::int64_t id, const std::string &name, const ValuePtr &lower,
+                 const ValuePtr &upper, LoopKind loop, std::int64_t factor, const StmtPtr &body) {
   auto statement = make(StatementKind::For);
   statement->id = id;
   statement->name = name;
@@ -315,7 +334,8 @@ StmtPtr if_then(const ValuePtr &condition, const StmtPtr &then, const StmtPtr &o
   return statement;
 }
 
-StmtPtr store(std::int64_t buffer, const std::string &name, std::vector<ValuePtr> subscripts, const ValuePtr &value) {
+StmtPtr store(std::int64_t buffer, const std::string &name, std::vector<ValuePtr> subscripts,
+              const ValuePtr &value) {
   auto statement = make(StatementKind::Store);
   statement->buffer = buffer;
   statement->name = name;
@@ -332,7 +352,7 @@ StmtPtr named(StatementKind kind, std::int64_t id, const std::string &name, cons
   statement->value = value;
   return statement;
 }
-}  // namespace
+} // namespace
 
 StmtPtr let(std::int64_t id, const std::string &name, const ValuePtr &value) {
   return named(StatementKind::Let, id, name, value);
@@ -360,15 +380,24 @@ bool is_empty(const StmtPtr &statement) {
 
 ValuePtr with_operands(const ValuePtr &value, std::vector<ValuePtr> operands) {
   switch (value->kind) {
-  case ValueKind::Unary: return unary_value(value->op, operands[0]);
-  case ValueKind::Binary: return binary_value(value->op, operands[0], operands[1]);
-  case ValueKind::Call: return call_value(value->op, std::move(operands), value->type.scalar);
-  case ValueKind::Cast: return cast_value(operands[0], value->type.scalar);
-  case ValueKind::Select: return select_value(operands[0], operands[1], operands[2]);
-  case ValueKind::Ramp: return ramp(operands[0], value->id, value->type.lanes);
-  case ValueKind::Broadcast: return broadcast(operands[0], value->type.lanes);
-  case ValueKind::Load: return load(value->id, value->name, value->type, std::move(operands));
-  default: return value;
+  case ValueKind::Unary:
+    return unary_value(value->op, operands[0]);
+  case ValueKind::Binary:
+    return binary_value(value->op, operands[0], operands[1]);
+  case ValueKind::Call:
+    return call_value(value->op, std::move(operands), value->type.scalar);
+  case ValueKind::Cast:
+    return cast_value(operands[0], value->type.scalar);
+  case ValueKind::Select:
+    return select_value(operands[0], operands[1], operands[2]);
+  case ValueKind::Ramp:
+    return ramp(operands[0], value->id, value->type.lanes);
+  case ValueKind::Broadcast:
+    return broadcast(operands[0], value->type.lanes);
+  case ValueKind::Load:
+    return load(value->id, value->name, value->type, std::move(operands));
+  default:
+    return value;
   }
 }
 
@@ -391,7 +420,8 @@ ValuePtr ValueRewriter::operator()(const ValuePtr &value) {
   return result;
 }
 
-StmtPtr map_values(const StmtPtr &statement, const std::function<ValuePtr(const ValuePtr &)> &replace) {
+StmtPtr map_values(const StmtPtr &statement,
+                   const std::function<ValuePtr(const ValuePtr &)> &replace) {
   auto copy = std::make_shared<LoopStatement>(*statement);
   for (ValuePtr *value : {&copy->lower, &copy->upper, &copy->value}) {
     if (*value) {
@@ -416,7 +446,8 @@ StmtPtr with_children(const StmtPtr &statement, std::vector<StmtPtr> children) {
   return copy;
 }
 
-void visit_statements(const StmtPtr &root, const std::function<void(const LoopStatement &)> &visit) {
+void visit_statements(const StmtPtr &root,
+                      const std::function<void(const LoopStatement &)> &visit) {
   visit(*root);
   for (const StmtPtr &child : root->children) {
     visit_statements(child, visit);
@@ -434,7 +465,7 @@ void visit_once(const ValuePtr &root, const std::function<void(const Value &)> &
     visit_once(operand, visit, seen);
   }
 }
-}  // namespace
+} // namespace
 
 void visit_values(const LoopStatement &statement, const std::function<void(const Value &)> &visit) {
   std::unordered_set<const Value *> seen;
@@ -460,7 +491,8 @@ Numbers::Numbers(const StmtPtr &root) {
   });
 }
 
-StmtPtr copy_with(const StmtPtr &root, const std::unordered_map<std::int64_t, ValuePtr> &variables, Numbers &numbers) {
+StmtPtr copy_with(const StmtPtr &root, const std::unordered_map<std::int64_t, ValuePtr> &variables,
+                  Numbers &numbers) {
   std::unordered_map<std::int64_t, ValuePtr> replaced = variables;
   std::unordered_map<std::int64_t, std::int64_t> locals;
   visit_statements(root, [&](const LoopStatement &statement) {
@@ -483,7 +515,8 @@ StmtPtr copy_with(const StmtPtr &root, const std::unordered_map<std::int64_t, Va
   });
   const std::function<StmtPtr(const StmtPtr &)> copy = [&](const StmtPtr &statement) {
     auto made = std::make_shared<LoopStatement>(*map_values(statement, std::ref(rewrite)));
-    const bool is_local = statement->kind == StatementKind::DeclareLocal || statement->kind == StatementKind::AssignLocal;
+    const bool is_local = statement->kind == StatementKind::DeclareLocal ||
+                          statement->kind == StatementKind::AssignLocal;
     if (statement->kind == StatementKind::For || statement->kind == StatementKind::Let) {
       made->id = replaced.at(statement->id)->id;
     } else if (is_local) {
@@ -499,4 +532,4 @@ StmtPtr copy_with(const StmtPtr &root, const std::unordered_map<std::int64_t, Va
   return copy(root);
 }
 
-}  // namespace tilewright
+} // namespace tilewright

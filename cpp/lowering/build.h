@@ -1,13 +1,14 @@
-// Builders of loop-IR nodes with local folding of int64 and bool constants, and the two traversals that every pass uses:
-// a rewriter that keeps sharing and a visitor. Builders never check types; verify.h does.
+// Builders of loop-IR nodes with local folding of int64 and bool constants, and the two traversals
+// that every pass uses: a rewriter that keeps sharing and a visitor. Builders never check types;
+// verify.h does.
 #pragma once
+
+#include "lowering/loop_ir.h"
 
 #include <functional>
 #include <optional>
 #include <unordered_map>
 #include <vector>
-
-#include "lowering/loop_ir.h"
 
 namespace tilewright {
 
@@ -18,15 +19,17 @@ ValuePtr constant_of(const ConstantValue &value, ScalarType type);
 ValuePtr variable(std::int64_t id, const std::string &name);
 ValuePtr parameter_value(std::int64_t position, const std::string &name);
 ValuePtr local(std::int64_t id, const std::string &name, ValueType type);
-ValuePtr load(std::int64_t buffer, const std::string &name, ValueType type, std::vector<ValuePtr> subscripts);
+ValuePtr load(std::int64_t buffer, const std::string &name, ValueType type,
+              std::vector<ValuePtr> subscripts);
 ValuePtr unary_value(Op op, const ValuePtr &a);
-/// The result is bool for comparisons, else of the type of `a`; the lanes are those of the operands, which agree.
+/// The result is bool for comparisons, else of the type of `a`; the lanes are those of the
+/// operands, which agree.
 ValuePtr binary_value(Op op, const ValuePtr &a, const ValuePtr &b);
 ValuePtr call_value(Op op, std::vector<ValuePtr> arguments, ScalarType type);
 ValuePtr cast_value(const ValuePtr &a, ScalarType type);
 ValuePtr select_value(const ValuePtr &condition, const ValuePtr &then, const ValuePtr &otherwise);
 ValuePtr ramp(const ValuePtr &base, std::int64_t stride, int lanes);
-ValuePtr broadcast(const ValuePtr &scalar, int lanes);  ///< `scalar` itself for one lane
+ValuePtr broadcast(const ValuePtr &scalar, int lanes); ///< `scalar` itself for one lane
 
 // int64 and bool short cuts
 ValuePtr add(const ValuePtr &a, const ValuePtr &b);
@@ -39,34 +42,35 @@ ValuePtr maximum(const ValuePtr &a, const ValuePtr &b);
 ValuePtr both(const ValuePtr &a, const ValuePtr &b);
 ValuePtr either(const ValuePtr &a, const ValuePtr &b);
 
-bool is_comparison(Op op);
 /// The value of an int64 scalar constant.
 std::optional<std::int64_t> as_integer(const ValuePtr &value);
 /// The value of a bool scalar constant.
 std::optional<bool> as_boolean(const ValuePtr &value);
-bool is_int64(const ValuePtr &value);  ///< scalar of type int64
+bool is_int64(const ValuePtr &value); ///< scalar of type int64
 /// Same structure and leaves (names do not count).
 bool same_value(const ValuePtr &a, const ValuePtr &b);
 
 // ---- statements ----
-StmtPtr block(std::vector<StmtPtr> children);  ///< flattens nested blocks; a single child is returned itself
-StmtPtr for_loop(std::int64_t id, const std::string &name, const ValuePtr &lower, const ValuePtr &upper, LoopKind loop,
-                 std::int64_t factor, const StmtPtr &body);
+StmtPtr
+block(std::vector<StmtPtr> children); ///< flattens nested blocks; a single child is returned itself
+StmtPtr for_loop(std::int64_t id, const std::string &name, const ValuePtr &lower,
+                 const ValuePtr &upper, LoopKind loop, std::int64_t factor, const StmtPtr &body);
 /// Folds constant conditions; `otherwise` may be null.
 StmtPtr if_then(const ValuePtr &condition, const StmtPtr &then, const StmtPtr &otherwise = nullptr);
-StmtPtr store(std::int64_t buffer, const std::string &name, std::vector<ValuePtr> subscripts, const ValuePtr &value);
+StmtPtr store(std::int64_t buffer, const std::string &name, std::vector<ValuePtr> subscripts,
+              const ValuePtr &value);
 StmtPtr let(std::int64_t id, const std::string &name, const ValuePtr &value);
 StmtPtr declare_local(std::int64_t id, const std::string &name, const ValuePtr &value);
 StmtPtr assign_local(std::int64_t id, const std::string &name, const ValuePtr &value);
 StmtPtr check_index(std::int64_t site, const ValuePtr &value, const ValuePtr &upper);
-bool is_empty(const StmtPtr &statement);  ///< a block without children
+bool is_empty(const StmtPtr &statement); ///< a block without children
 
 // ---- traversal ----
 /// The same node with other operands, folded where all of them are constants.
 ValuePtr with_operands(const ValuePtr &value, std::vector<ValuePtr> operands);
 
-/// Rewrites values bottom-up. `leaf` is asked first for each node: a non-null answer replaces it without looking below.
-/// Shared nodes are rewritten once.
+/// Rewrites values bottom-up. `leaf` is asked first for each node: a non-null answer replaces it
+/// without looking below. Shared nodes are rewritten once.
 class ValueRewriter {
 public:
   using Leaf = std::function<ValuePtr(const ValuePtr &)>;
@@ -79,7 +83,8 @@ private:
 };
 
 /// The statement with every value in it (not in its children) replaced.
-StmtPtr map_values(const StmtPtr &statement, const std::function<ValuePtr(const ValuePtr &)> &replace);
+StmtPtr map_values(const StmtPtr &statement,
+                   const std::function<ValuePtr(const ValuePtr &)> &replace);
 StmtPtr with_children(const StmtPtr &statement, std::vector<StmtPtr> children);
 /// Every statement, parents first.
 void visit_statements(const StmtPtr &root, const std::function<void(const LoopStatement &)> &visit);
@@ -98,7 +103,9 @@ private:
   std::int64_t last_ = 0;
 };
 
-/// A copy of `root` in which variables are replaced by id and what it defines itself (loops, lets, locals) is renumbered.
-StmtPtr copy_with(const StmtPtr &root, const std::unordered_map<std::int64_t, ValuePtr> &variables, Numbers &numbers);
+/// A copy of `root` in which variables are replaced by id and what it defines itself (loops, lets,
+/// locals) is renumbered.
+StmtPtr copy_with(const StmtPtr &root, const std::unordered_map<std::int64_t, ValuePtr> &variables,
+                  Numbers &numbers);
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -1,24 +1,27 @@
 #include "lowering/expressions.h"
 
+#include "algorithm/affine.h"
+#include "algorithm/function.h"
+
 #include <isl/aff.h>
 
 #include <algorithm>
 #include <utility>
-
-#include "algorithm/affine.h"
-#include "algorithm/function.h"
 
 namespace tilewright {
 
 namespace {
 
 bool is_leaf(const Expr &expr) {
-  return expr.kind == ExprKind::Constant || expr.kind == ExprKind::Iterator || expr.kind == ExprKind::Parameter;
+  return expr.kind == ExprKind::Constant || expr.kind == ExprKind::Iterator ||
+         expr.kind == ExprKind::Parameter;
 }
 
 bool contains(const ExprPtr &root, std::initializer_list<ExprKind> kinds) {
   bool found = false;
-  visit(root, [&](const ExprPtr &expr) { found = found || std::find(kinds.begin(), kinds.end(), expr->kind) != kinds.end(); });
+  visit(root, [&](const ExprPtr &expr) {
+    found = found || std::find(kinds.begin(), kinds.end(), expr->kind) != kinds.end();
+  });
   return found;
 }
 
@@ -45,13 +48,15 @@ bool is_worth_a_local(const Expr &expr) {
     return false;
   }
   if (expr.kind == ExprKind::Access) {
-    return std::any_of(expr.operands.begin(), expr.operands.end(),
-                       [](const ExprPtr &subscript) { return contains(subscript, {ExprKind::Access}); });
+    return std::any_of(expr.operands.begin(), expr.operands.end(), [](const ExprPtr &subscript) {
+      return contains(subscript, {ExprKind::Access});
+    });
   }
   return expr.type != Int64 || !is_plainly_affine(expr);
 }
 
-std::int64_t parameter_position(const std::vector<std::string> &parameters, const std::string &name) {
+std::int64_t parameter_position(const std::vector<std::string> &parameters,
+                                const std::string &name) {
   const auto found = std::find(parameters.begin(), parameters.end(), name);
   if (found == parameters.end()) {
     throw Error(ErrorKind::Internal, "parameter '" + name + "' is not one of the program's");
@@ -62,24 +67,35 @@ std::int64_t parameter_position(const std::vector<std::string> &parameters, cons
 /// The nodes whose translation is the same everywhere: only their operands matter.
 ValuePtr apply_node(const Expr &expr, const std::vector<ValuePtr> &operands) {
   switch (expr.kind) {
-  case ExprKind::Unary: return unary_value(expr.op, operands[0]);
-  case ExprKind::Binary: return binary_value(expr.op, operands[0], operands[1]);
-  case ExprKind::Call: return call_value(expr.op, operands, expr.type);
-  case ExprKind::Cast: return cast_value(operands[0], expr.type);
-  case ExprKind::Select: return select_value(operands[0], operands[1], operands[2]);
-  default: throw Error(ErrorKind::Internal, "an expression of this kind has no value of its own");
+  case ExprKind::Unary:
+    return unary_value(expr.op, operands[0]);
+  case ExprKind::Binary:
+    return binary_value(expr.op, operands[0], operands[1]);
+  case ExprKind::Call:
+    return call_value(expr.op, operands, expr.type);
+  case ExprKind::Cast:
+    return cast_value(operands[0], expr.type);
+  case ExprKind::Select:
+    return select_value(operands[0], operands[1], operands[2]);
+  default:
+    throw Error(ErrorKind::Internal, "an expression of this kind has no value of its own");
   }
 }
 
-}  // namespace
+} // namespace
 
 ValuePtr zero_of(ScalarType type) {
   switch (type.kind) {
-  case TypeKind::Bool: return constant_of(false, type);
-  case TypeKind::Int: return constant_of(std::int64_t{0}, type);
-  case TypeKind::UInt: return constant_of(std::uint64_t{0}, type);
-  case TypeKind::Complex: return constant_of(std::complex<double>{}, type);
-  default: return constant_of(0.0, type);
+  case TypeKind::Bool:
+    return constant_of(false, type);
+  case TypeKind::Int:
+    return constant_of(std::int64_t{0}, type);
+  case TypeKind::UInt:
+    return constant_of(std::uint64_t{0}, type);
+  case TypeKind::Complex:
+    return constant_of(std::complex<double>{}, type);
+  default:
+    return constant_of(0.0, type);
   }
 }
 
@@ -97,14 +113,17 @@ ValuePtr translate_parameters(const ExprPtr &expr, const std::vector<std::string
   return apply_node(*expr, operands);
 }
 
-ExpressionTranslator::ExpressionTranslator(TranslationState &state, const Statement &statement, Environment iterators)
+ExpressionTranslator::ExpressionTranslator(TranslationState &state, const Statement &statement,
+                                           Environment iterators)
     : state_(state), statement_(statement) {
   frame_.iterators = std::move(iterators);
   frame_.names = statement.iterators;
   frame_.domain = statement.domain;
 }
 
-std::vector<StmtPtr> ExpressionTranslator::take_statements() { return std::exchange(frame_.statements, {}); }
+std::vector<StmtPtr> ExpressionTranslator::take_statements() {
+  return std::exchange(frame_.statements, {});
+}
 
 void ExpressionTranslator::count_uses(const ExprPtr &root) {
   if (++uses_[root.get()] > 1) {
@@ -125,7 +144,8 @@ ValuePtr ExpressionTranslator::translate(const ExprPtr &expr) {
   }
   ValuePtr value = compute(expr);
   if (uses_[expr.get()] > 1) {
-    if (is_worth_a_local(*expr) && value->kind != ValueKind::Local && value->kind != ValueKind::Variable) {
+    if (is_worth_a_local(*expr) && value->kind != ValueKind::Local &&
+        value->kind != ValueKind::Variable) {
       const std::int64_t id = state_.numbers.next();
       emit(declare_local(id, "value", value));
       value = local(id, "value", value->type);
@@ -137,22 +157,28 @@ ValuePtr ExpressionTranslator::translate(const ExprPtr &expr) {
 
 ValuePtr ExpressionTranslator::compute(const ExprPtr &expr) {
   switch (expr->kind) {
-  case ExprKind::Constant: return constant_of(expr->value, expr->type);
+  case ExprKind::Constant:
+    return constant_of(expr->value, expr->type);
   case ExprKind::Parameter:
     return parameter_value(parameter_position(state_.program.parameters, expr->name), expr->name);
   case ExprKind::Iterator: {
     const auto found = frame_.iterators.find(expr->name);
     if (found == frame_.iterators.end()) {
-      throw Error(ErrorKind::Internal, "iterator '" + expr->name + "' is not one of '" + statement_.name + "'");
+      throw Error(ErrorKind::Internal,
+                  "iterator '" + expr->name + "' is not one of '" + statement_.name + "'");
     }
     return found->second;
   }
-  case ExprKind::Access: return translate_access(*expr);
-  case ExprKind::Select: return translate_select(*expr);
+  case ExprKind::Access:
+    return translate_access(*expr);
+  case ExprKind::Select:
+    return translate_select(*expr);
   case ExprKind::Reduce:
-    return expr->op == Op::ReduceArgMin || expr->op == Op::ReduceArgMax ? translate_argument_reduce(expr)
-                                                                       : translate_reduce(expr);
-  default: break;
+    return expr->op == Op::ReduceArgMin || expr->op == Op::ReduceArgMax
+               ? translate_argument_reduce(expr)
+               : translate_reduce(expr);
+  default:
+    break;
   }
   std::vector<ValuePtr> operands;
   for (const ExprPtr &operand : expr->operands) {
@@ -171,7 +197,8 @@ bool ExpressionTranslator::is_affine(const ExprPtr &expr) const {
   return to_affine(expr, {statement_.name, frame_.names}).has_value();
 }
 
-ValuePtr ExpressionTranslator::checked_subscript(const Expr &access, size_t dimension, const ValuePtr &value) {
+ValuePtr ExpressionTranslator::checked_subscript(const Expr &access, size_t dimension,
+                                                 const ValuePtr &value) {
   const ComputationPtr &producer = access.producer;
   ValuePtr upper;
   if (dimension < producer->extents.size()) {
@@ -212,7 +239,8 @@ ValuePtr ExpressionTranslator::translate_access(const Expr &expr) {
   const size_t buffer = found->second.buffer;
   std::vector<ValuePtr> subscripts = translate_place(found->second.index, element);
   const KernelBuffer &memory = state_.kernel.buffers.at(buffer);
-  const ValuePtr value = load(static_cast<std::int64_t>(buffer), memory.name, {memory.type, 1}, std::move(subscripts));
+  const ValuePtr value =
+      load(static_cast<std::int64_t>(buffer), memory.name, {memory.type, 1}, std::move(subscripts));
   return cast_value(value, expr.type);
 }
 
@@ -222,7 +250,8 @@ std::vector<ValuePtr> ExpressionTranslator::translate_place(const std::vector<Ex
     if (expr->kind == ExprKind::Iterator) {
       const auto found = iterators.find(expr->name);
       if (found == iterators.end()) {
-        throw Error(ErrorKind::Internal, "iterator '" + expr->name + "' of a subscript is not known");
+        throw Error(ErrorKind::Internal,
+                    "iterator '" + expr->name + "' of a subscript is not known");
       }
       return found->second;
     }
@@ -255,14 +284,16 @@ bool ExpressionTranslator::always_in_bounds(const Expr &access) const {
   for (size_t d = 0; d < place.index.size(); ++d) {
     const ExprPtr index = substitute(place.index[d], [&](const std::string &name) -> ExprPtr {
       const auto found = std::find(names.begin(), names.end(), name);
-      return found == names.end() ? nullptr : access.operands.at(static_cast<size_t>(found - names.begin()));
+      return found == names.end() ? nullptr
+                                  : access.operands.at(static_cast<size_t>(found - names.begin()));
     });
     const auto value = to_affine(index, space);
     const auto extent = to_affine(buffer.extents.at(d), space);
     if (!value || !extent) {
       return false;
     }
-    const isl::set good = value->lt_set(*extent).intersect(isl::manage(isl_pw_aff_nonneg_set(value->copy())));
+    const isl::set good =
+        value->lt_set(*extent).intersect(isl::manage(isl_pw_aff_nonneg_set(value->copy())));
     if (!checked(inside.is_subset(good), "checking that a guarded read is in bounds")) {
       return false;
     }
@@ -275,15 +306,18 @@ bool ExpressionTranslator::always_readable(const ExprPtr &expr) const {
     return false;
   }
   if (expr->kind == ExprKind::Access) {
-    if (!std::all_of(expr->operands.begin(), expr->operands.end(), [&](const ExprPtr &e) { return is_affine(e); })) {
+    if (!std::all_of(expr->operands.begin(), expr->operands.end(),
+                     [&](const ExprPtr &e) { return is_affine(e); })) {
       return false;
     }
     return always_in_bounds(*expr);
   }
-  return std::all_of(expr->operands.begin(), expr->operands.end(), [&](const ExprPtr &e) { return always_readable(e); });
+  return std::all_of(expr->operands.begin(), expr->operands.end(),
+                     [&](const ExprPtr &e) { return always_readable(e); });
 }
 
-StmtPtr ExpressionTranslator::branch(const ExprPtr &value, std::int64_t id, const std::string &name) {
+StmtPtr ExpressionTranslator::branch(const ExprPtr &value, std::int64_t id,
+                                     const std::string &name) {
   std::vector<StmtPtr> outer = std::exchange(frame_.statements, {});
   const auto done = frame_.done;
   const ValuePtr result = translate(value);
@@ -324,11 +358,12 @@ void ExpressionTranslator::reduce_loops(const Expr &reduce, const std::function<
     std::string name;
     ValuePtr lower;
     ValuePtr upper;
-    std::vector<StmtPtr> before;  ///< what the bounds need
+    std::vector<StmtPtr> before; ///< what the bounds need
   };
   std::vector<Loop> loops;
   for (const ReduceRange &range : reduce.ranges) {
-    Loop loop{state_.numbers.next(), range.iterator, translate(range.lower), translate(range.upper), {}};
+    Loop loop{
+        state_.numbers.next(), range.iterator, translate(range.lower), translate(range.upper), {}};
     loop.before = take_statements();
     frame_.iterators[range.iterator] = variable(loop.id, loop.name);
     frame_.names.push_back(range.iterator);
@@ -348,7 +383,8 @@ void ExpressionTranslator::reduce_loops(const Expr &reduce, const std::function<
   }
   for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop) {
     std::vector<StmtPtr> nest = std::move(loop->before);
-    nest.push_back(for_loop(loop->id, loop->name, loop->lower, loop->upper, LoopKind::Serial, 0, statement));
+    nest.push_back(
+        for_loop(loop->id, loop->name, loop->lower, loop->upper, LoopKind::Serial, 0, statement));
     statement = block(std::move(nest));
   }
   frame_ = std::move(outer);
@@ -384,16 +420,19 @@ ValuePtr ExpressionTranslator::translate_argument_reduce(const ExprPtr &expr) {
     emit(declare_local(value_id, "value", translate(expr->operands[0])));
     const ValuePtr value = local(value_id, "value", {body_type, 1});
     const Op better_op = expr->op == Op::ReduceArgMin ? Op::Lt : Op::Gt;
-    ValuePtr better = either(binary_value(Op::Lt, where, integer(0)), binary_value(better_op, value, best));
+    ValuePtr better =
+        either(binary_value(Op::Lt, where, integer(0)), binary_value(better_op, value, best));
     if (body_type.is_floating()) {
       // NumPy: the first NaN is the extremum.
-      const ValuePtr first_nan = both(binary_value(Op::Ne, value, value), binary_value(Op::Eq, best, best));
+      const ValuePtr first_nan =
+          both(binary_value(Op::Ne, value, value), binary_value(Op::Eq, best, best));
       better = either(better, first_nan);
     }
     const ValuePtr position = frame_.iterators.at(expr->ranges[0].iterator);
-    emit(if_then(better, block({assign_local(best_id, "best", value), assign_local(where_id, "at", position)})));
+    emit(if_then(better, block({assign_local(best_id, "best", value),
+                                assign_local(where_id, "at", position)})));
   });
   return cast_value(where, expr->type);
 }
 
-}  // namespace tilewright
+} // namespace tilewright

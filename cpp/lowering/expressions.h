@@ -1,15 +1,16 @@
-// From typed Layer I expressions to loop-IR values, for one statement instance whose iterators are known as values.
-// Reads become loads from the places of Layer III. What is no value (reductions inside an expression, run-time subscript
-// checks, branches whose reads are only in bounds under their guard) is written before the value as statements.
+// From typed Layer I expressions to loop-IR values, for one statement instance whose iterators are
+// known as values. Reads become loads from the places of Layer III. What is no value (reductions
+// inside an expression, run-time subscript checks, branches whose reads are only in bounds under
+// their guard) is written before the value as statements.
 #pragma once
+
+#include "lowering/build.h"
+#include "mapping/program.h"
 
 #include <map>
 #include <string>
 #include <unordered_map>
 #include <vector>
-
-#include "lowering/build.h"
-#include "mapping/program.h"
 
 namespace tilewright {
 
@@ -32,14 +33,15 @@ public:
   /// The statements that must run before the values translated so far; empties the list.
   std::vector<StmtPtr> take_statements();
   /// Index expressions over other iterators (a computation's place).
-  std::vector<ValuePtr> translate_place(const std::vector<ExprPtr> &index, const Environment &iterators);
+  std::vector<ValuePtr> translate_place(const std::vector<ExprPtr> &index,
+                                        const Environment &iterators);
 
 private:
   /// Where code is being written: the iterators in scope, and the values that are already there.
   struct Frame {
     Environment iterators;
-    std::vector<std::string> names;  ///< of the iterators, in the order of `domain`
-    isl::set domain;                 ///< the instances for which the code runs, guards left out; null: not known
+    std::vector<std::string> names; ///< of the iterators, in the order of `domain`
+    isl::set domain; ///< the instances for which the code runs, guards left out; null: not known
     std::unordered_map<const Expr *, ValuePtr> done;
     std::vector<StmtPtr> statements;
   };
@@ -70,4 +72,4 @@ ValuePtr translate_parameters(const ExprPtr &expr, const std::vector<std::string
 /// The zero of a type.
 ValuePtr zero_of(ScalarType type);
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -45,8 +45,8 @@ bool add_scaled(Linear &to, const Linear &from, std::int64_t factor) {
 }
 
 bool is_index_op(Op op) {
-  return op == Op::Add || op == Op::Sub || op == Op::Mul || op == Op::FloorDiv || op == Op::Mod || op == Op::Min ||
-         op == Op::Max;
+  return op == Op::Add || op == Op::Sub || op == Op::Mul || op == Op::FloorDiv || op == Op::Mod ||
+         op == Op::Min || op == Op::Max;
 }
 
 std::optional<Linear> linear_of_binary(const Value &value) {
@@ -58,7 +58,8 @@ std::optional<Linear> linear_of_binary(const Value &value) {
   if (value.op == Op::Mul) {
     Linear product;
     if (a->is_constant() || b->is_constant()) {
-      const bool fine = a->is_constant() ? add_scaled(product, *b, a->constant) : add_scaled(product, *a, b->constant);
+      const bool fine = a->is_constant() ? add_scaled(product, *b, a->constant)
+                                         : add_scaled(product, *a, b->constant);
       return fine ? std::optional(product) : std::nullopt;
     }
     return std::nullopt;
@@ -77,7 +78,7 @@ Interval floor_interval(const Interval &of, std::int64_t divisor) {
   return {floor_quotient(of.lower, divisor), floor_quotient(of.upper, divisor)};
 }
 
-}  // namespace
+} // namespace
 
 bool is_index(const ValuePtr &value) {
   if (!is_int64(value)) {
@@ -86,11 +87,14 @@ bool is_index(const ValuePtr &value) {
   switch (value->kind) {
   case ValueKind::Constant:
   case ValueKind::Variable:
-  case ValueKind::Parameter: return true;
+  case ValueKind::Parameter:
+    return true;
   case ValueKind::Binary:
     return is_index_op(value->op) && is_index(value->operands[0]) && is_index(value->operands[1]);
-  case ValueKind::Unary: return value->op == Op::Neg && is_index(value->operands[0]);
-  default: return false;
+  case ValueKind::Unary:
+    return value->op == Op::Neg && is_index(value->operands[0]);
+  default:
+    return false;
   }
 }
 
@@ -103,7 +107,8 @@ std::optional<Linear> linear_of(const ValuePtr &value) {
   if (const auto number = as_integer(value)) {
     return fits(*number) ? std::optional(Linear{{}, *number}) : std::nullopt;
   }
-  if (value->kind == ValueKind::Binary && (value->op == Op::Add || value->op == Op::Sub || value->op == Op::Mul)) {
+  if (value->kind == ValueKind::Binary &&
+      (value->op == Op::Add || value->op == Op::Sub || value->op == Op::Mul)) {
     if (auto sum = linear_of_binary(*value)) {
       return sum;
     }
@@ -129,8 +134,9 @@ ValuePtr value_of(const Linear &linear) {
       if (!sum && positive) {
         sum = mul(integer(term.coefficient), term.atom);
       } else if (!sum) {
-        sum = linear.constant > 0 ? sub(integer(linear.constant), mul(integer(-term.coefficient), term.atom))
-                                  : mul(integer(term.coefficient), term.atom);
+        sum = linear.constant > 0
+                  ? sub(integer(linear.constant), mul(integer(-term.coefficient), term.atom))
+                  : mul(integer(term.coefficient), term.atom);
       } else {
         const ValuePtr product = mul(integer(std::abs(term.coefficient)), term.atom);
         sum = positive ? add(sum, product) : sub(sum, product);
@@ -140,17 +146,20 @@ ValuePtr value_of(const Linear &linear) {
   if (!sum) {
     return integer(linear.constant);
   }
-  const bool used = linear.constant > 0 && std::all_of(linear.terms.begin(), linear.terms.end(),
-                                                        [](const auto &term) { return term.coefficient < 0; });
+  const bool used =
+      linear.constant > 0 && std::all_of(linear.terms.begin(), linear.terms.end(),
+                                         [](const auto &term) { return term.coefficient < 0; });
   if (linear.constant == 0 || used) {
     return sum;
   }
-  return linear.constant > 0 ? add(sum, integer(linear.constant)) : sub(sum, integer(-linear.constant));
+  return linear.constant > 0 ? add(sum, integer(linear.constant))
+                             : sub(sum, integer(-linear.constant));
 }
 
 Interval Ranges::of(const Linear &linear) const {
   Interval sum{linear.constant, linear.constant};
-  const auto accumulate = [](std::optional<std::int64_t> &into, std::optional<std::int64_t> bound, std::int64_t factor) {
+  const auto accumulate = [](std::optional<std::int64_t> &into, std::optional<std::int64_t> bound,
+                             std::int64_t factor) {
     std::int64_t product = 0;
     std::int64_t result = 0;
     if (!into || !bound || __builtin_mul_overflow(*bound, factor, &product) ||
@@ -192,7 +201,9 @@ Interval Ranges::of(const ValuePtr &value) const {
     if (value->op == Op::Min || value->op == Op::Max) {
       const Interval a = of(value->operands[0]);
       const Interval b = of(value->operands[1]);
-      const auto pick = [&](auto x, auto y) { return value->op == Op::Min ? std::min(*x, *y) : std::max(*x, *y); };
+      const auto pick = [&](auto x, auto y) {
+        return value->op == Op::Min ? std::min(*x, *y) : std::max(*x, *y);
+      };
       Interval result;
       const bool is_min = value->op == Op::Min;
       const auto either = [&](auto x, auto y) -> std::optional<std::int64_t> {
@@ -222,8 +233,8 @@ void Ranges::assume(const ValuePtr &condition) {
     assume(condition->operands[1]);
     return;
   }
-  if (!is_comparison(condition->op) || condition->op == Op::Ne || !is_index(condition->operands[0]) ||
-      !is_index(condition->operands[1])) {
+  if (!is_comparison(condition->op) || condition->op == Op::Ne ||
+      !is_index(condition->operands[0]) || !is_index(condition->operands[1])) {
     return;
   }
   const auto a = linear_of(condition->operands[0]);
@@ -243,8 +254,12 @@ void Ranges::assume(const ValuePtr &condition) {
   const bool bounds_above = op == Op::Lt || op == Op::Le || op == Op::Eq;
   const std::int64_t slack = op == Op::Gt || op == Op::Lt ? 1 : 0;
   Interval &known = atom->kind == ValueKind::Variable ? variables[atom->id] : parameters[atom->id];
-  const auto raise = [&](std::int64_t bound) { known.lower = known.lower ? std::max(*known.lower, bound) : bound; };
-  const auto lower = [&](std::int64_t bound) { known.upper = known.upper ? std::min(*known.upper, bound) : bound; };
+  const auto raise = [&](std::int64_t bound) {
+    known.lower = known.lower ? std::max(*known.lower, bound) : bound;
+  };
+  const auto lower = [&](std::int64_t bound) {
+    known.upper = known.upper ? std::min(*known.upper, bound) : bound;
+  };
   if (bounds_below) {
     coefficient == 1 ? raise(slack - difference->constant) : lower(difference->constant - slack);
   }
@@ -253,4 +268,4 @@ void Ranges::assume(const ValuePtr &condition) {
   }
 }
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -1,13 +1,14 @@
-// Index arithmetic: values as sums of multiples of atoms, and the intervals in which they are known to lie. What the
-// simplifier and the tile separation reason with. Only index values take part (variables, parameters and arithmetic on
-// them): they are small enough for int64 arithmetic on them not to wrap, which loaded data is not.
+// Index arithmetic: values as sums of multiples of atoms, and the intervals in which they are known
+// to lie. What the simplifier and the tile separation reason with. Only index values take part
+// (variables, parameters and arithmetic on them): they are small enough for int64 arithmetic on
+// them not to wrap, which loaded data is not.
 #pragma once
+
+#include "lowering/build.h"
 
 #include <map>
 #include <optional>
 #include <vector>
-
-#include "lowering/build.h"
 
 namespace tilewright {
 
@@ -40,8 +41,8 @@ struct Interval {
 
 /// What is known of variables and parameters at one place of the program.
 struct Ranges {
-  std::map<std::int64_t, Interval> variables;   ///< by number
-  std::map<std::int64_t, Interval> parameters;  ///< by position
+  std::map<std::int64_t, Interval> variables;  ///< by number
+  std::map<std::int64_t, Interval> parameters; ///< by position
 
   Interval of(const ValuePtr &value) const;
   Interval of(const Linear &linear) const;
@@ -49,4 +50,4 @@ struct Ranges {
   void assume(const ValuePtr &condition);
 };
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -1,12 +1,12 @@
 #include "lowering/lower.h"
 
-#include <isl/ilp.h>
-#include <isl/set.h>
-#include <isl/val.h>
-
 #include "lowering/ast_generation.h"
 #include "lowering/passes.h"
 #include "lowering/translate.h"
+
+#include <isl/ilp.h>
+#include <isl/set.h>
+#include <isl/val.h>
 
 namespace tilewright {
 
@@ -22,8 +22,8 @@ Ranges parameter_ranges(const Program &program) {
     const char *name = isl_set_get_dim_name(points.get(), isl_dim_param, static_cast<unsigned>(i));
     names.emplace_back(name == nullptr ? "" : name);
   }
-  isl_set *moved = isl_set_move_dims(isl_set_from_params(points.copy()), isl_dim_set, 0, isl_dim_param, 0,
-                                     static_cast<unsigned>(count));
+  isl_set *moved = isl_set_move_dims(isl_set_from_params(points.copy()), isl_dim_set, 0,
+                                     isl_dim_param, 0, static_cast<unsigned>(count));
   points = checked(isl::manage(moved), "reading the context");
   const auto bound = [](isl_val *raw) -> std::optional<std::int64_t> {
     const isl::val value = isl::manage(raw);
@@ -35,15 +35,16 @@ Ranges parameter_ranges(const Program &program) {
   for (size_t i = 0; i < program.parameters.size(); ++i) {
     for (int d = 0; d < count; ++d) {
       if (names[static_cast<size_t>(d)] == program.parameters[i]) {
-        ranges.parameters[static_cast<std::int64_t>(i)] = {bound(isl_set_dim_min_val(points.copy(), d)),
-                                                           bound(isl_set_dim_max_val(points.copy(), d))};
+        ranges.parameters[static_cast<std::int64_t>(i)] = {
+            bound(isl_set_dim_min_val(points.copy(), d)),
+            bound(isl_set_dim_max_val(points.copy(), d))};
       }
     }
   }
   return ranges;
 }
 
-}  // namespace
+} // namespace
 
 Kernel lower(const Program &program, const LoweringOptions &options) {
   const GeneratedAst ast = generate_ast(program);
@@ -63,4 +64,4 @@ Kernel lower(const Program &program, const LoweringOptions &options) {
   return kernel;
 }
 
-}  // namespace tilewright
+} // namespace tilewright

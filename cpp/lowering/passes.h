@@ -1,5 +1,6 @@
-// The loop passes, one file each, in the order in which lower.cpp runs them. Each takes a body that verify_kernel accepts
-// and gives one that computes the same values; none needs another to have run, but each is better after simplify_indices.
+// The loop passes, one file each, in the order in which lower.cpp runs them. Each takes a body that
+// verify_kernel accepts and gives one that computes the same values; none needs another to have
+// run, but each is better after simplify_indices.
 #pragma once
 
 #include "lowering/linear.h"
@@ -7,23 +8,27 @@
 
 namespace tilewright {
 
-/// Brings index arithmetic into a short normal form: sums are collected, floor divisions, remainders, minima, maxima and
-/// comparisons are decided where the ranges of the loop variables decide them; loops of no iteration vanish, those of
-/// one iteration become their body. `known` gives the ranges of the parameters.
+/// Brings index arithmetic into a short normal form: sums are collected, floor divisions,
+/// remainders, minima, maxima and comparisons are decided where the ranges of the loop variables
+/// decide them; loops of no iteration vanish, those of one iteration become their body. `known`
+/// gives the ranges of the parameters.
 StmtPtr simplify_indices(const StmtPtr &body, const Ranges &known);
 
-/// Tile separation: for a Vector or Unrolled loop of `factor` iterations, fewer in border tiles, the test for a full tile
-/// is made as far out as its variables are known, by splitting the loop around it or by an If. The full part has loops
-/// of constant extent; in the other part they are serial:
+/// Tile separation: for a Vector or Unrolled loop of `factor` iterations, fewer in border tiles,
+/// the test for a full tile is made as far out as its variables are known, by splitting the loop
+/// around it or by an If. The full part has loops of constant extent; in the other part they are
+/// serial:
 ///     for v in range(0, min(8, N - 8*i))   ->   for i in range(0, N // 8): for v in range(0, 8)
-///                                               for i in range(N // 8, ...): for v in range(0, N - 8*i)
+///                                               for i in range(N // 8, ...): for v in range(0, N -
+///                                               8*i)
 StmtPtr separate_tiles(const StmtPtr &body);
 
 /// Replaces Unrolled loops of constant extent by their copies; others become serial.
 StmtPtr unroll_loops(const StmtPtr &body);
 
-/// Replaces Vector loops of constant extent by vector operations. A loop that has no vector form (a subscript check, a
-/// condition or an inner bound that varies over the lanes, a store that does not) becomes serial.
+/// Replaces Vector loops of constant extent by vector operations. A loop that has no vector form (a
+/// subscript check, a condition or an inner bound that varies over the lanes, a store that does
+/// not) becomes serial.
 StmtPtr vectorize_loops(const StmtPtr &body);
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -1,7 +1,7 @@
+#include "lowering/passes.h"
+
 #include <algorithm>
 #include <set>
-
-#include "lowering/passes.h"
 
 namespace tilewright {
 
@@ -13,7 +13,7 @@ constexpr int max_versions = 8;
 /// A loop that has `factor` iterations when all `conditions` (>= 0) hold, and fewer otherwise.
 struct Candidate {
   std::int64_t loop = 0;
-  ValuePtr lower;  ///< of the full loop
+  ValuePtr lower; ///< of the full loop
   std::vector<Linear> conditions;
 };
 
@@ -36,7 +36,8 @@ std::optional<Linear> difference(const ValuePtr &a, const ValuePtr &b) {
 }
 
 /// Adds `a - b - factor >= 0` unless it always holds; false when it never holds or cannot be said.
-bool require_distance(const ValuePtr &a, const ValuePtr &b, std::int64_t factor, std::vector<Linear> &conditions) {
+bool require_distance(const ValuePtr &a, const ValuePtr &b, std::int64_t factor,
+                      std::vector<Linear> &conditions) {
   auto distance = difference(a, b);
   if (!distance) {
     return false;
@@ -64,14 +65,19 @@ std::optional<Candidate> candidate_of(const LoopStatement &loop) {
       if (!extent || !extent->is_constant() || extent->constant != loop.factor) {
         continue;
       }
-      // At most `factor` iterations, from `lower` to `upper`; that many when no other bound cuts any off.
+      // At most `factor` iterations, from `lower` to `upper`; that many when no other bound cuts
+      // any off.
       Candidate candidate{loop.id, lower, {}};
       const bool possible =
           std::all_of(uppers.begin(), uppers.end(),
-                      [&](const auto &u) { return require_distance(u, lower, loop.factor, candidate.conditions); }) &&
-          std::all_of(lowers.begin(), lowers.end(),
-                      [&](const auto &l) { return require_distance(upper, l, loop.factor, candidate.conditions); });
-      return possible && !candidate.conditions.empty() ? std::optional(std::move(candidate)) : std::nullopt;
+                      [&](const auto &u) {
+                        return require_distance(u, lower, loop.factor, candidate.conditions);
+                      }) &&
+          std::all_of(lowers.begin(), lowers.end(), [&](const auto &l) {
+            return require_distance(upper, l, loop.factor, candidate.conditions);
+          });
+      return possible && !candidate.conditions.empty() ? std::optional(std::move(candidate))
+                                                       : std::nullopt;
     }
   }
   return std::nullopt;
@@ -97,7 +103,8 @@ bool known_in(const Linear &linear, const std::set<std::int64_t> &variables) {
   return known;
 }
 
-/// Where the variable is an atom of a negative coefficient, and nowhere else: the condition holds up to some value of it.
+/// Where the variable is an atom of a negative coefficient, and nowhere else: the condition holds
+/// up to some value of it.
 std::optional<ValuePtr> holds_below(const Linear &condition, std::int64_t variable) {
   Linear rest;
   rest.constant = condition.constant;
@@ -135,7 +142,8 @@ ValuePtr conjunction(const std::vector<Linear> &conditions) {
   std::vector<ValuePtr> seen;
   for (const Linear &condition : conditions) {
     const ValuePtr value = as_condition(condition);
-    if (std::none_of(seen.begin(), seen.end(), [&](const ValuePtr &other) { return same_value(value, other); })) {
+    if (std::none_of(seen.begin(), seen.end(),
+                     [&](const ValuePtr &other) { return same_value(value, other); })) {
       seen.push_back(value);
       all = both(all, value);
     }
@@ -149,17 +157,19 @@ StmtPtr rewrite(const StmtPtr &root, const std::vector<Candidate> &candidates, b
   for (const StmtPtr &child : root->children) {
     children.push_back(rewrite(child, candidates, full));
   }
-  const auto found = std::find_if(candidates.begin(), candidates.end(), [&](const Candidate &candidate) {
-    return root->kind == StatementKind::For && candidate.loop == root->id;
-  });
+  const auto found =
+      std::find_if(candidates.begin(), candidates.end(), [&](const Candidate &candidate) {
+        return root->kind == StatementKind::For && candidate.loop == root->id;
+      });
   if (found == candidates.end()) {
     return root->children.empty() ? root : with_children(root, std::move(children));
   }
   if (!full) {
-    return for_loop(root->id, root->name, root->lower, root->upper, LoopKind::Serial, 0, children[0]);
+    return for_loop(root->id, root->name, root->lower, root->upper, LoopKind::Serial, 0,
+                    children[0]);
   }
-  return for_loop(root->id, root->name, found->lower, add(found->lower, integer(root->factor)), root->loop, root->factor,
-                  children[0]);
+  return for_loop(root->id, root->name, found->lower, add(found->lower, integer(root->factor)),
+                  root->loop, root->factor, children[0]);
 }
 
 std::vector<Linear> conditions_of(const std::vector<Candidate> &candidates) {
@@ -199,8 +209,9 @@ private:
     std::vector<Candidate> found;
     visit_statements(statement, [&](const LoopStatement &inner) {
       auto candidate = candidate_of(inner);
-      if (candidate && std::all_of(candidate->conditions.begin(), candidate->conditions.end(),
-                                   [&](const Linear &condition) { return known_in(condition, known_); })) {
+      if (candidate &&
+          std::all_of(candidate->conditions.begin(), candidate->conditions.end(),
+                      [&](const Linear &condition) { return known_in(condition, known_); })) {
         found.push_back(std::move(*candidate));
       }
     });
@@ -241,13 +252,16 @@ private:
     if (others.empty()) {
       fast = at(fast, versions / 2);
     } else {
-      fast = if_then(conjunction(others), at(fast, versions / 2), at(copy_with(general, {}, numbers_), versions / 2));
+      fast = if_then(conjunction(others), at(fast, versions / 2),
+                     at(copy_with(general, {}, numbers_), versions / 2));
     }
-    const StmtPtr first_loop = for_loop(loop->id, loop->name, loop->lower, minimum(loop->upper, split), loop->loop,
-                                        loop->factor, fast);
+    const StmtPtr first_loop =
+        for_loop(loop->id, loop->name, loop->lower, minimum(loop->upper, split), loop->loop,
+                 loop->factor, fast);
     known_.insert(second);
-    const StmtPtr second_loop = for_loop(second, loop->name, maximum(loop->lower, split), loop->upper, loop->loop,
-                                         loop->factor, at(rest, versions / 2));
+    const StmtPtr second_loop =
+        for_loop(second, loop->name, maximum(loop->lower, split), loop->upper, loop->loop,
+                 loop->factor, at(rest, versions / 2));
     return block({first_loop, second_loop});
   }
 
@@ -255,8 +269,8 @@ private:
   std::set<std::int64_t> known_;
 };
 
-}  // namespace
+} // namespace
 
 StmtPtr separate_tiles(const StmtPtr &body) { return Separation(body).at(body, max_versions); }
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -1,7 +1,7 @@
+#include "lowering/passes.h"
+
 #include <algorithm>
 #include <numeric>
-
-#include "lowering/passes.h"
 
 namespace tilewright {
 
@@ -36,7 +36,8 @@ private:
       changed = changed || operands.back() != operand;
     }
     const ValuePtr node = changed ? with_operands(value, std::move(operands)) : value;
-    if (node->kind != ValueKind::Binary && !(node->kind == ValueKind::Unary && node->op == Op::Neg)) {
+    if (node->kind != ValueKind::Binary &&
+        !(node->kind == ValueKind::Unary && node->op == Op::Neg)) {
       return node;
     }
     if (is_index(node)) {
@@ -122,8 +123,9 @@ private:
     if (kept.size() == all.size()) {
       return node;
     }
-    return std::accumulate(kept.begin() + 1, kept.end(), kept.front(),
-                           [&](const ValuePtr &a, const ValuePtr &b) { return binary_value(node->op, a, b); });
+    return std::accumulate(
+        kept.begin() + 1, kept.end(), kept.front(),
+        [&](const ValuePtr &a, const ValuePtr &b) { return binary_value(node->op, a, b); });
   }
 
   ValuePtr simplify_division(const ValuePtr &node) {
@@ -180,7 +182,8 @@ private:
       const ValuePtr &inner = rest.terms[0].atom;
       if (inner->kind == ValueKind::Binary && inner->op == Op::FloorDiv) {
         const auto second = as_integer(inner->operands[1]);
-        if (second && *second > 0 && *second < (std::int64_t{1} << 30) && divisor < (std::int64_t{1} << 30)) {
+        if (second && *second > 0 && *second < (std::int64_t{1} << 30) &&
+            divisor < (std::int64_t{1} << 30)) {
           return floor_div(inner->operands[0], integer(divisor * *second));
         }
       }
@@ -206,15 +209,24 @@ private:
     const bool not_positive = interval.upper && *interval.upper <= 0;
     const bool positive = interval.lower && *interval.lower > 0;
     const bool not_negative = interval.lower && *interval.lower >= 0;
-    const auto decide = [&](bool yes, bool no) { return yes ? boolean(true) : no ? boolean(false) : node; };
+    const auto decide = [&](bool yes, bool no) {
+      return yes ? boolean(true) : no ? boolean(false) : node;
+    };
     switch (node->op) {
-    case Op::Lt: return decide(negative, not_negative);
-    case Op::Le: return decide(not_positive, positive);
-    case Op::Gt: return decide(positive, not_positive);
-    case Op::Ge: return decide(not_negative, negative);
-    case Op::Eq: return decide(not_negative && not_positive, negative || positive);
-    case Op::Ne: return decide(negative || positive, not_negative && not_positive);
-    default: return node;
+    case Op::Lt:
+      return decide(negative, not_negative);
+    case Op::Le:
+      return decide(not_positive, positive);
+    case Op::Gt:
+      return decide(positive, not_positive);
+    case Op::Ge:
+      return decide(not_negative, negative);
+    case Op::Eq:
+      return decide(not_negative && not_positive, negative || positive);
+    case Op::Ne:
+      return decide(negative || positive, not_negative && not_positive);
+    default:
+      return node;
     }
   }
 
@@ -254,13 +266,16 @@ public:
 private:
   StmtPtr simplify_if(const StmtPtr &node) {
     if (const auto known = as_boolean(node->value)) {
-      return *known ? (*this)(node->children[0]) : node->children.size() > 1 ? (*this)(node->children[1]) : block({});
+      return *known                      ? (*this)(node->children[0])
+             : node->children.size() > 1 ? (*this)(node->children[1])
+                                         : block({});
     }
     const Ranges before = ranges_;
     ranges_.assume(node->value);
     const StmtPtr then = (*this)(node->children[0]);
     ranges_ = before;
-    return if_then(node->value, then, node->children.size() > 1 ? (*this)(node->children[1]) : nullptr);
+    return if_then(node->value, then,
+                   node->children.size() > 1 ? (*this)(node->children[1]) : nullptr);
   }
 
   StmtPtr simplify_loop(const StmtPtr &node, Simplifier &simplify) {
@@ -289,8 +304,10 @@ private:
   std::unordered_map<std::int64_t, ValuePtr> replaced_;
 };
 
-}  // namespace
+} // namespace
 
-StmtPtr simplify_indices(const StmtPtr &body, const Ranges &known) { return SimplifyStatements(known)(body); }
+StmtPtr simplify_indices(const StmtPtr &body, const Ranges &known) {
+  return SimplifyStatements(known)(body);
+}
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -1,5 +1,7 @@
 #include "lowering/translate.h"
 
+#include "lowering/expressions.h"
+
 #include <isl/aff.h>
 #include <isl/ast.h>
 #include <isl/id.h>
@@ -7,8 +9,6 @@
 
 #include <algorithm>
 #include <optional>
-
-#include "lowering/expressions.h"
 
 namespace tilewright {
 
@@ -29,7 +29,8 @@ class AstExpressions {
 public:
   explicit AstExpressions(const Program &program) {
     for (size_t i = 0; i < program.parameters.size(); ++i) {
-      names_[program.parameters[i]] = parameter_value(static_cast<std::int64_t>(i), program.parameters[i]);
+      names_[program.parameters[i]] =
+          parameter_value(static_cast<std::int64_t>(i), program.parameters[i]);
     }
   }
 
@@ -37,17 +38,21 @@ public:
 
   ValuePtr translate(const isl::ast_expr &expr) const {
     switch (isl_ast_expr_get_type(expr.get())) {
-    case isl_ast_expr_int: return integer(integer_of(isl_ast_expr_get_val(expr.get())));
+    case isl_ast_expr_int:
+      return integer(integer_of(isl_ast_expr_get_val(expr.get())));
     case isl_ast_expr_id: {
       const isl::id id = checked(isl::manage(isl_ast_expr_get_id(expr.get())), doing);
       const auto found = names_.find(isl_id_get_name(id.get()));
       if (found == names_.end()) {
-        throw Error(ErrorKind::Internal, std::string("isl's loops use an unknown name: ") + isl_id_get_name(id.get()));
+        throw Error(ErrorKind::Internal,
+                    std::string("isl's loops use an unknown name: ") + isl_id_get_name(id.get()));
       }
       return found->second;
     }
-    case isl_ast_expr_op: return translate_operation(expr);
-    default: throw_isl_error(doing);
+    case isl_ast_expr_op:
+      return translate_operation(expr);
+    default:
+      throw_isl_error(doing);
     }
   }
 
@@ -84,7 +89,8 @@ private:
     std::vector<ValuePtr> operands;
     const int count = isl_ast_expr_op_get_n_arg(expr.get());
     for (int i = 0; i < count; ++i) {
-      operands.push_back(translate(checked(isl::manage(isl_ast_expr_op_get_arg(expr.get(), i)), doing)));
+      operands.push_back(
+          translate(checked(isl::manage(isl_ast_expr_op_get_arg(expr.get(), i)), doing)));
     }
     const auto chain = [&](Op op) {
       ValuePtr value = operands.at(0);
@@ -95,28 +101,45 @@ private:
     };
     switch (isl_ast_expr_op_get_type(expr.get())) {
     case isl_ast_expr_op_and:
-    case isl_ast_expr_op_and_then: return chain(Op::And);
+    case isl_ast_expr_op_and_then:
+      return chain(Op::And);
     case isl_ast_expr_op_or:
-    case isl_ast_expr_op_or_else: return chain(Op::Or);
-    case isl_ast_expr_op_max: return chain(Op::Max);
-    case isl_ast_expr_op_min: return chain(Op::Min);
-    case isl_ast_expr_op_minus: return sub(integer(0), operands.at(0));
-    case isl_ast_expr_op_add: return chain(Op::Add);
-    case isl_ast_expr_op_sub: return chain(Op::Sub);
-    case isl_ast_expr_op_mul: return chain(Op::Mul);
-    case isl_ast_expr_op_div:  // exact
+    case isl_ast_expr_op_or_else:
+      return chain(Op::Or);
+    case isl_ast_expr_op_max:
+      return chain(Op::Max);
+    case isl_ast_expr_op_min:
+      return chain(Op::Min);
+    case isl_ast_expr_op_minus:
+      return sub(integer(0), operands.at(0));
+    case isl_ast_expr_op_add:
+      return chain(Op::Add);
+    case isl_ast_expr_op_sub:
+      return chain(Op::Sub);
+    case isl_ast_expr_op_mul:
+      return chain(Op::Mul);
+    case isl_ast_expr_op_div: // exact
     case isl_ast_expr_op_fdiv_q:
-    case isl_ast_expr_op_pdiv_q: return chain(Op::FloorDiv);
+    case isl_ast_expr_op_pdiv_q:
+      return chain(Op::FloorDiv);
     case isl_ast_expr_op_pdiv_r:
-    case isl_ast_expr_op_zdiv_r: return chain(Op::Mod);
+    case isl_ast_expr_op_zdiv_r:
+      return chain(Op::Mod);
     case isl_ast_expr_op_cond:
-    case isl_ast_expr_op_select: return select_value(operands.at(0), operands.at(1), operands.at(2));
-    case isl_ast_expr_op_eq: return chain(Op::Eq);
-    case isl_ast_expr_op_le: return chain(Op::Le);
-    case isl_ast_expr_op_lt: return chain(Op::Lt);
-    case isl_ast_expr_op_ge: return chain(Op::Ge);
-    case isl_ast_expr_op_gt: return chain(Op::Gt);
-    default: throw Error(ErrorKind::Internal, "isl's loops use an operation that is not known here");
+    case isl_ast_expr_op_select:
+      return select_value(operands.at(0), operands.at(1), operands.at(2));
+    case isl_ast_expr_op_eq:
+      return chain(Op::Eq);
+    case isl_ast_expr_op_le:
+      return chain(Op::Le);
+    case isl_ast_expr_op_lt:
+      return chain(Op::Lt);
+    case isl_ast_expr_op_ge:
+      return chain(Op::Ge);
+    case isl_ast_expr_op_gt:
+      return chain(Op::Gt);
+    default:
+      throw Error(ErrorKind::Internal, "isl's loops use an operation that is not known here");
     }
   }
 
@@ -149,7 +172,8 @@ private:
       buffer.type = from.type;
       buffer.is_argument = from.kind != BufferKind::Temporary;
       for (const ExprPtr &extent : from.extents) {
-        buffer.extents.push_back(cast_value(translate_parameters(extent, program_.parameters), Int64));
+        buffer.extents.push_back(
+            cast_value(translate_parameters(extent, program_.parameters), Int64));
       }
       buffer.unit_dimension = static_cast<int>(from.extents.size()) - 1;
       if (buffer.is_argument && i < options.unit_dimensions.size()) {
@@ -164,31 +188,41 @@ private:
 
   StmtPtr translate(const isl::ast_node &node, bool in_parallel) {
     switch (isl_ast_node_get_type(node.get())) {
-    case isl_ast_node_for: return translate_for(node, in_parallel);
-    case isl_ast_node_if: return translate_if(node, in_parallel);
+    case isl_ast_node_for:
+      return translate_for(node, in_parallel);
+    case isl_ast_node_if:
+      return translate_if(node, in_parallel);
     case isl_ast_node_block: {
       std::vector<StmtPtr> children;
-      const isl::ast_node_list list = checked(isl::manage(isl_ast_node_block_get_children(node.get())), doing);
+      const isl::ast_node_list list =
+          checked(isl::manage(isl_ast_node_block_get_children(node.get())), doing);
       const int count = isl_ast_node_list_size(list.get());
       for (int i = 0; i < count; ++i) {
-        children.push_back(translate(checked(isl::manage(isl_ast_node_list_get_at(list.get(), i)), doing), in_parallel));
+        children.push_back(translate(
+            checked(isl::manage(isl_ast_node_list_get_at(list.get(), i)), doing), in_parallel));
       }
       return block(std::move(children));
     }
     case isl_ast_node_mark:
-      return translate(checked(isl::manage(isl_ast_node_mark_get_node(node.get())), doing), in_parallel);
-    case isl_ast_node_user: return translate_user(node);
-    default: throw_isl_error(doing);
+      return translate(checked(isl::manage(isl_ast_node_mark_get_node(node.get())), doing),
+                       in_parallel);
+    case isl_ast_node_user:
+      return translate_user(node);
+    default:
+      throw_isl_error(doing);
     }
   }
 
   StmtPtr translate_if(const isl::ast_node &node, bool in_parallel) {
-    const isl::ast_expr condition = checked(isl::manage(isl_ast_node_if_get_cond(node.get())), doing);
+    const isl::ast_expr condition =
+        checked(isl::manage(isl_ast_node_if_get_cond(node.get())), doing);
     const ValuePtr value = expressions_.translate(condition);
-    const StmtPtr then = translate(checked(isl::manage(isl_ast_node_if_get_then_node(node.get())), doing), in_parallel);
+    const StmtPtr then = translate(
+        checked(isl::manage(isl_ast_node_if_get_then_node(node.get())), doing), in_parallel);
     StmtPtr otherwise;
     if (isl_ast_node_if_has_else_node(node.get()) == isl_bool_true) {
-      otherwise = translate(checked(isl::manage(isl_ast_node_if_get_else_node(node.get())), doing), in_parallel);
+      otherwise = translate(checked(isl::manage(isl_ast_node_if_get_else_node(node.get())), doing),
+                            in_parallel);
     }
     return if_then(value, then, otherwise);
   }
@@ -198,8 +232,8 @@ private:
     LoopTag tag;
   };
 
-  /// The name and tag that the statements below `node` give to the loop over time dimension `dimension`. A tag counts
-  /// only where all statements that have this loop agree on it.
+  /// The name and tag that the statements below `node` give to the loop over time dimension
+  /// `dimension`. A tag counts only where all statements that have this loop agree on it.
   LoopLooks looks_of(const isl::ast_node &node, int dimension) {
     LoopLooks looks;
     if (dimension % 2 == 0) {
@@ -237,7 +271,8 @@ private:
             const isl::ast_expr call = isl::manage(isl_ast_node_user_get_expr(below));
             const isl::ast_expr name = isl::manage(isl_ast_expr_op_get_arg(call.get(), 0));
             const isl::id id = isl::manage(isl_ast_expr_get_id(name.get()));
-            const auto found = into.translator->statements_.find(id.is_null() ? "" : isl_id_get_name(id.get()));
+            const auto found =
+                into.translator->statements_.find(id.is_null() ? "" : isl_id_get_name(id.get()));
             if (found != into.translator->statements_.end()) {
               into.found.push_back(&into.translator->program_.statements[found->second]);
             }
@@ -249,7 +284,8 @@ private:
   }
 
   StmtPtr translate_for(const isl::ast_node &node, bool in_parallel) {
-    const isl::ast_expr iterator = checked(isl::manage(isl_ast_node_for_get_iterator(node.get())), doing);
+    const isl::ast_expr iterator =
+        checked(isl::manage(isl_ast_node_for_get_iterator(node.get())), doing);
     const isl::id id = checked(isl::manage(isl_ast_expr_get_id(iterator.get())), doing);
     const std::string key = isl_id_get_name(id.get());
     const isl::ast_expr init = checked(isl::manage(isl_ast_node_for_get_init(node.get())), doing);
@@ -261,7 +297,8 @@ private:
     }
     const LoopLooks looks = looks_of(node, std::stoi(key.substr(1)));
     const isl::ast_expr step = checked(isl::manage(isl_ast_node_for_get_inc(node.get())), doing);
-    const ValuePtr upper = upper_bound(checked(isl::manage(isl_ast_node_for_get_cond(node.get())), doing), key);
+    const ValuePtr upper =
+        upper_bound(checked(isl::manage(isl_ast_node_for_get_cond(node.get())), doing), key);
     const auto stride = as_integer(expressions_.translate(step));
     if (!stride || *stride < 1) {
       throw Error(ErrorKind::Internal, "isl's loops have a step that is no positive number");
@@ -283,7 +320,8 @@ private:
     }
     // for t in range(lower, upper, stride): counted from zero
     expressions_.set(key, add(lower, mul(integer(*stride), counter)));
-    const ValuePtr count = floor_div(add(sub(upper, lower), integer(*stride - 1)), integer(*stride));
+    const ValuePtr count =
+        floor_div(add(sub(upper, lower), integer(*stride - 1)), integer(*stride));
     const StmtPtr inner = translate(body, in_parallel || kind == LoopKind::Parallel);
     return for_loop(number, looks.name, integer(0), count, kind, looks.tag.factor, inner);
   }
@@ -291,8 +329,10 @@ private:
   /// The exclusive upper bound of `iterator <= e` or `iterator < e`.
   ValuePtr upper_bound(const isl::ast_expr &condition, const std::string &iterator) const {
     const isl_ast_expr_op_type type = isl_ast_expr_op_get_type(condition.get());
-    const isl::ast_expr left = checked(isl::manage(isl_ast_expr_op_get_arg(condition.get(), 0)), doing);
-    const isl::ast_expr right = checked(isl::manage(isl_ast_expr_op_get_arg(condition.get(), 1)), doing);
+    const isl::ast_expr left =
+        checked(isl::manage(isl_ast_expr_op_get_arg(condition.get(), 0)), doing);
+    const isl::ast_expr right =
+        checked(isl::manage(isl_ast_expr_op_get_arg(condition.get(), 1)), doing);
     const isl::id id = isl_ast_expr_get_type(left.get()) == isl_ast_expr_id
                            ? isl::manage(isl_ast_expr_get_id(left.get()))
                            : isl::id();
@@ -313,13 +353,15 @@ private:
     std::vector<ValuePtr> arguments;
     const int count = isl_ast_expr_op_get_n_arg(call.get());
     for (int i = 1; i < count; ++i) {
-      const isl::ast_expr argument = checked(isl::manage(isl_ast_expr_op_get_arg(call.get(), i)), doing);
+      const isl::ast_expr argument =
+          checked(isl::manage(isl_ast_expr_op_get_arg(call.get(), i)), doing);
       arguments.push_back(expressions_.translate(argument));
     }
     const std::vector<isl::aff> &inverse = ast_.iterators[position];
     ExpressionTranslator::Environment iterators;
     for (size_t i = 0; i < statement.iterators.size(); ++i) {
-      iterators[statement.iterators[i]] = inverse.empty() ? arguments.at(i) : recover(inverse[i], arguments);
+      iterators[statement.iterators[i]] =
+          inverse.empty() ? arguments.at(i) : recover(inverse[i], arguments);
     }
     return translate_instance(statement, iterators);
   }
@@ -336,14 +378,16 @@ private:
     return expressions_.translate(inverse, all);
   }
 
-  StmtPtr translate_instance(const Statement &statement, const ExpressionTranslator::Environment &iterators) {
+  StmtPtr translate_instance(const Statement &statement,
+                             const ExpressionTranslator::Environment &iterators) {
     ExpressionTranslator translator(state_, statement, iterators);
     const std::vector<ValuePtr> index = translator.translate_place(statement.index, iterators);
     const KernelBuffer &buffer = kernel_.buffers.at(statement.buffer);
     const auto number = static_cast<std::int64_t>(statement.buffer);
     ValuePtr value = cast_value(translator.translate(statement.value), buffer.type);
     if (statement.role == StatementRole::Update) {
-      value = binary_value(statement.combine, load(number, buffer.name, {buffer.type, 1}, index), value);
+      value = binary_value(statement.combine, load(number, buffer.name, {buffer.type, 1}, index),
+                           value);
     }
     std::vector<StmtPtr> statements = translator.take_statements();
     statements.push_back(store(number, buffer.name, index, value));
@@ -358,10 +402,10 @@ private:
   std::map<std::string, size_t> statements_;
 };
 
-}  // namespace
+} // namespace
 
 Kernel translate(const Program &program, const GeneratedAst &ast, const LoweringOptions &options) {
   return AstTranslator(program, ast, options).run();
 }
 
-}  // namespace tilewright
+} // namespace tilewright

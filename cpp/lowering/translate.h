@@ -1,5 +1,6 @@
-// From isl's loops and the statements' expressions to the loop IR, without any optimisation: loops keep the kinds that
-// the schedule's tags give them (the outermost parallel loop stays parallel, those inside it become serial).
+// From isl's loops and the statements' expressions to the loop IR, without any optimisation: loops
+// keep the kinds that the schedule's tags give them (the outermost parallel loop stays parallel,
+// those inside it become serial).
 #pragma once
 
 #include "lowering/ast_generation.h"
@@ -10,4 +11,4 @@ namespace tilewright {
 
 Kernel translate(const Program &program, const GeneratedAst &ast, const LoweringOptions &options);
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -4,7 +4,8 @@ namespace tilewright {
 
 namespace {
 
-/// Code larger than this is not worth its place in the instruction cache, nor the time to compile it.
+/// Code larger than this is not worth its place in the instruction cache, nor the time to compile
+/// it.
 constexpr std::int64_t max_statements = 4096;
 
 std::int64_t size_of(const StmtPtr &root) {
@@ -55,8 +56,8 @@ private:
   Numbers numbers_;
 };
 
-}  // namespace
+} // namespace
 
 StmtPtr unroll_loops(const StmtPtr &body) { return Unroller(body)(body); }
 
-}  // namespace tilewright
+} // namespace tilewright

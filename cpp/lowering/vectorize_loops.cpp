@@ -1,17 +1,19 @@
+#include "lowering/passes.h"
+
 #include <algorithm>
 #include <map>
 #include <set>
-
-#include "lowering/passes.h"
 
 namespace tilewright {
 
 namespace {
 
-/// One vector loop on its way to vector operations. Anything that has no vector form sets `failed_`.
+/// One vector loop on its way to vector operations. Anything that has no vector form sets
+/// `failed_`.
 class VectorLoop {
 public:
-  VectorLoop(const LoopStatement &loop, int lanes, Numbers &numbers) : lanes_(lanes), numbers_(numbers) {
+  VectorLoop(const LoopStatement &loop, int lanes, Numbers &numbers)
+      : lanes_(lanes), numbers_(numbers) {
     vectors_[loop.id] = ramp(loop.lower, 1, lanes);
   }
 
@@ -23,7 +25,8 @@ public:
   }
 
 private:
-  /// Which locals differ between lanes: those that are given such a value, and so on until nothing changes.
+  /// Which locals differ between lanes: those that are given such a value, and so on until nothing
+  /// changes.
   void find_locals(const StmtPtr &body) {
     visit_statements(body, [&](const LoopStatement &inner) {
       if (inner.kind == StatementKind::DeclareLocal) {
@@ -49,7 +52,8 @@ private:
         changed = vector_locals_.insert(root->id).second || changed;
       }
     }
-    const bool inside = guarded || (root->kind == StatementKind::If && varies(root->value, variables));
+    const bool inside =
+        guarded || (root->kind == StatementKind::If && varies(root->value, variables));
     for (const StmtPtr &child : root->children) {
       mark(child, variables, inside, changed);
     }
@@ -69,7 +73,9 @@ private:
     return block({});
   }
 
-  ValuePtr widened(const ValuePtr &value) const { return value->type.lanes == 1 ? broadcast(value, lanes_) : value; }
+  ValuePtr widened(const ValuePtr &value) const {
+    return value->type.lanes == 1 ? broadcast(value, lanes_) : value;
+  }
 
   StmtPtr statement(const StmtPtr &node) {
     if (failed_) {
@@ -89,9 +95,11 @@ private:
       if (lower->type.lanes != 1 || upper->type.lanes != 1 || node->loop == LoopKind::Vector) {
         return fail();
       }
-      return for_loop(node->id, node->name, lower, upper, node->loop, node->factor, statement(node->children[0]));
+      return for_loop(node->id, node->name, lower, upper, node->loop, node->factor,
+                      statement(node->children[0]));
     }
-    case StatementKind::If: return condition(node);
+    case StatementKind::If:
+      return condition(node);
     case StatementKind::Store: {
       std::vector<ValuePtr> subscripts;
       bool varying = false;
@@ -100,7 +108,7 @@ private:
         varying = varying || subscripts.back()->type.lanes != 1;
       }
       if (!varying) {
-        return fail();  // all lanes would store to one element
+        return fail(); // all lanes would store to one element
       }
       return store(node->buffer, node->name, std::move(subscripts), widened(value(node->value)));
     }
@@ -119,29 +127,34 @@ private:
     }
     case StatementKind::DeclareLocal: {
       const ValuePtr converted = value(node->value);
-      return declare_local(node->id, node->name, vector_locals_.contains(node->id) ? widened(converted) : converted);
+      return declare_local(node->id, node->name,
+                           vector_locals_.contains(node->id) ? widened(converted) : converted);
     }
     case StatementKind::AssignLocal: {
       if (!own_locals_.contains(node->id)) {
-        return fail();  // carries a value from lane to lane
+        return fail(); // carries a value from lane to lane
       }
       const ValuePtr converted = value(node->value);
-      return assign_local(node->id, node->name, vector_locals_.contains(node->id) ? widened(converted) : converted);
+      return assign_local(node->id, node->name,
+                          vector_locals_.contains(node->id) ? widened(converted) : converted);
     }
     case StatementKind::CheckIndex: {
       const ValuePtr converted = value(node->value);
-      return converted->type.lanes == 1 ? check_index(node->id, converted, value(node->upper)) : fail();
+      return converted->type.lanes == 1 ? check_index(node->id, converted, value(node->upper))
+                                        : fail();
     }
     }
     return fail();
   }
 
-  /// A branch that varies over the lanes becomes selects when it only assigns locals and reads no memory.
+  /// A branch that varies over the lanes becomes selects when it only assigns locals and reads no
+  /// memory.
   StmtPtr condition(const StmtPtr &node) {
     const ValuePtr test = value(node->value);
     if (test->type.lanes == 1) {
       const StmtPtr then = statement(node->children[0]);
-      return if_then(test, then, node->children.size() > 1 ? statement(node->children[1]) : nullptr);
+      return if_then(test, then,
+                     node->children.size() > 1 ? statement(node->children[1]) : nullptr);
     }
     std::vector<StmtPtr> selects;
     const std::int64_t mask = numbers_.next();
@@ -150,14 +163,17 @@ private:
     for (size_t i = 0; i < node->children.size(); ++i) {
       const StmtPtr &branch = node->children[i];
       const std::vector<StmtPtr> single{branch};
-      for (const StmtPtr &child : branch->kind == StatementKind::Block ? branch->children : single) {
-        if (child->kind != StatementKind::AssignLocal || !own_locals_.contains(child->id) || loads(child->value)) {
+      for (const StmtPtr &child :
+           branch->kind == StatementKind::Block ? branch->children : single) {
+        if (child->kind != StatementKind::AssignLocal || !own_locals_.contains(child->id) ||
+            loads(child->value)) {
           return fail();
         }
         const ValuePtr chosen = widened(value(child->value));
         const ValuePtr old = local(child->id, child->name, chosen->type);
-        selects.push_back(assign_local(child->id, child->name, i == 0 ? select_value(mask_value, chosen, old)
-                                                                      : select_value(mask_value, old, chosen)));
+        selects.push_back(assign_local(child->id, child->name,
+                                       i == 0 ? select_value(mask_value, chosen, old)
+                                              : select_value(mask_value, old, chosen)));
       }
     }
     return block(std::move(selects));
@@ -185,7 +201,9 @@ private:
       return found == vectors_.end() ? node : found->second;
     }
     if (node->kind == ValueKind::Local) {
-      return vector_locals_.contains(node->id) ? local(node->id, node->name, {node->type.scalar, lanes_}) : node;
+      return vector_locals_.contains(node->id)
+                 ? local(node->id, node->name, {node->type.scalar, lanes_})
+                 : node;
     }
     std::vector<ValuePtr> operands;
     bool varying = false;
@@ -235,13 +253,14 @@ private:
     if (op != Op::Mul || left == right || !factor || *factor == 0) {
       return nullptr;
     }
-    return ramp(mul(left ? base_a : base_b, integer(*factor)), (left ? stride_a : stride_b) * *factor, lanes_);
+    return ramp(mul(left ? base_a : base_b, integer(*factor)),
+                (left ? stride_a : stride_b) * *factor, lanes_);
   }
 
   int lanes_;
   Numbers &numbers_;
   bool failed_ = false;
-  std::map<std::int64_t, ValuePtr> vectors_;  ///< variables that differ between lanes
+  std::map<std::int64_t, ValuePtr> vectors_; ///< variables that differ between lanes
   std::set<std::int64_t> own_locals_;
   std::set<std::int64_t> vector_locals_;
   std::unordered_map<ValuePtr, ValuePtr> done_;
@@ -270,20 +289,21 @@ private:
     const auto lower = linear_of(loop->lower);
     const auto upper = linear_of(loop->upper);
     const auto extent = lower && upper ? combine(*upper, *lower, -1) : std::nullopt;
-    const StmtPtr serial = for_loop(loop->id, loop->name, loop->lower, loop->upper, LoopKind::Serial, 0,
-                                    (*this)(loop->children[0]));
+    const StmtPtr serial = for_loop(loop->id, loop->name, loop->lower, loop->upper,
+                                    LoopKind::Serial, 0, (*this)(loop->children[0]));
     if (loop->factor < 2 || !extent || !extent->is_constant() || extent->constant != loop->factor) {
       return serial;
     }
-    const StmtPtr vector = VectorLoop(*loop, static_cast<int>(loop->factor), numbers_).convert(loop->children[0]);
+    const StmtPtr vector =
+        VectorLoop(*loop, static_cast<int>(loop->factor), numbers_).convert(loop->children[0]);
     return vector ? vector : serial;
   }
 
   Numbers numbers_;
 };
 
-}  // namespace
+} // namespace
 
 StmtPtr vectorize_loops(const StmtPtr &body) { return Vectorizer(body)(body); }
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -1,9 +1,9 @@
 #include "lowering/verify.h"
 
+#include "lowering/build.h"
+
 #include <map>
 #include <set>
-
-#include "lowering/build.h"
 
 namespace tilewright {
 
@@ -27,7 +27,8 @@ public:
 
 private:
   struct Scope {
-    explicit Scope(Verifier &verifier) : verifier(verifier), variables(verifier.variables_), locals(verifier.locals_) {}
+    explicit Scope(Verifier &verifier)
+        : verifier(verifier), variables(verifier.variables_), locals(verifier.locals_) {}
     ~Scope() {
       verifier.variables_ = variables;
       verifier.locals_ = locals;
@@ -55,14 +56,17 @@ private:
   }
 
   void check_subscripts(std::int64_t buffer, const std::vector<ValuePtr> &subscripts, int lanes) {
-    require(buffer >= 0 && buffer < static_cast<std::int64_t>(kernel_.buffers.size()), "a buffer number is valid");
+    require(buffer >= 0 && buffer < static_cast<std::int64_t>(kernel_.buffers.size()),
+            "a buffer number is valid");
     const KernelBuffer &of = kernel_.buffers[static_cast<size_t>(buffer)];
-    require(subscripts.size() == of.extents.size(), "subscripts of '" + of.name + "' match its rank");
+    require(subscripts.size() == of.extents.size(),
+            "subscripts of '" + of.name + "' match its rank");
     bool is_vector = lanes == 1;
     for (const ValuePtr &subscript : subscripts) {
       check(subscript);
       require(subscript->type.scalar == Int64, "subscripts of '" + of.name + "' are int64");
-      require(subscript->type.lanes == 1 || subscript->type.lanes == lanes, "lanes of subscripts of '" + of.name + "'");
+      require(subscript->type.lanes == 1 || subscript->type.lanes == lanes,
+              "lanes of subscripts of '" + of.name + "'");
       is_vector = is_vector || subscript->type.lanes == lanes;
     }
     require(is_vector, "a vector access to '" + of.name + "' has a vector subscript");
@@ -90,7 +94,8 @@ private:
     case StatementKind::If: {
       check(statement->value);
       require(statement->value->type == ValueType{Bool, 1}, "a condition is a bool scalar");
-      require(statement->children.size() == 1 || statement->children.size() == 2, "an if has one or two branches");
+      require(statement->children.size() == 1 || statement->children.size() == 2,
+              "an if has one or two branches");
       for (const StmtPtr &child : statement->children) {
         Scope scope(*this);
         check(child);
@@ -101,8 +106,10 @@ private:
       check(statement->value);
       check_subscripts(statement->buffer, statement->subscripts, statement->value->type.lanes);
       const KernelBuffer &buffer = kernel_.buffers[static_cast<size_t>(statement->buffer)];
-      require(buffer.type == statement->value->type.scalar, "the type stored to '" + buffer.name + "' is its own");
-      require(buffer.is_written, "buffer '" + buffer.name + "', which is stored to, is marked as written");
+      require(buffer.type == statement->value->type.scalar,
+              "the type stored to '" + buffer.name + "' is its own");
+      require(buffer.is_written,
+              "buffer '" + buffer.name + "', which is stored to, is marked as written");
       return;
     }
     case StatementKind::Let:
@@ -117,8 +124,10 @@ private:
     case StatementKind::AssignLocal: {
       check(statement->value);
       const auto found = locals_.find(statement->id);
-      require(found != locals_.end(), "local '" + statement->name + "' is declared before it is assigned");
-      require(found->second == statement->value->type, "the type assigned to local '" + statement->name + "'");
+      require(found != locals_.end(),
+              "local '" + statement->name + "' is declared before it is assigned");
+      require(found->second == statement->value->type,
+              "the type assigned to local '" + statement->name + "'");
       return;
     }
     case StatementKind::CheckIndex:
@@ -138,17 +147,21 @@ private:
   void check_node(const Value &value) {
     const std::vector<ValuePtr> &operands = value.operands;
     const auto count = [&](size_t expected) {
-      require(operands.size() == expected, "operation '" + op_name(value.op) + "' has its operands");
+      require(operands.size() == expected,
+              "operation '" + op_name(value.op) + "' has its operands");
     };
     const auto same_lanes = [&] {
       for (const ValuePtr &operand : operands) {
-        require(operand->type.lanes == value.type.lanes, "lanes of operation '" + op_name(value.op) + "' agree");
+        require(operand->type.lanes == value.type.lanes,
+                "lanes of operation '" + op_name(value.op) + "' agree");
       }
     };
     switch (value.kind) {
-    case ValueKind::Constant: return;
+    case ValueKind::Constant:
+      return;
     case ValueKind::Variable:
-      require(variables_.contains(value.id), "variable '" + value.name + "' is defined where it is used");
+      require(variables_.contains(value.id),
+              "variable '" + value.name + "' is defined where it is used");
       return;
     case ValueKind::Parameter:
       require(value.id >= 0 && value.id < static_cast<std::int64_t>(kernel_.parameters.size()),
@@ -173,12 +186,15 @@ private:
       count(2);
       same_lanes();
       require(operands[0]->type.scalar == operands[1]->type.scalar,
-              "operand types of '" + op_name(value.op) + "' agree: " + type_name(operands[0]->type.scalar) + " and " +
+              "operand types of '" + op_name(value.op) +
+                  "' agree: " + type_name(operands[0]->type.scalar) + " and " +
                   type_name(operands[1]->type.scalar));
       require(value.type.scalar == (is_comparison(value.op) ? Bool : operands[0]->type.scalar),
               "the result type of '" + op_name(value.op) + "'");
       return;
-    case ValueKind::Call: same_lanes(); return;
+    case ValueKind::Call:
+      same_lanes();
+      return;
     case ValueKind::Cast:
       require(operands.size() == 1, "a cast has one operand");
       same_lanes();
@@ -187,15 +203,18 @@ private:
       require(operands.size() == 3, "a select has three operands");
       same_lanes();
       require(operands[0]->type.scalar == Bool, "the condition of a select is bool");
-      require(operands[1]->type.scalar == value.type.scalar && operands[2]->type.scalar == value.type.scalar,
+      require(operands[1]->type.scalar == value.type.scalar &&
+                  operands[2]->type.scalar == value.type.scalar,
               "the types of a select agree");
       return;
     case ValueKind::Ramp:
-      require(operands.size() == 1 && is_int64(operands[0]) && value.type.scalar == Int64 && value.type.lanes > 1,
+      require(operands.size() == 1 && is_int64(operands[0]) && value.type.scalar == Int64 &&
+                  value.type.lanes > 1,
               "a ramp is an int64 vector over an int64 scalar");
       return;
     case ValueKind::Broadcast:
-      require(operands.size() == 1 && operands[0]->type == ValueType{value.type.scalar, 1} && value.type.lanes > 1,
+      require(operands.size() == 1 && operands[0]->type == ValueType{value.type.scalar, 1} &&
+                  value.type.lanes > 1,
               "a broadcast is a vector of its scalar");
       return;
     }
@@ -206,8 +225,8 @@ private:
   std::map<std::int64_t, ValueType> locals_;
 };
 
-}  // namespace
+} // namespace
 
 void verify_kernel(const Kernel &kernel) { Verifier(kernel).run(); }
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -1,5 +1,6 @@
-// What every kernel of the loop IR satisfies: variables and locals are defined where they are used and only once on a
-// path, operand types and lanes agree, subscripts match the rank of their buffer.
+// What every kernel of the loop IR satisfies: variables and locals are defined where they are used
+// and only once on a path, operand types and lanes agree, subscripts match the rank of their
+// buffer.
 #pragma once
 
 #include "lowering/loop_ir.h"
@@ -9,4 +10,4 @@ namespace tilewright {
 /// Throws Error(Internal) that names the first violation.
 void verify_kernel(const Kernel &kernel);
 
-}  // namespace tilewright
+} // namespace tilewright

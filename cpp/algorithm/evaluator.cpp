@@ -1,5 +1,8 @@
 #include "algorithm/evaluator.h"
 
+#include "algorithm/evaluator_domain.h"
+#include "algorithm/evaluator_program.h"
+
 #include <algorithm>
 #include <deque>
 #include <functional>
@@ -8,9 +11,6 @@
 #include <string>
 #include <unordered_map>
 #include <utility>
-
-#include "algorithm/evaluator_domain.h"
-#include "algorithm/evaluator_program.h"
 
 namespace tilewright {
 
@@ -29,7 +29,7 @@ struct CompiledPiece {
 /// An input with its view, or a computation with its pieces and the values computed so far.
 struct Target {
   const Computation *computation = nullptr;
-  const ArrayView *view = nullptr;  ///< inputs only
+  const ArrayView *view = nullptr; ///< inputs only
   bool prepared = false;
   std::vector<CompiledPiece> pieces;
   Box box;
@@ -64,7 +64,8 @@ std::string shape_text(const std::vector<std::int64_t> &extents) {
 
 class Evaluation {
 public:
-  Evaluation(const std::map<std::string, std::int64_t> &parameters, const std::map<std::string, ArrayView> &inputs)
+  Evaluation(const std::map<std::string, std::int64_t> &parameters,
+             const std::map<std::string, ArrayView> &inputs)
       : parameters_(parameters), inputs_(inputs) {}
 
   /// Computes every instance of an output; stores nothing yet.
@@ -99,7 +100,8 @@ public:
         if (point[i] < 0 || point[i] >= view.extents[i]) {
           throw Error(ErrorKind::Index,
                       "output '" + output->name + "' has shape " + shape_text(view.extents) +
-                          ", which has no place for " + instance_text(output->name, point) + with_parameters(),
+                          ", which has no place for " + instance_text(output->name, point) +
+                          with_parameters(),
                       output->where);
         }
         address += point[i] * view.strides[i];
@@ -109,23 +111,27 @@ public:
   }
 
 private:
-  static void check_view(const Computation &computation, const ArrayView &view, const std::string &role) {
+  static void check_view(const Computation &computation, const ArrayView &view,
+                         const std::string &role) {
     if (view.extents.size() != computation.rank() || view.strides.size() != computation.rank()) {
-      throw Error(ErrorKind::Argument, role + " '" + computation.name + "' has " + std::to_string(computation.rank()) +
+      throw Error(ErrorKind::Argument, role + " '" + computation.name + "' has " +
+                                           std::to_string(computation.rank()) +
                                            " dimensions, but the array given has " +
                                            std::to_string(view.extents.size()));
     }
   }
 
   std::int32_t number_of(const ComputationPtr &computation) {
-    const auto [entry, added] = numbers_.emplace(computation.get(), static_cast<std::int32_t>(targets_.size()));
+    const auto [entry, added] =
+        numbers_.emplace(computation.get(), static_cast<std::int32_t>(targets_.size()));
     if (added) {
       Target target;
       target.computation = computation.get();
       if (computation->is_input) {
         const auto given = inputs_.find(computation->name);
         if (given == inputs_.end()) {
-          throw Error(ErrorKind::Argument, "input '" + computation->name + "' was not given an array");
+          throw Error(ErrorKind::Argument,
+                      "input '" + computation->name + "' was not given an array");
         }
         check_view(*computation, given->second, "input");
         target.view = &given->second;
@@ -144,23 +150,25 @@ private:
     target.prepared = true;
     const Computation &computation = *target.computation;
     std::optional<isl::set> all;
-    const std::function<std::int32_t(const ComputationPtr &)> numbering = [this](const ComputationPtr &producer) {
-      return number_of(producer);
-    };
+    const std::function<std::int32_t(const ComputationPtr &)> numbering =
+        [this](const ComputationPtr &producer) { return number_of(producer); };
     for (const Piece &piece : computation.pieces) {
       const isl::set domain = fix_parameters(piece.domain, parameters_);
       if (static_cast<size_t>(isl_set_dim(domain.get(), isl_dim_set)) != computation.rank()) {
-        throw Error(ErrorKind::Internal, "a piece of '" + computation.name + "' has another rank than its computation");
+        throw Error(ErrorKind::Internal,
+                    "a piece of '" + computation.name + "' has another rank than its computation");
       }
       if (checked(domain.is_empty(), "testing a domain for emptiness")) {
         continue;
       }
       all = all ? checked(all->unite(domain), "the domain of a computation") : domain;
-      target.pieces.push_back({DomainTest(domain),
-                               compile_program(piece.value, computation.iterators, parameters_, numbering), &piece});
+      target.pieces.push_back(
+          {DomainTest(domain),
+           compile_program(piece.value, computation.iterators, parameters_, numbering), &piece});
     }
     if (all) {
-      target.box = bounding_box(*all, most_instances, "'" + computation.name + "'" + with_parameters());
+      target.box =
+          bounding_box(*all, most_instances, "'" + computation.name + "'" + with_parameters());
     } else {
       target.box.lower.assign(computation.rank(), 0);
       target.box.extent.assign(computation.rank(), 0);
@@ -178,7 +186,8 @@ private:
     return -1;
   }
 
-  void enter(std::int32_t number, std::int32_t piece, std::int64_t offset, std::span<const std::int64_t> point) {
+  void enter(std::int32_t number, std::int32_t piece, std::int64_t offset,
+             std::span<const std::int64_t> point) {
     Target &target = targets_[static_cast<size_t>(number)];
     Frame frame;
     frame.target = number;
@@ -213,61 +222,64 @@ private:
     while (true) {
       const Instruction &instruction = program.code[static_cast<size_t>(counter)];
       switch (instruction.code) {
-        case InstructionCode::Unary:
-          instruction.unary(read(instruction.a), registers[instruction.out]);
-          break;
-        case InstructionCode::Binary:
-          instruction.binary(read(instruction.a), read(instruction.b), registers[instruction.out]);
-          break;
-        case InstructionCode::Load: {
-          const ReadSite &site = program.reads[static_cast<size_t>(instruction.target)];
-          subscripts_.clear();
-          for (const std::int32_t subscript : site.subscripts) {
-            subscripts_.push_back(read(subscript).i);
-          }
-          frame.counter = counter;  // comes back to this read when it has to wait
-          if (!load(site, registers[instruction.out])) {
-            return;
-          }
-          break;
+      case InstructionCode::Unary:
+        instruction.unary(read(instruction.a), registers[instruction.out]);
+        break;
+      case InstructionCode::Binary:
+        instruction.binary(read(instruction.a), read(instruction.b), registers[instruction.out]);
+        break;
+      case InstructionCode::Load: {
+        const ReadSite &site = program.reads[static_cast<size_t>(instruction.target)];
+        subscripts_.clear();
+        for (const std::int32_t subscript : site.subscripts) {
+          subscripts_.push_back(read(subscript).i);
         }
-        case InstructionCode::Move:
-          registers[instruction.out] = read(instruction.a);
-          break;
-        case InstructionCode::Jump:
+        frame.counter = counter; // comes back to this read when it has to wait
+        if (!load(site, registers[instruction.out])) {
+          return;
+        }
+        break;
+      }
+      case InstructionCode::Move:
+        registers[instruction.out] = read(instruction.a);
+        break;
+      case InstructionCode::Jump:
+        counter = instruction.target;
+        continue;
+      case InstructionCode::JumpUnless:
+        if (read(instruction.a).u == 0) {
           counter = instruction.target;
           continue;
-        case InstructionCode::JumpUnless:
-          if (read(instruction.a).u == 0) {
-            counter = instruction.target;
-            continue;
-          }
-          break;
-        case InstructionCode::LoopTest:
-          if (read(instruction.a).i >= read(instruction.b).i) {
-            counter = instruction.target;
-            continue;
-          }
-          break;
-        case InstructionCode::Next:
-          ++registers[instruction.out].i;
-          break;
-        case InstructionCode::Extremum:
-          update_extremum(instruction, read(instruction.a), read(instruction.b), registers + instruction.out);
-          break;
-        case InstructionCode::Return:
-          target.values[static_cast<size_t>(frame.offset)] = read(instruction.a);
-          target.states[static_cast<size_t>(frame.offset)] = State::Done;
-          registers_.resize(frame.base);
-          frames_.pop_back();
-          return;
+        }
+        break;
+      case InstructionCode::LoopTest:
+        if (read(instruction.a).i >= read(instruction.b).i) {
+          counter = instruction.target;
+          continue;
+        }
+        break;
+      case InstructionCode::Next:
+        ++registers[instruction.out].i;
+        break;
+      case InstructionCode::Extremum:
+        update_extremum(instruction, read(instruction.a), read(instruction.b),
+                        registers + instruction.out);
+        break;
+      case InstructionCode::Return:
+        target.values[static_cast<size_t>(frame.offset)] = read(instruction.a);
+        target.states[static_cast<size_t>(frame.offset)] = State::Done;
+        registers_.resize(frame.base);
+        frames_.pop_back();
+        return;
       }
       ++counter;
     }
   }
 
-  /// slot[0] is the position, slot[1] the extremum so far, slot[2] whether there is one. The first NaN wins.
-  static void update_extremum(const Instruction &instruction, const Value &value, const Value &position, Value *slot) {
+  /// slot[0] is the position, slot[1] the extremum so far, slot[2] whether there is one. The first
+  /// NaN wins.
+  static void update_extremum(const Instruction &instruction, const Value &value,
+                              const Value &position, Value *slot) {
     Value test;
     bool better = slot[2].u == 0;
     if (!better) {
@@ -310,8 +322,8 @@ private:
     if (piece < 0) {
       const std::string instance = instance_text(target.computation->name, subscripts_);
       Error error(ErrorKind::Index,
-                  current_instance() + " reads " + instance + ", which no piece of '" + target.computation->name +
-                      "' defines" + with_parameters(),
+                  current_instance() + " reads " + instance + ", which no piece of '" +
+                      target.computation->name + "' defines" + with_parameters(),
                   site.access->where.known() ? site.access->where : current_piece().where);
       error.details["instance"] = current_instance();
       error.details["read"] = instance;
@@ -327,12 +339,13 @@ private:
     for (size_t i = 0; i < subscripts_.size(); ++i) {
       if (subscripts_[i] < 0 || subscripts_[i] >= view.extents[i]) {
         const std::string instance = instance_text(target.computation->name, subscripts_);
-        Error error(ErrorKind::Index,
-                    current_instance() + " reads " + instance + ", outside '" + target.computation->name +
-                        "' of shape " + shape_text(view.extents) +
-                        (subscripts_[i] < 0 ? " (negative subscripts do not count from the end)" : "") +
-                        with_parameters(),
-                    site.access->where.known() ? site.access->where : current_piece().where);
+        Error error(
+            ErrorKind::Index,
+            current_instance() + " reads " + instance + ", outside '" + target.computation->name +
+                "' of shape " + shape_text(view.extents) +
+                (subscripts_[i] < 0 ? " (negative subscripts do not count from the end)" : "") +
+                with_parameters(),
+            site.access->where.known() ? site.access->where : current_piece().where);
         error.details["instance"] = current_instance();
         error.details["read"] = instance;
         throw error;
@@ -348,10 +361,14 @@ private:
     target.box.point_at(offset, point);
     return instance_text(target.computation->name, point);
   }
-  std::string current_instance() const { return text_of(frames_.back().target, frames_.back().offset); }
+  std::string current_instance() const {
+    return text_of(frames_.back().target, frames_.back().offset);
+  }
   const Piece &current_piece() const {
     const Frame &frame = frames_.back();
-    return *targets_[static_cast<size_t>(frame.target)].pieces[static_cast<size_t>(frame.piece)].piece;
+    return *targets_[static_cast<size_t>(frame.target)]
+                .pieces[static_cast<size_t>(frame.piece)]
+                .piece;
   }
 
   std::string with_parameters() const {
@@ -362,7 +379,8 @@ private:
     return text.empty() ? text : text + ")";
   }
 
-  /// The instance that is waited for already waits itself: the frames from it to the top are the circle.
+  /// The instance that is waited for already waits itself: the frames from it to the top are the
+  /// circle.
   [[noreturn]] void report_cycle(std::int32_t number, std::int64_t offset) const {
     size_t first = frames_.size() - 1;
     while (first > 0 && (frames_[first].target != number || frames_[first].offset != offset)) {
@@ -383,8 +401,8 @@ private:
     const Frame &frame = frames_[first];
     const Target &target = targets_[static_cast<size_t>(number)];
     Error error(ErrorKind::Cycle,
-                "computation '" + target.computation->name + "' needs its own value at " + name + with_parameters() +
-                    ": " + chain,
+                "computation '" + target.computation->name + "' needs its own value at " + name +
+                    with_parameters() + ": " + chain,
                 target.pieces[static_cast<size_t>(frame.piece)].piece->where);
     error.details["computation"] = target.computation->name;
     error.details["point"] = name;
@@ -409,13 +427,15 @@ ComputationPtr find_computation(const Function &function, const std::string &nam
       }
     }
   }
-  throw Error(ErrorKind::Argument, "function '" + function.name + "' computes nothing named '" + name + "'");
+  throw Error(ErrorKind::Argument,
+              "function '" + function.name + "' computes nothing named '" + name + "'");
 }
 
-}  // namespace
+} // namespace
 
 void evaluate(const Function &function, const std::map<std::string, std::int64_t> &parameters,
-              const std::map<std::string, ArrayView> &inputs, const std::map<std::string, ArrayView> &outputs) {
+              const std::map<std::string, ArrayView> &inputs,
+              const std::map<std::string, ArrayView> &outputs) {
   Evaluation evaluation(parameters, inputs);
   for (const auto &[name, view] : outputs) {
     evaluation.compute(find_computation(function, name));
@@ -426,4 +446,4 @@ void evaluate(const Function &function, const std::map<std::string, std::int64_t
   }
 }
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -1,15 +1,16 @@
-// The first oracle: computes any declared function on concrete arrays without a schedule, by demand, each instance once
-// (memoised), iteratively (a million-step recurrence does not overflow a stack). It shares no code with scheduling or
-// code generation, follows NumPy's scalar semantics, and reports an instance that needs its own value with the point.
+// The first oracle: computes any declared function on concrete arrays without a schedule, by
+// demand, each instance once (memoised), iteratively (a million-step recurrence does not overflow a
+// stack). It shares no code with scheduling or code generation, follows NumPy's scalar semantics,
+// and reports an instance that needs its own value with the point.
 #pragma once
+
+#include "algorithm/function.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
-
-#include "algorithm/function.h"
 
 namespace tilewright {
 
@@ -20,9 +21,11 @@ struct ArrayView {
   std::vector<std::int64_t> strides;
 };
 
-/// Fills `outputs` (by computation name; instances in the domain are written, others left alone) from `inputs` for the
-/// given parameter values. Throws Error(Cycle) naming the point, Error(Index) for an indirect read outside its array.
+/// Fills `outputs` (by computation name; instances in the domain are written, others left alone)
+/// from `inputs` for the given parameter values. Throws Error(Cycle) naming the point, Error(Index)
+/// for an indirect read outside its array.
 void evaluate(const Function &function, const std::map<std::string, std::int64_t> &parameters,
-              const std::map<std::string, ArrayView> &inputs, const std::map<std::string, ArrayView> &outputs);
+              const std::map<std::string, ArrayView> &inputs,
+              const std::map<std::string, ArrayView> &outputs);
 
-}  // namespace tilewright
+} // namespace tilewright

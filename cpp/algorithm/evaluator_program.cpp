@@ -9,7 +9,8 @@ namespace {
 
 class ProgramCompiler {
 public:
-  ProgramCompiler(const std::vector<std::string> &iterators, const std::map<std::string, std::int64_t> &parameters,
+  ProgramCompiler(const std::vector<std::string> &iterators,
+                  const std::map<std::string, std::int64_t> &parameters,
                   const std::function<std::int32_t(const ComputationPtr &)> &target_of)
       : parameters_(parameters), target_of_(target_of) {
     for (const std::string &name : iterators) {
@@ -52,14 +53,18 @@ private:
     program_.code[add(InstructionCode::Unary, out, a)].unary = function;
     return out;
   }
-  std::int32_t add_binary(BinaryFunction function, std::int32_t out, std::int32_t a, std::int32_t b) {
+  std::int32_t add_binary(BinaryFunction function, std::int32_t out, std::int32_t a,
+                          std::int32_t b) {
     program_.code[add(InstructionCode::Binary, out, a, b)].binary = function;
     return out;
   }
-  void land(size_t jump) { program_.code[jump].target = static_cast<std::int32_t>(program_.code.size()); }
+  void land(size_t jump) {
+    program_.code[jump].target = static_cast<std::int32_t>(program_.code.size());
+  }
 
   /// Values computed inside are not known outside: the code may be skipped or repeated.
-  template <class Body> void scoped(Body body) {
+  template <class Body>
+  void scoped(Body body) {
     const size_t mark = order_.size();
     body();
     while (order_.size() > mark) {
@@ -68,9 +73,10 @@ private:
     }
   }
 
-  /// Emits a loop body in which `name` means `counter`. Where the name meant another iterator before, what is known of
-  /// shared subtrees may speak of that one and is set aside.
-  template <class Body> void bind(const std::string &name, std::int32_t counter, Body body) {
+  /// Emits a loop body in which `name` means `counter`. Where the name meant another iterator
+  /// before, what is known of shared subtrees may speak of that one and is set aside.
+  template <class Body>
+  void bind(const std::string &name, std::int32_t counter, Body body) {
     const auto [entry, added] = iterators_.emplace(name, counter);
     if (added) {
       scoped(body);
@@ -103,39 +109,40 @@ private:
 
   std::int32_t emit_node(const Expr &expr) {
     switch (expr.kind) {
-      case ExprKind::Constant:
-        return constant(value_of(expr.value, expr.type));
-      case ExprKind::Iterator: {
-        const auto found = iterators_.find(expr.name);
-        if (found == iterators_.end()) {
-          throw Error(ErrorKind::Declaration, "iterator '" + expr.name + "' is used where nothing binds it");
-        }
-        return found->second;
+    case ExprKind::Constant:
+      return constant(value_of(expr.value, expr.type));
+    case ExprKind::Iterator: {
+      const auto found = iterators_.find(expr.name);
+      if (found == iterators_.end()) {
+        throw Error(ErrorKind::Declaration,
+                    "iterator '" + expr.name + "' is used where nothing binds it");
       }
-      case ExprKind::Parameter: {
-        const auto found = parameters_.find(expr.name);
-        if (found == parameters_.end()) {
-          throw Error(ErrorKind::Argument, "parameter '" + expr.name + "' has no value in this call");
-        }
-        return integer_constant(found->second);
+      return found->second;
+    }
+    case ExprKind::Parameter: {
+      const auto found = parameters_.find(expr.name);
+      if (found == parameters_.end()) {
+        throw Error(ErrorKind::Argument, "parameter '" + expr.name + "' has no value in this call");
       }
-      case ExprKind::Access:
-        return emit_access(expr);
-      case ExprKind::Cast:
-        return emit_as(expr.operands[0], expr.type);
-      case ExprKind::Unary:
-        return add_unary(unary_function(expr.op, expr.operands[0]->type), emit(expr.operands[0]));
-      case ExprKind::Binary:
+      return integer_constant(found->second);
+    }
+    case ExprKind::Access:
+      return emit_access(expr);
+    case ExprKind::Cast:
+      return emit_as(expr.operands[0], expr.type);
+    case ExprKind::Unary:
+      return add_unary(unary_function(expr.op, expr.operands[0]->type), emit(expr.operands[0]));
+    case ExprKind::Binary:
+      return emit_binary(expr);
+    case ExprKind::Call:
+      if (expr.operands.size() == 2) {
         return emit_binary(expr);
-      case ExprKind::Call:
-        if (expr.operands.size() == 2) {
-          return emit_binary(expr);
-        }
-        return add_unary(unary_function(expr.op, expr.operands[0]->type), emit(expr.operands[0]));
-      case ExprKind::Select:
-        return emit_select(expr);
-      case ExprKind::Reduce:
-        return emit_reduce(expr);
+      }
+      return add_unary(unary_function(expr.op, expr.operands[0]->type), emit(expr.operands[0]));
+    case ExprKind::Select:
+      return emit_select(expr);
+    case ExprKind::Reduce:
+      return emit_reduce(expr);
     }
     throw Error(ErrorKind::Internal, "an expression of unknown kind");
   }
@@ -154,7 +161,8 @@ private:
     }
     site.target = target_of_(expr.producer);
     const std::int32_t out = fresh();
-    program_.code[add(InstructionCode::Load, out, 0)].target = static_cast<std::int32_t>(program_.reads.size());
+    program_.code[add(InstructionCode::Load, out, 0)].target =
+        static_cast<std::int32_t>(program_.reads.size());
     program_.reads.push_back(std::move(site));
     return out;
   }
@@ -174,11 +182,13 @@ private:
   std::int32_t emit_reduce(const Expr &expr) {
     const bool position = expr.op == Op::ReduceArgMin || expr.op == Op::ReduceArgMax;
     const std::int32_t out = fresh();
-    if (position) {  // out: the position, out + 1: the extremum so far, out + 2: whether there is one
+    if (position) { // out: the position, out + 1: the extremum so far, out + 2: whether there is
+                    // one
       fresh();
       add(InstructionCode::Move, fresh(), integer_constant(0));
     }
-    add(InstructionCode::Move, out, constant(value_of(reduction_identity(expr.op, expr.type)->value, expr.type)));
+    add(InstructionCode::Move, out,
+        constant(value_of(reduction_identity(expr.op, expr.type)->value, expr.type)));
     emit_loop(expr, 0, out);
     return out;
   }
@@ -211,13 +221,14 @@ private:
     const ExprPtr &body = expr.operands[0];
     if (expr.op == Op::ReduceArgMin || expr.op == Op::ReduceArgMax) {
       const std::int32_t value = emit(body);
-      Instruction &update =
-          program_.code[add(InstructionCode::Extremum, out, value, iterators_.at(expr.ranges[0].iterator))];
+      Instruction &update = program_.code[add(InstructionCode::Extremum, out, value,
+                                              iterators_.at(expr.ranges[0].iterator))];
       update.binary = binary_function(expr.op == Op::ReduceArgMin ? Op::Lt : Op::Gt, body->type);
       update.unary = unary_function(Op::Isnan, body->type);
       return;
     }
-    add_binary(binary_function(reduction_combiner(expr.op), expr.type), out, out, emit_as(body, expr.type));
+    add_binary(binary_function(reduction_combiner(expr.op), expr.type), out, out,
+               emit_as(body, expr.type));
   }
 
   Program program_;
@@ -225,11 +236,12 @@ private:
   const std::map<std::string, std::int64_t> &parameters_;
   const std::function<std::int32_t(const ComputationPtr &)> &target_of_;
   std::map<std::string, std::int32_t> iterators_;
-  std::unordered_map<const Expr *, std::int32_t> known_;  ///< values that are there whenever control comes here
+  std::unordered_map<const Expr *, std::int32_t>
+      known_; ///< values that are there whenever control comes here
   std::vector<const Expr *> order_;
 };
 
-}  // namespace
+} // namespace
 
 Program compile_program(const ExprPtr &value, const std::vector<std::string> &iterators,
                         const std::map<std::string, std::int64_t> &parameters,
@@ -237,4 +249,4 @@ Program compile_program(const ExprPtr &value, const std::vector<std::string> &it
   return ProgramCompiler(iterators, parameters, target_of).finish(value);
 }
 
-}  // namespace tilewright
+} // namespace tilewright

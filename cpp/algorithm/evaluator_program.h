@@ -1,7 +1,10 @@
-// Expressions as flat register programs for the evaluator: names are resolved to registers, reductions to loops,
-// `select` to jumps (only the chosen branch is computed, so a guarded read never happens outside its guard). A program
-// can stop at a read whose value is not there yet and be resumed at the same instruction.
+// Expressions as flat register programs for the evaluator: names are resolved to registers,
+// reductions to loops, `select` to jumps (only the chosen branch is computed, so a guarded read
+// never happens outside its guard). A program can stop at a read whose value is not there yet and
+// be resumed at the same instruction.
 #pragma once
+
+#include "algorithm/scalar.h"
 
 #include <cstdint>
 #include <functional>
@@ -9,11 +12,20 @@
 #include <string>
 #include <vector>
 
-#include "algorithm/scalar.h"
-
 namespace tilewright {
 
-enum class InstructionCode : std::uint8_t { Unary, Binary, Load, Move, Jump, JumpUnless, LoopTest, Next, Extremum, Return };
+enum class InstructionCode : std::uint8_t {
+  Unary,
+  Binary,
+  Load,
+  Move,
+  Jump,
+  JumpUnless,
+  LoopTest,
+  Next,
+  Extremum,
+  Return
+};
 
 /// Registers are numbered from 0; a negative number n names the constant ~n.
 struct Instruction {
@@ -21,13 +33,14 @@ struct Instruction {
   std::int32_t out = 0;
   std::int32_t a = 0;
   std::int32_t b = 0;
-  std::int32_t target = 0;  ///< Jump, JumpUnless (a is false), LoopTest (a >= b): where to; Load: which read
+  std::int32_t target =
+      0; ///< Jump, JumpUnless (a is false), LoopTest (a >= b): where to; Load: which read
   UnaryFunction unary = nullptr;
   BinaryFunction binary = nullptr;
 };
 
 struct ReadSite {
-  std::int32_t target = 0;  ///< as the compiler's `target_of` numbered the producer
+  std::int32_t target = 0; ///< as the compiler's `target_of` numbered the producer
   std::vector<std::int32_t> subscripts;
   const Expr *access = nullptr;
 };
@@ -36,12 +49,13 @@ struct Program {
   std::vector<Instruction> code;
   std::vector<Value> constants;
   std::vector<ReadSite> reads;
-  std::int32_t registers = 0;  ///< the first ones hold the iterators of the instance
+  std::int32_t registers = 0; ///< the first ones hold the iterators of the instance
 };
 
-/// Compiles `value` for instances of a computation with these iterators. `target_of` numbers the producers it meets.
+/// Compiles `value` for instances of a computation with these iterators. `target_of` numbers the
+/// producers it meets.
 Program compile_program(const ExprPtr &value, const std::vector<std::string> &iterators,
                         const std::map<std::string, std::int64_t> &parameters,
                         const std::function<std::int32_t(const ComputationPtr &)> &target_of);
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -1,5 +1,7 @@
 #include "algorithm/expression.h"
 
+#include "algorithm/function.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -8,8 +10,6 @@
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
-
-#include "algorithm/function.h"
 
 namespace tilewright {
 
@@ -92,23 +92,25 @@ std::optional<IntegerValue> as_integer(const ConstantValue &value) {
 
 ScalarType natural_type(const WeakNumber &number) {
   switch (number.kind) {
-    case TypeKind::Bool:
-      return Bool;
-    case TypeKind::Int:
-    case TypeKind::UInt: {
-      const std::optional<IntegerValue> integer = as_integer(number.value);
-      return !integer || integer->fits(Int64) ? Int64 : UInt64;
-    }
-    case TypeKind::Float:
-    case TypeKind::BFloat:
-      return Float64;
-    case TypeKind::Complex:
-      return Complex128;
+  case TypeKind::Bool:
+    return Bool;
+  case TypeKind::Int:
+  case TypeKind::UInt: {
+    const std::optional<IntegerValue> integer = as_integer(number.value);
+    return !integer || integer->fits(Int64) ? Int64 : UInt64;
+  }
+  case TypeKind::Float:
+  case TypeKind::BFloat:
+    return Float64;
+  case TypeKind::Complex:
+    return Complex128;
   }
   return Float64;
 }
 
-bool is_weak_integer(const WeakNumber &number) { return number.kind == TypeKind::Int || number.kind == TypeKind::UInt; }
+bool is_weak_integer(const WeakNumber &number) {
+  return number.kind == TypeKind::Int || number.kind == TypeKind::UInt;
+}
 
 bool is_negative_constant(const Operand &operand) {
   if (const WeakNumber *weak = std::get_if<WeakNumber>(&operand)) {
@@ -123,7 +125,8 @@ bool is_negative_constant(const Operand &operand) {
   if (expr->kind == ExprKind::Cast) {
     return is_negative_constant(Operand(expr->operands[0]));
   }
-  if (expr->kind == ExprKind::Unary && expr->op == Op::Neg && expr->operands[0]->kind == ExprKind::Constant) {
+  if (expr->kind == ExprKind::Unary && expr->op == Op::Neg &&
+      expr->operands[0]->kind == ExprKind::Constant) {
     const std::optional<IntegerValue> integer = as_integer(expr->operands[0]->value);
     return integer && !integer->negative && integer->magnitude > 0;
   }
@@ -153,7 +156,7 @@ std::string operand_text(const Operand &operand) {
     return type_name((*expr)->type);
   }
   return "Python " + std::string(natural_type(std::get<WeakNumber>(operand)) == Bool ? "bool"
-                                 : is_weak_integer(std::get<WeakNumber>(operand))      ? "int"
+                                 : is_weak_integer(std::get<WeakNumber>(operand))    ? "int"
                                  : std::get<WeakNumber>(operand).kind == TypeKind::Complex
                                      ? "complex"
                                      : "float");
@@ -186,16 +189,16 @@ void require_operand(const Operand &operand, const std::string &what) {
 
 Op mirrored(Op op) {
   switch (op) {
-    case Op::Lt:
-      return Op::Gt;
-    case Op::Le:
-      return Op::Ge;
-    case Op::Gt:
-      return Op::Lt;
-    case Op::Ge:
-      return Op::Le;
-    default:
-      return op;
+  case Op::Lt:
+    return Op::Gt;
+  case Op::Le:
+    return Op::Ge;
+  case Op::Gt:
+    return Op::Lt;
+  case Op::Ge:
+    return Op::Le;
+  default:
+    return op;
   }
 }
 
@@ -204,60 +207,62 @@ ExprPtr compare_signed_unsigned(Op op, const ExprPtr &s, const ExprPtr &u) {
   const ExprPtr wide = cast(s, Int64);
   const ExprPtr zero = constant(std::int64_t{0}, Int64);
   const bool true_when_negative = op == Op::Lt || op == Op::Le || op == Op::Ne;
-  const ExprPtr sign = make(node_of(ExprKind::Binary, Bool, {wide, zero}, true_when_negative ? Op::Lt : Op::Ge));
+  const ExprPtr sign =
+      make(node_of(ExprKind::Binary, Bool, {wide, zero}, true_when_negative ? Op::Lt : Op::Ge));
   const ExprPtr rest = make(node_of(ExprKind::Binary, Bool, {cast(wide, UInt64), u}, op));
   return make(node_of(ExprKind::Binary, Bool, {sign, rest}, true_when_negative ? Op::Or : Op::And));
 }
 
-}  // namespace
+} // namespace
 
 bool is_comparison(Op op) { return op >= Op::Lt && op <= Op::Ne; }
 
 std::optional<ScalarType> operand_type(Op op, ScalarType a, ScalarType b) {
   const ScalarType type = promote(a, b);
   switch (op) {
-    case Op::Sub:
-      return type.is_bool() ? std::nullopt : std::optional(type);
-    case Op::TrueDiv:
-      return type.is_bool() || type.is_integer() ? Float64 : type;
-    case Op::FloorDiv:
-    case Op::Mod:
-      if (type.is_complex()) {
-        return std::nullopt;
-      }
-      return type.is_bool() ? Int8 : type;
-    case Op::Pow:
-      return type.is_bool() ? Int8 : type;
-    case Op::Min:
-    case Op::Max:
-    case Op::Lt:
-    case Op::Le:
-    case Op::Gt:
-    case Op::Ge:
-      return type.is_complex() ? std::nullopt : std::optional(type);
-    case Op::And:
-    case Op::Or:
-    case Op::Xor:
-      return type.is_bool() || type.is_integer() ? std::optional(type) : std::nullopt;
-    case Op::Shl:
-    case Op::Shr:
-      if (type.is_bool()) {
-        return Int8;
-      }
-      return type.is_integer() ? std::optional(type) : std::nullopt;
-    case Op::Arctan2:
-      return type.is_complex() ? std::nullopt : std::optional(math_type(type));
-    case Op::MakeComplex:
-      return type.is_complex() ? std::nullopt : std::optional(component_type(complex_type(type)));
-    default:
-      return type;
+  case Op::Sub:
+    return type.is_bool() ? std::nullopt : std::optional(type);
+  case Op::TrueDiv:
+    return type.is_bool() || type.is_integer() ? Float64 : type;
+  case Op::FloorDiv:
+  case Op::Mod:
+    if (type.is_complex()) {
+      return std::nullopt;
+    }
+    return type.is_bool() ? Int8 : type;
+  case Op::Pow:
+    return type.is_bool() ? Int8 : type;
+  case Op::Min:
+  case Op::Max:
+  case Op::Lt:
+  case Op::Le:
+  case Op::Gt:
+  case Op::Ge:
+    return type.is_complex() ? std::nullopt : std::optional(type);
+  case Op::And:
+  case Op::Or:
+  case Op::Xor:
+    return type.is_bool() || type.is_integer() ? std::optional(type) : std::nullopt;
+  case Op::Shl:
+  case Op::Shr:
+    if (type.is_bool()) {
+      return Int8;
+    }
+    return type.is_integer() ? std::optional(type) : std::nullopt;
+  case Op::Arctan2:
+    return type.is_complex() ? std::nullopt : std::optional(math_type(type));
+  case Op::MakeComplex:
+    return type.is_complex() ? std::nullopt : std::optional(component_type(complex_type(type)));
+  default:
+    return type;
   }
 }
 
 ExprPtr constant(ConstantValue value, ScalarType type) {
   Expr node = node_of(ExprKind::Constant, type);
   const std::complex<double> number = as_complex(value);
-  if (!type.is_complex() && std::holds_alternative<std::complex<double>>(value) && number.imag() != 0.0) {
+  if (!type.is_complex() && std::holds_alternative<std::complex<double>>(value) &&
+      number.imag() != 0.0) {
     refuse("a complex constant cannot have type " + type_name(type));
   }
   if (type.is_complex()) {
@@ -267,11 +272,12 @@ ExprPtr constant(ConstantValue value, ScalarType type) {
   } else if (type.is_bool()) {
     node.value = number != std::complex<double>(0.0, 0.0);
   } else {
-    const std::optional<IntegerValue> integer =
-        std::holds_alternative<std::complex<double>>(value) ? as_integer(number.real()) : as_integer(value);
+    const std::optional<IntegerValue> integer = std::holds_alternative<std::complex<double>>(value)
+                                                    ? as_integer(number.real())
+                                                    : as_integer(value);
     if (!integer) {
-      refuse("the constant " + std::to_string(number.real()) + " is not an integer and cannot have type " +
-             type_name(type));
+      refuse("the constant " + std::to_string(number.real()) +
+             " is not an integer and cannot have type " + type_name(type));
     }
     if (!integer->fits(type)) {
       refuse("Python integer " + integer->text() + " out of bounds for " + type_name(type));
@@ -310,16 +316,17 @@ ExprPtr access(ComputationPtr producer, std::vector<ExprPtr> subscripts, SourceL
   }
   if (subscripts.size() != producer->rank()) {
     throw Error(ErrorKind::Type,
-                "'" + producer->name + "' has " + std::to_string(producer->rank()) + " dimensions but is read with " +
-                    std::to_string(subscripts.size()) + " subscripts",
+                "'" + producer->name + "' has " + std::to_string(producer->rank()) +
+                    " dimensions but is read with " + std::to_string(subscripts.size()) +
+                    " subscripts",
                 std::move(where));
   }
   for (ExprPtr &subscript : subscripts) {
     require(subscript, "a read of '" + producer->name + "'");
     if (!subscript->type.is_integer()) {
       throw Error(ErrorKind::Type,
-                  "a subscript of '" + producer->name + "' must be an integer, but " + to_string(subscript) + " is " +
-                      type_name(subscript->type),
+                  "a subscript of '" + producer->name + "' must be an integer, but " +
+                      to_string(subscript) + " is " + type_name(subscript->type),
                   std::move(where));
     }
     subscript = cast(subscript, Int64);
@@ -363,11 +370,13 @@ ExprPtr binary(Op op, const Operand &a, const Operand &b) {
     refuse("integers to negative integer powers are not allowed; cast the base to a float first");
   }
   if (is_comparison(op)) {
-    // Comparisons compare values: a Python integer that its neighbour's type cannot hold keeps its own.
+    // Comparisons compare values: a Python integer that its neighbour's type cannot hold keeps its
+    // own.
     if (a_weak != b_weak) {
       const auto &weak = std::get<WeakNumber>(a_weak ? a : b);
       const ScalarType beside = a_weak ? left : right;
-      if (is_weak_integer(weak) && beside.is_integer() && !as_integer(weak.value).value_or(IntegerValue{}).fits(beside)) {
+      if (is_weak_integer(weak) && beside.is_integer() &&
+          !as_integer(weak.value).value_or(IntegerValue{}).fits(beside)) {
         return a_weak ? binary(op, strengthen(a), b) : binary(op, a, strengthen(b));
       }
     }
@@ -384,7 +393,8 @@ ExprPtr binary(Op op, const Operand &a, const Operand &b) {
   }
   ExprPtr first = bring_to(a, *common);
   ExprPtr second = bring_to(b, *common);
-  return make(node_of(ExprKind::Binary, is_comparison(op) ? Bool : *common, {std::move(first), std::move(second)}, op));
+  return make(node_of(ExprKind::Binary, is_comparison(op) ? Bool : *common,
+                      {std::move(first), std::move(second)}, op));
 }
 
 ExprPtr call(Op op, std::vector<Operand> arguments) {
@@ -399,43 +409,48 @@ ExprPtr call(Op op, std::vector<Operand> arguments) {
   }
   const size_t arity = op == Op::Arctan2 || op == Op::MakeComplex ? 2 : 1;
   if (arguments.size() != arity) {
-    refuse(quoted(op) + " takes " + std::to_string(arity) + (arity == 1 ? " argument, but " : " arguments, but ") +
+    refuse(quoted(op) + " takes " + std::to_string(arity) +
+           (arity == 1 ? " argument, but " : " arguments, but ") +
            std::to_string(arguments.size()) + " were given");
   }
   for (const Operand &argument : arguments) {
     require_operand(argument, quoted(op));
   }
   if (arity == 2) {
-    const std::optional<ScalarType> common =
-        operand_type(op, type_beside(arguments[0], arguments[1]), type_beside(arguments[1], arguments[0]));
+    const std::optional<ScalarType> common = operand_type(
+        op, type_beside(arguments[0], arguments[1]), type_beside(arguments[1], arguments[0]));
     if (!common) {
       refuse_operands(op, arguments[0], arguments[1]);
     }
     const ScalarType type = op == Op::MakeComplex ? complex_type(*common) : *common;
-    return make(node_of(ExprKind::Call, type, {bring_to(arguments[0], *common), bring_to(arguments[1], *common)}, op));
+    return make(node_of(ExprKind::Call, type,
+                        {bring_to(arguments[0], *common), bring_to(arguments[1], *common)}, op));
   }
   ExprPtr a = strengthen(arguments[0]);
   const ScalarType given = a->type;
   const bool exact = given.is_bool() || given.is_integer();
   switch (op) {
-    case Op::Isnan:
-      return make(node_of(ExprKind::Call, Bool, {std::move(a)}, op));
-    case Op::Real:
-      return given.is_complex() ? make(node_of(ExprKind::Call, component_type(given), {std::move(a)}, op)) : a;
-    case Op::Imag:
-      return given.is_complex() ? make(node_of(ExprKind::Call, component_type(given), {std::move(a)}, op))
-                                : constant(false, given);
-    case Op::Conj:
-      return given.is_complex() ? make(node_of(ExprKind::Call, given, {std::move(a)}, op)) : a;
-    case Op::Floor:
-    case Op::Ceil:
-    case Op::Trunc:
-      if (exact) {
-        return a;
-      }
-      break;
-    default:
-      break;
+  case Op::Isnan:
+    return make(node_of(ExprKind::Call, Bool, {std::move(a)}, op));
+  case Op::Real:
+    return given.is_complex()
+               ? make(node_of(ExprKind::Call, component_type(given), {std::move(a)}, op))
+               : a;
+  case Op::Imag:
+    return given.is_complex()
+               ? make(node_of(ExprKind::Call, component_type(given), {std::move(a)}, op))
+               : constant(false, given);
+  case Op::Conj:
+    return given.is_complex() ? make(node_of(ExprKind::Call, given, {std::move(a)}, op)) : a;
+  case Op::Floor:
+  case Op::Ceil:
+  case Op::Trunc:
+    if (exact) {
+      return a;
+    }
+    break;
+  default:
+    break;
   }
   if (given.is_complex() &&
       (op == Op::Floor || op == Op::Ceil || op == Op::Trunc || op == Op::Rint || op == Op::Erf)) {
@@ -459,7 +474,8 @@ ExprPtr select(ExprPtr condition, const Operand &then, const Operand &otherwise)
   require_operand(otherwise, "'select'");
   const ScalarType type = promote(type_beside(then, otherwise), type_beside(otherwise, then));
   return make(
-      node_of(ExprKind::Select, type, {cast(std::move(condition), Bool), bring_to(then, type), bring_to(otherwise, type)}));
+      node_of(ExprKind::Select, type,
+              {cast(std::move(condition), Bool), bring_to(then, type), bring_to(otherwise, type)}));
 }
 
 ExprPtr reduce(Op op, std::vector<ReduceRange> ranges, ExprPtr body, ExprPtr condition) {
@@ -472,7 +488,8 @@ ExprPtr reduce(Op op, std::vector<ReduceRange> ranges, ExprPtr body, ExprPtr con
   }
   const bool position = op == Op::ReduceArgMin || op == Op::ReduceArgMax;
   if (position && ranges.size() != 1) {
-    refuse(quoted(op) + " gives the value of one iterator, but " + std::to_string(ranges.size()) + " are reduced");
+    refuse(quoted(op) + " gives the value of one iterator, but " + std::to_string(ranges.size()) +
+           " are reduced");
   }
   std::set<std::string> seen;
   for (ReduceRange &range : ranges) {
@@ -482,33 +499,34 @@ ExprPtr reduce(Op op, std::vector<ReduceRange> ranges, ExprPtr body, ExprPtr con
     for (ExprPtr *bound : {&range.lower, &range.upper}) {
       require(*bound, quoted(op) + " over '" + range.iterator + "'");
       if (!(*bound)->type.is_integer()) {
-        refuse("a bound of '" + range.iterator + "' in " + quoted(op) + " must be an integer, but " +
-               to_string(*bound) + " is " + type_name((*bound)->type));
+        refuse("a bound of '" + range.iterator + "' in " + quoted(op) +
+               " must be an integer, but " + to_string(*bound) + " is " +
+               type_name((*bound)->type));
       }
       *bound = cast(*bound, Int64);
     }
   }
   if (condition && !condition->type.is_bool()) {
-    refuse("the condition of " + quoted(op) + " must be bool, but " + to_string(condition) + " is " +
-           type_name(condition->type));
+    refuse("the condition of " + quoted(op) + " must be bool, but " + to_string(condition) +
+           " is " + type_name(condition->type));
   }
   ScalarType type = body->type;
   switch (op) {
-    case Op::ReduceSum:
-    case Op::ReduceProd:
-      if (type.is_bool() || type.is_integer()) {
-        type = type.kind == TypeKind::UInt ? UInt64 : Int64;
-      }
-      break;
-    case Op::ReduceAny:
-    case Op::ReduceAll:
-      type = Bool;
-      break;
-    default:
-      if (type.is_complex()) {
-        refuse(quoted(op) + " does not take " + type_name(type) + "; complex numbers have no order");
-      }
-      break;
+  case Op::ReduceSum:
+  case Op::ReduceProd:
+    if (type.is_bool() || type.is_integer()) {
+      type = type.kind == TypeKind::UInt ? UInt64 : Int64;
+    }
+    break;
+  case Op::ReduceAny:
+  case Op::ReduceAll:
+    type = Bool;
+    break;
+  default:
+    if (type.is_complex()) {
+      refuse(quoted(op) + " does not take " + type_name(type) + "; complex numbers have no order");
+    }
+    break;
   }
   Expr node = node_of(ExprKind::Reduce, position ? Int64 : type, {cast(std::move(body), type)}, op);
   node.ranges = std::move(ranges);
@@ -527,8 +545,9 @@ ExprPtr strengthen(const Operand &operand) {
 
 ExprPtr with_operands(const ExprPtr &node, std::vector<ExprPtr> operands) {
   if (operands.size() != node->operands.size()) {
-    throw Error(ErrorKind::Internal, "with_operands: " + std::to_string(node->operands.size()) + " operands expected, " +
-                                         std::to_string(operands.size()) + " given");
+    throw Error(ErrorKind::Internal, "with_operands: " + std::to_string(node->operands.size()) +
+                                         " operands expected, " + std::to_string(operands.size()) +
+                                         " given");
   }
   if (operands == node->operands) {
     return node;
@@ -564,7 +583,8 @@ void visit(const ExprPtr &root, const std::function<void(const ExprPtr &)> &visi
 
 namespace {
 
-void collect_free_iterators(const ExprPtr &expr, std::set<std::string> &bound, std::set<std::string> &free) {
+void collect_free_iterators(const ExprPtr &expr, std::set<std::string> &bound,
+                            std::set<std::string> &free) {
   if (!expr) {
     return;
   }
@@ -599,11 +619,13 @@ std::set<std::string> free_iterators(const ExprPtr &expr) {
 
 class Substitution {
 public:
-  explicit Substitution(const std::function<ExprPtr(const std::string &)> &replacement) : replacement_(replacement) {}
+  explicit Substitution(const std::function<ExprPtr(const std::string &)> &replacement)
+      : replacement_(replacement) {}
 
   struct Scope {
-    std::map<std::string, ExprPtr> bound;                   ///< reduced iterators in force and, when renamed, their new ones
-    std::unordered_map<const Expr *, ExprPtr> rewritten{};  ///< shared subtrees are rewritten once
+    std::map<std::string, ExprPtr>
+        bound; ///< reduced iterators in force and, when renamed, their new ones
+    std::unordered_map<const Expr *, ExprPtr> rewritten{}; ///< shared subtrees are rewritten once
   };
 
   ExprPtr rewrite(const ExprPtr &expr, Scope &scope) const {
@@ -689,9 +711,10 @@ private:
   const std::function<ExprPtr(const std::string &)> &replacement_;
 };
 
-}  // namespace
+} // namespace
 
-ExprPtr substitute(const ExprPtr &root, const std::function<ExprPtr(const std::string &)> &replacement) {
+ExprPtr substitute(const ExprPtr &root,
+                   const std::function<ExprPtr(const std::string &)> &replacement) {
   Substitution::Scope scope;
   return Substitution(replacement).rewrite(root, scope);
 }
@@ -699,50 +722,50 @@ ExprPtr substitute(const ExprPtr &root, const std::function<ExprPtr(const std::s
 ExprPtr reduction_identity(Op op, ScalarType type) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   switch (op) {
-    case Op::ReduceSum:
-      return constant(false, type);
-    case Op::ReduceProd:
-      return constant(true, type);
-    case Op::ReduceAny:
-      return constant(false, Bool);
-    case Op::ReduceAll:
-      return constant(true, Bool);
-    case Op::ReduceMin:
-    case Op::ReduceMax: {
-      const bool smallest = op == Op::ReduceMax;
-      if (type.is_complex()) {
-        refuse(quoted(op) + " does not take " + type_name(type) + "; complex numbers have no order");
-      }
-      if (type.is_floating()) {
-        return constant(smallest ? -infinity : infinity, type);
-      }
-      return smallest ? constant(integer_min(type), type) : constant(integer_max(type), type);
+  case Op::ReduceSum:
+    return constant(false, type);
+  case Op::ReduceProd:
+    return constant(true, type);
+  case Op::ReduceAny:
+    return constant(false, Bool);
+  case Op::ReduceAll:
+    return constant(true, Bool);
+  case Op::ReduceMin:
+  case Op::ReduceMax: {
+    const bool smallest = op == Op::ReduceMax;
+    if (type.is_complex()) {
+      refuse(quoted(op) + " does not take " + type_name(type) + "; complex numbers have no order");
     }
-    case Op::ReduceArgMin:
-    case Op::ReduceArgMax:
-      return constant(std::int64_t{-1}, Int64);
-    default:
-      refuse(quoted(op) + " is not a reduction");
+    if (type.is_floating()) {
+      return constant(smallest ? -infinity : infinity, type);
+    }
+    return smallest ? constant(integer_min(type), type) : constant(integer_max(type), type);
+  }
+  case Op::ReduceArgMin:
+  case Op::ReduceArgMax:
+    return constant(std::int64_t{-1}, Int64);
+  default:
+    refuse(quoted(op) + " is not a reduction");
   }
 }
 
 Op reduction_combiner(Op op) {
   switch (op) {
-    case Op::ReduceSum:
-      return Op::Add;
-    case Op::ReduceProd:
-      return Op::Mul;
-    case Op::ReduceMin:
-      return Op::Min;
-    case Op::ReduceMax:
-      return Op::Max;
-    case Op::ReduceAny:
-      return Op::Or;
-    case Op::ReduceAll:
-      return Op::And;
-    default:
-      return Op::None;
+  case Op::ReduceSum:
+    return Op::Add;
+  case Op::ReduceProd:
+    return Op::Mul;
+  case Op::ReduceMin:
+    return Op::Min;
+  case Op::ReduceMax:
+    return Op::Max;
+  case Op::ReduceAny:
+    return Op::Or;
+  case Op::ReduceAll:
+    return Op::And;
+  default:
+    return Op::None;
   }
 }
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -1,8 +1,12 @@
-// Layer I expressions: immutable, typed trees shared by every front door. Inputs and computations are read through
-// `Access`; reductions are expressions (AlphaZ: reduce(op, projection, body)); a subscript that is not affine stays an
-// expression. Trees are built only through the functions at the end of this header, which check types, insert casts
-// (NumPy's promotion) and fold nothing: what a person wrote is what is printed.
+// Layer I expressions: immutable, typed trees shared by every front door. Inputs and computations
+// are read through `Access`; reductions are expressions (AlphaZ: reduce(op, projection, body)); a
+// subscript that is not affine stays an expression. Trees are built only through the functions at
+// the end of this header, which check types, insert casts (NumPy's promotion) and fold nothing:
+// what a person wrote is what is printed.
 #pragma once
+
+#include "algorithm/type.h"
+#include "polyhedral/error.h"
 
 #include <complex>
 #include <cstdint>
@@ -13,28 +17,33 @@
 #include <variant>
 #include <vector>
 
-#include "algorithm/type.h"
-#include "polyhedral/error.h"
-
 namespace tilewright {
 
-enum class ExprKind { Constant, Iterator, Parameter, Access, Unary, Binary, Call, Cast, Select, Reduce };
+// clang-format off
+enum class ExprKind {
+  Constant, Iterator, Parameter, Access, Unary, Binary, Call, Cast, Select, Reduce
+};
+// clang-format on
 
+// clang-format off
 enum class Op {
   None,
   // Unary. Not is logical for bool and bitwise for integers.
   Neg, Not, Abs,
-  // Binary. And/Or/Xor are logical for bool and bitwise for integers. FloorDiv, Mod: NumPy's (towards minus infinity,
-  // sign of the divisor; integer division by zero gives 0). Min/Max propagate NaN. Shl/Shr by >= bits give 0 (or -1).
+  // Binary. And/Or/Xor are logical for bool and bitwise for integers. FloorDiv, Mod: NumPy's
+  // (towards minus infinity, sign of the divisor; integer division by zero gives 0). Min/Max
+  // propagate NaN. Shl/Shr by >= bits give 0 (or -1).
   Add, Sub, Mul, TrueDiv, FloorDiv, Mod, Pow, Min, Max, And, Or, Xor, Shl, Shr,
   Lt, Le, Gt, Ge, Eq, Ne,
   // Call: element-wise functions, named as in NumPy.
-  Sqrt, Exp, Exp2, Log, Log2, Log10, Sin, Cos, Tan, Arcsin, Arccos, Arctan, Arctan2, Sinh, Cosh, Tanh, Erf,
-  Floor, Ceil, Trunc, Rint, Isnan, Real, Imag, Conj, MakeComplex,
-  // Reduce. ArgMin and ArgMax give the value of the (single) reduced iterator at the first extremum, -1 when empty;
-  // NaN counts as an extremum, as NumPy has it. Sum/Prod of bool and narrow integers accumulate in (u)int64.
+  Sqrt, Exp, Exp2, Log, Log2, Log10, Sin, Cos, Tan, Arcsin, Arccos, Arctan, Arctan2,
+  Sinh, Cosh, Tanh, Erf, Floor, Ceil, Trunc, Rint, Isnan, Real, Imag, Conj, MakeComplex,
+  // Reduce. ArgMin and ArgMax give the value of the (single) reduced iterator at the first
+  // extremum, -1 when empty; NaN counts as an extremum, as NumPy has it. Sum/Prod of bool and
+  // narrow integers accumulate in (u)int64.
   ReduceSum, ReduceProd, ReduceMin, ReduceMax, ReduceAny, ReduceAll, ReduceArgMin, ReduceArgMax
 };
+// clang-format on
 
 /// The spelling used in printed layers: "+", "//", "sqrt", "sum" ...
 std::string op_name(Op op);
@@ -48,26 +57,30 @@ using ExprPtr = std::shared_ptr<const Expr>;
 /// Constants keep full precision: bool and integers in (u)int64, floats in double.
 using ConstantValue = std::variant<bool, std::int64_t, std::uint64_t, double, std::complex<double>>;
 
-/// One reduced iterator with its half-open range; the bounds may use outer iterators and earlier reduced ones.
+/// One reduced iterator with its half-open range; the bounds may use outer iterators and earlier
+/// reduced ones.
 struct ReduceRange {
   std::string iterator;
   ExprPtr lower;
   ExprPtr upper;
 };
 
-/// One node. The fields below `operands` are used by the kinds named beside them. Iterators and parameters are int64.
+/// One node. The fields below `operands` are used by the kinds named beside them. Iterators and
+/// parameters are int64.
 struct Expr {
   ExprKind kind;
   ScalarType type;
-  std::vector<ExprPtr> operands;   ///< Access: the subscripts. Select: condition, then, else. Reduce: the body.
-  Op op = Op::None;                ///< Unary, Binary, Call, Reduce
-  ConstantValue value{};           ///< Constant
-  std::string name;                ///< Iterator, Parameter
-  std::string constraint;          ///< Parameter: isl text over parameters, "[N] -> { : N >= 0 }"; empty for none
+  std::vector<ExprPtr>
+      operands;     ///< Access: the subscripts. Select: condition, then, else. Reduce: the body.
+  Op op = Op::None; ///< Unary, Binary, Call, Reduce
+  ConstantValue value{}; ///< Constant
+  std::string name;      ///< Iterator, Parameter
+  std::string
+      constraint; ///< Parameter: isl text over parameters, "[N] -> { : N >= 0 }"; empty for none
   ComputationPtr producer;         ///< Access
   std::vector<ReduceRange> ranges; ///< Reduce
-  ExprPtr condition;               ///< Reduce: an extra affine condition on the reduced iterators, or null
-  SourceLocation where;            ///< Access: where the read was written
+  ExprPtr condition;    ///< Reduce: an extra affine condition on the reduced iterators, or null
+  SourceLocation where; ///< Access: where the read was written
 };
 
 /// A Python number: it has a kind but no width until it meets an operand.
@@ -77,50 +90,61 @@ struct WeakNumber {
 };
 using Operand = std::variant<ExprPtr, WeakNumber>;
 
-// ---- builders: all throw Error(Type) with a message that names the operation and the operand types ----
-// After a builder returned, both operands of a Binary (and all of a Call) have one type, so a back end needs no rule of
-// promotion: only shifts, comparisons (result bool), Isnan, Abs, Real, Imag, MakeComplex and ArgMin/ArgMax have a result
-// type other than their operands'. Subscripts, bounds and iterators are int64; conditions are bool; the body of a Sum,
-// Prod, Min, Max, Any, All has the type of the reduction. Printing leaves out the casts that these rules insert.
-/// The value is stored as the alternative of its type's kind; an integer outside the type's range is refused.
+// ---- builders: all throw Error(Type) with a message that names the operation and the operand
+// types ---- After a builder returned, both operands of a Binary (and all of a Call) have one type,
+// so a back end needs no rule of promotion: only shifts, comparisons (result bool), Isnan, Abs,
+// Real, Imag, MakeComplex and ArgMin/ArgMax have a result type other than their operands'.
+// Subscripts, bounds and iterators are int64; conditions are bool; the body of a Sum, Prod, Min,
+// Max, Any, All has the type of the reduction. Printing leaves out the casts that these rules
+// insert.
+/// The value is stored as the alternative of its type's kind; an integer outside the type's range
+/// is refused.
 ExprPtr constant(ConstantValue value, ScalarType type);
 ExprPtr iterator(const std::string &name);
 ExprPtr parameter(const std::string &name, const std::string &constraint = "");
 ExprPtr access(ComputationPtr producer, std::vector<ExprPtr> subscripts, SourceLocation where = {});
 ExprPtr unary(Op op, ExprPtr a);
-/// A weak integer that its type cannot hold is refused ("Python integer 300 out of bounds for uint8"), except in
-/// comparisons, which compare values: they, and comparisons of int64 with uint64, are exact as in NumPy 2.
+/// A weak integer that its type cannot hold is refused ("Python integer 300 out of bounds for
+/// uint8"), except in comparisons, which compare values: they, and comparisons of int64 with
+/// uint64, are exact as in NumPy 2.
 ExprPtr binary(Op op, const Operand &a, const Operand &b);
 ExprPtr call(Op op, std::vector<Operand> arguments);
-/// Returns `a` when the type is the same. Always defined: integers wrap; a float becomes an integer by truncation
-/// towards zero, NaN gives 0 and what lies outside saturates to the target's own range (llvm.fptosi.sat, fptoui.sat);
-/// complex to real drops the imaginary part; anything to bool is `!= 0`.
+/// Returns `a` when the type is the same. Always defined: integers wrap; a float becomes an integer
+/// by truncation towards zero, NaN gives 0 and what lies outside saturates to the target's own
+/// range (llvm.fptosi.sat, fptoui.sat); complex to real drops the imaginary part; anything to bool
+/// is `!= 0`.
 ExprPtr cast(ExprPtr a, ScalarType type);
 ExprPtr select(ExprPtr condition, const Operand &then, const Operand &otherwise);
 ExprPtr reduce(Op op, std::vector<ReduceRange> ranges, ExprPtr body, ExprPtr condition = nullptr);
 /// A weak number alone becomes bool, int64, float64 or complex128.
 ExprPtr strengthen(const Operand &operand);
 
-/// The type to which both operands of a binary operation (or of Arctan2, MakeComplex; Op::None: of a select) are
-/// brought, or nothing when the operation does not take them: np.result_type plus what the operation itself asks for.
+/// The type to which both operands of a binary operation (or of Arctan2, MakeComplex; Op::None: of
+/// a select) are brought, or nothing when the operation does not take them: np.result_type plus
+/// what the operation itself asks for.
 std::optional<ScalarType> operand_type(Op op, ScalarType a, ScalarType b);
 bool is_comparison(Op op);
 
 // ---- traversal ----
 /// The same node with other operands (bounds and condition of a Reduce are left alone).
 ExprPtr with_operands(const ExprPtr &node, std::vector<ExprPtr> operands);
-/// Calls `visit` on every node once (shared subtrees too), parents first, including reduce bounds and conditions.
+/// Calls `visit` on every node once (shared subtrees too), parents first, including reduce bounds
+/// and conditions.
 void visit(const ExprPtr &root, const std::function<void(const ExprPtr &)> &visit);
-/// Replaces iterators by expressions (by name; a null replacement keeps the iterator); reduced iterators shadow, and are
-/// renamed where a replacement would be captured. Affects subscripts, bounds and conditions.
-ExprPtr substitute(const ExprPtr &root, const std::function<ExprPtr(const std::string &)> &replacement);
+/// Replaces iterators by expressions (by name; a null replacement keeps the iterator); reduced
+/// iterators shadow, and are renamed where a replacement would be captured. Affects subscripts,
+/// bounds and conditions.
+ExprPtr substitute(const ExprPtr &root,
+                   const std::function<ExprPtr(const std::string &)> &replacement);
 
 /// Python-like text: "A[i, k] * B[k, j]", "sum(... for k in range(0, K))".
 std::string to_string(const ExprPtr &expr);
 
-/// Identity element of a reduction in its accumulator type (sum 0, min +inf or the largest integer, all true ...).
+/// Identity element of a reduction in its accumulator type (sum 0, min +inf or the largest integer,
+/// all true ...).
 ExprPtr reduction_identity(Op op, ScalarType type);
-/// The combining binary operation of a reduction (ReduceSum -> Add, ReduceAny -> Or ...); None for ArgMin/ArgMax.
+/// The combining binary operation of a reduction (ReduceSum -> Add, ReduceAny -> Or ...); None for
+/// ArgMin/ArgMax.
 Op reduction_combiner(Op op);
 
-}  // namespace tilewright
+} // namespace tilewright

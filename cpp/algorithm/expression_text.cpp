@@ -1,133 +1,133 @@
-// Expressions as Python-like text. Casts that the builders' promotion rules insert are left out, where reading the text
-// again with a Python number as a weak one would insert the same: two expressions of different meaning over the same
-// producers print differently.
+// Expressions as Python-like text. Casts that the builders' promotion rules insert are left out,
+// where reading the text again with a Python number as a weak one would insert the same: two
+// expressions of different meaning over the same producers print differently.
+#include "algorithm/expression.h"
+#include "algorithm/function.h"
+
 #include <charconv>
 #include <cmath>
 #include <limits>
-
-#include "algorithm/expression.h"
-#include "algorithm/function.h"
 
 namespace tilewright {
 
 std::string op_name(Op op) {
   switch (op) {
-    case Op::None:
-      return "none";
-    case Op::Neg:
-      return "-";
-    case Op::Not:
-      return "~";
-    case Op::Abs:
-      return "abs";
-    case Op::Add:
-      return "+";
-    case Op::Sub:
-      return "-";
-    case Op::Mul:
-      return "*";
-    case Op::TrueDiv:
-      return "/";
-    case Op::FloorDiv:
-      return "//";
-    case Op::Mod:
-      return "%";
-    case Op::Pow:
-      return "**";
-    case Op::Min:
-      return "minimum";
-    case Op::Max:
-      return "maximum";
-    case Op::And:
-      return "&";
-    case Op::Or:
-      return "|";
-    case Op::Xor:
-      return "^";
-    case Op::Shl:
-      return "<<";
-    case Op::Shr:
-      return ">>";
-    case Op::Lt:
-      return "<";
-    case Op::Le:
-      return "<=";
-    case Op::Gt:
-      return ">";
-    case Op::Ge:
-      return ">=";
-    case Op::Eq:
-      return "==";
-    case Op::Ne:
-      return "!=";
-    case Op::Sqrt:
-      return "sqrt";
-    case Op::Exp:
-      return "exp";
-    case Op::Exp2:
-      return "exp2";
-    case Op::Log:
-      return "log";
-    case Op::Log2:
-      return "log2";
-    case Op::Log10:
-      return "log10";
-    case Op::Sin:
-      return "sin";
-    case Op::Cos:
-      return "cos";
-    case Op::Tan:
-      return "tan";
-    case Op::Arcsin:
-      return "arcsin";
-    case Op::Arccos:
-      return "arccos";
-    case Op::Arctan:
-      return "arctan";
-    case Op::Arctan2:
-      return "arctan2";
-    case Op::Sinh:
-      return "sinh";
-    case Op::Cosh:
-      return "cosh";
-    case Op::Tanh:
-      return "tanh";
-    case Op::Erf:
-      return "erf";
-    case Op::Floor:
-      return "floor";
-    case Op::Ceil:
-      return "ceil";
-    case Op::Trunc:
-      return "trunc";
-    case Op::Rint:
-      return "rint";
-    case Op::Isnan:
-      return "isnan";
-    case Op::Real:
-      return "real";
-    case Op::Imag:
-      return "imag";
-    case Op::Conj:
-      return "conj";
-    case Op::MakeComplex:
-      return "make_complex";
-    case Op::ReduceSum:
-      return "sum";
-    case Op::ReduceProd:
-      return "prod";
-    case Op::ReduceMin:
-      return "min";
-    case Op::ReduceMax:
-      return "max";
-    case Op::ReduceAny:
-      return "any";
-    case Op::ReduceAll:
-      return "all";
-    case Op::ReduceArgMin:
-      return "argmin";
-    case Op::ReduceArgMax:
-      return "argmax";
+  case Op::None:
+    return "none";
+  case Op::Neg:
+    return "-";
+  case Op::Not:
+    return "~";
+  case Op::Abs:
+    return "abs";
+  case Op::Add:
+    return "+";
+  case Op::Sub:
+    return "-";
+  case Op::Mul:
+    return "*";
+  case Op::TrueDiv:
+    return "/";
+  case Op::FloorDiv:
+    return "//";
+  case Op::Mod:
+    return "%";
+  case Op::Pow:
+    return "**";
+  case Op::Min:
+    return "minimum";
+  case Op::Max:
+    return "maximum";
+  case Op::And:
+    return "&";
+  case Op::Or:
+    return "|";
+  case Op::Xor:
+    return "^";
+  case Op::Shl:
+    return "<<";
+  case Op::Shr:
+    return ">>";
+  case Op::Lt:
+    return "<";
+  case Op::Le:
+    return "<=";
+  case Op::Gt:
+    return ">";
+  case Op::Ge:
+    return ">=";
+  case Op::Eq:
+    return "==";
+  case Op::Ne:
+    return "!=";
+  case Op::Sqrt:
+    return "sqrt";
+  case Op::Exp:
+    return "exp";
+  case Op::Exp2:
+    return "exp2";
+  case Op::Log:
+    return "log";
+  case Op::Log2:
+    return "log2";
+  case Op::Log10:
+    return "log10";
+  case Op::Sin:
+    return "sin";
+  case Op::Cos:
+    return "cos";
+  case Op::Tan:
+    return "tan";
+  case Op::Arcsin:
+    return "arcsin";
+  case Op::Arccos:
+    return "arccos";
+  case Op::Arctan:
+    return "arctan";
+  case Op::Arctan2:
+    return "arctan2";
+  case Op::Sinh:
+    return "sinh";
+  case Op::Cosh:
+    return "cosh";
+  case Op::Tanh:
+    return "tanh";
+  case Op::Erf:
+    return "erf";
+  case Op::Floor:
+    return "floor";
+  case Op::Ceil:
+    return "ceil";
+  case Op::Trunc:
+    return "trunc";
+  case Op::Rint:
+    return "rint";
+  case Op::Isnan:
+    return "isnan";
+  case Op::Real:
+    return "real";
+  case Op::Imag:
+    return "imag";
+  case Op::Conj:
+    return "conj";
+  case Op::MakeComplex:
+    return "make_complex";
+  case Op::ReduceSum:
+    return "sum";
+  case Op::ReduceProd:
+    return "prod";
+  case Op::ReduceMin:
+    return "min";
+  case Op::ReduceMax:
+    return "max";
+  case Op::ReduceAny:
+    return "any";
+  case Op::ReduceAll:
+    return "all";
+  case Op::ReduceArgMin:
+    return "argmin";
+  case Op::ReduceArgMax:
+    return "argmax";
   }
   return "none";
 }
@@ -151,30 +151,30 @@ enum Precedence {
 
 Precedence precedence_of(Op op) {
   switch (op) {
-    case Op::Or:
-      return BitOr;
-    case Op::Xor:
-      return BitXor;
-    case Op::And:
-      return BitAnd;
-    case Op::Shl:
-    case Op::Shr:
-      return Shift;
-    case Op::Add:
-    case Op::Sub:
-      return Sum;
-    case Op::Mul:
-    case Op::TrueDiv:
-    case Op::FloorDiv:
-    case Op::Mod:
-      return Product;
-    case Op::Pow:
-      return Power;
-    case Op::Min:
-    case Op::Max:
-      return Atom;
-    default:
-      return Comparison;
+  case Op::Or:
+    return BitOr;
+  case Op::Xor:
+    return BitXor;
+  case Op::And:
+    return BitAnd;
+  case Op::Shl:
+  case Op::Shr:
+    return Shift;
+  case Op::Add:
+  case Op::Sub:
+    return Sum;
+  case Op::Mul:
+  case Op::TrueDiv:
+  case Op::FloorDiv:
+  case Op::Mod:
+    return Product;
+  case Op::Pow:
+    return Power;
+  case Op::Min:
+  case Op::Max:
+    return Atom;
+  default:
+    return Comparison;
   }
 }
 
@@ -182,7 +182,9 @@ struct Text {
   std::string text;
   Precedence precedence = Atom;
 
-  std::string at_least(Precedence needed) const { return precedence >= needed ? text : "(" + text + ")"; }
+  std::string at_least(Precedence needed) const {
+    return precedence >= needed ? text : "(" + text + ")";
+  }
 };
 
 std::string float_text(double value) {
@@ -222,17 +224,17 @@ Text literal(const Expr &expr) {
 /// The type a literal has when it stands alone.
 ScalarType literal_type(const Expr &expr) {
   switch (expr.type.kind) {
-    case TypeKind::Bool:
-      return Bool;
-    case TypeKind::Int:
-      return Int64;
-    case TypeKind::UInt:
-      return std::get<std::uint64_t>(expr.value) <= integer_max(Int64) ? Int64 : UInt64;
-    case TypeKind::Float:
-    case TypeKind::BFloat:
-      return Float64;
-    case TypeKind::Complex:
-      return Complex128;
+  case TypeKind::Bool:
+    return Bool;
+  case TypeKind::Int:
+    return Int64;
+  case TypeKind::UInt:
+    return std::get<std::uint64_t>(expr.value) <= integer_max(Int64) ? Int64 : UInt64;
+  case TypeKind::Float:
+  case TypeKind::BFloat:
+    return Float64;
+  case TypeKind::Complex:
+    return Complex128;
   }
   return expr.type;
 }
@@ -248,33 +250,35 @@ class Printer {
 public:
   Text print(const ExprPtr &expr) const {
     switch (expr->kind) {
-      case ExprKind::Constant:
-        if (expr->type != literal_type(*expr)) {
-          return {type_name(expr->type) + "(" + literal(*expr).text + ")", Atom};
-        }
-        return literal(*expr);
-      case ExprKind::Iterator:
-      case ExprKind::Parameter:
-        return {expr->name, Atom};
-      case ExprKind::Access:
-        return {expr->producer->name + "[" + subscripts(*expr) + "]", Atom};
-      case ExprKind::Unary:
-        if (expr->op == Op::Abs) {
-          return {"abs(" + print(expr->operands[0]).text + ")", Atom};
-        }
-        return {op_name(expr->op) + print(expr->operands[0]).at_least(Prefix), Prefix};
-      case ExprKind::Binary:
-        return print_binary(*expr);
-      case ExprKind::Call:
-        return print_call(*expr);
-      case ExprKind::Cast:
-        return {type_name(expr->type) + "(" + print(expr->operands[0]).text + ")", Atom};
-      case ExprKind::Select: {
-        const auto [then, otherwise] = operand_pair(Op::None, expr->operands[1], expr->operands[2]);
-        return {"select(" + print(expr->operands[0]).text + ", " + then.text + ", " + otherwise.text + ")", Atom};
+    case ExprKind::Constant:
+      if (expr->type != literal_type(*expr)) {
+        return {type_name(expr->type) + "(" + literal(*expr).text + ")", Atom};
       }
-      case ExprKind::Reduce:
-        return print_reduce(*expr);
+      return literal(*expr);
+    case ExprKind::Iterator:
+    case ExprKind::Parameter:
+      return {expr->name, Atom};
+    case ExprKind::Access:
+      return {expr->producer->name + "[" + subscripts(*expr) + "]", Atom};
+    case ExprKind::Unary:
+      if (expr->op == Op::Abs) {
+        return {"abs(" + print(expr->operands[0]).text + ")", Atom};
+      }
+      return {op_name(expr->op) + print(expr->operands[0]).at_least(Prefix), Prefix};
+    case ExprKind::Binary:
+      return print_binary(*expr);
+    case ExprKind::Call:
+      return print_call(*expr);
+    case ExprKind::Cast:
+      return {type_name(expr->type) + "(" + print(expr->operands[0]).text + ")", Atom};
+    case ExprKind::Select: {
+      const auto [then, otherwise] = operand_pair(Op::None, expr->operands[1], expr->operands[2]);
+      return {"select(" + print(expr->operands[0]).text + ", " + then.text + ", " + otherwise.text +
+                  ")",
+              Atom};
+    }
+    case ExprKind::Reduce:
+      return print_reduce(*expr);
     }
     return {};
   }
@@ -282,7 +286,8 @@ public:
 private:
   Text bare(const ExprPtr &expr) const { return is_constant(expr) ? literal(*expr) : print(expr); }
 
-  /// Both operands of an operation that brings them to one type, as short as the promotion rules allow.
+  /// Both operands of an operation that brings them to one type, as short as the promotion rules
+  /// allow.
   std::pair<Text, Text> operand_pair(Op op, const ExprPtr &a, const ExprPtr &b) const {
     const ScalarType type = a->type;
     if (is_constant(a) && is_constant(b)) {
@@ -295,7 +300,8 @@ private:
       const ScalarType weak = promote_weak(shorter->type, number->type.kind);
       const bool implied = operand_type(op, promote(shorter->type, weak), weak) == type;
       const Text rest = print(implied ? shorter : other);
-      const bool stands = implied || operand_type(op, type, promote_weak(type, number->type.kind)) == type;
+      const bool stands =
+          implied || operand_type(op, type, promote_weak(type, number->type.kind)) == type;
       const Text value = stands ? literal(*number) : print(number);
       return is_constant(a) ? std::pair(value, rest) : std::pair(rest, value);
     }
@@ -315,10 +321,11 @@ private:
     const Precedence own = precedence_of(expr.op);
     const auto tighter = static_cast<Precedence>(own + 1);
     const std::string spelling = " " + op_name(expr.op) + " ";
-    if (expr.op == Op::Pow) {  // associates to the right
+    if (expr.op == Op::Pow) { // associates to the right
       return {first.at_least(tighter) + spelling + second.at_least(Prefix), own};
     }
-    const Precedence left = own == Comparison ? tighter : own;  // a < b < c means something else in Python
+    const Precedence left =
+        own == Comparison ? tighter : own; // a < b < c means something else in Python
     return {first.at_least(left) + spelling + second.at_least(tighter), own};
   }
 
@@ -328,11 +335,12 @@ private:
       return {op_name(expr.op) + "(" + first.text + ", " + second.text + ")", Atom};
     }
     const ExprPtr &argument = expr.operands[0];
-    const bool own_type = expr.op == Op::Isnan || expr.op == Op::Floor || expr.op == Op::Ceil || expr.op == Op::Trunc ||
-                          expr.type != argument->type;
+    const bool own_type = expr.op == Op::Isnan || expr.op == Op::Floor || expr.op == Op::Ceil ||
+                          expr.op == Op::Trunc || expr.type != argument->type;
     const bool implied = !own_type && argument->kind == ExprKind::Cast &&
                          math_type(argument->operands[0]->type) == argument->type;
-    return {op_name(expr.op) + "(" + print(implied ? argument->operands[0] : argument).text + ")", Atom};
+    return {op_name(expr.op) + "(" + print(implied ? argument->operands[0] : argument).text + ")",
+            Atom};
   }
 
   std::string print_index(const ExprPtr &index) const {
@@ -356,13 +364,15 @@ private:
       const bool exact = inner.is_bool() || inner.is_integer();
       const bool sum = expr.op == Op::ReduceSum || expr.op == Op::ReduceProd;
       const bool truth = expr.op == Op::ReduceAny || expr.op == Op::ReduceAll;
-      if (truth || (sum && exact && body->type == (inner.kind == TypeKind::UInt ? UInt64 : Int64))) {
+      if (truth ||
+          (sum && exact && body->type == (inner.kind == TypeKind::UInt ? UInt64 : Int64))) {
         shown = body->operands[0];
       }
     }
     std::string text = op_name(expr.op) + "(" + print(shown).text;
     for (const ReduceRange &range : expr.ranges) {
-      text += " for " + range.iterator + " in range(" + print_index(range.lower) + ", " + print_index(range.upper) + ")";
+      text += " for " + range.iterator + " in range(" + print_index(range.lower) + ", " +
+              print_index(range.upper) + ")";
     }
     if (expr.condition) {
       text += " if " + print(expr.condition).text;
@@ -371,8 +381,8 @@ private:
   }
 };
 
-}  // namespace
+} // namespace
 
 std::string to_string(const ExprPtr &expr) { return expr ? Printer().print(expr).text : "none"; }
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -13,29 +13,40 @@ namespace tilewright {
 
 namespace {
 
-// Storage types that C++20 does not have; the templates below are instantiated over these and the built-in ones.
+// Storage types that C++20 does not have; the templates below are instantiated over these and the
+// built-in ones.
 struct Half {};
 struct Brain {};
 
-template <class T> struct Compute {
+template <class T>
+struct Compute {
   using type = T;
 };
-template <> struct Compute<Half> {
+template <>
+struct Compute<Half> {
   using type = float;
 };
-template <> struct Compute<Brain> {
+template <>
+struct Compute<Brain> {
   using type = float;
 };
-template <class T> using ComputeType = typename Compute<T>::type;
-
-template <class T> constexpr bool is_bool = std::is_same_v<T, bool>;
-template <class T> constexpr bool is_int = std::is_integral_v<T> && !is_bool<T>;
-template <class T> constexpr bool is_signed_int = is_int<T> && std::is_signed_v<T>;
-template <class T> constexpr bool is_float = std::is_floating_point_v<ComputeType<T>>;
 template <class T>
-constexpr bool is_complex = std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>;
+using ComputeType = typename Compute<T>::type;
 
-/// `x` to the nearest number with `precision` significant bits and no bit below 2^lowest, ties to even.
+template <class T>
+constexpr bool is_bool = std::is_same_v<T, bool>;
+template <class T>
+constexpr bool is_int = std::is_integral_v<T> && !is_bool<T>;
+template <class T>
+constexpr bool is_signed_int = is_int<T> &&std::is_signed_v<T>;
+template <class T>
+constexpr bool is_float = std::is_floating_point_v<ComputeType<T>>;
+template <class T>
+constexpr bool is_complex =
+    std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>;
+
+/// `x` to the nearest number with `precision` significant bits and no bit below 2^lowest, ties to
+/// even.
 double round_to(double x, int precision, int lowest, double largest) {
   if (x == 0.0 || !std::isfinite(x)) {
     return x;
@@ -44,12 +55,14 @@ double round_to(double x, int precision, int lowest, double largest) {
   std::frexp(x, &exponent);
   const int unit = std::max(exponent - precision, lowest);
   const double rounded = std::ldexp(std::nearbyint(std::ldexp(x, -unit)), unit);
-  return std::fabs(rounded) > largest ? std::copysign(std::numeric_limits<double>::infinity(), x) : rounded;
+  return std::fabs(rounded) > largest ? std::copysign(std::numeric_limits<double>::infinity(), x)
+                                      : rounded;
 }
 double round_to_half(double x) { return round_to(x, 11, -24, 65504.0); }
 double round_to_brain(double x) { return round_to(x, 8, -133, 0x1.fep127); }
 
-template <class T> ComputeType<T> get(const Value &value) {
+template <class T>
+ComputeType<T> get(const Value &value) {
   if constexpr (is_bool<T>) {
     return value.u != 0;
   } else if constexpr (is_signed_int<T>) {
@@ -64,7 +77,8 @@ template <class T> ComputeType<T> get(const Value &value) {
   }
 }
 
-template <class T> void put(Value &out, ComputeType<T> x) {
+template <class T>
+void put(Value &out, ComputeType<T> x) {
   if constexpr (is_bool<T>) {
     out.u = x ? 1 : 0;
   } else if constexpr (is_signed_int<T>) {
@@ -85,10 +99,17 @@ template <class T> void put(Value &out, ComputeType<T> x) {
 
 // ---- integers ----
 
-template <class T> T wrap(std::uint64_t bits) { return static_cast<T>(bits); }
-template <class T> std::uint64_t bits_of(T x) { return static_cast<std::uint64_t>(x); }
+template <class T>
+T wrap(std::uint64_t bits) {
+  return static_cast<T>(bits);
+}
+template <class T>
+std::uint64_t bits_of(T x) {
+  return static_cast<std::uint64_t>(x);
+}
 
-template <class T> T floor_divide(T a, T b) {
+template <class T>
+T floor_divide(T a, T b) {
   if (b == 0) {
     return 0;
   }
@@ -103,7 +124,8 @@ template <class T> T floor_divide(T a, T b) {
   }
 }
 
-template <class T> T remainder(T a, T b) {
+template <class T>
+T remainder(T a, T b) {
   if (b == 0) {
     return 0;
   }
@@ -118,7 +140,8 @@ template <class T> T remainder(T a, T b) {
   }
 }
 
-template <class T> T power(T base, T exponent) {
+template <class T>
+T power(T base, T exponent) {
   if constexpr (std::is_signed_v<T>) {
     if (exponent < 0) {
       if (base == 1) {
@@ -139,11 +162,13 @@ template <class T> T power(T base, T exponent) {
 }
 
 /// Negative counts are large ones, as in NumPy.
-template <class T> T shift_left(T a, T count) {
+template <class T>
+T shift_left(T a, T count) {
   const std::uint64_t by = bits_of(count);
   return by < 8 * sizeof(T) ? wrap<T>(bits_of(a) << by) : T{0};
 }
-template <class T> T shift_right(T a, T count) {
+template <class T>
+T shift_right(T a, T count) {
   const std::uint64_t by = bits_of(count);
   if (by < 8 * sizeof(T)) {
     return static_cast<T>(a >> by);
@@ -153,12 +178,14 @@ template <class T> T shift_right(T a, T count) {
 
 // ---- floats: Python's floor division and modulo ----
 
-template <class F> struct Division {
+template <class F>
+struct Division {
   F quotient;
   F rest;
 };
 
-template <class F> Division<F> divide_floor(F a, F b) {
+template <class F>
+Division<F> divide_floor(F a, F b) {
   F rest = std::fmod(a, b);
   if (b == 0) {
     return {a / b, rest};
@@ -184,12 +211,15 @@ template <class F> Division<F> divide_floor(F a, F b) {
 
 // ---- complex numbers, component by component ----
 
-template <class F> std::complex<F> multiply(std::complex<F> a, std::complex<F> b) {
+template <class F>
+std::complex<F> multiply(std::complex<F> a, std::complex<F> b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
 
-/// Smith's method: scales by the larger component of the divisor, so that no intermediate overflows needlessly.
-template <class F> std::complex<F> divide(std::complex<F> a, std::complex<F> b) {
+/// Smith's method: scales by the larger component of the divisor, so that no intermediate overflows
+/// needlessly.
+template <class F>
+std::complex<F> divide(std::complex<F> a, std::complex<F> b) {
   const F re = std::fabs(b.real());
   const F im = std::fabs(b.imag());
   if (re >= im) {
@@ -205,8 +235,10 @@ template <class F> std::complex<F> divide(std::complex<F> a, std::complex<F> b) 
   return {(a.real() * ratio + a.imag()) * scale, (a.imag() * ratio - a.real()) * scale};
 }
 
-/// Small integer exponents by multiplication, as NumPy does, so that squares and cubes are exact where they can be.
-template <class F> std::complex<F> power(std::complex<F> a, std::complex<F> b) {
+/// Small integer exponents by multiplication, as NumPy does, so that squares and cubes are exact
+/// where they can be.
+template <class F>
+std::complex<F> power(std::complex<F> a, std::complex<F> b) {
   using C = std::complex<F>;
   if (b == C(0, 0)) {
     return C(1, 0);
@@ -233,46 +265,48 @@ template <class F> std::complex<F> power(std::complex<F> a, std::complex<F> b) {
 
 // ---- one function for each operation and type ----
 
-template <class T> constexpr bool has_binary(Op op) {
+template <class T>
+constexpr bool has_binary(Op op) {
   switch (op) {
-    case Op::Add:
-    case Op::Mul:
-    case Op::Eq:
-    case Op::Ne:
-      return true;
-    case Op::Sub:
-      return !is_bool<T>;
-    case Op::TrueDiv:
-      return is_float<T> || is_complex<T>;
-    case Op::Pow:
-      return !is_bool<T>;
-    case Op::FloorDiv:
-    case Op::Mod:
-      return is_int<T> || is_float<T>;
-    case Op::Min:
-    case Op::Max:
-    case Op::Lt:
-    case Op::Le:
-    case Op::Gt:
-    case Op::Ge:
-      return !is_complex<T>;
-    case Op::And:
-    case Op::Or:
-    case Op::Xor:
-      return is_bool<T> || is_int<T>;
-    case Op::Shl:
-    case Op::Shr:
-      return is_int<T>;
-    case Op::Arctan2:
-      return is_float<T>;
-    case Op::MakeComplex:
-      return std::is_same_v<T, float> || std::is_same_v<T, double>;
-    default:
-      return false;
+  case Op::Add:
+  case Op::Mul:
+  case Op::Eq:
+  case Op::Ne:
+    return true;
+  case Op::Sub:
+    return !is_bool<T>;
+  case Op::TrueDiv:
+    return is_float<T> || is_complex<T>;
+  case Op::Pow:
+    return !is_bool<T>;
+  case Op::FloorDiv:
+  case Op::Mod:
+    return is_int<T> || is_float<T>;
+  case Op::Min:
+  case Op::Max:
+  case Op::Lt:
+  case Op::Le:
+  case Op::Gt:
+  case Op::Ge:
+    return !is_complex<T>;
+  case Op::And:
+  case Op::Or:
+  case Op::Xor:
+    return is_bool<T> || is_int<T>;
+  case Op::Shl:
+  case Op::Shr:
+    return is_int<T>;
+  case Op::Arctan2:
+    return is_float<T>;
+  case Op::MakeComplex:
+    return std::is_same_v<T, float> || std::is_same_v<T, double>;
+  default:
+    return false;
   }
 }
 
-template <class T, Op op> void run_comparison(const Value &left, const Value &right, Value &out) {
+template <class T, Op op>
+void run_comparison(const Value &left, const Value &right, Value &out) {
   const auto a = get<T>(left);
   const auto b = get<T>(right);
   if constexpr (op == Op::Lt) {
@@ -290,17 +324,19 @@ template <class T, Op op> void run_comparison(const Value &left, const Value &ri
   }
 }
 
-template <Op op> bool bool_result(bool a, bool b) {
+template <Op op>
+bool bool_result(bool a, bool b) {
   if constexpr (op == Op::Add || op == Op::Or || op == Op::Max) {
     return a || b;
   } else if constexpr (op == Op::Xor) {
     return a != b;
   } else {
-    return a && b;  // Mul, And, Min
+    return a && b; // Mul, And, Min
   }
 }
 
-template <class T, Op op> T integer_result(T a, T b) {
+template <class T, Op op>
+T integer_result(T a, T b) {
   if constexpr (op == Op::Add) {
     return wrap<T>(bits_of(a) + bits_of(b));
   } else if constexpr (op == Op::Sub) {
@@ -330,7 +366,8 @@ template <class T, Op op> T integer_result(T a, T b) {
   }
 }
 
-template <class F, Op op> F float_result(F a, F b) {
+template <class F, Op op>
+F float_result(F a, F b) {
   if constexpr (op == Op::Add) {
     return a + b;
   } else if constexpr (op == Op::Sub) {
@@ -354,7 +391,8 @@ template <class F, Op op> F float_result(F a, F b) {
   }
 }
 
-template <class C, Op op> C complex_result(C a, C b) {
+template <class C, Op op>
+C complex_result(C a, C b) {
   if constexpr (op == Op::Add) {
     return a + b;
   } else if constexpr (op == Op::Sub) {
@@ -368,7 +406,8 @@ template <class C, Op op> C complex_result(C a, C b) {
   }
 }
 
-template <class T, Op op> void run_binary(const Value &left, const Value &right, Value &out) {
+template <class T, Op op>
+void run_binary(const Value &left, const Value &right, Value &out) {
   if constexpr (op >= Op::Lt && op <= Op::Ne) {
     run_comparison<T, op>(left, right, out);
   } else if constexpr (op == Op::MakeComplex) {
@@ -384,35 +423,37 @@ template <class T, Op op> void run_binary(const Value &left, const Value &right,
   }
 }
 
-template <class T> constexpr bool has_unary(Op op) {
+template <class T>
+constexpr bool has_unary(Op op) {
   switch (op) {
-    case Op::Abs:
-    case Op::Isnan:
-      return true;
-    case Op::Neg:
-      return !is_bool<T>;
-    case Op::Not:
-      return is_bool<T> || is_int<T>;
-    case Op::Real:
-    case Op::Imag:
-    case Op::Conj:
-      return is_complex<T>;
-    case Op::Floor:
-    case Op::Ceil:
-    case Op::Trunc:
-    case Op::Rint:
-    case Op::Erf:
-      return is_float<T>;
-    case Op::Arctan2:
-    case Op::MakeComplex:
-      return false;
-    default:
-      return op >= Op::Sqrt && op <= Op::Tanh && (is_float<T> || is_complex<T>);
+  case Op::Abs:
+  case Op::Isnan:
+    return true;
+  case Op::Neg:
+    return !is_bool<T>;
+  case Op::Not:
+    return is_bool<T> || is_int<T>;
+  case Op::Real:
+  case Op::Imag:
+  case Op::Conj:
+    return is_complex<T>;
+  case Op::Floor:
+  case Op::Ceil:
+  case Op::Trunc:
+  case Op::Rint:
+  case Op::Erf:
+    return is_float<T>;
+  case Op::Arctan2:
+  case Op::MakeComplex:
+    return false;
+  default:
+    return op >= Op::Sqrt && op <= Op::Tanh && (is_float<T> || is_complex<T>);
   }
 }
 
 /// The functions that exist for floats and complex numbers under one name.
-template <class X, Op op> X analytic_result(X x) {
+template <class X, Op op>
+X analytic_result(X x) {
   if constexpr (op == Op::Sqrt) {
     return std::sqrt(x);
   } else if constexpr (op == Op::Exp) {
@@ -442,7 +483,8 @@ template <class X, Op op> X analytic_result(X x) {
   }
 }
 
-template <class F, Op op> F float_function(F x) {
+template <class F, Op op>
+F float_function(F x) {
   if constexpr (op == Op::Neg) {
     return -x;
   } else if constexpr (op == Op::Abs) {
@@ -466,7 +508,8 @@ template <class F, Op op> F float_function(F x) {
   }
 }
 
-template <class C, Op op> C complex_function(C x) {
+template <class C, Op op>
+C complex_function(C x) {
   using F = typename C::value_type;
   constexpr F ln2 = static_cast<F>(0.693147180559945309417232121458176568L);
   if constexpr (op == Op::Neg) {
@@ -483,7 +526,8 @@ template <class C, Op op> C complex_function(C x) {
   }
 }
 
-template <class T, Op op> void run_unary(const Value &a, Value &out) {
+template <class T, Op op>
+void run_unary(const Value &a, Value &out) {
   const ComputeType<T> x = get<T>(a);
   if constexpr (op == Op::Isnan) {
     if constexpr (is_complex<T>) {
@@ -521,12 +565,15 @@ template <class T, Op op> void run_unary(const Value &a, Value &out) {
 
 // ---- casts ----
 
-template <class T> T saturate(double x) {
+template <class T>
+T saturate(double x) {
   if (std::isnan(x)) {
     return 0;
   }
-  const double below = std::is_signed_v<T> ? static_cast<double>(std::numeric_limits<T>::min()) : 0.0;
-  const double above = std::ldexp(1.0, std::numeric_limits<T>::digits);  // one more than the largest value
+  const double below =
+      std::is_signed_v<T> ? static_cast<double>(std::numeric_limits<T>::min()) : 0.0;
+  const double above =
+      std::ldexp(1.0, std::numeric_limits<T>::digits); // one more than the largest value
   if (x <= below) {
     return std::numeric_limits<T>::min();
   }
@@ -536,8 +583,10 @@ template <class T> T saturate(double x) {
   return static_cast<T>(x);
 }
 
-/// From one of the four representations in a Value: int64, uint64 (bool too), double, complex<double>.
-template <class From, class To> void run_cast(const Value &a, Value &out) {
+/// From one of the four representations in a Value: int64, uint64 (bool too), double,
+/// complex<double>.
+template <class From, class To>
+void run_cast(const Value &a, Value &out) {
   const auto x = get<From>(a);
   if constexpr (is_bool<To>) {
     put<bool>(out, x != From{});
@@ -560,7 +609,7 @@ template <class From, class To> void run_cast(const Value &a, Value &out) {
       put<To>(out, wrap<To>(bits_of(x)));
     }
   } else if constexpr (is_float<From> && std::is_same_v<To, Half>) {
-    out.d = round_to_half(x);  // from the double itself: one rounding
+    out.d = round_to_half(x); // from the double itself: one rounding
   } else if constexpr (is_float<From> && std::is_same_v<To, Brain>) {
     out.d = round_to_brain(x);
   } else {
@@ -572,14 +621,16 @@ template <class From, class To> void run_cast(const Value &a, Value &out) {
 
 constexpr size_t op_count = static_cast<size_t>(Op::ReduceArgMax) + 1;
 
-template <class T, Op op> constexpr BinaryFunction binary_entry() {
+template <class T, Op op>
+constexpr BinaryFunction binary_entry() {
   if constexpr (has_binary<T>(op)) {
     return &run_binary<T, op>;
   } else {
     return nullptr;
   }
 }
-template <class T, Op op> constexpr UnaryFunction unary_entry() {
+template <class T, Op op>
+constexpr UnaryFunction unary_entry() {
   if constexpr (has_unary<T>(op)) {
     return &run_unary<T, op>;
   } else {
@@ -587,42 +638,50 @@ template <class T, Op op> constexpr UnaryFunction unary_entry() {
   }
 }
 
-template <class T, size_t... I> BinaryFunction binary_of(Op op, std::index_sequence<I...> /*ops*/) {
-  static constexpr std::array<BinaryFunction, op_count> table{binary_entry<T, static_cast<Op>(I)>()...};
+template <class T, size_t... I>
+BinaryFunction binary_of(Op op, std::index_sequence<I...> /*ops*/) {
+  static constexpr std::array<BinaryFunction, op_count> table{
+      binary_entry<T, static_cast<Op>(I)>()...};
   return table[static_cast<size_t>(op)];
 }
-template <class T, size_t... I> UnaryFunction unary_of(Op op, std::index_sequence<I...> /*ops*/) {
-  static constexpr std::array<UnaryFunction, op_count> table{unary_entry<T, static_cast<Op>(I)>()...};
+template <class T, size_t... I>
+UnaryFunction unary_of(Op op, std::index_sequence<I...> /*ops*/) {
+  static constexpr std::array<UnaryFunction, op_count> table{
+      unary_entry<T, static_cast<Op>(I)>()...};
   return table[static_cast<size_t>(op)];
 }
 
-template <class T> struct Tag {
+template <class T>
+struct Tag {
   using type = T;
 };
 
 /// Calls `use(Tag<T>)` with the C++ type that stands for `type`.
-template <class Use> auto with_type(ScalarType type, Use use) {
+template <class Use>
+auto with_type(ScalarType type, Use use) {
   switch (type.kind) {
-    case TypeKind::Bool:
-      return use(Tag<bool>{});
-    case TypeKind::Int:
-      return type.bits == 8    ? use(Tag<std::int8_t>{})
-             : type.bits == 16 ? use(Tag<std::int16_t>{})
-             : type.bits == 32 ? use(Tag<std::int32_t>{})
-                               : use(Tag<std::int64_t>{});
-    case TypeKind::UInt:
-      return type.bits == 8    ? use(Tag<std::uint8_t>{})
-             : type.bits == 16 ? use(Tag<std::uint16_t>{})
-             : type.bits == 32 ? use(Tag<std::uint32_t>{})
-                               : use(Tag<std::uint64_t>{});
-    case TypeKind::BFloat:
-      return use(Tag<Brain>{});
-    case TypeKind::Complex:
-      return type.bits == 64 ? use(Tag<std::complex<float>>{}) : use(Tag<std::complex<double>>{});
-    case TypeKind::Float:
-      break;
+  case TypeKind::Bool:
+    return use(Tag<bool>{});
+  case TypeKind::Int:
+    return type.bits == 8    ? use(Tag<std::int8_t>{})
+           : type.bits == 16 ? use(Tag<std::int16_t>{})
+           : type.bits == 32 ? use(Tag<std::int32_t>{})
+                             : use(Tag<std::int64_t>{});
+  case TypeKind::UInt:
+    return type.bits == 8    ? use(Tag<std::uint8_t>{})
+           : type.bits == 16 ? use(Tag<std::uint16_t>{})
+           : type.bits == 32 ? use(Tag<std::uint32_t>{})
+                             : use(Tag<std::uint64_t>{});
+  case TypeKind::BFloat:
+    return use(Tag<Brain>{});
+  case TypeKind::Complex:
+    return type.bits == 64 ? use(Tag<std::complex<float>>{}) : use(Tag<std::complex<double>>{});
+  case TypeKind::Float:
+    break;
   }
-  return type.bits == 16 ? use(Tag<Half>{}) : type.bits == 32 ? use(Tag<float>{}) : use(Tag<double>{});
+  return type.bits == 16   ? use(Tag<Half>{})
+         : type.bits == 32 ? use(Tag<float>{})
+                           : use(Tag<double>{});
 }
 
 [[noreturn]] void missing(Op op, ScalarType type) {
@@ -636,7 +695,8 @@ double half_from_bits(std::uint16_t bits) {
   const int fraction = bits & 0x3ff;
   double magnitude = 0.0;
   if (exponent == 31) {
-    magnitude = fraction != 0 ? std::numeric_limits<double>::quiet_NaN() : std::numeric_limits<double>::infinity();
+    magnitude = fraction != 0 ? std::numeric_limits<double>::quiet_NaN()
+                              : std::numeric_limits<double>::infinity();
   } else if (exponent == 0) {
     magnitude = std::ldexp(fraction, -24);
   } else {
@@ -657,13 +717,16 @@ std::uint16_t half_to_bits(double x) {
     bits = static_cast<unsigned>(std::ldexp(magnitude, 24));
   } else {
     int exponent = 0;
-    const double fraction = std::frexp(magnitude, &exponent);  // in [0.5, 1)
-    bits = (static_cast<unsigned>(exponent + 14) << 10U) + (static_cast<unsigned>(std::ldexp(fraction, 11)) - 1024U);
+    const double fraction = std::frexp(magnitude, &exponent); // in [0.5, 1)
+    bits = (static_cast<unsigned>(exponent + 14) << 10U) +
+           (static_cast<unsigned>(std::ldexp(fraction, 11)) - 1024U);
   }
   return static_cast<std::uint16_t>(sign | bits);
 }
 
-double brain_from_bits(std::uint16_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16U); }
+double brain_from_bits(std::uint16_t bits) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16U);
+}
 
 std::uint16_t brain_to_bits(double x) {
   if (std::isnan(x)) {
@@ -672,7 +735,7 @@ std::uint16_t brain_to_bits(double x) {
   return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(static_cast<float>(x)) >> 16U);
 }
 
-}  // namespace
+} // namespace
 
 UnaryFunction unary_function(Op op, ScalarType type) {
   const UnaryFunction function = with_type(type, [&](auto tag) {
@@ -698,15 +761,15 @@ UnaryFunction cast_function(ScalarType from, ScalarType to) {
   return with_type(to, [&](auto tag) -> UnaryFunction {
     using To = typename decltype(tag)::type;
     switch (from.kind) {
-      case TypeKind::Int:
-        return &run_cast<std::int64_t, To>;
-      case TypeKind::Bool:
-      case TypeKind::UInt:
-        return &run_cast<std::uint64_t, To>;
-      case TypeKind::Complex:
-        return &run_cast<std::complex<double>, To>;
-      default:
-        return &run_cast<double, To>;
+    case TypeKind::Int:
+      return &run_cast<std::int64_t, To>;
+    case TypeKind::Bool:
+    case TypeKind::UInt:
+      return &run_cast<std::uint64_t, To>;
+    case TypeKind::Complex:
+      return &run_cast<std::complex<double>, To>;
+    default:
+      return &run_cast<double, To>;
     }
   });
 }
@@ -736,7 +799,8 @@ void store_value(ScalarType type, void *address, const Value &value) {
   with_type(type, [&](auto tag) {
     using T = typename decltype(tag)::type;
     if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, Brain>) {
-      const std::uint16_t bits = std::is_same_v<T, Half> ? half_to_bits(value.d) : brain_to_bits(value.d);
+      const std::uint16_t bits =
+          std::is_same_v<T, Half> ? half_to_bits(value.d) : brain_to_bits(value.d);
       std::memcpy(address, &bits, sizeof(bits));
     } else {
       const T element = get<T>(value);
@@ -769,7 +833,9 @@ Value value_of(const ConstantValue &constant, ScalarType type) {
   return result;
 }
 
-Scalar make_scalar(const ConstantValue &constant, ScalarType type) { return {type, value_of(constant, type)}; }
+Scalar make_scalar(const ConstantValue &constant, ScalarType type) {
+  return {type, value_of(constant, type)};
+}
 
 Scalar apply(Op op, const Scalar &a) {
   Scalar result{a.type, {}};
@@ -784,8 +850,8 @@ Scalar apply(Op op, const Scalar &a) {
 
 Scalar apply(Op op, const Scalar &a, const Scalar &b) {
   if (a.type != b.type) {
-    throw Error(ErrorKind::Internal,
-                "scalar '" + op_name(op) + "' on " + type_name(a.type) + " and " + type_name(b.type));
+    throw Error(ErrorKind::Internal, "scalar '" + op_name(op) + "' on " + type_name(a.type) +
+                                         " and " + type_name(b.type));
   }
   Scalar result{a.type, {}};
   if (is_comparison(op)) {
@@ -805,17 +871,17 @@ Scalar cast(const Scalar &a, ScalarType type) {
 
 ConstantValue constant_value(const Scalar &scalar) {
   switch (scalar.type.kind) {
-    case TypeKind::Bool:
-      return scalar.value.u != 0;
-    case TypeKind::Int:
-      return scalar.value.i;
-    case TypeKind::UInt:
-      return scalar.value.u;
-    case TypeKind::Complex:
-      return std::complex<double>(scalar.value.d, scalar.value.im);
-    default:
-      return scalar.value.d;
+  case TypeKind::Bool:
+    return scalar.value.u != 0;
+  case TypeKind::Int:
+    return scalar.value.i;
+  case TypeKind::UInt:
+    return scalar.value.u;
+  case TypeKind::Complex:
+    return std::complex<double>(scalar.value.d, scalar.value.im);
+  default:
+    return scalar.value.d;
   }
 }
 
-}  // namespace tilewright
+} // namespace tilewright

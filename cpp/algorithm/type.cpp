@@ -54,7 +54,7 @@ ScalarType promote_floats(ScalarType a, ScalarType b) {
   return wider(a, b);
 }
 
-}  // namespace
+} // namespace
 
 std::string type_name(ScalarType type) {
   for (const NamedType &entry : named_types) {
@@ -118,16 +118,16 @@ ScalarType promote(ScalarType a, ScalarType b) {
 
 ScalarType promote_weak(ScalarType other, TypeKind weak) {
   switch (weak) {
-    case TypeKind::Bool:
-      return other;
-    case TypeKind::Int:
-    case TypeKind::UInt:
-      return other.is_bool() ? Int64 : other;
-    case TypeKind::Float:
-    case TypeKind::BFloat:
-      return other.is_floating() || other.is_complex() ? other : Float64;
-    case TypeKind::Complex:
-      return other.is_floating() || other.is_complex() ? complex_type(other) : Complex128;
+  case TypeKind::Bool:
+    return other;
+  case TypeKind::Int:
+  case TypeKind::UInt:
+    return other.is_bool() ? Int64 : other;
+  case TypeKind::Float:
+  case TypeKind::BFloat:
+    return other.is_floating() || other.is_complex() ? other : Float64;
+  case TypeKind::Complex:
+    return other.is_floating() || other.is_complex() ? complex_type(other) : Complex128;
   }
   return other;
 }
@@ -135,17 +135,17 @@ ScalarType promote_weak(ScalarType other, TypeKind weak) {
 bool can_cast_same_kind(ScalarType from, ScalarType to) {
   const auto rank = [](ScalarType type) {
     switch (type.kind) {
-      case TypeKind::Bool:
-        return 0;
-      case TypeKind::UInt:
-        return 1;
-      case TypeKind::Int:
-        return 2;
-      case TypeKind::Float:
-      case TypeKind::BFloat:
-        return 3;
-      case TypeKind::Complex:
-        return 4;
+    case TypeKind::Bool:
+      return 0;
+    case TypeKind::UInt:
+      return 1;
+    case TypeKind::Int:
+      return 2;
+    case TypeKind::Float:
+    case TypeKind::BFloat:
+      return 3;
+    case TypeKind::Complex:
+      return 4;
     }
     return 4;
   };
@@ -167,4 +167,4 @@ std::uint64_t integer_max(ScalarType type) {
   return type.is_signed_integer() ? all >> 1U : all;
 }
 
-}  // namespace tilewright
+} // namespace tilewright

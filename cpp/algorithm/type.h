@@ -1,5 +1,5 @@
-// Scalar types and NumPy's promotion rules over them. The table follows NumPy 2 (NEP 50): a Python number is weak and
-// takes the other operand's type, where its kind allows.
+// Scalar types and NumPy's promotion rules over them. The table follows NumPy 2 (NEP 50): a Python
+// number is weak and takes the other operand's type, where its kind allows.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ enum class TypeKind : std::uint8_t { Bool, Int, UInt, Float, BFloat, Complex };
 
 struct ScalarType {
   TypeKind kind = TypeKind::Float;
-  std::uint8_t bits = 32;  ///< storage bits: bool 8, complex64 64, bfloat16 16
+  std::uint8_t bits = 32; ///< storage bits: bool 8, complex64 64, bfloat16 16
 
   bool operator==(const ScalarType &) const = default;
   int bytes() const { return bits / 8; }
@@ -39,34 +39,40 @@ inline constexpr ScalarType Float64{TypeKind::Float, 64};
 inline constexpr ScalarType Complex64{TypeKind::Complex, 64};
 inline constexpr ScalarType Complex128{TypeKind::Complex, 128};
 
-/// NumPy's name: "bool", "int8" ... "uint64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128".
+/// NumPy's name: "bool", "int8" ... "uint64", "float16", "bfloat16", "float32", "float64",
+/// "complex64", "complex128".
 std::string type_name(ScalarType type);
 std::optional<ScalarType> type_from_name(const std::string &name);
 
-/// The type of `a op b` for two arrays (np.promote_types). bfloat16 behaves beside integers as float16 does (8-bit
-/// integers keep it, 16-bit ones give float32, wider ones float64); bfloat16 with float16 gives float32.
+/// The type of `a op b` for two arrays (np.promote_types). bfloat16 behaves beside integers as
+/// float16 does (8-bit integers keep it, 16-bit ones give float32, wider ones float64); bfloat16
+/// with float16 gives float32.
 ScalarType promote(ScalarType a, ScalarType b);
 
-/// The type that a weak Python number of kind `weak` (Bool, Int, Float or Complex) takes beside an operand of type
-/// `other`: int beside any number takes the number's type, float beside an integer gives float64, complex beside
-/// float32 gives complex64.
+/// The type that a weak Python number of kind `weak` (Bool, Int, Float or Complex) takes beside an
+/// operand of type `other`: int beside any number takes the number's type, float beside an integer
+/// gives float64, complex beside float32 gives complex64.
 ScalarType promote_weak(ScalarType other, TypeKind weak);
 
-/// What a function such as sqrt gives for an argument of `type`: floats and complex numbers keep their type; bool and
-/// 8-bit integers give float16, 16-bit ones float32, wider ones float64, as NumPy's loops have it.
+/// What a function such as sqrt gives for an argument of `type`: floats and complex numbers keep
+/// their type; bool and 8-bit integers give float16, 16-bit ones float32, wider ones float64, as
+/// NumPy's loops have it.
 ScalarType math_type(ScalarType type);
 
-/// The type of one component: float32 for complex64, float64 for complex128; any other type is its own component.
+/// The type of one component: float32 for complex64, float64 for complex128; any other type is its
+/// own component.
 ScalarType component_type(ScalarType type);
-/// The complex type whose component holds `type`: complex64 up to float32 and 16-bit integers, complex128 beyond.
+/// The complex type whose component holds `type`: complex64 up to float32 and 16-bit integers,
+/// complex128 beyond.
 ScalarType complex_type(ScalarType type);
 
-/// np.can_cast(from, to, casting="same_kind"): what may be stored without an explicit cast. A narrower type of the same
-/// kind is allowed, and so is unsigned to signed, but not signed to unsigned, float to integer or complex to real.
+/// np.can_cast(from, to, casting="same_kind"): what may be stored without an explicit cast. A
+/// narrower type of the same kind is allowed, and so is unsigned to signed, but not signed to
+/// unsigned, float to integer or complex to real.
 bool can_cast_same_kind(ScalarType from, ScalarType to);
 
 /// Smallest and largest value of an integer type (bool: 0 and 1).
 std::int64_t integer_min(ScalarType type);
 std::uint64_t integer_max(ScalarType type);
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -25,7 +25,8 @@ ComputationPtr input(const std::string &name, ScalarType type, size_t rank) {
   return computation;
 }
 
-ComputationPtr computation(const std::string &name, ScalarType type, std::vector<std::string> iterators) {
+ComputationPtr computation(const std::string &name, ScalarType type,
+                           std::vector<std::string> iterators) {
   auto result = std::make_shared<Computation>();
   result->name = name;
   result->type = type;
@@ -49,7 +50,8 @@ Function function_of(std::vector<ComputationPtr> computations) {
   return function;
 }
 
-template <class T> ArrayView view(std::vector<T> &data, std::vector<std::int64_t> extents) {
+template <class T>
+ArrayView view(std::vector<T> &data, std::vector<std::int64_t> extents) {
   std::vector<std::int64_t> strides(extents.size());
   std::int64_t stride = sizeof(T);
   for (size_t i = extents.size(); i-- > 0;) {
@@ -68,7 +70,8 @@ const ExprPtr j = iterator("j");
 const ExprPtr k = iterator("k");
 const ExprPtr N = parameter("N");
 
-template <class Run> Error error_of(Run run) {
+template <class Run>
+Error error_of(Run run) {
   try {
     run();
   } catch (const Error &error) {
@@ -90,19 +93,22 @@ TEST(Evaluator, MatrixProductWithStridedViews) {
   std::vector<float> c(4, -1);
   ArrayView transposed = view(c, {2, 2});
   std::swap(transposed.strides[0], transposed.strides[1]);
-  evaluate(function_of({C}), {{"N", 2}, {"K", 3}}, {{"A", view(a, {2, 3})}, {"B", view(b, {3, 2})}}, {{"C", transposed}});
+  evaluate(function_of({C}), {{"N", 2}, {"K", 3}}, {{"A", view(a, {2, 3})}, {"B", view(b, {3, 2})}},
+           {{"C", transposed}});
   EXPECT_THAT(c, ElementsAre(5, 14, 11, 23));
   ArrayView backwards = view(a, {2, 3});
   backwards.data = a.data() + 5;
   backwards.strides = {-12, -4};
-  evaluate(function_of({C}), {{"N", 2}, {"K", 3}}, {{"A", backwards}, {"B", view(b, {3, 2})}}, {{"C", view(c, {2, 2})}});
+  evaluate(function_of({C}), {{"N", 2}, {"K", 3}}, {{"A", backwards}, {"B", view(b, {3, 2})}},
+           {{"C", view(c, {2, 2})}});
   EXPECT_THAT(c, ElementsAre(16, 17, 7, 5));
 }
 
 TEST(Evaluator, PiecesWithDivisionsUnionsAndHoles) {
   const auto C = computation("C", Int32, {"i"});
   piece(C, "[N] -> { C[i] : 0 <= i < N and i mod 3 = 0 }", integer(30));
-  piece(C, "[N] -> { C[i] : 0 <= i < N and (exists e : i = 3e + 1) and floor(i/2) mod 2 = 0 }", integer(31));
+  piece(C, "[N] -> { C[i] : 0 <= i < N and (exists e : i = 3e + 1) and floor(i/2) mod 2 = 0 }",
+        integer(31));
   piece(C, "[N] -> { C[i] : i = 2 or i = N - 1 and i mod 3 = 2 and i > 2 }", integer(32));
   for (Piece &p : C->pieces) {
     p.value = cast(p.value, Int32);
@@ -113,7 +119,7 @@ TEST(Evaluator, PiecesWithDivisionsUnionsAndHoles) {
     const int expected = x % 3 == 0                          ? 30
                          : x % 3 == 1 && (x / 2) % 2 == 0    ? 31
                          : x == 2 || (x == 11 && x % 3 == 2) ? 32
-                                                             : -1;  // left alone
+                                                             : -1; // left alone
     EXPECT_EQ(c[static_cast<size_t>(x)], expected) << x;
   }
 }
@@ -122,7 +128,8 @@ TEST(Evaluator, NegativeIteratorsAndDivisions) {
   const auto T = computation("T", Int64, {"i"});
   piece(T, "{ T[i] : -7 <= i <= 7 and i mod 4 = 1 }", i);
   const auto C = computation("C", Int64, {"i"});
-  piece(C, "{ C[i] : 0 <= i < 4 }", access(T, {binary(Op::Sub, binary(Op::Mul, i, weak(4)), weak(7))}));
+  piece(C, "{ C[i] : 0 <= i < 4 }",
+        access(T, {binary(Op::Sub, binary(Op::Mul, i, weak(4)), weak(7))}));
   std::vector<std::int64_t> c(4, -1);
   evaluate(function_of({T, C}), {}, {}, {{"C", view(c, {4})}});
   EXPECT_THAT(c, ElementsAre(-7, -3, 1, 5));
@@ -146,7 +153,8 @@ TEST(Evaluator, MillionStepRecurrencesInBothDirections) {
 TEST(Evaluator, SelectReadsOnlyTheChosenBranch) {
   const auto A = input("A", Float64, 1);
   const auto C = computation("C", Float64, {"i"});
-  piece(C, "[N] -> { C[i] : 0 <= i < N }", select(binary(Op::Gt, i, weak(0)), access(A, {plus(i, -1)}), weak(-1)));
+  piece(C, "[N] -> { C[i] : 0 <= i < N }",
+        select(binary(Op::Gt, i, weak(0)), access(A, {plus(i, -1)}), weak(-1)));
   std::vector<double> a{3, 4};
   std::vector<double> c(3);
   evaluate(function_of({C}), {{"N", 3}}, {{"A", view(a, {2})}}, {{"C", view(c, {3})}});
@@ -157,8 +165,8 @@ TEST(Evaluator, ASubtreeSharedByBranchesIsComputedInEach) {
   const auto A = input("A", Float64, 1);
   const auto C = computation("C", Float64, {"i"});
   const ExprPtr read = access(A, {i});
-  const ExprPtr value =
-      binary(Op::Add, select(binary(Op::Lt, i, weak(1)), read, weak(100)), select(binary(Op::Ge, i, weak(1)), read, weak(200)));
+  const ExprPtr value = binary(Op::Add, select(binary(Op::Lt, i, weak(1)), read, weak(100)),
+                               select(binary(Op::Ge, i, weak(1)), read, weak(200)));
   piece(C, "{ C[i] : 0 <= i < 2 }", binary(Op::Add, value, read));
   std::vector<double> a{1, 2};
   std::vector<double> c(2);
@@ -170,7 +178,8 @@ TEST(Evaluator, NestedTriangularConditionalReductions) {
   const auto C = computation("C", Int64, {"i"});
   piece(C, "{ C[i] : 0 <= i < 5 }",
         reduce(Op::ReduceSum, {{"j", integer(0), plus(i, 1)}, {"k", j, i}},
-               binary(Op::Add, binary(Op::Mul, j, weak(10)), k), binary(Op::Ne, binary(Op::Mod, k, weak(2)), weak(0))));
+               binary(Op::Add, binary(Op::Mul, j, weak(10)), k),
+               binary(Op::Ne, binary(Op::Mod, k, weak(2)), weak(0))));
   std::vector<std::int64_t> c(5);
   evaluate(function_of({C}), {}, {}, {{"C", view(c, {5})}});
   for (int x = 0; x < 5; ++x) {
@@ -185,10 +194,13 @@ TEST(Evaluator, NestedTriangularConditionalReductions) {
 }
 
 TEST(Evaluator, ReductionInsideReductionWithAShadowingName) {
-  // sum over k of (k + sum over k' < k of k'), the inner iterator also called k, and `k` itself one shared node.
+  // sum over k of (k + sum over k' < k of k'), the inner iterator also called k, and `k` itself one
+  // shared node.
   const ExprPtr inner = reduce(Op::ReduceSum, {{"k", integer(0), k}}, k);
   const auto C = computation("C", Int64, {});
-  piece(C, "{ C[] }", reduce(Op::ReduceSum, {{"k", integer(0), integer(5)}}, binary(Op::Add, binary(Op::Add, k, inner), k)));
+  piece(C, "{ C[] }",
+        reduce(Op::ReduceSum, {{"k", integer(0), integer(5)}},
+               binary(Op::Add, binary(Op::Add, k, inner), k)));
   std::vector<std::int64_t> c(1);
   evaluate(function_of({C}), {}, {}, {{"C", view(c, {})}});
   EXPECT_EQ(c[0], 2 * 10 + (0 + 0 + 1 + 3 + 6));
@@ -197,14 +209,16 @@ TEST(Evaluator, ReductionInsideReductionWithAShadowingName) {
 TEST(Evaluator, EveryReduction) {
   const auto A = input("A", Float32, 1);
   const std::vector<std::pair<Op, std::vector<double>>> expected{
-      {Op::ReduceSum, {6, 0}},  {Op::ReduceProd, {-24, 1}},  {Op::ReduceMin, {-2, INFINITY}},
-      {Op::ReduceMax, {4, -INFINITY}}, {Op::ReduceAny, {1, 0}}, {Op::ReduceAll, {1, 1}},
-      {Op::ReduceArgMin, {2, -1}}, {Op::ReduceArgMax, {1, -1}}};
+      {Op::ReduceSum, {6, 0}},         {Op::ReduceProd, {-24, 1}}, {Op::ReduceMin, {-2, INFINITY}},
+      {Op::ReduceMax, {4, -INFINITY}}, {Op::ReduceAny, {1, 0}},    {Op::ReduceAll, {1, 1}},
+      {Op::ReduceArgMin, {2, -1}},     {Op::ReduceArgMax, {1, -1}}};
   std::vector<float> a{3, 4, -2, 1};
   for (const auto &[op, values] : expected) {
     const auto C = computation("C", Float64, {"i"});
     piece(C, "{ C[i] : 0 <= i < 2 }",
-          cast(reduce(op, {{"k", integer(0), select(binary(Op::Eq, i, weak(0)), weak(4), weak(0))}}, access(A, {k})), Float64));
+          cast(reduce(op, {{"k", integer(0), select(binary(Op::Eq, i, weak(0)), weak(4), weak(0))}},
+                      access(A, {k})),
+               Float64));
     std::vector<double> c(2);
     evaluate(function_of({C}), {}, {{"A", view(a, {4})}}, {{"C", view(c, {2})}});
     EXPECT_THAT(c, ElementsAre(values[0], values[1])) << op_name(op);
@@ -214,15 +228,16 @@ TEST(Evaluator, EveryReduction) {
   piece(C, "{ C[] }", reduce(Op::ReduceArgMin, {{"k", integer(0), integer(4)}}, access(A, {k})));
   std::vector<std::int64_t> c(1);
   evaluate(function_of({C}), {}, {{"A", view(a, {4})}}, {{"C", view(c, {})}});
-  EXPECT_EQ(c[0], 1);  // the first NaN
+  EXPECT_EQ(c[0], 1); // the first NaN
 }
 
 TEST(Evaluator, NarrowFloatsAccumulateInTheirOwnType) {
   const auto C = computation("C", Float16, {});
-  piece(C, "{ C[] }", reduce(Op::ReduceSum, {{"k", integer(0), integer(3000)}}, constant(1.0, Float16)));
+  piece(C, "{ C[] }",
+        reduce(Op::ReduceSum, {{"k", integer(0), integer(3000)}}, constant(1.0, Float16)));
   std::vector<std::uint16_t> c(1);
   evaluate(function_of({C}), {}, {}, {{"C", view(c, {})}});
-  EXPECT_EQ(c[0], 0x6800);  // 2048: adding one more changes nothing
+  EXPECT_EQ(c[0], 0x6800); // 2048: adding one more changes nothing
 }
 
 TEST(Evaluator, IndirectReads) {
@@ -236,7 +251,9 @@ TEST(Evaluator, IndirectReads) {
   const std::map<std::string, ArrayView> inputs{{"A", view(a, {3})}, {"index", view(indices, {3})}};
   evaluate(function_of({C}), {{"N", 2}}, inputs, {{"C", view(c, {3})}});
   EXPECT_THAT(c, ElementsAre(12, 10, 0));
-  const Error error = error_of([&] { evaluate(function_of({C}), {{"N", 3}}, inputs, {{"C", view(c, {3})}}); });
+  const Error error = error_of([&] {
+    evaluate(function_of({C}), {{"N", 3}}, inputs, {{"C", view(c, {3})}});
+  });
   EXPECT_EQ(error.kind, ErrorKind::Index);
   EXPECT_THAT(error.what(), HasSubstr("C[2] reads A[5], outside 'A' of shape (3,)"));
   EXPECT_THAT(error.what(), HasSubstr("N = 3"));
@@ -249,9 +266,12 @@ TEST(Evaluator, ReadsThatNoPieceDefines) {
     const auto C = computation("C", Float64, {"i"});
     piece(C, "{ C[i] : 0 <= i < 1 }", access(T, {plus(i, shift)}));
     std::vector<double> c(1);
-    const Error error = error_of([&] { evaluate(function_of({T, C}), {}, {}, {{"C", view(c, {1})}}); });
+    const Error error = error_of([&] {
+      evaluate(function_of({T, C}), {}, {}, {{"C", view(c, {1})}});
+    });
     EXPECT_EQ(error.kind, ErrorKind::Index);
-    EXPECT_THAT(error.what(), HasSubstr("C[0] reads T[" + std::to_string(shift) + "], which no piece of 'T' defines"));
+    EXPECT_THAT(error.what(), HasSubstr("C[0] reads T[" + std::to_string(shift) +
+                                        "], which no piece of 'T' defines"));
   }
 }
 
@@ -266,14 +286,20 @@ TEST(Evaluator, CyclesNameThePointAndTheChain) {
   evaluate(function, {{"N", 3}}, {}, {{"C", view(c, {3})}});
   const Error error = error_of([&] { evaluate(function, {{"N", 4}}, {}, {{"C", view(c, {4})}}); });
   EXPECT_EQ(error.kind, ErrorKind::Cycle);
-  EXPECT_EQ(error.what(), std::string("computation 'C' needs its own value at C[3] (with N = 4): C[3] -> D[3] -> C[3]"));
+  EXPECT_EQ(error.what(),
+            std::string(
+                "computation 'C' needs its own value at C[3] (with N = 4): C[3] -> D[3] -> C[3]"));
   EXPECT_EQ(error.details.at("point"), "C[3]");
 
   const auto ring = computation("R", Float64, {"i"});
   piece(ring, "{ R[i] : 0 <= i < 1000 }", access(ring, {binary(Op::Mod, plus(i, 1), weak(1000))}));
   std::vector<double> r(1000);
-  const Error long_error = error_of([&] { evaluate(function_of({ring}), {}, {}, {{"R", view(r, {1000})}}); });
-  EXPECT_THAT(long_error.what(), HasSubstr("R[0] -> R[1] -> R[2] -> R[3] -> ... (994 more) -> R[998] -> R[999] -> R[0]"));
+  const Error long_error = error_of([&] {
+    evaluate(function_of({ring}), {}, {}, {{"R", view(r, {1000})}});
+  });
+  EXPECT_THAT(
+      long_error.what(),
+      HasSubstr("R[0] -> R[1] -> R[2] -> R[3] -> ... (994 more) -> R[998] -> R[999] -> R[0]"));
 }
 
 TEST(Evaluator, EmptyDomainsAndRankZero) {
@@ -310,20 +336,27 @@ TEST(Evaluator, WrongCallsAreRefused) {
     return std::string(error.what());
   };
   const ArrayView good = view(a, {4});
-  EXPECT_THAT(message({}, {{"A", good}}, {{"C", view(c, {4})}}, ErrorKind::Argument), HasSubstr("parameter 'N'"));
-  EXPECT_THAT(message({{"N", 4}}, {}, {{"C", view(c, {4})}}, ErrorKind::Argument), HasSubstr("input 'A'"));
-  EXPECT_THAT(message({{"N", 4}}, {{"A", view(a, {2, 2})}}, {{"C", view(c, {4})}}, ErrorKind::Argument),
-              HasSubstr("'A' has 1 dimensions, but the array given has 2"));
-  EXPECT_THAT(message({{"N", 4}}, {{"A", good}}, {{"X", view(c, {4})}}, ErrorKind::Argument), HasSubstr("'X'"));
-  EXPECT_THAT(message({{"N", 4}}, {{"A", good}}, {{"C", view(c, {3})}}, ErrorKind::Index), HasSubstr("C[3]"));
-  EXPECT_THAT(message({{"N", 1000000000}}, {{"A", good}}, {{"C", view(c, {3})}}, ErrorKind::Argument),
-              HasSubstr("spans more than"));
+  EXPECT_THAT(message({}, {{"A", good}}, {{"C", view(c, {4})}}, ErrorKind::Argument),
+              HasSubstr("parameter 'N'"));
+  EXPECT_THAT(message({{"N", 4}}, {}, {{"C", view(c, {4})}}, ErrorKind::Argument),
+              HasSubstr("input 'A'"));
+  EXPECT_THAT(
+      message({{"N", 4}}, {{"A", view(a, {2, 2})}}, {{"C", view(c, {4})}}, ErrorKind::Argument),
+      HasSubstr("'A' has 1 dimensions, but the array given has 2"));
+  EXPECT_THAT(message({{"N", 4}}, {{"A", good}}, {{"X", view(c, {4})}}, ErrorKind::Argument),
+              HasSubstr("'X'"));
+  EXPECT_THAT(message({{"N", 4}}, {{"A", good}}, {{"C", view(c, {3})}}, ErrorKind::Index),
+              HasSubstr("C[3]"));
+  EXPECT_THAT(
+      message({{"N", 1000000000}}, {{"A", good}}, {{"C", view(c, {3})}}, ErrorKind::Argument),
+      HasSubstr("spans more than"));
 }
 
 TEST(Evaluator, UpdatesOverEarlierInstances) {
   // Prefix products along j of what row i - 1 left, the classic wavefront.
   const auto C = computation("C", UInt32, {"i", "j"});
-  piece(C, "{ C[i,j] : 0 <= i < 40 and 0 <= j < 40 and (i = 0 or j = 0) }", constant(std::int64_t{1}, UInt32));
+  piece(C, "{ C[i,j] : 0 <= i < 40 and 0 <= j < 40 and (i = 0 or j = 0) }",
+        constant(std::int64_t{1}, UInt32));
   piece(C, "{ C[i,j] : 0 < i < 40 and 0 < j < 40 }",
         binary(Op::Add, access(C, {plus(i, -1), j}), access(C, {i, plus(j, -1)})));
   std::vector<std::uint32_t> c(1600);
@@ -334,8 +367,8 @@ TEST(Evaluator, UpdatesOverEarlierInstances) {
       expected[y * 40 + x] = expected[(y - 1) * 40 + x] + expected[y * 40 + x - 1];
     }
   }
-  EXPECT_EQ(c, expected);  // wraps around 2^32
+  EXPECT_EQ(c, expected); // wraps around 2^32
 }
 
-}  // namespace
-}  // namespace tilewright
+} // namespace
+} // namespace tilewright

@@ -14,7 +14,8 @@ constexpr double inf = std::numeric_limits<double>::infinity();
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 std::int64_t integer(const Scalar &scalar) {
-  return scalar.type.is_signed_integer() ? scalar.value.i : static_cast<std::int64_t>(scalar.value.u);
+  return scalar.type.is_signed_integer() ? scalar.value.i
+                                         : static_cast<std::int64_t>(scalar.value.u);
 }
 std::int64_t ints(Op op, ScalarType type, std::int64_t a, std::int64_t b) {
   return integer(apply(op, make_scalar(a, type), make_scalar(b, type)));
@@ -73,13 +74,15 @@ TEST(Scalar, FloatDivisionIsPythons) {
   struct Case {
     double a, b, quotient, rest;
   };
-  const Case cases[] = {{inf, 3, nan, nan},     {-5, inf, -1, inf},    {-5, 3, -2, 1},       {-5, -3, 1, -2},
-                        {-5, 0, -inf, nan},     {-5, -inf, 0, -5},     {5, inf, 0, 5},       {5, -3, -2, -1},
-                        {5, 0, inf, nan},       {5, -inf, -1, -inf},   {nan, 3, nan, nan},   {-0.0, 3, -0.0, 0.0},
-                        {-0.0, -3, 0.0, -0.0},  {0.0, 0.0, nan, nan},  {0.0, -3, -0.0, -0.0}};
+  const Case cases[] = {{inf, 3, nan, nan},    {-5, inf, -1, inf},   {-5, 3, -2, 1},
+                        {-5, -3, 1, -2},       {-5, 0, -inf, nan},   {-5, -inf, 0, -5},
+                        {5, inf, 0, 5},        {5, -3, -2, -1},      {5, 0, inf, nan},
+                        {5, -inf, -1, -inf},   {nan, 3, nan, nan},   {-0.0, 3, -0.0, 0.0},
+                        {-0.0, -3, 0.0, -0.0}, {0.0, 0.0, nan, nan}, {0.0, -3, -0.0, -0.0}};
   for (const ScalarType type : {Float64, Float32, Float16, BFloat16}) {
     for (const Case &c : cases) {
-      for (const auto &[op, expected] : {std::pair(Op::FloorDiv, c.quotient), std::pair(Op::Mod, c.rest)}) {
+      for (const auto &[op, expected] :
+           {std::pair(Op::FloorDiv, c.quotient), std::pair(Op::Mod, c.rest)}) {
         const double got = floats(op, type, c.a, c.b);
         if (std::isnan(expected)) {
           EXPECT_TRUE(std::isnan(got)) << c.a << op_name(op) << c.b << " in " << type_name(type);
@@ -147,14 +150,16 @@ TEST(Scalar, MemoryOfTheOtherTypes) {
   std::complex<float> back;
   store_value(Complex64, &back, value);
   EXPECT_EQ(back, z);
-  unsigned char bytes[9] = {};  // unaligned
+  unsigned char bytes[9] = {}; // unaligned
   store_value(UInt64, bytes + 1, make_scalar(std::uint64_t{0x0102030405060708}, UInt64).value);
   EXPECT_EQ(bytes[1], 8);
   EXPECT_EQ(load_value(UInt64, bytes + 1).u, 0x0102030405060708U);
 }
 
 TEST(Scalar, Casts) {
-  const auto to_int = [](double x, ScalarType type) { return integer(cast(make_scalar(x, Float64), type)); };
+  const auto to_int = [](double x, ScalarType type) {
+    return integer(cast(make_scalar(x, Float64), type));
+  };
   EXPECT_EQ(to_int(-2.9, Int32), -2);
   EXPECT_EQ(to_int(nan, Int32), 0);
   EXPECT_EQ(to_int(1e20, Int64), INT64_MAX);
@@ -169,7 +174,8 @@ TEST(Scalar, Casts) {
   EXPECT_EQ(integer(cast(make_scalar(std::int64_t{200}, Int64), Int8)), -56);
   EXPECT_EQ(cast(make_scalar(UINT64_MAX, UInt64), Float64).value.d, 0x1p64);
   // One rounding only: through float64 this would come out one float32 lower.
-  EXPECT_EQ(cast(make_scalar((std::int64_t{1} << 60) + (std::int64_t{1} << 36) + 1, Int64), Float32).value.d,
+  EXPECT_EQ(cast(make_scalar((std::int64_t{1} << 60) + (std::int64_t{1} << 36) + 1, Int64), Float32)
+                .value.d,
             0x1p60 + 0x1p37);
   EXPECT_EQ(cast(make_scalar(std::complex<double>(2.5, 1), Complex128), Int32).value.i, 2);
   EXPECT_EQ(cast(make_scalar(std::complex<double>(0, 1), Complex128), Bool).value.u, 1U);
@@ -177,8 +183,12 @@ TEST(Scalar, Casts) {
 }
 
 TEST(Scalar, Complex) {
-  const auto z = [](double re, double im) { return make_scalar(std::complex<double>(re, im), Complex128); };
-  const auto number = [](const Scalar &s) { return std::get<std::complex<double>>(constant_value(s)); };
+  const auto z = [](double re, double im) {
+    return make_scalar(std::complex<double>(re, im), Complex128);
+  };
+  const auto number = [](const Scalar &s) {
+    return std::get<std::complex<double>>(constant_value(s));
+  };
   EXPECT_EQ(number(apply(Op::Mul, z(1, 2), z(3, 4))), std::complex<double>(-5, 10));
   EXPECT_EQ(number(apply(Op::TrueDiv, z(-5, 10), z(3, 4))), std::complex<double>(1, 2));
   EXPECT_EQ(number(apply(Op::Pow, z(1, 2), z(3, 0))), std::complex<double>(-11, -2));
@@ -188,12 +198,15 @@ TEST(Scalar, Complex) {
   EXPECT_EQ(number(apply(Op::Conj, z(3, 4))), std::complex<double>(3, -4));
   EXPECT_EQ(apply(Op::Imag, z(3, 4)).value.d, 4.0);
   EXPECT_EQ(apply(Op::Isnan, z(3, nan)).value.u, 1U);
-  EXPECT_EQ(apply(Op::MakeComplex, make_scalar(1.0, Float32), make_scalar(2.0, Float32)).type, Complex64);
+  EXPECT_EQ(apply(Op::MakeComplex, make_scalar(1.0, Float32), make_scalar(2.0, Float32)).type,
+            Complex64);
   EXPECT_EQ(apply(Op::Ne, z(1, 2), z(1, 3)).value.u, 1U);
 }
 
 TEST(Scalar, Functions) {
-  const auto f = [](Op op, double x, ScalarType type = Float64) { return apply(op, make_scalar(x, type)).value.d; };
+  const auto f = [](Op op, double x, ScalarType type = Float64) {
+    return apply(op, make_scalar(x, type)).value.d;
+  };
   EXPECT_EQ(f(Op::Rint, 2.5), 2);
   EXPECT_EQ(f(Op::Rint, -1.5), -2);
   EXPECT_EQ(f(Op::Floor, -0.5), -1);
@@ -218,19 +231,21 @@ TEST(Scalar, CombinationsNoBuilderMakesAreRefused) {
 }
 
 TEST(Scalar, EveryOperationThatABuilderAcceptsExists) {
-  const ScalarType types[] = {Bool,   Int8,   Int16,   Int32,    Int64,   UInt8,   UInt16,    UInt32,
-                              UInt64, Float16, BFloat16, Float32, Float64, Complex64, Complex128};
+  const ScalarType types[] = {Bool,     Int8,    Int16,   Int32,     Int64,
+                              UInt8,    UInt16,  UInt32,  UInt64,    Float16,
+                              BFloat16, Float32, Float64, Complex64, Complex128};
   for (const ScalarType a : types) {
     for (const ScalarType b : types) {
       EXPECT_NE(cast_function(a, b), nullptr);
       for (int op = static_cast<int>(Op::Add); op <= static_cast<int>(Op::Ne); ++op) {
         if (const auto type = operand_type(static_cast<Op>(op), a, b)) {
-          EXPECT_NO_THROW(binary_function(static_cast<Op>(op), *type)) << op_name(static_cast<Op>(op)) << type_name(*type);
+          EXPECT_NO_THROW(binary_function(static_cast<Op>(op), *type))
+              << op_name(static_cast<Op>(op)) << type_name(*type);
         }
       }
     }
   }
 }
 
-}  // namespace
-}  // namespace tilewright
+} // namespace
+} // namespace tilewright

@@ -1,4 +1,5 @@
-// Promotion against NumPy 2's own table (np.promote_types), and the rules for weak numbers and functions.
+// Promotion against NumPy 2's own table (np.promote_types), and the rules for weak numbers and
+// functions.
 #include "algorithm/type.h"
 
 #include <gtest/gtest.h>
@@ -11,29 +12,44 @@
 namespace tilewright {
 namespace {
 
-const std::vector<std::string> names{"bool",   "int8",   "int16",   "int32",   "int64",   "uint8",     "uint16",
-                                     "uint32", "uint64", "float16", "float32", "float64", "complex64", "complex128"};
+const std::vector<std::string> names{"bool",    "int8",    "int16",     "int32",     "int64",
+                                     "uint8",   "uint16",  "uint32",    "uint64",    "float16",
+                                     "float32", "float64", "complex64", "complex128"};
 
 // Row by row what np.promote_types(row, column) gives for the names above.
 const std::vector<std::string> table{
-    "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128",
-    "int8 int8 int16 int32 int64 int16 int32 int64 float64 float16 float32 float64 complex64 complex128",
-    "int16 int16 int16 int32 int64 int16 int32 int64 float64 float32 float32 float64 complex64 complex128",
-    "int32 int32 int32 int32 int64 int32 int32 int64 float64 float64 float64 float64 complex128 complex128",
-    "int64 int64 int64 int64 int64 int64 int64 int64 float64 float64 float64 float64 complex128 complex128",
-    "uint8 int16 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128",
-    "uint16 int32 int32 int32 int64 uint16 uint16 uint32 uint64 float32 float32 float64 complex64 complex128",
-    "uint32 int64 int64 int64 int64 uint32 uint32 uint32 uint64 float64 float64 float64 complex128 complex128",
-    "uint64 float64 float64 float64 float64 uint64 uint64 uint64 uint64 float64 float64 float64 complex128 complex128",
-    "float16 float16 float32 float64 float64 float16 float32 float64 float64 float16 float32 float64 complex64 "
+    "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 "
     "complex128",
-    "float32 float32 float32 float64 float64 float32 float32 float64 float64 float32 float32 float64 complex64 "
+    "int8 int8 int16 int32 int64 int16 int32 int64 float64 float16 float32 float64 complex64 "
     "complex128",
-    "float64 float64 float64 float64 float64 float64 float64 float64 float64 float64 float64 float64 complex128 "
+    "int16 int16 int16 int32 int64 int16 int32 int64 float64 float32 float32 float64 complex64 "
     "complex128",
-    "complex64 complex64 complex64 complex128 complex128 complex64 complex64 complex128 complex128 complex64 complex64 "
+    "int32 int32 int32 int32 int64 int32 int32 int64 float64 float64 float64 float64 complex128 "
+    "complex128",
+    "int64 int64 int64 int64 int64 int64 int64 int64 float64 float64 float64 float64 complex128 "
+    "complex128",
+    "uint8 int16 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 "
+    "complex128",
+    "uint16 int32 int32 int32 int64 uint16 uint16 uint32 uint64 float32 float32 float64 complex64 "
+    "complex128",
+    "uint32 int64 int64 int64 int64 uint32 uint32 uint32 uint64 float64 float64 float64 complex128 "
+    "complex128",
+    "uint64 float64 float64 float64 float64 uint64 uint64 uint64 uint64 float64 float64 float64 "
+    "complex128 complex128",
+    "float16 float16 float32 float64 float64 float16 float32 float64 float64 float16 float32 "
+    "float64 complex64 "
+    "complex128",
+    "float32 float32 float32 float64 float64 float32 float32 float64 float64 float32 float32 "
+    "float64 complex64 "
+    "complex128",
+    "float64 float64 float64 float64 float64 float64 float64 float64 float64 float64 float64 "
+    "float64 complex128 "
+    "complex128",
+    "complex64 complex64 complex64 complex128 complex128 complex64 complex64 complex128 complex128 "
+    "complex64 complex64 "
     "complex128 complex64 complex128",
-    "complex128 complex128 complex128 complex128 complex128 complex128 complex128 complex128 complex128 complex128 "
+    "complex128 complex128 complex128 complex128 complex128 complex128 complex128 complex128 "
+    "complex128 complex128 "
     "complex128 complex128 complex128 complex128"};
 
 ScalarType named(const std::string &name) { return type_from_name(name).value(); }
@@ -55,7 +71,8 @@ TEST(Type, PromotionIsNumPys) {
     for (const std::string &column : names) {
       std::string expected;
       columns >> expected;
-      EXPECT_EQ(type_name(promote(named(names[row]), named(column))), expected) << names[row] << " with " << column;
+      EXPECT_EQ(type_name(promote(named(names[row]), named(column))), expected)
+          << names[row] << " with " << column;
     }
   }
 }
@@ -99,13 +116,14 @@ TEST(Type, FunctionsOfIntegers) {
 
 TEST(Type, SameKindCasts) {
   // Rows of np.can_cast(row, column, "same_kind") in the order of `names`.
-  const std::vector<std::string> allowed{"11111111111111", "01111000011111", "01111000011111", "01111000011111",
-                                         "01111000011111", "01111111111111", "01111111111111", "01111111111111",
-                                         "01111111111111", "00000000011111", "00000000011111", "00000000011111",
-                                         "00000000000011", "00000000000011"};
+  const std::vector<std::string> allowed{
+      "11111111111111", "01111000011111", "01111000011111", "01111000011111", "01111000011111",
+      "01111111111111", "01111111111111", "01111111111111", "01111111111111", "00000000011111",
+      "00000000011111", "00000000011111", "00000000000011", "00000000000011"};
   for (size_t row = 0; row < names.size(); ++row) {
     for (size_t column = 0; column < names.size(); ++column) {
-      EXPECT_EQ(can_cast_same_kind(named(names[row]), named(names[column])), allowed[row][column] == '1')
+      EXPECT_EQ(can_cast_same_kind(named(names[row]), named(names[column])),
+                allowed[row][column] == '1')
           << names[row] << " to " << names[column];
     }
   }
@@ -124,5 +142,5 @@ TEST(Type, IntegerLimits) {
   EXPECT_EQ(integer_max(Bool), 1U);
 }
 
-}  // namespace
-}  // namespace tilewright
+} // namespace
+} // namespace tilewright

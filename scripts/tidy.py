@@ -63,7 +63,10 @@ def look(path: str) -> str:
     answer = subprocess.run(
         [TIDY, "--quiet", "-p", str(BUILD), path], capture_output=True, text=True, check=False
     )
-    return "" if answer.returncode == 0 else (answer.stdout + answer.stderr).strip()
+    if answer.returncode == 0:
+        return ""
+    # Its standard error only counts the findings in system headers, unless it could not start.
+    return (answer.stdout.strip() or answer.stderr.strip()).replace(f"{ROOT}/", "")
 
 
 def main() -> int:

@@ -1,0 +1,194 @@
+// Walking and rewriting expressions: visits, replaced operands, substitution of iterators.
+#include "algorithm/expression.h"
+
+#include <map>
+#include <set>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+namespace tilewright {
+
+namespace {
+
+ExprPtr make(Expr node) { return std::make_shared<const Expr>(std::move(node)); }
+
+} // namespace
+
+ExprPtr with_operands(const ExprPtr &node, std::vector<ExprPtr> operands) {
+  if (operands.size() != node->operands.size()) {
+    throw Error(ErrorKind::Internal, "with_operands: " + std::to_string(node->operands.size()) +
+                                         " operands expected, " + std::to_string(operands.size()) +
+                                         " given");
+  }
+  if (operands == node->operands) {
+    return node;
+  }
+  Expr copy = *node;
+  copy.operands = std::move(operands);
+  return make(std::move(copy));
+}
+
+void visit(const ExprPtr &root, const std::function<void(const ExprPtr &)> &visit) {
+  std::unordered_set<const Expr *> seen;
+  std::vector<ExprPtr> stack{root};
+  while (!stack.empty()) {
+    const ExprPtr node = stack.back();
+    stack.pop_back();
+    if (!node || !seen.insert(node.get()).second) {
+      continue;
+    }
+    visit(node);
+    // Pushed last to first, so that children are visited in the order in which they are written.
+    if (node->condition) {
+      stack.push_back(node->condition);
+    }
+    for (auto range = node->ranges.rbegin(); range != node->ranges.rend(); ++range) {
+      stack.push_back(range->upper);
+      stack.push_back(range->lower);
+    }
+    for (auto operand = node->operands.rbegin(); operand != node->operands.rend(); ++operand) {
+      stack.push_back(*operand);
+    }
+  }
+}
+
+namespace {
+
+void collect_free_iterators(const ExprPtr &expr, std::set<std::string> &bound,
+                            std::set<std::string> &free) {
+  if (!expr) {
+    return;
+  }
+  if (expr->kind == ExprKind::Iterator) {
+    if (!bound.contains(expr->name)) {
+      free.insert(expr->name);
+    }
+    return;
+  }
+  if (expr->kind != ExprKind::Reduce) {
+    for (const ExprPtr &operand : expr->operands) {
+      collect_free_iterators(operand, bound, free);
+    }
+    return;
+  }
+  std::set<std::string> inner = bound;
+  for (const ReduceRange &range : expr->ranges) {
+    collect_free_iterators(range.lower, inner, free);
+    collect_free_iterators(range.upper, inner, free);
+    inner.insert(range.iterator);
+  }
+  collect_free_iterators(expr->condition, inner, free);
+  collect_free_iterators(expr->operands[0], inner, free);
+}
+
+std::set<std::string> free_iterators(const ExprPtr &expr) {
+  std::set<std::string> bound;
+  std::set<std::string> free;
+  collect_free_iterators(expr, bound, free);
+  return free;
+}
+
+class Substitution {
+public:
+  explicit Substitution(const std::function<ExprPtr(const std::string &)> &replacement)
+      : replacement_(replacement) {}
+
+  struct Scope {
+    std::map<std::string, ExprPtr>
+        bound; ///< reduced iterators in force and, when renamed, their new ones
+    std::unordered_map<const Expr *, ExprPtr> rewritten{}; ///< shared subtrees are rewritten once
+  };
+
+  ExprPtr rewrite(const ExprPtr &expr, Scope &scope) const {
+    if (!expr) {
+      return expr;
+    }
+    if (expr->kind == ExprKind::Iterator) {
+      return image(expr, scope);
+    }
+    if (const auto known = scope.rewritten.find(expr.get()); known != scope.rewritten.end()) {
+      return known->second;
+    }
+    ExprPtr result;
+    if (expr->kind == ExprKind::Reduce) {
+      result = rewrite_reduce(expr, scope);
+    } else {
+      std::vector<ExprPtr> operands;
+      operands.reserve(expr->operands.size());
+      for (const ExprPtr &operand : expr->operands) {
+        operands.push_back(rewrite(operand, scope));
+      }
+      result = with_operands(expr, std::move(operands));
+    }
+    scope.rewritten.emplace(expr.get(), result);
+    return result;
+  }
+
+private:
+  ExprPtr image(const ExprPtr &expr, const Scope &scope) const {
+    if (const auto bound = scope.bound.find(expr->name); bound != scope.bound.end()) {
+      return bound->second ? bound->second : expr;
+    }
+    const ExprPtr replaced = replacement_(expr->name);
+    return replaced ? cast(replaced, Int64) : expr;
+  }
+
+  ExprPtr rewrite_reduce(const ExprPtr &expr, const Scope &outer) const {
+    std::set<std::string> taken;
+    for (const std::string &name : free_iterators(expr)) {
+      for (const std::string &introduced : free_iterators(image(iterator(name), outer))) {
+        taken.insert(introduced);
+      }
+    }
+    std::set<std::string> avoid = taken;
+    visit(expr, [&](const ExprPtr &node) {
+      if (node->kind == ExprKind::Iterator) {
+        avoid.insert(node->name);
+      }
+      for (const ReduceRange &range : node->ranges) {
+        avoid.insert(range.iterator);
+      }
+    });
+    Expr copy = *expr;
+    bool changed = false;
+    Scope scope{outer.bound};
+    for (ReduceRange &range : copy.ranges) {
+      const ExprPtr lower = rewrite(range.lower, scope);
+      const ExprPtr upper = rewrite(range.upper, scope);
+      changed = changed || lower != range.lower || upper != range.upper;
+      range.lower = lower;
+      range.upper = upper;
+      const std::string old_name = range.iterator;
+      ExprPtr renamed;
+      if (taken.contains(old_name)) {
+        int number = 1;
+        while (avoid.contains(old_name + "_" + std::to_string(number))) {
+          ++number;
+        }
+        range.iterator = old_name + "_" + std::to_string(number);
+        avoid.insert(range.iterator);
+        renamed = iterator(range.iterator);
+        changed = true;
+      }
+      scope = Scope{scope.bound};
+      scope.bound[old_name] = renamed;
+    }
+    copy.condition = rewrite(expr->condition, scope);
+    copy.operands[0] = rewrite(expr->operands[0], scope);
+    changed = changed || copy.condition != expr->condition || copy.operands[0] != expr->operands[0];
+    return changed ? make(std::move(copy)) : expr;
+  }
+
+  const std::function<ExprPtr(const std::string &)> &replacement_;
+};
+
+} // namespace
+
+ExprPtr substitute(const ExprPtr &root,
+                   const std::function<ExprPtr(const std::string &)> &replacement) {
+  Substitution::Scope scope;
+  return Substitution(replacement).rewrite(root, scope);
+}
+
+} // namespace tilewright

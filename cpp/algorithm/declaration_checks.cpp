@@ -24,6 +24,13 @@ bool contains(const std::vector<std::string> &names, const std::string &name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+[[noreturn]] void throw_collision(const std::string &owner, const std::string &name,
+                                  const SourceLocation &where) {
+  const std::string message =
+      owner + " has a parameter and an iterator that are both named " + name;
+  throw Error(ErrorKind::Declaration, message + "; rename one of them", where);
+}
+
 class ScopeCheck {
 public:
   ScopeCheck(const std::string &owner, const std::vector<std::string> &iterators,
@@ -46,7 +53,7 @@ public:
       break;
     case ExprKind::Parameter:
       if (contains(scope_, expr->name)) {
-        throw_collision(expr->name);
+        throw_collision(owner_, expr->name, where_);
       }
       parameters_.push_back(expr->name);
       break;
@@ -65,13 +72,6 @@ public:
   }
 
 private:
-  [[noreturn]] void throw_collision(const std::string &name) const {
-    throw Error(ErrorKind::Declaration,
-                owner_ + " has a parameter and an iterator that are both named " + name +
-                    "; rename one of them",
-                where_);
-  }
-
   void check_rank(const Expr &read) const {
     const Computation &producer = *read.producer;
     if (read.operands.size() != producer.rank()) {
@@ -102,7 +102,7 @@ private:
                     where_);
       }
       if (contains(parameters_, range.iterator)) {
-        throw_collision(range.iterator);
+        throw_collision(owner_, range.iterator, where_);
       }
       scope_.push_back(range.iterator);
       seen_.clear();
@@ -369,10 +369,7 @@ void check_parameters(const std::string &owner, const std::vector<std::string> &
   for (isl_size p = 0; p < count; ++p) {
     const std::string name = isl_set_get_dim_name(set.get(), isl_dim_param, p);
     if (contains(iterators, name)) {
-      throw Error(ErrorKind::Declaration,
-                  owner + " has a parameter and an iterator that are both named " + name +
-                      "; rename one of them",
-                  where);
+      throw_collision(owner, name, where);
     }
   }
 }

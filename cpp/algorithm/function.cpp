@@ -38,6 +38,7 @@ std::vector<std::string> input_iterators(const std::vector<ExprPtr> &extents) {
     });
   }
   std::vector<std::string> names;
+  names.reserve(extents.size());
   for (size_t d = 0; d < extents.size(); ++d) {
     names.push_back(taken ? "dim" + std::to_string(d) : usual[d]);
   }

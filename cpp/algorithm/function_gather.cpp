@@ -302,7 +302,10 @@ std::shared_ptr<Function> make_function(const std::string &name,
   function->computations = reachable(outputs, function->where);
   function->outputs = std::move(outputs);
   const std::vector<ComputationPtr> used = inputs_by_first_use(function->computations);
-  function->inputs = inputs.empty() ? used : std::move(inputs);
+  function->inputs = std::move(inputs);
+  if (function->inputs.empty()) {
+    function->inputs = used;
+  }
   check_given_inputs(*function, used);
   function->context = gathered_context(*function, context);
   function->parameters = parameters_by_first_use(*function, context);

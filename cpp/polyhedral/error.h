@@ -1,6 +1,6 @@
-// The one error type of the core. Every failure that a person can cause, and every failure of isl or LLVM, becomes
-// an `Error` of one of the kinds below; the bindings turn a kind into the Python class of the same meaning.
-// Nothing in the core calls abort, exit or assert on what a person gave.
+// The one error type of the core. Every failure that a person can cause, and every failure of isl
+// or LLVM, becomes an `Error` of one of the kinds below; the bindings turn a kind into the Python
+// class of the same meaning. Nothing in the core calls abort, exit or assert on what a person gave.
 #pragma once
 
 #include <map>
@@ -13,22 +13,27 @@ namespace tilewright {
 struct SourceLocation {
   std::string file;
   int line = 0;
-  std::string text;  ///< the source line itself, stripped; empty when it is not known
+  std::string text; ///< the source line itself, stripped; empty when it is not known
 
   bool known() const { return line > 0; }
 };
 
 enum class ErrorKind {
-  Type,             ///< an operand or argument of a wrong type         -> tw.DeclarationTypeError (TypeError)
-  Declaration,      ///< a declaration that does not make sense          -> tw.DeclarationError (ValueError)
-  Bounds,           ///< a read outside the producer's domain            -> tw.DomainError (DeclarationError, IndexError)
-  Cycle,            ///< an instance that needs its own value            -> tw.SelfDependenceError (DeclarationError)
-  Schedule,         ///< a command whose arguments do not make sense     -> tw.ScheduleError (ValueError)
-  IllegalSchedule,  ///< a schedule or storage that changes the result   -> tw.IllegalScheduleError (ScheduleError)
-  Limit,            ///< isl's operation limit was reached               -> tw.AnalysisLimitError (RuntimeError)
-  Index,            ///< a computed subscript outside its array at run time -> tw.SubscriptError (IndexError)
-  Argument,         ///< a wrong value given to an entry point           -> ValueError
-  Internal          ///< a failure of isl, LLVM or this library          -> tw.InternalError (RuntimeError)
+  Type, ///< an operand or argument of a wrong type         -> tw.DeclarationTypeError (TypeError)
+  Declaration, ///< a declaration that does not make sense          -> tw.DeclarationError
+               ///< (ValueError)
+  Bounds, ///< a read outside the producer's domain            -> tw.DomainError (DeclarationError,
+          ///< IndexError)
+  Cycle,  ///< an instance that needs its own value            -> tw.SelfDependenceError
+          ///< (DeclarationError)
+  Schedule, ///< a command whose arguments do not make sense     -> tw.ScheduleError (ValueError)
+  IllegalSchedule, ///< a schedule or storage that changes the result   -> tw.IllegalScheduleError
+                   ///< (ScheduleError)
+  Limit,           ///< isl's operation limit was reached               -> tw.AnalysisLimitError
+                   ///< (RuntimeError)
+  Index, ///< a computed subscript outside its array at run time -> tw.SubscriptError (IndexError)
+  Argument, ///< a wrong value given to an entry point           -> ValueError
+  Internal  ///< a failure of isl, LLVM or this library          -> tw.InternalError (RuntimeError)
 };
 
 class Error : public std::runtime_error {
@@ -38,8 +43,9 @@ public:
 
   ErrorKind kind;
   SourceLocation where;
-  /// Named facts that Python shows as attributes, e.g. "dependence", "source_instance", "sink_instance".
+  /// Named facts that Python shows as attributes, e.g. "dependence", "source_instance",
+  /// "sink_instance".
   std::map<std::string, std::string> details;
 };
 
-}  // namespace tilewright
+} // namespace tilewright

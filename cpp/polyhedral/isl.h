@@ -1,7 +1,9 @@
-// isl for the whole project: its C++ interface, one context, an operation limit, and errors as exceptions. All isl work
-// happens on one process-wide context, which the bindings only touch while they hold the GIL: isl contexts are not
-// thread-safe. Nothing here knows an IR.
+// isl for the whole project: its C++ interface, one context, an operation limit, and errors as
+// exceptions. All isl work happens on one process-wide context, which the bindings only touch while
+// they hold the GIL: isl contexts are not thread-safe. Nothing here knows an IR.
 #pragma once
+
+#include "polyhedral/error.h"
 
 #include <isl/isl-noexceptions.h>
 
@@ -9,18 +11,17 @@
 #include <string>
 #include <vector>
 
-#include "polyhedral/error.h"
-
 namespace tilewright {
 
-/// The process-wide context; made on first use, errors reported through return values (never printed, never abort).
+/// The process-wide context; made on first use, errors reported through return values (never
+/// printed, never abort).
 isl::ctx isl_context();
 
 /// "isl-0.25-193-..." of the isl that answers; start-up compares it with the one the build meant.
 std::string isl_version_text();
 
-/// While alive, isl operations beyond `operations` fail; `check` then throws Error(Limit). Nests (inner limits may only
-/// be tighter).
+/// While alive, isl operations beyond `operations` fail; `check` then throws Error(Limit). Nests
+/// (inner limits may only be tighter).
 class OperationLimit {
 public:
   explicit OperationLimit(std::uint64_t operations);
@@ -32,12 +33,14 @@ private:
   std::uint64_t previous_;
 };
 
-/// Throws the last isl error (Limit when the quota was hit, else Internal) naming `what`; clears it.
+/// Throws the last isl error (Limit when the quota was hit, else Internal) naming `what`; clears
+/// it.
 [[noreturn]] void throw_isl_error(const char *what);
 
-/// Passes a non-null isl object through; a null one throws. Nulls propagate through isl, so one check at the end of a
-/// chain is enough.
-template <class T> T checked(T object, const char *what) {
+/// Passes a non-null isl object through; a null one throws. Nulls propagate through isl, so one
+/// check at the end of a chain is enough.
+template <class T>
+T checked(T object, const char *what) {
   if (object.is_null()) {
     throw_isl_error(what);
   }
@@ -58,7 +61,8 @@ inline unsigned checked(isl::size value, const char *what) {
   return unsigned(value);
 }
 
-/// A concrete integer point of a set: parameter values first, then set dimensions. Empty sets give false.
+/// A concrete integer point of a set: parameter values first, then set dimensions. Empty sets give
+/// false.
 struct Point {
   std::vector<std::pair<std::string, std::int64_t>> parameters;
   std::vector<std::int64_t> coordinates;
@@ -69,4 +73,4 @@ bool sample_point(const isl::set &set, Point &point);
 std::string to_text(const isl::set &set);
 std::string to_text(const isl::map &map);
 
-}  // namespace tilewright
+} // namespace tilewright

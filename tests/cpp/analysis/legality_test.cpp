@@ -164,7 +164,7 @@ TEST(Jacobi, PingPongStorageAllowsSkewedTilesAndParallelSpace) {
   const Mapping skewed = apply(folded, {command("A", "skew", {"t", "i"})});
   expect_legal(apply(skewed, {command("A", "tile", {"t", "i", std::int64_t{4}, std::int64_t{8}})}));
   expect_illegal(apply(skewed, {command("A", "interchange", {"t", "i"}), command("A", "parallelize", {"t"})}),
-                 Kind::Order);
+                 Kind::Overwrite);
 }
 
 TEST(Seidel, WavefrontsAreParallelAfterASkew) {

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,13 +26,22 @@ struct CompiledKernel {
   std::vector<IndexSite> sites;
   std::string key;                               ///< cache key, hexadecimal
   bool from_cache = false;
-  std::map<std::string, double> milliseconds;    ///< by phase: analyse, ast, lower, emit, optimise, codegen, link
+  std::map<std::string, double> milliseconds;    ///< by phase: key, load, analyse, lower, emit, optimise, codegen, store, link
   std::shared_ptr<void> code;                    ///< owner of the machine code
 };
 
 /// Compiles, or loads from the cache. The mapping must have been found legal (the caller asks; entries in the cache were
 /// legal when they were stored). Throws Error(Internal) when LLVM fails.
 std::shared_ptr<CompiledKernel> compile(const Mapping &mapping, const CompileOptions &options);
+
+/// compile() in two parts. The first uses isl, and so runs under the caller's lock (Python's GIL); the second does not.
+struct PreparedKernel {
+  std::shared_ptr<CompiledKernel> kernel;  ///< complete when `loops` is empty: it came from the cache
+  std::optional<Kernel> loops;             ///< what is left to compile
+  CompileOptions options;
+};
+PreparedKernel prepare(const Mapping &mapping, const CompileOptions &options);
+std::shared_ptr<CompiledKernel> finish(PreparedKernel prepared);
 
 /// Inspection as text.
 std::string loops_text(const Mapping &mapping, const CompileOptions &options);

@@ -162,7 +162,7 @@ void KernelEmitter::fail_with(llvm::Value *status) {
 void KernelEmitter::emit() {
   llvm::PointerType *pointer = builder_.getPtrTy();
   auto *type = llvm::FunctionType::get(builder_.getInt32Ty(), {pointer, pointer, pointer}, false);
-  llvm::Function *function = make_function(kernel_.name, type, true);
+  llvm::Function *function = make_function(kernel_symbol(kernel_.name), type, true);
   make_alias_scopes();
   builder_.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", function));
   open_frame(function, function->getArg(0), function->getArg(1), function->getArg(2));
@@ -201,6 +201,8 @@ void KernelEmitter::emit() {
   }
   builder_.CreateRet(builder_.CreateLoad(builder_.getInt32Ty(), frame_.status));
 }
+
+std::string kernel_symbol(const std::string &kernel_name) { return "tilewright_kernel_" + kernel_name; }
 
 std::unique_ptr<llvm::Module> emit_llvm(const Kernel &kernel, llvm::LLVMContext &context,
                                         llvm::TargetMachine &machine, const EmitOptions &options) {

@@ -1,4 +1,4 @@
-// From the loop IR to LLVM IR for CPUs. emit_llvm makes one function `int32 NAME(ptr data, ptr integers, ptr failure)`
+// From the loop IR to LLVM IR for CPUs. emit_llvm makes one function `int32 SYMBOL(ptr data, ptr integers, ptr failure)`
 // (runtime/abi.h) and one internal function for each parallel loop; optimise_light runs the short pass pipeline that is
 // enough for code that is already vectorised and unrolled. Buffers never overlap: the caller guarantees it.
 #pragma once
@@ -22,6 +22,9 @@ struct EmitOptions {
   /// With fast_math: whether a vector function of libmvec ("_ZGVdN8v_sinf") can be linked. Empty: none can.
   std::function<bool(const std::string &)> has_vector_function;
 };
+
+/// The symbol of a kernel's entry: a prefix keeps a kernel called "exp" apart from the library's.
+std::string kernel_symbol(const std::string &kernel_name);
 
 /// The module for `kernel`, verified. Throws Error(Internal) naming the kernel when the loop IR makes no sense.
 std::unique_ptr<llvm::Module> emit_llvm(const Kernel &kernel, llvm::LLVMContext &context,

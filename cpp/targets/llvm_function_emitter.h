@@ -54,7 +54,7 @@ private:
     std::vector<BufferSlot> buffers;
     std::unordered_map<std::int64_t, VariableSlot> variables;
     std::unordered_map<std::int64_t, LocalSlot> locals;
-    std::unordered_map<const Value *, Term> known;  ///< values emitted in this statement, on every path to here
+    std::unordered_map<const Value *, Term> known;  ///< values emitted in this statement
     int depth = 0;
     bool parallel = false;
   };
@@ -97,10 +97,8 @@ private:
   Term binary(const Value &value);
   Term call(const Value &value);
   Term select(const Value &value);
-  Term branching_select(const Value &value, llvm::Value *condition);
   Term ramp(const Value &value);
   Term local(const Value &value);
-  bool loads_something_new(const Value &value) const;
   int depth_of(const Value &value) const;
   bool is_index(const Value &value) const;
 
@@ -115,9 +113,9 @@ private:
   void store(const LoopStatement &statement);
   Address address(size_t buffer, const std::vector<ValuePtr> &subscripts, int lanes);
   llvm::Value *lane_address(const Address &address, int lane);
-  llvm::Value *load_part(size_t buffer, llvm::Value *address, int lanes, llvm::Value *mask);
-  Term load_element(size_t buffer, llvm::Value *address, llvm::Value *mask);
-  Term load_contiguous(size_t buffer, llvm::Value *address, int lanes, llvm::Value *mask);
+  llvm::Value *load_part(size_t buffer, llvm::Value *address, int lanes);
+  Term load_element(size_t buffer, llvm::Value *address);
+  Term load_contiguous(size_t buffer, llvm::Value *address, int lanes);
   Term load_strided(size_t buffer, llvm::Value *address, int lanes, int stride);
   void store_part(size_t buffer, llvm::Value *address, llvm::Value *value);
   void store_element(size_t buffer, llvm::Value *address, const Term &value);
@@ -133,7 +131,6 @@ private:
   llvm::IRBuilder<> builder_;
   Semantics semantics_;
   Frame frame_;
-  llvm::Value *mask_ = nullptr;  ///< lanes in which loads may touch memory; null for all
   std::vector<std::pair<llvm::MDNode *, llvm::MDNode *>> scopes_;
   int parallel_loops_ = 0;
 };

@@ -123,59 +123,38 @@ llvm::Value *KernelEmitter::to_memory(llvm::Value *value, ScalarType type, int l
 }
 
 /// `lanes` components that lie one after the other; as they are in memory.
-llvm::Value *KernelEmitter::load_part(size_t b, llvm::Value *address, int lanes, llvm::Value *mask) {
+llvm::Value *KernelEmitter::load_part(size_t b, llvm::Value *address, int lanes) {
   llvm::Type *type = memory_type(context_, kernel_.buffers[b].type, lanes);
-  const llvm::Align alignment = frame_.buffers[b].alignment;
-  if (mask == nullptr) {
-    llvm::LoadInst *load = builder_.CreateAlignedLoad(type, address, alignment);
-    annotate(load, b);
-    return load;
-  }
-  if (lanes == 1) {
-    // A scalar under a vector's mask: read when any lane wants it.
-    llvm::Value *any = mask->getType()->isVectorTy() ? builder_.CreateOrReduce(mask) : mask;
-    auto *single = llvm::FixedVectorType::get(type, 1);
-    llvm::Value *bit = builder_.CreateInsertElement(
-        llvm::PoisonValue::get(llvm::FixedVectorType::get(builder_.getInt1Ty(), 1)), any, std::uint64_t{0});
-    llvm::CallInst *load = builder_.CreateMaskedLoad(single, address, alignment, bit,
-                                                     llvm::Constant::getNullValue(single));
-    annotate(load, b);
-    return builder_.CreateExtractElement(load, std::uint64_t{0});
-  }
-  llvm::CallInst *load =
-      builder_.CreateMaskedLoad(type, address, alignment, mask, llvm::Constant::getNullValue(type));
+  llvm::LoadInst *load = builder_.CreateAlignedLoad(type, address, frame_.buffers[b].alignment);
   annotate(load, b);
   return load;
 }
 
-Term KernelEmitter::load_element(size_t b, llvm::Value *address, llvm::Value *mask) {
+Term KernelEmitter::load_element(size_t b, llvm::Value *address) {
   const ScalarType type = kernel_.buffers[b].type;
   Term term;
-  term.re = from_memory(load_part(b, address, 1, mask), type, 1);
+  term.re = from_memory(load_part(b, address, 1), type, 1);
   if (type.is_complex()) {
     const auto half = static_cast<std::uint64_t>(type.bytes() / 2);
-    term.im = load_part(b, offset(address, builder_.getInt64(half)), 1, mask);
+    term.im = load_part(b, offset(address, builder_.getInt64(half)), 1);
   }
   return term;
 }
 
-Term KernelEmitter::load_contiguous(size_t b, llvm::Value *address, int lanes, llvm::Value *mask) {
+Term KernelEmitter::load_contiguous(size_t b, llvm::Value *address, int lanes) {
   const ScalarType type = kernel_.buffers[b].type;
   Term term;
   if (!type.is_complex()) {
-    term.re = from_memory(load_part(b, address, lanes, mask), type, lanes);
+    term.re = from_memory(load_part(b, address, lanes), type, lanes);
     return term;
   }
-  llvm::SmallVector<int, 64> twice;
   llvm::SmallVector<int, 32> even;
   llvm::SmallVector<int, 32> odd;
   for (int k = 0; k < lanes; ++k) {
-    twice.append({k, k});
     even.push_back(2 * k);
     odd.push_back(2 * k + 1);
   }
-  llvm::Value *both = mask == nullptr ? nullptr : builder_.CreateShuffleVector(mask, twice);
-  llvm::Value *pairs = load_part(b, address, 2 * lanes, both);
+  llvm::Value *pairs = load_part(b, address, 2 * lanes);
   term.re = builder_.CreateShuffleVector(pairs, even);
   term.im = builder_.CreateShuffleVector(pairs, odd);
   return term;
@@ -190,7 +169,7 @@ Term KernelEmitter::load_strided(size_t b, llvm::Value *address, int lanes, int 
     // The last load is moved back to end at the last element.
     const int start = std::min(first, last - (lanes - 1));
     llvm::Value *bytes = builder_.getInt64(static_cast<std::uint64_t>(start) * static_cast<std::uint64_t>(type.bytes()));
-    llvm::Value *part = load_part(b, offset(address, bytes), lanes, nullptr);
+    llvm::Value *part = load_part(b, offset(address, bytes), lanes);
     llvm::SmallVector<int, 32> pick;
     for (int k = 0; k < lanes; ++k) {
       const int element = k * stride;
@@ -216,42 +195,36 @@ Term KernelEmitter::load(const Value &value) {
   }
   const int lanes = value.type.lanes;
   const Address where = address(b, value.operands, lanes);
-  llvm::Value *mask = mask_;
-  if (mask != nullptr && lanes > 1 && !mask->getType()->isVectorTy()) {
-    mask = builder_.CreateVectorSplat(static_cast<unsigned>(lanes), mask);
-  }
   if (lanes == 1) {
-    return load_element(b, where.first, mask);
+    return load_element(b, where.first);
   }
   if (const auto *step = where.lanes.empty() ? llvm::dyn_cast<llvm::ConstantInt>(where.step) : nullptr) {
     const std::int64_t bytes = step->getSExtValue();
     const std::int64_t item = buffer.type.bytes();
     if (bytes == 0) {
-      return semantics_.splat(load_element(b, where.first, mask), lanes);
+      return semantics_.splat(load_element(b, where.first), lanes);
     }
     if (bytes == item) {
-      return load_contiguous(b, where.first, lanes, mask);
+      return load_contiguous(b, where.first, lanes);
     }
     if (bytes == -item) {
       llvm::Value *lowest =
           offset(where.first, llvm::ConstantInt::getSigned(builder_.getInt64Ty(), -item * (lanes - 1)));
-      Term term = load_contiguous(
-          b, lowest, lanes, mask == nullptr ? nullptr : builder_.CreateShuffleVector(mask, reversed(lanes)));
+      Term term = load_contiguous(b, lowest, lanes);
       term.re = builder_.CreateShuffleVector(term.re, reversed(lanes));
       if (term.im != nullptr) {
         term.im = builder_.CreateShuffleVector(term.im, reversed(lanes));
       }
       return term;
     }
-    if (mask == nullptr && !buffer.type.is_complex() && lanes >= 4 && bytes > 0 && bytes % item == 0 &&
+    if (!buffer.type.is_complex() && lanes >= 4 && bytes > 0 && bytes % item == 0 &&
         bytes / item <= widest_small_stride) {
       return load_strided(b, where.first, lanes, static_cast<int>(bytes / item));
     }
   }
   Term result = semantics_.poison(value.type);
   for (int k = 0; k < lanes; ++k) {
-    llvm::Value *wanted = mask == nullptr ? nullptr : builder_.CreateExtractElement(mask, static_cast<std::uint64_t>(k));
-    result = semantics_.with_lane(result, load_element(b, lane_address(where, k), wanted), k);
+    result = semantics_.with_lane(result, load_element(b, lane_address(where, k)), k);
   }
   return result;
 }

@@ -18,8 +18,6 @@ Term KernelEmitter::value(const Value &value) {
     return found->second;
   }
   const Term term = compute(value);
-  // Under a mask the untaken lanes of a load are undefined: such values belong to this arm of the select alone, and
-  // the select forgets them.
   frame_.known[&value] = term;
   return term;
 }
@@ -166,75 +164,13 @@ Term KernelEmitter::call(const Value &value) {
   return semantics_.call(value.op, type, value.type, arguments);
 }
 
-bool KernelEmitter::loads_something_new(const Value &value) const {
-  if (frame_.known.contains(&value)) {
-    return false;
-  }
-  if (value.kind == ValueKind::Load) {
-    return true;
-  }
-  return std::any_of(value.operands.begin(), value.operands.end(),
-                     [&](const ValuePtr &operand) { return loads_something_new(*operand); });
-}
-
 Term KernelEmitter::select(const Value &value) {
+  // Both sides may be computed: the lowering writes a branch where a side reads outside an array without its guard.
   const Value &condition = *value.operands.at(0);
-  const Value &then = *value.operands.at(1);
-  const Value &otherwise = *value.operands.at(2);
   const Term chosen = this->value(condition);
-  if (!loads_something_new(then) && !loads_something_new(otherwise)) {
-    const Term x = operand(then, value.type);
-    const Term y = operand(otherwise, value.type);
-    const Term lanes = condition.type.lanes == 1 ? chosen : semantics_.splat(chosen, value.type.lanes);
-    return semantics_.select(lanes.re, x, y);
-  }
-  // An arm may read where only its own condition makes the subscripts right.
-  if (condition.type.lanes == 1 && chosen.re->getType()->isIntegerTy(1)) {
-    return branching_select(value, chosen.re);
-  }
-  llvm::Value *outer = mask_;
-  const auto known = frame_.known;
-  auto arm = [&](const Value &side, llvm::Value *lanes) {
-    mask_ = outer == nullptr ? lanes : builder_.CreateAnd(outer, lanes);
-    const Term term = operand(side, value.type);
-    frame_.known = known;
-    return term;
-  };
-  const Term x = arm(then, chosen.re);
-  const Term y = arm(otherwise, builder_.CreateNot(chosen.re));
-  mask_ = outer;
+  const Term x = operand(*value.operands.at(1), value.type);
+  const Term y = operand(*value.operands.at(2), value.type);
   return semantics_.select(chosen.re, x, y);
-}
-
-Term KernelEmitter::branching_select(const Value &value, llvm::Value *condition) {
-  llvm::BasicBlock *then = llvm::BasicBlock::Create(context_, "select.then", frame_.function);
-  llvm::BasicBlock *otherwise = llvm::BasicBlock::Create(context_, "select.else", frame_.function);
-  llvm::BasicBlock *join = llvm::BasicBlock::Create(context_, "select.join", frame_.function);
-  builder_.CreateCondBr(condition, then, otherwise);
-  const auto known = frame_.known;
-  auto arm = [&](const Value &side, llvm::BasicBlock *&where) {
-    builder_.SetInsertPoint(where);
-    const Term term = operand(side, value.type);
-    frame_.known = known;
-    where = builder_.GetInsertBlock();
-    builder_.CreateBr(join);
-    return term;
-  };
-  const Term x = arm(*value.operands[1], then);
-  const Term y = arm(*value.operands[2], otherwise);
-  builder_.SetInsertPoint(join);
-  auto merge = [&](llvm::Value *a, llvm::Value *b) {
-    llvm::PHINode *phi = builder_.CreatePHI(a->getType(), 2);
-    phi->addIncoming(a, then);
-    phi->addIncoming(b, otherwise);
-    return phi;
-  };
-  Term result;
-  result.re = merge(x.re, y.re);
-  if (x.im != nullptr) {
-    result.im = merge(x.im, y.im);
-  }
-  return result;
 }
 
 }  // namespace tilewright

@@ -1,0 +1,168 @@
+#include "compiler/canonical_text.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <unordered_map>
+
+namespace tilewright {
+
+namespace {
+
+/// To be raised whenever the loops or the machine code made from the same text change.
+constexpr int code_generation_version = 1;
+
+std::string constant_text(const ConstantValue &value) {
+  return std::visit(
+      [](const auto &number) -> std::string {
+        using T = std::decay_t<decltype(number)>;
+        if constexpr (std::is_same_v<T, std::complex<double>>) {
+          return fmt::format("c{:a},{:a}", number.real(), number.imag());
+        } else if constexpr (std::is_same_v<T, double>) {
+          return fmt::format("d{:a}", number);
+        } else if constexpr (std::is_same_v<T, bool>) {
+          return number ? "true" : "false";
+        } else {
+          return fmt::format("{}{}", std::is_signed_v<T> ? 'i' : 'u', number);
+        }
+      },
+      value);
+}
+
+/// isl's own text of an affine function.
+std::string affine_text(const isl::pw_aff &affine) {
+  char *raw = isl_pw_aff_to_str(affine.get());
+  std::string text = raw == nullptr ? "?" : raw;
+  std::free(raw);
+  return text;
+}
+
+/// Expressions as numbered lines, a shared node once: linear in the number of nodes.
+class Writer {
+public:
+  void line(const std::string &text) { text_ += text + '\n'; }
+
+  void expression(const char *label, const ExprPtr &expr) {
+    const std::string number = std::to_string(node(expr));
+    line(std::string(label) + " #" + number);
+  }
+
+  void names(const char *label, const std::vector<std::string> &list) {
+    std::string text = label;
+    for (const std::string &name : list) {
+      text += " " + quoted(name);
+    }
+    line(text);
+  }
+
+  static std::string quoted(const std::string &text) { return std::to_string(text.size()) + ":" + text; }
+
+  std::string take() { return std::move(text_); }
+
+private:
+  size_t node(const ExprPtr &expr) {
+    if (!expr) {
+      return 0;
+    }
+    if (const auto found = numbers_.find(expr.get()); found != numbers_.end()) {
+      return found->second;
+    }
+    std::string text = fmt::format("{} {}{} {}", static_cast<int>(expr->kind), static_cast<int>(expr->type.kind),
+                                   expr->type.bits, static_cast<int>(expr->op));
+    for (const ExprPtr &operand : expr->operands) {
+      text += " #" + std::to_string(node(operand));
+    }
+    if (expr->kind == ExprKind::Constant) {
+      text += " " + constant_text(expr->value);
+    }
+    if (!expr->name.empty()) {
+      text += " " + quoted(expr->name);
+    }
+    if (expr->producer) {
+      text += " " + quoted(expr->producer->name);
+    }
+    for (const ReduceRange &range : expr->ranges) {
+      text += fmt::format(" {} #{} #{}", quoted(range.iterator), node(range.lower), node(range.upper));
+    }
+    if (expr->condition) {
+      text += " if #" + std::to_string(node(expr->condition));
+    }
+    const size_t number = numbers_.size() + 1;
+    numbers_.emplace(expr.get(), number);
+    line(fmt::format("#{} = {}", number, text));
+    return number;
+  }
+
+  std::string text_;
+  std::unordered_map<const Expr *, size_t> numbers_;
+};
+
+void write_computation(Writer &out, const Computation &computation) {
+  out.line(fmt::format("computation {} {}{} {}", Writer::quoted(computation.name),
+                       static_cast<int>(computation.type.kind), computation.type.bits, computation.is_input));
+  out.names("iterators", computation.iterators);
+  out.line("domain " + to_text(computation.domain));
+  for (const ExprPtr &extent : computation.extents) {
+    out.expression("extent", extent);
+  }
+  for (const Piece &piece : computation.pieces) {
+    out.line("piece " + to_text(piece.domain));
+    out.expression("value", piece.value);
+  }
+}
+
+void write_mapping(Writer &out, const MappingState &state) {
+  for (const auto &[name, time_space] : state.time_space) {
+    out.line(fmt::format("time {} {}", Writer::quoted(name), time_space.explicit_time));
+    for (const LoopDimension &dimension : time_space.dimensions) {
+      out.line(fmt::format("loop {} {} {} {} {}", Writer::quoted(dimension.name), static_cast<int>(dimension.tag.tag),
+                           dimension.tag.factor, dimension.extent, affine_text(dimension.value)));
+    }
+  }
+  for (const auto &[name, storage] : state.storage) {
+    out.line(fmt::format("storage {} {}", Writer::quoted(name), Writer::quoted(storage.buffer)));
+    for (const ExprPtr &index : storage.index) {
+      out.expression("index", index);
+    }
+    for (const ExprPtr &extent : storage.extents) {
+      out.expression("extent", extent);
+    }
+  }
+  for (const Placement &placement : state.placements) {
+    out.line(fmt::format("place {} {} {} {} {}", Writer::quoted(placement.computation),
+                         Writer::quoted(placement.other), placement.shared, placement.before, placement.compute_at));
+  }
+  out.names("order", state.order);
+}
+
+}  // namespace
+
+std::string canonical_text(const Mapping &mapping, const CompileOptions &options, const CpuDescription &cpu) {
+  const Function &function = mapping.function();
+  Writer out;
+  out.line(fmt::format("tilewright code {} llvm {} isl {}", code_generation_version, llvm_version(),
+                       isl_version_text()));
+  out.line("cpu " + cpu.name + " " + cpu.features);
+  std::string units;
+  for (const int dimension : options.unit_dimensions) {
+    units += fmt::format(" {}", dimension);
+  }
+  out.line(fmt::format("fast_math {} libmvec {} unit_dimensions{}", options.fast_math,
+                       options.fast_math && has_vector_function("_ZGVbN4v_sinf"), units));
+  out.line("function " + Writer::quoted(function.name));
+  out.names("parameters", function.parameters);
+  out.line("context " + to_text(function.context));
+  for (const ComputationPtr &input : function.inputs) {
+    write_computation(out, *input);
+  }
+  for (const ComputationPtr &computation : function.computations) {
+    write_computation(out, *computation);
+  }
+  for (const ComputationPtr &output : function.outputs) {
+    out.line("output " + Writer::quoted(output->name));
+  }
+  write_mapping(out, mapping.state());
+  return out.take();
+}
+
+}  // namespace tilewright

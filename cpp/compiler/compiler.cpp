@@ -1,0 +1,201 @@
+// The whole road, top to bottom.
+//
+//   prepare   key            canonical text of function, mapping, options, versions, CPU -> BLAKE3
+//             cache          in memory, then on disk: a hit is linked and done, without isl and without LLVM IR
+//             analyse        the scheduled program: statements, time space, buffers        mapping/program.h
+//             lower          isl's loops -> loop IR -> loop passes                         lowering/lower.h
+//   finish    emit           loop IR -> LLVM IR                                            targets/llvm_emitter.h
+//             optimise       the light pipeline
+//             codegen        object code for this CPU                                      runtime/jit.h
+//             store          the entry on disk                                             runtime/cache.h
+//             link           object code -> callable memory
+#include "compiler/compiler.h"
+
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Target/TargetMachine.h>
+
+#include <chrono>
+#include <utility>
+
+#include "compiler/canonical_text.h"
+#include "compiler/kernel_metadata.h"
+#include "lowering/lower.h"
+#include "mapping/program.h"
+#include "runtime/cache.h"
+#include "runtime/jit.h"
+#include "targets/llvm_emitter.h"
+
+namespace tilewright {
+
+namespace {
+
+/// isl steps for one lowering: minutes on no machine, hours on none.
+constexpr std::uint64_t lowering_limit = 500'000'000;
+
+/// Adds the time until its end to one phase.
+class Phase {
+public:
+  Phase(CompiledKernel &kernel, std::string name)
+      : kernel_(kernel), name_(std::move(name)), start_(std::chrono::steady_clock::now()) {}
+  ~Phase() {
+    const std::chrono::duration<double, std::milli> passed = std::chrono::steady_clock::now() - start_;
+    kernel_.milliseconds[name_] += passed.count();
+  }
+  Phase(const Phase &) = delete;
+  Phase &operator=(const Phase &) = delete;
+
+private:
+  CompiledKernel &kernel_;
+  std::string name_;
+  std::chrono::steady_clock::time_point start_;
+};
+
+Kernel lower_mapping(const Mapping &mapping, const CompileOptions &options, bool vectorize) {
+  const OperationLimit limit(lowering_limit);
+  LoweringOptions lowering;
+  lowering.unit_dimensions = options.unit_dimensions;
+  lowering.vectorize = vectorize;
+  return lower(build_program(mapping), lowering);
+}
+
+EmitOptions emit_options(const CompileOptions &options) {
+  EmitOptions emit;
+  emit.fast_math = options.fast_math;
+  emit.has_vector_function = has_vector_function;
+  return emit;
+}
+
+/// The optimised module of `kernel`, which lives in `context`.
+std::unique_ptr<llvm::Module> make_module(const Kernel &kernel, const CompileOptions &options,
+                                          llvm::LLVMContext &context, llvm::TargetMachine &machine) {
+  std::unique_ptr<llvm::Module> module = emit_llvm(kernel, context, machine, emit_options(options));
+  optimise_light(*module, machine);
+  return module;
+}
+
+/// Makes `kernel` callable with `cached`. False when the description is not one of ours.
+bool take_cached(CompiledKernel &kernel, const CachedKernel &cached) {
+  auto sites = decode_sites(cached.metadata);
+  if (!sites) {
+    return false;
+  }
+  kernel.sites = std::move(*sites);
+  kernel.code = cached.code.code;
+  kernel.entry = reinterpret_cast<KernelEntry>(cached.code.address);
+  return true;
+}
+
+bool find_cached(CompiledKernel &kernel, const std::string &symbol) {
+  if (const auto known = cache_find(kernel.key)) {
+    return take_cached(kernel, *known);
+  }
+  const auto entry = cache_load(kernel.key);
+  if (!entry) {
+    return false;
+  }
+  try {
+    auto cached = std::make_shared<CachedKernel>();
+    cached->code = load_object(entry->object, symbol);
+    cached->metadata = entry->metadata;
+    if (take_cached(kernel, *cached)) {
+      cache_remember(kernel.key, std::move(cached));
+      return true;
+    }
+  } catch (const Error &) {
+    // Whole, and yet it does not link here: a library that it calls is missing. Compiled again below.
+  }
+  cache_discard(kernel.key);
+  return false;
+}
+
+}  // namespace
+
+PreparedKernel prepare(const Mapping &mapping, const CompileOptions &options) {
+  PreparedKernel prepared;
+  prepared.options = options;
+  prepared.kernel = std::make_shared<CompiledKernel>();
+  CompiledKernel &kernel = *prepared.kernel;
+  const std::string symbol = kernel_symbol(mapping.function().name);
+  {
+    const Phase phase(kernel, "key");
+    kernel.key = cache_key(canonical_text(mapping, options, describe_cpu(options.cpu)));
+  }
+  {
+    const Phase phase(kernel, "load");
+    kernel.from_cache = find_cached(kernel, symbol);
+  }
+  if (kernel.from_cache) {
+    return prepared;
+  }
+  const OperationLimit limit(lowering_limit);
+  std::optional<Program> program;
+  {
+    const Phase phase(kernel, "analyse");
+    program = build_program(mapping);
+  }
+  const Phase phase(kernel, "lower");
+  LoweringOptions lowering;
+  lowering.unit_dimensions = options.unit_dimensions;
+  prepared.loops = lower(*program, lowering);
+  return prepared;
+}
+
+std::shared_ptr<CompiledKernel> finish(PreparedKernel prepared) {
+  if (!prepared.loops) {
+    return std::move(prepared.kernel);
+  }
+  CompiledKernel &kernel = *prepared.kernel;
+  const Kernel &loops = *prepared.loops;
+  const auto machine = make_target_machine(describe_cpu(prepared.options.cpu), prepared.options.fast_math);
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> module;
+  {
+    const Phase phase(kernel, "emit");
+    module = emit_llvm(loops, context, *machine, emit_options(prepared.options));
+  }
+  {
+    const Phase phase(kernel, "optimise");
+    optimise_light(*module, *machine);
+  }
+  CacheEntry entry;
+  {
+    const Phase phase(kernel, "codegen");
+    entry.object = compile_to_object(*module, *machine);
+  }
+  entry.metadata = encode_sites(loops.sites);
+  {
+    const Phase phase(kernel, "store");
+    cache_store(kernel.key, entry);
+  }
+  const Phase phase(kernel, "link");
+  auto cached = std::make_shared<CachedKernel>();
+  cached->code = load_object(entry.object, kernel_symbol(loops.name));
+  cached->metadata = entry.metadata;
+  take_cached(kernel, *cached);
+  cache_remember(kernel.key, std::move(cached));
+  return std::move(prepared.kernel);
+}
+
+std::shared_ptr<CompiledKernel> compile(const Mapping &mapping, const CompileOptions &options) {
+  return finish(prepare(mapping, options));
+}
+
+std::string loops_text(const Mapping &mapping, const CompileOptions &options) {
+  return print_loop_ir(lower_mapping(mapping, options, false));
+}
+
+std::string llvm_text(const Mapping &mapping, const CompileOptions &options) {
+  const auto machine = make_target_machine(describe_cpu(options.cpu), options.fast_math);
+  llvm::LLVMContext context;
+  return print_llvm(*make_module(lower_mapping(mapping, options, true), options, context, *machine));
+}
+
+std::string assembly_text(const Mapping &mapping, const CompileOptions &options) {
+  const auto machine = make_target_machine(describe_cpu(options.cpu), options.fast_math);
+  llvm::LLVMContext context;
+  const auto module = make_module(lower_mapping(mapping, options, true), options, context, *machine);
+  return compile_to_assembly(*module, *machine);
+}
+
+}  // namespace tilewright

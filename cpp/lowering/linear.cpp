@@ -156,8 +156,48 @@ ValuePtr value_of(const Linear &linear) {
                              : sub(sum, integer(-linear.constant));
 }
 
-Interval Ranges::of(const Linear &linear) const {
+namespace {
+
+/// What x // d - y // d lies between when x - y is a constant, for two such terms of `linear`;
+/// removes them from it.
+std::optional<Interval> take_quotient_pair(Linear &linear) {
+  const auto divided = [](const Linear::Term &term) {
+    return term.atom->kind == ValueKind::Binary && term.atom->op == Op::FloorDiv;
+  };
+  for (size_t i = 0; i < linear.terms.size(); ++i) {
+    for (size_t j = 0; j < linear.terms.size(); ++j) {
+      const Linear::Term &plus = linear.terms[i];
+      const Linear::Term &minus = linear.terms[j];
+      if (plus.coefficient != 1 || minus.coefficient != -1 || !divided(plus) || !divided(minus)) {
+        continue;
+      }
+      const auto divisor = as_integer(plus.atom->operands[1]);
+      if (!divisor || *divisor <= 0 || as_integer(minus.atom->operands[1]) != divisor) {
+        continue;
+      }
+      const auto x = linear_of(plus.atom->operands[0]);
+      const auto y = linear_of(minus.atom->operands[0]);
+      const auto shift = x && y ? combine(*x, *y, -1) : std::nullopt;
+      if (!shift || !shift->is_constant()) {
+        continue;
+      }
+      linear.terms.erase(linear.terms.begin() + static_cast<std::ptrdiff_t>(std::max(i, j)));
+      linear.terms.erase(linear.terms.begin() + static_cast<std::ptrdiff_t>(std::min(i, j)));
+      return Interval{floor_quotient(shift->constant, *divisor),
+                      floor_quotient(shift->constant + *divisor - 1, *divisor)};
+    }
+  }
+  return std::nullopt;
+}
+
+} // namespace
+
+Interval Ranges::of(const Linear &given) const {
+  Linear linear = given;
   Interval sum{linear.constant, linear.constant};
+  if (const auto pair = take_quotient_pair(linear)) {
+    sum = {*sum.lower + *pair->lower, *sum.upper + *pair->upper};
+  }
   const auto accumulate = [](std::optional<std::int64_t> &into, std::optional<std::int64_t> bound,
                              std::int64_t factor) {
     std::int64_t product = 0;

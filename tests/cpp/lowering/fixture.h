@@ -1,8 +1,7 @@
-// What the lowering tests share: functions from short texts of code, schedules from commands, every stage of the lowering
-// verified, and its result compared element by element with the evaluator of Layer I.
+// What the lowering tests share: functions from short texts of code, schedules from commands, every
+// stage of the lowering verified, and its result compared element by element with the evaluator of
+// Layer I.
 #pragma once
-
-#include <gtest/gtest.h>
 
 #include "algorithm/evaluator.h"
 #include "algorithm/function.h"
@@ -14,17 +13,22 @@
 #include "lowering/verify.h"
 #include "mapping/mapping.h"
 
+#include <gtest/gtest.h>
+
 namespace tilewright::test {
 
 inline ExprPtr it(const std::string &name) { return iterator(name); }
-inline ExprPtr par(const std::string &name) { return parameter(name, "[" + name + "] -> { : " + name + " >= 0 }"); }
+inline ExprPtr par(const std::string &name) {
+  return parameter(name, "[" + name + "] -> { : " + name + " >= 0 }");
+}
 inline ExprPtr num(std::int64_t value) { return constant(value, Int64); }
 inline ExprPtr f32(double value) { return constant(value, Float32); }
 inline ExprPtr operator+(const ExprPtr &a, const ExprPtr &b) { return binary(Op::Add, a, b); }
 inline ExprPtr operator-(const ExprPtr &a, const ExprPtr &b) { return binary(Op::Sub, a, b); }
 inline ExprPtr operator*(const ExprPtr &a, const ExprPtr &b) { return binary(Op::Mul, a, b); }
 
-inline Command command(const std::string &computation, const std::string &name, std::vector<Argument> arguments) {
+inline Command command(const std::string &computation, const std::string &name,
+                       std::vector<Argument> arguments) {
   return {computation, name, std::move(arguments), {}};
 }
 using Names = std::vector<std::string>;
@@ -40,7 +44,8 @@ inline std::shared_ptr<Function> matmul() {
   const auto k = par("K");
   const auto a = declare_input("A", {n, k}, Float32, {});
   const auto b = declare_input("B", {k, m}, Float32, {});
-  const auto c = declare_computation("C", {{"i", num(0), n}, {"j", num(0), m}}, nullptr, Float32, {}, {});
+  const auto c =
+      declare_computation("C", {{"i", num(0), n}, {"j", num(0), m}}, nullptr, Float32, {}, {});
   define_piece(c, nullptr,
                reduce(Op::ReduceSum, {{"k", num(0), k}},
                       access(a, {it("i"), it("k")}) * access(b, {it("k"), it("j")})),
@@ -80,8 +85,10 @@ inline Interpreter interpret(const Kernel &kernel, const Parameters &parameters)
 }
 
 /// The same function by the evaluator of Layer I; every buffer as doubles.
-inline std::vector<std::vector<double>> evaluate_oracle(const Function &function, const Kernel &kernel,
-                                                        const Interpreter &interpreter, const Parameters &parameters) {
+inline std::vector<std::vector<double>> evaluate_oracle(const Function &function,
+                                                        const Kernel &kernel,
+                                                        const Interpreter &interpreter,
+                                                        const Parameters &parameters) {
   std::vector<std::vector<char>> bytes(kernel.buffers.size());
   std::map<std::string, ArrayView> inputs;
   std::map<std::string, ArrayView> outputs;
@@ -108,7 +115,8 @@ inline std::vector<std::vector<double>> evaluate_oracle(const Function &function
     if (type == Int64) {
       return static_cast<double>(*reinterpret_cast<const std::int64_t *>(at));
     }
-    return type.bits == 32 ? static_cast<double>(*reinterpret_cast<const std::int32_t *>(at)) : static_cast<double>(*at);
+    return type.bits == 32 ? static_cast<double>(*reinterpret_cast<const std::int32_t *>(at))
+                           : static_cast<double>(*at);
   };
   for (size_t b = 0; b < kernel.buffers.size(); ++b) {
     const KernelBuffer &buffer = kernel.buffers[b];
@@ -141,8 +149,10 @@ inline std::vector<std::vector<double>> evaluate_oracle(const Function &function
   return results;
 }
 
-/// Interprets the kernel and compares every argument with the evaluator; gives the interpreter back for its counts.
-inline Interpreter expect_equal(const Function &function, const Kernel &kernel, const Parameters &parameters) {
+/// Interprets the kernel and compares every argument with the evaluator; gives the interpreter back
+/// for its counts.
+inline Interpreter expect_equal(const Function &function, const Kernel &kernel,
+                                const Parameters &parameters) {
   Interpreter interpreter = interpret(kernel, parameters);
   const auto expected = evaluate_oracle(function, kernel, interpreter, parameters);
   EXPECT_EQ(interpreter.run(), -1);
@@ -151,8 +161,9 @@ inline Interpreter expect_equal(const Function &function, const Kernel &kernel, 
       const Number n = interpreter.memory.data[b][e];
       const double got = kernel.buffers[b].type.is_floating() ? n.f : static_cast<double>(n.i);
       const bool same = got == expected[b][e] || (std::isnan(got) && std::isnan(expected[b][e]));
-      EXPECT_TRUE(same) << kernel.buffers[b].name << " element " << e << ": " << got << " instead of " << expected[b][e]
-                        << "\n" << print_loop_ir(kernel);
+      EXPECT_TRUE(same) << kernel.buffers[b].name << " element " << e << ": " << got
+                        << " instead of " << expected[b][e] << "\n"
+                        << print_loop_ir(kernel);
       if (!same) {
         return interpreter;
       }
@@ -189,4 +200,4 @@ inline Kernel expect_all_stages(const Mapping &mapping, const std::vector<Parame
   return whole;
 }
 
-}  // namespace tilewright::test
+} // namespace tilewright::test

@@ -1,14 +1,15 @@
-// An interpreter of the loop IR for small kernels, lane by lane. It checks every subscript against its buffer, so that
-// a test of values is a test of bounds too. Integers wrap to their type; floats are rounded to theirs.
+// An interpreter of the loop IR for small kernels, lane by lane. It checks every subscript against
+// its buffer, so that a test of values is a test of bounds too. Integers wrap to their type; floats
+// are rounded to theirs.
 #pragma once
+
+#include "lowering/build.h"
 
 #include <cmath>
 #include <map>
 #include <stdexcept>
 #include <string>
 #include <vector>
-
-#include "lowering/build.h"
 
 namespace tilewright::test {
 
@@ -83,41 +84,71 @@ private:
     const auto x = static_cast<std::uint64_t>(a);
     const auto y = static_cast<std::uint64_t>(b);
     switch (op) {
-    case Op::Add: return {static_cast<std::int64_t>(x + y), 0};
-    case Op::Sub: return {static_cast<std::int64_t>(x - y), 0};
-    case Op::Mul: return {static_cast<std::int64_t>(x * y), 0};
-    case Op::FloorDiv: return {floor_div(a, b), 0};
-    case Op::Mod: return {b == 0 ? 0 : a - floor_div(a, b) * b, 0};
-    case Op::Min: return {std::min(a, b), 0};
-    case Op::Max: return {std::max(a, b), 0};
-    case Op::And: return {a & b, 0};
-    case Op::Or: return {a | b, 0};
-    case Op::Xor: return {a ^ b, 0};
-    case Op::Lt: return {a < b, 0};
-    case Op::Le: return {a <= b, 0};
-    case Op::Gt: return {a > b, 0};
-    case Op::Ge: return {a >= b, 0};
-    case Op::Eq: return {a == b, 0};
-    case Op::Ne: return {a != b, 0};
-    default: throw std::logic_error("integer operation " + op_name(op));
+    case Op::Add:
+      return {static_cast<std::int64_t>(x + y), 0};
+    case Op::Sub:
+      return {static_cast<std::int64_t>(x - y), 0};
+    case Op::Mul:
+      return {static_cast<std::int64_t>(x * y), 0};
+    case Op::FloorDiv:
+      return {floor_div(a, b), 0};
+    case Op::Mod:
+      return {b == 0 ? 0 : a - floor_div(a, b) * b, 0};
+    case Op::Min:
+      return {std::min(a, b), 0};
+    case Op::Max:
+      return {std::max(a, b), 0};
+    case Op::And:
+      return {a & b, 0};
+    case Op::Or:
+      return {a | b, 0};
+    case Op::Xor:
+      return {a ^ b, 0};
+    case Op::Lt:
+      return {a < b, 0};
+    case Op::Le:
+      return {a <= b, 0};
+    case Op::Gt:
+      return {a > b, 0};
+    case Op::Ge:
+      return {a >= b, 0};
+    case Op::Eq:
+      return {a == b, 0};
+    case Op::Ne:
+      return {a != b, 0};
+    default:
+      throw std::logic_error("integer operation " + op_name(op));
     }
   }
 
   static Number float_operation(Op op, double a, double b) {
     switch (op) {
-    case Op::Add: return {0, a + b};
-    case Op::Sub: return {0, a - b};
-    case Op::Mul: return {0, a * b};
-    case Op::TrueDiv: return {0, a / b};
-    case Op::Min: return {0, std::isnan(a) ? a : std::isnan(b) ? b : std::min(a, b)};
-    case Op::Max: return {0, std::isnan(a) ? a : std::isnan(b) ? b : std::max(a, b)};
-    case Op::Lt: return {a < b, 0};
-    case Op::Le: return {a <= b, 0};
-    case Op::Gt: return {a > b, 0};
-    case Op::Ge: return {a >= b, 0};
-    case Op::Eq: return {a == b, 0};
-    case Op::Ne: return {a != b, 0};
-    default: throw std::logic_error("float operation " + op_name(op));
+    case Op::Add:
+      return {0, a + b};
+    case Op::Sub:
+      return {0, a - b};
+    case Op::Mul:
+      return {0, a * b};
+    case Op::TrueDiv:
+      return {0, a / b};
+    case Op::Min:
+      return {0, std::isnan(a) ? a : std::isnan(b) ? b : std::min(a, b)};
+    case Op::Max:
+      return {0, std::isnan(a) ? a : std::isnan(b) ? b : std::max(a, b)};
+    case Op::Lt:
+      return {a < b, 0};
+    case Op::Le:
+      return {a <= b, 0};
+    case Op::Gt:
+      return {a > b, 0};
+    case Op::Ge:
+      return {a >= b, 0};
+    case Op::Eq:
+      return {a == b, 0};
+    case Op::Ne:
+      return {a != b, 0};
+    default:
+      throw std::logic_error("float operation " + op_name(op));
     }
   }
 
@@ -125,9 +156,13 @@ private:
     struct Visitor {
       Number operator()(bool v) const { return {v ? 1 : 0, v ? 1.0 : 0.0}; }
       Number operator()(std::int64_t v) const { return {v, static_cast<double>(v)}; }
-      Number operator()(std::uint64_t v) const { return {static_cast<std::int64_t>(v), static_cast<double>(v)}; }
+      Number operator()(std::uint64_t v) const {
+        return {static_cast<std::int64_t>(v), static_cast<double>(v)};
+      }
       Number operator()(double v) const { return {0, v}; }
-      Number operator()(const std::complex<double> &) const { throw std::logic_error("complex constant"); }
+      Number operator()(const std::complex<double> &) const {
+        throw std::logic_error("complex constant");
+      }
     };
     return std::visit(Visitor{}, value.constant);
   }
@@ -137,8 +172,9 @@ private:
     for (size_t d = 0; d < subscripts.size(); ++d) {
       const std::int64_t subscript = subscripts[d][subscripts[d].size() == 1 ? 0 : lane].i;
       if (subscript < 0 || subscript >= memory.extents[buffer][d]) {
-        throw std::out_of_range(kernel_.buffers[buffer].name + " dimension " + std::to_string(d) + ": " +
-                                std::to_string(subscript) + " of " + std::to_string(memory.extents[buffer][d]));
+        throw std::out_of_range(kernel_.buffers[buffer].name + " dimension " + std::to_string(d) +
+                                ": " + std::to_string(subscript) + " of " +
+                                std::to_string(memory.extents[buffer][d]));
       }
       at = at * memory.extents[buffer][d] + subscript;
     }
@@ -161,10 +197,14 @@ private:
       return result;
     };
     switch (node->kind) {
-    case ValueKind::Constant: return {rounded(constant(*node), node->type.scalar)};
-    case ValueKind::Variable: return {Number{variables_.at(node->id), 0}};
-    case ValueKind::Parameter: return {Number{parameters_.at(static_cast<size_t>(node->id)), 0}};
-    case ValueKind::Local: return locals_.at(node->id);
+    case ValueKind::Constant:
+      return {rounded(constant(*node), node->type.scalar)};
+    case ValueKind::Variable:
+      return {Number{variables_.at(node->id), 0}};
+    case ValueKind::Parameter:
+      return {Number{parameters_.at(static_cast<size_t>(node->id)), 0}};
+    case ValueKind::Local:
+      return locals_.at(node->id);
     case ValueKind::Load: {
       const auto buffer = static_cast<size_t>(node->id);
       return each([&](size_t lane) { return memory.data[buffer][offset(buffer, operands, lane)]; });
@@ -173,10 +213,14 @@ private:
       return each([&](size_t lane) -> Number {
         const Number a = operands[0][lane];
         switch (node->op) {
-        case Op::Neg: return {-a.i, -a.f};
-        case Op::Not: return {node->type.scalar.is_bool() ? 1 - a.i : ~a.i, 0};
-        case Op::Abs: return {std::abs(a.i), std::abs(a.f)};
-        default: throw std::logic_error("unary operation");
+        case Op::Neg:
+          return {-a.i, -a.f};
+        case Op::Not:
+          return {node->type.scalar.is_bool() ? 1 - a.i : ~a.i, 0};
+        case Op::Abs:
+          return {std::abs(a.i), std::abs(a.f)};
+        default:
+          throw std::logic_error("unary operation");
         }
       });
     case ValueKind::Binary: {
@@ -184,7 +228,8 @@ private:
       return each([&](size_t lane) {
         const Number a = operands[0][lane];
         const Number b = operands[1][lane];
-        return floating ? float_operation(node->op, a.f, b.f) : integer_operation(node->op, a.i, b.i);
+        return floating ? float_operation(node->op, a.f, b.f)
+                        : integer_operation(node->op, a.i, b.i);
       });
     }
     case ValueKind::Call:
@@ -210,13 +255,15 @@ private:
       const Lanes condition = value(node->operands[0]);
       const Lanes then = value(node->operands[1]);
       const Lanes otherwise = value(node->operands[2]);
-      return each([&](size_t lane) { return condition[lane].i != 0 ? then[lane] : otherwise[lane]; });
+      return each(
+          [&](size_t lane) { return condition[lane].i != 0 ? then[lane] : otherwise[lane]; });
     }
     case ValueKind::Ramp:
       return each([&](size_t lane) -> Number {
         return {operands[0][0].i + node->id * static_cast<std::int64_t>(lane), 0};
       });
-    case ValueKind::Broadcast: return each([&](size_t) { return operands[0][0]; });
+    case ValueKind::Broadcast:
+      return each([&](size_t) { return operands[0][0]; });
     }
     throw std::logic_error("value");
   }
@@ -260,9 +307,13 @@ private:
       }
       return;
     }
-    case StatementKind::Let: variables_[node->id] = value(node->value)[0].i; return;
+    case StatementKind::Let:
+      variables_[node->id] = value(node->value)[0].i;
+      return;
     case StatementKind::DeclareLocal:
-    case StatementKind::AssignLocal: locals_[node->id] = value(node->value); return;
+    case StatementKind::AssignLocal:
+      locals_[node->id] = value(node->value);
+      return;
     case StatementKind::CheckIndex: {
       const std::int64_t subscript = value(node->value)[0].i;
       if (subscript < 0 || subscript >= value(node->upper)[0].i) {
@@ -280,4 +331,4 @@ private:
   int failed_site_ = -1;
 };
 
-}  // namespace tilewright::test
+} // namespace tilewright::test

@@ -1,0 +1,248 @@
+#include "fixture.h"
+
+namespace tilewright::test {
+namespace {
+
+/// A kernel with parameter N, an input X and an output Y of N float64 elements.
+struct Line {
+  Kernel kernel;
+  ValuePtr n = parameter_value(0, "N");
+
+  Line() {
+    kernel.name = "line";
+    kernel.parameters = {"N"};
+    kernel.buffers = {{"X", Float64, true, false, {n}, 0}, {"Y", Float64, true, true, {n}, 0}};
+  }
+
+  static ValuePtr x(const ValuePtr &at) { return load(0, "X", {Float64, 1}, {at}); }
+  static StmtPtr y(const ValuePtr &at, const ValuePtr &value) { return store(1, "Y", {at}, value); }
+
+  std::string printed() {
+    verify_kernel(kernel);
+    return print_loop_ir(kernel);
+  }
+};
+
+TEST(Simplify, CancelsDivisionsByRanges) {
+  Line line;
+  const auto i0 = variable(1, "i0");
+  const auto i1 = variable(2, "i1");
+  const auto sum = add(mul(integer(32), i0), i1);
+  const auto at = add(mul(floor_div(sum, integer(32)), integer(32)), floor_mod(sum, integer(32)));
+  line.kernel.body = for_loop(
+      1, "i0", integer(0), floor_div(line.n, integer(32)), LoopKind::Serial, 0,
+      for_loop(2, "i1", integer(0), integer(32), LoopKind::Serial, 0, Line::y(at, Line::x(at))));
+  line.kernel.body = simplify_indices(line.kernel.body, {});
+  EXPECT_EQ(line.printed(), "for i0 in range(0, N // 32):\n"
+                            "  for i1 in range(0, 32):\n"
+                            "    Y[32 * i0 + i1] = X[32 * i0 + i1]\n");
+}
+
+TEST(Simplify, KeepsDivisionsThatRangesDoNotDecide) {
+  Line line;
+  const auto i = variable(1, "i");
+  const auto at = floor_div(sub(add(mul(integer(6), i), integer(7)), integer(4)), integer(4));
+  line.kernel.body =
+      for_loop(1, "i", integer(-5), line.n, LoopKind::Serial, 0, Line::y(at, Line::x(i)));
+  line.kernel.body = simplify_indices(line.kernel.body, {});
+  EXPECT_EQ(line.printed(), "for i in range(-5, N):\n  Y[(3 * i + 1) // 2] = X[i]\n");
+}
+
+TEST(Simplify, DecidesMinimaAndConditions) {
+  Line line;
+  Ranges known;
+  known.parameters[0] = {100, std::nullopt};
+  const auto i = variable(1, "i");
+  const auto test = binary_value(Op::Lt, i, integer(200));
+  line.kernel.body = for_loop(
+      1, "i", maximum(integer(0), integer(-3)), minimum(integer(64), line.n), LoopKind::Serial, 0,
+      if_then(test, Line::y(i, Line::x(i)), Line::y(i, Line::x(integer(0)))));
+  line.kernel.body = simplify_indices(line.kernel.body, known);
+  EXPECT_EQ(line.printed(), "for i in range(0, 64):\n  Y[i] = X[i]\n");
+}
+
+TEST(Simplify, RemovesLoopsOfNoneAndOneIteration) {
+  Line line;
+  const auto i = variable(1, "i");
+  const auto j = variable(2, "j");
+  line.kernel.body =
+      block({for_loop(1, "i", integer(3), integer(3), LoopKind::Serial, 0, Line::y(i, Line::x(i))),
+             for_loop(2, "j", line.n, add(line.n, integer(1)), LoopKind::Serial, 0,
+                      Line::y(sub(j, integer(1)), Line::x(integer(0))))});
+  line.kernel.body = simplify_indices(line.kernel.body, {});
+  EXPECT_EQ(line.printed(), "Y[N - 1] = X[0]\n");
+}
+
+TEST(Simplify, LeavesDataAlone) {
+  // Loaded integers may be anything: x + 1 < x holds for the largest one.
+  Kernel kernel;
+  kernel.name = "data";
+  kernel.parameters = {"N"};
+  const auto n = parameter_value(0, "N");
+  kernel.buffers = {{"X", Int64, true, false, {n}, 0}, {"Y", Bool, true, true, {n}, 0}};
+  const auto x = load(0, "X", {Int64, 1}, {integer(0)});
+  kernel.body = store(1, "Y", {integer(0)}, binary_value(Op::Lt, add(x, integer(1)), x));
+  kernel.body = simplify_indices(kernel.body, {});
+  EXPECT_EQ(print_loop_ir(kernel), "Y[0] = X[0] + 1 < X[0]\n");
+}
+
+TEST(SeparateTiles, SplitsTheLoopAround) {
+  Line line;
+  const auto i = variable(1, "i");
+  const auto v = variable(2, "v");
+  const auto at = add(mul(integer(8), i), v);
+  line.kernel.body = for_loop(
+      1, "i", integer(0), floor_div(add(line.n, integer(7)), integer(8)), LoopKind::Serial, 0,
+      for_loop(2, "v", integer(0), minimum(integer(8), sub(line.n, mul(integer(8), i))),
+               LoopKind::Vector, 8, Line::y(at, Line::x(at))));
+  line.kernel.body = simplify_indices(separate_tiles(line.kernel.body), {});
+  EXPECT_EQ(line.printed(), "for i in range(0, N // 8):\n"
+                            "  for v in range(0, 8):  # vector(8)\n"
+                            "    Y[8 * i + v] = X[8 * i + v]\n"
+                            "for i in range(max(0, N // 8), (N + 7) // 8):\n"
+                            "  for v in range(0, min(8, N - 8 * i)):\n"
+                            "    Y[8 * i + v] = X[8 * i + v]\n");
+  line.kernel.body = simplify_indices(vectorize_loops(line.kernel.body), {});
+  EXPECT_EQ(line.printed(), "for i in range(0, N // 8):\n"
+                            "  Y[8 * i : 8 * i + 8] = X[8 * i : 8 * i + 8]\n"
+                            "for i in range(max(0, N // 8), (N + 7) // 8):\n"
+                            "  for v in range(0, min(8, N - 8 * i)):\n"
+                            "    Y[8 * i + v] = X[8 * i + v]\n");
+}
+
+TEST(SeparateTiles, AsksOutsideOfAParallelLoopsBody) {
+  Line line;
+  const auto i = variable(1, "i");
+  const auto k = variable(3, "k");
+  const auto v = variable(2, "v");
+  const auto at = add(mul(integer(8), i), v);
+  const auto inner =
+      for_loop(2, "v", integer(0), minimum(integer(8), sub(line.n, mul(integer(8), i))),
+               LoopKind::Vector, 8, Line::y(at, Line::x(at)));
+  line.kernel.body = for_loop(1, "i", integer(0), floor_div(add(line.n, integer(7)), integer(8)),
+                              LoopKind::Parallel, 0,
+                              for_loop(3, "k", integer(0), line.n, LoopKind::Serial, 0, inner));
+  line.kernel.body = simplify_indices(separate_tiles(line.kernel.body), {});
+  const std::string text = line.printed();
+  EXPECT_NE(text.find("# parallel\n  if N >= 8 * i + 8:\n    for k in range(0, N):"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("  else:\n    for k in range(0, N):"), std::string::npos) << text;
+}
+
+TEST(SeparateTiles, NeverFullTilesAreLeftAlone) {
+  Line line;
+  const auto v = variable(2, "v");
+  line.kernel.body = for_loop(2, "v", integer(0), minimum(integer(5), line.n), LoopKind::Vector, 8,
+                              Line::y(v, Line::x(v)));
+  line.kernel.body = vectorize_loops(separate_tiles(line.kernel.body));
+  EXPECT_EQ(line.printed(), "for v in range(0, min(5, N)):\n  Y[v] = X[v]\n");
+}
+
+TEST(Unroll, ReplicatesAndRenames) {
+  Line line;
+  const auto v = variable(2, "v");
+  const auto t = local(3, "t", {Float64, 1});
+  line.kernel.body =
+      for_loop(2, "v", line.n, add(line.n, integer(2)), LoopKind::Unrolled, 2,
+               block({declare_local(3, "t", Line::x(v)), Line::y(v, binary_value(Op::Add, t, t))}));
+  line.kernel.body = unroll_loops(line.kernel.body);
+  EXPECT_EQ(line.printed(), "t = X[N]\nY[N] = t + t\nt_2 = X[N + 1]\nY[N + 1] = t_2 + t_2\n");
+}
+
+TEST(Unroll, UnknownExtentsStayLoops) {
+  Line line;
+  const auto v = variable(2, "v");
+  line.kernel.body =
+      for_loop(2, "v", integer(0), line.n, LoopKind::Unrolled, 4, Line::y(v, Line::x(v)));
+  line.kernel.body = unroll_loops(line.kernel.body);
+  EXPECT_EQ(line.printed(), "for v in range(0, N):\n  Y[v] = X[v]\n");
+}
+
+TEST(Vectorize, StridesBroadcastsAndGathers) {
+  Line line;
+  const auto v = variable(2, "v");
+  const auto value = binary_value(Op::Add, Line::x(mul(integer(3), v)),
+                                  binary_value(Op::Add, Line::x(integer(5)), Line::x(mul(v, v))));
+  line.kernel.body = for_loop(2, "v", integer(0), integer(4), LoopKind::Vector, 4,
+                              Line::y(sub(integer(9), v), value));
+  line.kernel.body = vectorize_loops(line.kernel.body);
+  const std::string text = line.printed();
+  EXPECT_NE(text.find("X[0 : 12 : 3]"), std::string::npos) << text;
+  EXPECT_NE(text.find("X[5]"), std::string::npos) << text;
+  EXPECT_EQ(text.find("for"), std::string::npos) << text;
+}
+
+TEST(Vectorize, StoreToOneElementStaysSerial) {
+  Line line;
+  const auto v = variable(2, "v");
+  const auto sum = binary_value(Op::Add, load(1, "Y", {Float64, 1}, {integer(0)}), Line::x(v));
+  line.kernel.body =
+      for_loop(2, "v", integer(0), integer(4), LoopKind::Vector, 4, Line::y(integer(0), sum));
+  line.kernel.body = vectorize_loops(line.kernel.body);
+  EXPECT_EQ(line.printed(), "for v in range(0, 4):\n  Y[0] = Y[0] + X[v]\n");
+}
+
+TEST(Vectorize, ConditionsOverLanesThatReadStaySerial) {
+  Line line;
+  const auto v = variable(2, "v");
+  const auto t = local(3, "t", {Float64, 1});
+  const auto read = if_then(binary_value(Op::Gt, v, integer(0)),
+                            assign_local(3, "t", Line::x(sub(v, integer(1)))));
+  line.kernel.body =
+      for_loop(2, "v", integer(0), integer(4), LoopKind::Vector, 4,
+               block({declare_local(3, "t", constant_of(0.0, Float64)), read, Line::y(v, t)}));
+  line.kernel.body = vectorize_loops(line.kernel.body);
+  EXPECT_NE(line.printed().find("for v in range(0, 4):"), std::string::npos) << line.printed();
+}
+
+TEST(Vectorize, SerialLoopsInsideAreKept) {
+  Line line;
+  const auto v = variable(2, "v");
+  const auto k = variable(4, "k");
+  const auto t = local(3, "t", {Float64, 1});
+  const auto loop = for_loop(4, "k", integer(0), line.n, LoopKind::Serial, 0,
+                             assign_local(3, "t", binary_value(Op::Add, t, Line::x(k))));
+  line.kernel.body = for_loop(2, "v", integer(0), integer(4), LoopKind::Vector, 4,
+                              block({declare_local(3, "t", Line::x(v)), loop, Line::y(v, t)}));
+  line.kernel.body = vectorize_loops(line.kernel.body);
+  EXPECT_EQ(line.printed(), "t = X[0 : 4]\nfor k in range(0, N):\n  t = t + X[k]\nY[0 : 4] = t\n");
+}
+
+TEST(Verify, NamesWhatIsWrong) {
+  const auto message = [](Line &line) {
+    try {
+      verify_kernel(line.kernel);
+    } catch (const Error &error) {
+      EXPECT_EQ(error.kind, ErrorKind::Internal);
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  Line line;
+  line.kernel.body = Line::y(variable(9, "ghost"), Line::x(integer(0)));
+  EXPECT_NE(message(line).find("ghost"), std::string::npos) << message(line);
+  line.kernel.body = store(1, "Y", {}, Line::x(integer(0)));
+  EXPECT_NE(message(line).find("rank"), std::string::npos) << message(line);
+  line.kernel.body = Line::y(integer(0), integer(1));
+  EXPECT_NE(message(line).find("type"), std::string::npos) << message(line);
+  line.kernel.body = Line::y(ramp(integer(0), 1, 4), broadcast(Line::x(integer(0)), 8));
+  EXPECT_NE(message(line).find("lanes"), std::string::npos) << message(line);
+  line.kernel.body = assign_local(5, "t", Line::x(integer(0)));
+  EXPECT_NE(message(line).find("declared"), std::string::npos) << message(line);
+}
+
+TEST(Print, MinimalParentheses) {
+  Line line;
+  const auto n = line.n;
+  const auto x = Line::x(integer(0));
+  const auto y = Line::x(integer(1));
+  line.kernel.body =
+      Line::y(floor_div(sub(n, sub(n, integer(2))), integer(2)),
+              binary_value(Op::Mul, binary_value(Op::Sub, x, binary_value(Op::Sub, x, y)),
+                           unary_value(Op::Neg, y)));
+  EXPECT_EQ(line.printed(), "Y[(N - (N - 2)) // 2] = (X[0] - (X[0] - X[1])) * -X[1]\n");
+}
+
+} // namespace
+} // namespace tilewright::test

@@ -1,0 +1,112 @@
+// Object code from LLVM modules into this process and out of it again.
+#include "runtime/jit.h"
+
+#include <gtest/gtest.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Target/TargetMachine.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <thread>
+#include <vector>
+
+#include "polyhedral/error.h"
+
+namespace tilewright {
+namespace {
+
+/// int32 answer() { return value; }, or a call of an unknown function.
+std::string make_object(int value, const std::string &callee = "") {
+  llvm::LLVMContext context;
+  llvm::Module module("test", context);
+  const auto machine = make_target_machine(host_cpu(), false);
+  module.setTargetTriple(machine->getTargetTriple().str());
+  module.setDataLayout(machine->createDataLayout());
+  llvm::IRBuilder<> builder(context);
+  auto *type = llvm::FunctionType::get(builder.getInt32Ty(), false);
+  auto *function = llvm::Function::Create(type, llvm::Function::ExternalLinkage, "answer", module);
+  builder.SetInsertPoint(llvm::BasicBlock::Create(context, "entry", function));
+  llvm::Value *result = builder.getInt32(static_cast<std::uint32_t>(value));
+  if (!callee.empty()) {
+    result = builder.CreateCall(module.getOrInsertFunction(callee, type));
+  }
+  builder.CreateRet(result);
+  return compile_to_object(module, *machine);
+}
+
+int ask(const LoadedCode &code) { return reinterpret_cast<int (*)()>(code.address)(); }
+
+TEST(Jit, TheSameSymbolManyTimes) {
+  std::vector<LoadedCode> loaded;
+  for (int k = 0; k < 20; ++k) {
+    loaded.push_back(load_object(make_object(k), "answer"));
+  }
+  loaded.erase(loaded.begin(), loaded.begin() + 10);
+  for (int k = 0; k < 10; ++k) {
+    EXPECT_EQ(ask(loaded[static_cast<size_t>(k)]), k + 10);
+  }
+}
+
+TEST(Jit, BadObjectsAreErrors) {
+  for (const std::string &bytes : {std::string(), std::string("not an object"), make_object(1).substr(0, 200)}) {
+    EXPECT_THROW(load_object(bytes, "answer"), Error);
+  }
+  EXPECT_THROW(load_object(make_object(1), "question"), Error);
+  EXPECT_THROW(load_object(make_object(1, "tilewright_no_such_function"), "answer"), Error);
+  EXPECT_EQ(ask(load_object(make_object(42), "answer")), 42);
+}
+
+TEST(Jit, MalformedModulesAreErrors) {
+  llvm::LLVMContext context;
+  llvm::Module module("broken", context);
+  const auto machine = make_target_machine(host_cpu(), false);
+  auto *type = llvm::FunctionType::get(llvm::Type::getInt32Ty(context), false);
+  auto *function = llvm::Function::Create(type, llvm::Function::ExternalLinkage, "open", module);
+  llvm::BasicBlock::Create(context, "entry", function);
+  EXPECT_THROW(compile_to_object(module, *machine), Error);
+  EXPECT_THROW(compile_to_assembly(module, *machine), Error);
+}
+
+TEST(Jit, SeveralThreadsAtOnce) {
+  const std::string object = make_object(5);
+  std::vector<std::thread> threads;
+  std::vector<int> answers(4);
+  for (size_t k = 0; k < answers.size(); ++k) {
+    threads.emplace_back([&, k] {
+      for (int round = 0; round < 20; ++round) {
+        answers[k] += ask(load_object(object, "answer"));
+      }
+    });
+  }
+  for (std::thread &thread : threads) {
+    thread.join();
+  }
+  EXPECT_EQ(answers, std::vector<int>(4, 100));
+}
+
+TEST(Jit, AChildOfForkCompilesAndLoads) {
+  const LoadedCode before = load_object(make_object(1), "answer");
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    alarm(60);
+    _exit(ask(before) == 1 && ask(load_object(make_object(2), "answer")) == 2 ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+TEST(Jit, KnowsTheMachine) {
+  EXPECT_FALSE(host_cpu().name.empty());
+  EXPECT_EQ(llvm_version().substr(0, 3), "19.");
+  EXPECT_EQ(describe_cpu("").name, host_cpu().name);
+  EXPECT_EQ(describe_cpu("x86-64-v3").name, "x86-64-v3");
+  EXPECT_THROW(describe_cpu("no-such-cpu"), Error);
+  EXPECT_FALSE(has_vector_function("_ZGVbN4v_no_such_function"));
+}
+
+}  // namespace
+}  // namespace tilewright

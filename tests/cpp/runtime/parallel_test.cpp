@@ -1,0 +1,164 @@
+// Parallel loops: every iteration once, statuses, nesting, numbers of threads, children of fork.
+#include "runtime/parallel.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <set>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "polyhedral/error.h"
+
+namespace tilewright {
+namespace {
+
+struct Visits {
+  std::vector<std::atomic<int>> counts;
+  std::mutex mutex;
+  std::set<std::thread::id> threads;
+  explicit Visits(size_t size) : counts(size) {}
+};
+
+std::int32_t visit(std::int64_t begin, std::int64_t end, void *closure) {
+  auto &visits = *static_cast<Visits *>(closure);
+  for (std::int64_t i = begin; i < end; ++i) {
+    ++visits.counts[static_cast<size_t>(i)];
+  }
+  const std::lock_guard lock(visits.mutex);
+  visits.threads.insert(std::this_thread::get_id());
+  return KernelOk;
+}
+
+class ParallelTest : public testing::Test {
+protected:
+  void TearDown() override { set_num_threads(0); }
+};
+
+TEST_F(ParallelTest, EveryIterationRunsOnce) {
+  for (const int threads : {1, 2, 5}) {
+    set_num_threads(threads);
+    for (const std::int64_t size : {0, 1, 2, 3, 5, 64, 1001}) {
+      Visits visits(static_cast<size_t>(size));
+      EXPECT_EQ(tilewright_parallel_for(0, size, &visits, visit), KernelOk);
+      for (const auto &count : visits.counts) {
+        EXPECT_EQ(count, 1);
+      }
+      EXPECT_LE(visits.threads.size(), static_cast<size_t>(threads));
+    }
+  }
+}
+
+TEST_F(ParallelTest, SeveralThreadsTakePart) {
+  set_num_threads(3);
+  Visits visits(300);
+  tilewright_parallel_for(0, 300, &visits, visit);
+  EXPECT_EQ(visits.threads.size(), 3U);
+}
+
+TEST_F(ParallelTest, EmptyAndReversedRangesDoNothing) {
+  Visits visits(1);
+  EXPECT_EQ(tilewright_parallel_for(5, 5, &visits, visit), KernelOk);
+  EXPECT_EQ(tilewright_parallel_for(5, -5, &visits, visit), KernelOk);
+  EXPECT_TRUE(visits.threads.empty());
+}
+
+TEST_F(ParallelTest, AFailureOfOnePartIsTheResult) {
+  set_num_threads(4);
+  auto fail = [](std::int64_t begin, std::int64_t end, void *) -> std::int32_t {
+    return begin <= 70 && 70 < end ? KernelIndexError : KernelOk;
+  };
+  EXPECT_EQ(tilewright_parallel_for(0, 100, nullptr, fail), KernelIndexError);
+  EXPECT_EQ(tilewright_parallel_for(0, 70, nullptr, fail), KernelOk);
+}
+
+TEST_F(ParallelTest, NestedLoopsRunInPlace) {
+  set_num_threads(4);
+  Visits visits(10);
+  auto outer = [](std::int64_t begin, std::int64_t end, void *closure) -> std::int32_t {
+    for (std::int64_t i = begin; i < end; ++i) {
+      Visits inner(50);
+      tilewright_parallel_for(0, 50, &inner, visit);
+      if (inner.threads != std::set<std::thread::id>{std::this_thread::get_id()}) {
+        return KernelInterrupted;
+      }
+    }
+    return visit(begin, end, closure);
+  };
+  EXPECT_EQ(tilewright_parallel_for(0, 10, &visits, outer), KernelOk);
+  for (const auto &count : visits.counts) {
+    EXPECT_EQ(count, 1);
+  }
+}
+
+TEST_F(ParallelTest, CallersInSeveralThreadsDoNotDisturbEachOther) {
+  set_num_threads(2);
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> callers;
+  for (int caller = 0; caller < 4; ++caller) {
+    callers.emplace_back([&] {
+      for (int round = 0; round < 20; ++round) {
+        Visits visits(97);
+        tilewright_parallel_for(0, 97, &visits, visit);
+        for (const auto &count : visits.counts) {
+          wrong += count == 1 ? 0 : 1;
+        }
+      }
+    });
+  }
+  for (std::thread &caller : callers) {
+    caller.join();
+  }
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST_F(ParallelTest, AChildOfForkKeepsWorking) {
+  set_num_threads(3);
+  Visits before(100);
+  tilewright_parallel_for(0, 100, &before, visit);
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    alarm(60);
+    Visits visits(100);
+    bool good = tilewright_parallel_for(0, 100, &visits, visit) == KernelOk;
+    for (const auto &count : visits.counts) {
+      good = good && count == 1;
+    }
+    _exit(good ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  Visits after(100);
+  EXPECT_EQ(tilewright_parallel_for(0, 100, &after, visit), KernelOk);
+}
+
+TEST_F(ParallelTest, NumberOfThreads) {
+  EXPECT_GE(num_threads(), 1);
+  set_num_threads(7);
+  EXPECT_EQ(num_threads(), 7);
+  set_num_threads(0);
+  EXPECT_GE(num_threads(), 1);
+  EXPECT_THROW(set_num_threads(-1), Error);
+  EXPECT_FALSE(parallel_runtime().empty());
+}
+
+TEST(Allocation, IsAlignedAndRefusesTheImpossible) {
+  for (const std::int64_t bytes : {0, 1, 63, 64, 65, 1 << 20}) {
+    void *memory = tilewright_allocate(bytes);
+    ASSERT_NE(memory, nullptr);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory) % 64, 0U);
+    tilewright_free(memory);
+  }
+  EXPECT_EQ(tilewright_allocate(-1), nullptr);
+  EXPECT_EQ(tilewright_allocate(INT64_MAX), nullptr);
+  EXPECT_EQ(tilewright_allocate(std::int64_t{1} << 60), nullptr);
+  tilewright_free(nullptr);
+}
+
+}  // namespace
+}  // namespace tilewright

@@ -1,0 +1,349 @@
+// Every operation on every type, scalar and vector, against the scalar arithmetic of Layer I.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "targets/kernel_runner.h"
+#include "targets/scalar_oracle.h"
+
+namespace tilewright {
+namespace {
+
+constexpr ScalarType int_type(int bits) { return {TypeKind::Int, static_cast<std::uint8_t>(bits)}; }
+constexpr ScalarType uint_type(int bits) { return {TypeKind::UInt, static_cast<std::uint8_t>(bits)}; }
+constexpr ScalarType float16{TypeKind::Float, 16};
+constexpr ScalarType bfloat16{TypeKind::BFloat, 16};
+constexpr ScalarType complex64{TypeKind::Complex, 64};
+constexpr ScalarType complex128{TypeKind::Complex, 128};
+
+const std::vector<ScalarType> all_types = {Bool,         int_type(8),   int_type(16),  int_type(32), Int64,
+                                           uint_type(8), uint_type(16), uint_type(32), uint_type(64), float16,
+                                           bfloat16,     Float32,       Float64,       complex64,    complex128};
+
+/// Numbers with which operations go wrong first, rounded to `type`.
+std::vector<std::byte> samples(ScalarType type) {
+  std::vector<ConstantValue> values;
+  if (type.is_bool()) {
+    values = {false, true};
+  } else if (type.is_signed_integer()) {
+    const std::int64_t largest = type.bits == 64 ? INT64_MAX : (std::int64_t{1} << (type.bits - 1)) - 1;
+    for (const std::int64_t x : {std::int64_t{0}, std::int64_t{1}, std::int64_t{-1}, std::int64_t{2}, std::int64_t{-2},
+                                 std::int64_t{3}, std::int64_t{-3}, std::int64_t{7}, std::int64_t{-7}, std::int64_t{9},
+                                 std::int64_t{100}, largest, -largest - 1, -largest, largest - 1}) {
+      values.emplace_back(x);
+    }
+  } else if (type.is_integer()) {
+    const std::uint64_t largest = type.bits == 64 ? UINT64_MAX : (std::uint64_t{1} << type.bits) - 1;
+    for (const std::uint64_t x : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{2}, std::uint64_t{3},
+                                  std::uint64_t{7}, std::uint64_t{9}, std::uint64_t{64}, std::uint64_t{100}, largest,
+                                  largest - 1, largest / 2, largest / 2 + 1}) {
+      values.emplace_back(x);
+    }
+  } else {
+    const double infinity = std::numeric_limits<double>::infinity();
+    const std::vector<double> reals = {0.0,  -0.0, 1.0,    -1.0,  0.5,      -0.5,      1.5,      -2.5,    3.0,
+                                       7.25, -7.0, 0.1,    100.3, 1e-3,     -123.456,  1000.75,  infinity, -infinity,
+                                       NAN,  1e-7, 3e4,    2.0,   127.9961, -128.0009, 65535.9};
+    if (type.is_complex()) {
+      for (const double re : {0.0, 1.0, -2.5, 0.1, 3.0}) {
+        for (const double im : {0.0, -1.0, 0.75, 2.0}) {
+          values.emplace_back(std::complex<double>(re, im));
+        }
+      }
+    } else {
+      for (const double x : reals) {
+        values.emplace_back(x);
+      }
+    }
+  }
+  std::vector<std::byte> bytes;
+  for (const ConstantValue &value : values) {
+    std::array<std::byte, 16> element{};
+    oracle_constant(value, type, element.data());
+    bytes.insert(bytes.end(), element.begin(), element.begin() + type.bytes());
+  }
+  return bytes;
+}
+
+TestArray dense(std::vector<std::byte> bytes, ScalarType type) {
+  TestArray array;
+  array.bytes = std::move(bytes);
+  array.strides = {type.bytes()};
+  return array;
+}
+
+struct Case {
+  std::string name;
+  ScalarType result;
+  bool approximate = false;
+  std::function<ValuePtr(const ValuePtr &, const ValuePtr &)> build;
+  std::function<void(const void *, const void *, void *)> expect;
+};
+
+/// Runs all cases on all pairs of samples in one kernel and compares.
+void check(ScalarType type, const std::vector<Case> &cases, int lanes, bool fast_math = false) {
+  const std::vector<std::byte> points = samples(type);
+  const auto item = static_cast<size_t>(type.bytes());
+  const size_t count = points.size() / item;
+  std::vector<std::byte> left;
+  std::vector<std::byte> right;
+  for (size_t i = 0; i < count; ++i) {
+    for (size_t j = 0; j < count; ++j) {
+      left.insert(left.end(), points.begin() + static_cast<std::ptrdiff_t>(i * item),
+                  points.begin() + static_cast<std::ptrdiff_t>((i + 1) * item));
+      right.insert(right.end(), points.begin() + static_cast<std::ptrdiff_t>(j * item),
+                   points.begin() + static_cast<std::ptrdiff_t>((j + 1) * item));
+    }
+  }
+  size_t total = count * count;
+  while (total % static_cast<size_t>(lanes) != 0) {
+    left.insert(left.end(), points.begin(), points.begin() + static_cast<std::ptrdiff_t>(item));
+    right.insert(right.end(), points.begin(), points.begin() + static_cast<std::ptrdiff_t>(item));
+    ++total;
+  }
+
+  Kernel kernel;
+  kernel.name = "operations";
+  kernel.buffers = {argument("a", type, 1, false), argument("b", type, 1, false)};
+  const ValuePtr i = variable(1, "i");
+  const ValuePtr at = lanes == 1 ? i : ramp(mul(i, integer(lanes)), 1, lanes);
+  const ValuePtr a = load(0, "a", {type, lanes}, {at});
+  const ValuePtr b = load(1, "b", {type, lanes}, {at});
+  std::vector<StmtPtr> stores;
+  for (size_t c = 0; c < cases.size(); ++c) {
+    kernel.buffers.push_back(argument("out" + std::to_string(c), cases[c].result, 1, true));
+    stores.push_back(store(static_cast<std::int64_t>(c) + 2, "out", {at}, cases[c].build(a, b)));
+  }
+  kernel.body = for_loop(1, "i", integer(0), integer(static_cast<std::int64_t>(total) / lanes), LoopKind::Serial, 0,
+                         block(stores));
+  const RunnableKernel compiled = compile_kernel(kernel, fast_math);
+  TestArray a_array = dense(left, type);
+  TestArray b_array = dense(right, type);
+  std::vector<TestArray> outputs;
+  for (const Case &one : cases) {
+    outputs.push_back(
+        dense(std::vector<std::byte>(total * static_cast<size_t>(one.result.bytes())), one.result));
+  }
+  std::vector<TestArray *> arrays = {&a_array, &b_array};
+  for (TestArray &output : outputs) {
+    arrays.push_back(&output);
+  }
+  ASSERT_EQ(run_kernel(compiled, {}, arrays), KernelOk);
+
+  for (size_t c = 0; c < cases.size(); ++c) {
+    const ScalarType result = cases[c].result;
+    int failures = 0;
+    for (size_t n = 0; n < total && failures < 3; ++n) {
+      std::array<std::byte, 16> wanted{};
+      cases[c].expect(left.data() + n * item, right.data() + n * item, wanted.data());
+      const std::byte *found = outputs[c].bytes.data() + n * static_cast<size_t>(result.bytes());
+      if (std::memcmp(found, wanted.data(), static_cast<size_t>(result.bytes())) == 0) {
+        continue;
+      }
+      const std::complex<double> x = oracle_number(result, found);
+      const std::complex<double> y = oracle_number(result, wanted.data());
+      const double unit = result.bits == 16 ? 1e-2 : (result.is_complex() ? result.bits / 2 : result.bits) == 32 ? 2e-6 : 1e-14;
+      auto close = [&](double p, double q) {
+        return (std::isnan(p) && std::isnan(q)) || p == q ||
+               ((cases[c].approximate || fast_math) && std::abs(p - q) <= unit * std::max(1.0, std::abs(std::abs(y))));
+      };
+      // An exact operation agrees in every bit but the sign of zero and the payload of NaN.
+      if (!close(x.real(), y.real()) || !close(x.imag(), y.imag())) {
+        ++failures;
+        ADD_FAILURE() << cases[c].name << " on " << type_name(type) << ", " << lanes << " lanes, of "
+                      << oracle_number(type, left.data() + n * item) << " and "
+                      << oracle_number(type, right.data() + n * item) << ": " << x << ", not " << y;
+      }
+    }
+  }
+}
+
+Case binary_case(Op op, ScalarType type, bool approximate = false) {
+  const bool compares = op >= Op::Lt && op <= Op::Ne;
+  const ScalarType result = compares ? Bool : type;
+  return {op_name(op), result, approximate,
+          [=](const ValuePtr &a, const ValuePtr &b) { return binary_value(op, a, b); },
+          [=](const void *a, const void *b, void *out) { oracle_binary(op, type, a, b, result, out); }};
+}
+
+Case unary_case(Op op, ScalarType type, ScalarType result, bool approximate = false) {
+  const bool is_unary = op == Op::Neg || op == Op::Not || op == Op::Abs;
+  return {op_name(op), result, approximate,
+          [=](const ValuePtr &a, const ValuePtr &) {
+            if (is_unary && result == type) {
+              return unary_value(op, a);
+            }
+            return call_value(op, {a}, result);
+          },
+          [=](const void *a, const void *, void *out) { oracle_unary(op, type, a, result, out); }};
+}
+
+std::vector<Case> operators(ScalarType type) {
+  std::vector<Case> cases;
+  auto binary = [&](std::initializer_list<Op> ops, bool approximate = false) {
+    for (const Op op : ops) {
+      cases.push_back(binary_case(op, type, approximate));
+    }
+  };
+  binary({Op::Eq, Op::Ne});
+  if (type.is_bool()) {
+    binary({Op::Add, Op::Mul, Op::Min, Op::Max, Op::And, Op::Or, Op::Xor, Op::Lt, Op::Le, Op::Gt, Op::Ge});
+    cases.push_back(unary_case(Op::Not, type, type));
+    return cases;
+  }
+  binary({Op::Add, Op::Sub});
+  cases.push_back(unary_case(Op::Neg, type, type));
+  if (type.is_complex()) {
+    const ScalarType part{TypeKind::Float, static_cast<std::uint8_t>(type.bits / 2)};
+    binary({Op::Mul, Op::TrueDiv, Op::Pow}, true);
+    cases.push_back(unary_case(Op::Abs, type, part, true));
+    cases.push_back(unary_case(Op::Real, type, part));
+    cases.push_back(unary_case(Op::Imag, type, part));
+    cases.push_back(unary_case(Op::Conj, type, type));
+    cases.push_back(unary_case(Op::Isnan, type, Bool));
+    return cases;
+  }
+  binary({Op::Mul, Op::FloorDiv, Op::Mod, Op::Min, Op::Max, Op::Lt, Op::Le, Op::Gt, Op::Ge});
+  cases.push_back(unary_case(Op::Abs, type, type));
+  if (type.is_integer()) {
+    binary({Op::And, Op::Or, Op::Xor, Op::Shl, Op::Shr, Op::Pow});
+    cases.push_back(unary_case(Op::Not, type, type));
+  } else {
+    binary({Op::TrueDiv});
+    binary({Op::Pow}, true);
+    cases.push_back(unary_case(Op::Isnan, type, Bool));
+    for (const Op op : {Op::Sqrt, Op::Floor, Op::Ceil, Op::Trunc, Op::Rint}) {
+      cases.push_back(unary_case(op, type, type));
+    }
+  }
+  return cases;
+}
+
+std::vector<Case> functions(ScalarType type) {
+  std::vector<Case> cases;
+  for (const Op op : {Op::Exp, Op::Exp2, Op::Log, Op::Log2, Op::Log10, Op::Sin, Op::Cos, Op::Tan, Op::Arcsin,
+                      Op::Arccos, Op::Arctan, Op::Sinh, Op::Cosh, Op::Tanh}) {
+    cases.push_back(unary_case(op, type, type, true));
+  }
+  if (!type.is_complex()) {
+    cases.push_back(unary_case(Op::Erf, type, type, true));
+    cases.push_back({"arctan2", type, true,
+                     [=](const ValuePtr &a, const ValuePtr &b) { return call_value(Op::Arctan2, {a, b}, type); },
+                     [=](const void *a, const void *b, void *out) {
+                       oracle_binary(Op::Arctan2, type, a, b, type, out);
+                     }});
+  } else {
+    cases.push_back(unary_case(Op::Sqrt, type, type, true));
+  }
+  return cases;
+}
+
+class OperationsTest : public testing::TestWithParam<std::tuple<ScalarType, int>> {};
+
+TEST_P(OperationsTest, OperatorsAgreeWithTheScalarArithmetic) {
+  const auto [type, lanes] = GetParam();
+  check(type, operators(type), lanes);
+}
+
+TEST_P(OperationsTest, CastsAgreeWithTheScalarArithmetic) {
+  const auto [type, lanes] = GetParam();
+  const ScalarType from = type;
+  std::vector<Case> cases;
+  for (const ScalarType to : all_types) {
+    cases.push_back({"cast to " + type_name(to), to, false,
+                     [=](const ValuePtr &a, const ValuePtr &) { return cast_value(a, to); },
+                     [=](const void *a, const void *, void *out) { oracle_cast(from, a, to, out); }});
+  }
+  check(type, cases, lanes);
+}
+
+TEST_P(OperationsTest, SelectTakesTheRightSide) {
+  const auto [type, lanes] = GetParam();
+  const ScalarType held = type;
+  check(type,
+        {{"select", type, false,
+          [](const ValuePtr &a, const ValuePtr &b) { return select_value(binary_value(Op::Eq, a, b), a, b); },
+          [=](const void *, const void *b, void *out) {
+            // a where a == b, else b: b, up to the sign of zero.
+            std::memcpy(out, b, static_cast<size_t>(held.bytes()));
+          }}},
+        lanes);
+}
+
+TEST_P(OperationsTest, FunctionsAgreeWithTheScalarArithmetic) {
+  const auto [type, lanes] = GetParam();
+  if (type.is_floating() || type.is_complex()) {
+    check(type, functions(type), lanes);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(AllTypes, OperationsTest, testing::Combine(testing::ValuesIn(all_types), testing::Values(1, 4)),
+                         [](const auto &info) {
+                           return type_name(std::get<0>(info.param)) + "_" +
+                                  std::to_string(std::get<1>(info.param)) + "_lanes";
+                         });
+
+TEST(OperationsOnOddVectors, AgreeWithTheScalarArithmetic) {
+  for (const ScalarType type : {int_type(32), Float32, float16, complex64}) {
+    check(type, operators(type), 3);
+  }
+  check(Float32, operators(Float32), 32);
+}
+
+TEST(FastMath, StaysCloseAndKeepsNaN) {
+  for (const int lanes : {1, 4, 8, 5}) {
+    std::vector<Case> cases;
+    for (const Op op : {Op::Exp, Op::Sin, Op::Cos, Op::Tanh, Op::Erf, Op::Arctan}) {
+      cases.push_back(unary_case(op, Float32, Float32, true));
+    }
+    cases.push_back(unary_case(Op::Isnan, Float32, Bool));
+    cases.push_back(binary_case(Op::Max, Float32));
+    check(Float32, cases, lanes, true);
+  }
+}
+
+TEST(Constants, AreRoundedToTheirType) {
+  Kernel kernel;
+  kernel.name = "constants";
+  const std::vector<ConstantValue> values = {true, std::int64_t{-5}, std::uint64_t{200}, 0.1, 1e30, NAN};
+  std::vector<StmtPtr> stores;
+  std::vector<std::vector<std::byte>> wanted;
+  for (const ScalarType type : all_types) {
+    for (const ConstantValue &value : values) {
+      const bool is_real = std::holds_alternative<double>(value);
+      if ((type.is_integer() || type.is_bool()) && is_real) {
+        continue;
+      }
+      const auto b = static_cast<std::int64_t>(kernel.buffers.size());
+      kernel.buffers.push_back(argument("out" + std::to_string(b), type, 1, true));
+      stores.push_back(store(b, "out", {integer(0)}, constant_of(value, type)));
+      std::vector<std::byte> element(static_cast<size_t>(type.bytes()));
+      oracle_constant(value, type, element.data());
+      wanted.push_back(element);
+    }
+  }
+  kernel.body = block(stores);
+  std::vector<TestArray> arrays;
+  for (size_t b = 0; b < kernel.buffers.size(); ++b) {
+    arrays.push_back(dense(std::vector<std::byte>(wanted[b].size()), kernel.buffers[b].type));
+  }
+  std::vector<TestArray *> pointers;
+  for (TestArray &array : arrays) {
+    pointers.push_back(&array);
+  }
+  ASSERT_EQ(run_kernel(compile_kernel(kernel), {}, pointers), KernelOk);
+  for (size_t b = 0; b < arrays.size(); ++b) {
+    const ScalarType type = kernel.buffers[b].type;
+    const auto found = oracle_number(type, arrays[b].bytes.data());
+    const auto expected = oracle_number(type, wanted[b].data());
+    EXPECT_TRUE(found == expected || (std::isnan(found.real()) && std::isnan(expected.real())))
+        << type_name(type) << ": " << found << ", not " << expected;
+  }
+}
+
+}  // namespace
+}  // namespace tilewright

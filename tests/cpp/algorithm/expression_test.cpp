@@ -198,11 +198,11 @@ TEST(Expression, TextLeavesImpliedCastsOut) {
 }
 
 TEST(Expression, ReductionText) {
-  const ComputationPtr A = array("A", Float32, 2);
-  const ComputationPtr B = array("B", Float32, 2);
+  const ComputationPtr in_a = array("A", Float32, 2);
+  const ComputationPtr in_b = array("B", Float32, 2);
   const ExprPtr zero = constant(std::int64_t{0}, Int64);
-  const ExprPtr body = binary(Op::Mul, access(A, {iterator("i"), iterator("k")}),
-                              access(B, {iterator("k"), iterator("j")}));
+  const ExprPtr body = binary(Op::Mul, access(in_a, {iterator("i"), iterator("k")}),
+                              access(in_b, {iterator("k"), iterator("j")}));
   EXPECT_EQ(to_string(reduce(Op::ReduceSum, {{"k", zero, parameter("K")}}, body)),
             "sum(A[i, k] * B[k, j] for k in range(0, K))");
   EXPECT_EQ(
@@ -212,11 +212,11 @@ TEST(Expression, ReductionText) {
 }
 
 TEST(Expression, SubstitutionReachesBoundsAndRespectsShadowing) {
-  const ComputationPtr A = array("A", Float32, 2);
+  const ComputationPtr in_a = array("A", Float32, 2);
   const ExprPtr zero = constant(std::int64_t{0}, Int64);
-  const ExprPtr sum =
-      reduce(Op::ReduceSum, {{"k", zero, iterator("i")}}, access(A, {iterator("i"), iterator("k")}),
-             binary(Op::Lt, iterator("k"), iterator("i")));
+  const ExprPtr sum = reduce(Op::ReduceSum, {{"k", zero, iterator("i")}},
+                             access(in_a, {iterator("i"), iterator("k")}),
+                             binary(Op::Lt, iterator("k"), iterator("i")));
   const auto replace = [](const std::string &from, const ExprPtr &to) {
     return [from, to](const std::string &name) { return name == from ? to : nullptr; };
   };
@@ -226,7 +226,7 @@ TEST(Expression, SubstitutionReachesBoundsAndRespectsShadowing) {
   const ExprPtr captured = substitute(sum, replace("i", iterator("k")));
   EXPECT_EQ(to_string(captured), "sum(A[k, k_1] for k_1 in range(0, k) if k_1 < k)");
   const ExprPtr own_bound = reduce(Op::ReduceSum, {{"i", zero, iterator("i")}},
-                                   access(A, {iterator("i"), iterator("i")}));
+                                   access(in_a, {iterator("i"), iterator("i")}));
   EXPECT_EQ(to_string(substitute(own_bound, replace("i", iterator("t")))),
             "sum(A[i, i] for i in range(0, t))");
 }

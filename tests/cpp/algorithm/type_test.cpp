@@ -4,8 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -16,41 +14,12 @@ const std::vector<std::string> names{"bool",    "int8",    "int16",     "int32",
                                      "uint8",   "uint16",  "uint32",    "uint64",    "float16",
                                      "float32", "float64", "complex64", "complex128"};
 
-// Row by row what np.promote_types(row, column) gives for the names above.
+// Row by row what np.promote_types(row, column) gives for the names above, as NumPy's type codes.
+const std::string codes = "\?bhilBHILefdFD";
 const std::vector<std::string> table{
-    "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 "
-    "complex128",
-    "int8 int8 int16 int32 int64 int16 int32 int64 float64 float16 float32 float64 complex64 "
-    "complex128",
-    "int16 int16 int16 int32 int64 int16 int32 int64 float64 float32 float32 float64 complex64 "
-    "complex128",
-    "int32 int32 int32 int32 int64 int32 int32 int64 float64 float64 float64 float64 complex128 "
-    "complex128",
-    "int64 int64 int64 int64 int64 int64 int64 int64 float64 float64 float64 float64 complex128 "
-    "complex128",
-    "uint8 int16 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 "
-    "complex128",
-    "uint16 int32 int32 int32 int64 uint16 uint16 uint32 uint64 float32 float32 float64 complex64 "
-    "complex128",
-    "uint32 int64 int64 int64 int64 uint32 uint32 uint32 uint64 float64 float64 float64 complex128 "
-    "complex128",
-    "uint64 float64 float64 float64 float64 uint64 uint64 uint64 uint64 float64 float64 float64 "
-    "complex128 complex128",
-    "float16 float16 float32 float64 float64 float16 float32 float64 float64 float16 float32 "
-    "float64 complex64 "
-    "complex128",
-    "float32 float32 float32 float64 float64 float32 float32 float64 float64 float32 float32 "
-    "float64 complex64 "
-    "complex128",
-    "float64 float64 float64 float64 float64 float64 float64 float64 float64 float64 float64 "
-    "float64 complex128 "
-    "complex128",
-    "complex64 complex64 complex64 complex128 complex128 complex64 complex64 complex128 complex128 "
-    "complex64 complex64 "
-    "complex128 complex64 complex128",
-    "complex128 complex128 complex128 complex128 complex128 complex128 complex128 complex128 "
-    "complex128 complex128 "
-    "complex128 complex128 complex128 complex128"};
+    "\?bhilBHILefdFD", "bbhilhildefdFD", "hhhilhildffdFD", "iiiiliilddddDD", "llllllllddddDD",
+    "BhhilBHILefdFD",  "HiiilHHILffdFD", "IllllIIILdddDD", "LddddLLLLdddDD", "eefddefddefdFD",
+    "fffddffddffdFD",  "ddddddddddddDD", "FFFDDFFDDFFDFD", "DDDDDDDDDDDDDD"};
 
 ScalarType named(const std::string &name) { return type_from_name(name).value(); }
 
@@ -67,12 +36,10 @@ TEST(Type, NamesGoBothWays) {
 
 TEST(Type, PromotionIsNumPys) {
   for (size_t row = 0; row < names.size(); ++row) {
-    std::istringstream columns(table[row]);
-    for (const std::string &column : names) {
-      std::string expected;
-      columns >> expected;
-      EXPECT_EQ(type_name(promote(named(names[row]), named(column))), expected)
-          << names[row] << " with " << column;
+    for (size_t column = 0; column < names.size(); ++column) {
+      EXPECT_EQ(type_name(promote(named(names[row]), named(names[column]))),
+                names[codes.find(table[row][column])])
+          << names[row] << " with " << names[column];
     }
   }
 }

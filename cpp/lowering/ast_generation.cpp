@@ -2,12 +2,14 @@
 
 #include <isl/aff.h>
 #include <isl/ast_build.h>
+#include <isl/ctx.h>
 #include <isl/id.h>
 #include <isl/map.h>
 #include <isl/set.h>
 #include <isl/union_map.h>
 
 #include <algorithm>
+#include <map>
 
 namespace tilewright {
 
@@ -26,6 +28,10 @@ struct Scan {
 std::vector<isl::aff> affine_inverse(const isl::map &time) {
   const isl::pw_multi_aff inverse =
       isl::manage(isl_pw_multi_aff_from_map(isl_map_reverse(time.copy())));
+  if (inverse.is_null() && isl_ctx_last_error(isl_context().get()) != isl_error_quota) {
+    isl_ctx_reset_error(isl_context().get()); // two instances at one time: isl finds out by itself
+    return {};
+  }
   checked(inverse, doing);
   struct Pieces {
     std::vector<isl::aff> affs;
@@ -63,34 +69,48 @@ Scan scan_statement(const Statement &statement, const isl::set &context) {
   isl_set *points = isl_map_range(scan.time.copy());
   points = isl_set_coalesce(isl_set_remove_redundancies(points));
   scan.points = checked(isl::manage(isl_set_detect_equalities(points)), doing);
-  if (!statement.iterators.empty() && checked(scan.time.is_injective(), doing)) {
+  if (!statement.iterators.empty()) {
     scan.iterators = affine_inverse(scan.time);
   }
   return scan;
 }
 
-/// The time dimensions that are worth scanning: all but those fixed at one value for all
-/// statements. Those left out have their value put into `values`.
-std::vector<int> useful_dimensions(const std::vector<Scan> &scans, int count,
-                                   std::vector<std::int64_t> &values) {
-  std::vector<int> kept;
-  values.assign(static_cast<size_t>(count), 0);
-  for (int d = 0; d < count; ++d) {
-    isl::val common;
-    bool fixed = true;
-    for (const Scan &scan : scans) {
-      const isl::val value = checked(
-          isl::manage(isl_set_plain_get_val_if_fixed(scan.points.get(), isl_dim_set, d)), doing);
-      if (isl_val_is_int(value.get()) != isl_bool_true ||
-          (!common.is_null() && !value.eq(common).is_true())) {
-        fixed = false;
-        break;
-      }
-      common = value;
+/// Does the static dimension before loop `level` order any two statements that no earlier one
+/// orders?
+bool orders(const std::vector<Statement> &statements, size_t level) {
+  std::map<std::vector<int>, int> seen;
+  for (const Statement &statement : statements) {
+    const auto begin = statement.order.begin();
+    const std::vector<int> prefix(begin, begin + static_cast<std::ptrdiff_t>(level));
+    if (seen.emplace(prefix, statement.order[level]).first->second != statement.order[level]) {
+      return true;
     }
-    if (fixed) {
-      values[static_cast<size_t>(d)] = isl_val_get_num_si(common.get());
-    } else {
+  }
+  return false;
+}
+
+/// Is the dimension fixed at the same value for all statements?
+bool is_fixed(const std::vector<Scan> &scans, int dimension) {
+  isl::val common;
+  for (const Scan &scan : scans) {
+    isl_val *raw = isl_set_plain_get_val_if_fixed(scan.points.get(), isl_dim_set,
+                                                  static_cast<unsigned>(dimension));
+    const isl::val value = checked(isl::manage(raw), doing);
+    if (isl_val_is_int(value.get()) != isl_bool_true ||
+        (!common.is_null() && !value.eq(common).is_true())) {
+      return false;
+    }
+    common = value;
+  }
+  return isl_val_is_zero(common.get()) == isl_bool_true;
+}
+
+/// The time dimensions that are worth scanning: isl's time grows fast with their number.
+std::vector<int> useful_dimensions(const Program &program, const std::vector<Scan> &scans) {
+  std::vector<int> kept;
+  for (int d = 0; d < 2 * program.depth + 1; ++d) {
+    const bool is_static = d % 2 == 0;
+    if (is_static ? orders(program.statements, static_cast<size_t>(d / 2)) : !is_fixed(scans, d)) {
       kept.push_back(d);
     }
   }
@@ -144,7 +164,7 @@ GeneratedAst generate_ast(const Program &program) {
     result.iterators.push_back(scans.back().iterators);
   }
   const int count = 2 * program.depth + 1;
-  result.dimensions = useful_dimensions(scans, count, result.fixed);
+  result.dimensions = useful_dimensions(program, scans);
   isl::union_map schedule;
   for (size_t i = 0; i < scans.size(); ++i) {
     const isl::map part = schedule_of(program.statements[i], scans[i], result.dimensions, count);

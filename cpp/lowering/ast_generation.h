@@ -15,11 +15,10 @@ namespace tilewright {
 
 struct GeneratedAst {
   isl::ast_node root;
-  /// The original time dimension of each scanned one (static dimensions that are the same for all
-  /// statements are left out). A `for` node's iterator is called "t<original dimension>".
+  /// The original time dimension of each scanned one; a `for` node's iterator is called "t<original
+  /// dimension>". Left out are static dimensions that order no statements and loops that no
+  /// statement has (fixed at 0).
   std::vector<int> dimensions;
-  std::vector<std::int64_t>
-      fixed; ///< for each original time dimension: its value where it was left out
   /// For each statement: its iterators as quasi-affine functions of all time dimensions, of which
   /// its user node's arguments give the scanned ones; or empty when those arguments are the
   /// iterators themselves.

@@ -361,16 +361,17 @@ private:
     ExpressionTranslator::Environment iterators;
     for (size_t i = 0; i < statement.iterators.size(); ++i) {
       iterators[statement.iterators[i]] =
-          inverse.empty() ? arguments.at(i) : recover(inverse[i], arguments);
+          inverse.empty() ? arguments.at(i) : recover(statement, inverse[i], arguments);
     }
     return translate_instance(statement, iterators);
   }
 
   /// `inverse` is over all time dimensions; `arguments` are those of the scanned ones.
-  ValuePtr recover(const isl::aff &inverse, const std::vector<ValuePtr> &arguments) const {
-    std::vector<ValuePtr> all;
-    for (const std::int64_t value : ast_.fixed) {
-      all.push_back(integer(value));
+  ValuePtr recover(const Statement &statement, const isl::aff &inverse,
+                   const std::vector<ValuePtr> &arguments) const {
+    std::vector<ValuePtr> all(static_cast<size_t>(2 * program_.depth + 1), integer(0));
+    for (size_t level = 0; level < statement.order.size(); ++level) {
+      all[2 * level] = integer(statement.order[level]);
     }
     for (size_t i = 0; i < ast_.dimensions.size(); ++i) {
       all[static_cast<size_t>(ast_.dimensions[i])] = arguments.at(i);

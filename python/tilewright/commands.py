@@ -20,6 +20,7 @@ from . import _core
 from .buffers import Buffer
 from .errors import ScheduleError
 from .expressions import Expression
+from .restructuring import RestructuringCommands
 from .source import caller_location
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def _new_names(loop: str, outer: Loop | None, inner: Loop | None) -> list[str]:
     ]
 
 
-class ScheduleCommands:
+class ScheduleCommands(RestructuringCommands):
     """The commands; mixed into `Computation` and into the handles `f["C"]`."""
 
     __slots__ = ()

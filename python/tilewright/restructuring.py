@@ -1,0 +1,220 @@
+"""Commands that restructure loop nests and storage further: whole reorderings, unimodular
+transformations, fusion and fission, computing inside a reader's loops, folding of buffers.
+
+They are mixed into `ScheduleCommands`, which says how a command is given and checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from .errors import ScheduleError
+
+if TYPE_CHECKING:
+    from .commands import Loop, ScheduleCommands
+
+__all__ = ["RestructuringCommands"]
+
+Self = TypeVar("Self", bound="RestructuringCommands")
+
+
+def _name(thing: object, what: str) -> str:
+    name = thing if isinstance(thing, str) else getattr(thing, "name", None)
+    if not isinstance(name, str):
+        raise ScheduleError(f"expected {what} or its name, got {thing!r}")
+    return name
+
+
+def _loop(loop: object) -> str:
+    return _name(loop, "a loop (an iterator)")
+
+
+def _integer(value: object, what: str) -> int:
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise ScheduleError(f"{what} must be an integer, got {value!r}")
+    return int(value.__index__())
+
+
+class RestructuringCommands:
+    """The commands of this page."""
+
+    __slots__ = ()
+
+    def _give(self, command: str, arguments: Sequence[Any]) -> None:
+        raise TypeError("commands are given to a computation of a function")
+
+    def reorder(self: Self, *loops: Loop) -> Self:
+        """Puts the named loops into the order given, in the places that they have together.
+
+        Before::
+
+            for i in range(0, N):
+                for j in range(0, M):
+                    for k in range(0, K):
+                        C[i, j] += ...
+
+        After ``C.reorder(k, i, j)``::
+
+            for k in range(0, K):
+                for i in range(0, N):
+                    for j in range(0, M):
+                        C[i, j] += ...
+
+        Args:
+            loops: two or more loops, outermost first. Loops that are not named stay where they are.
+        """
+        self._give("reorder", [_loop(loop) for loop in loops])
+        return self
+
+    def transform(self: Self, loops: Sequence[Loop], matrix: Sequence[Sequence[int]]) -> Self:
+        """Replaces loops by a unimodular combination of them; loop d gets row d of the matrix.
+
+        Before::
+
+            for t in range(0, T):
+                for i in range(0, N):
+                    C[t, i] = ...
+
+        After ``C.transform([t, i], [[1, 0], [1, 1]])``::
+
+            for t in range(0, T):
+                for i in range(t, N + t):
+                    C[t, i - t] = ...
+
+        Args:
+            loops: the loops, as many as the matrix has rows.
+            matrix: a square integer matrix of determinant 1 or -1.
+        """
+        rows = [[_integer(entry, "an entry of the matrix") for entry in row] for row in matrix]
+        size = len(loops)
+        if len(rows) != size or any(len(row) != size for row in rows):
+            raise ScheduleError(
+                f"transform of {size} loops needs a {size} x {size} matrix, got {matrix!r}"
+            )
+        flat = [entry for row in rows for entry in row]
+        self._give("transform", [*(_loop(loop) for loop in loops), flat])
+        return self
+
+    def fuse_with(self: Self, other: ScheduleCommands | str, i: Loop | None = None) -> Self:
+        """Runs this computation in the loops of another one, after it in each iteration.
+
+        Before::
+
+            for i in range(0, N):
+                B[i] = ...
+            for i in range(0, N):
+                C[i] = ... B[i] ...
+
+        After ``C.fuse_with(B)``::
+
+            for i in range(0, N):
+                B[i] = ...
+                C[i] = ... B[i] ...
+
+        Args:
+            other: the computation whose loops are shared.
+            i: the innermost loop shared; the deepest that both have when it is left out.
+        """
+        names = [_name(other, "a computation")]
+        self._give("fuse_with", names if i is None else [*names, _loop(i)])
+        return self
+
+    def fission(self: Self, i: Loop) -> Self:
+        """Gives this computation a loop `i` of its own again (loop fission, loop distribution).
+
+        Before::
+
+            for i in range(0, N):
+                B[i] = ...
+                C[i] = ...
+
+        After ``C.fission(i)``::
+
+            for i in range(0, N):
+                B[i] = ...
+            for i in range(0, N):
+                C[i] = ...
+
+        Args:
+            i: the outermost loop that is not shared any more.
+        """
+        self._give("fission", [_loop(i)])
+        return self
+
+    def compute_at(self: Self, reader: ScheduleCommands | str, j: Loop) -> Self:
+        """Computes, inside each iteration of loop `j` of a reader, just what is read there.
+
+        Instances that several iterations read are computed anew in each.
+
+        Before::
+
+            for i in range(0, N + 1):
+                B[i] = ...
+            for i0 in range(0, ceil(N / 32)):
+                for i1 in range(0, min(32, N - 32 * i0)):
+                    C[i] = B[i] + B[i + 1]
+
+        After ``B.compute_at(C, "i0")``::
+
+            for i0 in range(0, ceil(N / 32)):
+                for i in range(32 * i0, min(32 * i0 + 33, N + 1)):
+                    B[i] = ...
+                for i1 in range(0, min(32, N - 32 * i0)):
+                    C[i] = B[i] + B[i + 1]
+
+        Args:
+            reader: the computation in whose loops this one runs; nobody outside may read it.
+            j: the innermost loop of the reader that is shared.
+        """
+        self._give("compute_at", [_name(reader, "a computation"), _loop(j)])
+        return self
+
+    def set_access(self: Self, isl_map: str) -> Self:
+        """Gives the access relation of this computation directly, as isl text.
+
+        Before::
+
+            B[i, j] = ...
+
+        After ``B.set_access("{ B[i,j] -> buffer[j, i mod 2] }")``::
+
+            buffer[j, i % 2] = ...
+        """
+        if not isinstance(isl_map, str):
+            raise ScheduleError(f"set_access takes an isl map as text, got {isl_map!r}")
+        self._give("set_access", [isl_map])
+        return self
+
+    def storage_fold(self: Self, i: Loop, d: int) -> Self:
+        """Keeps `d` elements along iterator `i`: the index is taken modulo `d`.
+
+        Before::
+
+            B[t, i] = ...
+
+        After ``B.storage_fold(t, 2)``::
+
+            B[t % 2, i] = ...
+
+        Args:
+            i: the iterator that indexes the folded dimension.
+            d: elements kept, at least 1. Too few are refused, since values still needed would be
+                overwritten.
+        """
+        self._give("storage_fold", [_loop(i), _integer(d, "the fold")])
+        return self
+
+    def auto_allocate_map(self: Self) -> Self:
+        """Stores this computation in a buffer of its own name and shape again.
+
+        Before::
+
+            buffer[i % 2] = ...
+
+        After ``B.auto_allocate_map()``::
+
+            B[i] = ...
+        """
+        self._give("auto_allocate_map", [])
+        return self

@@ -2,6 +2,7 @@
 // convenience are Python; here handles are made, the core is called under the GIL, and its errors
 // become Python's.
 #include "bindings/bind_errors.h"
+#include "bindings/bind_inspection.h"
 #include "bindings/bind_language.h"
 #include "polyhedral/isl.h"
 
@@ -45,4 +46,5 @@ PYBIND11_MODULE(_core, module) {
   tilewright::bind_errors(module);
   tilewright::bind_language(module);
   tilewright::bind_functions(module);
+  tilewright::bind_inspection(module);
 }

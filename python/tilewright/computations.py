@@ -31,7 +31,6 @@ __all__ = ["Array", "Computation", "Input", "computation", "input"]
 
 Piece: TypeAlias = tuple[ExpressionLike, ExpressionLike]
 IslPiece: TypeAlias = tuple[str, ExpressionLike]
-Domain: TypeAlias = Mapping[Iterator, RangeLike] | Iterable[tuple[Iterator, RangeLike]]
 Value: TypeAlias = ExpressionLike | Sequence[Piece]
 
 
@@ -243,7 +242,19 @@ def _extent(value: ExpressionLike, what: str) -> Operand:
 @overload
 def computation(
     name: str,
-    domain: Domain,
+    domain: Mapping[Iterator, RangeLike],
+    value: Value | Callable[[Computation], Value] | None = None,
+    *,
+    where: ExpressionLike | None = None,
+    dtype: DTypeLike | None = None,
+    shape: Sequence[ExpressionLike] | None = None,
+) -> Computation: ...
+
+
+@overload
+def computation(
+    name: str,
+    domain: Iterable[tuple[Iterator, RangeLike]],
     value: Value | Callable[[Computation], Value] | None = None,
     *,
     where: ExpressionLike | None = None,

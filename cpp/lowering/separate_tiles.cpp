@@ -15,6 +15,10 @@ struct Candidate {
   std::int64_t loop = 0;
   ValuePtr lower; ///< of the full loop
   std::vector<Linear> conditions;
+  /// Unrolled loops around it for all of whose iterations the conditions ask.
+  std::set<std::int64_t> over;
+  /// Where the conditions fail: may the loop be full for some iterations of the loops in `over`?
+  bool ask_again = false;
 };
 
 void operands_of(Op op, const ValuePtr &value, std::vector<ValuePtr> &into) {
@@ -50,37 +54,55 @@ bool require_distance(const ValuePtr &a, const ValuePtr &b, std::int64_t factor,
   return true;
 }
 
-std::optional<Candidate> candidate_of(const LoopStatement &loop) {
+/// A pair of bounds of a loop that are `factor` apart: it has at most that many iterations,
+/// beginning at `lower` where it has all of them.
+struct Extent {
+  std::vector<ValuePtr> uppers;
+  std::vector<ValuePtr> lowers;
+  ValuePtr lower;
+  ValuePtr upper;
+};
+
+std::optional<Extent> extent_of(const LoopStatement &loop) {
   const bool tagged = loop.loop == LoopKind::Vector || loop.loop == LoopKind::Unrolled;
   if (loop.kind != StatementKind::For || !tagged || loop.factor < 2) {
     return std::nullopt;
   }
-  std::vector<ValuePtr> uppers;
-  std::vector<ValuePtr> lowers;
-  operands_of(Op::Min, loop.upper, uppers);
-  operands_of(Op::Max, loop.lower, lowers);
-  for (const ValuePtr &upper : uppers) {
-    for (const ValuePtr &lower : lowers) {
-      const auto extent = difference(upper, lower);
-      if (!extent || !extent->is_constant() || extent->constant != loop.factor) {
-        continue;
+  Extent extent;
+  operands_of(Op::Min, loop.upper, extent.uppers);
+  operands_of(Op::Max, loop.lower, extent.lowers);
+  for (const ValuePtr &upper : extent.uppers) {
+    for (const ValuePtr &lower : extent.lowers) {
+      const auto distance = difference(upper, lower);
+      if (distance && distance->is_constant() && distance->constant == loop.factor) {
+        extent.lower = lower;
+        extent.upper = upper;
+        return extent;
       }
-      // At most `factor` iterations, from `lower` to `upper`; that many when no other bound cuts
-      // any off.
-      Candidate candidate{loop.id, lower, {}};
-      const bool possible =
-          std::all_of(uppers.begin(), uppers.end(),
-                      [&](const auto &u) {
-                        return require_distance(u, lower, loop.factor, candidate.conditions);
-                      }) &&
-          std::all_of(lowers.begin(), lowers.end(), [&](const auto &l) {
-            return require_distance(upper, l, loop.factor, candidate.conditions);
-          });
-      return possible && !candidate.conditions.empty() ? std::optional(std::move(candidate))
-                                                       : std::nullopt;
     }
   }
   return std::nullopt;
+}
+
+/// Nothing for a loop that is always full, or never, or not known to be bounded by its factor.
+std::optional<Candidate> candidate_of(const LoopStatement &loop) {
+  const auto extent = extent_of(loop);
+  if (!extent) {
+    return std::nullopt;
+  }
+  Candidate candidate;
+  candidate.loop = loop.id;
+  candidate.lower = extent->lower;
+  std::vector<Linear> &conditions = candidate.conditions;
+  const bool possible =
+      std::all_of(extent->uppers.begin(), extent->uppers.end(),
+                  [&](const ValuePtr &upper) {
+                    return require_distance(upper, extent->lower, loop.factor, conditions);
+                  }) &&
+      std::all_of(extent->lowers.begin(), extent->lowers.end(), [&](const ValuePtr &lower) {
+        return require_distance(extent->upper, lower, loop.factor, conditions);
+      });
+  return possible && !conditions.empty() ? std::optional(std::move(candidate)) : std::nullopt;
 }
 
 bool depends_on(const Linear &linear, std::int64_t variable) {
@@ -101,6 +123,32 @@ bool known_in(const Linear &linear, const std::set<std::int64_t> &variables) {
     });
   }
   return known;
+}
+
+/// The condition for all iterations of an unrolled loop: for the one in which it is hardest to
+/// meet.
+std::optional<Linear> for_all_iterations(const Linear &condition, const LoopStatement &loop) {
+  const auto extent = extent_of(loop);
+  const auto lower = extent ? linear_of(extent->lower) : std::nullopt;
+  if (!lower || loop.loop != LoopKind::Unrolled) {
+    return std::nullopt;
+  }
+  Linear rest;
+  rest.constant = condition.constant;
+  std::int64_t coefficient = 0;
+  for (const Linear::Term &term : condition.terms) {
+    if (term.atom->kind == ValueKind::Variable && term.atom->id == loop.id) {
+      coefficient = term.coefficient;
+    } else {
+      rest.terms.push_back(term);
+    }
+  }
+  if (coefficient == 0 || depends_on(rest, loop.id)) {
+    return std::nullopt;
+  }
+  Linear hardest = *lower;
+  hardest.constant += coefficient < 0 ? loop.factor - 1 : 0;
+  return combine(rest, hardest, coefficient);
 }
 
 /// Where the variable is an atom of a negative coefficient, and nowhere else: the condition holds
@@ -164,6 +212,9 @@ StmtPtr rewrite(const StmtPtr &root, const std::vector<Candidate> &candidates, b
   if (found == candidates.end()) {
     return root->children.empty() ? root : with_children(root, std::move(children));
   }
+  if (!full && found->ask_again) {
+    return with_children(root, std::move(children));
+  }
   if (!full) {
     return for_loop(root->id, root->name, root->lower, root->upper, LoopKind::Serial, 0,
                     children[0]);
@@ -207,15 +258,54 @@ private:
   /// The loops in `statement` whose conditions are known here.
   std::vector<Candidate> collect(const StmtPtr &statement) const {
     std::vector<Candidate> found;
-    visit_statements(statement, [&](const LoopStatement &inner) {
-      auto candidate = candidate_of(inner);
-      if (candidate &&
-          std::all_of(candidate->conditions.begin(), candidate->conditions.end(),
-                      [&](const Linear &condition) { return known_in(condition, known_); })) {
+    std::vector<const LoopStatement *> around;
+    collect(statement, around, found);
+    for (Candidate &candidate : found) {
+      candidate.ask_again =
+          !candidate.over.empty() &&
+          std::all_of(candidate.over.begin(), candidate.over.end(), [&](std::int64_t loop) {
+            return std::any_of(found.begin(), found.end(),
+                               [&](const Candidate &other) { return other.loop == loop; });
+          });
+    }
+    return found;
+  }
+
+  void collect(const StmtPtr &statement, std::vector<const LoopStatement *> &around,
+               std::vector<Candidate> &found) const {
+    if (auto candidate = candidate_of(*statement)) {
+      if (make_known(*candidate, around)) {
         found.push_back(std::move(*candidate));
       }
-    });
-    return found;
+    }
+    const bool is_loop = statement->kind == StatementKind::For;
+    if (is_loop) {
+      around.push_back(statement.get());
+    }
+    for (const StmtPtr &child : statement->children) {
+      collect(child, around, found);
+    }
+    if (is_loop) {
+      around.pop_back();
+    }
+  }
+
+  /// Are the candidate's conditions known here? Those that depend on an unrolled loop in between
+  /// are asked for all of its iterations.
+  bool make_known(Candidate &candidate, const std::vector<const LoopStatement *> &around) const {
+    for (auto condition = candidate.conditions.begin(); condition != candidate.conditions.end();) {
+      for (auto loop = around.rbegin(); loop != around.rend(); ++loop) {
+        if (auto wider = for_all_iterations(*condition, **loop)) {
+          *condition = std::move(*wider);
+          candidate.over.insert((*loop)->id);
+        }
+      }
+      if (!known_in(*condition, known_) || (condition->is_constant() && condition->constant < 0)) {
+        return false;
+      }
+      condition = condition->is_constant() ? candidate.conditions.erase(condition) : condition + 1;
+    }
+    return true;
   }
 
   StmtPtr version(const StmtPtr &statement, const std::vector<Candidate> &candidates,

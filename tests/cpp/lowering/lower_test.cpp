@@ -76,6 +76,21 @@ TEST(Lower, RegisterTileIsSeparatedOutsideTheReduction) {
   EXPECT_EQ(full.scalar_stores, 0) << print_loop_ir(kernel);
 }
 
+TEST(Lower, RegisterTileOfSeveralVectors) {
+  const Mapping mapping = Mapping(matmul())
+                              .with(command("C", "tile", {"i", "j", 4_n, 8_n}))
+                              .with(command("C", "interchange", {"j1", "k"}))
+                              .with(command("C", "interchange", {"i1", "k"}))
+                              .with(command("C", "unroll", {"i1", 4_n}))
+                              .with(command("C", "vectorize", {"j1", 4_n}))
+                              .with(command("C", "unroll", {"j10", 2_n}));
+  const Kernel kernel = expect_all_stages(mapping, matmul_sizes);
+  const Interpreter full =
+      expect_equal(mapping.function(), kernel, {{"N", 8}, {"M", 16}, {"K", 3}});
+  EXPECT_EQ(full.scalar_stores, 0) << print_loop_ir(kernel);
+  EXPECT_FALSE(prints(kernel, "  if ")) << print_loop_ir(kernel);
+}
+
 TEST(Lower, StencilAcrossBufferAndTail) {
   const auto a = line_input("A");
   const auto blur =

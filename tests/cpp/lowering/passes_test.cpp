@@ -3,6 +3,8 @@
 namespace tilewright::test {
 namespace {
 
+using Pass = StmtPtr (*)(const StmtPtr &);
+
 /// A kernel with parameter N, an input X and an output Y of N float64 elements.
 struct Line {
   Kernel kernel;
@@ -137,6 +139,29 @@ TEST(SeparateTiles, NeverFullTilesAreLeftAlone) {
                               Line::y(v, Line::x(v)));
   line.kernel.body = vectorize_loops(separate_tiles(line.kernel.body));
   EXPECT_EQ(line.printed(), "for v in range(0, min(5, N)):\n  Y[v] = X[v]\n");
+}
+TEST(SeparateTiles, AsksForAllCopiesOfAnUnrolledLoop) {
+  Line line;
+  const auto i = variable(1, "i");
+  const auto u = variable(2, "u");
+  const auto v = variable(3, "v");
+  const auto first = add(mul(integer(8), i), mul(integer(4), u));
+  const auto at = add(first, v);
+  const auto vector = for_loop(3, "v", integer(0), minimum(integer(4), sub(line.n, first)),
+                               LoopKind::Vector, 4, Line::y(at, Line::x(at)));
+  const auto used = floor_div(add(sub(line.n, mul(integer(8), i)), integer(3)), integer(4));
+  const auto unrolled =
+      for_loop(2, "u", integer(0), minimum(integer(2), used), LoopKind::Unrolled, 2, vector);
+  line.kernel.body = for_loop(1, "i", integer(0), floor_div(add(line.n, integer(7)), integer(8)),
+                              LoopKind::Serial, 0, unrolled);
+  for (const Pass pass : {separate_tiles, unroll_loops, vectorize_loops}) {
+    line.kernel.body = simplify_indices(pass(simplify_indices(line.kernel.body, {})), {});
+  }
+  const std::string text = line.printed();
+  EXPECT_NE(text.find("  Y[8 * i : 8 * i + 4] = X[8 * i : 8 * i + 4]\n"
+                      "  Y[8 * i + 4 : 8 * i + 8] = X[8 * i + 4 : 8 * i + 8]\n"),
+            std::string::npos)
+      << text;
 }
 
 TEST(Unroll, ReplicatesAndRenames) {

@@ -17,7 +17,11 @@ v = 10 * u
 
 
 def run(computation, *arrays, **arguments):
-    return tw.function("f", outputs=[computation]).evaluate(*arrays, **arguments)
+    """The value by the evaluator; compiled code must give the same."""
+    f = tw.function("f", outputs=[computation])
+    evaluated = f.evaluate(*arrays, **arguments)
+    np.testing.assert_array_equal(f(*arrays, **arguments), evaluated)
+    return evaluated
 
 
 def test_ranges():

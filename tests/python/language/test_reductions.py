@@ -22,11 +22,20 @@ def rows(dtype, shape=(4, 5)):
     return values.astype(np.dtype(dtype))
 
 
+def run(computation, a):
+    """The value by the evaluator; compiled code must give the same."""
+    f = tw.function("f", outputs=[computation])
+    evaluated, compiled = f.evaluate(a), f(a)
+    assert compiled.dtype == evaluated.dtype
+    np.testing.assert_allclose(compiled, evaluated, rtol=1e-6)
+    return evaluated
+
+
 def reduce_rows(name, a, **options):
     A = tw.input("A", [N, K], a.dtype)
     function = getattr(tw, name)
     C = tw.computation("C", {i: N}, function(A[i, k], over={k: K}, **options))
-    return tw.function("f", outputs=[C]).evaluate(a)
+    return run(C, a)
 
 
 @pytest.mark.parametrize("dtype", [t for t in ALL_TYPES if t.name != "bfloat16"], ids=str)
@@ -74,11 +83,9 @@ def test_several_iterators_and_bounds_that_depend_on_them():
     a = rows(tw.int64, (6, 6))
     A = tw.input("A", [N, N], tw.int64)
     total = tw.computation("total", {}, tw.sum(A[j, k], over={j: N, k: (j, N)}))
-    np.testing.assert_array_equal(tw.function("f", outputs=[total]).evaluate(a), np.triu(a).sum())
+    np.testing.assert_array_equal(run(total, a), np.triu(a).sum())
     prefix = tw.computation("prefix", {i: N}, tw.sum(A[i, k], over={k: (0, i + 1)}))
-    np.testing.assert_array_equal(
-        tw.function("f", outputs=[prefix]).evaluate(a), np.tril(a).sum(axis=1)
-    )
+    np.testing.assert_array_equal(run(prefix, a), np.tril(a).sum(axis=1))
 
 
 def test_a_condition_on_what_is_reduced():
@@ -101,7 +108,7 @@ def test_reductions_inside_expressions_and_reductions():
     mean = tw.sum(A[i, k], over={k: K}) / K
     C = tw.computation("C", {i: N}, tw.max(A[i, m] - mean, over={m: K}))
     np.testing.assert_allclose(
-        tw.function("f", outputs=[C]).evaluate(a),
+        run(C, a),
         (a - a.mean(axis=1, keepdims=True)).max(axis=1),
         rtol=1e-14,
     )

@@ -1,4 +1,5 @@
-"""Values of every operation on every type, against NumPy's own functions."""
+"""Values of every operation on every type, by the evaluator and compiled, against NumPy's own
+functions."""
 
 import operator
 import warnings
@@ -45,20 +46,44 @@ def edge_values(dtype):
     return np.array(special + usual).astype(numpy)
 
 
+def run(computation, **arrays):
+    """The values by the evaluator and by compiled code, which must agree within rounding."""
+    f = tw.function("f", outputs=[computation])
+    evaluated, compiled = f.evaluate(**arrays), f(**arrays)
+    assert compiled.dtype == evaluated.dtype
+    if compiled.dtype.kind in "biu":
+        np.testing.assert_array_equal(compiled, evaluated, "compiled and evaluated")
+    else:
+        wide = np.complex128 if compiled.dtype.kind == "c" else np.float64
+        with np.errstate(all="ignore"):
+            np.testing.assert_allclose(
+                compiled.astype(wide),
+                evaluated.astype(wide),
+                rtol=8 * tolerance(compiled.dtype),
+                atol=1e-37 if compiled.dtype.itemsize > 2 else 1e-7,
+                err_msg="compiled and evaluated",
+            )
+    return evaluated
+
+
+def tolerance(dtype):
+    return float((ml_dtypes.finfo if dtype == tw.bfloat16 else np.finfo)(dtype).eps)
+
+
 def evaluate_binary(function, a, b):
-    """function(a[i], b[j]) for all i and j, by the evaluator."""
+    """function(a[i], b[j]) for all i and j."""
     i, j = tw.iters("i j")
     N, M = tw.params("N M")
     left, right = tw.input("a", [N], a.dtype), tw.input("b", [M], b.dtype)
     C = tw.computation("C", {i: N, j: M}, function(left[i], right[j]))
-    return tw.function("f", outputs=[C]).evaluate(a=a, b=b)
+    return run(C, a=a, b=b)
 
 
 def evaluate_unary(function, a):
     i, N = tw.iter("i"), tw.param("N")
     array = tw.input("a", [N], a.dtype)
     C = tw.computation("C", {i: N}, function(array[i]))
-    return tw.function("f", outputs=[C]).evaluate(a)
+    return run(C, a=a)
 
 
 def assert_same(found, expected, exact, inputs=""):
@@ -251,7 +276,7 @@ def test_iterators_and_parameters_are_values():
     i, j = tw.iters("i j")
     N, M = tw.params("N M")
     C = tw.computation("C", {i: N, j: (1, M)}, i * 10 + j / 2 + N % 3 + (i // 2) * -M)
-    found = tw.function("f", outputs=[C]).evaluate(N=5, M=4)
+    found = run(C, N=5, M=4)
     rows, columns = np.mgrid[0:5, 0:4]
     expected = rows * 10 + columns / 2 + 5 % 3 + (rows // 2) * -4
     expected[:, 0] = 0  # outside the domain
@@ -298,8 +323,8 @@ def test_expressions_of_several_operations(data):
             values.append(getattr(np, name)(values[left], values[right]))
         expressions.append(BINARY[name](expressions[left], expressions[right]))
     C = tw.computation("C", {i: 3}, expressions[-1])
-    f = tw.function("f", outputs=[C])
-    found = f.evaluate(**{name: arrays[name] for name in f.inputs})
+    used = tw.function("f", outputs=[C]).inputs
+    found = run(C, **{name: arrays[name] for name in used})
     np.testing.assert_array_equal(found, values[-1])
 
 

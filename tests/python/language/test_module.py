@@ -1,0 +1,84 @@
+"""The module as a whole: its names, its documentation, and its life beside other copies of isl and LLVM."""
+
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tilewright as tw
+from tilewright import _core
+
+USE = """
+import numpy as np
+import tilewright as tw
+N, i = tw.param("N"), tw.iter("i")
+x = tw.input("x", [N], tw.float32)
+C = tw.computation("C", {i: N}, tw.sqrt(x[i]) + 1)
+f = tw.function("f", outputs=[C])
+C.split(i, 4)
+assert f(np.full(5, 4, np.float32)).tolist() == [3] * 5
+"""
+
+ISLPY = """
+import islpy
+assert islpy.Set("[N] -> { [i] : 0 <= i < N }").is_bounded()
+"""
+
+LLVMLITE = """
+import llvmlite.binding as llvm
+llvm.initialize_native_target()
+llvm.initialize_native_asmprinter()
+module = llvm.parse_assembly("define i32 @f(i32 %a) { %b = add i32 %a, 1  ret i32 %b }")
+target = llvm.Target.from_default_triple().create_target_machine()
+with llvm.create_mcjit_compiler(module, target) as engine:
+    engine.finalize_object()
+    import ctypes
+    f = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)(engine.get_function_address("f"))
+    assert f(41) == 42
+"""
+
+
+@pytest.mark.parametrize("other", [ISLPY, LLVMLITE], ids=["islpy", "llvmlite"])
+@pytest.mark.parametrize("first", [True, False], ids=["after", "before"])
+def test_other_copies_of_isl_and_llvm_in_the_process(other, first):
+    pytest.importorskip("islpy" if other is ISLPY else "llvmlite")
+    package = str(Path(tw.__file__).parent.parent)
+    path = f"import sys; sys.path.insert(0, {package!r})\n"
+    program = path + (other + USE + other if first else USE + other + USE)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_isl_that_answers_is_named():
+    assert _core.isl_version.startswith("isl-")
+    assert tw.__version__ == _core.__version__
+
+
+def test_public_names_exist_and_are_documented():
+    for name in tw.__all__:
+        value = getattr(tw, name)
+        if inspect.isclass(value) or inspect.isfunction(value):
+            assert inspect.getdoc(value), name
+            members = vars(value).items() if inspect.isclass(value) else ()
+            for member, function in members:
+                if not member.startswith("_") and callable(function):
+                    assert inspect.getdoc(function), f"{name}.{member}"
+
+
+def test_every_error_is_a_usual_python_error_too():
+    usual = {
+        "DeclarationError": ValueError,
+        "DeclarationTypeError": TypeError,
+        "DomainError": IndexError,
+        "SelfDependenceError": ValueError,
+        "ScheduleError": ValueError,
+        "IllegalScheduleError": ValueError,
+        "AnalysisLimitError": RuntimeError,
+        "SubscriptError": IndexError,
+        "InternalError": RuntimeError,
+    }
+    for name, base in usual.items():
+        error = getattr(tw, name)
+        assert issubclass(error, base) and issubclass(error, tw.TilewrightError)

@@ -13,7 +13,7 @@ namespace tilewright {
 
 namespace {
 
-const char* kind_name(ErrorKind kind) {
+const char *kind_name(ErrorKind kind) {
   switch (kind) {
   case ErrorKind::Type:
     return "type";
@@ -41,10 +41,10 @@ const char* kind_name(ErrorKind kind) {
 
 /// Sets the Python error; a failure on the way (the interpreter is shutting down) leaves a plain
 /// RuntimeError.
-void raise_in_python(const Error& error) {
+void raise_in_python(const Error &error) {
   try {
     py::dict details;
-    for (const auto& [name, value] : error.details) {
+    for (const auto &[name, value] : error.details) {
       details[py::str(name)] = value;
     }
     py::object where = py::none();
@@ -54,20 +54,20 @@ void raise_in_python(const Error& error) {
     const py::object make = py::module_::import("tilewright.errors").attr("_make_error");
     const py::object exception = make(kind_name(error.kind), error.what(), where, details);
     PyErr_SetObject(py::type::handle_of(exception).ptr(), exception.ptr());
-  } catch (const py::error_already_set&) {
+  } catch (const py::error_already_set &) {
     PyErr_SetString(PyExc_RuntimeError, error.what());
   }
 }
 
 } // namespace
 
-void bind_errors(py::module_&) {
+void bind_errors(py::module_ &) {
   py::register_local_exception_translator([](std::exception_ptr pointer) {
     try {
       if (pointer) {
         std::rethrow_exception(pointer);
       }
-    } catch (const Error& error) {
+    } catch (const Error &error) {
       raise_in_python(error);
     }
   });

@@ -8,6 +8,6 @@
 namespace tilewright {
 
 /// Registers the translation of tilewright::Error for the whole extension.
-void bind_errors(pybind11::module_& module);
+void bind_errors(pybind11::module_ &module);
 
 } // namespace tilewright

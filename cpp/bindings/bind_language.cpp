@@ -24,7 +24,7 @@ namespace tilewright {
 namespace {
 
 /// A Python int as a constant; beyond 64 bits it has no type here.
-ConstantValue integer_value(const py::handle& value) {
+ConstantValue integer_value(const py::handle &value) {
   int overflow = 0;
   const long long as_signed = PyLong_AsLongLongAndOverflow(value.ptr(), &overflow);
   if (overflow == 0) {
@@ -45,8 +45,8 @@ ConstantValue integer_value(const py::handle& value) {
 }
 
 /// bool, int, float or complex (exactly these: NumPy scalars were given their type before).
-std::optional<WeakNumber> weak_number(const py::handle& value) {
-  PyObject* object = value.ptr();
+std::optional<WeakNumber> weak_number(const py::handle &value) {
+  PyObject *object = value.ptr();
   if (PyBool_Check(object)) {
     return WeakNumber{TypeKind::Bool, object == Py_True};
   }
@@ -62,9 +62,9 @@ std::optional<WeakNumber> weak_number(const py::handle& value) {
   return std::nullopt;
 }
 
-Operand to_operand(const py::handle& value) {
+Operand to_operand(const py::handle &value) {
   if (py::isinstance<ExprHandle>(value)) {
-    return py::cast<const ExprHandle&>(value).expr;
+    return py::cast<const ExprHandle &>(value).expr;
   }
   if (const std::optional<WeakNumber> weak = weak_number(value)) {
     return *weak;
@@ -74,24 +74,24 @@ Operand to_operand(const py::handle& value) {
                   py::cast<std::string>(py::str(py::type::handle_of(value).attr("__name__"))));
 }
 
-ExprPtr to_expression(const py::handle& value) { return strengthen(to_operand(value)); }
+ExprPtr to_expression(const py::handle &value) { return strengthen(to_operand(value)); }
 
 /// The value of a piece: a Python number takes the computation's type where its kind allows.
-ExprPtr to_value(const py::handle& value, ScalarType type) {
+ExprPtr to_value(const py::handle &value, ScalarType type) {
   const Operand operand = to_operand(value);
-  if (const auto* weak = std::get_if<WeakNumber>(&operand)) {
+  if (const auto *weak = std::get_if<WeakNumber>(&operand)) {
     return promote_weak(type, weak->kind) == type ? constant(weak->value, type)
                                                   : strengthen(operand);
   }
   return std::get<ExprPtr>(operand);
 }
 
-ExprPtr to_optional_expression(const py::handle& value) {
+ExprPtr to_optional_expression(const py::handle &value) {
   return value.is_none() ? nullptr : to_expression(value);
 }
 
 /// A Python number as a constant of a named type (NumPy scalars).
-ExprHandle typed_constant(const py::handle& value, const std::string& type_name) {
+ExprHandle typed_constant(const py::handle &value, const std::string &type_name) {
   const std::optional<WeakNumber> weak = weak_number(value);
   if (!weak) {
     throw Error(ErrorKind::Type, "a constant must be a number");
@@ -99,15 +99,15 @@ ExprHandle typed_constant(const py::handle& value, const std::string& type_name)
   return {constant(weak->value, to_type(type_name))};
 }
 
-py::object constant_value(const ExprHandle& self) {
+py::object constant_value(const ExprHandle &self) {
   if (self.expr->kind != ExprKind::Constant) {
     return py::none();
   }
-  return std::visit([](const auto& value) -> py::object { return py::cast(value); },
+  return std::visit([](const auto &value) -> py::object { return py::cast(value); },
                     self.expr->value);
 }
 
-const char* kind_name(ExprKind kind) {
+const char *kind_name(ExprKind kind) {
   switch (kind) {
   case ExprKind::Constant:
     return "constant";
@@ -133,10 +133,10 @@ const char* kind_name(ExprKind kind) {
   return "unknown";
 }
 
-std::vector<ExprHandle> to_handles(const std::vector<ExprPtr>& expressions) {
+std::vector<ExprHandle> to_handles(const std::vector<ExprPtr> &expressions) {
   std::vector<ExprHandle> handles;
   handles.reserve(expressions.size());
-  for (const ExprPtr& expr : expressions) {
+  for (const ExprPtr &expr : expressions) {
     handles.push_back({expr});
   }
   return handles;
@@ -145,19 +145,19 @@ std::vector<ExprHandle> to_handles(const std::vector<ExprPtr>& expressions) {
 /// (iterator, lower, upper), the bounds numbers or expressions.
 using RangeTuple = std::tuple<std::string, py::object, py::object>;
 
-std::vector<Range> to_ranges(const std::vector<RangeTuple>& tuples) {
+std::vector<Range> to_ranges(const std::vector<RangeTuple> &tuples) {
   std::vector<Range> ranges;
   ranges.reserve(tuples.size());
-  for (const auto& [iterator, lower, upper] : tuples) {
+  for (const auto &[iterator, lower, upper] : tuples) {
     ranges.push_back({iterator, to_expression(lower), to_expression(upper)});
   }
   return ranges;
 }
 
-std::vector<ReduceRange> to_reduce_ranges(const std::vector<RangeTuple>& tuples) {
+std::vector<ReduceRange> to_reduce_ranges(const std::vector<RangeTuple> &tuples) {
   std::vector<ReduceRange> ranges;
   ranges.reserve(tuples.size());
-  for (const auto& [iterator, lower, upper] : tuples) {
+  for (const auto &[iterator, lower, upper] : tuples) {
     ranges.push_back({iterator, to_expression(lower), to_expression(upper)});
   }
   return ranges;
@@ -165,7 +165,7 @@ std::vector<ReduceRange> to_reduce_ranges(const std::vector<RangeTuple>& tuples)
 
 /// The type of `a op b` where each is a type name or the Python class of a weak number: "weak
 /// bool", "weak int", ...
-std::optional<TypeKind> weak_kind(const std::string& name) {
+std::optional<TypeKind> weak_kind(const std::string &name) {
   if (name == "weak bool") {
     return TypeKind::Bool;
   }
@@ -181,7 +181,7 @@ std::optional<TypeKind> weak_kind(const std::string& name) {
   return std::nullopt;
 }
 
-std::string promote_names(const std::string& a, const std::string& b) {
+std::string promote_names(const std::string &a, const std::string &b) {
   if (const std::optional<TypeKind> weak = weak_kind(b)) {
     return type_name(promote_weak(to_type(a), *weak));
   }
@@ -191,7 +191,7 @@ std::string promote_names(const std::string& a, const std::string& b) {
   return type_name(promote(to_type(a), to_type(b)));
 }
 
-void bind_operations(py::module_& module) {
+void bind_operations(py::module_ &module) {
   py::enum_<Op>(module, "Op")
       .value("Neg", Op::Neg)
       .value("Not", Op::Not)
@@ -252,79 +252,79 @@ void bind_operations(py::module_& module) {
       .value("ReduceArgMax", Op::ReduceArgMax);
 }
 
-void bind_expressions(py::module_& module) {
+void bind_expressions(py::module_ &module) {
   py::class_<ExprHandle>(module, "Expr")
       .def_property_readonly("kind",
-                             [](const ExprHandle& self) { return kind_name(self.expr->kind); })
+                             [](const ExprHandle &self) { return kind_name(self.expr->kind); })
       .def_property_readonly("type",
-                             [](const ExprHandle& self) { return type_name(self.expr->type); })
-      .def_property_readonly("name", [](const ExprHandle& self) { return self.expr->name; })
+                             [](const ExprHandle &self) { return type_name(self.expr->type); })
+      .def_property_readonly("name", [](const ExprHandle &self) { return self.expr->name; })
       .def_property_readonly("operation",
-                             [](const ExprHandle& self) -> std::optional<std::string> {
+                             [](const ExprHandle &self) -> std::optional<std::string> {
                                return self.expr->op == Op::None
                                           ? std::nullopt
                                           : std::optional(op_name(self.expr->op));
                              })
       .def_property_readonly("value", constant_value)
       .def_property_readonly("operands",
-                             [](const ExprHandle& self) { return to_handles(self.expr->operands); })
-      .def_property_readonly("producer", [](const ExprHandle& self) { return self.expr->producer; })
-      .def("__str__", [](const ExprHandle& self) { return to_string(self.expr); })
+                             [](const ExprHandle &self) { return to_handles(self.expr->operands); })
+      .def_property_readonly("producer", [](const ExprHandle &self) { return self.expr->producer; })
+      .def("__str__", [](const ExprHandle &self) { return to_string(self.expr); })
       .def("__repr__",
-           [](const ExprHandle& self) { return "<Expr " + to_string(self.expr) + ">"; });
+           [](const ExprHandle &self) { return "<Expr " + to_string(self.expr) + ">"; });
 
   module.def("promote", promote_names, py::arg("a"), py::arg("b"));
   module.def(
       "can_cast",
-      [](const std::string& from, const std::string& to) {
+      [](const std::string &from, const std::string &to) {
         return can_cast_same_kind(to_type(from), to_type(to));
       },
       py::arg("from_type"), py::arg("to_type"));
   module.def("is_identifier", is_isl_identifier, py::arg("name"));
   module.def("constant", typed_constant, py::arg("value"), py::arg("type"));
   module.def(
-      "strengthen", [](const py::handle& value) { return ExprHandle{to_expression(value)}; },
+      "strengthen", [](const py::handle &value) { return ExprHandle{to_expression(value)}; },
       py::arg("value"));
   module.def(
-      "iterator", [](const std::string& name) { return ExprHandle{iterator(name)}; },
+      "iterator", [](const std::string &name) { return ExprHandle{iterator(name)}; },
       py::arg("name"));
   module.def(
       "parameter",
-      [](const std::string& name, const std::string& constraint) {
+      [](const std::string &name, const std::string &constraint) {
         return ExprHandle{parameter(name, constraint)};
       },
       py::arg("name"), py::arg("constraint") = "");
   module.def(
       "check_constraint",
-      [](const std::string& text, const py::handle& where) {
+      [](const std::string &text, const py::handle &where) {
         const isl::set set = read_parameter_set(text, "the constraint", to_location(where));
         return !checked(set.is_empty(), "the constraint of parameters");
       },
       py::arg("text"), py::arg("where") = py::none());
   module.def(
       "access",
-      [](const ComputationPtr& producer, const std::vector<py::object>& subscripts,
-         const py::handle& where) {
+      [](const ComputationPtr &producer, const std::vector<py::object> &subscripts,
+         const py::handle &where) {
         std::vector<ExprPtr> expressions;
         expressions.reserve(subscripts.size());
-        for (const py::object& subscript : subscripts) {
+        for (const py::object &subscript : subscripts) {
           expressions.push_back(to_expression(subscript));
         }
         return ExprHandle{access(producer, std::move(expressions), to_location(where))};
       },
       py::arg("producer"), py::arg("subscripts"), py::arg("where") = py::none());
   module.def(
-      "unary", [](Op op, const py::handle& a) { return ExprHandle{unary(op, to_expression(a))}; },
+      "unary", [](Op op, const py::handle &a) { return ExprHandle{unary(op, to_expression(a))}; },
       py::arg("op"), py::arg("a"));
   module.def(
       "binary",
-      [](Op op, const py::handle& a, const py::handle& b) {
+      [](Op op, const py::handle &a, const py::handle &b) {
         return ExprHandle{binary(op, to_operand(a), to_operand(b))};
       },
       py::arg("op"), py::arg("a"), py::arg("b"));
   module.def(
       "call",
-      [](Op op, const py::args& arguments) {
+      [](Op op, const py::args &arguments) {
         std::vector<Operand> operands;
         operands.reserve(arguments.size());
         for (const py::handle argument : arguments) {
@@ -335,41 +335,41 @@ void bind_expressions(py::module_& module) {
       py::arg("op"));
   module.def(
       "cast",
-      [](const py::handle& a, const std::string& type) {
+      [](const py::handle &a, const std::string &type) {
         return ExprHandle{cast(to_expression(a), to_type(type))};
       },
       py::arg("a"), py::arg("type"));
   module.def(
       "select",
-      [](const py::handle& condition, const py::handle& then, const py::handle& otherwise) {
+      [](const py::handle &condition, const py::handle &then, const py::handle &otherwise) {
         return ExprHandle{
             select(to_expression(condition), to_operand(then), to_operand(otherwise))};
       },
       py::arg("condition"), py::arg("then"), py::arg("otherwise"));
   module.def(
       "reduce",
-      [](Op op, const std::vector<RangeTuple>& ranges, const py::handle& body,
-         const py::handle& condition) {
+      [](Op op, const std::vector<RangeTuple> &ranges, const py::handle &body,
+         const py::handle &condition) {
         return ExprHandle{reduce(op, to_reduce_ranges(ranges), to_expression(body),
                                  to_optional_expression(condition))};
       },
       py::arg("op"), py::arg("ranges"), py::arg("body"), py::arg("condition") = py::none());
 }
 
-void bind_computations(py::module_& module) {
+void bind_computations(py::module_ &module) {
   py::class_<Computation, ComputationPtr>(module, "Computation")
       .def_readonly("name", &Computation::name)
-      .def_property_readonly("type", [](const Computation& self) { return type_name(self.type); })
+      .def_property_readonly("type", [](const Computation &self) { return type_name(self.type); })
       .def_readonly("iterators", &Computation::iterators)
       .def_readonly("is_input", &Computation::is_input)
       .def_property_readonly("rank", &Computation::rank)
       .def_property_readonly("extents",
-                             [](const Computation& self) { return to_handles(self.extents); })
-      .def_property_readonly("domain", [](const Computation& self) { return to_text(self.domain); })
-      .def_property_readonly("pieces", [](const Computation& self) {
+                             [](const Computation &self) { return to_handles(self.extents); })
+      .def_property_readonly("domain", [](const Computation &self) { return to_text(self.domain); })
+      .def_property_readonly("pieces", [](const Computation &self) {
         std::vector<std::pair<std::string, ExprHandle>> pieces;
         pieces.reserve(self.pieces.size());
-        for (const Piece& piece : self.pieces) {
+        for (const Piece &piece : self.pieces) {
           pieces.emplace_back(braced_text(piece.domain), ExprHandle{piece.value});
         }
         return pieces;
@@ -377,11 +377,11 @@ void bind_computations(py::module_& module) {
 
   module.def(
       "declare_input",
-      [](const std::string& name, const std::vector<py::object>& extents, const std::string& type,
-         const py::handle& where) {
+      [](const std::string &name, const std::vector<py::object> &extents, const std::string &type,
+         const py::handle &where) {
         std::vector<ExprPtr> expressions;
         expressions.reserve(extents.size());
-        for (const py::object& extent : extents) {
+        for (const py::object &extent : extents) {
           expressions.push_back(to_expression(extent));
         }
         return declare_input(name, std::move(expressions), to_type(type), to_location(where));
@@ -389,12 +389,12 @@ void bind_computations(py::module_& module) {
       py::arg("name"), py::arg("extents"), py::arg("type"), py::arg("where") = py::none());
   module.def(
       "declare_computation",
-      [](const std::string& name, const std::vector<RangeTuple>& ranges,
-         const py::handle& condition, const std::string& type,
-         const std::vector<py::object>& extents, const py::handle& where) {
+      [](const std::string &name, const std::vector<RangeTuple> &ranges,
+         const py::handle &condition, const std::string &type,
+         const std::vector<py::object> &extents, const py::handle &where) {
         std::vector<ExprPtr> expressions;
         expressions.reserve(extents.size());
-        for (const py::object& extent : extents) {
+        for (const py::object &extent : extents) {
           expressions.push_back(to_expression(extent));
         }
         return declare_computation(name, to_ranges(ranges), to_optional_expression(condition),
@@ -404,11 +404,11 @@ void bind_computations(py::module_& module) {
       py::arg("where") = py::none());
   module.def(
       "declare_computation_isl",
-      [](const std::string& text, const std::string& type, const std::vector<py::object>& extents,
-         const py::handle& where) {
+      [](const std::string &text, const std::string &type, const std::vector<py::object> &extents,
+         const py::handle &where) {
         std::vector<ExprPtr> expressions;
         expressions.reserve(extents.size());
-        for (const py::object& extent : extents) {
+        for (const py::object &extent : extents) {
           expressions.push_back(to_expression(extent));
         }
         return declare_computation(text, to_type(type), std::move(expressions), to_location(where));
@@ -416,8 +416,8 @@ void bind_computations(py::module_& module) {
       py::arg("text"), py::arg("type"), py::arg("extents"), py::arg("where") = py::none());
   module.def(
       "define_piece",
-      [](const ComputationPtr& computation, const py::handle& condition, const py::handle& value,
-         const py::handle& where) {
+      [](const ComputationPtr &computation, const py::handle &condition, const py::handle &value,
+         const py::handle &where) {
         define_piece(computation, to_optional_expression(condition),
                      to_value(value, computation->type), to_location(where));
       },
@@ -425,8 +425,8 @@ void bind_computations(py::module_& module) {
       py::arg("where") = py::none());
   module.def(
       "define_piece_isl",
-      [](const ComputationPtr& computation, const std::string& set, const py::handle& value,
-         const py::handle& where) {
+      [](const ComputationPtr &computation, const std::string &set, const py::handle &value,
+         const py::handle &where) {
         define_piece_isl(computation, set, to_value(value, computation->type), to_location(where));
       },
       py::arg("computation"), py::arg("set"), py::arg("value"), py::arg("where") = py::none());
@@ -434,7 +434,7 @@ void bind_computations(py::module_& module) {
 
 } // namespace
 
-SourceLocation to_location(const py::handle& where) {
+SourceLocation to_location(const py::handle &where) {
   if (!where || where.is_none()) {
     return {};
   }
@@ -442,23 +442,23 @@ SourceLocation to_location(const py::handle& where) {
   return {std::move(file), line, std::move(text)};
 }
 
-ScalarType to_type(const std::string& name) {
+ScalarType to_type(const std::string &name) {
   if (const std::optional<ScalarType> type = type_from_name(name)) {
     return *type;
   }
   throw Error(ErrorKind::Type, "there is no type " + name);
 }
 
-std::vector<ExprPtr> to_expressions(const std::vector<ExprHandle>& handles) {
+std::vector<ExprPtr> to_expressions(const std::vector<ExprHandle> &handles) {
   std::vector<ExprPtr> expressions;
   expressions.reserve(handles.size());
-  for (const ExprHandle& handle : handles) {
+  for (const ExprHandle &handle : handles) {
     expressions.push_back(handle.expr);
   }
   return expressions;
 }
 
-void bind_language(py::module_& module) {
+void bind_language(py::module_ &module) {
   bind_operations(module);
   bind_expressions(module);
   bind_computations(module);

@@ -19,15 +19,15 @@ struct ExprHandle {
 };
 
 /// A source location from None or a (file, line, text) tuple.
-SourceLocation to_location(const pybind11::handle& where);
+SourceLocation to_location(const pybind11::handle &where);
 
 /// A type from its NumPy name; Error(Type) for a name that is not one of ours.
-ScalarType to_type(const std::string& name);
+ScalarType to_type(const std::string &name);
 
 /// The expressions of a Python sequence of `_core.Expr` handles.
-std::vector<ExprPtr> to_expressions(const std::vector<ExprHandle>& handles);
+std::vector<ExprPtr> to_expressions(const std::vector<ExprHandle> &handles);
 
 /// Types, expressions, inputs and computations.
-void bind_language(pybind11::module_& module);
+void bind_language(pybind11::module_ &module);
 
 } // namespace tilewright

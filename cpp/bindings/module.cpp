@@ -16,7 +16,7 @@ namespace py = pybind11;
 namespace tilewright {
 
 /// Functions, commands and calls: bind_functions.cpp.
-void bind_functions(py::module_& module);
+void bind_functions(py::module_ &module);
 
 namespace {
 

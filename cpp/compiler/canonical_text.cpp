@@ -55,7 +55,9 @@ public:
     line(text);
   }
 
-  static std::string quoted(const std::string &text) { return std::to_string(text.size()) + ":" + text; }
+  static std::string quoted(const std::string &text) {
+    return std::to_string(text.size()) + ":" + text;
+  }
 
   std::string take() { return std::move(text_); }
 
@@ -67,8 +69,9 @@ private:
     if (const auto found = numbers_.find(expr.get()); found != numbers_.end()) {
       return found->second;
     }
-    std::string text = fmt::format("{} {}{} {}", static_cast<int>(expr->kind), static_cast<int>(expr->type.kind),
-                                   expr->type.bits, static_cast<int>(expr->op));
+    std::string text =
+        fmt::format("{} {}{} {}", static_cast<int>(expr->kind), static_cast<int>(expr->type.kind),
+                    expr->type.bits, static_cast<int>(expr->op));
     for (const ExprPtr &operand : expr->operands) {
       text += " #" + std::to_string(node(operand));
     }
@@ -82,7 +85,8 @@ private:
       text += " " + quoted(expr->producer->name);
     }
     for (const ReduceRange &range : expr->ranges) {
-      text += fmt::format(" {} #{} #{}", quoted(range.iterator), node(range.lower), node(range.upper));
+      text +=
+          fmt::format(" {} #{} #{}", quoted(range.iterator), node(range.lower), node(range.upper));
     }
     if (expr->condition) {
       text += " if #" + std::to_string(node(expr->condition));
@@ -99,7 +103,8 @@ private:
 
 void write_computation(Writer &out, const Computation &computation) {
   out.line(fmt::format("computation {} {}{} {}", Writer::quoted(computation.name),
-                       static_cast<int>(computation.type.kind), computation.type.bits, computation.is_input));
+                       static_cast<int>(computation.type.kind), computation.type.bits,
+                       computation.is_input));
   out.names("iterators", computation.iterators);
   out.line("domain " + to_text(computation.domain));
   for (const ExprPtr &extent : computation.extents) {
@@ -115,8 +120,9 @@ void write_mapping(Writer &out, const MappingState &state) {
   for (const auto &[name, time_space] : state.time_space) {
     out.line(fmt::format("time {} {}", Writer::quoted(name), time_space.explicit_time));
     for (const LoopDimension &dimension : time_space.dimensions) {
-      out.line(fmt::format("loop {} {} {} {} {}", Writer::quoted(dimension.name), static_cast<int>(dimension.tag.tag),
-                           dimension.tag.factor, dimension.extent, affine_text(dimension.value)));
+      out.line(fmt::format("loop {} {} {} {} {}", Writer::quoted(dimension.name),
+                           static_cast<int>(dimension.tag.tag), dimension.tag.factor,
+                           dimension.extent, affine_text(dimension.value)));
     }
   }
   for (const auto &[name, storage] : state.storage) {
@@ -130,14 +136,16 @@ void write_mapping(Writer &out, const MappingState &state) {
   }
   for (const Placement &placement : state.placements) {
     out.line(fmt::format("place {} {} {} {} {}", Writer::quoted(placement.computation),
-                         Writer::quoted(placement.other), placement.shared, placement.before, placement.compute_at));
+                         Writer::quoted(placement.other), placement.shared, placement.before,
+                         placement.compute_at));
   }
   out.names("order", state.order);
 }
 
-}  // namespace
+} // namespace
 
-std::string canonical_text(const Mapping &mapping, const CompileOptions &options, const CpuDescription &cpu) {
+std::string canonical_text(const Mapping &mapping, const CompileOptions &options,
+                           const CpuDescription &cpu) {
   const Function &function = mapping.function();
   Writer out;
   out.line(fmt::format("tilewright code {} llvm {} isl {}", code_generation_version, llvm_version(),
@@ -165,4 +173,4 @@ std::string canonical_text(const Mapping &mapping, const CompileOptions &options
   return out.take();
 }
 
-}  // namespace tilewright
+} // namespace tilewright

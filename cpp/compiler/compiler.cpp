@@ -1,22 +1,16 @@
 // The whole road, top to bottom.
 //
 //   prepare   key            canonical text of function, mapping, options, versions, CPU -> BLAKE3
-//             cache          in memory, then on disk: a hit is linked and done, without isl and without LLVM IR
-//             analyse        the scheduled program: statements, time space, buffers        mapping/program.h
-//             lower          isl's loops -> loop IR -> loop passes                         lowering/lower.h
-//   finish    emit           loop IR -> LLVM IR                                            targets/llvm_emitter.h
+//             cache          in memory, then on disk: a hit is linked and done, without isl and
+//             without LLVM IR analyse        the scheduled program: statements, time space, buffers
+//             mapping/program.h lower          isl's loops -> loop IR -> loop passes
+//             lowering/lower.h
+//   finish    emit           loop IR -> LLVM IR targets/llvm_emitter.h
 //             optimise       the light pipeline
-//             codegen        object code for this CPU                                      runtime/jit.h
-//             store          the entry on disk                                             runtime/cache.h
-//             link           object code -> callable memory
+//             codegen        object code for this CPU runtime/jit.h store          the entry on
+//             disk                                             runtime/cache.h link object code ->
+//             callable memory
 #include "compiler/compiler.h"
-
-#include <llvm/IR/LLVMContext.h>
-#include <llvm/IR/Module.h>
-#include <llvm/Target/TargetMachine.h>
-
-#include <chrono>
-#include <utility>
 
 #include "compiler/canonical_text.h"
 #include "compiler/kernel_metadata.h"
@@ -25,6 +19,13 @@
 #include "runtime/cache.h"
 #include "runtime/jit.h"
 #include "targets/llvm_emitter.h"
+
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Target/TargetMachine.h>
+
+#include <chrono>
+#include <utility>
 
 namespace tilewright {
 
@@ -39,7 +40,8 @@ public:
   Phase(CompiledKernel &kernel, std::string name)
       : kernel_(kernel), name_(std::move(name)), start_(std::chrono::steady_clock::now()) {}
   ~Phase() {
-    const std::chrono::duration<double, std::milli> passed = std::chrono::steady_clock::now() - start_;
+    const std::chrono::duration<double, std::milli> passed =
+        std::chrono::steady_clock::now() - start_;
     kernel_.milliseconds[name_] += passed.count();
   }
   Phase(const Phase &) = delete;
@@ -68,7 +70,8 @@ EmitOptions emit_options(const CompileOptions &options) {
 
 /// The optimised module of `kernel`, which lives in `context`.
 std::unique_ptr<llvm::Module> make_module(const Kernel &kernel, const CompileOptions &options,
-                                          llvm::LLVMContext &context, llvm::TargetMachine &machine) {
+                                          llvm::LLVMContext &context,
+                                          llvm::TargetMachine &machine) {
   std::unique_ptr<llvm::Module> module = emit_llvm(kernel, context, machine, emit_options(options));
   optimise_light(*module, machine);
   return module;
@@ -103,13 +106,14 @@ bool find_cached(CompiledKernel &kernel, const std::string &symbol) {
       return true;
     }
   } catch (const Error &) {
-    // Whole, and yet it does not link here: a library that it calls is missing. Compiled again below.
+    // Whole, and yet it does not link here: a library that it calls is missing. Compiled again
+    // below.
   }
   cache_discard(kernel.key);
   return false;
 }
 
-}  // namespace
+} // namespace
 
 PreparedKernel prepare(const Mapping &mapping, const CompileOptions &options) {
   PreparedKernel prepared;
@@ -147,7 +151,8 @@ std::shared_ptr<CompiledKernel> finish(PreparedKernel prepared) {
   }
   CompiledKernel &kernel = *prepared.kernel;
   const Kernel &loops = *prepared.loops;
-  const auto machine = make_target_machine(describe_cpu(prepared.options.cpu), prepared.options.fast_math);
+  const auto machine =
+      make_target_machine(describe_cpu(prepared.options.cpu), prepared.options.fast_math);
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> module;
   {
@@ -188,14 +193,16 @@ std::string loops_text(const Mapping &mapping, const CompileOptions &options) {
 std::string llvm_text(const Mapping &mapping, const CompileOptions &options) {
   const auto machine = make_target_machine(describe_cpu(options.cpu), options.fast_math);
   llvm::LLVMContext context;
-  return print_llvm(*make_module(lower_mapping(mapping, options, true), options, context, *machine));
+  return print_llvm(
+      *make_module(lower_mapping(mapping, options, true), options, context, *machine));
 }
 
 std::string assembly_text(const Mapping &mapping, const CompileOptions &options) {
   const auto machine = make_target_machine(describe_cpu(options.cpu), options.fast_math);
   llvm::LLVMContext context;
-  const auto module = make_module(lower_mapping(mapping, options, true), options, context, *machine);
+  const auto module =
+      make_module(lower_mapping(mapping, options, true), options, context, *machine);
   return compile_to_assembly(*module, *machine);
 }
 
-}  // namespace tilewright
+} // namespace tilewright

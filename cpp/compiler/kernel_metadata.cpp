@@ -12,7 +12,8 @@ std::string encode_sites(const std::vector<IndexSite> &sites) {
                                       {"dimension", site.dimension}});
   }
   std::string text;
-  llvm::raw_string_ostream(text) << llvm::json::Value(llvm::json::Object{{"sites", std::move(list)}});
+  llvm::raw_string_ostream(text) << llvm::json::Value(
+      llvm::json::Object{{"sites", std::move(list)}});
   return text;
 }
 
@@ -44,4 +45,4 @@ std::optional<std::vector<IndexSite>> decode_sites(const std::string &text) {
   return sites;
 }
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -1,11 +1,12 @@
-// The description that stands beside the machine code in a cache entry: what a caller needs besides the entry point.
+// The description that stands beside the machine code in a cache entry: what a caller needs besides
+// the entry point.
 #pragma once
+
+#include "lowering/loop_ir.h"
 
 #include <optional>
 #include <string>
 #include <vector>
-
-#include "lowering/loop_ir.h"
 
 namespace tilewright {
 
@@ -13,4 +14,4 @@ std::string encode_sites(const std::vector<IndexSite> &sites);
 /// Nothing when the text is not one that encode_sites wrote.
 std::optional<std::vector<IndexSite>> decode_sites(const std::string &text);
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -12,20 +12,30 @@ struct KernelFailure {
   std::int64_t extent = 0; ///< the extent it had to stay below
 };
 
-enum KernelStatus : std::int32_t { KernelOk = 0, KernelIndexError = 1, KernelOutOfMemory = 2, KernelInterrupted = 3 };
+enum KernelStatus : std::int32_t {
+  KernelOk = 0,
+  KernelIndexError = 1,
+  KernelOutOfMemory = 2,
+  KernelInterrupted = 3
+};
 
-/// data: the arguments' base addresses, in argument order (element at index 0, so strides may be negative).
-/// integers: the parameters, then for each argument its strides in bytes, one for each dimension.
-using KernelEntry = std::int32_t (*)(void *const *data, const std::int64_t *integers, KernelFailure *failure);
+/// data: the arguments' base addresses, in argument order (element at index 0, so strides may be
+/// negative). integers: the parameters, then for each argument its strides in bytes, one for each
+/// dimension.
+using KernelEntry = std::int32_t (*)(void *const *data, const std::int64_t *integers,
+                                     KernelFailure *failure);
 
-/// The body of a parallel loop: iterations [begin, end). A status other than KernelOk is kept and returned at the end.
+/// The body of a parallel loop: iterations [begin, end). A status other than KernelOk is kept and
+/// returned at the end.
 using ParallelBody = std::int32_t (*)(std::int64_t begin, std::int64_t end, void *closure);
 
-}  // namespace tilewright
+} // namespace tilewright
 
 extern "C" {
-/// What compiled code calls. The first two run on the OpenMP library that the process has; see runtime/parallel.h.
-std::int32_t tilewright_parallel_for(std::int64_t begin, std::int64_t end, void *closure, tilewright::ParallelBody body);
-void *tilewright_allocate(std::int64_t bytes);  ///< 64-byte aligned, null when there is none
+/// What compiled code calls. The first two run on the OpenMP library that the process has; see
+/// runtime/parallel.h.
+std::int32_t tilewright_parallel_for(std::int64_t begin, std::int64_t end, void *closure,
+                                     tilewright::ParallelBody body);
+void *tilewright_allocate(std::int64_t bytes); ///< 64-byte aligned, null when there is none
 void tilewright_free(void *memory);
 }

@@ -1,27 +1,27 @@
 #include "runtime/cache.h"
 
+#include "runtime/cache_file.h"
+
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/BLAKE3.h>
-#include <pthread.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <list>
 #include <mutex>
+#include <pthread.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <unordered_map>
 #include <vector>
-
-#include "runtime/cache_file.h"
 
 namespace tilewright {
 
 namespace {
 
-constexpr size_t memory_limit = 1024;                             // kernels
-constexpr std::uintmax_t disk_limit = std::uintmax_t{512} << 20;  // bytes
+constexpr size_t memory_limit = 1024;                            // kernels
+constexpr std::uintmax_t disk_limit = std::uintmax_t{512} << 20; // bytes
 constexpr int stores_between_prunings = 64;
 constexpr const char *suffix = ".twk";
 
@@ -40,7 +40,8 @@ struct State {
 State &state() {
   static State *the_state = [] {
     static State *made = new State();
-    pthread_atfork([] { made->mutex.lock(); }, [] { made->mutex.unlock(); }, [] { made->mutex.unlock(); });
+    pthread_atfork([] { made->mutex.lock(); }, [] { made->mutex.unlock(); },
+                   [] { made->mutex.unlock(); });
     return made;
   }();
   return *the_state;
@@ -72,7 +73,8 @@ struct FileOnDisk {
 };
 
 /// Entries, and temporary files that a killed process left (older than an hour).
-std::vector<FileOnDisk> list_files(const std::string &directory, std::vector<std::filesystem::path> *abandoned) {
+std::vector<FileOnDisk> list_files(const std::string &directory,
+                                   std::vector<std::filesystem::path> *abandoned) {
   std::vector<FileOnDisk> files;
   std::error_code problem;
   std::filesystem::directory_iterator entries(directory, problem);
@@ -106,7 +108,8 @@ void prune(const std::string &directory) {
   for (const FileOnDisk &file : files) {
     total += file.bytes;
   }
-  std::sort(files.begin(), files.end(), [](const auto &a, const auto &b) { return a.used < b.used; });
+  std::sort(files.begin(), files.end(),
+            [](const auto &a, const auto &b) { return a.used < b.used; });
   for (const FileOnDisk &file : files) {
     if (total <= disk_limit) {
       break;
@@ -134,13 +137,14 @@ void count(bool hit) {
   ++(hit ? cache.hits : cache.misses);
 }
 
-}  // namespace
+} // namespace
 
 std::string cache_key(const std::string &canonical_text) {
   llvm::BLAKE3 hash;
   hash.update(canonical_text);
   const auto digest = hash.final<32>();
-  return llvm::toHex(llvm::ArrayRef<std::uint8_t>(digest.data(), digest.size()), /*LowerCase=*/true);
+  return llvm::toHex(llvm::ArrayRef<std::uint8_t>(digest.data(), digest.size()),
+                     /*LowerCase=*/true);
 }
 
 std::shared_ptr<const CachedKernel> cache_find(const std::string &key) {
@@ -157,7 +161,8 @@ std::shared_ptr<const CachedKernel> cache_find(const std::string &key) {
 
 void cache_remember(const std::string &key, std::shared_ptr<const CachedKernel> kernel) {
   State &cache = state();
-  std::shared_ptr<const CachedKernel> dropped;  // freed outside the lock: freeing code takes the linker's lock
+  std::shared_ptr<const CachedKernel>
+      dropped; // freed outside the lock: freeing code takes the linker's lock
   std::shared_ptr<const CachedKernel> replaced;
   const std::lock_guard lock(cache.mutex);
   if (const auto found = cache.by_key.find(key); found != cache.by_key.end()) {
@@ -182,7 +187,8 @@ std::optional<CacheEntry> cache_load(const std::string &key) {
       if (entry) {
         // "Used now", for pruning. A read-only disk may refuse.
         std::error_code ignored;
-        std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now(), ignored);
+        std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now(),
+                                         ignored);
       } else {
         ::unlink(path.c_str());
       }
@@ -267,4 +273,4 @@ void cache_clear_memory() {
   cache.by_key.clear();
 }
 
-}  // namespace tilewright
+} // namespace tilewright

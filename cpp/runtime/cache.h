@@ -1,15 +1,16 @@
-// The kernel cache: machine code under a content-addressed key, in memory (loaded kernels, least recently used ones
-// dropped) and on disk (one file an entry, see kernels_cache/README.md). Nothing on disk is trusted: a damaged, foreign
-// or unfitting entry is a miss, and a directory that others may write is not used at all. Failing to store is silent:
-// a read-only or full disk leaves the memory. All functions may be called from any thread.
+// The kernel cache: machine code under a content-addressed key, in memory (loaded kernels, least
+// recently used ones dropped) and on disk (one file an entry, see kernels_cache/README.md). Nothing
+// on disk is trusted: a damaged, foreign or unfitting entry is a miss, and a directory that others
+// may write is not used at all. Failing to store is silent: a read-only or full disk leaves the
+// memory. All functions may be called from any thread.
 #pragma once
+
+#include "runtime/jit.h"
 
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
-
-#include "runtime/jit.h"
 
 namespace tilewright {
 
@@ -17,8 +18,8 @@ namespace tilewright {
 std::string cache_key(const std::string &canonical_text);
 
 struct CacheEntry {
-  std::string metadata;  ///< the caller's own, small
-  std::string object;    ///< relocatable object code
+  std::string metadata; ///< the caller's own, small
+  std::string object;   ///< relocatable object code
 };
 
 /// A kernel that was loaded in this process.
@@ -38,7 +39,8 @@ bool cache_store(const std::string &key, const CacheEntry &entry);
 /// Removes an entry that turned out not to link.
 void cache_discard(const std::string &key);
 
-/// The directory when TILEWRIGHT_CACHE_DIR is not set; empty for the default ($XDG_CACHE_HOME/tilewright or
+/// The directory when TILEWRIGHT_CACHE_DIR is not set; empty for the default
+/// ($XDG_CACHE_HOME/tilewright or
 /// ~/.cache/tilewright).
 void set_cache_directory(const std::string &directory);
 
@@ -46,10 +48,10 @@ struct CacheInfo {
   std::string directory;
   std::int64_t entries = 0;
   std::int64_t bytes = 0;
-  std::int64_t hits = 0;    ///< found in memory or on disk, by this process
-  std::int64_t misses = 0;  ///< neither
+  std::int64_t hits = 0;   ///< found in memory or on disk, by this process
+  std::int64_t misses = 0; ///< neither
   std::int64_t memory_entries = 0;
-  std::string disabled_reason;  ///< why nothing is stored on disk; empty when it is
+  std::string disabled_reason; ///< why nothing is stored on disk; empty when it is
 };
 CacheInfo cache_info();
 
@@ -58,4 +60,4 @@ std::int64_t cache_clear();
 /// Forgets the kernels in memory only, as a new process would find it.
 void cache_clear_memory();
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -1,15 +1,15 @@
 #include "runtime/cache_file.h"
 
-#include <fcntl.h>
 #include <llvm/Support/BLAKE3.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <fcntl.h>
 #include <filesystem>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <vector>
 
 namespace tilewright {
@@ -65,7 +65,7 @@ struct Descriptor {
   }
 };
 
-}  // namespace
+} // namespace
 
 std::string encode_entry(const std::string &key, const CacheEntry &entry) {
   const std::string header = make_header(key, entry);
@@ -85,7 +85,8 @@ std::optional<CacheEntry> decode_entry(const std::string &key, const std::string
     return std::nullopt;
   }
   const char *payload = bytes.data() + header_size + checksum_size;
-  CacheEntry entry{std::string(payload, metadata_size), std::string(payload + metadata_size, object_size)};
+  CacheEntry entry{std::string(payload, metadata_size),
+                   std::string(payload + metadata_size, object_size)};
   const std::string header = make_header(key, entry);
   if (bytes.compare(0, header_size, header) != 0 ||
       bytes.compare(header_size, checksum_size, checksum(header, payload, payload_size)) != 0) {
@@ -96,9 +97,10 @@ std::optional<CacheEntry> decode_entry(const std::string &key, const std::string
 
 std::optional<std::string> read_private_file(const std::string &path) {
   const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)};
-  struct stat status {};
+  struct stat status{};
   if (file.number < 0 || ::fstat(file.number, &status) != 0 || !S_ISREG(status.st_mode) ||
-      status.st_uid != ::geteuid() || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0 || status.st_size > largest_file) {
+      status.st_uid != ::geteuid() || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0 ||
+      status.st_size > largest_file) {
     return std::nullopt;
   }
   std::string bytes(static_cast<size_t>(status.st_size), '\0');
@@ -122,7 +124,7 @@ bool write_private_file(const std::string &path, const std::string &bytes) {
   name.push_back('\0');
   bool whole = true;
   {
-    const Descriptor file{::mkostemp(name.data(), O_CLOEXEC)};  // mode 0600
+    const Descriptor file{::mkostemp(name.data(), O_CLOEXEC)}; // mode 0600
     if (file.number < 0) {
       return false;
     }
@@ -147,7 +149,7 @@ std::string prepare_directory(const std::string &directory) {
   if (directory.empty()) {
     return "no home directory is known; set TILEWRIGHT_CACHE_DIR";
   }
-  struct stat status {};
+  struct stat status{};
   if (::stat(directory.c_str(), &status) != 0) {
     std::error_code problem;
     const std::filesystem::path parent = std::filesystem::path(directory).parent_path();
@@ -173,4 +175,4 @@ std::string prepare_directory(const std::string &directory) {
   return {};
 }
 
-}  // namespace tilewright
+} // namespace tilewright

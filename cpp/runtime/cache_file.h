@@ -1,10 +1,11 @@
-// The format of one cache entry on disk, and the rules for trusting it: see kernels_cache/README.md.
+// The format of one cache entry on disk, and the rules for trusting it: see
+// kernels_cache/README.md.
 #pragma once
+
+#include "runtime/cache.h"
 
 #include <optional>
 #include <string>
-
-#include "runtime/cache.h"
 
 namespace tilewright {
 
@@ -15,10 +16,12 @@ std::optional<CacheEntry> decode_entry(const std::string &key, const std::string
 
 /// The content of a regular file that belongs to this user and is writable by nobody else.
 std::optional<std::string> read_private_file(const std::string &path);
-/// Writes beside `path` and renames; mode 0600. False when the disk refuses; leaves nothing behind then.
+/// Writes beside `path` and renames; mode 0600. False when the disk refuses; leaves nothing behind
+/// then.
 bool write_private_file(const std::string &path, const std::string &bytes);
 
-/// Makes the directory (mode 0700, parents too) when it is missing. The reason why it must not be used, or empty.
+/// Makes the directory (mode 0700, parents too) when it is missing. The reason why it must not be
+/// used, or empty.
 std::string prepare_directory(const std::string &directory);
 
-}  // namespace tilewright
+} // namespace tilewright

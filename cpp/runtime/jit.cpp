@@ -1,6 +1,10 @@
 #include "runtime/jit.h"
 
-#include <dlfcn.h>
+#include "polyhedral/error.h"
+#include "runtime/abi.h"
+#include "runtime/math_support.h"
+#include "runtime/parallel.h"
+
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/Config/llvm-config.h>
 #include <llvm/ExecutionEngine/JITLink/JITLinkMemoryManager.h>
@@ -22,17 +26,13 @@
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/TargetParser/Host.h>
-#include <pthread.h>
 
 #include <algorithm>
 #include <cstring>
+#include <dlfcn.h>
 #include <mutex>
+#include <pthread.h>
 #include <vector>
-
-#include "polyhedral/error.h"
-#include "runtime/abi.h"
-#include "runtime/math_support.h"
-#include "runtime/parallel.h"
 
 namespace tilewright {
 
@@ -42,7 +42,8 @@ namespace {
   throw Error(ErrorKind::Internal, what + ": " + llvm::toString(std::move(error)));
 }
 
-template <class T> T take(llvm::Expected<T> value, const char *what) {
+template <class T>
+T take(llvm::Expected<T> value, const char *what) {
   if (!value) {
     throw_llvm_error(what, value.takeError());
   }
@@ -58,17 +59,20 @@ void initialise_llvm() {
   });
 }
 
-/// One lock for the linker. It is taken around fork, so that a child never inherits it held by a thread it has not.
+/// One lock for the linker. It is taken around fork, so that a child never inherits it held by a
+/// thread it has not.
 std::mutex &jit_mutex() {
   static auto *mutex = [] {
     static std::mutex the_mutex;
-    pthread_atfork([] { the_mutex.lock(); }, [] { the_mutex.unlock(); }, [] { the_mutex.unlock(); });
+    pthread_atfork([] { the_mutex.lock(); }, [] { the_mutex.unlock(); },
+                   [] { the_mutex.unlock(); });
     return &the_mutex;
   }();
   return *mutex;
 }
 
-template <class F> llvm::orc::ExecutorSymbolDef symbol_at(F *function) {
+template <class F>
+llvm::orc::ExecutorSymbolDef symbol_at(F *function) {
   return {llvm::orc::ExecutorAddr::fromPtr(function),
           llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
 }
@@ -91,7 +95,8 @@ private:
   std::string &errors_;
 };
 
-std::string generate(llvm::Module &module, llvm::TargetMachine &machine, llvm::CodeGenFileType kind) {
+std::string generate(llvm::Module &module, llvm::TargetMachine &machine,
+                     llvm::CodeGenFileType kind) {
   initialise_llvm();
   std::string problem;
   llvm::raw_string_ostream problem_stream(problem);
@@ -111,7 +116,8 @@ std::string generate(llvm::Module &module, llvm::TargetMachine &machine, llvm::C
   }
   context.setDiagnosticHandler(std::move(previous));
   if (refused) {
-    throw Error(ErrorKind::Internal, "LLVM cannot generate code for " + machine.getTargetTriple().str());
+    throw Error(ErrorKind::Internal,
+                "LLVM cannot generate code for " + machine.getTargetTriple().str());
   }
   if (!errors.empty()) {
     throw Error(ErrorKind::Internal, "LLVM's code generator reports: " + errors);
@@ -156,13 +162,14 @@ Session::Session() {
   builder.setPlatformSetUp(llvm::orc::setUpInactivePlatform);
   builder.setLinkProcessSymbolsByDefault(false);
   builder.setObjectLinkingLayerCreator(
-      [](llvm::orc::ExecutionSession &session, const llvm::Triple &)
-          -> llvm::Expected<std::unique_ptr<llvm::orc::ObjectLayer>> {
+      [](llvm::orc::ExecutionSession &session,
+         const llvm::Triple &) -> llvm::Expected<std::unique_ptr<llvm::orc::ObjectLayer>> {
         return std::make_unique<llvm::orc::ObjectLinkingLayer>(session);
       });
   jit_ = take(builder.create(), "the JIT cannot start");
   // Failures come back from lookups; nothing is printed.
-  jit_->getExecutionSession().setErrorReporter([](llvm::Error error) { llvm::consumeError(std::move(error)); });
+  jit_->getExecutionSession().setErrorReporter(
+      [](llvm::Error error) { llvm::consumeError(std::move(error)); });
   host_ = &jit_->getExecutionSession().createBareJITDylib("host");
   define_host_symbols();
 }
@@ -180,8 +187,9 @@ void Session::define_host_symbols() {
   add("memmove", static_cast<void *(*)(void *, const void *, size_t)>(&std::memmove));
   add("memset", static_cast<void *(*)(void *, int, size_t)>(&std::memset));
   for (const SupportFunction &function : support_functions()) {
-    symbols[jit_->mangleAndIntern(function.name)] = {llvm::orc::ExecutorAddr::fromPtr(function.address),
-                                                     llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
+    symbols[jit_->mangleAndIntern(function.name)] = {
+        llvm::orc::ExecutorAddr::fromPtr(function.address),
+        llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
   }
   if (llvm::Error error = host_->define(llvm::orc::absoluteSymbols(std::move(symbols)))) {
     throw_llvm_error("the JIT's own symbols cannot be defined", std::move(error));
@@ -220,7 +228,7 @@ LoadedCode Session::load(const std::string &object, const std::string &symbol) {
   return loaded;
 }
 
-}  // namespace
+} // namespace
 
 const CpuDescription &host_cpu() {
   static const CpuDescription cpu = [] {
@@ -250,17 +258,20 @@ CpuDescription describe_cpu(const std::string &cpu) {
   if (target == nullptr) {
     throw Error(ErrorKind::Internal, "LLVM has no target for " + triple + ": " + problem);
   }
-  const std::unique_ptr<llvm::MCSubtargetInfo> subtarget(target->createMCSubtargetInfo(triple, "", ""));
+  const std::unique_ptr<llvm::MCSubtargetInfo> subtarget(
+      target->createMCSubtargetInfo(triple, "", ""));
   if (!subtarget || !subtarget->isCPUStringValid(cpu)) {
-    throw Error(ErrorKind::Argument, "unknown CPU '" + cpu + "'; LLVM " + llvm_version() + " on " + triple +
-                                         " knows names such as 'x86-64-v3' and '" + host_cpu().name + "'");
+    throw Error(ErrorKind::Argument, "unknown CPU '" + cpu + "'; LLVM " + llvm_version() + " on " +
+                                         triple + " knows names such as 'x86-64-v3' and '" +
+                                         host_cpu().name + "'");
   }
   return {cpu, ""};
 }
 
 std::string llvm_version() { return LLVM_VERSION_STRING; }
 
-std::unique_ptr<llvm::TargetMachine> make_target_machine(const CpuDescription &cpu, bool fast_math) {
+std::unique_ptr<llvm::TargetMachine> make_target_machine(const CpuDescription &cpu,
+                                                         bool fast_math) {
   initialise_llvm();
   std::string problem;
   const std::string triple = llvm::sys::getProcessTriple();
@@ -270,9 +281,9 @@ std::unique_ptr<llvm::TargetMachine> make_target_machine(const CpuDescription &c
   }
   llvm::TargetOptions options;
   options.AllowFPOpFusion = fast_math ? llvm::FPOpFusion::Fast : llvm::FPOpFusion::Strict;
-  std::unique_ptr<llvm::TargetMachine> machine(
-      target->createTargetMachine(triple, cpu.name, cpu.features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small,
-                                  llvm::CodeGenOptLevel::Default, /*JIT=*/true));
+  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
+      triple, cpu.name, cpu.features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small,
+      llvm::CodeGenOptLevel::Default, /*JIT=*/true));
   if (!machine) {
     throw Error(ErrorKind::Internal, "LLVM cannot make a target machine for '" + cpu.name + "'");
   }
@@ -297,4 +308,4 @@ bool has_vector_function(const std::string &name) {
   return library != nullptr && dlsym(library, name.c_str()) != nullptr;
 }
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -1,6 +1,7 @@
-// From an LLVM module to machine code in this process: the target machine of this CPU, object code as bytes, and bytes
-// linked into memory by ORC. Knows no IR of ours. LLVM is initialised at the first need, so that importing costs
-// nothing; every failure of LLVM is an Error(Internal). All functions may be called from any thread.
+// From an LLVM module to machine code in this process: the target machine of this CPU, object code
+// as bytes, and bytes linked into memory by ORC. Knows no IR of ours. LLVM is initialised at the
+// first need, so that importing costs nothing; every failure of LLVM is an Error(Internal). All
+// functions may be called from any thread.
 #pragma once
 
 #include <memory>
@@ -9,7 +10,7 @@
 namespace llvm {
 class Module;
 class TargetMachine;
-}  // namespace llvm
+} // namespace llvm
 
 namespace tilewright {
 
@@ -22,14 +23,15 @@ struct CpuDescription {
 /// This machine; asked once.
 const CpuDescription &host_cpu();
 
-/// Features of `cpu` (LLVM's name); the host's with its real features when empty. Throws Error(Argument) for a name that
-/// LLVM does not know.
+/// Features of `cpu` (LLVM's name); the host's with its real features when empty. Throws
+/// Error(Argument) for a name that LLVM does not know.
 CpuDescription describe_cpu(const std::string &cpu);
 
 /// "19.1.7"
 std::string llvm_version();
 
-/// A target machine for `cpu`; `fast_math` lets the code generator fuse multiplications and additions.
+/// A target machine for `cpu`; `fast_math` lets the code generator fuse multiplications and
+/// additions.
 std::unique_ptr<llvm::TargetMachine> make_target_machine(const CpuDescription &cpu, bool fast_math);
 
 /// Machine code of a module, as the bytes of a relocatable object file.
@@ -44,10 +46,11 @@ struct LoadedCode {
   std::shared_ptr<void> code;
 };
 
-/// Links an object file and looks `symbol` up. The symbols of abi.h, libm and (where installed) libmvec are known to it.
+/// Links an object file and looks `symbol` up. The symbols of abi.h, libm and (where installed)
+/// libmvec are known to it.
 LoadedCode load_object(const std::string &object, const std::string &symbol);
 
 /// Whether libmvec has this vector function ("_ZGVdN8v_sinf").
 bool has_vector_function(const std::string &name);
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -8,32 +8,80 @@ namespace tilewright {
 
 namespace {
 
-template <class T> using Function = std::complex<T> (*)(std::complex<T>);
+template <class T>
+using Function = std::complex<T> (*)(std::complex<T>);
 
-template <class T, Function<T> function> void through_memory(T *x) {
+template <class T, Function<T> function>
+void through_memory(T *x) {
   const std::complex<T> result = function({x[0], x[1]});
   x[0] = result.real();
   x[1] = result.imag();
 }
 
-template <class T> std::complex<T> c_sqrt(std::complex<T> z) { return std::sqrt(z); }
-template <class T> std::complex<T> c_exp(std::complex<T> z) { return std::exp(z); }
-template <class T> std::complex<T> c_exp2(std::complex<T> z) { return std::exp(z * std::log(T(2))); }
-template <class T> std::complex<T> c_log(std::complex<T> z) { return std::log(z); }
-template <class T> std::complex<T> c_log2(std::complex<T> z) { return std::log(z) / std::log(T(2)); }
-template <class T> std::complex<T> c_log10(std::complex<T> z) { return std::log10(z); }
-template <class T> std::complex<T> c_sin(std::complex<T> z) { return std::sin(z); }
-template <class T> std::complex<T> c_cos(std::complex<T> z) { return std::cos(z); }
-template <class T> std::complex<T> c_tan(std::complex<T> z) { return std::tan(z); }
-template <class T> std::complex<T> c_asin(std::complex<T> z) { return std::asin(z); }
-template <class T> std::complex<T> c_acos(std::complex<T> z) { return std::acos(z); }
-template <class T> std::complex<T> c_atan(std::complex<T> z) { return std::atan(z); }
-template <class T> std::complex<T> c_sinh(std::complex<T> z) { return std::sinh(z); }
-template <class T> std::complex<T> c_cosh(std::complex<T> z) { return std::cosh(z); }
-template <class T> std::complex<T> c_tanh(std::complex<T> z) { return std::tanh(z); }
+template <class T>
+std::complex<T> c_sqrt(std::complex<T> z) {
+  return std::sqrt(z);
+}
+template <class T>
+std::complex<T> c_exp(std::complex<T> z) {
+  return std::exp(z);
+}
+template <class T>
+std::complex<T> c_exp2(std::complex<T> z) {
+  return std::exp(z * std::log(T(2)));
+}
+template <class T>
+std::complex<T> c_log(std::complex<T> z) {
+  return std::log(z);
+}
+template <class T>
+std::complex<T> c_log2(std::complex<T> z) {
+  return std::log(z) / std::log(T(2));
+}
+template <class T>
+std::complex<T> c_log10(std::complex<T> z) {
+  return std::log10(z);
+}
+template <class T>
+std::complex<T> c_sin(std::complex<T> z) {
+  return std::sin(z);
+}
+template <class T>
+std::complex<T> c_cos(std::complex<T> z) {
+  return std::cos(z);
+}
+template <class T>
+std::complex<T> c_tan(std::complex<T> z) {
+  return std::tan(z);
+}
+template <class T>
+std::complex<T> c_asin(std::complex<T> z) {
+  return std::asin(z);
+}
+template <class T>
+std::complex<T> c_acos(std::complex<T> z) {
+  return std::acos(z);
+}
+template <class T>
+std::complex<T> c_atan(std::complex<T> z) {
+  return std::atan(z);
+}
+template <class T>
+std::complex<T> c_sinh(std::complex<T> z) {
+  return std::sinh(z);
+}
+template <class T>
+std::complex<T> c_cosh(std::complex<T> z) {
+  return std::cosh(z);
+}
+template <class T>
+std::complex<T> c_tanh(std::complex<T> z) {
+  return std::tanh(z);
+}
 
 /// As NumPy: small integer exponents by multiplication, powers of zero by cases.
-template <class T> std::complex<T> complex_power(std::complex<T> base, std::complex<T> exponent) {
+template <class T>
+std::complex<T> complex_power(std::complex<T> base, std::complex<T> exponent) {
   if (exponent == std::complex<T>(0)) {
     return 1;
   }
@@ -43,7 +91,8 @@ template <class T> std::complex<T> complex_power(std::complex<T> base, std::comp
     }
     return {std::nan(""), std::nan("")};
   }
-  if (exponent.imag() == 0 && exponent.real() == std::trunc(exponent.real()) && std::abs(exponent.real()) < 100) {
+  if (exponent.imag() == 0 && exponent.real() == std::trunc(exponent.real()) &&
+      std::abs(exponent.real()) < 100) {
     const int n = static_cast<int>(exponent.real());
     std::complex<T> result = 1;
     std::complex<T> square = base;
@@ -58,7 +107,8 @@ template <class T> std::complex<T> complex_power(std::complex<T> base, std::comp
   return std::pow(base, exponent);
 }
 
-template <class T> void power_through_memory(T *x) {
+template <class T>
+void power_through_memory(T *x) {
   const std::complex<T> result = complex_power<T>({x[0], x[1]}, {x[2], x[3]});
   x[0] = result.real();
   x[1] = result.imag();
@@ -87,24 +137,28 @@ std::int64_t power_signed(std::int64_t base, std::int64_t exponent) {
       power_unsigned(static_cast<std::uint64_t>(base), static_cast<std::uint64_t>(exponent)));
 }
 
-template <class F> void *address_of(F *function) { return reinterpret_cast<void *>(function); }
+template <class F>
+void *address_of(F *function) {
+  return reinterpret_cast<void *>(function);
+}
 
-}  // namespace
+} // namespace
 
-}  // namespace tilewright
+} // namespace tilewright
 
 // The compiler's own conversions (libgcc, static), which LLVM calls on CPUs without F16C.
 extern "C" {
 void __truncsfhf2();  // NOLINT(bugprone-reserved-identifier)
 void __truncdfhf2();  // NOLINT(bugprone-reserved-identifier)
-void __extendhfsf2();  // NOLINT(bugprone-reserved-identifier)
+void __extendhfsf2(); // NOLINT(bugprone-reserved-identifier)
 }
 
 namespace tilewright {
 
-#define TILEWRIGHT_COMPLEX(name)                                                                                       \
-  {"tilewright_complex64_" #name, address_of(&through_memory<float, &c_##name<float>>)},                              \
-      {"tilewright_complex128_" #name, address_of(&through_memory<double, &c_##name<double>>)}
+#define TILEWRIGHT_COMPLEX(name)                                                                   \
+  {"tilewright_complex64_" #name, address_of(&through_memory<float, &c_##name<float>>)}, {         \
+    "tilewright_complex128_" #name, address_of(&through_memory<double, &c_##name<double>>)         \
+  }
 
 const std::vector<SupportFunction> &support_functions() {
   static const std::vector<SupportFunction> functions = {
@@ -136,4 +190,4 @@ const std::vector<SupportFunction> &support_functions() {
 
 #undef TILEWRIGHT_COMPLEX
 
-}  // namespace tilewright
+} // namespace tilewright

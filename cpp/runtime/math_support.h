@@ -1,5 +1,6 @@
-// The few functions that compiled code needs and no system library has under a simple calling convention: complex
-// elementary functions through memory, integer powers, and conversions to and from float16 for CPUs without them.
+// The few functions that compiled code needs and no system library has under a simple calling
+// convention: complex elementary functions through memory, integer powers, and conversions to and
+// from float16 for CPUs without them.
 #pragma once
 
 #include <vector>
@@ -11,8 +12,9 @@ struct SupportFunction {
   void *address;
 };
 
-/// "tilewright_complex64_exp"(float *x): x[0..1] in (x[2..3] too for pow), result in x[0..1]; likewise complex128.
-/// "tilewright_power_signed"(base, exponent) and "tilewright_power_unsigned", modulo 2^64.
+/// "tilewright_complex64_exp"(float *x): x[0..1] in (x[2..3] too for pow), result in x[0..1];
+/// likewise complex128. "tilewright_power_signed"(base, exponent) and "tilewright_power_unsigned",
+/// modulo 2^64.
 const std::vector<SupportFunction> &support_functions();
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -1,20 +1,19 @@
 #include "runtime/parallel.h"
 
-#include <dlfcn.h>
-#include <link.h>
-#include <pthread.h>
-#include <sched.h>
+#include "polyhedral/error.h"
+#include "runtime/abi.h"
 
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <dlfcn.h>
+#include <link.h>
 #include <mutex>
+#include <pthread.h>
+#include <sched.h>
 #include <system_error>
 #include <thread>
 #include <vector>
-
-#include "polyhedral/error.h"
-#include "runtime/abi.h"
 
 namespace tilewright {
 
@@ -33,7 +32,7 @@ struct OpenMP {
 std::atomic<int> requested_threads{0};
 std::atomic<bool> forked{false};
 std::mutex runtime_mutex;
-const OpenMP *runtime = nullptr;  // guarded by runtime_mutex until it is set; never freed
+const OpenMP *runtime = nullptr; // guarded by runtime_mutex until it is set; never freed
 std::atomic<bool> runtime_known{false};
 thread_local bool inside_region = false;
 
@@ -42,10 +41,11 @@ std::string base_name(const std::string &path) {
   return slash == std::string::npos ? path : path.substr(slash + 1);
 }
 
-/// LLVM's and Intel's library, under the names that distributions and wheels give them ("libgomp-a34b3233.so.1").
+/// LLVM's and Intel's library, under the names that distributions and wheels give them
+/// ("libgomp-a34b3233.so.1").
 bool is_llvm_library(const std::string &name) {
-  return name.starts_with("libomp.so") || name.starts_with("libomp-") || name.starts_with("libomp5") ||
-         name.starts_with("libiomp5");
+  return name.starts_with("libomp.so") || name.starts_with("libomp-") ||
+         name.starts_with("libomp5") || name.starts_with("libiomp5");
 }
 
 bool is_gnu_library(const std::string &name) {
@@ -87,7 +87,8 @@ const OpenMP *find_runtime() {
       }
     }
   }
-  for (const char *path : {"libomp.so.5", "libomp.so", "/usr/lib/llvm-19/lib/libomp.so.5", "libgomp.so.1"}) {
+  for (const char *path :
+       {"libomp.so.5", "libomp.so", "/usr/lib/llvm-19/lib/libomp.so.5", "libgomp.so.1"}) {
     if (bind(path, 0, *made)) {
       return made.release();
     }
@@ -115,7 +116,8 @@ const OpenMP &openmp() {
 }
 
 int environment_threads() {
-  // Asked anew at each loop would cost a search of the environment; the answer is that of the first loop.
+  // Asked anew at each loop would cost a search of the environment; the answer is that of the first
+  // loop.
   static const int count = [] {
     if (const char *text = std::getenv("OMP_NUM_THREADS")) {
       const long value = std::strtol(text, nullptr, 10);
@@ -144,7 +146,8 @@ struct Region {
 
   void run_part(int part, int parts) {
     // Differences as unsigned: a range may span more than half of int64.
-    const std::uint64_t length = static_cast<std::uint64_t>(end) - static_cast<std::uint64_t>(begin);
+    const std::uint64_t length =
+        static_cast<std::uint64_t>(end) - static_cast<std::uint64_t>(begin);
     const std::uint64_t share = length / static_cast<std::uint64_t>(parts);
     const std::uint64_t rest = length % static_cast<std::uint64_t>(parts);
     const auto index = static_cast<std::uint64_t>(part);
@@ -153,8 +156,9 @@ struct Region {
     if (first == last) {
       return;
     }
-    const std::int32_t result = body(static_cast<std::int64_t>(static_cast<std::uint64_t>(begin) + first),
-                                     static_cast<std::int64_t>(static_cast<std::uint64_t>(begin) + last), closure);
+    const std::int32_t result =
+        body(static_cast<std::int64_t>(static_cast<std::uint64_t>(begin) + first),
+             static_cast<std::int64_t>(static_cast<std::uint64_t>(begin) + last), closure);
     if (result != KernelOk) {
       std::int32_t expected = KernelOk;
       status.compare_exchange_strong(expected, result);
@@ -194,7 +198,7 @@ void run_on_threads(Region &region, int count) {
   }
 }
 
-}  // namespace
+} // namespace
 
 int num_threads() {
   const int requested = requested_threads.load(std::memory_order_relaxed);
@@ -203,14 +207,15 @@ int num_threads() {
 
 void set_num_threads(int count) {
   if (count < 0) {
-    throw Error(ErrorKind::Argument, "the number of threads must be at least 0, not " + std::to_string(count));
+    throw Error(ErrorKind::Argument,
+                "the number of threads must be at least 0, not " + std::to_string(count));
   }
   requested_threads.store(count);
 }
 
 std::string parallel_runtime() { return openmp().path; }
 
-}  // namespace tilewright
+} // namespace tilewright
 
 extern "C" {
 
@@ -224,7 +229,8 @@ std::int32_t tilewright_parallel_for(std::int64_t begin, std::int64_t end, void 
     return body(begin, end, closure);
   }
   const std::uint64_t length = static_cast<std::uint64_t>(end) - static_cast<std::uint64_t>(begin);
-  const int count = static_cast<int>(std::min<std::uint64_t>(length, static_cast<std::uint64_t>(num_threads())));
+  const int count =
+      static_cast<int>(std::min<std::uint64_t>(length, static_cast<std::uint64_t>(num_threads())));
   if (count <= 1) {
     return body(begin, end, closure);
   }
@@ -242,8 +248,8 @@ std::int32_t tilewright_parallel_for(std::int64_t begin, std::int64_t end, void 
   return region.status.load();
 }
 
-void tilewright_report_index(tilewright::KernelFailure *failure, std::int64_t site, std::int64_t value,
-                             std::int64_t extent) {
+void tilewright_report_index(tilewright::KernelFailure *failure, std::int64_t site,
+                             std::int64_t value, std::int64_t extent) {
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
   *failure = {site, value, extent};

@@ -1,16 +1,18 @@
-// Parallel loops of compiled code on OpenMP, without linking to any vendor's library: the OpenMP runtime that is already
-// in the process is used, else LLVM's is loaded, else GNU's, else plain threads. Iterations are dealt out in contiguous
-// chunks, one a thread. Nested loops run in the thread that meets them. A child of fork keeps working.
+// Parallel loops of compiled code on OpenMP, without linking to any vendor's library: the OpenMP
+// runtime that is already in the process is used, else LLVM's is loaded, else GNU's, else plain
+// threads. Iterations are dealt out in contiguous chunks, one a thread. Nested loops run in the
+// thread that meets them. A child of fork keeps working.
 #pragma once
+
+#include "runtime/abi.h"
 
 #include <cstdint>
 #include <string>
 
-#include "runtime/abi.h"
-
 namespace tilewright {
 
-/// How many threads a parallel loop uses: set_num_threads, else OMP_NUM_THREADS, else the CPUs this process may use.
+/// How many threads a parallel loop uses: set_num_threads, else OMP_NUM_THREADS, else the CPUs this
+/// process may use.
 int num_threads();
 
 /// 0 goes back to the environment's answer. Throws Error(Argument) for a negative number.
@@ -19,10 +21,10 @@ void set_num_threads(int count);
 /// What runs the loops: the path of the OpenMP library, or "threads".
 std::string parallel_runtime();
 
-}  // namespace tilewright
+} // namespace tilewright
 
 extern "C" {
 /// Fills the record of a failed subscript check; whole even when several threads fail at once.
-void tilewright_report_index(tilewright::KernelFailure *failure, std::int64_t site, std::int64_t value,
-                             std::int64_t extent);
+void tilewright_report_index(tilewright::KernelFailure *failure, std::int64_t site,
+                             std::int64_t value, std::int64_t extent);
 }

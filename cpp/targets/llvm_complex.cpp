@@ -1,8 +1,8 @@
-// Complex arithmetic on pairs: NumPy's formulas for the operators (Smith's division), the library's functions for the
-// rest, one lane at a time.
-#include <llvm/IR/Intrinsics.h>
-
+// Complex arithmetic on pairs: NumPy's formulas for the operators (Smith's division), the library's
+// functions for the rest, one lane at a time.
 #include "targets/llvm_semantics.h"
+
+#include <llvm/IR/Intrinsics.h>
 
 namespace tilewright {
 
@@ -45,11 +45,13 @@ const char *complex_function_name(Op op) {
   }
 }
 
-}  // namespace
+} // namespace
 
 Term Semantics::complex_divide(const Term &a, const Term &b) {
   llvm::Type *type = a.re->getType();
-  auto magnitude = [&](llvm::Value *x) { return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x); };
+  auto magnitude = [&](llvm::Value *x) {
+    return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x);
+  };
   llvm::Value *real_larger = builder_.CreateFCmpOGE(magnitude(b.re), magnitude(b.im));
   llvm::Value *larger = builder_.CreateSelect(real_larger, b.re, b.im);
   llvm::Value *smaller = builder_.CreateSelect(real_larger, b.im, b.re);
@@ -67,8 +69,10 @@ Term Semantics::complex_divide(const Term &a, const Term &b) {
       builder_.CreateAnd(builder_.CreateFCmpOEQ(b.re, zero), builder_.CreateFCmpOEQ(b.im, zero));
   Term result;
   llvm::Value *positive_zero = magnitude(b.re);
-  result.re = builder_.CreateSelect(by_zero, builder_.CreateFDiv(a.re, positive_zero), builder_.CreateFMul(re, scale));
-  result.im = builder_.CreateSelect(by_zero, builder_.CreateFDiv(a.im, positive_zero), builder_.CreateFMul(im, scale));
+  result.re = builder_.CreateSelect(by_zero, builder_.CreateFDiv(a.re, positive_zero),
+                                    builder_.CreateFMul(re, scale));
+  result.im = builder_.CreateSelect(by_zero, builder_.CreateFDiv(a.im, positive_zero),
+                                    builder_.CreateFMul(im, scale));
   return result;
 }
 
@@ -78,7 +82,8 @@ llvm::Value *Semantics::complex_less(const Term &a, const Term &b, bool or_equal
   llvm::Value *re_less = builder_.CreateAnd(builder_.CreateFCmpOLT(a.re, b.re), im_known);
   llvm::Value *im_less =
       or_equal ? builder_.CreateFCmpOLE(a.im, b.im) : builder_.CreateFCmpOLT(a.im, b.im);
-  return builder_.CreateOr(re_less, builder_.CreateAnd(builder_.CreateFCmpOEQ(a.re, b.re), im_less));
+  return builder_.CreateOr(re_less,
+                           builder_.CreateAnd(builder_.CreateFCmpOEQ(a.re, b.re), im_less));
 }
 
 Term Semantics::complex_binary(Op op, const Term &a, const Term &b) {
@@ -93,8 +98,10 @@ Term Semantics::complex_binary(Op op, const Term &a, const Term &b) {
     result.im = builder_.CreateFSub(a.im, b.im);
     return result;
   case Op::Mul:
-    result.re = builder_.CreateFSub(builder_.CreateFMul(a.re, b.re), builder_.CreateFMul(a.im, b.im));
-    result.im = builder_.CreateFAdd(builder_.CreateFMul(a.re, b.im), builder_.CreateFMul(a.im, b.re));
+    result.re =
+        builder_.CreateFSub(builder_.CreateFMul(a.re, b.re), builder_.CreateFMul(a.im, b.im));
+    result.im =
+        builder_.CreateFAdd(builder_.CreateFMul(a.re, b.im), builder_.CreateFMul(a.im, b.re));
     return result;
   case Op::TrueDiv:
     return complex_divide(a, b);
@@ -119,20 +126,24 @@ Term Semantics::complex_binary(Op op, const Term &a, const Term &b) {
     result.re = complex_less(b, a, true);
     return result;
   case Op::Eq:
-    result.re = builder_.CreateAnd(builder_.CreateFCmpOEQ(a.re, b.re), builder_.CreateFCmpOEQ(a.im, b.im));
+    result.re =
+        builder_.CreateAnd(builder_.CreateFCmpOEQ(a.re, b.re), builder_.CreateFCmpOEQ(a.im, b.im));
     return result;
   case Op::Ne:
-    result.re = builder_.CreateOr(builder_.CreateFCmpUNE(a.re, b.re), builder_.CreateFCmpUNE(a.im, b.im));
+    result.re =
+        builder_.CreateOr(builder_.CreateFCmpUNE(a.re, b.re), builder_.CreateFCmpUNE(a.im, b.im));
     return result;
   default:
-    throw Error(ErrorKind::Internal, "an operation that is not defined on complex numbers reached the CPU target");
+    throw Error(ErrorKind::Internal,
+                "an operation that is not defined on complex numbers reached the CPU target");
   }
 }
 
 Term Semantics::complex_library_call(const std::string &name, const std::vector<Term> &arguments) {
   llvm::Type *type = arguments[0].re->getType();
   llvm::Type *scalar = type->getScalarType();
-  const std::string symbol = std::string("tilewright_complex") + (scalar->isFloatTy() ? "64_" : "128_") + name;
+  const std::string symbol =
+      std::string("tilewright_complex") + (scalar->isFloatTy() ? "64_" : "128_") + name;
   llvm::PointerType *pointer = builder_.getPtrTy();
   const auto function = declare(symbol, builder_.getVoidTy(), {pointer}, true);
   // The function finds its operands in a small array and leaves its result at the front.
@@ -149,13 +160,17 @@ Term Semantics::complex_library_call(const std::string &name, const std::vector<
     unsigned slot = 0;
     for (const Term &argument : arguments) {
       const Term element = lane(argument, k);
-      builder_.CreateStore(element.re, builder_.CreateConstInBoundsGEP2_32(array, slots, 0, slot++));
-      builder_.CreateStore(element.im, builder_.CreateConstInBoundsGEP2_32(array, slots, 0, slot++));
+      builder_.CreateStore(element.re,
+                           builder_.CreateConstInBoundsGEP2_32(array, slots, 0, slot++));
+      builder_.CreateStore(element.im,
+                           builder_.CreateConstInBoundsGEP2_32(array, slots, 0, slot++));
     }
     builder_.CreateCall(function, {slots});
     Term element;
-    element.re = builder_.CreateLoad(scalar, builder_.CreateConstInBoundsGEP2_32(array, slots, 0, 0));
-    element.im = builder_.CreateLoad(scalar, builder_.CreateConstInBoundsGEP2_32(array, slots, 0, 1));
+    element.re =
+        builder_.CreateLoad(scalar, builder_.CreateConstInBoundsGEP2_32(array, slots, 0, 0));
+    element.im =
+        builder_.CreateLoad(scalar, builder_.CreateConstInBoundsGEP2_32(array, slots, 0, 1));
     result = with_lane(result, element, k);
   }
   return result;
@@ -197,9 +212,10 @@ Term Semantics::complex_call(Op op, const std::vector<Term> &arguments) {
   }
   const char *name = complex_function_name(op);
   if (name == nullptr) {
-    throw Error(ErrorKind::Internal, "a function that is not defined on complex numbers reached the CPU target");
+    throw Error(ErrorKind::Internal,
+                "a function that is not defined on complex numbers reached the CPU target");
   }
   return complex_library_call(name, arguments);
 }
 
-}  // namespace tilewright
+} // namespace tilewright

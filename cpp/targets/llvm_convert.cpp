@@ -1,9 +1,9 @@
 // Types, constants and conversions between scalar types.
+#include "targets/llvm_semantics.h"
+
 #include <llvm/IR/Intrinsics.h>
 
 #include <cmath>
-
-#include "targets/llvm_semantics.h"
 
 namespace tilewright {
 
@@ -62,7 +62,8 @@ llvm::APFloat to_quad(const ConstantValue &value, bool imaginary) {
     return from_double(*real);
   }
   const bool is_signed = std::holds_alternative<std::int64_t>(value);
-  number.convertFromAPInt(llvm::APInt(64, to_bits(value)), is_signed, llvm::APFloat::rmNearestTiesToEven);
+  number.convertFromAPInt(llvm::APInt(64, to_bits(value)), is_signed,
+                          llvm::APFloat::rmNearestTiesToEven);
   return number;
 }
 
@@ -72,7 +73,7 @@ llvm::APFloat rounded(llvm::APFloat value, const llvm::fltSemantics &semantics) 
   return value;
 }
 
-}  // namespace
+} // namespace
 
 llvm::Type *register_type(llvm::LLVMContext &context, ScalarType type, int lanes) {
   const ScalarType component = component_type(type);
@@ -92,13 +93,14 @@ llvm::Type *register_type(llvm::LLVMContext &context, ScalarType type, int lanes
                                     : llvm::Type::getDoubleTy(context);
     break;
   case TypeKind::Complex:
-    break;  // component_type never gives it
+    break; // component_type never gives it
   }
   return with_lanes(scalar, lanes);
 }
 
 llvm::Type *memory_type(llvm::LLVMContext &context, ScalarType type, int lanes) {
-  return type.is_bool() ? with_lanes(llvm::Type::getInt8Ty(context), lanes) : register_type(context, type, lanes);
+  return type.is_bool() ? with_lanes(llvm::Type::getInt8Ty(context), lanes)
+                        : register_type(context, type, lanes);
 }
 
 llvm::Value *Semantics::real_constant(const ConstantValue &value, ScalarType type, bool imaginary) {
@@ -163,9 +165,11 @@ Term Semantics::with_lane(const Term &vector, const Term &element, int index) {
     return element;
   }
   Term result;
-  result.re = builder_.CreateInsertElement(vector.re, element.re, static_cast<std::uint64_t>(index));
+  result.re =
+      builder_.CreateInsertElement(vector.re, element.re, static_cast<std::uint64_t>(index));
   if (vector.im != nullptr) {
-    result.im = builder_.CreateInsertElement(vector.im, element.im, static_cast<std::uint64_t>(index));
+    result.im =
+        builder_.CreateInsertElement(vector.im, element.im, static_cast<std::uint64_t>(index));
   }
   return result;
 }
@@ -249,7 +253,8 @@ llvm::Value *Semantics::real_cast(llvm::Value *value, ScalarType from, ScalarTyp
         to.is_signed_integer() ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
     return builder_.CreateIntrinsic(intrinsic, {target, wide->getType()}, {wide});
   }
-  // Between floating types. double -> float16 rounds once; to bfloat16 everything goes by way of float32.
+  // Between floating types. double -> float16 rounds once; to bfloat16 everything goes by way of
+  // float32.
   llvm::Value *wide = from.kind == TypeKind::BFloat ? bfloat_to_float(value) : value;
   if (to.kind == TypeKind::BFloat) {
     return float_to_bfloat(builder_.CreateFPCast(wide, with_lanes(builder_.getFloatTy(), lanes)));
@@ -287,4 +292,4 @@ Term Semantics::select(llvm::Value *condition, const Term &then, const Term &oth
   return result;
 }
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -1,14 +1,14 @@
 // The frame of a kernel: its function, arguments, temporaries and exit; and the pass pipeline.
 #include "targets/llvm_emitter.h"
 
+#include "targets/llvm_function_emitter.h"
+
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Verifier.h>
+#include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
-
-#include <llvm/MC/MCSubtargetInfo.h>
-#include "targets/llvm_function_emitter.h"
 
 namespace tilewright {
 
@@ -32,16 +32,18 @@ std::string vector_isas(const llvm::TargetMachine &machine) {
   return letters + 'b';
 }
 
-}  // namespace
+} // namespace
 
 KernelEmitter::KernelEmitter(const Kernel &kernel, llvm::Module &module, const EmitOptions &options,
                              const std::string &isas)
     : kernel_(kernel), module_(module), context_(module.getContext()), builder_(context_),
       semantics_(builder_, module, options, isas) {}
 
-llvm::Function *KernelEmitter::make_function(const std::string &name, llvm::FunctionType *type, bool external) {
+llvm::Function *KernelEmitter::make_function(const std::string &name, llvm::FunctionType *type,
+                                             bool external) {
   auto *function = llvm::Function::Create(
-      type, external ? llvm::Function::ExternalLinkage : llvm::Function::InternalLinkage, name, module_);
+      type, external ? llvm::Function::ExternalLinkage : llvm::Function::InternalLinkage, name,
+      module_);
   function->setDoesNotThrow();
   function->addFnAttr("frame-pointer", "all");
   function->addFnAttr(llvm::Attribute::NoInline);
@@ -71,7 +73,8 @@ void KernelEmitter::make_alias_scopes() {
         others.push_back(scopes[other]);
       }
     }
-    scopes_.emplace_back(llvm::MDNode::get(context_, {scopes[own]}), llvm::MDNode::get(context_, others));
+    scopes_.emplace_back(llvm::MDNode::get(context_, {scopes[own]}),
+                         llvm::MDNode::get(context_, others));
   }
 }
 
@@ -90,15 +93,18 @@ void KernelEmitter::open_frame(llvm::Function *function, llvm::Value *data, llvm
 
 void KernelEmitter::open_arguments() {
   llvm::MDNode *empty = llvm::MDNode::get(context_, {});
-  auto constant_load = [&](llvm::Type *type, llvm::Value *base, size_t index, const std::string &name) {
-    llvm::LoadInst *load = builder_.CreateLoad(type, builder_.CreateConstInBoundsGEP1_64(type, base, index), name);
+  auto constant_load = [&](llvm::Type *type, llvm::Value *base, size_t index,
+                           const std::string &name) {
+    llvm::LoadInst *load =
+        builder_.CreateLoad(type, builder_.CreateConstInBoundsGEP1_64(type, base, index), name);
     load->setMetadata(llvm::LLVMContext::MD_invariant_load, empty);
     load->setMetadata(llvm::LLVMContext::MD_noundef, empty);
     return load;
   };
   size_t next = 0;
   for (const std::string &parameter : kernel_.parameters) {
-    frame_.parameters.push_back(constant_load(builder_.getInt64Ty(), frame_.integers, next++, parameter));
+    frame_.parameters.push_back(
+        constant_load(builder_.getInt64Ty(), frame_.integers, next++, parameter));
   }
   frame_.buffers.resize(kernel_.buffers.size());
   for (size_t b = 0; b < kernel_.buffers.size(); ++b) {
@@ -145,9 +151,10 @@ llvm::Value *KernelEmitter::temporary_bytes(size_t b) {
   llvm::Value *bytes = builder_.getInt64(static_cast<std::uint64_t>(buffer.type.bytes()));
   llvm::Value *lost = builder_.getFalse();
   for (const ValuePtr &extent : buffer.extents) {
-    llvm::Value *length =
-        builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, scalar(*extent), builder_.getInt64(0));
-    llvm::Value *product = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smul_with_overflow, bytes, length);
+    llvm::Value *length = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, scalar(*extent),
+                                                         builder_.getInt64(0));
+    llvm::Value *product =
+        builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smul_with_overflow, bytes, length);
     bytes = builder_.CreateExtractValue(product, 0);
     lost = builder_.CreateOr(lost, builder_.CreateExtractValue(product, 1));
   }
@@ -167,7 +174,8 @@ void KernelEmitter::emit() {
   builder_.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", function));
   open_frame(function, function->getArg(0), function->getArg(1), function->getArg(2));
 
-  auto allocate = module_.getOrInsertFunction("tilewright_allocate", pointer, builder_.getInt64Ty());
+  auto allocate =
+      module_.getOrInsertFunction("tilewright_allocate", pointer, builder_.getInt64Ty());
   auto release = module_.getOrInsertFunction("tilewright_free", builder_.getVoidTy(), pointer);
   llvm::cast<llvm::Function>(allocate.getCallee())->setDoesNotThrow();
   llvm::cast<llvm::Function>(allocate.getCallee())->setReturnDoesNotAlias();
@@ -176,7 +184,8 @@ void KernelEmitter::emit() {
   llvm::Value *missing = builder_.getFalse();
   for (size_t b = 0; b < kernel_.buffers.size(); ++b) {
     if (!kernel_.buffers[b].is_argument) {
-      llvm::CallInst *memory = builder_.CreateCall(allocate, {temporary_bytes(b)}, kernel_.buffers[b].name);
+      llvm::CallInst *memory =
+          builder_.CreateCall(allocate, {temporary_bytes(b)}, kernel_.buffers[b].name);
       temporaries.push_back(memory);
       missing = builder_.CreateOr(missing, builder_.CreateIsNull(memory));
       open_temporary(b, memory);
@@ -202,7 +211,9 @@ void KernelEmitter::emit() {
   builder_.CreateRet(builder_.CreateLoad(builder_.getInt32Ty(), frame_.status));
 }
 
-std::string kernel_symbol(const std::string &kernel_name) { return "tilewright_kernel_" + kernel_name; }
+std::string kernel_symbol(const std::string &kernel_name) {
+  return "tilewright_kernel_" + kernel_name;
+}
 
 std::unique_ptr<llvm::Module> emit_llvm(const Kernel &kernel, llvm::LLVMContext &context,
                                         llvm::TargetMachine &machine, const EmitOptions &options) {
@@ -217,7 +228,8 @@ std::unique_ptr<llvm::Module> emit_llvm(const Kernel &kernel, llvm::LLVMContext 
   std::string problem;
   llvm::raw_string_ostream stream(problem);
   if (llvm::verifyModule(*module, &stream)) {
-    throw Error(ErrorKind::Internal, "kernel '" + kernel.name + "': the emitted LLVM IR is malformed: " + problem);
+    throw Error(ErrorKind::Internal,
+                "kernel '" + kernel.name + "': the emitted LLVM IR is malformed: " + problem);
   }
   return module;
 }
@@ -237,7 +249,8 @@ void optimise_light(llvm::Module &module, llvm::TargetMachine &machine) {
   const char *pipeline = "function<eager-inv>(sroa,early-cse<memssa>,instcombine,simplifycfg,"
                          "loop-mssa(loop-rotate,licm),gvn,simplifycfg,instcombine)";
   if (llvm::Error error = builder.parsePassPipeline(passes, pipeline)) {
-    throw Error(ErrorKind::Internal, "LLVM refused the pass pipeline: " + llvm::toString(std::move(error)));
+    throw Error(ErrorKind::Internal,
+                "LLVM refused the pass pipeline: " + llvm::toString(std::move(error)));
   }
   passes.run(module, modules);
 }
@@ -249,4 +262,4 @@ std::string print_llvm(const llvm::Module &module) {
   return text;
 }
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -1,39 +1,44 @@
-// From the loop IR to LLVM IR for CPUs. emit_llvm makes one function `int32 SYMBOL(ptr data, ptr integers, ptr failure)`
-// (runtime/abi.h) and one internal function for each parallel loop; optimise_light runs the short pass pipeline that is
-// enough for code that is already vectorised and unrolled. Buffers never overlap: the caller guarantees it.
+// From the loop IR to LLVM IR for CPUs. emit_llvm makes one function `int32 SYMBOL(ptr data, ptr
+// integers, ptr failure)` (runtime/abi.h) and one internal function for each parallel loop;
+// optimise_light runs the short pass pipeline that is enough for code that is already vectorised
+// and unrolled. Buffers never overlap: the caller guarantees it.
 #pragma once
+
+#include "lowering/loop_ir.h"
 
 #include <functional>
 #include <memory>
 #include <string>
 
-#include "lowering/loop_ir.h"
-
 namespace llvm {
 class LLVMContext;
 class Module;
 class TargetMachine;
-}  // namespace llvm
+} // namespace llvm
 
 namespace tilewright {
 
 struct EmitOptions {
-  bool fast_math = false;  ///< reassociation, contraction, reciprocals, approximate functions; NaN and infinity stay honest
-  /// With fast_math: whether a vector function of libmvec ("_ZGVdN8v_sinf") can be linked. Empty: none can.
+  bool fast_math = false; ///< reassociation, contraction, reciprocals, approximate functions; NaN
+                          ///< and infinity stay honest
+  /// With fast_math: whether a vector function of libmvec ("_ZGVdN8v_sinf") can be linked. Empty:
+  /// none can.
   std::function<bool(const std::string &)> has_vector_function;
 };
 
 /// The symbol of a kernel's entry: a prefix keeps a kernel called "exp" apart from the library's.
 std::string kernel_symbol(const std::string &kernel_name);
 
-/// The module for `kernel`, verified. Throws Error(Internal) naming the kernel when the loop IR makes no sense.
+/// The module for `kernel`, verified. Throws Error(Internal) naming the kernel when the loop IR
+/// makes no sense.
 std::unique_ptr<llvm::Module> emit_llvm(const Kernel &kernel, llvm::LLVMContext &context,
                                         llvm::TargetMachine &machine, const EmitOptions &options);
 
-/// Scalar clean-up, loop-invariant code motion and promotion of accumulators to registers; no vectoriser, no unroller.
+/// Scalar clean-up, loop-invariant code motion and promotion of accumulators to registers; no
+/// vectoriser, no unroller.
 void optimise_light(llvm::Module &module, llvm::TargetMachine &machine);
 
 /// The textual IR of a module.
 std::string print_llvm(const llvm::Module &module);
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -1,10 +1,11 @@
-// Arithmetic and elementary functions on float32 and float64, and calls of the mathematics library. Library calls are
-// marked nobuiltin: LLVM would fold a float32 call on constants through the float64 function and round differently.
+// Arithmetic and elementary functions on float32 and float64, and calls of the mathematics library.
+// Library calls are marked nobuiltin: LLVM would fold a float32 call on constants through the
+// float64 function and round differently.
+#include "targets/llvm_semantics.h"
+
 #include <llvm/IR/Intrinsics.h>
 
 #include <array>
-
-#include "targets/llvm_semantics.h"
 
 namespace tilewright {
 
@@ -67,10 +68,11 @@ unsigned lanes_of(const llvm::Value *value) {
   return vector == nullptr ? 1 : vector->getNumElements();
 }
 
-}  // namespace
+} // namespace
 
 llvm::FunctionCallee Semantics::declare(const std::string &name, llvm::Type *result,
-                                        const std::vector<llvm::Type *> &parameters, bool touches_arguments) {
+                                        const std::vector<llvm::Type *> &parameters,
+                                        bool touches_arguments) {
   llvm::FunctionCallee callee =
       module_.getOrInsertFunction(name, llvm::FunctionType::get(result, parameters, false));
   if (auto *function = llvm::dyn_cast<llvm::Function>(callee.getCallee())) {
@@ -89,7 +91,8 @@ llvm::FunctionCallee Semantics::declare(const std::string &name, llvm::Type *res
 
 llvm::Value *Semantics::is_nan(llvm::Value *value) { return builder_.CreateFCmpUNO(value, value); }
 
-llvm::Value *Semantics::library_call(const std::string &name, const std::vector<llvm::Value *> &arguments) {
+llvm::Value *Semantics::library_call(const std::string &name,
+                                     const std::vector<llvm::Value *> &arguments) {
   llvm::Type *type = arguments[0]->getType();
   llvm::Type *scalar = type->getScalarType();
   if (options_.fast_math && type->isVectorTy()) {
@@ -118,7 +121,8 @@ llvm::Value *Semantics::library_call(const std::string &name, const std::vector<
   return result;
 }
 
-llvm::Value *Semantics::vector_library_call(const std::string &name, const std::vector<llvm::Value *> &arguments) {
+llvm::Value *Semantics::vector_library_call(const std::string &name,
+                                            const std::vector<llvm::Value *> &arguments) {
   if (!options_.has_vector_function || vector_isas_.empty()) {
     return nullptr;
   }
@@ -130,8 +134,8 @@ llvm::Value *Semantics::vector_library_call(const std::string &name, const std::
   std::string symbol;
   for (const char isa : vector_isas_) {
     width = (isa == 'e' ? 512U : isa == 'd' ? 256U : 128U) / bits;
-    symbol = std::string("_ZGV") + isa + "N" + std::to_string(width) + std::string(arguments.size(), 'v') + "_" +
-             name + (scalar->isFloatTy() ? "f" : "");
+    symbol = std::string("_ZGV") + isa + "N" + std::to_string(width) +
+             std::string(arguments.size(), 'v') + "_" + name + (scalar->isFloatTy() ? "f" : "");
     if (lanes >= width) {
       break;
     }
@@ -181,7 +185,8 @@ llvm::Value *Semantics::float_divide(Op op, llvm::Value *a, llvm::Value *b) {
   llvm::Value *adjust = builder_.CreateAnd(inexact, signs_differ);
   llvm::Value *by_zero = builder_.CreateFCmpOEQ(b, zero);
   if (op == Op::Mod) {
-    llvm::Value *moved = builder_.CreateSelect(adjust, builder_.CreateFAdd(remainder, b), remainder);
+    llvm::Value *moved =
+        builder_.CreateSelect(adjust, builder_.CreateFAdd(remainder, b), remainder);
     llvm::Value *signed_zero = builder_.CreateCopySign(zero, b);
     llvm::Value *result = builder_.CreateSelect(inexact, moved, signed_zero);
     return builder_.CreateSelect(by_zero, remainder, result);
@@ -194,7 +199,8 @@ llvm::Value *Semantics::float_divide(Op op, llvm::Value *a, llvm::Value *b) {
       builder_.CreateFCmpOGT(builder_.CreateFSub(whole, floored), llvm::ConstantFP::get(type, 0.5));
   floored = builder_.CreateSelect(too_low, builder_.CreateFAdd(floored, one), floored);
   llvm::Value *nonzero = builder_.CreateFCmpUNE(whole, zero);
-  llvm::Value *result = builder_.CreateSelect(nonzero, floored, builder_.CreateCopySign(zero, ratio));
+  llvm::Value *result =
+      builder_.CreateSelect(nonzero, floored, builder_.CreateCopySign(zero, ratio));
   return builder_.CreateSelect(by_zero, ratio, result);
 }
 
@@ -235,7 +241,8 @@ llvm::Value *Semantics::float_binary(Op op, llvm::Value *a, llvm::Value *b) {
   case Op::Min:
   case Op::Max: {
     // One machine minimum gives b when either is NaN; the second select puts a NaN of a back.
-    llvm::Value *first = op == Op::Min ? builder_.CreateFCmpOLT(a, b) : builder_.CreateFCmpOGT(a, b);
+    llvm::Value *first =
+        op == Op::Min ? builder_.CreateFCmpOLT(a, b) : builder_.CreateFCmpOGT(a, b);
     return builder_.CreateSelect(is_nan(a), a, builder_.CreateSelect(first, a, b));
   }
   case Op::Lt:
@@ -253,7 +260,8 @@ llvm::Value *Semantics::float_binary(Op op, llvm::Value *a, llvm::Value *b) {
   case Op::Arctan2:
     return library_call("atan2", {a, b});
   default:
-    throw Error(ErrorKind::Internal, "an operation that is not defined on floats reached the CPU target");
+    throw Error(ErrorKind::Internal,
+                "an operation that is not defined on floats reached the CPU target");
   }
 }
 
@@ -289,9 +297,10 @@ llvm::Value *Semantics::float_call(Op op, const std::vector<llvm::Value *> &argu
   }
   const char *name = library_name(op);
   if (name == nullptr) {
-    throw Error(ErrorKind::Internal, "a function that is not defined on floats reached the CPU target");
+    throw Error(ErrorKind::Internal,
+                "a function that is not defined on floats reached the CPU target");
   }
   return library_call(name, arguments);
 }
 
-}  // namespace tilewright
+} // namespace tilewright

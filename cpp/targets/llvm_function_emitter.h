@@ -1,6 +1,12 @@
-// The emitter's inside: one object per kernel, which holds what is known at the point of emission (the function being
-// filled, variables, locals, buffers) and turns statements and values into instructions through Semantics.
+// The emitter's inside: one object per kernel, which holds what is known at the point of emission
+// (the function being filled, variables, locals, buffers) and turns statements and values into
+// instructions through Semantics.
 #pragma once
+
+#include "lowering/loop_ir.h"
+#include "targets/llvm_emitter.h"
+#include "targets/llvm_index.h"
+#include "targets/llvm_semantics.h"
 
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
@@ -10,16 +16,12 @@
 #include <unordered_set>
 #include <vector>
 
-#include "lowering/loop_ir.h"
-#include "targets/llvm_emitter.h"
-#include "targets/llvm_index.h"
-#include "targets/llvm_semantics.h"
-
 namespace tilewright {
 
 class KernelEmitter {
 public:
-  KernelEmitter(const Kernel &kernel, llvm::Module &module, const EmitOptions &options, const std::string &isas);
+  KernelEmitter(const Kernel &kernel, llvm::Module &module, const EmitOptions &options,
+                const std::string &isas);
 
   void emit();
 
@@ -27,17 +29,17 @@ private:
   /// A loop variable or Let in the function being emitted.
   struct VariableSlot {
     llvm::Value *value = nullptr;
-    int depth = 0;          ///< loops around its definition: orders the parts of an address
-    bool is_index = false;  ///< of index arithmetic only
+    int depth = 0;         ///< loops around its definition: orders the parts of an address
+    bool is_index = false; ///< of index arithmetic only
   };
   struct LocalSlot {
     ValueType type;
-    llvm::Value *re = nullptr;  ///< addresses
+    llvm::Value *re = nullptr; ///< addresses
     llvm::Value *im = nullptr;
   };
   struct BufferSlot {
     llvm::Value *base = nullptr;
-    std::vector<llvm::Value *> strides;  ///< in bytes
+    std::vector<llvm::Value *> strides; ///< in bytes
     llvm::MDNode *scope = nullptr;
     llvm::MDNode *others = nullptr;
     llvm::Align alignment;
@@ -54,7 +56,7 @@ private:
     std::vector<BufferSlot> buffers;
     std::unordered_map<std::int64_t, VariableSlot> variables;
     std::unordered_map<std::int64_t, LocalSlot> locals;
-    std::unordered_map<const Value *, Term> known;  ///< values emitted in this statement
+    std::unordered_map<const Value *, Term> known; ///< values emitted in this statement
     int depth = 0;
     bool parallel = false;
   };
@@ -67,7 +69,8 @@ private:
 
   // llvm_emitter.cpp
   llvm::Function *make_function(const std::string &name, llvm::FunctionType *type, bool external);
-  void open_frame(llvm::Function *function, llvm::Value *data, llvm::Value *integers, llvm::Value *failure);
+  void open_frame(llvm::Function *function, llvm::Value *data, llvm::Value *integers,
+                  llvm::Value *failure);
   void open_arguments();
   void open_temporary(size_t buffer, llvm::Value *base);
   llvm::Value *temporary_bytes(size_t buffer);
@@ -106,8 +109,8 @@ private:
   /// Address of lane 0 and, for vectors, the step between lanes or the address of each lane.
   struct Address {
     llvm::Value *first = nullptr;
-    llvm::Value *step = nullptr;              ///< bytes; null for scalars
-    std::vector<llvm::Value *> lanes;         ///< irregular vectors only
+    llvm::Value *step = nullptr;      ///< bytes; null for scalars
+    std::vector<llvm::Value *> lanes; ///< irregular vectors only
   };
   Term load(const Value &value);
   void store(const LoopStatement &statement);
@@ -135,4 +138,4 @@ private:
   int parallel_loops_ = 0;
 };
 
-}  // namespace tilewright
+} // namespace tilewright

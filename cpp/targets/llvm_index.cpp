@@ -89,7 +89,7 @@ private:
   SubscriptSum &sum_;
 };
 
-}  // namespace
+} // namespace
 
 SubscriptSum split_subscript(const Value &subscript) {
   SubscriptSum sum;
@@ -116,4 +116,4 @@ bool is_index_arithmetic(const Value &value) {
   }
 }
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -1,16 +1,17 @@
-// Subscripts as sums: the shape in which addresses are computed. A subscript is split into a constant, terms with
-// constant coefficients, and a step from lane to lane; anything else in it stays an opaque term.
+// Subscripts as sums: the shape in which addresses are computed. A subscript is split into a
+// constant, terms with constant coefficients, and a step from lane to lane; anything else in it
+// stays an opaque term.
 #pragma once
+
+#include "lowering/loop_ir.h"
 
 #include <cstdint>
 #include <vector>
 
-#include "lowering/loop_ir.h"
-
 namespace tilewright {
 
 struct SubscriptTerm {
-  const Value *value;  ///< int64 scalar
+  const Value *value; ///< int64 scalar
   std::int64_t coefficient;
 };
 
@@ -18,13 +19,14 @@ struct SubscriptSum {
   std::vector<SubscriptTerm> terms;
   std::int64_t constant = 0;
   std::int64_t lane_step = 0;
-  bool regular = true;  ///< false: the lanes follow no constant step, the sum means nothing
+  bool regular = true; ///< false: the lanes follow no constant step, the sum means nothing
 };
 
 SubscriptSum split_subscript(const Value &subscript);
 
-/// Only additions, subtractions and multiplications of loop variables, parameters and constants: free of wrapping,
-/// because every such value that is used is a subscript or bound of an array in memory.
+/// Only additions, subtractions and multiplications of loop variables, parameters and constants:
+/// free of wrapping, because every such value that is used is a subscript or bound of an array in
+/// memory.
 bool is_index_arithmetic(const Value &value);
 
-}  // namespace tilewright
+} // namespace tilewright

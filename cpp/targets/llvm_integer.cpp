@@ -1,7 +1,7 @@
 // Arithmetic on bool and integers, as NumPy has it: wrapping, floor division, shifts of any amount.
-#include <llvm/IR/Intrinsics.h>
-
 #include "targets/llvm_semantics.h"
+
+#include <llvm/IR/Intrinsics.h>
 
 namespace tilewright {
 
@@ -23,7 +23,7 @@ const llvm::ConstantInt *uniform_integer(const llvm::Value *value) {
   return constant == nullptr ? nullptr : llvm::dyn_cast<llvm::ConstantInt>(constant);
 }
 
-}  // namespace
+} // namespace
 
 llvm::Value *Semantics::bool_binary(Op op, llvm::Value *a, llvm::Value *b) {
   switch (op) {
@@ -56,7 +56,8 @@ llvm::Value *Semantics::bool_binary(Op op, llvm::Value *a, llvm::Value *b) {
   case Op::Mod:
     return builder_.CreateAnd(a, builder_.CreateAnd(b, builder_.CreateNot(b)));
   default:
-    throw Error(ErrorKind::Internal, "an operation that is not defined on bool reached the CPU target");
+    throw Error(ErrorKind::Internal,
+                "an operation that is not defined on bool reached the CPU target");
   }
 }
 
@@ -69,7 +70,8 @@ llvm::Value *Semantics::integer_divide(Op op, ScalarType type, llvm::Value *a, l
         return builder_.CreateAnd(a, llvm::ConstantInt::get(a->getType(), bits - 1));
       }
       llvm::Value *amount = number_like(a, bits.logBase2());
-      return type.is_signed_integer() ? builder_.CreateAShr(a, amount) : builder_.CreateLShr(a, amount);
+      return type.is_signed_integer() ? builder_.CreateAShr(a, amount)
+                                      : builder_.CreateLShr(a, amount);
     }
   }
   llvm::Value *zero = number_like(a, 0);
@@ -81,7 +83,8 @@ llvm::Value *Semantics::integer_divide(Op op, ScalarType type, llvm::Value *a, l
     return builder_.CreateSelect(by_zero, zero, result);
   }
   // The one overflow, smallest / -1, is replaced by smallest / 1: NumPy's answer, and remainder 0.
-  llvm::Value *smallest = llvm::ConstantInt::get(a->getType(), llvm::APInt::getSignedMinValue(type.bits));
+  llvm::Value *smallest =
+      llvm::ConstantInt::get(a->getType(), llvm::APInt::getSignedMinValue(type.bits));
   llvm::Value *minus_one = llvm::Constant::getAllOnesValue(a->getType());
   llvm::Value *overflow =
       builder_.CreateAnd(builder_.CreateICmpEQ(a, smallest), builder_.CreateICmpEQ(b, minus_one));
@@ -115,11 +118,12 @@ llvm::Value *Semantics::integer_power(ScalarType type, llvm::Value *base, llvm::
   // Products modulo 2^64 are right modulo every smaller width.
   const bool is_signed = type.is_signed_integer();
   llvm::Type *i64 = builder_.getInt64Ty();
-  const auto function = declare(is_signed ? "tilewright_power_signed" : "tilewright_power_unsigned", i64,
-                                {i64, i64}, false);
+  const auto function = declare(is_signed ? "tilewright_power_signed" : "tilewright_power_unsigned",
+                                i64, {i64, i64}, false);
   auto one_lane = [&](llvm::Value *x, llvm::Value *n) {
-    llvm::Value *result = builder_.CreateCall(
-        function, {builder_.CreateIntCast(x, i64, is_signed), builder_.CreateIntCast(n, i64, is_signed)});
+    llvm::Value *result =
+        builder_.CreateCall(function, {builder_.CreateIntCast(x, i64, is_signed),
+                                       builder_.CreateIntCast(n, i64, is_signed)});
     return builder_.CreateIntCast(result, x->getType(), is_signed);
   };
   const auto *vector = llvm::dyn_cast<llvm::FixedVectorType>(base->getType());
@@ -128,8 +132,8 @@ llvm::Value *Semantics::integer_power(ScalarType type, llvm::Value *base, llvm::
   }
   llvm::Value *result = llvm::PoisonValue::get(base->getType());
   for (std::uint64_t k = 0; k < vector->getNumElements(); ++k) {
-    llvm::Value *element =
-        one_lane(builder_.CreateExtractElement(base, k), builder_.CreateExtractElement(exponent, k));
+    llvm::Value *element = one_lane(builder_.CreateExtractElement(base, k),
+                                    builder_.CreateExtractElement(exponent, k));
     result = builder_.CreateInsertElement(result, element, k);
   }
   return result;
@@ -141,7 +145,8 @@ llvm::Value *Semantics::shift(Op op, ScalarType type, llvm::Value *a, llvm::Valu
   if (op == Op::Shr && type.is_signed_integer()) {
     return builder_.CreateAShr(a, amount);
   }
-  llvm::Value *shifted = op == Op::Shl ? builder_.CreateShl(a, amount) : builder_.CreateLShr(a, amount);
+  llvm::Value *shifted =
+      op == Op::Shl ? builder_.CreateShl(a, amount) : builder_.CreateLShr(a, amount);
   return builder_.CreateSelect(builder_.CreateICmpULE(b, last), shifted, number_like(a, 0));
 }
 
@@ -160,9 +165,11 @@ llvm::Value *Semantics::integer_binary(Op op, ScalarType type, llvm::Value *a, l
   case Op::Pow:
     return integer_power(type, a, b);
   case Op::Min:
-    return builder_.CreateBinaryIntrinsic(is_signed ? llvm::Intrinsic::smin : llvm::Intrinsic::umin, a, b);
+    return builder_.CreateBinaryIntrinsic(is_signed ? llvm::Intrinsic::smin : llvm::Intrinsic::umin,
+                                          a, b);
   case Op::Max:
-    return builder_.CreateBinaryIntrinsic(is_signed ? llvm::Intrinsic::smax : llvm::Intrinsic::umax, a, b);
+    return builder_.CreateBinaryIntrinsic(is_signed ? llvm::Intrinsic::smax : llvm::Intrinsic::umax,
+                                          a, b);
   case Op::And:
     return builder_.CreateAnd(a, b);
   case Op::Or:
@@ -185,8 +192,9 @@ llvm::Value *Semantics::integer_binary(Op op, ScalarType type, llvm::Value *a, l
   case Op::Ne:
     return builder_.CreateICmpNE(a, b);
   default:
-    throw Error(ErrorKind::Internal, "an operation that is not defined on integers reached the CPU target");
+    throw Error(ErrorKind::Internal,
+                "an operation that is not defined on integers reached the CPU target");
   }
 }
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -1,9 +1,9 @@
-// Loads and stores: addresses in bytes, grouped by the loop in which each part changes so that the outer parts are
-// hoisted; contiguous, reversed, small-stride and irregular vectors.
+// Loads and stores: addresses in bytes, grouped by the loop in which each part changes so that the
+// outer parts are hoisted; contiguous, reversed, small-stride and irregular vectors.
+#include "targets/llvm_function_emitter.h"
+
 #include <algorithm>
 #include <map>
-
-#include "targets/llvm_function_emitter.h"
 
 namespace tilewright {
 
@@ -19,21 +19,24 @@ llvm::SmallVector<int, 32> reversed(int lanes) {
   return order;
 }
 
-}  // namespace
+} // namespace
 
 llvm::Value *KernelEmitter::offset(llvm::Value *base, llvm::Value *bytes) {
-  if (const auto *constant = llvm::dyn_cast<llvm::ConstantInt>(bytes); constant != nullptr && constant->isZero()) {
+  if (const auto *constant = llvm::dyn_cast<llvm::ConstantInt>(bytes);
+      constant != nullptr && constant->isZero()) {
     return base;
   }
   return builder_.CreateGEP(builder_.getInt8Ty(), base, bytes);
 }
 
-KernelEmitter::Address KernelEmitter::address(size_t b, const std::vector<ValuePtr> &subscripts, int lanes) {
+KernelEmitter::Address KernelEmitter::address(size_t b, const std::vector<ValuePtr> &subscripts,
+                                              int lanes) {
   const BufferSlot &slot = frame_.buffers.at(b);
   if (subscripts.size() != slot.strides.size()) {
-    throw Error(ErrorKind::Internal, "'" + kernel_.buffers[b].name + "' has " + std::to_string(slot.strides.size()) +
-                                         " dimensions and is accessed with " + std::to_string(subscripts.size()) +
-                                         " subscripts");
+    throw Error(ErrorKind::Internal, "'" + kernel_.buffers[b].name + "' has " +
+                                         std::to_string(slot.strides.size()) +
+                                         " dimensions and is accessed with " +
+                                         std::to_string(subscripts.size()) + " subscripts");
   }
   Address result;
   result.first = slot.base;
@@ -44,11 +47,12 @@ KernelEmitter::Address KernelEmitter::address(size_t b, const std::vector<ValueP
     regular = regular && sums.back().regular;
   }
   auto times = [&](llvm::Value *stride, std::int64_t factor) {
-    return builder_.CreateNSWMul(stride, llvm::ConstantInt::getSigned(builder_.getInt64Ty(), factor));
+    return builder_.CreateNSWMul(stride,
+                                 llvm::ConstantInt::getSigned(builder_.getInt64Ty(), factor));
   };
   if (regular) {
-    // One step of the address for each loop depth, outermost first; constants of the unit dimension last, where they
-    // become displacements.
+    // One step of the address for each loop depth, outermost first; constants of the unit dimension
+    // last, where they become displacements.
     std::map<int, llvm::Value *> parts;
     auto add = [&](int depth, llvm::Value *bytes) {
       llvm::Value *&part = parts[depth];
@@ -60,7 +64,8 @@ KernelEmitter::Address KernelEmitter::address(size_t b, const std::vector<ValueP
       llvm::Value *stride = slot.strides[d];
       for (const SubscriptTerm &term : sums[d].terms) {
         if (term.coefficient != 0) {
-          add(depth_of(*term.value), builder_.CreateNSWMul(scalar(*term.value), times(stride, term.coefficient)));
+          add(depth_of(*term.value),
+              builder_.CreateNSWMul(scalar(*term.value), times(stride, term.coefficient)));
         }
       }
       if (sums[d].constant != 0) {
@@ -83,7 +88,8 @@ KernelEmitter::Address KernelEmitter::address(size_t b, const std::vector<ValueP
   for (int k = 0; k < lanes; ++k) {
     llvm::Value *bytes = builder_.getInt64(0);
     for (size_t d = 0; d < values.size(); ++d) {
-      bytes = builder_.CreateNSWAdd(bytes, builder_.CreateNSWMul(semantics_.lane(values[d], k).re, slot.strides[d]));
+      bytes = builder_.CreateNSWAdd(
+          bytes, builder_.CreateNSWMul(semantics_.lane(values[d], k).re, slot.strides[d]));
     }
     result.lanes.push_back(offset(slot.base, bytes));
   }
@@ -98,7 +104,9 @@ llvm::Value *KernelEmitter::lane_address(const Address &address, int lane) {
   if (lane == 0 || address.step == nullptr) {
     return address.first;
   }
-  return offset(address.first, builder_.CreateNSWMul(address.step, builder_.getInt64(static_cast<std::uint64_t>(lane))));
+  return offset(
+      address.first,
+      builder_.CreateNSWMul(address.step, builder_.getInt64(static_cast<std::uint64_t>(lane))));
 }
 
 void KernelEmitter::annotate(llvm::Instruction *instruction, size_t b) {
@@ -106,7 +114,8 @@ void KernelEmitter::annotate(llvm::Instruction *instruction, size_t b) {
   if (kernel_.buffers.size() > 1) {
     instruction->setMetadata(llvm::LLVMContext::MD_noalias, frame_.buffers[b].others);
   }
-  if (llvm::isa<llvm::LoadInst>(instruction) && kernel_.buffers[b].is_argument && !kernel_.buffers[b].is_written) {
+  if (llvm::isa<llvm::LoadInst>(instruction) && kernel_.buffers[b].is_argument &&
+      !kernel_.buffers[b].is_written) {
     instruction->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context_, {}));
   }
 }
@@ -115,7 +124,8 @@ llvm::Value *KernelEmitter::from_memory(llvm::Value *value, ScalarType type, int
   if (!type.is_bool()) {
     return value;
   }
-  return builder_.CreateICmpNE(value, llvm::Constant::getNullValue(memory_type(context_, type, lanes)));
+  return builder_.CreateICmpNE(value,
+                               llvm::Constant::getNullValue(memory_type(context_, type, lanes)));
 }
 
 llvm::Value *KernelEmitter::to_memory(llvm::Value *value, ScalarType type, int lanes) {
@@ -168,7 +178,8 @@ Term KernelEmitter::load_strided(size_t b, llvm::Value *address, int lanes, int 
   for (int first = 0; first <= last;) {
     // The last load is moved back to end at the last element.
     const int start = std::min(first, last - (lanes - 1));
-    llvm::Value *bytes = builder_.getInt64(static_cast<std::uint64_t>(start) * static_cast<std::uint64_t>(type.bytes()));
+    llvm::Value *bytes = builder_.getInt64(static_cast<std::uint64_t>(start) *
+                                           static_cast<std::uint64_t>(type.bytes()));
     llvm::Value *part = load_part(b, offset(address, bytes), lanes);
     llvm::SmallVector<int, 32> pick;
     for (int k = 0; k < lanes; ++k) {
@@ -179,7 +190,8 @@ Term KernelEmitter::load_strided(size_t b, llvm::Value *address, int lanes, int 
         pick.push_back(element < first ? k : -1);
       }
     }
-    result = builder_.CreateShuffleVector(result == nullptr ? llvm::PoisonValue::get(part->getType()) : result, part, pick);
+    result = builder_.CreateShuffleVector(
+        result == nullptr ? llvm::PoisonValue::get(part->getType()) : result, part, pick);
     first = start + lanes;
   }
   Term term;
@@ -191,14 +203,16 @@ Term KernelEmitter::load(const Value &value) {
   const auto b = static_cast<size_t>(value.id);
   const KernelBuffer &buffer = kernel_.buffers.at(b);
   if (!(buffer.type == value.type.scalar)) {
-    throw Error(ErrorKind::Internal, "a load of '" + buffer.name + "' with another type than the buffer's");
+    throw Error(ErrorKind::Internal,
+                "a load of '" + buffer.name + "' with another type than the buffer's");
   }
   const int lanes = value.type.lanes;
   const Address where = address(b, value.operands, lanes);
   if (lanes == 1) {
     return load_element(b, where.first);
   }
-  if (const auto *step = where.lanes.empty() ? llvm::dyn_cast<llvm::ConstantInt>(where.step) : nullptr) {
+  if (const auto *step =
+          where.lanes.empty() ? llvm::dyn_cast<llvm::ConstantInt>(where.step) : nullptr) {
     const std::int64_t bytes = step->getSExtValue();
     const std::int64_t item = buffer.type.bytes();
     if (bytes == 0) {
@@ -208,8 +222,8 @@ Term KernelEmitter::load(const Value &value) {
       return load_contiguous(b, where.first, lanes);
     }
     if (bytes == -item) {
-      llvm::Value *lowest =
-          offset(where.first, llvm::ConstantInt::getSigned(builder_.getInt64Ty(), -item * (lanes - 1)));
+      llvm::Value *lowest = offset(
+          where.first, llvm::ConstantInt::getSigned(builder_.getInt64Ty(), -item * (lanes - 1)));
       Term term = load_contiguous(b, lowest, lanes);
       term.re = builder_.CreateShuffleVector(term.re, reversed(lanes));
       if (term.im != nullptr) {
@@ -237,7 +251,8 @@ void KernelEmitter::store_element(size_t b, llvm::Value *address, const Term &va
   const ScalarType type = kernel_.buffers[b].type;
   store_part(b, address, to_memory(value.re, type, 1));
   if (type.is_complex()) {
-    store_part(b, offset(address, builder_.getInt64(static_cast<std::uint64_t>(type.bytes() / 2))), value.im);
+    store_part(b, offset(address, builder_.getInt64(static_cast<std::uint64_t>(type.bytes() / 2))),
+               value.im);
   }
 }
 
@@ -267,7 +282,8 @@ void KernelEmitter::store(const LoopStatement &statement) {
     store_element(b, where.first, term);
     return;
   }
-  if (const auto *step = where.lanes.empty() ? llvm::dyn_cast<llvm::ConstantInt>(where.step) : nullptr) {
+  if (const auto *step =
+          where.lanes.empty() ? llvm::dyn_cast<llvm::ConstantInt>(where.step) : nullptr) {
     const std::int64_t bytes = step->getSExtValue();
     const std::int64_t item = buffer.type.bytes();
     if (bytes == 0) {
@@ -283,8 +299,8 @@ void KernelEmitter::store(const LoopStatement &statement) {
       if (term.im != nullptr) {
         term.im = builder_.CreateShuffleVector(term.im, reversed(lanes));
       }
-      llvm::Value *lowest =
-          offset(where.first, llvm::ConstantInt::getSigned(builder_.getInt64Ty(), -item * (lanes - 1)));
+      llvm::Value *lowest = offset(
+          where.first, llvm::ConstantInt::getSigned(builder_.getInt64Ty(), -item * (lanes - 1)));
       store_contiguous(b, lowest, term, lanes);
       return;
     }
@@ -294,4 +310,4 @@ void KernelEmitter::store(const LoopStatement &statement) {
   }
 }
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -1,9 +1,9 @@
 // A parallel loop becomes a function of its own, (begin, end, closure) -> status, and a call of
-// tilewright_parallel_for. The closure lives on the caller's stack and carries the kernel's arguments, temporaries,
-// variables and locals that the body uses.
-#include <algorithm>
-
+// tilewright_parallel_for. The closure lives on the caller's stack and carries the kernel's
+// arguments, temporaries, variables and locals that the body uses.
 #include "targets/llvm_function_emitter.h"
+
+#include <algorithm>
 
 namespace tilewright {
 
@@ -106,14 +106,17 @@ void KernelEmitter::parallel_loop(const LoopStatement &statement) {
   }
 
   auto *type = llvm::FunctionType::get(builder_.getInt32Ty(), {i64, i64, pointer}, false);
-  llvm::Function *body = make_function(
-      kernel_.name + ".parallel" + std::to_string(parallel_loops_++) + "." + statement.name, type, false);
+  llvm::Function *body = make_function(kernel_.name + ".parallel" +
+                                           std::to_string(parallel_loops_++) + "." + statement.name,
+                                       type, false);
   llvm::FunctionCallee run = module_.getOrInsertFunction(
-      "tilewright_parallel_for", llvm::FunctionType::get(builder_.getInt32Ty(), {i64, i64, pointer, pointer}, false));
+      "tilewright_parallel_for",
+      llvm::FunctionType::get(builder_.getInt32Ty(), {i64, i64, pointer, pointer}, false));
   llvm::cast<llvm::Function>(run.getCallee())->setDoesNotThrow();
   llvm::Value *status = builder_.CreateCall(run, {lower, upper, closure, body});
   llvm::BasicBlock *failed = llvm::BasicBlock::Create(context_, "failed", frame_.function);
-  llvm::BasicBlock *after = llvm::BasicBlock::Create(context_, statement.name + ".after", frame_.function);
+  llvm::BasicBlock *after =
+      llvm::BasicBlock::Create(context_, statement.name + ".after", frame_.function);
   builder_.CreateCondBr(builder_.CreateICmpEQ(status, builder_.getInt32(0)), after, failed);
   builder_.SetInsertPoint(failed);
   fail_with(status);
@@ -171,4 +174,4 @@ void KernelEmitter::parallel_loop(const LoopStatement &statement) {
   builder_.SetInsertPoint(after);
 }
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -42,13 +42,15 @@ Term Semantics::unary(Op op, ValueType operand, ValueType result, const Term &a)
   return call(op, operand, result, {a});
 }
 
-Term Semantics::call(Op op, ValueType operand, ValueType result, const std::vector<Term> &arguments) {
+Term Semantics::call(Op op, ValueType operand, ValueType result,
+                     const std::vector<Term> &arguments) {
   const ScalarType type = operand.scalar;
   const Term &a = arguments[0];
   Term term;
   if (op == Op::MakeComplex) {
     term.re = a.re;
-    term.im = arguments.size() > 1 ? arguments[1].re : llvm::Constant::getNullValue(a.re->getType());
+    term.im =
+        arguments.size() > 1 ? arguments[1].re : llvm::Constant::getNullValue(a.re->getType());
     return term;
   }
   if (type.is_complex()) {
@@ -104,11 +106,13 @@ Term Semantics::call(Op op, ValueType operand, ValueType result, const std::vect
     term.re = llvm::Constant::getNullValue(a.re->getType());
     return term;
   case Op::Isnan:
-    term.re = llvm::Constant::getNullValue(register_type(builder_.getContext(), Bool, result.lanes));
+    term.re =
+        llvm::Constant::getNullValue(register_type(builder_.getContext(), Bool, result.lanes));
     return term;
   default:
-    throw Error(ErrorKind::Internal, "a function that is not defined on integers reached the CPU target");
+    throw Error(ErrorKind::Internal,
+                "a function that is not defined on integers reached the CPU target");
   }
 }
 
-}  // namespace tilewright
+} // namespace tilewright

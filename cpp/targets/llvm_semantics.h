@@ -1,16 +1,17 @@
-// What each operation of Layer I means in LLVM IR, on scalars and on vectors: NumPy's arithmetic on every scalar type.
-// Knows neither loops nor buffers. float16 and bfloat16 are computed in float32 and rounded after each operation; a
-// complex value is a pair of (vectors of) real components, so that vectors of complex numbers need nothing special.
+// What each operation of Layer I means in LLVM IR, on scalars and on vectors: NumPy's arithmetic on
+// every scalar type. Knows neither loops nor buffers. float16 and bfloat16 are computed in float32
+// and rounded after each operation; a complex value is a pair of (vectors of) real components, so
+// that vectors of complex numbers need nothing special.
 #pragma once
+
+#include "lowering/loop_ir.h"
+#include "targets/llvm_emitter.h"
 
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
 
 #include <string>
 #include <vector>
-
-#include "lowering/loop_ir.h"
-#include "targets/llvm_emitter.h"
 
 namespace tilewright {
 
@@ -27,7 +28,8 @@ llvm::Type *memory_type(llvm::LLVMContext &context, ScalarType type, int lanes);
 
 class Semantics {
 public:
-  Semantics(llvm::IRBuilder<> &builder, llvm::Module &module, const EmitOptions &options, std::string vector_isas);
+  Semantics(llvm::IRBuilder<> &builder, llvm::Module &module, const EmitOptions &options,
+            std::string vector_isas);
 
   Term constant(const ConstantValue &value, ValueType type);
   Term splat(const Term &term, int lanes);
@@ -44,8 +46,9 @@ public:
 private:
   // llvm_convert.cpp
   llvm::Value *real_constant(const ConstantValue &value, ScalarType type, bool imaginary);
-  llvm::Value *widen(llvm::Value *value, ScalarType type);   ///< float16 or bfloat16 -> float32; others as they are
-  llvm::Value *narrow(llvm::Value *value, ScalarType type);  ///< back, rounding to nearest even
+  llvm::Value *widen(llvm::Value *value,
+                     ScalarType type); ///< float16 or bfloat16 -> float32; others as they are
+  llvm::Value *narrow(llvm::Value *value, ScalarType type); ///< back, rounding to nearest even
   llvm::Value *bfloat_to_float(llvm::Value *value);
   llvm::Value *float_to_bfloat(llvm::Value *value);
   llvm::Value *real_cast(llvm::Value *value, ScalarType from, ScalarType to, int lanes);
@@ -63,7 +66,8 @@ private:
   llvm::Value *float_power(llvm::Value *base, llvm::Value *exponent);
   llvm::Value *float_call(Op op, const std::vector<llvm::Value *> &arguments);
   llvm::Value *library_call(const std::string &name, const std::vector<llvm::Value *> &arguments);
-  llvm::Value *vector_library_call(const std::string &name, const std::vector<llvm::Value *> &arguments);
+  llvm::Value *vector_library_call(const std::string &name,
+                                   const std::vector<llvm::Value *> &arguments);
   llvm::Value *is_nan(llvm::Value *value);
 
   // llvm_complex.cpp
@@ -79,7 +83,8 @@ private:
   llvm::IRBuilder<> &builder_;
   llvm::Module &module_;
   const EmitOptions &options_;
-  std::string vector_isas_;  ///< libmvec's letters that this CPU runs, widest first: "edb", "db", "b"
+  std::string
+      vector_isas_; ///< libmvec's letters that this CPU runs, widest first: "edb", "db", "b"
 };
 
-}  // namespace tilewright
+} // namespace tilewright

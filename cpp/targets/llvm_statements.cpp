@@ -5,7 +5,8 @@
 namespace tilewright {
 
 void KernelEmitter::statement(const LoopStatement &statement) {
-  // What is in `known` stays valid until the next write or branch; forgetting it at each statement is enough.
+  // What is in `known` stays valid until the next write or branch; forgetting it at each statement
+  // is enough.
   frame_.known.clear();
   switch (statement.kind) {
   case StatementKind::Block:
@@ -56,7 +57,8 @@ void KernelEmitter::serial_loop(const LoopStatement &statement) {
   loop_between(statement, lower, upper);
 }
 
-void KernelEmitter::loop_between(const LoopStatement &statement, llvm::Value *lower, llvm::Value *upper) {
+void KernelEmitter::loop_between(const LoopStatement &statement, llvm::Value *lower,
+                                 llvm::Value *upper) {
   const std::string &name = statement.name;
   llvm::BasicBlock *before = llvm::BasicBlock::Create(context_, name + ".enter", frame_.function);
   llvm::BasicBlock *body = llvm::BasicBlock::Create(context_, name + ".body", frame_.function);
@@ -125,7 +127,8 @@ void KernelEmitter::declare_local(const LoopStatement &statement) {
 void KernelEmitter::assign_local(const LoopStatement &statement) {
   const auto found = frame_.locals.find(statement.id);
   if (found == frame_.locals.end()) {
-    throw Error(ErrorKind::Internal, "local '" + statement.name + "' is assigned before it is declared");
+    throw Error(ErrorKind::Internal,
+                "local '" + statement.name + "' is assigned before it is declared");
   }
   const LocalSlot slot = found->second;
   const Term next = operand(*statement.value, slot.type);
@@ -141,20 +144,22 @@ void KernelEmitter::check_index(const LoopStatement &statement) {
   llvm::BasicBlock *outside = llvm::BasicBlock::Create(context_, "outside", frame_.function);
   llvm::BasicBlock *inside = llvm::BasicBlock::Create(context_, "inside", frame_.function);
   // One unsigned comparison also finds negative subscripts, unless the extent itself is negative.
-  llvm::Value *bound = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, extent, builder_.getInt64(0));
+  llvm::Value *bound =
+      builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, extent, builder_.getInt64(0));
   builder_.CreateCondBr(builder_.CreateICmpULT(index, bound), inside, outside);
   builder_.SetInsertPoint(outside);
   llvm::Type *i64 = builder_.getInt64Ty();
-  llvm::FunctionCallee report =
-      module_.getOrInsertFunction("tilewright_report_index", builder_.getVoidTy(), builder_.getPtrTy(), i64, i64, i64);
+  llvm::FunctionCallee report = module_.getOrInsertFunction(
+      "tilewright_report_index", builder_.getVoidTy(), builder_.getPtrTy(), i64, i64, i64);
   auto *function = llvm::cast<llvm::Function>(report.getCallee());
   function->setDoesNotThrow();
   function->setOnlyAccessesArgMemory();
   function->addFnAttr(llvm::Attribute::Cold);
-  builder_.CreateCall(report, {frame_.failure, builder_.getInt64(static_cast<std::uint64_t>(statement.id)), index,
-                               extent});
+  builder_.CreateCall(
+      report,
+      {frame_.failure, builder_.getInt64(static_cast<std::uint64_t>(statement.id)), index, extent});
   fail_with(builder_.getInt32(KernelIndexError));
   builder_.SetInsertPoint(inside);
 }
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -1,17 +1,18 @@
 // Values: trees with shared nodes, each emitted once a statement.
-#include <algorithm>
-
 #include "targets/llvm_function_emitter.h"
+
+#include <algorithm>
 
 namespace tilewright {
 
 namespace {
 
 bool compares(Op op) {
-  return op == Op::Lt || op == Op::Le || op == Op::Gt || op == Op::Ge || op == Op::Eq || op == Op::Ne;
+  return op == Op::Lt || op == Op::Le || op == Op::Gt || op == Op::Ge || op == Op::Eq ||
+         op == Op::Ne;
 }
 
-}  // namespace
+} // namespace
 
 Term KernelEmitter::value(const Value &value) {
   if (const auto found = frame_.known.find(&value); found != frame_.known.end()) {
@@ -144,7 +145,8 @@ Term KernelEmitter::binary(const Value &value) {
 }
 
 Term KernelEmitter::call(const Value &value) {
-  // The operands' common type decides; it is the result's unless the function leaves the kind (isnan, abs, real ...).
+  // The operands' common type decides; it is the result's unless the function leaves the kind
+  // (isnan, abs, real ...).
   ValueType type{value.operands.at(0)->type.scalar, value.type.lanes};
   std::vector<Term> arguments;
   if (value.op == Op::MakeComplex) {
@@ -165,7 +167,8 @@ Term KernelEmitter::call(const Value &value) {
 }
 
 Term KernelEmitter::select(const Value &value) {
-  // Both sides may be computed: the lowering writes a branch where a side reads outside an array without its guard.
+  // Both sides may be computed: the lowering writes a branch where a side reads outside an array
+  // without its guard.
   const Value &condition = *value.operands.at(0);
   const Term chosen = this->value(condition);
   const Term x = operand(*value.operands.at(1), value.type);
@@ -173,4 +176,4 @@ Term KernelEmitter::select(const Value &value) {
   return semantics_.select(chosen.re, x, y);
 }
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -1,21 +1,20 @@
 // The whole road from a declared function to running machine code, and the cache beside it.
+#include "compiler/canonical_text.h"
 #include "compiler/compiler.h"
+#include "compiler/kernel_metadata.h"
+#include "planning/default_mapping.h"
+#include "runtime/cache.h"
+#include "runtime/parallel.h"
 
 #include <gtest/gtest.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <numeric>
-
-#include "compiler/canonical_text.h"
-#include "compiler/kernel_metadata.h"
-#include "planning/default_mapping.h"
-#include "runtime/cache.h"
-#include "runtime/parallel.h"
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace tilewright {
 namespace {
@@ -23,7 +22,8 @@ namespace {
 namespace fs = std::filesystem;
 
 /// C[i,j] = sum over k of A[i,k] * B[k,j], as in the papers.
-std::shared_ptr<const Function> matrix_product(const std::string &name, const SourceLocation &where = {}) {
+std::shared_ptr<const Function> matrix_product(const std::string &name,
+                                               const SourceLocation &where = {}) {
   const ExprPtr n = parameter("N");
   const ExprPtr m = parameter("M");
   const ExprPtr k_size = parameter("K");
@@ -32,8 +32,8 @@ std::shared_ptr<const Function> matrix_product(const std::string &name, const So
   const ExprPtr zero = constant(std::int64_t{0}, Int64);
   const ComputationPtr c =
       declare_computation("C", {{"i", zero, n}, {"j", zero, m}}, nullptr, Float32, {}, where);
-  const ExprPtr product =
-      binary(Op::Mul, access(a, {iterator("i"), iterator("k")}), access(b, {iterator("k"), iterator("j")}));
+  const ExprPtr product = binary(Op::Mul, access(a, {iterator("i"), iterator("k")}),
+                                 access(b, {iterator("k"), iterator("j")}));
   define_piece(c, nullptr, reduce(Op::ReduceSum, {{"k", zero, k_size}}, product), where);
   return make_function(name, {c}, {a, b}, {}, where);
 }
@@ -49,13 +49,14 @@ std::shared_ptr<const Function> lookup() {
   return make_function("lookup", {out}, {index, in}, {}, {});
 }
 
-std::int64_t parameter_of(const Function &function, const std::map<std::string, std::int64_t> &sizes, size_t at) {
+std::int64_t parameter_of(const Function &function,
+                          const std::map<std::string, std::int64_t> &sizes, size_t at) {
   return sizes.at(function.parameters.at(at));
 }
 
 /// Runs the matrix product on small whole numbers and compares.
-void check_product(const CompiledKernel &kernel, const Function &function, std::int64_t n, std::int64_t m,
-                   std::int64_t k_size) {
+void check_product(const CompiledKernel &kernel, const Function &function, std::int64_t n,
+                   std::int64_t m, std::int64_t k_size) {
   std::vector<float> a(static_cast<size_t>(n * k_size));
   std::vector<float> b(static_cast<size_t>(k_size * m));
   std::vector<float> c(static_cast<size_t>(n * m), -1.0F);
@@ -69,7 +70,8 @@ void check_product(const CompiledKernel &kernel, const Function &function, std::
   for (size_t p = 0; p < function.parameters.size(); ++p) {
     integers.push_back(parameter_of(function, {{"N", n}, {"M", m}, {"K", k_size}}, p));
   }
-  for (const std::int64_t stride : {4 * k_size, std::int64_t{4}, 4 * m, std::int64_t{4}, 4 * m, std::int64_t{4}}) {
+  for (const std::int64_t stride :
+       {4 * k_size, std::int64_t{4}, 4 * m, std::int64_t{4}, 4 * m, std::int64_t{4}}) {
     integers.push_back(stride);
   }
   void *data[] = {a.data(), b.data(), c.data()};
@@ -81,7 +83,8 @@ void check_product(const CompiledKernel &kernel, const Function &function, std::
       for (std::int64_t k = 0; k < k_size; ++k) {
         sum += a[static_cast<size_t>(i * k_size + k)] * b[static_cast<size_t>(k * m + j)];
       }
-      ASSERT_EQ(c[static_cast<size_t>(i * m + j)], sum) << n << " " << m << " " << k_size << " at " << i << "," << j;
+      ASSERT_EQ(c[static_cast<size_t>(i * m + j)], sum)
+          << n << " " << m << " " << k_size << " at " << i << "," << j;
     }
   }
 }
@@ -119,13 +122,15 @@ TEST_F(CompilerTest, DefaultMappingOnAllSizes) {
 TEST_F(CompilerTest, TiledParallelVectorised) {
   const auto function = matrix_product("matmul");
   Mapping mapping = default_mapping(function);
-  mapping = mapping.with({"C", "tile", {std::string("i"), std::string("j"), std::int64_t{4}, std::int64_t{16}}, {}});
+  mapping = mapping.with(
+      {"C", "tile", {std::string("i"), std::string("j"), std::int64_t{4}, std::int64_t{16}}, {}});
   mapping = mapping.with({"C", "parallelize", {std::string("i0")}, {}});
   mapping = mapping.with({"C", "interchange", {std::string("j1"), std::string("k")}, {}});
   mapping = mapping.with({"C", "vectorize", {std::string("j1"), std::int64_t{8}}, {}});
   const auto kernel = compile(mapping, {});
   set_num_threads(3);
-  for (const auto &[n, m, k] : std::vector<std::array<std::int64_t, 3>>{{16, 32, 8}, {17, 37, 5}, {1, 1, 1}, {0, 8, 8}, {3, 50, 0}}) {
+  for (const auto &[n, m, k] : std::vector<std::array<std::int64_t, 3>>{
+           {16, 32, 8}, {17, 37, 5}, {1, 1, 1}, {0, 8, 8}, {3, 50, 0}}) {
     check_product(*kernel, *function, n, m, k);
   }
   set_num_threads(0);
@@ -139,7 +144,8 @@ TEST_F(CompilerTest, SecondCompileComesFromMemoryThirdFromDisk) {
   const auto first = compile(default_mapping(function), {});
   EXPECT_FALSE(first->from_cache);
   EXPECT_TRUE(first->milliseconds.contains("codegen"));
-  const auto second = compile(default_mapping(matrix_product("matmul", {"elsewhere.py", 7, "line"})), {});
+  const auto second =
+      compile(default_mapping(matrix_product("matmul", {"elsewhere.py", 7, "line"})), {});
   EXPECT_TRUE(second->from_cache);
   EXPECT_EQ(second->entry, first->entry);
   cache_clear_memory();
@@ -162,8 +168,8 @@ TEST_F(CompilerTest, DamagedEntriesAreCompiledAgain) {
   const auto kernel = compile(default_mapping(function), {});
   const std::string path = folder_ + "/kernels/" + kernel->key + ".twk";
   const auto size = static_cast<std::streamoff>(fs::file_size(path));
-  for (const std::streamoff at : {std::streamoff{0}, std::streamoff{30}, std::streamoff{90}, std::streamoff{110},
-                                  std::streamoff{140}, size / 2, size - 1}) {
+  for (const std::streamoff at : {std::streamoff{0}, std::streamoff{30}, std::streamoff{90},
+                                  std::streamoff{110}, std::streamoff{140}, size / 2, size - 1}) {
     std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
     file.seekg(at);
     const char old = static_cast<char>(file.get());
@@ -182,7 +188,8 @@ TEST_F(CompilerTest, DamagedEntriesAreCompiledAgain) {
 TEST_F(CompilerTest, AWholeEntryThatDoesNotLinkIsCompiledAgain) {
   const auto function = matrix_product("matmul");
   const auto kernel = compile(default_mapping(function), {});
-  for (const CacheEntry &entry : {CacheEntry{"{\"sites\":[]}", "not an object"}, CacheEntry{"?", "not an object"}}) {
+  for (const CacheEntry &entry :
+       {CacheEntry{"{\"sites\":[]}", "not an object"}, CacheEntry{"?", "not an object"}}) {
     ASSERT_TRUE(cache_store(kernel->key, entry));
     cache_clear_memory();
     EXPECT_FALSE(compile(default_mapping(function), {})->from_cache);
@@ -203,7 +210,9 @@ TEST_F(CompilerTest, KeysDependOnEverythingThatMatters) {
   const std::string text = canonical_text(mapping, {}, host_cpu());
   EXPECT_EQ(text, canonical_text(default_mapping(matrix_product("matmul")), {}, host_cpu()));
   EXPECT_NE(text, canonical_text(default_mapping(matrix_product("other")), {}, host_cpu()));
-  EXPECT_NE(text, canonical_text(mapping.with({"C", "interchange", {std::string("i"), std::string("j")}, {}}), {}, host_cpu()));
+  EXPECT_NE(text, canonical_text(
+                      mapping.with({"C", "interchange", {std::string("i"), std::string("j")}, {}}),
+                      {}, host_cpu()));
   EXPECT_NE(text, canonical_text(mapping, {}, {"another", ""}));
   CompileOptions options;
   options.fast_math = true;
@@ -247,10 +256,11 @@ TEST(KernelMetadata, SitesComeBackAndOtherTextsDoNot) {
   ASSERT_EQ(found->size(), 2U);
   EXPECT_EQ((*found)[0].text, sites[0].text);
   EXPECT_EQ((*found)[1].dimension, 3);
-  for (const char *bad : {"", "{}", "[]", "{\"sites\":[1]}", "{\"sites\":[{\"text\":1}]}", "{\"sites\":"}) {
+  for (const char *bad :
+       {"", "{}", "[]", "{\"sites\":[1]}", "{\"sites\":[{\"text\":1}]}", "{\"sites\":"}) {
     EXPECT_FALSE(decode_sites(bad)) << bad;
   }
 }
 
-}  // namespace
-}  // namespace tilewright
+} // namespace
+} // namespace tilewright

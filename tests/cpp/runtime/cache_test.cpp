@@ -1,15 +1,14 @@
 // The kernel cache: what is stored comes back, and nothing else does.
 #include "runtime/cache.h"
+#include "runtime/cache_file.h"
 
 #include <gtest/gtest.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-
-#include "runtime/cache_file.h"
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace tilewright {
 namespace {
@@ -43,7 +42,9 @@ protected:
 
   std::string folder_;
   const std::string key_ = cache_key("a kernel");
-  const CacheEntry entry_{"{\"sites\":[]}", std::string("\x7f" "ELF\0machine code", 17)};
+  const CacheEntry entry_{"{\"sites\":[]}", std::string("\x7f"
+                                                        "ELF\0machine code",
+                                                        17)};
 };
 
 TEST_F(CacheTest, KeysAreHashesOfTheText) {
@@ -61,7 +62,7 @@ TEST_F(CacheTest, AnEntryComesBackAsItWas) {
   EXPECT_EQ(found->metadata, entry_.metadata);
   EXPECT_EQ(found->object, entry_.object);
   EXPECT_FALSE(cache_load(cache_key("another kernel")));
-  struct stat status {};
+  struct stat status{};
   ASSERT_EQ(stat(path(key_).c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777, 0600U);
   ASSERT_EQ(stat((folder_ + "/kernels").c_str(), &status), 0);
@@ -184,5 +185,5 @@ TEST_F(CacheTest, MemoryKeepsTheKernelsUsedLast) {
   EXPECT_EQ(cache_info().memory_entries, 1024);
 }
 
-}  // namespace
-}  // namespace tilewright
+} // namespace
+} // namespace tilewright

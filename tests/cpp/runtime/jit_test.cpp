@@ -1,4 +1,5 @@
 // Object code from LLVM modules into this process and out of it again.
+#include "polyhedral/error.h"
 #include "runtime/jit.h"
 
 #include <gtest/gtest.h>
@@ -6,13 +7,11 @@
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Target/TargetMachine.h>
+
 #include <sys/wait.h>
-#include <unistd.h>
-
 #include <thread>
+#include <unistd.h>
 #include <vector>
-
-#include "polyhedral/error.h"
 
 namespace tilewright {
 namespace {
@@ -50,7 +49,8 @@ TEST(Jit, TheSameSymbolManyTimes) {
 }
 
 TEST(Jit, BadObjectsAreErrors) {
-  for (const std::string &bytes : {std::string(), std::string("not an object"), make_object(1).substr(0, 200)}) {
+  for (const std::string &bytes :
+       {std::string(), std::string("not an object"), make_object(1).substr(0, 200)}) {
     EXPECT_THROW(load_object(bytes, "answer"), Error);
   }
   EXPECT_THROW(load_object(make_object(1), "question"), Error);
@@ -108,5 +108,5 @@ TEST(Jit, KnowsTheMachine) {
   EXPECT_FALSE(has_vector_function("_ZGVbN4v_no_such_function"));
 }
 
-}  // namespace
-}  // namespace tilewright
+} // namespace
+} // namespace tilewright

@@ -1,17 +1,16 @@
 // Parallel loops: every iteration once, statuses, nesting, numbers of threads, children of fork.
+#include "polyhedral/error.h"
 #include "runtime/parallel.h"
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <atomic>
-#include <set>
 #include <mutex>
+#include <set>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
-
-#include "polyhedral/error.h"
 
 namespace tilewright {
 namespace {
@@ -160,5 +159,5 @@ TEST(Allocation, IsAlignedAndRefusesTheImpossible) {
   tilewright_free(nullptr);
 }
 
-}  // namespace
-}  // namespace tilewright
+} // namespace
+} // namespace tilewright

@@ -1,10 +1,10 @@
 #include "targets/kernel_runner.h"
 
+#include "targets/llvm_emitter.h"
+
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Target/TargetMachine.h>
-
-#include "targets/llvm_emitter.h"
 
 namespace tilewright {
 
@@ -34,7 +34,8 @@ std::int32_t run_kernel(const RunnableKernel &kernel, const std::vector<std::int
   return kernel.entry()(data.data(), integers.data(), failure == nullptr ? &unused : failure);
 }
 
-KernelBuffer argument(const std::string &name, ScalarType type, int rank, bool is_written, int unit) {
+KernelBuffer argument(const std::string &name, ScalarType type, int rank, bool is_written,
+                      int unit) {
   KernelBuffer buffer;
   buffer.name = name;
   buffer.type = type;
@@ -55,4 +56,4 @@ KernelBuffer temporary(const std::string &name, ScalarType type, std::vector<Val
   return buffer;
 }
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -1,13 +1,13 @@
 // Loops, addresses, temporaries, locals, parallel loops and subscript checks of compiled kernels.
+#include "polyhedral/error.h"
+#include "runtime/parallel.h"
+#include "targets/kernel_runner.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <complex>
 #include <numeric>
-
-#include "polyhedral/error.h"
-#include "runtime/parallel.h"
-#include "targets/kernel_runner.h"
 
 namespace tilewright {
 namespace {
@@ -39,13 +39,16 @@ Kernel doubling(int lanes, int unit) {
   Kernel kernel;
   kernel.name = "doubling";
   kernel.parameters = {"N", "M"};
-  kernel.buffers = {argument("in", Float32, 2, false, unit), argument("out", Float32, 2, true, unit)};
+  kernel.buffers = {argument("in", Float32, 2, false, unit),
+                    argument("out", Float32, 2, true, unit)};
   const ValuePtr i = variable(1, "i");
   const ValuePtr j = variable(2, "j");
   const ValuePtr column = lanes == 1 ? j : ramp(mul(j, integer(lanes)), 1, lanes);
-  const ValuePtr value = mul_f32(load(0, "in", {Float32, lanes}, {i, column}), broadcast(f32(2), lanes));
-  const StmtPtr row = for_loop(2, "j", integer(0), floor_div(parameter_value(1, "M"), integer(lanes)),
-                               LoopKind::Serial, 0, store(1, "out", {i, column}, value));
+  const ValuePtr value =
+      mul_f32(load(0, "in", {Float32, lanes}, {i, column}), broadcast(f32(2), lanes));
+  const StmtPtr row =
+      for_loop(2, "j", integer(0), floor_div(parameter_value(1, "M"), integer(lanes)),
+               LoopKind::Serial, 0, store(1, "out", {i, column}, value));
   kernel.body = for_loop(1, "i", integer(0), parameter_value(0, "N"), LoopKind::Serial, 0, row);
   return kernel;
 }
@@ -57,7 +60,8 @@ TEST(Addresses, StridesOfEveryKindScalarAndVector) {
       const std::int64_t rows = 3;
       const std::int64_t columns = 16;
       // Column strides of 4 only where the kernel was promised them.
-      for (const std::int64_t step : unit == 1 ? std::vector<std::int64_t>{4} : std::vector<std::int64_t>{4, -4, 8, -12}) {
+      for (const std::int64_t step :
+           unit == 1 ? std::vector<std::int64_t>{4} : std::vector<std::int64_t>{4, -4, 8, -12}) {
         for (const std::int64_t direction : {1, -1}) {
           TestArray in = TestArray::of(numbers(1024));
           TestArray out = TestArray::of(std::vector<float>(1024, -1.0F));
@@ -75,7 +79,8 @@ TEST(Addresses, StridesOfEveryKindScalarAndVector) {
               wanted[to] = 2 * given[from];
             }
           }
-          EXPECT_EQ(out.values<float>(), wanted) << lanes << " lanes, unit " << unit << ", step " << step;
+          EXPECT_EQ(out.values<float>(), wanted)
+              << lanes << " lanes, unit " << unit << ", step " << step;
         }
       }
     }
@@ -85,7 +90,8 @@ TEST(Addresses, StridesOfEveryKindScalarAndVector) {
 TEST(Addresses, EmptyLoopsTouchNothing) {
   const RunnableKernel kernel = compile_kernel(doubling(1, 1));
   void *data[] = {nullptr, nullptr};
-  for (const auto &[rows, columns] : std::vector<std::pair<std::int64_t, std::int64_t>>{{0, 0}, {0, 5}, {5, 0}, {-3, 2}}) {
+  for (const auto &[rows, columns] :
+       std::vector<std::pair<std::int64_t, std::int64_t>>{{0, 0}, {0, 5}, {5, 0}, {-3, 2}}) {
     const std::int64_t integers[] = {rows, columns, 4, 4, 4, 4};
     KernelFailure failure;
     EXPECT_EQ(kernel.entry()(data, integers, &failure), KernelOk);
@@ -100,7 +106,8 @@ TEST(Addresses, UnitStrideVectorsAreWhole) {
 }
 
 /// out[7 - ...] and in[stride * i] by ramps with every small stride, for any element type.
-template <class T> void check_ramps(ScalarType type) {
+template <class T>
+void check_ramps(ScalarType type) {
   for (const int lanes : {2, 4, 5, 8}) {
     for (const std::int64_t stride : {-3, -2, -1, 0, 1, 2, 3, 4, 5}) {
       Kernel kernel;
@@ -120,7 +127,8 @@ template <class T> void check_ramps(ScalarType type) {
       TestArray in = TestArray::of(given);
       TestArray out = TestArray::of(std::vector<T>(100, T{}));
       ASSERT_EQ(run_kernel(compile_kernel(kernel), {}, {&in, &out}), KernelOk);
-      EXPECT_EQ(out.values<T>(), wanted) << type_name(type) << ", " << lanes << " lanes, stride " << stride;
+      EXPECT_EQ(out.values<T>(), wanted)
+          << type_name(type) << ", " << lanes << " lanes, stride " << stride;
     }
   }
 }
@@ -133,11 +141,13 @@ TEST(Addresses, RampsOfEverySmallStride) {
 }
 
 TEST(Addresses, StridedLoadsStayInsideTheArray) {
-  // Two elements apart, four lanes: the last element read is the last of the array, which ends at a page.
+  // Two elements apart, four lanes: the last element read is the last of the array, which ends at a
+  // page.
   Kernel kernel;
   kernel.name = "edge";
   kernel.buffers = {argument("in", Float32, 1, false), argument("out", Float32, 1, true)};
-  kernel.body = store(1, "out", {ramp(integer(0), 1, 8)}, load(0, "in", {Float32, 8}, {ramp(integer(0), 3, 8)}));
+  kernel.body = store(1, "out", {ramp(integer(0), 1, 8)},
+                      load(0, "in", {Float32, 8}, {ramp(integer(0), 3, 8)}));
   std::vector<float> exact(22);
   std::iota(exact.begin(), exact.end(), 0.0F);
   TestArray in = TestArray::of(exact);
@@ -183,16 +193,18 @@ Kernel row_sums(bool parallel) {
   const ValuePtr k = variable(2, "k");
   const ValuePtr sum =
       add_f32(load(1, "out", {Float32, 1}, {i}), load(0, "in", {Float32, 1}, {i, k}));
-  kernel.body = for_loop(
-      1, "i", integer(0), parameter_value(0, "N"), parallel ? LoopKind::Parallel : LoopKind::Serial, 0,
-      block({store(1, "out", {i}, f32(0)), for_loop(2, "k", integer(0), parameter_value(1, "K"), LoopKind::Serial, 0,
-                                                    store(1, "out", {i}, sum))}));
+  kernel.body = for_loop(1, "i", integer(0), parameter_value(0, "N"),
+                         parallel ? LoopKind::Parallel : LoopKind::Serial, 0,
+                         block({store(1, "out", {i}, f32(0)),
+                                for_loop(2, "k", integer(0), parameter_value(1, "K"),
+                                         LoopKind::Serial, 0, store(1, "out", {i}, sum))}));
   return kernel;
 }
 
 TEST(Loops, AccumulatorsMoveToRegisters) {
   const RunnableKernel kernel = compile_kernel(row_sums(false));
-  // One store of the identity or of the sum after the loop; none in the loop, whose body has the only fadd.
+  // One store of the identity or of the sum after the loop; none in the loop, whose body has the
+  // only fadd.
   const size_t body = kernel.llvm.find("fadd float");
   ASSERT_NE(body, std::string::npos);
   const size_t start = kernel.llvm.rfind("\n\n", body);
@@ -230,8 +242,8 @@ TEST(Parallel, AgreesWithSerialForAnyNumberOfThreads) {
 }
 
 TEST(Parallel, BodySeesVariablesLocalsAndTemporariesAroundIt) {
-  // for t in 2: let twice = 2 * t; local base = 10; tmp[i] = i (serial); parallel i: out[t, i] = tmp[i] + twice + base;
-  // a parallel loop inside the parallel one runs in place.
+  // for t in 2: let twice = 2 * t; local base = 10; tmp[i] = i (serial); parallel i: out[t, i] =
+  // tmp[i] + twice + base; a parallel loop inside the parallel one runs in place.
   Kernel kernel;
   kernel.name = "captures";
   kernel.parameters = {"N"};
@@ -242,17 +254,20 @@ TEST(Parallel, BodySeesVariablesLocalsAndTemporariesAroundIt) {
   const ValuePtr i = variable(3, "i");
   const ValuePtr k = variable(4, "k");
   const ValuePtr base = local(7, "base", {complex64, 1});
-  const ValuePtr sum = add_f32(add_f32(load(1, "tmp", {Float32, 1}, {k, i}), cast_value(twice, Float32)),
-                               call_value(Op::Imag, {base}, Float32));
-  kernel.body = for_loop(
-      1, "t", integer(0), integer(2), LoopKind::Serial, 0,
-      block({let(2, "twice", mul(t, integer(2))),
-             declare_local(7, "base", constant_of(std::complex<double>(1, 10), complex64)),
-             assign_local(7, "base", binary_value(Op::Add, base, base)),
-             for_loop(5, "z", integer(0), n, LoopKind::Parallel, 0,
-                      store(1, "tmp", {integer(1), variable(5, "z")}, cast_value(variable(5, "z"), Float32))),
-             for_loop(3, "i", integer(0), n, LoopKind::Parallel, 0,
-                      for_loop(4, "k", integer(1), integer(2), LoopKind::Parallel, 0, store(0, "out", {t, i}, sum)))}));
+  const ValuePtr sum =
+      add_f32(add_f32(load(1, "tmp", {Float32, 1}, {k, i}), cast_value(twice, Float32)),
+              call_value(Op::Imag, {base}, Float32));
+  kernel.body =
+      for_loop(1, "t", integer(0), integer(2), LoopKind::Serial, 0,
+               block({let(2, "twice", mul(t, integer(2))),
+                      declare_local(7, "base", constant_of(std::complex<double>(1, 10), complex64)),
+                      assign_local(7, "base", binary_value(Op::Add, base, base)),
+                      for_loop(5, "z", integer(0), n, LoopKind::Parallel, 0,
+                               store(1, "tmp", {integer(1), variable(5, "z")},
+                                     cast_value(variable(5, "z"), Float32))),
+                      for_loop(3, "i", integer(0), n, LoopKind::Parallel, 0,
+                               for_loop(4, "k", integer(1), integer(2), LoopKind::Parallel, 0,
+                                        store(0, "out", {t, i}, sum)))}));
   set_num_threads(3);
   const std::int64_t count = 41;
   TestArray out = TestArray::of(std::vector<float>(static_cast<size_t>(2 * count)));
@@ -278,8 +293,9 @@ TEST(Temporaries, AllocationThatCannotBeIsReported) {
                        store(0, "out", {integer(0)}, f32(1))});
   const RunnableKernel compiled = compile_kernel(kernel);
   TestArray out = TestArray::of(std::vector<float>(1));
-  EXPECT_EQ(run_kernel(compiled, {std::int64_t{1} << 33}, {&out}), KernelOutOfMemory);   // the product overflows
-  EXPECT_EQ(run_kernel(compiled, {std::int64_t{1} << 26}, {&out}), KernelOutOfMemory);   // 32 PiB
+  EXPECT_EQ(run_kernel(compiled, {std::int64_t{1} << 33}, {&out}),
+            KernelOutOfMemory); // the product overflows
+  EXPECT_EQ(run_kernel(compiled, {std::int64_t{1} << 26}, {&out}), KernelOutOfMemory); // 32 PiB
   EXPECT_EQ(out.values<float>()[0], 0.0F);
   EXPECT_EQ(run_kernel(compiled, {3}, {&out}), KernelOk);
   EXPECT_EQ(out.values<float>()[0], 1.0F);
@@ -290,17 +306,19 @@ TEST(Conditions, BothSidesAndNesting) {
   kernel.name = "conditions";
   kernel.buffers = {argument("out", Int64, 1, true)};
   const ValuePtr i = variable(1, "i");
-  const StmtPtr inner = if_then(binary_value(Op::Lt, i, integer(6)), store(0, "out", {i}, integer(2)),
-                                store(0, "out", {i}, integer(3)));
-  kernel.body = for_loop(1, "i", integer(0), integer(9), LoopKind::Serial, 0,
-                         if_then(binary_value(Op::Lt, i, integer(3)), store(0, "out", {i}, integer(1)), inner));
+  const StmtPtr inner = if_then(binary_value(Op::Lt, i, integer(6)),
+                                store(0, "out", {i}, integer(2)), store(0, "out", {i}, integer(3)));
+  kernel.body = for_loop(
+      1, "i", integer(0), integer(9), LoopKind::Serial, 0,
+      if_then(binary_value(Op::Lt, i, integer(3)), store(0, "out", {i}, integer(1)), inner));
   TestArray out = TestArray::of(std::vector<std::int64_t>(9));
   ASSERT_EQ(run_kernel(compile_kernel(kernel), {}, {&out}), KernelOk);
   EXPECT_EQ(out.values<std::int64_t>(), (std::vector<std::int64_t>{1, 1, 1, 2, 2, 2, 3, 3, 3}));
 }
 
 TEST(Locals, VectorAndComplexAccumulators) {
-  // local acc[4 lanes] of complex64: the sum over k of in[k, 0..3], and a bool local that remembers a condition.
+  // local acc[4 lanes] of complex64: the sum over k of in[k, 0..3], and a bool local that remembers
+  // a condition.
   Kernel kernel;
   kernel.name = "locals";
   kernel.buffers = {argument("in", complex64, 2, false), argument("out", complex64, 1, true),
@@ -310,14 +328,15 @@ TEST(Locals, VectorAndComplexAccumulators) {
   const ValuePtr sum = local(2, "sum", {complex64, 4});
   const ValuePtr seen = local(3, "seen", {Bool, 1});
   const ValuePtr row = load(0, "in", {complex64, 4}, {k, lanes});
-  kernel.body =
-      block({declare_local(2, "sum", broadcast(constant_of(0.0, complex64), 4)),
-             declare_local(3, "seen", boolean(false)),
-             for_loop(1, "k", integer(0), integer(5), LoopKind::Serial, 0,
-                      block({assign_local(2, "sum", binary_value(Op::Add, sum, row)),
-                             assign_local(3, "seen",
-                                          binary_value(Op::Or, seen, binary_value(Op::Eq, k, integer(4))))})),
-             store(1, "out", {lanes}, sum), store(2, "seen", {integer(0)}, seen)});
+  kernel.body = block(
+      {declare_local(2, "sum", broadcast(constant_of(0.0, complex64), 4)),
+       declare_local(3, "seen", boolean(false)),
+       for_loop(
+           1, "k", integer(0), integer(5), LoopKind::Serial, 0,
+           block({assign_local(2, "sum", binary_value(Op::Add, sum, row)),
+                  assign_local(3, "seen",
+                               binary_value(Op::Or, seen, binary_value(Op::Eq, k, integer(4))))})),
+       store(1, "out", {lanes}, sum), store(2, "seen", {integer(0)}, seen)});
   std::vector<std::complex<float>> given(20);
   std::vector<std::complex<float>> wanted(4);
   for (size_t n = 0; n < given.size(); ++n) {
@@ -338,7 +357,8 @@ Kernel indirect(LoopKind loop) {
   kernel.name = "indirect";
   kernel.parameters = {"N", "M"};
   kernel.buffers = {argument("index", int32, 1, false), argument("in", Float32, 1, false),
-                    argument("out", Float32, 1, true), temporary("tmp", Float32, {parameter_value(0, "N")})};
+                    argument("out", Float32, 1, true),
+                    temporary("tmp", Float32, {parameter_value(0, "N")})};
   kernel.sites = {{"in[0]", "in", 0}, {"in[index[i]]", "in", 0}};
   const ValuePtr i = variable(1, "i");
   const ValuePtr subscript = cast_value(load(0, "index", {int32, 1}, {i}), Int64);
@@ -387,16 +407,20 @@ TEST(Targets, HalvesWorkWithoutHardwareConversions) {
   const ScalarType half{TypeKind::Float, 16};
   Kernel kernel;
   kernel.name = "halves";
-  kernel.buffers = {argument("in", half, 1, false), argument("out", half, 1, true), argument("wide", Float64, 1, false)};
+  kernel.buffers = {argument("in", half, 1, false), argument("out", half, 1, true),
+                    argument("wide", Float64, 1, false)};
   const ValuePtr lanes = ramp(integer(0), 1, 4);
   const ValuePtr value = load(0, "in", {half, 4}, {lanes});
   kernel.body = block({store(1, "out", {lanes}, binary_value(Op::Add, value, value)),
-                       store(1, "out", {integer(0)}, cast_value(load(2, "wide", {Float64, 1}, {integer(0)}), half))});
-  TestArray in = TestArray::of(std::vector<std::uint16_t>{0x3c00, 0x4000, 0x4200, 0x3555});  // 1, 2, 3, a third
+                       store(1, "out", {integer(0)},
+                             cast_value(load(2, "wide", {Float64, 1}, {integer(0)}), half))});
+  TestArray in =
+      TestArray::of(std::vector<std::uint16_t>{0x3c00, 0x4000, 0x4200, 0x3555}); // 1, 2, 3, a third
   TestArray out = TestArray::of(std::vector<std::uint16_t>(4));
   TestArray wide = TestArray::of(std::vector<double>{1.5});
   ASSERT_EQ(run_kernel(compile_kernel(kernel, false, "x86-64"), {}, {&in, &out, &wide}), KernelOk);
-  EXPECT_EQ(out.values<std::uint16_t>(), (std::vector<std::uint16_t>{0x3e00, 0x4400, 0x4600, 0x3955}));
+  EXPECT_EQ(out.values<std::uint16_t>(),
+            (std::vector<std::uint16_t>{0x3e00, 0x4400, 0x4600, 0x3955}));
 }
 
 TEST(Emitter, MalformedKernelsAreErrorsThatNameTheKernel) {
@@ -418,12 +442,12 @@ TEST(Emitter, AKernelMayBeCalledLikeALibraryFunction) {
   Kernel kernel;
   kernel.name = "exp";
   kernel.buffers = {argument("out", Float64, 1, true)};
-  kernel.body =
-      store(0, "out", {integer(0)}, call_value(Op::Exp, {load(0, "out", {Float64, 1}, {integer(0)})}, Float64));
+  kernel.body = store(0, "out", {integer(0)},
+                      call_value(Op::Exp, {load(0, "out", {Float64, 1}, {integer(0)})}, Float64));
   TestArray out = TestArray::of(std::vector<double>{1.0});
   ASSERT_EQ(run_kernel(compile_kernel(kernel), {}, {&out}), KernelOk);
   EXPECT_EQ(out.values<double>()[0], std::exp(1.0));
 }
 
-}  // namespace
-}  // namespace tilewright
+} // namespace
+} // namespace tilewright

@@ -1,4 +1,7 @@
 // Every operation on every type, scalar and vector, against the scalar arithmetic of Layer I.
+#include "targets/kernel_runner.h"
+#include "targets/scalar_oracle.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,22 +10,22 @@
 #include <functional>
 #include <limits>
 
-#include "targets/kernel_runner.h"
-#include "targets/scalar_oracle.h"
-
 namespace tilewright {
 namespace {
 
 constexpr ScalarType int_type(int bits) { return {TypeKind::Int, static_cast<std::uint8_t>(bits)}; }
-constexpr ScalarType uint_type(int bits) { return {TypeKind::UInt, static_cast<std::uint8_t>(bits)}; }
+constexpr ScalarType uint_type(int bits) {
+  return {TypeKind::UInt, static_cast<std::uint8_t>(bits)};
+}
 constexpr ScalarType float16{TypeKind::Float, 16};
 constexpr ScalarType bfloat16{TypeKind::BFloat, 16};
 constexpr ScalarType complex64{TypeKind::Complex, 64};
 constexpr ScalarType complex128{TypeKind::Complex, 128};
 
-const std::vector<ScalarType> all_types = {Bool,         int_type(8),   int_type(16),  int_type(32), Int64,
-                                           uint_type(8), uint_type(16), uint_type(32), uint_type(64), float16,
-                                           bfloat16,     Float32,       Float64,       complex64,    complex128};
+const std::vector<ScalarType> all_types = {
+    Bool,         int_type(8),   int_type(16),  int_type(32),  Int64,
+    uint_type(8), uint_type(16), uint_type(32), uint_type(64), float16,
+    bfloat16,     Float32,       Float64,       complex64,     complex128};
 
 /// Numbers with which operations go wrong first, rounded to `type`.
 std::vector<std::byte> samples(ScalarType type) {
@@ -30,24 +33,29 @@ std::vector<std::byte> samples(ScalarType type) {
   if (type.is_bool()) {
     values = {false, true};
   } else if (type.is_signed_integer()) {
-    const std::int64_t largest = type.bits == 64 ? INT64_MAX : (std::int64_t{1} << (type.bits - 1)) - 1;
-    for (const std::int64_t x : {std::int64_t{0}, std::int64_t{1}, std::int64_t{-1}, std::int64_t{2}, std::int64_t{-2},
-                                 std::int64_t{3}, std::int64_t{-3}, std::int64_t{7}, std::int64_t{-7}, std::int64_t{9},
-                                 std::int64_t{100}, largest, -largest - 1, -largest, largest - 1}) {
+    const std::int64_t largest =
+        type.bits == 64 ? INT64_MAX : (std::int64_t{1} << (type.bits - 1)) - 1;
+    for (const std::int64_t x :
+         {std::int64_t{0}, std::int64_t{1}, std::int64_t{-1}, std::int64_t{2}, std::int64_t{-2},
+          std::int64_t{3}, std::int64_t{-3}, std::int64_t{7}, std::int64_t{-7}, std::int64_t{9},
+          std::int64_t{100}, largest, -largest - 1, -largest, largest - 1}) {
       values.emplace_back(x);
     }
   } else if (type.is_integer()) {
-    const std::uint64_t largest = type.bits == 64 ? UINT64_MAX : (std::uint64_t{1} << type.bits) - 1;
-    for (const std::uint64_t x : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{2}, std::uint64_t{3},
-                                  std::uint64_t{7}, std::uint64_t{9}, std::uint64_t{64}, std::uint64_t{100}, largest,
-                                  largest - 1, largest / 2, largest / 2 + 1}) {
+    const std::uint64_t largest =
+        type.bits == 64 ? UINT64_MAX : (std::uint64_t{1} << type.bits) - 1;
+    for (const std::uint64_t x :
+         {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{2}, std::uint64_t{3}, std::uint64_t{7},
+          std::uint64_t{9}, std::uint64_t{64}, std::uint64_t{100}, largest, largest - 1,
+          largest / 2, largest / 2 + 1}) {
       values.emplace_back(x);
     }
   } else {
     const double infinity = std::numeric_limits<double>::infinity();
-    const std::vector<double> reals = {0.0,  -0.0, 1.0,    -1.0,  0.5,      -0.5,      1.5,      -2.5,    3.0,
-                                       7.25, -7.0, 0.1,    100.3, 1e-3,     -123.456,  1000.75,  infinity, -infinity,
-                                       NAN,  1e-7, 3e4,    2.0,   127.9961, -128.0009, 65535.9};
+    const std::vector<double> reals = {0.0,      -0.0,     1.0,       -1.0,      0.5, -0.5,  1.5,
+                                       -2.5,     3.0,      7.25,      -7.0,      0.1, 100.3, 1e-3,
+                                       -123.456, 1000.75,  infinity,  -infinity, NAN, 1e-7,  3e4,
+                                       2.0,      127.9961, -128.0009, 65535.9};
     if (type.is_complex()) {
       for (const double re : {0.0, 1.0, -2.5, 0.1, 3.0}) {
         for (const double im : {0.0, -1.0, 0.75, 2.0}) {
@@ -118,8 +126,8 @@ void check(ScalarType type, const std::vector<Case> &cases, int lanes, bool fast
     kernel.buffers.push_back(argument("out" + std::to_string(c), cases[c].result, 1, true));
     stores.push_back(store(static_cast<std::int64_t>(c) + 2, "out", {at}, cases[c].build(a, b)));
   }
-  kernel.body = for_loop(1, "i", integer(0), integer(static_cast<std::int64_t>(total) / lanes), LoopKind::Serial, 0,
-                         block(stores));
+  kernel.body = for_loop(1, "i", integer(0), integer(static_cast<std::int64_t>(total) / lanes),
+                         LoopKind::Serial, 0, block(stores));
   const RunnableKernel compiled = compile_kernel(kernel, fast_math);
   TestArray a_array = dense(left, type);
   TestArray b_array = dense(right, type);
@@ -146,16 +154,19 @@ void check(ScalarType type, const std::vector<Case> &cases, int lanes, bool fast
       }
       const std::complex<double> x = oracle_number(result, found);
       const std::complex<double> y = oracle_number(result, wanted.data());
-      const double unit = result.bits == 16 ? 1e-2 : (result.is_complex() ? result.bits / 2 : result.bits) == 32 ? 2e-6 : 1e-14;
+      const double unit = result.bits == 16                                             ? 1e-2
+                          : (result.is_complex() ? result.bits / 2 : result.bits) == 32 ? 2e-6
+                                                                                        : 1e-14;
       auto close = [&](double p, double q) {
         return (std::isnan(p) && std::isnan(q)) || p == q ||
-               ((cases[c].approximate || fast_math) && std::abs(p - q) <= unit * std::max(1.0, std::abs(std::abs(y))));
+               ((cases[c].approximate || fast_math) &&
+                std::abs(p - q) <= unit * std::max(1.0, std::abs(std::abs(y))));
       };
       // An exact operation agrees in every bit but the sign of zero and the payload of NaN.
       if (!close(x.real(), y.real()) || !close(x.imag(), y.imag())) {
         ++failures;
-        ADD_FAILURE() << cases[c].name << " on " << type_name(type) << ", " << lanes << " lanes, of "
-                      << oracle_number(type, left.data() + n * item) << " and "
+        ADD_FAILURE() << cases[c].name << " on " << type_name(type) << ", " << lanes
+                      << " lanes, of " << oracle_number(type, left.data() + n * item) << " and "
                       << oracle_number(type, right.data() + n * item) << ": " << x << ", not " << y;
       }
     }
@@ -165,9 +176,10 @@ void check(ScalarType type, const std::vector<Case> &cases, int lanes, bool fast
 Case binary_case(Op op, ScalarType type, bool approximate = false) {
   const bool compares = op >= Op::Lt && op <= Op::Ne;
   const ScalarType result = compares ? Bool : type;
-  return {op_name(op), result, approximate,
-          [=](const ValuePtr &a, const ValuePtr &b) { return binary_value(op, a, b); },
-          [=](const void *a, const void *b, void *out) { oracle_binary(op, type, a, b, result, out); }};
+  return {
+      op_name(op), result, approximate,
+      [=](const ValuePtr &a, const ValuePtr &b) { return binary_value(op, a, b); },
+      [=](const void *a, const void *b, void *out) { oracle_binary(op, type, a, b, result, out); }};
 }
 
 Case unary_case(Op op, ScalarType type, ScalarType result, bool approximate = false) {
@@ -191,7 +203,8 @@ std::vector<Case> operators(ScalarType type) {
   };
   binary({Op::Eq, Op::Ne});
   if (type.is_bool()) {
-    binary({Op::Add, Op::Mul, Op::Min, Op::Max, Op::And, Op::Or, Op::Xor, Op::Lt, Op::Le, Op::Gt, Op::Ge});
+    binary({Op::Add, Op::Mul, Op::Min, Op::Max, Op::And, Op::Or, Op::Xor, Op::Lt, Op::Le, Op::Gt,
+            Op::Ge});
     cases.push_back(unary_case(Op::Not, type, type));
     return cases;
   }
@@ -225,14 +238,16 @@ std::vector<Case> operators(ScalarType type) {
 
 std::vector<Case> functions(ScalarType type) {
   std::vector<Case> cases;
-  for (const Op op : {Op::Exp, Op::Exp2, Op::Log, Op::Log2, Op::Log10, Op::Sin, Op::Cos, Op::Tan, Op::Arcsin,
-                      Op::Arccos, Op::Arctan, Op::Sinh, Op::Cosh, Op::Tanh}) {
+  for (const Op op : {Op::Exp, Op::Exp2, Op::Log, Op::Log2, Op::Log10, Op::Sin, Op::Cos, Op::Tan,
+                      Op::Arcsin, Op::Arccos, Op::Arctan, Op::Sinh, Op::Cosh, Op::Tanh}) {
     cases.push_back(unary_case(op, type, type, true));
   }
   if (!type.is_complex()) {
     cases.push_back(unary_case(Op::Erf, type, type, true));
     cases.push_back({"arctan2", type, true,
-                     [=](const ValuePtr &a, const ValuePtr &b) { return call_value(Op::Arctan2, {a, b}, type); },
+                     [=](const ValuePtr &a, const ValuePtr &b) {
+                       return call_value(Op::Arctan2, {a, b}, type);
+                     },
                      [=](const void *a, const void *b, void *out) {
                        oracle_binary(Op::Arctan2, type, a, b, type, out);
                      }});
@@ -254,9 +269,10 @@ TEST_P(OperationsTest, CastsAgreeWithTheScalarArithmetic) {
   const ScalarType from = type;
   std::vector<Case> cases;
   for (const ScalarType to : all_types) {
-    cases.push_back({"cast to " + type_name(to), to, false,
-                     [=](const ValuePtr &a, const ValuePtr &) { return cast_value(a, to); },
-                     [=](const void *a, const void *, void *out) { oracle_cast(from, a, to, out); }});
+    cases.push_back(
+        {"cast to " + type_name(to), to, false,
+         [=](const ValuePtr &a, const ValuePtr &) { return cast_value(a, to); },
+         [=](const void *a, const void *, void *out) { oracle_cast(from, a, to, out); }});
   }
   check(type, cases, lanes);
 }
@@ -266,7 +282,9 @@ TEST_P(OperationsTest, SelectTakesTheRightSide) {
   const ScalarType held = type;
   check(type,
         {{"select", type, false,
-          [](const ValuePtr &a, const ValuePtr &b) { return select_value(binary_value(Op::Eq, a, b), a, b); },
+          [](const ValuePtr &a, const ValuePtr &b) {
+            return select_value(binary_value(Op::Eq, a, b), a, b);
+          },
           [=](const void *, const void *b, void *out) {
             // a where a == b, else b: b, up to the sign of zero.
             std::memcpy(out, b, static_cast<size_t>(held.bytes()));
@@ -281,7 +299,8 @@ TEST_P(OperationsTest, FunctionsAgreeWithTheScalarArithmetic) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(AllTypes, OperationsTest, testing::Combine(testing::ValuesIn(all_types), testing::Values(1, 4)),
+INSTANTIATE_TEST_SUITE_P(AllTypes, OperationsTest,
+                         testing::Combine(testing::ValuesIn(all_types), testing::Values(1, 4)),
                          [](const auto &info) {
                            return type_name(std::get<0>(info.param)) + "_" +
                                   std::to_string(std::get<1>(info.param)) + "_lanes";
@@ -309,7 +328,8 @@ TEST(FastMath, StaysCloseAndKeepsNaN) {
 TEST(Constants, AreRoundedToTheirType) {
   Kernel kernel;
   kernel.name = "constants";
-  const std::vector<ConstantValue> values = {true, std::int64_t{-5}, std::uint64_t{200}, 0.1, 1e30, NAN};
+  const std::vector<ConstantValue> values = {true, std::int64_t{-5}, std::uint64_t{200}, 0.1, 1e30,
+                                             NAN};
   std::vector<StmtPtr> stores;
   std::vector<std::vector<std::byte>> wanted;
   for (const ScalarType type : all_types) {
@@ -345,5 +365,5 @@ TEST(Constants, AreRoundedToTheirType) {
   }
 }
 
-}  // namespace
-}  // namespace tilewright
+} // namespace
+} // namespace tilewright

@@ -8,8 +8,10 @@ void oracle_unary(Op op, ScalarType type, const void *a, ScalarType result, void
   store_value(result, out, apply(op, {type, load_value(type, a)}).value);
 }
 
-void oracle_binary(Op op, ScalarType type, const void *a, const void *b, ScalarType result, void *out) {
-  store_value(result, out, apply(op, {type, load_value(type, a)}, {type, load_value(type, b)}).value);
+void oracle_binary(Op op, ScalarType type, const void *a, const void *b, ScalarType result,
+                   void *out) {
+  store_value(result, out,
+              apply(op, {type, load_value(type, a)}, {type, load_value(type, b)}).value);
 }
 
 void oracle_cast(ScalarType from, const void *a, ScalarType to, void *out) {
@@ -35,4 +37,4 @@ void oracle_constant(const ConstantValue &constant, ScalarType type, void *out) 
   store_value(type, out, value_of(constant, type));
 }
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -168,7 +168,7 @@ void bind_functions(py::module_ &module) {
       .def_property_readonly("inputs", [](const KernelFunction &self) { return names_of(self.function().inputs); })
       .def_property_readonly("outputs", [](const KernelFunction &self) { return names_of(self.function().outputs); })
       .def_property_readonly("computations",
-                             [](const KernelFunction &self) { return names_of(self.function().computations); })
+                             [](const KernelFunction &self) { return names_of(self.scheduled_function().computations); })
       .def_property_readonly("_arguments",
                              [](const KernelFunction &self) {
                                std::vector<std::tuple<std::string, std::string, std::vector<std::string>, bool>> all;
@@ -209,7 +209,8 @@ void bind_functions(py::module_ &module) {
       .def("_commands", [](const KernelFunction &self) { return from_schedule({self.commands()}); })
       .def("_layers",
            [](KernelFunction &self) {
-             return std::make_tuple(to_string(self.function()), layer_two(self.mapping()), layer_three(self.mapping()));
+             const Mapping &mapping = self.mapping();
+             return std::make_tuple(to_string(mapping.function()), layer_two(mapping), layer_three(mapping));
            })
       .def("_loops_text",
            [](KernelFunction &self) {

@@ -64,6 +64,8 @@ public:
   void replay(const Schedule &schedule);
 
   const Function &function() const { return *function_; }
+  /// What is scheduled: `function`, or what inline() and rfactor() made of it.
+  const Function &scheduled_function() const { return mapping_ ? mapping_->function() : *function_; }
   std::shared_ptr<const Function> shared_function() const { return function_; }
   /// The mapping; the default one is made when it is first asked for. Throws where there is no legal order.
   const Mapping &mapping() const;

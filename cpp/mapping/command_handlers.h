@@ -30,6 +30,10 @@ void compute_at_command(MappingState &state, const Command &command);
 void fuse_with_command(MappingState &state, const Command &command);
 void fission_command(MappingState &state, const Command &command);
 
+// rewrite_commands.cpp
+void inline_command(MappingState &state, const Command &command);
+void rfactor_command(MappingState &state, const Command &command);
+
 // storage_commands.cpp
 void set_access_command(MappingState &state, const Command &command);
 void storage_fold_command(MappingState &state, const Command &command);

@@ -13,6 +13,7 @@ from .errors import ScheduleError
 
 if TYPE_CHECKING:
     from .commands import Loop, ScheduleCommands
+    from .functions import Function
 
 __all__ = ["RestructuringCommands"]
 
@@ -42,6 +43,9 @@ class RestructuringCommands:
     __slots__ = ()
 
     def _give(self, command: str, arguments: Sequence[Any]) -> None:
+        raise TypeError("commands are given to a computation of a function")
+
+    def _command_target(self) -> tuple[Function, str]:
         raise TypeError("commands are given to a computation of a function")
 
     def reorder(self: Self, *loops: Loop) -> Self:
@@ -169,6 +173,59 @@ class RestructuringCommands:
         """
         self._give("compute_at", [_name(reader, "a computation"), _loop(j)])
         return self
+
+    def inline(self: Self) -> Self:
+        """Computes this computation in its readers, anew for each read; it gets no storage.
+
+        Before::
+
+            for i in range(0, N):
+                B[i] = A[i] + 1
+            for i in range(0, N):
+                C[i] = 2 * B[i]
+
+        After ``B.inline()``::
+
+            for i in range(0, N):
+                C[i] = 2 * (A[i] + 1)
+
+        The computation is gone from the function's schedule; it stays in its declaration, which
+        `Function.evaluate` follows. Outputs, recurrences and computations of several pieces are
+        refused.
+        """
+        self._give("inline", [])
+        return self
+
+    def rfactor(self, k: Loop, name: str | None = None) -> ScheduleCommands:
+        """Factors a reduction through partial results, one for each iteration of loop `k`.
+
+        The partial results are a computation of their own, whose loops over `k` can be parallel or
+        vectors; the reduction then adds them up. Sums are reassociated, as a reduction allows.
+
+        Before::
+
+            for k0 in range(0, ceil(K / 64)):
+                for k1 in range(0, min(64, K - 64 * k0)):
+                    C += A[64 * k0 + k1]
+
+        After ``C.rfactor("k0")``::
+
+            for k0 in range(0, ceil(K / 64)):
+                for k1 in range(0, min(64, K - 64 * k0)):
+                    C_partial[k0] += A[64 * k0 + k1]
+            for k0 in range(0, ceil(K / 64)):
+                C += C_partial[k0]
+
+        Args:
+            k: a loop over reduced iterators only.
+            name: of the partial results; ``C_partial`` when it is left out.
+
+        Returns:
+            The handle of the partial results, to schedule them.
+        """
+        self._give("rfactor", [_loop(k)] if name is None else [_loop(k), name])
+        function, own = self._command_target()
+        return function[name if name is not None else f"{own}_partial"]
 
     def set_access(self: Self, isl_map: str) -> Self:
         """Gives the access relation of this computation directly, as isl text.

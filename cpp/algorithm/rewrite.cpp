@@ -1,0 +1,176 @@
+#include "algorithm/rewrite.h"
+
+#include <algorithm>
+#include <map>
+
+#include "algorithm/affine.h"
+
+namespace tilewright {
+
+namespace {
+
+using Copies = std::map<const Computation *, ComputationPtr>;
+
+/// The expression with each access changed by `change`, bottom up.
+ExprPtr rewrite_accesses(const ExprPtr &node, const std::function<ExprPtr(const ExprPtr &)> &change) {
+  std::vector<ExprPtr> operands;
+  bool changed = false;
+  for (const ExprPtr &operand : node->operands) {
+    operands.push_back(rewrite_accesses(operand, change));
+    changed = changed || operands.back() != operand;
+  }
+  const ExprPtr result = changed ? with_operands(node, std::move(operands)) : node;
+  return result->kind == ExprKind::Access ? change(result) : result;
+}
+
+/// A copy of the function and its computations that reads only copies.
+std::shared_ptr<Function> copy_function(const Function &function, Copies &copies) {
+  auto result = std::make_shared<Function>(function);
+  const auto copy_of = [&](const ComputationPtr &computation) {
+    ComputationPtr &copy = copies[computation.get()];
+    if (copy == nullptr) {
+      copy = std::make_shared<Computation>(*computation);
+    }
+    return copy;
+  };
+  std::transform(function.computations.begin(), function.computations.end(), result->computations.begin(), copy_of);
+  std::transform(function.outputs.begin(), function.outputs.end(), result->outputs.begin(), copy_of);
+  for (const ComputationPtr &computation : result->computations) {
+    for (Piece &piece : computation->pieces) {
+      piece.value = rewrite_accesses(piece.value, [&](const ExprPtr &node) {
+        const auto copy = copies.find(node->producer.get());
+        return copy == copies.end() ? node : access(copy->second, node->operands, node->where);
+      });
+    }
+  }
+  return result;
+}
+
+[[noreturn]] void refuse(const std::string &message, const SourceLocation &where) {
+  throw Error(ErrorKind::Schedule, message, where);
+}
+
+bool reads(const Computation &computation, const Computation *producer) {
+  bool found = false;
+  for (const Piece &piece : computation.pieces) {
+    visit(piece.value, [&](const ExprPtr &node) {
+      found = found || (node->kind == ExprKind::Access && node->producer.get() == producer);
+    });
+  }
+  return found;
+}
+
+/// lower <= r < upper over the computation's own iterators; an empty range where nothing is reduced.
+ReduceRange range_of(const std::string &iterator, const isl::map &values, const isl::set &domain,
+                     const std::vector<std::string> &iterators) {
+  const isl::pw_aff least = values.dim_min(0);
+  const isl::pw_aff most = values.dim_max(0).add_constant(1L);
+  const isl::set empty = domain.subtract(values.domain());
+  const isl::pw_aff zero(empty, isl::val(isl_context(), 0L));
+  const auto bound = [&](const isl::pw_aff &value) {
+    return from_affine(checked(value.union_add(zero).gist(domain).coalesce(), "the range of a partial reduction"),
+                       iterators);
+  };
+  return {iterator, bound(least), bound(most)};
+}
+
+}  // namespace
+
+std::shared_ptr<const Function> inline_computation(const Function &function, const std::string &name,
+                                                   const SourceLocation &where) {
+  const ComputationPtr original = *function.find(name);
+  if (std::find(function.outputs.begin(), function.outputs.end(), original) != function.outputs.end()) {
+    refuse(name + " is an output and cannot be computed in its readers only", where);
+  }
+  if (reads(*original, original.get())) {
+    refuse(name + " reads its own earlier values and cannot be inlined", where);
+  }
+  if (original->pieces.size() != 1) {
+    refuse(name + " has " + std::to_string(original->pieces.size()) + " pieces; only one expression can be inlined",
+           where);
+  }
+  Copies copies;
+  std::shared_ptr<Function> result = copy_function(function, copies);
+  const ComputationPtr gone = copies.at(original.get());
+  const ExprPtr value = gone->pieces.front().value;
+  std::erase(result->computations, gone);
+  for (const ComputationPtr &computation : result->computations) {
+    for (Piece &piece : computation->pieces) {
+      piece.value = rewrite_accesses(piece.value, [&](const ExprPtr &node) -> ExprPtr {
+        if (node->producer != gone) {
+          return node;
+        }
+        return substitute(value, [&](const std::string &iterator) -> ExprPtr {
+          const auto position = std::find(gone->iterators.begin(), gone->iterators.end(), iterator);
+          return position == gone->iterators.end()
+                     ? nullptr
+                     : node->operands[static_cast<size_t>(position - gone->iterators.begin())];
+        });
+      });
+    }
+  }
+  return result;
+}
+
+std::shared_ptr<const Function> factor_reduction(const Function &function, const std::string &name,
+                                                 const ReductionFactor &factor, const SourceLocation &where) {
+  Copies copies;
+  std::shared_ptr<Function> result = copy_function(function, copies);
+  const ComputationPtr computation = copies.at(function.find(name)->get());
+  Piece &piece = computation->pieces.front();
+  const Expr root = *piece.value;
+  const auto outer = static_cast<unsigned>(computation->rank());
+
+  // Instances of the partial results: the image of the body's instances under (i, k) -> (i, r).
+  const isl::set body = reduction_domain(root, piece.domain, computation->iterators, where);
+  const isl::map values = factor.value.as_map().intersect_domain(body);
+  const isl::map by_outer = isl::manage(isl_map_set_tuple_id(
+      isl_map_project_out(values.copy(), isl_dim_in, outer, static_cast<unsigned>(root.ranges.size())), isl_dim_in,
+      piece.domain.tuple_id().release()));
+  isl::set instances = checked(by_outer.wrap().flatten(), "partial results").coalesce();
+  instances = isl::manage(isl_set_set_tuple_name(instances.release(), factor.partial.c_str()));
+  std::vector<std::string> iterators = computation->iterators;
+  iterators.push_back(factor.iterator);
+  for (size_t d = 0; d < iterators.size(); ++d) {
+    instances = isl::manage(isl_set_set_dim_name(instances.release(), isl_dim_set, static_cast<unsigned>(d),
+                                                 iterators[d].c_str()));
+  }
+
+  const ComputationPtr partial =
+      declare_computation(to_text(checked(instances, "partial results")), root.type, {}, computation->where);
+  std::vector<ReduceRange> ranges;
+  ExprPtr condition = root.condition;
+  std::vector<std::string> body_iterators = computation->iterators;
+  for (const ReduceRange &range : root.ranges) {
+    body_iterators.push_back(range.iterator);
+    if (!factor.is_iterator || range.iterator != factor.iterator) {
+      ranges.push_back(range);
+    }
+  }
+  if (!factor.is_iterator) {
+    const ExprPtr equal = binary(Op::Eq, from_affine(factor.value, body_iterators), iterator(factor.iterator));
+    condition = condition == nullptr ? equal : binary(Op::And, condition, equal);
+  }
+  const ExprPtr inner = cast(root.operands.front(), root.type);
+  define_piece(partial, nullptr, ranges.empty() ? inner : reduce(root.op, ranges, inner, condition), computation->where);
+
+  std::vector<ExprPtr> subscripts;
+  for (const std::string &own : computation->iterators) {
+    subscripts.push_back(iterator(own));
+  }
+  subscripts.push_back(iterator(factor.iterator));
+  const ReduceRange range = range_of(factor.iterator, by_outer, piece.domain, computation->iterators);
+  piece.value = reduce(root.op, {range}, access(partial, subscripts, computation->where));
+  const isl::set read = reduction_domain(*piece.value, piece.domain, computation->iterators, where);
+  const isl::set written = isl::manage(isl_set_set_tuple_id(instances.copy(), read.tuple_id().release()));
+  if (!checked(read.is_equal(written), "partial results")) {
+    refuse("the values of '" + factor.iterator + "' have gaps, so the partial results of " + name +
+               " cannot be summed over a range",
+           where);
+  }
+  const auto position = std::find(result->computations.begin(), result->computations.end(), computation);
+  result->computations.insert(position, partial);
+  return result;
+}
+
+}  // namespace tilewright

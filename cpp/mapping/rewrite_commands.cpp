@@ -1,0 +1,139 @@
+// inline rfactor: commands that rewrite Layer I behind the mapping. The function that was declared stays the one that is
+// called and evaluated; the mapping carries the rewritten one.
+#include <algorithm>
+
+#include "algorithm/rewrite.h"
+#include "mapping/command_arguments.h"
+#include "mapping/command_handlers.h"
+
+namespace tilewright {
+
+namespace {
+
+void forget(MappingState &state, const std::string &name) {
+  state.time_space.erase(name);
+  state.storage.erase(name);
+  std::erase_if(state.placements, [&](const Placement &p) { return p.computation == name || p.other == name; });
+  std::erase(state.order, name);
+}
+
+/// The loops of `map`, functions of one instance space, as functions of another through `back`: new -> old instance.
+std::vector<LoopDimension> pulled_back(const std::vector<LoopDimension> &loops, const isl::multi_aff &back) {
+  std::vector<LoopDimension> result = loops;
+  for (LoopDimension &loop : result) {
+    loop.value = checked(loop.value.pullback(back), "loops of a partial reduction");
+  }
+  return result;
+}
+
+/// from[...] -> to[...], where dimension d of `to` is dimension sources[d] of `from`.
+isl::multi_aff projection(const isl::space &from, const isl::space &to, const std::vector<unsigned> &sources) {
+  isl_multi_aff *result = isl_multi_aff_zero(isl_space_map_from_domain_and_range(from.copy(), to.copy()));
+  for (size_t d = 0; d < sources.size(); ++d) {
+    isl_aff *value = isl_aff_var_on_domain(isl_local_space_from_space(from.copy()), isl_dim_set, sources[d]);
+    result = isl_multi_aff_set_aff(result, static_cast<int>(d), value);
+  }
+  return checked(isl::manage(result), "loops of a partial reduction");
+}
+
+}  // namespace
+
+void inline_command(MappingState &state, const Command &command) {
+  const CommandArguments arguments(command);
+  arguments.expect_between(0, 0, "inline()");
+  try {
+    state.function = inline_computation(*state.function, command.computation, command.where);
+  } catch (const Error &error) {
+    refuse(command, error.what());
+  }
+  forget(state, command.computation);
+}
+
+void rfactor_command(MappingState &state, const Command &command) {
+  const CommandArguments arguments(command);
+  arguments.expect_between(1, 2, "rfactor(k, name=None)");
+  const std::string &name = command.computation;
+  const Computation before = **state.function->find(name);
+  const InstanceSpace instances = instance_space(before);
+  if (instances.reduced == 0) {
+    refuse(command, name + " is not a reduction scheduled by its body");
+  }
+  const TimeSpaceMap map = state.time_space.at(name);
+  const size_t factored = find_loop(map, arguments.name(0, "a loop"), command);
+  const auto outer = static_cast<unsigned>(before.rank());
+  const auto involves = [](const LoopDimension &loop, unsigned first, unsigned count) {
+    return checked(isl::manage(isl_pw_aff_involves_dims(loop.value.get(), isl_dim_in, first, count)), "rfactor");
+  };
+  const auto reduced = static_cast<unsigned>(instances.reduced);
+  const LoopDimension &loop = map.dimensions[factored];
+  if (!involves(loop, outer, reduced) || involves(loop, 0, outer)) {
+    refuse(command, "loop '" + loop.name + "' must run over the reduced iterators, and over nothing else");
+  }
+  ReductionFactor factor;
+  factor.partial = arguments.optional_name(1, "the partial results").value_or(name + "_partial");
+  if (state.function->find(factor.partial) != nullptr) {
+    refuse(command, "there is a computation or input named '" + factor.partial + "' already; give another name");
+  }
+  factor.value = loop.value;
+  factor.iterator = loop.name;
+  for (size_t k = outer; k < instances.iterators.size(); ++k) {
+    const isl::pw_aff itself = isl::pw_aff::var_on_domain(isl::local_space(instances.domain.space()), isl::dim::set,
+                                                          static_cast<unsigned>(k));
+    if (checked(loop.value.is_equal(itself), "rfactor")) {
+      factor.is_iterator = true;
+      factor.iterator = instances.iterators[k];
+    }
+  }
+  while (!factor.is_iterator && std::find(instances.iterators.begin(), instances.iterators.end(), factor.iterator) !=
+                                    instances.iterators.end()) {
+    factor.iterator += "_";
+  }
+  try {
+    state.function = factor_reduction(*state.function, name, factor, command.where);
+  } catch (const Error &error) {
+    refuse(command, error.what());
+  }
+
+  const Computation &partial = **state.function->find(factor.partial);
+  const Computation &after = **state.function->find(name);
+  const InstanceSpace partial_space = instance_space(partial);
+  const InstanceSpace final_space = instance_space(after);
+  const auto position_of = [](const std::vector<std::string> &names, const std::string &wanted) {
+    return static_cast<unsigned>(std::find(names.begin(), names.end(), wanted) - names.begin());
+  };
+  std::vector<unsigned> sources;
+  for (const std::string &iterator : instances.iterators) {
+    sources.push_back(position_of(partial_space.iterators, iterator));
+  }
+  TimeSpaceMap partial_map;
+  partial_map.dimensions =
+      pulled_back(map.dimensions, projection(partial_space.domain.space(), instances.domain.space(), sources));
+  partial_map.dimensions[factored].value =
+      isl::pw_aff::var_on_domain(isl::local_space(partial_space.domain.space()), isl::dim::set, outer);
+
+  TimeSpaceMap final_map;
+  for (size_t d = 0; d < map.dimensions.size(); ++d) {
+    LoopDimension kept = map.dimensions[d];
+    if (d == factored) {
+      kept.value = isl::pw_aff::var_on_domain(isl::local_space(final_space.domain.space()), isl::dim::set, outer);
+      kept.tag = {};
+    } else if (!involves(kept, outer, reduced)) {
+      isl_pw_aff *value = isl_pw_aff_drop_dims(kept.value.copy(), isl_dim_in, outer, reduced);
+      value = isl_pw_aff_insert_dims(value, isl_dim_in, outer, 1);
+      value = isl_pw_aff_set_tuple_id(value, isl_dim_in, final_space.domain.tuple_id().release());
+      kept.value = checked(isl::manage(value), "rfactor");
+    } else {
+      continue;
+    }
+    final_map.dimensions.push_back(kept);
+  }
+  state.time_space[factor.partial] = std::move(partial_map);
+  state.time_space[name] = std::move(final_map);
+  state.storage[factor.partial] = Storage::identity(partial);
+  state.order.insert(std::find(state.order.begin(), state.order.end(), name), factor.partial);
+  if (find_placement(state, name) != nullptr) {
+    state.placements.push_back({factor.partial, name, 0, true, false});
+  }
+}
+
+}  // namespace tilewright

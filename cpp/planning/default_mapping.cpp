@@ -121,11 +121,14 @@ Mapping scheduled_by_isl(const Mapping &mapping) {
   const isl::schedule schedule = isl::manage(isl_schedule_constraints_compute_schedule(constraints));
   const isl::union_map times = checked(checked(schedule, "isl's scheduler").get_map(), "isl's scheduler");
   Mapping result = mapping;
-  times.foreach_map([&](const isl::map &map) {
+  const isl::stat status = times.foreach_map([&](const isl::map &map) {
     const std::string name = map.domain_tuple_id().name();
     result = planned(result, name, "set_schedule", {to_text(map)});
     return isl::stat::ok();
   });
+  if (status.is_error()) {
+    throw_isl_error("isl's scheduler");
+  }
   return result;
 }
 

@@ -1,0 +1,236 @@
+"""One case: a program, commands, sizes; every verdict judged, every legal mapping compiled and compared."""
+
+from __future__ import annotations
+
+import random
+import re
+from typing import Any
+
+import numpy as np
+from commands import Command, draw_command, give
+from judge import Judge, Model, Refused, Space, Unknown, disagreement, has_reduction, start_table
+from programs import AXES, Declaration, Program, draw_program, walk
+
+import tilewright as tw
+from tilewright import _core
+
+Case = dict[str, Any]
+#: Sizes at which a refusal that the witness does not show is looked for.
+SEARCHED = [(a, b, c) for total in range(16) for a in range(6) for b in range(6) for c in range(6) if a + b + c == total]
+
+
+class Failure(Exception):
+    """The library and the judge disagree, or values differ."""
+
+    def __init__(self, kind: str, message: str, commands: list[Command]) -> None:
+        super().__init__(f"{kind}: {message}")
+        self.kind = kind
+        self.commands = commands
+
+
+def draw_case(seed: str) -> Case:
+    rng = random.Random(seed)
+    program = draw_program(rng)
+    sizes = [tuple(rng.choice((0, 1, 2, 3, 4, 5, 6)) for _ in AXES) for _ in range(2)]
+    sizes.append(tuple(rng.choice((3, 4, 5)) for _ in AXES))
+    return {"seed": seed, "program": program, "sizes": sizes, "commands": None}
+
+
+class Runner:
+    """Runs one case and counts what happened."""
+
+    def __init__(self, case: Case, compiled: bool = True) -> None:
+        self.case = case
+        self.compiled = compiled
+        self.program: Program = case["program"]
+        self.statistics: dict[str, int] = {}
+        self.spaces: dict[tuple[int, ...], Space | None] = {}
+        self.starts: dict[tuple[int, ...], Any] = {}
+        self.done: list[Command] = []
+
+    def count(self, what: str) -> None:
+        self.statistics[what] = self.statistics.get(what, 0) + 1
+
+    def run(self) -> dict[str, int]:
+        self.count("cases")
+        try:
+            self.function = Declaration(self.program).function
+        except tw.DeclarationError as error:
+            self.count(f"not a program ({type(error).__name__})")
+            return self.statistics
+        description = _core.describe(self.function)
+        self.model = Model(description)
+        self.by_body = {n for n, one in description["computations"].items() if one["reduced"]}
+        self.known_start = not self.model.planned
+        try:
+            self.function._loops_text()
+        except tw.IllegalScheduleError:
+            self.count("no default schedule found")
+            return self.statistics
+        try:
+            self.agree(self.model)
+        except Unknown:
+            self.count("starting point not judged")
+            return self.statistics
+        if self.case["commands"] is None:
+            rng = random.Random(self.case["seed"] + ":commands")
+            for _ in range(rng.randint(1, 6)):
+                command = draw_command(rng, self.model, self.program)
+                if command is not None:
+                    self.step(command)
+        else:
+            for command in self.case["commands"]:
+                self.step(command)
+        if self.compiled:
+            for sizes in self.case["sizes"]:
+                self.compare(sizes)
+        return self.statistics
+
+    # ---- verdicts ----
+
+    def space(self, sizes: tuple[int, ...]) -> Space | None:
+        if sizes not in self.spaces:
+            try:
+                self.spaces[sizes] = Space(self.program, dict(zip(AXES, sizes, strict=True)), self.by_body)
+            except OverflowError:
+                self.spaces[sizes] = None
+        return self.spaces[sizes]
+
+    def judge(self, model: Model, sizes: tuple[int, ...]) -> Judge | None:
+        space = self.space(sizes)
+        if space is None:
+            return None
+        if model.planned and sizes not in self.starts:
+            original = Declaration(self.program).function
+            known = {p: s for p, s in zip(AXES, sizes, strict=True)}
+            self.starts[sizes] = start_table(_core.describe(original, known), model)
+        return Judge(model, space, self.starts.get(sizes))
+
+    def agree(self, model: Model) -> None:
+        """The library says legal: no violation at any size, and the same times."""
+        for sizes in self.case["sizes"]:
+            judge = self.judge(model, sizes)
+            if judge is None:
+                self.count("sizes too large to judge")
+                continue
+            problem = judge.violation()
+            if problem:
+                raise Failure("missed", f"found legal, but at {shown(sizes)}: {problem}", self.done)
+            self.count("verdicts legal and judged legal")
+        sizes = self.case["sizes"][-1]
+        judge = self.judge(model, sizes)
+        if judge is not None:
+            described = _core.describe(self.function, dict(zip(AXES, sizes, strict=True)))
+            difference = disagreement(judge, described)
+            if difference:
+                raise Failure("order", f"at {shown(sizes)}: {difference}", self.done)
+
+    def step(self, command: Command) -> None:
+        self.count("commands")
+        try:
+            after = self.model.after(command)
+        except Refused:
+            after = None
+        attempted = [*self.done, command]
+        try:
+            give(self.function, command, self.model)
+        except tw.IllegalScheduleError as error:
+            self.count("commands refused as illegal")
+            if after is None:
+                raise Failure("accepted", f"{command} makes no sense, yet only its legality was refused", attempted) from error
+            self.confirm(error, after, attempted)
+            return
+        except tw.ScheduleError as error:
+            if after is not None and command[1] not in ("store_in", "set_schedule"):
+                raise Failure("command", f"refused, but it makes sense: {error}", attempted) from error
+            self.count(f"commands without sense ({command[1]})")
+            return
+        except tw.AnalysisLimitError:
+            self.count("operation limit reached")
+            return
+        if after is None:
+            raise Failure("accepted", "accepted, but it makes no sense", attempted)
+        self.count("commands legal")
+        self.count(f"legal: {command[1]}")
+        self.done = attempted
+        self.model = after
+        self.agree(after)
+
+    def confirm(self, error: Any, model: Model, attempted: list[Command]) -> None:
+        """The library says illegal: there is a violation at its witness, or at some small sizes."""
+        known = {name: int(value) for name, value in re.findall(r"(\w+) = (-?\d+)", error.parameters or "")}
+        witness = tuple(known.get(axis, 3) for axis in AXES)
+        tried = 0
+        for sizes in [witness, *self.case["sizes"], *SEARCHED]:
+            if max(sizes) > 12:
+                continue
+            judge = self.judge(model, sizes)
+            if judge is None:
+                continue
+            tried += 1
+            if judge.violation():
+                self.count("refusals confirmed")
+                if sizes != witness:
+                    self.count("refusals not shown by their witness")
+                return
+            if len(self.spaces) > 260:
+                break
+        raise Failure("false refusal", f"no violation at {tried} sizes, the witness {shown(witness)} among them: {error}", attempted)
+
+    # ---- values ----
+
+    def compare(self, sizes: tuple[int, ...]) -> None:
+        known = dict(zip(AXES, sizes, strict=True))
+        rng = np.random.default_rng(sum(s * 7**k for k, s in enumerate(sizes)))
+        arrays = {}
+        used = {n[1] for c in self.program["computations"] for _, v in c["pieces"] for n in walk(v) if n[0] == "read"}
+        for array in self.program["inputs"]:
+            if array["name"] not in used:
+                continue
+            shape = tuple(e[0] + sum(c * known[a] for a, c in e[1].items()) for e in array["extents"])
+            values = np.zeros(shape) if array.get("index") else rng.integers(-4, 5, shape)
+            arrays[array["name"]] = values.astype(array["dtype"])
+        parameters = {name: known[name] for name in self.function.parameters}
+        try:
+            expected = as_tuple(self.function.evaluate(**arrays, **parameters))
+        except tw.SelfDependenceError as error:
+            raise Failure("default", f"a legal schedule of what depends on itself: {error}", self.done) from error
+        except ValueError as error:
+            if "array is too big" in str(error) or "negative" in str(error):
+                self.count("sizes that a call refuses")
+                return
+            raise
+        got = as_tuple(self.function(**arrays, **parameters))
+        loose = has_reduction(self.program)
+        for name, a, b in zip(self.program["outputs"], got, expected, strict=True):
+            if not same(a, b, loose):
+                raise Failure("values", f"{name} at {shown(sizes)}: got\n{a}\nexpected\n{b}", self.done)
+        self.count("calls equal to the evaluator")
+
+
+def as_tuple(value: Any) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+def same(a: Any, b: Any, loose: bool) -> bool:
+    a, b = np.asarray(a), np.asarray(b)
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return False
+    if a.dtype.kind != "f" or not loose:
+        return bool(np.array_equal(a, b, equal_nan=a.dtype.kind == "f"))
+    if not a.size:
+        return True
+    wide = np.abs(b[np.isfinite(b)])
+    scale = float(wide.max()) if wide.size else 1.0
+    tolerance = (1e-4 if a.dtype.itemsize <= 4 else 1e-10) * (1.0 + scale)
+    with np.errstate(all="ignore"):
+        return bool(np.allclose(a, b, rtol=0.0, atol=tolerance, equal_nan=True))
+
+
+def shown(sizes: tuple[int, ...]) -> str:
+    return ", ".join(f"{axis} = {size}" for axis, size in zip(AXES, sizes, strict=True))
+
+
+def run_case(case: Case, compiled: bool = True) -> dict[str, int]:
+    """Statistics of one case; raises Failure."""
+    return Runner(case, compiled).run()

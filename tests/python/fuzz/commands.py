@@ -1,0 +1,164 @@
+"""Random scheduling commands, and how each is given to the library.
+
+A command is ``[computation, name, arguments]`` in the judge's notation: names, integers, and for set_schedule and
+store_in structured subscripts, which become text only for the library.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from judge import Model
+
+Command = list[Any]
+
+WEIGHTS = {
+    "split": 8,
+    "tile": 8,
+    "interchange": 10,
+    "reorder": 3,
+    "reverse": 5,
+    "shift": 7,
+    "skew": 7,
+    "after": 14,
+    "before": 4,
+    "then": 3,
+    "parallelize": 10,
+    "vectorize": 9,
+    "unroll": 4,
+    "set_schedule": 5,
+    "store_in": 12,
+}
+
+
+def draw_command(rng: random.Random, model: Model, program: dict[str, Any]) -> Command | None:
+    """A command that mostly makes sense for the model; None when nothing fits what was drawn."""
+    names = list(model.order)
+    name = rng.choices(list(WEIGHTS), list(WEIGHTS.values()))[0]
+    computation = rng.choice(names)
+    loops = [loop.name for loop in model.nests[computation].loops]
+    size = rng.choice((1, 2, 2, 3, 4))
+    if name in ("after", "before", "then"):
+        if len(names) < 2:
+            return None
+        other = rng.choice([n for n in names if n != computation])
+        # `then` places the other one.
+        lead, placed = (computation, other) if name == "then" else (other, computation)
+        levels = [loop.name for loop in model.nests[lead].loops][: len(model.nests[placed].loops)]
+        if levels and rng.random() < 0.85:
+            return [computation, name, [other, rng.choice(levels)]]
+        return [computation, name, [other]]
+    if name == "store_in":
+        return draw_storage(rng, model, computation, program)
+    if name == "set_schedule":
+        return draw_schedule(rng, model, computation)
+    if not loops:
+        return None
+    loop = rng.choice(loops)
+    if name == "split":
+        return [computation, name, [loop, size]]
+    if name == "tile":
+        count = rng.choice((2, 2, 2, 3))
+        if len(loops) < count:
+            return None
+        first = rng.randrange(len(loops) - count + 1)
+        return [computation, name, [*loops[first : first + count], *(rng.choice((1, 2, 3, 4)) for _ in range(count))]]
+    if name == "interchange":
+        return [computation, name, [loop, rng.choice(loops)]]
+    if name == "reorder":
+        if len(loops) < 2:
+            return None
+        return [computation, name, rng.sample(loops, rng.randint(2, len(loops)))]
+    if name == "shift":
+        return [computation, name, [loop, rng.choice((-2, -1, 1, 1, 2))]]
+    if name == "skew":
+        if len(loops) < 2:
+            return None
+        return [computation, name, [*rng.sample(loops, 2), rng.choice((1, 1, -1, 2))]]
+    if name in ("vectorize", "unroll"):
+        known = model.nests[computation].loops[loops.index(loop)].extent
+        return [computation, name, [loop, known if known and rng.random() < 0.7 else rng.choice((2, 4))]]
+    return [computation, name, [loop]]
+
+
+def draw_schedule(rng: random.Random, model: Model, computation: str) -> Command | None:
+    """A unimodular map of the iterators behind a constant, one that may put computations beside each other."""
+    iterators = list(model.iterators[computation])
+    rng.shuffle(iterators)
+    if rng.random() < 0.5:
+        iterators = list(model.iterators[computation])
+    dimensions: list[Any] = [[rng.choice((0, 0, -1, 1)), {i: 1}] for i in iterators]
+    if len(dimensions) > 1 and rng.random() < 0.4:
+        a, b = sorted(rng.sample(range(len(dimensions)), 2))
+        dimensions[b][1][iterators[a]] = rng.choice((1, -1, 2))
+    if dimensions and rng.random() < 0.15:
+        position = rng.randrange(len(dimensions))
+        dimensions[position] = [-dimensions[position][0], {i: -c for i, c in dimensions[position][1].items()}]
+    place = rng.randint(0, len(dimensions)) if rng.random() < 0.7 else 0
+    dimensions.insert(place, [rng.randint(0, 3), {}])
+    return [computation, "set_schedule", [dimensions]]
+
+
+def draw_storage(rng: random.Random, model: Model, computation: str, program: dict[str, Any]) -> Command | None:
+    own = model.iterators[computation]
+    own = own[: len(own) - model.reduced[computation]]
+    if computation in program["outputs"] and rng.random() < 0.9:
+        return None
+    draw = rng.random()
+    index: list[Any] = [[0, {i: 1}] for i in own]
+    buffer = f"b_{computation}"
+    if draw < 0.35 and own:
+        position = rng.randrange(len(own))
+        index[position] = ["mod", index[position], rng.choice((1, 2, 2, 3, 3))]
+    elif draw < 0.5 and own:
+        del index[rng.randrange(len(own))]
+        index = index or [[0, {}]]
+    elif draw < 0.6 and own:
+        rng.shuffle(index)
+    elif draw < 0.65 and own:
+        index[rng.randrange(len(index))] = ["div", index[0], 2]
+    else:
+        others = [n for n in model.order if n != computation]
+        if not others:
+            return None
+        other = rng.choice(others)
+        buffer = model.storage[other][0]
+        rank = len(model.storage[other][1])
+        if len(index) > rank:
+            index = index[:rank] if rank else [[0, {}]]
+        while len(index) < rank:
+            index.append([0, {}])
+        if index and rng.random() < 0.15:
+            index[0] = [index[0][0] + 1, index[0][1]]
+    return [computation, "store_in", [buffer, index]]
+
+
+# ---- for the library ----
+
+
+def affine_text(value: list[Any]) -> str:
+    if value[0] == "mod":
+        return f"({affine_text(value[1])}) mod {value[2]}"
+    if value[0] == "div":
+        return f"floor(({affine_text(value[1])})/{value[2]})"
+    terms = [f"{c}*{name}" if c != 1 else name for name, c in value[1].items()]
+    if value[0] or not terms:
+        terms.append(str(value[0]))
+    return " + ".join(terms).replace("+ -", "- ")
+
+
+def give(function: Any, command: Command, model: Model) -> None:
+    """Calls the command of the library; raises what it raises."""
+    computation, name, arguments = command
+    handle = function[computation]
+    if name == "set_schedule":
+        iterators = ", ".join(model.iterators[computation])
+        times = ", ".join(affine_text(d) for d in arguments[0])
+        handle.set_schedule(f"{{ {computation}[{iterators}] -> [{times}] }}")
+    elif name == "store_in":
+        handle.store_in(f"{arguments[0]}[{', '.join(affine_text(i) for i in arguments[1])}]")
+    elif hasattr(handle, name):
+        getattr(handle, name)(*arguments)
+    else:  # not in the public language yet
+        function._apply(computation, name, arguments, None)

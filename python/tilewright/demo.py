@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -157,7 +158,10 @@ def first_call(name: str) -> dict[str, Any]:
 def first_call_elsewhere(name: str) -> dict[str, Any]:
     """The same in a fresh process."""
     command = [sys.executable, "-m", "tilewright.demo", "--first-call", name]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    package = str(pathlib.Path(tw.__file__).parents[1])
+    path = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))
+    environment = {**os.environ, "PYTHONPATH": path}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     if done.returncode != 0:
         raise RuntimeError(f"the second process failed:\n{done.stderr}")
     result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])

@@ -254,10 +254,12 @@ def test_store_in_projected():
     check(program, *AT_LEAST_TWO)
 
 
-def test_store_in_permuted_output():
+def test_store_in_of_an_output_is_refused():
+    """Where an output's elements are is the caller's affair."""
     program = programs.pointwise()
-    program.function["C"].store_in("turned[j, i]")
-    check(program, *SIZES)
+    with pytest.raises(tw.ScheduleError, match="C is an output"):
+        program.function["C"].store_in("turned[j, i]")
+    check(program, (4, 3))
 
 
 def test_many_commands_together():

@@ -41,8 +41,10 @@ def test_vector_reduction_without_leave_to_reorder():
 
 def test_reverse_of_a_recurrence():
     error = refused(programs.prefix(), lambda f: f["C"].reverse(i))
-    assert error.source_instance.startswith("C[")
-    assert error.sink_instance.startswith("C[")
+    assert error.computation == "C"
+    # One statement for each piece of C.
+    assert error.source_instance.startswith("C_0[0,")
+    assert error.sink_instance.startswith("C_1[1,")
 
 
 def test_parallel_recurrence():

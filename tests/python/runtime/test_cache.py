@@ -37,10 +37,15 @@ print(json.dumps({
 """
 
 
+def environment(directory: pathlib.Path) -> dict[str, str]:
+    package = pathlib.Path(tw.__file__).parents[1]
+    return {**os.environ, "TILEWRIGHT_CACHE_DIR": str(directory), "PYTHONPATH": str(package)}
+
+
 def run(directory: pathlib.Path, tile: int = 0) -> dict:
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, str(tile)],
-        env={**os.environ, "TILEWRIGHT_CACHE_DIR": str(directory)},
+        env=environment(directory),
         capture_output=True,
         text=True,
         timeout=300,
@@ -113,7 +118,7 @@ def test_clear(tmp_path):
     )
     done = subprocess.run(
         [sys.executable, "-c", clear],
-        env={**os.environ, "TILEWRIGHT_CACHE_DIR": str(tmp_path)},
+        env=environment(tmp_path),
         capture_output=True,
         text=True,
         timeout=300,

@@ -227,7 +227,7 @@ def test_an_input_without_axes():
     a = tw.input("a", [], tw.float64)
     y = tw.computation("y", {i: N}, a[()] * x[i])
     f = tw.function("axpy", outputs=[y])
-    np.testing.assert_array_equal(f(np.arange(3.0), np.array(2.0)), [0.0, 2.0, 4.0])
+    np.testing.assert_array_equal(f(x=np.arange(3.0), a=np.array(2.0)), [0.0, 2.0, 4.0])
 
 
 @pytest.mark.parametrize("shape", [(0, 0), (0, 5), (5, 0)])

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import pathlib
 import subprocess
 import sys
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -86,6 +88,7 @@ def test_the_interpreter_runs_while_a_kernel_does():
         started.set()
         while not finished.is_set():
             seen_before_end.append(None)
+            time.sleep(0.0005)
 
     thread = threading.Thread(target=count)
     thread.start()
@@ -127,7 +130,11 @@ sys.exit(os.waitstatus_to_exitcode(status))
 def test_a_forked_child_can_run_parallel_loops():
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", CHILD],
-        env={**os.environ, "OMP_NUM_THREADS": "3"},
+        env={
+            **os.environ,
+            "OMP_NUM_THREADS": "3",
+            "PYTHONPATH": str(pathlib.Path(tw.__file__).parents[1]),
+        },
         timeout=120,
         capture_output=True,
         text=True,

@@ -61,6 +61,8 @@ Kernel lower(const Program &program, const LoweringOptions &options) {
   kernel.body = simplify_indices(kernel.body, known);
   kernel.body = vectorize_loops(kernel.body);
   kernel.body = simplify_indices(kernel.body, known);
+  kernel.body = promote_accumulators(kernel.body);
+  kernel.body = simplify_indices(kernel.body, known);
   return kernel;
 }
 

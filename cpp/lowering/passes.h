@@ -31,4 +31,11 @@ StmtPtr unroll_loops(const StmtPtr &body);
 /// not) becomes serial.
 StmtPtr vectorize_loops(const StmtPtr &body);
 
+/// Keeps the elements that a serial loop stores in each iteration in locals while it runs, so that
+/// the accumulators of a register tile stay in registers: a back end cannot tell that C[i, j] and
+/// C[i + 1, j] differ when strides are only known at run time, the subscripts say so.
+///     for k in ...: C[i, j] = C[i, j] + v   ->   acc = C[i, j];  for k in ...: acc = acc + v; C[i,
+///     j] = acc
+StmtPtr promote_accumulators(const StmtPtr &body);
+
 } // namespace tilewright

@@ -199,6 +199,17 @@ ValuePtr conjunction(const std::vector<Linear> &conditions) {
   return all;
 }
 
+bool contains_any(const StmtPtr &root, const std::vector<Candidate> &candidates) {
+  bool found = false;
+  visit_statements(root, [&](const LoopStatement &inner) {
+    found = found ||
+            (inner.kind == StatementKind::For &&
+             std::any_of(candidates.begin(), candidates.end(),
+                         [&](const Candidate &candidate) { return candidate.loop == inner.id; }));
+  });
+  return found;
+}
+
 /// The candidates' loops as full tiles, or as serial loops when `full` is false.
 StmtPtr rewrite(const StmtPtr &root, const std::vector<Candidate> &candidates, bool full) {
   std::vector<StmtPtr> children;
@@ -209,6 +220,12 @@ StmtPtr rewrite(const StmtPtr &root, const std::vector<Candidate> &candidates, b
       std::find_if(candidates.begin(), candidates.end(), [&](const Candidate &candidate) {
         return root->kind == StatementKind::For && candidate.loop == root->id;
       });
+  if (found == candidates.end() && !full && root->kind == StatementKind::For &&
+      root->loop == LoopKind::Unrolled && contains_any(root->children[0], candidates)) {
+    // Copies of a border tile's loops are not worth their code.
+    return for_loop(root->id, root->name, root->lower, root->upper, LoopKind::Serial, 0,
+                    children[0]);
+  }
   if (found == candidates.end()) {
     return root->children.empty() ? root : with_children(root, std::move(children));
   }

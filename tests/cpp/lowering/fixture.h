@@ -187,7 +187,7 @@ inline Kernel expect_all_stages(const Mapping &mapping, const std::vector<Parame
   const auto simplify = [&] { kernel.body = simplify_indices(kernel.body, {}); };
   simplify();
   check();
-  for (const Pass pass : {separate_tiles, unroll_loops, vectorize_loops}) {
+  for (const Pass pass : {separate_tiles, unroll_loops, vectorize_loops, promote_accumulators}) {
     kernel.body = pass(kernel.body);
     check();
     simplify();

@@ -234,6 +234,65 @@ TEST(Vectorize, SerialLoopsInsideAreKept) {
   EXPECT_EQ(line.printed(), "t = X[0 : 4]\nfor k in range(0, N):\n  t = t + X[k]\nY[0 : 4] = t\n");
 }
 
+TEST(PromoteAccumulators, DistinctElementsStayInLocals) {
+  Line line;
+  const auto k = variable(1, "k");
+  const auto n = line.n;
+  const auto add_to = [&](const ValuePtr &at) {
+    const auto old = load(1, "Y", {Float64, 1}, {at});
+    return Line::y(at, binary_value(Op::Add, old, Line::x(k)));
+  };
+  const auto loop = [&](const StmtPtr &body) {
+    return for_loop(1, "k", integer(0), n, LoopKind::Serial, 0, body);
+  };
+  line.kernel.body = promote_accumulators(loop(block({add_to(n), add_to(add(n, integer(1)))})));
+  EXPECT_EQ(line.printed(), "if 0 < N:\n"
+                            "  acc = Y[N]\n"
+                            "  acc_2 = Y[N + 1]\n"
+                            "  for k in range(0, N):\n"
+                            "    acc = acc + X[k]\n"
+                            "    acc_2 = acc_2 + X[k]\n"
+                            "  Y[N] = acc\n"
+                            "  Y[N + 1] = acc_2\n");
+  // Y[0] and Y[N] may be one element, Y[k] changes, a guarded store may not happen.
+  for (const StmtPtr &body : {block({add_to(n), add_to(integer(0))}), block({add_to(n), add_to(k)}),
+                              if_then(binary_value(Op::Gt, k, n), add_to(n))}) {
+    line.kernel.body = promote_accumulators(loop(body));
+    EXPECT_EQ(line.printed().find("acc"), std::string::npos) << line.printed();
+  }
+}
+
+TEST(PromoteAccumulators, LoopsInsideMustRun) {
+  Line line;
+  const auto k = variable(1, "k");
+  const auto old = load(1, "Y", {Float64, 1}, {integer(3)});
+  const auto sum = Line::y(integer(3), binary_value(Op::Add, old, Line::x(k)));
+  const auto inner = for_loop(1, "k", integer(0), line.n, LoopKind::Serial, 0, sum);
+  const auto nest = for_loop(2, "r", integer(0), integer(4), LoopKind::Serial, 0, inner);
+  line.kernel.body = simplify_indices(promote_accumulators(nest), {});
+  const std::string text = line.printed();
+  EXPECT_EQ(text.find("if 0 < N:\n  acc = Y[3]\n  for r in range(0, 4):\n"), 0U) << text;
+}
+
+TEST(PromoteAccumulators, VectorsThatOverlapStayInMemory) {
+  Line line;
+  const auto k = variable(1, "k");
+  const auto add_to = [&](std::int64_t at) {
+    const auto where = ramp(integer(at), 1, 4);
+    return store(
+        1, "Y", {where},
+        binary_value(Op::Add, load(1, "Y", {Float64, 4}, {where}), broadcast(Line::x(k), 4)));
+  };
+  const auto loop = [&](std::int64_t second) {
+    return for_loop(1, "k", integer(0), line.n, LoopKind::Serial, 0,
+                    block({add_to(0), add_to(second)}));
+  };
+  line.kernel.body = promote_accumulators(loop(3));
+  EXPECT_EQ(line.printed().find("acc"), std::string::npos) << line.printed();
+  line.kernel.body = promote_accumulators(loop(4));
+  EXPECT_NE(line.printed().find("acc_2 = Y[4 : 8]"), std::string::npos) << line.printed();
+}
+
 TEST(Verify, NamesWhatIsWrong) {
   const auto message = [](Line &line) {
     try {

@@ -123,7 +123,9 @@ PreparedKernel prepare(const Mapping &mapping, const CompileOptions &options) {
   const std::string symbol = kernel_symbol(mapping.function().name);
   {
     const Phase phase(kernel, "key");
-    kernel.key = cache_key(canonical_text(mapping, options, describe_cpu(options.cpu)));
+    const CpuDescription cpu = describe_cpu(options.cpu);
+    require_runnable(cpu);
+    kernel.key = cache_key(canonical_text(mapping, options, cpu));
   }
   {
     const Phase phase(kernel, "load");

@@ -268,6 +268,24 @@ CpuDescription describe_cpu(const std::string &cpu) {
   return {cpu, ""};
 }
 
+void require_runnable(const CpuDescription &cpu) {
+  if (cpu.name == host_cpu().name && cpu.features == host_cpu().features) {
+    return;
+  }
+  const auto machine = make_target_machine(cpu, false);
+  std::string missing;
+  for (const auto &feature : llvm::sys::getHostCPUFeatures()) {
+    if (!feature.getValue() &&
+        machine->getMCSubtargetInfo()->checkFeatures("+" + feature.getKey().str())) {
+      missing += (missing.empty() ? "" : ", ") + feature.getKey().str();
+    }
+  }
+  if (!missing.empty()) {
+    throw Error(ErrorKind::Argument, "code for '" + cpu.name + "' cannot run on this machine ('" +
+                                         host_cpu().name + "'), which lacks: " + missing);
+  }
+}
+
 std::string llvm_version() { return LLVM_VERSION_STRING; }
 
 std::unique_ptr<llvm::TargetMachine> make_target_machine(const CpuDescription &cpu,

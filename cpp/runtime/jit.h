@@ -27,6 +27,9 @@ const CpuDescription &host_cpu();
 /// Error(Argument) for a name that LLVM does not know.
 CpuDescription describe_cpu(const std::string &cpu);
 
+/// Throws Error(Argument) naming the features that code for `cpu` needs and this machine has not.
+void require_runnable(const CpuDescription &cpu);
+
 /// "19.1.7"
 std::string llvm_version();
 

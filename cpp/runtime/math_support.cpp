@@ -3,6 +3,7 @@
 #include <cmath>
 #include <complex>
 #include <cstdint>
+#include <limits>
 
 namespace tilewright {
 
@@ -89,7 +90,7 @@ std::complex<T> complex_power(std::complex<T> base, std::complex<T> exponent) {
     if (exponent.real() > 0) {
       return 0;
     }
-    return {std::nan(""), std::nan("")};
+    return {std::numeric_limits<T>::quiet_NaN(), std::numeric_limits<T>::quiet_NaN()};
   }
   if (exponent.imag() == 0 && exponent.real() == std::trunc(exponent.real()) &&
       std::abs(exponent.real()) < 100) {
@@ -148,9 +149,11 @@ void *address_of(F *function) {
 
 // The compiler's own conversions (libgcc, static), which LLVM calls on CPUs without F16C.
 extern "C" {
-void __truncsfhf2();  // NOLINT(bugprone-reserved-identifier)
-void __truncdfhf2();  // NOLINT(bugprone-reserved-identifier)
-void __extendhfsf2(); // NOLINT(bugprone-reserved-identifier)
+// NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming)
+void __truncsfhf2();
+void __truncdfhf2();
+void __extendhfsf2();
+// NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)
 }
 
 namespace tilewright {

@@ -87,6 +87,9 @@ const OpenMP *find_runtime() {
       }
     }
   }
+  // Our own copy. LLVM's and Intel's library end the process when they meet another of their kind;
+  // one that is loaded after ours, by some other package, must not.
+  setenv("KMP_DUPLICATE_LIB_OK", "TRUE", /*overwrite=*/0);
   for (const char *path :
        {"libomp.so.5", "libomp.so", "/usr/lib/llvm-19/lib/libomp.so.5", "libgomp.so.1"}) {
     if (bind(path, 0, *made)) {

@@ -57,6 +57,7 @@ private:
     std::unordered_map<std::int64_t, VariableSlot> variables;
     std::unordered_map<std::int64_t, LocalSlot> locals;
     std::unordered_map<const Value *, Term> known; ///< values emitted in this statement
+    std::unordered_map<const Value *, int> depths; ///< the same for depth_of
     int depth = 0;
     bool parallel = false;
   };
@@ -102,8 +103,8 @@ private:
   Term select(const Value &value);
   Term ramp(const Value &value);
   Term local(const Value &value);
-  int depth_of(const Value &value) const;
-  bool is_index(const Value &value) const;
+  int depth_of(const Value &value);
+  bool is_index(const Value &value);
 
   // llvm_memory.cpp
   /// Address of lane 0 and, for vectors, the step between lanes or the address of each lane.
@@ -134,6 +135,7 @@ private:
   llvm::IRBuilder<> builder_;
   Semantics semantics_;
   Frame frame_;
+  std::unordered_map<const Value *, bool> index_values_; ///< what is_index has answered
   std::vector<std::pair<llvm::MDNode *, llvm::MDNode *>> scopes_;
   int parallel_loops_ = 0;
 };

@@ -38,7 +38,7 @@ public:
       add(*value.operands[0], coefficient);
       return;
     case ValueKind::Unary:
-      if (value.op == Op::Neg && (value.type.lanes > 1 || is_index_arithmetic(value))) {
+      if (value.op == Op::Neg) {
         add(*value.operands[0], -coefficient);
         return;
       }
@@ -95,25 +95,6 @@ SubscriptSum split_subscript(const Value &subscript) {
   SubscriptSum sum;
   Splitter(sum).add(subscript, 1);
   return sum;
-}
-
-bool is_index_arithmetic(const Value &value) {
-  switch (value.kind) {
-  case ValueKind::Constant:
-  case ValueKind::Variable:
-  case ValueKind::Parameter:
-    return true;
-  case ValueKind::Unary:
-    return value.op == Op::Neg && is_index_arithmetic(*value.operands[0]);
-  case ValueKind::Binary:
-    return (value.op == Op::Add || value.op == Op::Sub || value.op == Op::Mul) &&
-           is_index_arithmetic(*value.operands[0]) && is_index_arithmetic(*value.operands[1]);
-  case ValueKind::Ramp:
-  case ValueKind::Broadcast:
-    return is_index_arithmetic(*value.operands[0]);
-  default:
-    return false;
-  }
 }
 
 } // namespace tilewright

@@ -24,9 +24,4 @@ struct SubscriptSum {
 
 SubscriptSum split_subscript(const Value &subscript);
 
-/// Only additions, subtractions and multiplications of loop variables, parameters and constants:
-/// free of wrapping, because every such value that is used is a subscript or bound of an array in
-/// memory.
-bool is_index_arithmetic(const Value &value);
-
 } // namespace tilewright

@@ -171,6 +171,7 @@ void KernelEmitter::parallel_loop(const LoopStatement &statement) {
 
   frame_ = std::move(outer);
   frame_.known.clear();
+  frame_.depths.clear();
   builder_.SetInsertPoint(after);
 }
 

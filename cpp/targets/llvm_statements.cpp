@@ -8,6 +8,7 @@ void KernelEmitter::statement(const LoopStatement &statement) {
   // What is in `known` stays valid until the next write or branch; forgetting it at each statement
   // is enough.
   frame_.known.clear();
+  frame_.depths.clear();
   switch (statement.kind) {
   case StatementKind::Block:
     block(statement);
@@ -85,6 +86,7 @@ void KernelEmitter::loop_between(const LoopStatement &statement, llvm::Value *lo
   builder_.CreateBr(after);
   builder_.SetInsertPoint(after);
   frame_.known.clear();
+  frame_.depths.clear();
 }
 
 void KernelEmitter::condition(const LoopStatement &statement) {
@@ -107,6 +109,7 @@ void KernelEmitter::condition(const LoopStatement &statement) {
   }
   builder_.SetInsertPoint(after);
   frame_.known.clear();
+  frame_.depths.clear();
 }
 
 void KernelEmitter::declare_local(const LoopStatement &statement) {

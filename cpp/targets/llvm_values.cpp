@@ -28,19 +28,41 @@ Term KernelEmitter::operand(const Value &value, ValueType type) {
   return semantics_.cast(this->value(value), value.type, type);
 }
 
-bool KernelEmitter::is_index(const Value &value) const {
-  if (!is_index_arithmetic(value)) {
-    return false;
-  }
-  if (value.kind == ValueKind::Variable) {
+bool KernelEmitter::is_index(const Value &value) {
+  switch (value.kind) {
+  case ValueKind::Constant:
+  case ValueKind::Parameter:
+    return true;
+  case ValueKind::Variable: {
     const auto found = frame_.variables.find(value.id);
     return found != frame_.variables.end() && found->second.is_index;
   }
-  return std::all_of(value.operands.begin(), value.operands.end(),
-                     [&](const ValuePtr &operand) { return is_index(*operand); });
+  case ValueKind::Ramp:
+  case ValueKind::Broadcast:
+    break;
+  case ValueKind::Unary:
+    if (value.op != Op::Neg) {
+      return false;
+    }
+    break;
+  case ValueKind::Binary:
+    if (value.op != Op::Add && value.op != Op::Sub && value.op != Op::Mul) {
+      return false;
+    }
+    break;
+  default:
+    return false;
+  }
+  if (const auto found = index_values_.find(&value); found != index_values_.end()) {
+    return found->second;
+  }
+  const bool answer = std::all_of(value.operands.begin(), value.operands.end(),
+                                  [&](const ValuePtr &operand) { return is_index(*operand); });
+  index_values_[&value] = answer;
+  return answer;
 }
 
-int KernelEmitter::depth_of(const Value &value) const {
+int KernelEmitter::depth_of(const Value &value) {
   if (value.kind == ValueKind::Variable) {
     const auto found = frame_.variables.find(value.id);
     return found == frame_.variables.end() ? 0 : found->second.depth;
@@ -48,10 +70,17 @@ int KernelEmitter::depth_of(const Value &value) const {
   if (value.kind == ValueKind::Load || value.kind == ValueKind::Local) {
     return frame_.depth;
   }
+  if (value.operands.empty()) {
+    return 0;
+  }
+  if (const auto found = frame_.depths.find(&value); found != frame_.depths.end()) {
+    return found->second;
+  }
   int depth = 0;
   for (const ValuePtr &operand : value.operands) {
     depth = std::max(depth, depth_of(*operand));
   }
+  frame_.depths[&value] = depth;
   return depth;
 }
 

@@ -222,6 +222,27 @@ TEST_F(CompilerTest, KeysDependOnEverythingThatMatters) {
   EXPECT_NE(text, canonical_text(mapping, options, host_cpu()));
 }
 
+TEST_F(CompilerTest, OtherCpusByName) {
+  const auto function = matrix_product("matmul");
+  CompileOptions options;
+  options.cpu = "x86-64";
+  const auto kernel = compile(default_mapping(function), options);
+  check_product(*kernel, *function, 5, 6, 7);
+  EXPECT_NE(kernel->key, compile(default_mapping(function), {})->key);
+  options.cpu = "pentagon-9";
+  EXPECT_THROW(compile(default_mapping(function), options), Error);
+}
+
+TEST_F(CompilerTest, PreparedKernelsAreFinishedWithoutTheMapping) {
+  const auto function = matrix_product("matmul");
+  PreparedKernel prepared = prepare(default_mapping(function), {});
+  EXPECT_TRUE(prepared.loops);
+  check_product(*finish(std::move(prepared)), *function, 4, 4, 4);
+  prepared = prepare(default_mapping(function), {});
+  EXPECT_FALSE(prepared.loops);
+  check_product(*finish(std::move(prepared)), *function, 4, 4, 4);
+}
+
 TEST_F(CompilerTest, SitesOfSubscriptsSurviveTheDisk) {
   const auto function = lookup();
   for (const bool from_cache : {false, true}) {

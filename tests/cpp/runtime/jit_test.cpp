@@ -99,12 +99,25 @@ TEST(Jit, AChildOfForkCompilesAndLoads) {
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
+TEST(Jit, RefusesCodeForAnotherMachine) {
+  // No CPU has both AMD's and Intel's extensions of their time.
+  try {
+    require_runnable({"x86-64", "+tbm,+fma4,+amx-tile"});
+    FAIL();
+  } catch (const Error &error) {
+    EXPECT_EQ(error.kind, ErrorKind::Argument);
+    EXPECT_NE(std::string(error.what()).find("fma4"), std::string::npos);
+  }
+}
+
 TEST(Jit, KnowsTheMachine) {
   EXPECT_FALSE(host_cpu().name.empty());
   EXPECT_EQ(llvm_version().substr(0, 3), "19.");
   EXPECT_EQ(describe_cpu("").name, host_cpu().name);
   EXPECT_EQ(describe_cpu("x86-64-v3").name, "x86-64-v3");
   EXPECT_THROW(describe_cpu("no-such-cpu"), Error);
+  require_runnable(host_cpu());
+  require_runnable(describe_cpu("x86-64"));
   EXPECT_FALSE(has_vector_function("_ZGVbN4v_no_such_function"));
 }
 

@@ -438,6 +438,46 @@ TEST(Emitter, MalformedKernelsAreErrorsThatNameTheKernel) {
   }
 }
 
+TEST(Emitter, SharedNodesAreEmittedOnce) {
+  // i doubled forty times by i + i: as a tree it would have 2^40 nodes.
+  Kernel kernel;
+  kernel.name = "doubled";
+  kernel.buffers = {argument("out", Int64, 1, true)};
+  const ValuePtr i = variable(1, "i");
+  auto node = [](const ValuePtr &x) {
+    Value sum;
+    sum.kind = ValueKind::Binary;
+    sum.type = {Int64, 1};
+    sum.op = Op::Add;
+    sum.operands = {x, x};
+    return std::make_shared<const Value>(sum);
+  };
+  ValuePtr value = i;
+  for (int k = 0; k < 40; ++k) {
+    value = node(value);
+  }
+  kernel.body =
+      for_loop(1, "i", integer(0), integer(3), LoopKind::Serial, 0, store(0, "out", {i}, value));
+  TestArray out = TestArray::of(std::vector<std::int64_t>(3));
+  ASSERT_EQ(run_kernel(compile_kernel(kernel), {}, {&out}), KernelOk);
+  EXPECT_EQ(out.values<std::int64_t>(),
+            (std::vector<std::int64_t>{0, std::int64_t{1} << 40, std::int64_t{2} << 40}));
+}
+
+TEST(Emitter, LongChainsOfOperations) {
+  Kernel kernel;
+  kernel.name = "chain";
+  kernel.buffers = {argument("out", Float64, 1, true)};
+  ValuePtr value = load(0, "out", {Float64, 1}, {integer(0)});
+  for (int k = 0; k < 2000; ++k) {
+    value = binary_value(Op::Add, value, constant_of(1.0, Float64));
+  }
+  kernel.body = store(0, "out", {integer(0)}, value);
+  TestArray out = TestArray::of(std::vector<double>{0.5});
+  ASSERT_EQ(run_kernel(compile_kernel(kernel), {}, {&out}), KernelOk);
+  EXPECT_EQ(out.values<double>()[0], 2000.5);
+}
+
 TEST(Emitter, AKernelMayBeCalledLikeALibraryFunction) {
   Kernel kernel;
   kernel.name = "exp";

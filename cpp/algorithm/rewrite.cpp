@@ -127,7 +127,16 @@ std::shared_ptr<const Function> factor_reduction(const Function &function, const
   const isl::map by_outer = isl::manage(isl_map_set_tuple_id(
       isl_map_project_out(values.copy(), isl_dim_in, outer, static_cast<unsigned>(root.ranges.size())), isl_dim_in,
       piece.domain.tuple_id().release()));
-  isl::set instances = checked(by_outer.wrap().flatten(), "partial results").coalesce();
+  const ReduceRange range = range_of(factor.iterator, by_outer, piece.domain, computation->iterators);
+  const ExprPtr whole = reduce(root.op, {range}, reduction_identity(root.op, root.type));
+  isl::set instances = reduction_domain(*whole, piece.domain, computation->iterators, where);
+  isl::set needed = checked(by_outer.wrap().flatten(), "partial results");
+  needed = isl::manage(isl_set_set_tuple_id(needed.release(), instances.tuple_id().release()));
+  if (!checked(instances.is_equal(needed), "partial results")) {
+    refuse("the values of '" + factor.iterator + "' have gaps, so the partial results of " + name +
+               " cannot be summed over a range",
+           where);
+  }
   instances = isl::manage(isl_set_set_tuple_name(instances.release(), factor.partial.c_str()));
   std::vector<std::string> iterators = computation->iterators;
   iterators.push_back(factor.iterator);
@@ -159,15 +168,7 @@ std::shared_ptr<const Function> factor_reduction(const Function &function, const
     subscripts.push_back(iterator(own));
   }
   subscripts.push_back(iterator(factor.iterator));
-  const ReduceRange range = range_of(factor.iterator, by_outer, piece.domain, computation->iterators);
   piece.value = reduce(root.op, {range}, access(partial, subscripts, computation->where));
-  const isl::set read = reduction_domain(*piece.value, piece.domain, computation->iterators, where);
-  const isl::set written = isl::manage(isl_set_set_tuple_id(instances.copy(), read.tuple_id().release()));
-  if (!checked(read.is_equal(written), "partial results")) {
-    refuse("the values of '" + factor.iterator + "' have gaps, so the partial results of " + name +
-               " cannot be summed over a range",
-           where);
-  }
   const auto position = std::find(result->computations.begin(), result->computations.end(), computation);
   result->computations.insert(position, partial);
   return result;

@@ -119,12 +119,11 @@ std::vector<std::string> names_of(const std::vector<ComputationPtr> &computation
 
 std::uintptr_t identity(const Computation &computation) { return reinterpret_cast<std::uintptr_t>(&computation); }
 
-const Computation &find_computation(const KernelFunction &self, const std::string &name) {
-  const ComputationPtr *found = self.function().find(name);
-  if (found == nullptr) {
+void require_computation(const KernelFunction &self, const std::string &name) {
+  const ComputationPtr *found = self.scheduled_function().find(name);
+  if (found == nullptr || (*found)->is_input) {
     throw py::key_error(name);
   }
-  return **found;
 }
 
 std::string tag_text(const LoopTag &tag) {
@@ -192,7 +191,7 @@ void bind_functions(py::module_ &module) {
                              })
       .def("_loops",
            [](const KernelFunction &self, const std::string &computation) {
-             find_computation(self, computation);
+             require_computation(self, computation);
              std::vector<std::pair<std::string, std::string>> loops;
              for (const auto &dimension : self.mapping().time_space(computation).dimensions) {
                loops.emplace_back(dimension.name, tag_text(dimension.tag));

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analysis/happens_before.h"
+#include "analysis/suggestions.h"
 
 namespace tilewright {
 
@@ -16,18 +17,6 @@ std::string instance(const std::string &name, const std::vector<std::int64_t> &c
     text += (d ? "," : "") + std::to_string(coordinates[first + d]);
   }
   return text + "]";
-}
-
-/// "C[i, j, k] -> C[i, j, k + 1]": an isl relation without what the declaration says anyway.
-std::string relation_text(const Program &program, const isl::map &relation, const Statement &source) {
-  const isl::map simple = relation.coalesce().gist_domain(source.domain).gist_params(program.context);
-  if (simple.is_null()) {
-    isl_ctx_reset_error(isl_context().get());
-    return source.name + " -> ...";
-  }
-  std::string text = to_text(simple);
-  constexpr size_t longest = 300;
-  return text.size() > longest ? text.substr(0, longest) + " ..." : text;
 }
 
 bool stored_apart(const Program &program, size_t buffer) {
@@ -93,7 +82,7 @@ private:
     const isl::map value = defined_value(update);
     for (const Statement &init : program_.statements) {
       if (init.computation == update.computation && init.role == StatementRole::Initialise) {
-        check_flow(init, update, flow(init, update, value), true);
+        check_flow(init, update, flow_relation(init, update, value), true);
       }
     }
     // Two updates of one element differ in reduced iterators only, so only loops that those drive can separate them.
@@ -130,7 +119,7 @@ private:
       if (source.computation != read.producer || violation_) {
         continue;
       }
-      check_flow(source, sink, flow(source, sink, read.relation), read.exact);
+      check_flow(source, sink, flow_relation(source, sink, read.relation), read.exact);
     }
   }
 
@@ -139,6 +128,9 @@ private:
     for (const UnorderedPairs &wrong : not_before(program_, source, sink, flow)) {
       report(exact ? Violation::Kind::Order : Violation::Kind::Undecided, source, sink, wrong.pairs,
              order_explanation(source, sink, wrong, exact));
+      violation_->level = wrong.level;
+      violation_->is_static = wrong.is_static;
+      violation_->concurrent = wrong.concurrent;
       return;
     }
     if (!apart_[source.buffer]) {
@@ -154,15 +146,6 @@ private:
   static isl::map same_replica(isl::map pairs, size_t replicas) {
     for (size_t d = 0; d < replicas; ++d) {
       pairs = pairs.equate(isl::dim::in, static_cast<int>(d), isl::dim::out, static_cast<int>(d));
-    }
-    return pairs;
-  }
-
-  /// The flow source -> sink; a reader takes the value of the replica in its own iteration of the shared loops.
-  static isl::map flow(const Statement &source, const Statement &sink, const isl::map &read) {
-    isl::map pairs = defined_value(source).apply_range(read.reverse());
-    for (size_t d = 0; d < source.replicas; ++d) {
-      pairs = pairs.intersect(isl::manage(isl_pw_aff_eq_map(source.loops[d].copy(), sink.loops[d].copy())));
     }
     return pairs;
   }
@@ -252,6 +235,9 @@ private:
     Violation violation;
     violation.kind = kind;
     violation.dependence = relation_text(program_, pairs, first);
+    violation.source = first.name;
+    violation.sink = second.name;
+    violation.pairs = pairs;
     Point point;
     const isl::set flat = isl::manage(isl_set_flatten(isl_map_wrap(pairs.copy())));
     if (sample_point(checked(flat, "a witness"), point)) {
@@ -313,47 +299,18 @@ const char *kind_name(Violation::Kind kind) {
   return "";
 }
 
-/// The loops of the command's computation that may carry its tag instead.
-std::string legal_loops(const Program &program, const Command &command) {
-  const bool vector = command.name == "vectorize";
-  if (!vector && command.name != "parallelize") {
-    return "";
-  }
-  const Tag tag = vector ? Tag::Vector : Tag::Parallel;
-  std::string loops;
-  size_t levels = 0;
-  for (const Statement &statement : program.statements) {
-    if (statement.computation->name == command.computation) {
-      levels = std::max(levels, statement.loop_names.size());
-    }
-  }
-  for (size_t level = 0; level < levels; ++level) {
-    Program candidate = program;
-    std::string name;
-    for (Statement &statement : candidate.statements) {
-      if (statement.computation->name != command.computation) {
-        continue;
-      }
-      for (LoopTag &other : statement.tags) {
-        other = other.tag == tag ? LoopTag{} : other;
-      }
-      if (level < statement.loop_names.size()) {
-        statement.tags[level] = {tag, 0};
-        if (statement.role != StatementRole::Initialise || name.empty()) {
-          name = statement.loop_names[level];
-        }
-      }
-    }
-    if (!find_violation(candidate)) {
-      loops += (loops.empty() ? "" : ", ") + name;
-    }
-  }
-  return loops.empty() ? "no loop of " + command.computation + " can be " + (vector ? "vectorised" : "parallel") +
-                             " in this order"
-                       : std::string(vector ? "vectorize" : "parallelize") + " is legal for: " + loops;
-}
-
 }  // namespace
+
+std::string relation_text(const Program &program, const isl::map &relation, const Statement &source) {
+  const isl::map simple = relation.coalesce().gist_domain(source.domain).gist_params(program.context);
+  if (simple.is_null()) {
+    isl_ctx_reset_error(isl_context().get());
+    return source.name + " -> ...";
+  }
+  std::string text = to_text(simple);
+  constexpr size_t longest = 300;
+  return text.size() > longest ? text.substr(0, longest) + " ..." : text;
+}
 
 std::optional<Violation> find_violation(const Program &program) {
   const OperationLimit limit(operation_limit);
@@ -366,7 +323,7 @@ void require_legal(const Program &program, const Command *command) {
     return;
   }
   if (command != nullptr) {
-    violation->suggestion = legal_loops(program, *command);
+    violation->suggestion = suggest(program, *command, *violation);
   }
   std::string message = command != nullptr ? to_string(*command) : "the default schedule";
   message += violation->kind == Violation::Kind::Undecided ? " cannot be shown to be legal: " : " is illegal: ";
@@ -402,7 +359,7 @@ std::vector<Dependence> flow_dependences(const Program &program) {
         if (read.producer->is_input || source.computation != read.producer) {
           continue;
         }
-        const isl::map relation = defined_value(source).apply_range(read.relation.reverse());
+        const isl::map relation = flow_relation(source, sink, read.relation);
         if (!checked(relation.is_empty(), "a dependence")) {
           result.push_back({source.name, sink.name, read.producer->name, relation, read.exact});
         }

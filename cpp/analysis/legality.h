@@ -29,6 +29,14 @@ struct Violation {
   std::string parameters;       ///< "N = 1, K = 2"
   std::string explanation;      ///< one sentence
   std::string suggestion;       ///< what would be legal instead, or empty
+
+  // For suggestions: the statements, all violating pairs, and (Order) where their times differ first.
+  std::string source;
+  std::string sink;
+  isl::map pairs;
+  int level = 0;
+  bool is_static = false;
+  bool concurrent = false;
 };
 
 /// The first violation found, or nothing when the program is legal.
@@ -46,5 +54,8 @@ struct Dependence {
   bool exact = true;   ///< false: over-approximated because a subscript is not affine
 };
 std::vector<Dependence> flow_dependences(const Program &program);
+
+/// "C[i, j, k] -> C[i, j, k + 1]": an isl relation from `source` without what the declaration says anyway.
+std::string relation_text(const Program &program, const isl::map &relation, const Statement &source);
 
 }  // namespace tilewright

@@ -7,6 +7,7 @@
 #include "bindings/call_errors.h"
 #include "mapping/program.h"
 #include "planning/default_mapping.h"
+#include "planning/resolve.h"
 
 namespace tilewright {
 
@@ -81,7 +82,8 @@ void KernelFunction::set_mapping(Mapping next, bool is_checked) {
   ++version_;
 }
 
-void KernelFunction::apply(const Command &command) {
+void KernelFunction::apply(const Command &given) {
+  const Command command = resolve(mapping(), given);
   Mapping next = mapping().with(command);
   require_legal(build_program(next), &command);
   set_mapping(std::move(next), true);

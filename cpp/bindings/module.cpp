@@ -1,8 +1,10 @@
 // The extension module tilewright._core. It is thin: sugar, messages' locations and every
 // convenience are Python; here handles are made, the core is called under the GIL, and its errors
 // become Python's.
+#include "bindings/bind_dependences.h"
 #include "bindings/bind_errors.h"
 #include "bindings/bind_inspection.h"
+#include "bindings/bind_instances.h"
 #include "bindings/bind_language.h"
 #include "polyhedral/isl.h"
 
@@ -47,4 +49,6 @@ PYBIND11_MODULE(_core, module) {
   tilewright::bind_language(module);
   tilewright::bind_functions(module);
   tilewright::bind_inspection(module);
+  tilewright::bind_dependences(module);
+  tilewright::bind_instances(module);
 }

@@ -91,6 +91,14 @@ isl::map defined_value(const Statement &statement) {
   return checked(relation, "the value of a statement");
 }
 
+isl::map flow_relation(const Statement &source, const Statement &sink, const isl::map &read) {
+  isl::map pairs = defined_value(source).apply_range(read.reverse());
+  for (size_t d = 0; d < source.replicas; ++d) {
+    pairs = pairs.intersect(isl::manage(isl_pw_aff_eq_map(source.loops[d].copy(), sink.loops[d].copy())));
+  }
+  return checked(pairs, "a dependence");
+}
+
 isl::map written_element(const Program &program, const Statement &statement) {
   const Program::Place &place = program.places.at(statement.computation->name);
   return checked(defined_value(statement).apply_range(place.relation), "the element a statement writes");

@@ -21,6 +21,10 @@ std::vector<ReadAccess> read_accesses(const Statement &statement);
 /// statement instance -> computation[iterators]: the value that it defines or helps to define.
 isl::map defined_value(const Statement &statement);
 
+/// source instance -> sink instance for `read` (sink instance -> computation of the source). A reader takes the value of
+/// the replica (compute_at) in its own iteration of the shared loops.
+isl::map flow_relation(const Statement &source, const Statement &sink, const isl::map &read);
+
 /// statement instance -> buffer[index].
 isl::map written_element(const Program &program, const Statement &statement);
 

@@ -72,8 +72,8 @@ ExprPtr derived_extent(const isl::set &image, unsigned dimension, const isl::set
 
 }  // namespace
 
-/// Stores the command's computation by `given`: computation[iterators] -> buffer[index], in buffers of `sizes` (empty:
-/// as large as needed).
+/// Stores the command's computation by `given`: computation[iterators] -> buffer[index], in a buffer of `sizes` (where
+/// they are empty: as large as needed).
 void store(MappingState &state, const Command &command, const isl::map &given, const std::vector<std::string> &sizes) {
   const Computation &computation = **state.function->find(command.computation);
   if (!given.has_range_tuple_id().is_true()) {
@@ -120,8 +120,9 @@ void store(MappingState &state, const Command &command, const isl::map &given, c
   isl::set inside = isl::set::universe(image.space());
   for (unsigned d = 0; d < rank; ++d) {
     storage.index.push_back(from_affine(index.at(static_cast<int>(d)), computation.iterators));
-    storage.extents.push_back(sized ? size_expression(command, parameter_list(state), sizes[d])
-                                    : derived_extent(image, d, state.function->context));
+    storage.extents.push_back(sized && !sizes[d].empty()
+                                  ? size_expression(command, parameter_list(state), sizes[d])
+                                  : derived_extent(image, d, state.function->context));
     const std::optional<isl::pw_aff> size = to_affine(storage.extents[d], elements);
     const isl::pw_aff position = isl::pw_aff::var_on_domain(isl::local_space(image.space()), isl::dim::set, d);
     inside = inside.lower_bound_si(isl::dim::set, d, 0).intersect(position.lt_set(size.value()));
@@ -182,17 +183,19 @@ void storage_fold_command(MappingState &state, const Command &command) {
   const Computation &computation = **state.function->find(command.computation);
   const Storage &storage = state.storage.at(computation.name);
   isl::map relation = storage.relation;
+  std::vector<std::string> sizes(storage.index.size());
   bool found = false;
   for (size_t d = 0; d < storage.index.size(); ++d) {
     if (storage.index[d]->kind == ExprKind::Iterator && storage.index[d]->name == name) {
       relation = folded(relation, static_cast<unsigned>(d), size);
+      sizes[d] = std::to_string(size);
       found = true;
     }
   }
   if (!found) {
     refuse(command, "no dimension of buffer '" + storage.buffer + "' is indexed by '" + name + "' alone");
   }
-  store(state, command, checked(relation, "storage_fold"), {});
+  store(state, command, checked(relation, "storage_fold"), sizes);
 }
 
 void auto_allocate_map_command(MappingState &state, const Command &command) {

@@ -12,13 +12,16 @@ from typing import Any, TypeVar
 from . import _core
 from .commands import ComputationHandle, register_owner
 from .computations import Array, Computation, Input
-from .display import Text, preformatted
-from .errors import DeclarationError, DeclarationTypeError
+from .dependences import Dependences, dependences_of
+from .display import Text, function_html
+from .errors import DeclarationError, DeclarationTypeError, TilewrightError
 from .expressions import Expression
 from .schedules import Schedule
 from .source import caller_location
 
 __all__ = ["Function", "function"]
+
+_LAYER_TITLES = ("Layer I", "Layer II", "Layer III")
 
 
 class Function(_core.Function):
@@ -57,6 +60,7 @@ class Function(_core.Function):
             fast_math,
             caller_location(),
         )
+        self._declared: tuple[str, ...] = tuple(self.computations)
         register_owner(self, self._identities)
 
     # ---- running ----
@@ -115,17 +119,27 @@ class Function(_core.Function):
         """
         copy = Function.__new__(Function)
         _core.Function.__init__(copy, self)
+        copy._declared = self._declared
         return copy
 
     # ---- looking at it ----
 
     @property
+    def dependences(self) -> Dependences:
+        """Every read that needs a write, with the pairs of instances."""
+        return dependences_of(self)
+
+    @property
+    def legality(self) -> Text:
+        """For each dependence, what each loop does for it: strict, weak, zero or violated."""
+        return self.dependences.table
+
+    @property
     def layers(self) -> Text:
         """Layers I to III as the papers write them: what is computed, when, in which memory."""
-        titles = ("Layer I", "Layer II", "Layer III")
         parts = (
             f"{title}\n{_indented(text)}"
-            for title, text in zip(titles, self._layers(), strict=True)
+            for title, text in zip(_LAYER_TITLES, self._layers(), strict=True)
         )
         return Text("\n\n".join(parts))
 
@@ -159,9 +173,12 @@ class Function(_core.Function):
         return f"<tilewright function {self.signature}>"
 
     def _repr_html_(self) -> str:
-        schedule = str(self.schedule)
-        text = self.signature + (f"\n\n{schedule}" if schedule else "")
-        return preformatted(text)
+        try:
+            loops: str | None = self.loops
+        except TilewrightError:
+            loops = None  # no legal order of this declaration is known
+        layers = zip(_LAYER_TITLES, self._layers(), strict=True) if loops is not None else ()
+        return function_html(self.signature, str(self.schedule), loops, layers)
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         printer.text(repr(self))

@@ -243,7 +243,7 @@ class RestructuringCommands:
         self._give("set_access", [isl_map])
         return self
 
-    def storage_fold(self: Self, i: Loop, d: int) -> Self:
+    def storage_fold(self: Self, i: Loop, d: int | None = None) -> Self:
         """Keeps `d` elements along iterator `i`: the index is taken modulo `d`.
 
         Before::
@@ -257,9 +257,10 @@ class RestructuringCommands:
         Args:
             i: the iterator that indexes the folded dimension.
             d: elements kept, at least 1. Too few are refused, since values still needed would be
-                overwritten.
+                overwritten. The smallest legal number (up to 64) when it is left out.
         """
-        self._give("storage_fold", [_loop(i), _integer(d, "the fold")])
+        name = _loop(i)
+        self._give("storage_fold", [name] if d is None else [name, _integer(d, "the fold")])
         return self
 
     def auto_allocate_map(self: Self) -> Self:

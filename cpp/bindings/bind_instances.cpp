@@ -1,0 +1,94 @@
+#include "bindings/bind_instances.h"
+
+#include "analysis/legality.h"
+#include "bindings/kernel_call.h"
+#include "mapping/commands.h"
+#include "mapping/program.h"
+#include "polyhedral/isl.h"
+
+#include <pybind11/stl.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tilewright {
+
+namespace py = pybind11;
+
+namespace {
+
+constexpr std::uint64_t operation_limit = 20'000'000;
+
+using Sizes = std::map<std::string, std::int64_t>;
+using Instance = std::vector<std::int64_t>;
+
+/// The pairs (source, sink) of a relation at concrete values of all its parameters.
+std::vector<std::pair<Instance, Instance>> pairs_at(isl::map relation, const Sizes &sizes) {
+  const char *what = "dependences at concrete sizes";
+  for (const auto &[name, value] : sizes) {
+    const int position = isl_map_find_dim_by_name(relation.get(), isl_dim_param, name.c_str());
+    if (position >= 0) {
+      relation = isl::manage(
+          isl_map_fix_val(relation.release(), isl_dim_param, static_cast<unsigned>(position),
+                          isl::val(isl_context(), static_cast<long>(value)).release()));
+    }
+  }
+  relation = checked(relation.project_out_all_params(), what);
+  const size_t inputs = checked(relation.domain_tuple_dim(), what);
+  const size_t outputs = checked(relation.range_tuple_dim(), what);
+  const isl::set flat =
+      checked(isl::manage(isl_set_flatten(isl_map_wrap(relation.release()))), what);
+  std::vector<std::pair<Instance, Instance>> pairs;
+  const isl::stat status = flat.foreach_point([&](const isl::point &point) {
+    Instance source;
+    Instance sink;
+    for (size_t d = 0; d < inputs + outputs; ++d) {
+      const isl::val coordinate =
+          isl::manage(isl_point_get_coordinate_val(point.get(), isl_dim_set, static_cast<int>(d)));
+      (d < inputs ? source : sink).push_back(coordinate.num_si());
+    }
+    pairs.emplace_back(std::move(source), std::move(sink));
+    return isl::stat::ok();
+  });
+  if (status.is_error()) {
+    throw_isl_error(what);
+  }
+  return pairs;
+}
+
+py::list dependences_at(const KernelFunction &function, const Sizes &sizes) {
+  const OperationLimit limit(operation_limit);
+  const Program program = build_program(function.mapping());
+  std::map<std::string, isl::set> domains;
+  for (const Statement &statement : program.statements) {
+    domains.emplace(statement.name, statement.domain);
+  }
+  py::list result;
+  for (const Dependence &dependence : flow_dependences(program)) {
+    const isl::map relation =
+        checked(dependence.relation.intersect_domain(domains.at(dependence.source))
+                    .intersect_range(domains.at(dependence.sink)),
+                "dependences at concrete sizes");
+    py::list pairs;
+    for (const auto &[source, sink] : pairs_at(relation, sizes)) {
+      pairs.append(py::make_tuple(py::tuple(py::cast(source)), py::tuple(py::cast(sink))));
+    }
+    result.append(py::make_tuple(dependence.source, dependence.sink, dependence.array,
+                                 dependence.exact, pairs));
+  }
+  return result;
+}
+
+} // namespace
+
+void bind_instances(py::module_ &module) {
+  module.def("dependences_at", &dependences_at, py::arg("function"), py::arg("sizes"),
+             "The flow dependences of the scheduled program at concrete values of all parameters: "
+             "(source, sink, array, exact, [(source instance, sink instance), ...]) of each.");
+  module.def("command_names", &command_names, "The names of all commands of Layers II and III.");
+}
+
+} // namespace tilewright

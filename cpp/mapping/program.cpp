@@ -109,29 +109,30 @@ private:
     }
   }
 
-  void require_room(const Computation &computation, const Storage &storage, const Buffer &buffer) const {
-    isl::set outside = isl::set::empty(computation.domain.space());
+  /// The elements in which a computation is stored.
+  isl::set stored(const Computation &computation, const Storage &storage) const {
+    isl::set written = isl::set::empty(computation.domain.space());
     for (const Piece &piece : computation.pieces) {
-      outside = outside.unite(piece.domain);
+      written = written.unite(piece.domain);
     }
-    outside = outside.intersect_params(function_.context).apply(storage.relation);
-    IterationSpace elements{storage.buffer, {}};
-    for (size_t d = 0; d < buffer.extents.size(); ++d) {
-      elements.iterators.push_back("b" + std::to_string(d));
-    }
-    isl::set inside = isl::set::universe(outside.space());
-    for (unsigned d = 0; d < buffer.extents.size(); ++d) {
-      const isl::pw_aff position = isl::pw_aff::var_on_domain(isl::local_space(outside.space()), isl::dim::set, d);
-      const std::optional<isl::pw_aff> size = to_affine(buffer.extents[d], elements);
-      inside = inside.lower_bound_si(isl::dim::set, d, 0).intersect(position.lt_set(size.value()));
+    return checked(written.intersect_params(function_.context).apply(storage.relation), "elements of a buffer");
+  }
+
+  /// What an output's computation does not write stays as the caller gave it, so nobody else may write it either.
+  void require_room(const Computation &computation, const Storage &storage, const Buffer &buffer) const {
+    isl::set room = isl::set::empty(storage.relation.range().space());
+    for (const ComputationPtr &output : function_.outputs) {
+      const Storage &other = mapping_.storage(output->name);
+      if (other.buffer == buffer.name) {
+        room = room.unite(stored(*output, other));
+      }
     }
     Point point;
-    if (sample_point(checked(outside.subtract(inside), "room in an output"), point)) {
+    if (sample_point(checked(stored(computation, storage).subtract(room), "room in an output"), point)) {
       throw Error(ErrorKind::Schedule,
-                  computation.name + " cannot be stored in the output '" + buffer.name + "': element " +
-                      instance_text(buffer.name, point.coordinates) +
-                      (point.parameters.empty() ? "" : " (" + parameter_text(point) + ")") +
-                      " lies outside the buffer, which is as large as the caller's array",
+                  computation.name + " cannot be stored in the output '" + buffer.name + "', which does not write element " +
+                      instance_text(buffer.name, point.coordinates) + " of the caller's array" +
+                      (point.parameters.empty() ? "" : " (" + parameter_text(point) + ")"),
                   computation.where);
     }
   }

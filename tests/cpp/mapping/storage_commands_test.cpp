@@ -92,10 +92,19 @@ TEST(StoreIn, TwoOutputsNeverShareABuffer) {
   EXPECT_THAT(program_refusal(mapping, command("D", "store_in", {"C[i]"})), HasSubstr("D is an output"));
 }
 
+TEST(StoreIn, ATemporaryKeepsToTheElementsThatTheOutputWrites) {
+  const auto x = input("x", {size("N")});
+  const auto b = define("[N] -> { B[i] : 0 <= i < N }", plus(access(x, {at("i")}), whole(1)));
+  const auto c = define("[N] -> { C[i] : 0 < i < N }", access(b, {at("i")}));
+  EXPECT_EQ(program_refusal(Mapping(function({c})), command("B", "store_in", {"C[i]"})),
+            "B cannot be stored in the output 'C', which does not write element C[0] of the caller's array (N = 1)");
+}
+
 TEST(StoreIn, AnOutputsBufferIsNotEnlargedForATemporary) {
   const Mapping mapping(two_stencils());
   // B has one element more than the output C, which the caller's array has no room for.
-  EXPECT_THAT(program_refusal(mapping, command("B", "store_in", {"C[i]"})), HasSubstr("lies outside the buffer"));
+  EXPECT_THAT(program_refusal(mapping, command("B", "store_in", {"C[i]"})),
+              HasSubstr("B cannot be stored in the output 'C'"));
   const Mapping fits = Mapping(pointwise_pair()).with(command("B", "store_in", {"C[i, j]"}));
   EXPECT_EQ(build_program(fits).buffers.size(), 2u);
 }

@@ -246,8 +246,8 @@ void optimise_light(llvm::Module &module, llvm::TargetMachine &machine) {
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, graphs, modules);
   llvm::ModulePassManager passes;
-  const char *pipeline = "function<eager-inv>(sroa,early-cse<memssa>,instcombine,simplifycfg,"
-                         "loop-mssa(loop-rotate,licm),gvn,simplifycfg,instcombine)";
+  const char *pipeline = "function<eager-inv>(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,"
+                         "loop-mssa(loop-rotate,licm),gvn,simplifycfg,instcombine<no-verify-fixpoint>)";
   if (llvm::Error error = builder.parsePassPipeline(passes, pipeline)) {
     throw Error(ErrorKind::Internal,
                 "LLVM refused the pass pipeline: " + llvm::toString(std::move(error)));

@@ -71,8 +71,9 @@ from .expressions import (
     trunc,
 )
 from .functions import Function, function
+from .plotting import Picture, plot_domain
 from .reductions import all, any, argmax, argmin, max, min, prod, sum
-from .schedules import Schedule
+from .schedules import Schedule, ScheduleDifference
 from .source import SourceLocation
 from .threads import get_num_threads, set_num_threads
 from .types import (
@@ -114,7 +115,9 @@ __all__ = [
     "InternalError",
     "Iterator",
     "Parameter",
+    "Picture",
     "Schedule",
+    "ScheduleDifference",
     "ScheduleError",
     "SelfDependenceError",
     "SourceLocation",
@@ -171,6 +174,7 @@ __all__ = [
     "minimum",
     "param",
     "params",
+    "plot_domain",
     "prod",
     "promote_types",
     "real",

@@ -1,11 +1,17 @@
-"""Text that shows itself well: plain where it is printed, preformatted in a notebook."""
+"""How values show themselves: text where they are printed, HTML in a notebook."""
 
 from __future__ import annotations
 
 import html
-from typing import Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .errors import TilewrightError
 
 __all__ = ["Text"]
+
+_STYLE = "line-height: 1.35; margin: 0; overflow-x: auto; white-space: pre"
 
 
 class Text(str):
@@ -29,7 +35,72 @@ class Text(str):
 
 def preformatted(text: str) -> str:
     """The text as an HTML block of fixed width that keeps its lines."""
-    return (
-        '<pre style="line-height: 1.35; margin: 0; overflow-x: auto; white-space: pre">'
-        f"{html.escape(text)}</pre>"
+    return f'<pre style="{_STYLE}">{html.escape(text)}</pre>'
+
+
+def preformatted_lines(lines: Iterable[tuple[str, str]]) -> str:
+    """Lines with colours ("" for none) as such a block."""
+    shown = (
+        f'<span style="color: {colour}">{html.escape(line)}</span>' if colour else html.escape(line)
+        for line, colour in lines
     )
+    return f'<pre style="{_STYLE}">' + "\n".join(shown) + "</pre>"
+
+
+def folded(title: str, content: str, is_open: bool = False) -> str:
+    """HTML under a title that folds and unfolds; the title is text."""
+    opened = " open" if is_open else ""
+    return f"<details{opened}><summary>{html.escape(title)}</summary>{content}</details>"
+
+
+def function_html(
+    signature: str, schedule: str, loops: str | None, layers: Iterable[tuple[str, str]]
+) -> str:
+    """A function: its signature, its schedule, and, folded, its loops and its layers.
+
+    Args:
+        signature: its one line.
+        schedule: the Python that makes its schedule; may be empty.
+        loops: the loop nest, or None where there is no legal one.
+        layers: (title, text) of each layer.
+    """
+    parts = [f"<div><code>{html.escape(signature)}</code></div>"]
+    if schedule:
+        parts.append(preformatted(schedule))
+    if loops is not None:
+        parts.append(folded("Loops", preformatted(loops)))
+    parts += [folded(title, preformatted(text)) for title, text in layers]
+    return "<div>" + "".join(parts) + "</div>"
+
+
+# What each of an error's details is called, in the order in which they are shown.
+_DETAILS = (
+    ("command", "command"),
+    ("kind", "kind"),
+    ("dependence", "dependence"),
+    ("source_instance", "must come first"),
+    ("sink_instance", "needs it"),
+    ("element", "element"),
+    ("parameters", "with"),
+    ("suggestion", "instead"),
+)
+
+
+def error_html(error: TilewrightError) -> str:
+    """An error: the first line of its message, a table of its details, and the user's line."""
+    first = error.message.split("\n", 1)[0]
+    rows = "".join(
+        f'<tr><th style="text-align: left">{title}</th>'
+        f'<td style="text-align: left"><code>{html.escape(error.details[key])}</code></td></tr>'
+        for key, title in _DETAILS
+        if error.details.get(key)
+    )
+    parts = [
+        f'<div><strong style="color: #b3261e">{type(error).__name__}</strong>: '
+        f"{html.escape(first)}</div>"
+    ]
+    if rows:
+        parts.append(f"<table>{rows}</table>")
+    if error.location is not None:
+        parts.append(f"<div>at <code>{html.escape(str(error.location))}</code></div>")
+    return "<div>" + "".join(parts) + "</div>"

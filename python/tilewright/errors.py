@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from .display import error_html
 from .source import SourceLocation, caller_location
 
 __all__ = [
@@ -56,6 +57,9 @@ class TilewrightError(Exception):
 
     def __reduce__(self) -> tuple[object, ...]:
         return type(self), (self.message, self.location, self.details)
+
+    def _repr_html_(self) -> str:
+        return error_html(self)
 
 
 class DeclarationError(TilewrightError, ValueError):

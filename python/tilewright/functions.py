@@ -6,8 +6,8 @@ machine code, in memory and on disk; later calls only run it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import _core
 from .commands import ComputationHandle, register_owner
@@ -18,6 +18,9 @@ from .errors import DeclarationError, DeclarationTypeError, TilewrightError
 from .expressions import Expression
 from .schedules import Schedule
 from .source import caller_location
+
+if TYPE_CHECKING:
+    from .plotting import Picture
 
 __all__ = ["Function", "function"]
 
@@ -157,6 +160,21 @@ class Function(_core.Function):
     def asm(self) -> Text:
         """The machine code for row-major arrays, as assembly."""
         return Text(self._assembly_text().rstrip("\n"))
+
+    def plot(
+        self, *computations: str, sizes: Mapping[Any, int] | None = None, **options: Any
+    ) -> Picture:
+        """Draws the iteration domain with dependences and the order of execution.
+
+        ``f.plot("C", sizes={"N": 6})`` draws computation C at N = 6; see `plot_domain` for the
+        options: space, x, y, order, dependences, tiles, at, error, compare, axes, title.
+
+        Raises:
+            ImportError: matplotlib is not installed.
+        """
+        from .plotting import plot_domain
+
+        return plot_domain(self, sizes, computations=computations or None, **options)
 
     @property
     def signature(self) -> str:

@@ -1,34 +1,55 @@
-"""Schedules as values: the list of commands that a function was given."""
+"""Schedules as values: the list of commands that a function was given.
+
+A schedule is printed as the Python that makes it, compared, hashed by its content, saved as JSON and
+replayed on another function of the same shape.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import difflib
+import hashlib
+import json
+import os
+import pathlib
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from . import _core
-from .display import preformatted
+from .display import preformatted, preformatted_lines
+from .errors import ScheduleError
 from .source import caller_location
 
 if TYPE_CHECKING:
     from .functions import Function
 
-__all__ = ["Schedule"]
+__all__ = ["Schedule", "ScheduleDifference"]
 
 Command: TypeAlias = tuple[str, str, tuple[Any, ...]]
 
-
-def _frozen(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
+_FORMAT = "tilewright schedule"
+_VERSION = 1
+# The commands whose first argument is another computation.
+_PLACING = frozenset({"after", "before", "then", "fuse_with", "compute_at"})
+# The commands that return the handle of another computation: nothing is chained after them.
+_LEADING_AWAY = frozenset({"then", "rfactor"})
 
 
 class Schedule:
     """What a function was told: commands, in order. Printed, it is the Python that makes it.
 
     Schedules compare by their commands and can be replayed on another function whose computations
-    and loops have the same names.
+    and loops have the same names::
 
-    >>> fast = matmul.schedule
-    >>> fast.apply_to(other)
+        fast = matmul.schedule
+        fast.save("matmul.json")
+        tw.Schedule.load("matmul.json").apply_to(other)
+
+    Args:
+        commands: (computation, command, arguments) of each command; arguments are integers, texts,
+            or lists of either.
+
+    Raises:
+        ScheduleError: when something else is given.
     """
 
     __slots__ = ("_commands",)
@@ -36,34 +57,139 @@ class Schedule:
     _commands: tuple[Command, ...]
 
     def __init__(self, commands: Iterable[tuple[str, str, Iterable[Any]]] = ()) -> None:
-        self._commands = tuple(
-            (computation, name, tuple(_frozen(argument) for argument in arguments))
-            for computation, name, arguments in commands
-        )
+        self._commands = tuple(_command(command) for command in commands)
 
     @property
     def commands(self) -> tuple[Command, ...]:
         """(computation, command, arguments) of each command."""
         return self._commands
 
+    @property
+    def computations(self) -> tuple[str, ...]:
+        """The computations that are given commands, in the order of their first."""
+        return tuple(dict.fromkeys(computation for computation, _, _ in self._commands))
+
+    @property
+    def key(self) -> str:
+        """A hash of the content, in hexadecimal: the same in every process and on every machine."""
+        return hashlib.sha256(_compact_json(self._commands).encode()).hexdigest()
+
+    # ---- replaying ----
+
     def apply_to(self, function: Function) -> Function:
         """Replaces the schedule of a function by this one, and returns the function.
 
         Raises:
-            ScheduleError, IllegalScheduleError: when a command makes no sense there or would change
-                the result; the function keeps the schedule that it had.
+            ScheduleError: when a command makes no sense there; IllegalScheduleError when one would
+                change the result. The function keeps the schedule that it had.
         """
+        self._require_computations(function)
         function._replay(self._as_lists(), caller_location())
         return function
 
+    def renamed(self, computations: Mapping[str, str]) -> Schedule:
+        """The same commands for computations of other names: ``renamed({"C": "D"})``.
+
+        Buffers and loops keep their names.
+        """
+        return Schedule(_renamed(command, computations) for command in self._commands)
+
+    def _require_computations(self, function: Function) -> None:
+        known = set(function._declared)
+        for computation, name, arguments in self._commands:
+            mentioned = [computation]
+            if name in _PLACING and arguments and isinstance(arguments[0], str):
+                mentioned.append(arguments[0])
+            for other in mentioned:
+                if other not in known:
+                    raise ScheduleError(
+                        f"this schedule does not fit {function.name}: "
+                        f"{command_text((computation, name, arguments))} needs a computation "
+                        f"{other}, and {function.name} has {', '.join(function._declared)}. "
+                        'Rename with schedule.renamed({"old": "new"}) where only the names differ'
+                    )
+            if name == "rfactor":
+                known.add(_partial_name((computation, name, arguments)))
+
     def _as_lists(self) -> list[tuple[str, str, list[Any]]]:
-        return [(computation, name, list(args)) for computation, name, args in self._commands]
+        return [
+            (computation, name, [list(a) if isinstance(a, tuple) else a for a in arguments])
+            for computation, name, arguments in self._commands
+        ]
+
+    # ---- comparing ----
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Schedule) and self._commands == other._commands
 
     def __hash__(self) -> int:
-        return hash(self._commands)
+        return int(self.key[:15], 16)
+
+    def diff(self, other: Schedule) -> ScheduleDifference:
+        """What has to change in this schedule to make it the other one.
+
+        >>> print(a.diff(b))
+          C.tile("i", "j", 32, 32)
+        - C.parallelize("i0")
+        + C.parallelize("j0")
+        """
+        if not isinstance(other, Schedule):
+            raise ScheduleError(f"diff compares with a schedule, got {type(other).__name__}")
+        return ScheduleDifference(self, other)
+
+    # ---- saving ----
+
+    def to_json(self) -> str:
+        """The schedule as JSON text, for `from_json`."""
+        commands = ",\n".join(
+            f"    {json.dumps([computation, name, list(arguments)])}"
+            for computation, name, arguments in self._commands
+        )
+        body = f"[\n{commands}\n  ]" if commands else "[]"
+        return f'{{\n  "format": "{_FORMAT}",\n  "version": {_VERSION},\n  "commands": {body}\n}}\n'
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Schedule:
+        """The schedule that `to_json` wrote.
+
+        Raises:
+            ScheduleError: when the text is no JSON, no schedule, or one of a later version.
+        """
+        try:
+            content = json.loads(text)
+        except (ValueError, TypeError) as error:
+            raise ScheduleError(f"this is no JSON text: {error}") from None
+        if not isinstance(content, dict) or content.get("format") != _FORMAT:
+            raise ScheduleError(f'this JSON text is no schedule: it has no "format": "{_FORMAT}"')
+        version = content.get("version")
+        if version != _VERSION:
+            raise ScheduleError(
+                f"this schedule was saved in version {version} of the format; "
+                f"this tilewright reads version {_VERSION}"
+            )
+        commands = content.get("commands")
+        if not isinstance(commands, list):
+            raise ScheduleError('this schedule has no list of "commands"')
+        return cls(commands)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the schedule to a file, as JSON."""
+        pathlib.Path(path).write_text(self.to_json(), encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Schedule:
+        """Reads a schedule that `save` wrote.
+
+        Raises:
+            OSError: when the file cannot be read.
+            ScheduleError: when it holds no schedule.
+        """
+        try:
+            return cls.from_json(pathlib.Path(path).read_bytes())
+        except ScheduleError as error:
+            raise ScheduleError(f"{os.fspath(path)}: {error.message}") from None
+
+    # ---- as a sequence, as text ----
 
     def __len__(self) -> int:
         return len(self._commands)
@@ -75,16 +201,199 @@ class Schedule:
         return bool(self._commands)
 
     def __str__(self) -> str:
-        return _core.schedule_text(self._as_lists())
+        return "\n".join(_python_lines(self._commands))
 
     def __repr__(self) -> str:
         return str(self) or "Schedule()"
 
     def _repr_html_(self) -> str:
-        return preformatted(repr(self))
+        return preformatted(str(self) or "no commands")
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         printer.text(repr(self))
 
     def __reduce__(self) -> tuple[object, ...]:
         return Schedule, (self._commands,)
+
+
+class ScheduleDifference:
+    """The difference of two schedules, see `Schedule.diff`; printed, it has a line a command.
+
+    It is true where the schedules differ.
+    """
+
+    __slots__ = ("_lines",)
+
+    _lines: tuple[tuple[str, Command], ...]
+
+    def __init__(self, old: Schedule, new: Schedule) -> None:
+        a, b = old.commands, new.commands
+        lines: list[tuple[str, Command]] = []
+        matcher = difflib.SequenceMatcher(None, a, b, autojunk=False)
+        for operation, a0, a1, b0, b1 in matcher.get_opcodes():
+            if operation == "equal":
+                lines += [(" ", command) for command in a[a0:a1]]
+            else:
+                lines += [("-", command) for command in a[a0:a1]]
+                lines += [("+", command) for command in b[b0:b1]]
+        self._lines = tuple(lines)
+
+    @property
+    def added(self) -> tuple[Command, ...]:
+        """The commands that only the other schedule has."""
+        return tuple(command for sign, command in self._lines if sign == "+")
+
+    @property
+    def removed(self) -> tuple[Command, ...]:
+        """The commands that only the first schedule has."""
+        return tuple(command for sign, command in self._lines if sign == "-")
+
+    def __bool__(self) -> bool:
+        return any(sign != " " for sign, _ in self._lines)
+
+    def __str__(self) -> str:
+        if not self:
+            return "no difference"
+        return "\n".join(f"{sign} {command_text(command)}" for sign, command in self._lines)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        if not self:
+            return preformatted(str(self))
+        colours = {"+": "#1a7f37", "-": "#b3261e", " ": ""}
+        return preformatted_lines(
+            (f"{sign} {command_text(command)}", colours[sign]) for sign, command in self._lines
+        )
+
+
+# ---- one command ----
+
+
+def _command(command: Any) -> Command:
+    """A command with every argument in the one form that is compared; refuses what is none."""
+    parts = list(command) if isinstance(command, list | tuple) else []
+    if len(parts) != 3:
+        raise ScheduleError(f"a command is (computation, name, arguments), got {command!r}")
+    computation, name, arguments = parts
+    if not (isinstance(computation, str) and isinstance(name, str)):
+        raise ScheduleError(
+            f"a command names a computation and a command, got {computation!r} and {name!r}"
+        )
+    if isinstance(arguments, str) or not isinstance(arguments, Iterable):
+        raise ScheduleError(f"the arguments of {computation}.{name} must be a list")
+    what = f"{computation}.{name}"
+    return computation, name, tuple(_argument(argument, what) for argument in arguments)
+
+
+def _argument(value: Any, what: str) -> Any:
+    if isinstance(value, list | tuple):
+        return tuple(_single(entry, what) for entry in value)
+    return _single(value, what)
+
+
+def _single(value: Any, what: str) -> int | str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise ScheduleError(
+            f"an argument of {what} is an integer, a text or a list of either, got {value!r}"
+        )
+    number = int(value.__index__())
+    if not -(2**63) <= number < 2**63:
+        raise ScheduleError(f"an argument of {what} must fit into 64 bits, got {number}")
+    return number
+
+
+def _compact_json(commands: tuple[Command, ...]) -> str:
+    return json.dumps([_FORMAT, _VERSION, commands], separators=(",", ":"))
+
+
+def _renamed(command: Command, names: Mapping[str, str]) -> Command:
+    computation, name, arguments = command
+    new = list(arguments)
+    if name in _PLACING and new and isinstance(new[0], str):
+        new[0] = names.get(new[0], new[0])
+    if name in ("set_schedule", "set_access") and new and computation in names:
+        # The tuple before the arrow is the computation's.
+        new[0] = re.sub(
+            rf"\b{re.escape(computation)}(?=\s*\[)", names[computation], new[0], count=1
+        )
+    return names.get(computation, computation), name, tuple(new)
+
+
+# ---- as Python ----
+
+
+def _partial_name(command: Command) -> str:
+    """The computation that an rfactor makes."""
+    computation, _, arguments = command
+    return str(arguments[1]) if len(arguments) > 1 else f"{computation}_partial"
+
+
+def _quoted(value: int | str) -> str:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else str(value)
+
+
+def _listed(values: Iterable[int | str]) -> str:
+    return f"[{', '.join(map(_quoted, values))}]"
+
+
+def _matrix_text(entries: tuple[int, ...], size: int) -> str:
+    rows = (entries[start : start + size] for start in range(0, len(entries), size))
+    return f"[{', '.join(map(_listed, rows))}]"
+
+
+def _split_subscripts(text: str) -> list[str]:
+    """ "i, (j + 1) % 2" at its outer commas."""
+    parts, depth = [""], 0
+    for character in text:
+        depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(character, 0)
+        if character == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return [part.strip() for part in parts if part.strip()]
+
+
+def _call(command: Command) -> str:
+    """ ".tile("i", "j", 32, 32)": what Python's method takes, which for a few commands is not what
+    is recorded."""
+    _, name, arguments = command
+    size = len(arguments) - 1
+    if (
+        name == "transform"
+        and size > 0
+        and isinstance(arguments[-1], tuple)
+        and len(arguments[-1]) == size * size
+    ):
+        return f".transform({_listed(arguments[:-1])}, {_matrix_text(arguments[-1], size)})"
+    if name == "store_in" and size == 1 and isinstance(arguments[0], str):
+        buffer, _, subscripts = arguments[0].partition("[")
+        shape = _listed(int(e) if str(e).isdigit() else e for e in arguments[1])
+        index = _listed(_split_subscripts(subscripts.rpartition("]")[0]))
+        return f".store_in(tw.Buffer({_quoted(buffer.strip())}, {shape}), {index})"
+    texts = (_listed(a) if isinstance(a, tuple) else _quoted(a) for a in arguments)
+    return f".{name}({', '.join(texts)})"
+
+
+def command_text(command: Command) -> str:
+    """One command as Python: ``C.tile("i", "j", 32, 32)``."""
+    return command[0] + _call(command)
+
+
+def _python_lines(commands: Iterable[Command]) -> list[str]:
+    """The Python that makes a schedule: a line for each run of commands of one computation."""
+    lines: list[str] = []
+    current: str | None = None
+    for command in commands:
+        computation, name, _ = command
+        if name == "rfactor":
+            lines.append(f"{_partial_name(command)} = {command_text(command)}")
+        elif computation == current:
+            lines[-1] += _call(command)
+        else:
+            lines.append(command_text(command))
+        current = None if name in _LEADING_AWAY else computation
+    return lines

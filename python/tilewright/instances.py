@@ -1,0 +1,202 @@
+"""The instances of a scheduled function at concrete sizes: which there are, when each runs, and which
+needs which. What pictures are drawn from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from . import _core
+from .errors import ScheduleError
+
+if TYPE_CHECKING:
+    from .functions import Function
+
+__all__ = ["Execution", "Instance", "InstanceDependence", "execution_at"]
+
+MOST_INSTANCES = 20_000
+
+
+@dataclass(frozen=True)
+class Instance:
+    """One instance of a statement, and when it runs.
+
+    Attributes:
+        statement: its statement; the computation's name, or that with a suffix where a computation
+            has several.
+        computation: the computation.
+        is_initial: whether it sets the start value of a reduction.
+        iterators: the names of the iterators.
+        values: their values.
+        time: the time vector [s0, d0, s1, d1, ..., sD]: static positions and loops in turn.
+        loop_names: the names of the loops that the statement has.
+        element: the element of a buffer that it writes, as ``("C", (0, 1))``.
+    """
+
+    statement: str
+    computation: str
+    is_initial: bool
+    iterators: tuple[str, ...]
+    values: tuple[int, ...]
+    time: tuple[int, ...]
+    loop_names: tuple[str, ...]
+    element: tuple[str, tuple[int, ...]]
+
+    @property
+    def loops(self) -> dict[str, int]:
+        """The value of each loop."""
+        return dict(zip(self.loop_names, self.time[1::2], strict=False))
+
+    @property
+    def coordinates(self) -> dict[str, int]:
+        """The value of each iterator."""
+        return dict(zip(self.iterators, self.values, strict=True))
+
+    def __str__(self) -> str:
+        return f"{self.statement}[{','.join(map(str, self.values))}]"
+
+
+@dataclass(frozen=True)
+class InstanceDependence:
+    """An instance that needs another one.
+
+    Attributes:
+        source: what must run first.
+        sink: what needs it.
+        kind: "flow" where the sink reads what the source computes; "accumulation" between two
+            instances of a reduction that add to one element, in the order of the schedule.
+        is_exact: False where the subscript is not affine, so that the dependence only may be there.
+    """
+
+    source: Instance
+    sink: Instance
+    kind: str
+    is_exact: bool = True
+
+
+@dataclass(frozen=True)
+class Execution:
+    """All instances of a function at given sizes.
+
+    Attributes:
+        sizes: the values of the parameters.
+        instances: in the order of the schedule; iterations of parallel and vector loops, which are
+            not ordered, in the order of their numbers.
+        dependences: which need which.
+        tags: statement -> its loops' tags, outermost first: "", "parallel", "vector" or "unroll".
+    """
+
+    sizes: dict[str, int]
+    instances: tuple[Instance, ...]
+    dependences: tuple[InstanceDependence, ...]
+    tags: dict[str, tuple[str, ...]]
+
+    def find(self, statement: str, values: tuple[int, ...]) -> Instance | None:
+        """The instance of that name and these values, or None."""
+        for instance in self.instances:
+            if instance.statement == statement and instance.values == values:
+                return instance
+        return None
+
+    def are_ordered(self, first: Instance, second: Instance) -> bool:
+        """Whether `first`, which is listed earlier, surely runs before `second`: their times differ
+        first at a static position or at a loop whose iterations run one after the other."""
+        for position, (a, b) in enumerate(zip(first.time, second.time, strict=True)):
+            if a != b:
+                if position % 2 == 0:
+                    return True
+                return self.tags[first.statement][position // 2] not in ("parallel", "vector")
+        return False
+
+
+def concrete_sizes(function: Function, sizes: Mapping[Any, int] | None) -> dict[str, int]:
+    """The value of each parameter of a function, as integers by name.
+
+    Raises:
+        ScheduleError: a parameter has no value, or a value no parameter.
+    """
+    given = {getattr(key, "name", key): int(value) for key, value in (sizes or {}).items()}
+    known = list(function.parameters)
+    missing = [name for name in known if name not in given]
+    unknown = [str(name) for name in given if name not in known]
+    if missing or unknown:
+        problem = (
+            f"no value for {', '.join(missing)}"
+            if missing
+            else f"{', '.join(unknown)} is no parameter"
+        )
+        raise ScheduleError(
+            f"sizes gives {problem}; the parameters of {function.name} are "
+            f"{', '.join(known) or 'none'}, as in sizes={{'N': 4}}"
+        )
+    return given
+
+
+def execution_at(function: Function, sizes: Mapping[Any, int] | None = None) -> Execution:
+    """The instances and dependences of a function, under its schedule, at concrete sizes.
+
+    Args:
+        function: the function.
+        sizes: a value for each parameter, by name or by `Parameter`.
+
+    Raises:
+        ScheduleError: a size is missing, or there are more than 20,000 instances.
+        AnalysisLimitError: the sizes are too large to list all dependences.
+    """
+    values = concrete_sizes(function, sizes)
+    described = _core.describe(function, values)
+    instances: list[Instance] = []
+    tags: dict[str, tuple[str, ...]] = {}
+    for statement in described["statements"]:
+        name = statement["name"]
+        tags[name] = tuple(tag for tag, _ in statement["tags"])
+        elements = dict(statement["elements"])
+        for point, time in statement["times"]:
+            instances.append(
+                Instance(
+                    statement=name,
+                    computation=statement["computation"],
+                    is_initial=statement["role"] == "initialise",
+                    iterators=_iterator_names(statement["iterators"], len(point)),
+                    values=point,
+                    time=time,
+                    loop_names=tuple(statement["loop_names"]),
+                    element=(statement["buffer"], elements[point]),
+                )
+            )
+    if len(instances) > MOST_INSTANCES:
+        raise ScheduleError(
+            f"{function.name} has {len(instances)} instances at these sizes; "
+            f"at most {MOST_INSTANCES} are listed: give smaller sizes"
+        )
+    instances.sort(key=lambda instance: instance.time)
+    by_name = {(instance.statement, instance.values): instance for instance in instances}
+    dependences = [
+        InstanceDependence(by_name[source, a], by_name[sink, b], "flow", exact)
+        for source, sink, _, exact, pairs in _core.dependences_at(function, values)
+        for a, b in pairs
+    ]
+    return Execution(values, tuple(instances), (*dependences, *_accumulations(instances)), tags)
+
+
+def _iterator_names(names: list[str], count: int) -> tuple[str, ...]:
+    """One name for each value; copies made by compute_at have the loops around them in front."""
+    return (*(f"c{d}" for d in range(count - len(names))), *names)
+
+
+def _accumulations(instances: list[Instance]) -> list[InstanceDependence]:
+    """From each update of an element by a reduction to the next one, in order of time."""
+    computations = {instance.computation for instance in instances if instance.is_initial}
+    latest: dict[tuple[str, tuple[str, tuple[int, ...]]], Instance] = {}
+    result = []
+    for instance in instances:
+        if instance.computation not in computations:
+            continue
+        place = (instance.computation, instance.element)
+        previous = latest.get(place)
+        if previous is not None and not instance.is_initial:
+            result.append(InstanceDependence(previous, instance, "accumulation"))
+        latest[place] = instance
+    return result

@@ -6,6 +6,7 @@ machine code, in memory and on disk; later calls only run it.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -186,6 +187,18 @@ class Function(_core.Function):
         inputs = ", ".join(text for text, is_output in described if not is_output)
         outputs = ", ".join(text for text, is_output in described if is_output)
         return f"{self.name}({inputs}) -> {outputs}"
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        """The arguments of a call, for `help` and for editors."""
+        kinds = inspect.Parameter
+        arrays = [kinds(name, kinds.POSITIONAL_OR_KEYWORD) for name in self.inputs]
+        options = [kinds(name, kinds.KEYWORD_ONLY, default=None) for name in self.parameters]
+        out = kinds("out", kinds.KEYWORD_ONLY, default=None)
+        return inspect.Signature([*arrays, *options, out])
+
+    def __copy__(self) -> Function:
+        return self.copy()
 
     def __repr__(self) -> str:
         return f"<tilewright function {self.signature}>"

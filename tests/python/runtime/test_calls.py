@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -308,6 +310,10 @@ def test_repr():
     )
     assert "matmul" in f._repr_html_()
     assert repr(f["C"]) == "<C in matmul: loops i, j, k>"
+
+
+def test_signature():
+    assert str(inspect.signature(matmul())) == "(A, B, *, N=None, K=None, M=None, out=None)"
 
 
 def test_compile_ahead():

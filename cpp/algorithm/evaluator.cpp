@@ -34,7 +34,7 @@ struct Target {
   std::vector<CompiledPiece> pieces;
   Box box;
   std::vector<State> states;
-  std::vector<Value> values;
+  std::vector<ScalarValue> values;
 };
 
 /// One instance that waits for its value; its registers lie in the common stack from `base`.
@@ -214,8 +214,8 @@ private:
   void step(Frame &frame) {
     Target &target = targets_[static_cast<size_t>(frame.target)];
     const Program &program = target.pieces[static_cast<size_t>(frame.piece)].program;
-    Value *registers = registers_.data() + frame.base;
-    const auto read = [&](std::int32_t number) -> const Value & {
+    ScalarValue *registers = registers_.data() + frame.base;
+    const auto read = [&](std::int32_t number) -> const ScalarValue & {
       return number >= 0 ? registers[number] : program.constants[static_cast<size_t>(~number)];
     };
     std::int32_t counter = frame.counter;
@@ -278,9 +278,9 @@ private:
 
   /// slot[0] is the position, slot[1] the extremum so far, slot[2] whether there is one. The first
   /// NaN wins.
-  static void update_extremum(const Instruction &instruction, const Value &value,
-                              const Value &position, Value *slot) {
-    Value test;
+  static void update_extremum(const Instruction &instruction, const ScalarValue &value,
+                              const ScalarValue &position, ScalarValue *slot) {
+    ScalarValue test;
     bool better = slot[2].u == 0;
     if (!better) {
       instruction.unary(slot[1], test);
@@ -301,7 +301,7 @@ private:
   }
 
   /// Gives the value of a read, or makes its producer's instance the topmost one and answers false.
-  bool load(const ReadSite &site, Value &out) {
+  bool load(const ReadSite &site, ScalarValue &out) {
     const auto index = static_cast<size_t>(site.target);
     if (targets_[index].view != nullptr) {
       load_input(targets_[index], site, out);
@@ -333,7 +333,7 @@ private:
     return false;
   }
 
-  void load_input(const Target &target, const ReadSite &site, Value &out) const {
+  void load_input(const Target &target, const ReadSite &site, ScalarValue &out) const {
     const ArrayView &view = *target.view;
     const char *address = static_cast<const char *>(view.data);
     for (size_t i = 0; i < subscripts_.size(); ++i) {
@@ -415,7 +415,7 @@ private:
   std::deque<Target> targets_;
   std::unordered_map<const Computation *, std::int32_t> numbers_;
   std::vector<Frame> frames_;
-  std::vector<Value> registers_;
+  std::vector<ScalarValue> registers_;
   std::vector<std::int64_t> subscripts_;
 };
 

@@ -29,12 +29,12 @@ public:
 private:
   std::int32_t fresh() { return next_register_++; }
 
-  std::int32_t constant(const Value &value) {
+  std::int32_t constant(const ScalarValue &value) {
     program_.constants.push_back(value);
     return ~static_cast<std::int32_t>(program_.constants.size() - 1);
   }
   std::int32_t integer_constant(std::int64_t number) {
-    Value value;
+    ScalarValue value;
     value.i = number;
     return constant(value);
   }

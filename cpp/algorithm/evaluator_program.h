@@ -47,7 +47,7 @@ struct ReadSite {
 
 struct Program {
   std::vector<Instruction> code;
-  std::vector<Value> constants;
+  std::vector<ScalarValue> constants;
   std::vector<ReadSite> reads;
   std::int32_t registers = 0; ///< the first ones hold the iterators of the instance
 };

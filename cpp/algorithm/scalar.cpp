@@ -56,7 +56,7 @@ constexpr bool has_binary(Op op) {
 }
 
 template <class T, Op op>
-void run_comparison(const Value &left, const Value &right, Value &out) {
+void run_comparison(const ScalarValue &left, const ScalarValue &right, ScalarValue &out) {
   const auto a = get<T>(left);
   const auto b = get<T>(right);
   if constexpr (op == Op::Lt) {
@@ -157,7 +157,7 @@ C complex_result(C a, C b) {
 }
 
 template <class T, Op op>
-void run_binary(const Value &left, const Value &right, Value &out) {
+void run_binary(const ScalarValue &left, const ScalarValue &right, ScalarValue &out) {
   if constexpr (op >= Op::Lt && op <= Op::Ne) {
     run_comparison<T, op>(left, right, out);
   } else if constexpr (op == Op::MakeComplex) {
@@ -277,7 +277,7 @@ C complex_function(C x) {
 }
 
 template <class T, Op op>
-void run_unary(const Value &a, Value &out) {
+void run_unary(const ScalarValue &a, ScalarValue &out) {
   const ComputeType<T> x = get<T>(a);
   if constexpr (op == Op::Isnan) {
     if constexpr (is_complex<T>) {

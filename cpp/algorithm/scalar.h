@@ -11,7 +11,7 @@ namespace tilewright {
 /// The payload of a number whose type is known from elsewhere: signed integers in `i`, bool and
 /// unsigned ones in `u`, floats of any width in `d` (always a value that the type can hold),
 /// complex numbers in `d` and `im`.
-struct Value {
+struct ScalarValue {
   union {
     std::int64_t i;
     std::uint64_t u = 0;
@@ -20,8 +20,8 @@ struct Value {
   double im = 0.0;
 };
 
-using UnaryFunction = void (*)(const Value &a, Value &out);
-using BinaryFunction = void (*)(const Value &a, const Value &b, Value &out);
+using UnaryFunction = void (*)(const ScalarValue &a, ScalarValue &out);
+using BinaryFunction = void (*)(const ScalarValue &a, const ScalarValue &b, ScalarValue &out);
 
 /// The function for a unary operation or a call of one argument on an operand of `type`; the result
 /// has the type that the builder of expression.h gives. Throws Error(Internal) for a combination
@@ -35,16 +35,16 @@ BinaryFunction binary_function(Op op, ScalarType type);
 UnaryFunction cast_function(ScalarType from, ScalarType to);
 
 /// The element at `address` (need not be aligned), and back.
-Value load_value(ScalarType type, const void *address);
-void store_value(ScalarType type, void *address, const Value &value);
+ScalarValue load_value(ScalarType type, const void *address);
+void store_value(ScalarType type, void *address, const ScalarValue &value);
 
 /// A constant rounded to `type`.
-Value value_of(const ConstantValue &constant, ScalarType type);
+ScalarValue value_of(const ConstantValue &constant, ScalarType type);
 
 /// A value that carries its type.
 struct Scalar {
   ScalarType type;
-  Value value;
+  ScalarValue value;
 };
 
 Scalar make_scalar(const ConstantValue &constant, ScalarType type);

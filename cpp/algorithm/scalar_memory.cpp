@@ -59,10 +59,10 @@ T saturate(double x) {
   return static_cast<T>(x);
 }
 
-/// From one of the four representations in a Value: int64, uint64 (bool too), double,
+/// From one of the four representations in a ScalarValue: int64, uint64 (bool too), double,
 /// complex<double>.
 template <class From, class To>
-void run_cast(const Value &a, Value &out) {
+void run_cast(const ScalarValue &a, ScalarValue &out) {
   const auto x = get<From>(a);
   if constexpr (is_bool<To>) {
     put<bool>(out, x != From{});
@@ -71,7 +71,7 @@ void run_cast(const Value &a, Value &out) {
       using F = typename To::value_type;
       put<To>(out, To(static_cast<F>(x.real()), static_cast<F>(x.imag())));
     } else {
-      Value real;
+      ScalarValue real;
       real.d = x.real();
       run_cast<double, To>(real, out);
     }
@@ -159,10 +159,10 @@ UnaryFunction cast_function(ScalarType from, ScalarType to) {
   });
 }
 
-Value load_value(ScalarType type, const void *address) {
+ScalarValue load_value(ScalarType type, const void *address) {
   return with_type(type, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    Value value;
+    ScalarValue value;
     if constexpr (is_bool<T>) {
       std::uint8_t byte = 0;
       std::memcpy(&byte, address, 1);
@@ -180,7 +180,7 @@ Value load_value(ScalarType type, const void *address) {
   });
 }
 
-void store_value(ScalarType type, void *address, const Value &value) {
+void store_value(ScalarType type, void *address, const ScalarValue &value) {
   with_type(type, [&](auto tag) {
     using T = typename decltype(tag)::type;
     if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, Brain>) {
@@ -195,8 +195,8 @@ void store_value(ScalarType type, void *address, const Value &value) {
   });
 }
 
-Value value_of(const ConstantValue &constant, ScalarType type) {
-  Value value;
+ScalarValue value_of(const ConstantValue &constant, ScalarType type) {
+  ScalarValue value;
   ScalarType from = Float64;
   if (const bool *b = std::get_if<bool>(&constant)) {
     put<bool>(value, *b);
@@ -213,7 +213,7 @@ Value value_of(const ConstantValue &constant, ScalarType type) {
     put<std::complex<double>>(value, std::get<std::complex<double>>(constant));
     from = Complex128;
   }
-  Value result;
+  ScalarValue result;
   cast_function(from, type)(value, result);
   return result;
 }

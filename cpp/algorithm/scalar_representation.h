@@ -1,5 +1,5 @@
-// How each scalar type lies in a Value, as C++ types: for the files that implement scalar.h only. A
-// type that C++20 does not have is a tag, and computes in float.
+// How each scalar type lies in a ScalarValue, as C++ types: for the files that implement scalar.h
+// only. A type that C++20 does not have is a tag, and computes in float.
 #pragma once
 
 #include "algorithm/scalar.h"
@@ -35,7 +35,7 @@ constexpr bool is_bool = std::is_same_v<T, bool>;
 template <class T>
 constexpr bool is_int = std::is_integral_v<T> && !is_bool<T>;
 template <class T>
-constexpr bool is_signed_int = is_int<T> &&std::is_signed_v<T>;
+constexpr bool is_signed_int = is_int<T> && std::is_signed_v<T>;
 template <class T>
 constexpr bool is_float = std::is_floating_point_v<ComputeType<T>>;
 template <class T>
@@ -47,7 +47,7 @@ double round_to_half(double x);
 double round_to_brain(double x);
 
 template <class T>
-ComputeType<T> get(const Value &value) {
+ComputeType<T> get(const ScalarValue &value) {
   if constexpr (is_bool<T>) {
     return value.u != 0;
   } else if constexpr (is_signed_int<T>) {
@@ -63,7 +63,7 @@ ComputeType<T> get(const Value &value) {
 }
 
 template <class T>
-void put(Value &out, ComputeType<T> x) {
+void put(ScalarValue &out, ComputeType<T> x) {
   if constexpr (is_bool<T>) {
     out.u = x ? 1 : 0;
   } else if constexpr (is_signed_int<T>) {

@@ -127,7 +127,7 @@ TEST(Scalar, EveryHalfAndBrainSurvivesMemory) {
   for (const ScalarType type : {Float16, BFloat16}) {
     for (unsigned bits = 0; bits < 65536; ++bits) {
       const auto given = static_cast<std::uint16_t>(bits);
-      const Value value = load_value(type, &given);
+      const ScalarValue value = load_value(type, &given);
       std::uint16_t stored = 0;
       store_value(type, &stored, value);
       if (std::isnan(value.d)) {
@@ -144,7 +144,7 @@ TEST(Scalar, MemoryOfTheOtherTypes) {
   const std::int16_t negative = -2;
   EXPECT_EQ(load_value(Int16, &negative).i, -2);
   const std::complex<float> z(1.5F, -2.5F);
-  const Value value = load_value(Complex64, &z);
+  const ScalarValue value = load_value(Complex64, &z);
   EXPECT_EQ(value.d, 1.5);
   EXPECT_EQ(value.im, -2.5);
   std::complex<float> back;

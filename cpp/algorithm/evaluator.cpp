@@ -22,7 +22,7 @@ enum class State : std::uint8_t { Absent, InProgress, Done };
 
 struct CompiledPiece {
   DomainTest domain;
-  Program program;
+  InstanceProgram program;
   const Piece *piece;
 };
 
@@ -194,7 +194,7 @@ private:
     frame.piece = piece;
     frame.offset = offset;
     frame.base = registers_.size();
-    const Program &program = target.pieces[static_cast<size_t>(piece)].program;
+    const InstanceProgram &program = target.pieces[static_cast<size_t>(piece)].program;
     registers_.resize(frame.base + static_cast<size_t>(program.registers));
     for (size_t i = 0; i < point.size(); ++i) {
       registers_[frame.base + i].i = point[i];
@@ -213,7 +213,7 @@ private:
   /// Runs the topmost instance until it is done or waits for another one, which then lies above it.
   void step(Frame &frame) {
     Target &target = targets_[static_cast<size_t>(frame.target)];
-    const Program &program = target.pieces[static_cast<size_t>(frame.piece)].program;
+    const InstanceProgram &program = target.pieces[static_cast<size_t>(frame.piece)].program;
     ScalarValue *registers = registers_.data() + frame.base;
     const auto read = [&](std::int32_t number) -> const ScalarValue & {
       return number >= 0 ? registers[number] : program.constants[static_cast<size_t>(~number)];
@@ -229,7 +229,7 @@ private:
         instruction.binary(read(instruction.a), read(instruction.b), registers[instruction.out]);
         break;
       case InstructionCode::Load: {
-        const ReadSite &site = program.reads[static_cast<size_t>(instruction.target)];
+        const InstanceRead &site = program.reads[static_cast<size_t>(instruction.target)];
         subscripts_.clear();
         for (const std::int32_t subscript : site.subscripts) {
           subscripts_.push_back(read(subscript).i);
@@ -301,7 +301,7 @@ private:
   }
 
   /// Gives the value of a read, or makes its producer's instance the topmost one and answers false.
-  bool load(const ReadSite &site, ScalarValue &out) {
+  bool load(const InstanceRead &site, ScalarValue &out) {
     const auto index = static_cast<size_t>(site.target);
     if (targets_[index].view != nullptr) {
       load_input(targets_[index], site, out);
@@ -333,7 +333,7 @@ private:
     return false;
   }
 
-  void load_input(const Target &target, const ReadSite &site, ScalarValue &out) const {
+  void load_input(const Target &target, const InstanceRead &site, ScalarValue &out) const {
     const ArrayView &view = *target.view;
     const char *address = static_cast<const char *>(view.data);
     for (size_t i = 0; i < subscripts_.size(); ++i) {

@@ -18,7 +18,7 @@ public:
     }
   }
 
-  Program finish(const ExprPtr &value) {
+  InstanceProgram finish(const ExprPtr &value) {
     Instruction last;
     last.a = emit(value);
     program_.code.push_back(last);
@@ -154,7 +154,7 @@ private:
   }
 
   std::int32_t emit_access(const Expr &expr) {
-    ReadSite site;
+    InstanceRead site;
     site.access = &expr;
     for (const ExprPtr &subscript : expr.operands) {
       site.subscripts.push_back(emit_as(subscript, Int64));
@@ -231,7 +231,7 @@ private:
                emit_as(body, expr.type));
   }
 
-  Program program_;
+  InstanceProgram program_;
   std::int32_t next_register_ = 0;
   const std::map<std::string, std::int64_t> &parameters_;
   const std::function<std::int32_t(const ComputationPtr &)> &target_of_;
@@ -243,9 +243,10 @@ private:
 
 } // namespace
 
-Program compile_program(const ExprPtr &value, const std::vector<std::string> &iterators,
-                        const std::map<std::string, std::int64_t> &parameters,
-                        const std::function<std::int32_t(const ComputationPtr &)> &target_of) {
+InstanceProgram
+compile_program(const ExprPtr &value, const std::vector<std::string> &iterators,
+                const std::map<std::string, std::int64_t> &parameters,
+                const std::function<std::int32_t(const ComputationPtr &)> &target_of) {
   return ProgramCompiler(iterators, parameters, target_of).finish(value);
 }
 

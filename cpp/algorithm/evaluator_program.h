@@ -39,23 +39,24 @@ struct Instruction {
   BinaryFunction binary = nullptr;
 };
 
-struct ReadSite {
+struct InstanceRead {
   std::int32_t target = 0; ///< as the compiler's `target_of` numbered the producer
   std::vector<std::int32_t> subscripts;
   const Expr *access = nullptr;
 };
 
-struct Program {
+struct InstanceProgram {
   std::vector<Instruction> code;
   std::vector<ScalarValue> constants;
-  std::vector<ReadSite> reads;
+  std::vector<InstanceRead> reads;
   std::int32_t registers = 0; ///< the first ones hold the iterators of the instance
 };
 
 /// Compiles `value` for instances of a computation with these iterators. `target_of` numbers the
 /// producers it meets.
-Program compile_program(const ExprPtr &value, const std::vector<std::string> &iterators,
-                        const std::map<std::string, std::int64_t> &parameters,
-                        const std::function<std::int32_t(const ComputationPtr &)> &target_of);
+InstanceProgram
+compile_program(const ExprPtr &value, const std::vector<std::string> &iterators,
+                const std::map<std::string, std::int64_t> &parameters,
+                const std::function<std::int32_t(const ComputationPtr &)> &target_of);
 
 } // namespace tilewright

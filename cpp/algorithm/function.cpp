@@ -109,13 +109,37 @@ void finish(Computation &computation, const std::vector<Range> &ranges, bool is_
   check_extents(computation, computation.context);
 }
 
+/// A sum or product of integers that is cast to a narrower type, computed in that type: arithmetic
+/// that wraps gives the same value, and a reduction at the root can be scheduled by its body.
+ExprPtr with_narrow_reduction(const ExprPtr &value) {
+  if (value->kind != ExprKind::Cast || value->operands.front()->kind != ExprKind::Reduce) {
+    return value;
+  }
+  const Expr &reduction = *value->operands.front();
+  const ScalarType type = value->type;
+  const bool wraps = (reduction.op == Op::ReduceSum || reduction.op == Op::ReduceProd) &&
+                     reduction.type.is_integer() && type.is_integer() &&
+                     type.bits <= reduction.type.bits;
+  if (!wraps) {
+    return value;
+  }
+  ExprPtr body = reduction.operands.front();
+  if (body->kind == ExprKind::Cast && body->operands.front()->type == type) {
+    body = body->operands.front(); // it was only made wide
+  }
+  Expr narrow = reduction;
+  narrow.type = type;
+  narrow.operands = {cast(body, type)};
+  return std::make_shared<const Expr>(std::move(narrow));
+}
+
 ExprPtr converted(const Computation &computation, const ExprPtr &value,
                   const SourceLocation &where) {
   if (value->type == computation.type) {
-    return value;
+    return with_narrow_reduction(value);
   }
   if (can_cast_same_kind(value->type, computation.type)) {
-    return cast(value, computation.type);
+    return with_narrow_reduction(cast(value, computation.type));
   }
   throw Error(ErrorKind::Type,
               computation.name + " has type " + type_name(computation.type) + ", but its value " +

@@ -132,7 +132,9 @@ std::shared_ptr<const Function> factor_reduction(const Function &function, const
   isl::set instances = reduction_domain(*whole, piece.domain, computation->iterators, where);
   isl::set needed = checked(by_outer.wrap().flatten(), "partial results");
   needed = isl::manage(isl_set_set_tuple_id(needed.release(), instances.tuple_id().release()));
-  if (!checked(instances.is_equal(needed), "partial results")) {
+  // Where the body has no instance, a partial result is the identity, which changes no result.
+  const bool over_nothing_else = root.ranges.size() == 1 && factor.is_iterator;
+  if (over_nothing_else && !checked(instances.is_equal(needed), "partial results")) {
     refuse("the values of '" + factor.iterator + "' have gaps, so the partial results of " + name +
                " cannot be summed over a range",
            where);

@@ -117,7 +117,9 @@ std::map<size_t, LoopTag> take_tags(std::string &text, const Command &command) {
   while (std::regex_search(text, match, pattern)) {
     const std::string before = match.prefix();
     const size_t tuple = before.rfind('[');
-    if (tuple == std::string::npos) {
+    const size_t arrow = before.rfind("->");
+    if (tuple == std::string::npos || arrow == std::string::npos || arrow > tuple ||
+        before.find(']', tuple) != std::string::npos) {
       refuse(command, "the tag '" + match.str() + "' does not stand behind a dimension");
     }
     const auto position = static_cast<size_t>(std::count(before.begin() + static_cast<std::ptrdiff_t>(tuple),
@@ -130,7 +132,10 @@ std::map<size_t, LoopTag> take_tags(std::string &text, const Command &command) {
     } else {
       tag = {Tag::Vector, std::stoll(match[2].str())};
     }
-    tags[position] = tag;
+    const auto [entry, fresh] = tags.emplace(position, tag);
+    if (!fresh && entry->second != tag) {
+      refuse(command, "dimension " + std::to_string(position) + " has two different tags");
+    }
     text = before + match.suffix().str();
   }
   return tags;
@@ -273,8 +278,12 @@ void transform_command(MappingState &state, const Command &command) {
   std::vector<size_t> positions;
   std::vector<LoopDimension> loops;
   for (size_t d = 0; d < count; ++d) {
-    positions.push_back(find_loop(map, arguments.name(d, "a loop"), command));
-    loops.push_back(map.dimensions[positions.back()]);
+    const size_t position = find_loop(map, arguments.name(d, "a loop"), command);
+    if (std::find(positions.begin(), positions.end(), position) != positions.end()) {
+      refuse(command, "loop '" + map.dimensions[position].name + "' is named twice");
+    }
+    positions.push_back(position);
+    loops.push_back(map.dimensions[position]);
   }
   for (size_t row = 0; row < count; ++row) {
     LoopDimension &loop = map.dimensions[positions[row]];

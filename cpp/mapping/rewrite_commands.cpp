@@ -28,9 +28,11 @@ std::vector<LoopDimension> pulled_back(const std::vector<LoopDimension> &loops, 
 
 /// from[...] -> to[...], where dimension d of `to` is dimension sources[d] of `from`.
 isl::multi_aff projection(const isl::space &from, const isl::space &to, const std::vector<unsigned> &sources) {
-  isl_multi_aff *result = isl_multi_aff_zero(isl_space_map_from_domain_and_range(from.copy(), to.copy()));
+  const isl::space source = isl::manage(isl_space_align_params(from.copy(), to.copy()));
+  const isl::space target = isl::manage(isl_space_align_params(to.copy(), source.copy()));
+  isl_multi_aff *result = isl_multi_aff_zero(isl_space_map_from_domain_and_range(source.copy(), target.copy()));
   for (size_t d = 0; d < sources.size(); ++d) {
-    isl_aff *value = isl_aff_var_on_domain(isl_local_space_from_space(from.copy()), isl_dim_set, sources[d]);
+    isl_aff *value = isl_aff_var_on_domain(isl_local_space_from_space(source.copy()), isl_dim_set, sources[d]);
     result = isl_multi_aff_set_aff(result, static_cast<int>(d), value);
   }
   return checked(isl::manage(result), "loops of a partial reduction");

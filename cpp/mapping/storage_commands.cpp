@@ -106,6 +106,10 @@ void store(MappingState &state, const Command &command, const isl::map &given, c
                                        "an array with other strides, such as out=array.T, for another layout");
   }
   const isl::pw_multi_aff index = checked(isl::manage(isl_pw_multi_aff_from_map(given.copy())), "store_in");
+  Point point;
+  if (sample_point(checked(written.subtract(relation.domain()), "store_in"), point)) {
+    refuse(command, "the map gives no element to " + instance_text(computation.name, point));
+  }
   const isl::set image = checked(relation.range(), "store_in");
   const auto rank = checked(given.range_tuple_dim(), "store_in");
   const bool sized = !sizes.empty();
@@ -127,7 +131,6 @@ void store(MappingState &state, const Command &command, const isl::map &given, c
     const isl::pw_aff position = isl::pw_aff::var_on_domain(isl::local_space(image.space()), isl::dim::set, d);
     inside = inside.lower_bound_si(isl::dim::set, d, 0).intersect(position.lt_set(size.value()));
   }
-  Point point;
   if (sample_point(checked(image.subtract(inside), "store_in"), point)) {
     refuse(command, "element " + instance_text(storage.buffer, point) + " lies outside the buffer");
   }

@@ -1,4 +1,5 @@
 #include "compiler/canonical_text.h"
+#include "runtime/build_identity.h"
 
 #include <fmt/format.h>
 
@@ -148,8 +149,8 @@ std::string canonical_text(const Mapping &mapping, const CompileOptions &options
                            const CpuDescription &cpu) {
   const Function &function = mapping.function();
   Writer out;
-  out.line(fmt::format("tilewright code {} llvm {} isl {}", code_generation_version, llvm_version(),
-                       isl_version_text()));
+  out.line(fmt::format("tilewright code {} build {} llvm {} isl {}", code_generation_version,
+                       build_identity(), llvm_version(), isl_version_text()));
   out.line("cpu " + cpu.name + " " + cpu.features);
   std::string units;
   for (const int dimension : options.unit_dimensions) {

@@ -28,7 +28,7 @@ class Instance:
             has several.
         computation: the computation.
         is_initial: whether it sets the start value of a reduction.
-        iterators: the names of the iterators.
+        iterators: the names of the iterators; "@i0" for a loop in which compute_at makes a copy.
         values: their values.
         time: the time vector [s0, d0, s1, d1, ..., sD]: static positions and loops in turn.
         loop_names: the names of the loops that the statement has.
@@ -159,7 +159,7 @@ def execution_at(function: Function, sizes: Mapping[Any, int] | None = None) -> 
                     statement=name,
                     computation=statement["computation"],
                     is_initial=statement["role"] == "initialise",
-                    iterators=_iterator_names(statement["iterators"], len(point)),
+                    iterators=tuple(statement["iterators"]),
                     values=point,
                     time=time,
                     loop_names=tuple(statement["loop_names"]),
@@ -179,11 +179,6 @@ def execution_at(function: Function, sizes: Mapping[Any, int] | None = None) -> 
         for a, b in pairs
     ]
     return Execution(values, tuple(instances), (*dependences, *_accumulations(instances)), tags)
-
-
-def _iterator_names(names: list[str], count: int) -> tuple[str, ...]:
-    """One name for each value; copies made by compute_at have the loops around them in front."""
-    return (*(f"c{d}" for d in range(count - len(names))), *names)
 
 
 def _accumulations(instances: list[Instance]) -> list[InstanceDependence]:

@@ -358,10 +358,10 @@ class _Places:
     def _axis_names(self, names: list[str]) -> tuple[str | None, str | None]:
         """The names along x and y for a statement that has these."""
         x, y = self._chosen
-        rest = [name for name in names if name not in (x, y)]
+        rest = [name for name in names if name not in (x, y) and not name.startswith("@")]
         if x is None:
             x = rest.pop(0) if rest else None
-        if y is None and len(names) > 1:
+        if y is None:
             y = rest.pop(0) if rest else None
         return x, y
 
@@ -440,9 +440,7 @@ def _runs(execution: Execution, shown: list[Instance]) -> list[list[Instance]]:
 
 def _draw_path(panel: Panel) -> None:
     steps = [
-        (panel.points[a], panel.points[b])
-        for run in panel.path
-        for a, b in itertools.pairwise(run)
+        (panel.points[a], panel.points[b]) for run in panel.path for a, b in itertools.pairwise(run)
     ]
     if steps:
         panel.axes.quiver(

@@ -279,9 +279,11 @@ def _signature(name: str, method: Any) -> str:
     parameters = list(inspect.signature(method).parameters.values())[1:]
     texts = []
     for parameter in parameters:
-        prefix = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(
-            parameter.kind, ""
-        )
+        prefix = ""
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            prefix = "*"
+        elif parameter.kind is inspect.Parameter.VAR_KEYWORD:
+            prefix = "**"
         default = "" if parameter.default is parameter.empty else f"={parameter.default!r}"
         texts.append(f"{prefix}{parameter.name}{default}")
     return f"{name}({', '.join(texts)})"

@@ -29,7 +29,7 @@ Command: TypeAlias = tuple[str, str, tuple[Any, ...]]
 _FORMAT = "tilewright schedule"
 _VERSION = 1
 # The commands whose first argument is another computation.
-_PLACING = frozenset({"after", "before", "then", "fuse_with", "compute_at"})
+_PLACING = frozenset({"after", "before", "then", "fuse_with", "compute_at", "store_at"})
 # The commands that return the handle of another computation: nothing is chained after them.
 _LEADING_AWAY = frozenset({"then", "rfactor"})
 

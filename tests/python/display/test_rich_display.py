@@ -1,0 +1,122 @@
+"""What notebooks show: HTML that is well formed, escaped and folded."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+
+import pytest
+
+import tilewright as tw
+
+i, j, k = tw.iters("i j k")
+N, M, K = tw.params("N M K")
+
+
+class Checker(HTMLParser):
+    """Opening and closing tags match; keeps the text and what is in each folded part."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.text = ""
+        self.summaries: list[str] = []
+        self.count: dict[str, int] = {}
+        self.feed(html)
+        self.close()
+        assert self.open == [], f"not closed: {self.open}"
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.open.append(tag)
+        self.count[tag] = self.count.get(tag, 0) + 1
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+        if "summary" in self.open:
+            self.summaries.append(data)
+
+
+def matmul() -> tw.Function:
+    a = tw.input("A", [N, K], tw.float32)
+    b = tw.input("B", [K, M], tw.float32)
+    c = tw.computation("C", {i: N, j: M}, tw.sum(a[i, k] * b[k, j], over={k: K}))
+    return tw.function("matmul", outputs=[c])
+
+
+def test_a_function_folds_its_layers():
+    function = matmul()
+    function["C"].tile(i, j, 8, 8)
+    shown = Checker(function._repr_html_())
+    assert shown.summaries == ["Loops", "Layer I", "Layer II", "Layer III"]
+    assert shown.count["details"] == 4
+    assert "matmul(A: float32[N, K], B: float32[K, M]) -> C: float32[N, M]" in shown.text
+    assert 'C.tile("i", "j", 8, 8)' in shown.text
+    assert str(function.loops) in shown.text
+    for text in function._layers():
+        assert text in shown.text
+
+
+def test_a_function_without_commands():
+    shown = Checker(matmul()._repr_html_())
+    assert shown.count["details"] == 4
+    assert "tile" not in shown.text
+
+
+def test_a_schedule():
+    function = matmul()
+    function["C"].set_schedule("{ C[i,j,k] -> [j, i, k] : i < 5 or i >= 5 }")
+    shown = Checker(function.schedule._repr_html_())
+    assert shown.text == str(function.schedule)
+    assert "i < 5" in shown.text
+
+
+def test_program_text():
+    function = matmul()
+    loops = function.loops
+    assert repr(loops) == str(loops)
+    assert Checker(loops._repr_html_()).text == str(loops)
+
+
+def test_a_refusal():
+    function = matmul()
+    with pytest.raises(tw.IllegalScheduleError) as caught:
+        function["C"].parallelize(k)
+    error = caught.value
+    shown = Checker(error._repr_html_())
+    assert shown.count["table"] == 1
+    for text in (
+        "IllegalScheduleError",
+        'C.parallelize("k")',
+        error.dependence,
+        error.source_instance,
+        error.sink_instance,
+        error.parameters,
+        error.suggestion,
+        "test_rich_display.py",
+    ):
+        assert text
+        assert text in shown.text
+
+
+def test_any_error():
+    error = tw.ScheduleError("a < b & c\nmore")
+    shown = Checker(error._repr_html_())
+    assert "ScheduleError: a < b & c" in shown.text
+    assert "table" not in shown.count
+
+
+def test_ipython_takes_them():
+    formatters = pytest.importorskip("IPython.core.formatters")
+    html = formatters.HTMLFormatter()
+    plain = formatters.PlainTextFormatter()
+    function = matmul()
+    function["C"].tile(i, j, 8, 8)
+    for value in (function, function.schedule, function.loops, function.layers):
+        assert html(value).startswith("<")
+    assert plain(function.schedule) == str(function.schedule)
+    assert plain(function.loops) == str(function.loops)
+    png = formatters.PNGFormatter()
+    pytest.importorskip("matplotlib")
+    assert png(function.plot("C", sizes={N: 2, M: 2, K: 2}))

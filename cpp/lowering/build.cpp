@@ -391,6 +391,14 @@ StmtPtr check_index(std::int64_t site, const ValuePtr &value, const ValuePtr &up
   return statement;
 }
 
+StmtPtr allocate(std::int64_t buffer, const std::string &name, const StmtPtr &body) {
+  auto statement = make(StatementKind::Allocate);
+  statement->buffer = buffer;
+  statement->name = name;
+  statement->children = {body};
+  return statement;
+}
+
 bool is_empty(const StmtPtr &statement) {
   return statement->kind == StatementKind::Block && statement->children.empty();
 }

@@ -2,6 +2,7 @@
 
 #include "algorithm/affine.h"
 #include "algorithm/function.h"
+#include "mapping/footprint.h"
 
 #include <isl/aff.h>
 
@@ -244,11 +245,23 @@ ValuePtr ExpressionTranslator::translate_access(const Expr &expr) {
   return cast_value(value, expr.type);
 }
 
+ValuePtr ExpressionTranslator::outer_loop(const std::string &name) {
+  for (size_t level = 0; level < statement_.loops.size(); ++level) {
+    if (name == outer_loop_name(level)) {
+      return translate(from_affine(statement_.loops[level], statement_.iterators));
+    }
+  }
+  throw Error(ErrorKind::Internal, "there is no outer loop '" + name + "'");
+}
+
 std::vector<ValuePtr> ExpressionTranslator::translate_place(const std::vector<ExprPtr> &index,
                                                             const Environment &iterators) {
   const std::function<ValuePtr(const ExprPtr &)> at = [&](const ExprPtr &expr) -> ValuePtr {
     if (expr->kind == ExprKind::Iterator) {
       const auto found = iterators.find(expr->name);
+      if (found == iterators.end() && expr->name.starts_with('@')) {
+        return outer_loop(expr->name);
+      }
       if (found == iterators.end()) {
         throw Error(ErrorKind::Internal,
                     "iterator '" + expr->name + "' of a subscript is not known");

@@ -37,6 +37,8 @@ public:
                                         const Environment &iterators);
 
 private:
+  /// The value of one of the outermost loops around the statement.
+  ValuePtr outer_loop(const std::string &name);
   /// Where code is being written: the iterators in scope, and the values that are already there.
   struct Frame {
     Environment iterators;

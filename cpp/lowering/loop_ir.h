@@ -1,15 +1,16 @@
-// The one loop IR: small, typed, printable; the only thing that targets see. Values are trees over index variables,
-// parameters, loads and the operations of Layer I (same semantics, algorithm/expression.h), on scalars or on vectors of
-// lanes; statements are loops, conditions, stores and locals. Built by lower.h, rewritten by the passes in
-// lowering/passes.h, printed for people by print_loop_ir.
+// The one loop IR: small, typed, printable; the only thing that targets see. Values are trees over
+// index variables, parameters, loads and the operations of Layer I (same semantics,
+// algorithm/expression.h), on scalars or on vectors of lanes; statements are loops, conditions,
+// stores and locals. Built by lower.h, rewritten by the passes in lowering/passes.h, printed for
+// people by print_loop_ir.
 #pragma once
+
+#include "algorithm/expression.h"
 
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
-
-#include "algorithm/expression.h"
 
 namespace tilewright {
 
@@ -21,13 +22,17 @@ struct ValueType {
 
 enum class ValueKind {
   Constant,
-  Variable,   ///< a loop variable or a Let: int64 scalar
-  Parameter,  ///< int64 scalar, by position in Kernel::parameters
-  Local,      ///< a mutable local declared by DeclareLocal
-  Load,       ///< buffer[subscripts], one element or `lanes` of them
-  Unary, Binary, Call, Cast, Select,
-  Ramp,       ///< operands[0] + stride * lane, int64 vector
-  Broadcast   ///< operands[0] in every lane
+  Variable,  ///< a loop variable or a Let: int64 scalar
+  Parameter, ///< int64 scalar, by position in Kernel::parameters
+  Local,     ///< a mutable local declared by DeclareLocal
+  Load,      ///< buffer[subscripts], one element or `lanes` of them
+  Unary,
+  Binary,
+  Call,
+  Cast,
+  Select,
+  Ramp,     ///< operands[0] + stride * lane, int64 vector
+  Broadcast ///< operands[0] in every lane
 };
 
 struct Value;
@@ -36,23 +41,27 @@ using ValuePtr = std::shared_ptr<const Value>;
 struct Value {
   ValueKind kind;
   ValueType type;
-  std::vector<ValuePtr> operands;  ///< Load: the subscripts (int64, scalar or vector). Select: condition, then, else
+  std::vector<ValuePtr>
+      operands; ///< Load: the subscripts (int64, scalar or vector). Select: condition, then, else
   Op op = Op::None;
-  bool contract = false;           ///< Binary: combines a reduction (or is the product that it adds): may be fused
+  bool contract =
+      false; ///< Binary: combines a reduction (or is the product that it adds): may be fused
   ConstantValue constant{};
-  std::int64_t id = 0;      ///< Variable and Local: unique number; Parameter: position; Load: buffer; Ramp: stride
-  std::string name;         ///< for printing
+  std::int64_t id =
+      0; ///< Variable and Local: unique number; Parameter: position; Load: buffer; Ramp: stride
+  std::string name; ///< for printing
 };
 
 enum class StatementKind {
-  Block,         ///< children in order
-  For,           ///< variable in [lower, upper), step 1
-  If,            ///< children[0], and children[1] when present
-  Store,         ///< buffer[subscripts] = value
-  Let,           ///< variable = value for the statements after it in the block
-  DeclareLocal,  ///< a mutable local with its first value
+  Block,        ///< children in order
+  For,          ///< variable in [lower, upper), step 1
+  If,           ///< children[0], and children[1] when present
+  Store,        ///< buffer[subscripts] = value
+  Let,          ///< variable = value for the statements after it in the block
+  DeclareLocal, ///< a mutable local with its first value
   AssignLocal,
-  CheckIndex     ///< fails with code 1 and `site` when value < 0 or value >= upper
+  Allocate, ///< children[0] with memory for `buffer`, which is there only inside
+  CheckIndex ///< fails with code 1 and `site` when value < 0 or value >= upper
 };
 
 enum class LoopKind { Serial, Parallel, Vector, Unrolled };
@@ -63,15 +72,15 @@ using StmtPtr = std::shared_ptr<const LoopStatement>;
 struct LoopStatement {
   StatementKind kind;
   std::vector<StmtPtr> children;
-  std::int64_t id = 0;               ///< For, Let: variable; DeclareLocal, AssignLocal: local; CheckIndex: site
-  std::string name;                  ///< of that variable or local
-  ValuePtr lower;                    ///< For
-  ValuePtr upper;                    ///< For, CheckIndex
-  ValuePtr value;                    ///< If: condition; Store, Let, DeclareLocal, AssignLocal, CheckIndex
-  LoopKind loop = LoopKind::Serial;  ///< For
-  std::int64_t factor = 0;           ///< For: lanes of a Vector loop, largest extent of an Unrolled one
-  std::int64_t buffer = 0;           ///< Store
-  std::vector<ValuePtr> subscripts;  ///< Store
+  std::int64_t id = 0; ///< For, Let: variable; DeclareLocal, AssignLocal: local; CheckIndex: site
+  std::string name;    ///< of that variable or local
+  ValuePtr lower;      ///< For
+  ValuePtr upper;      ///< For, CheckIndex
+  ValuePtr value;      ///< If: condition; Store, Let, DeclareLocal, AssignLocal, CheckIndex
+  LoopKind loop = LoopKind::Serial; ///< For
+  std::int64_t factor = 0; ///< For: lanes of a Vector loop, largest extent of an Unrolled one
+  std::int64_t buffer = 0; ///< Store, Allocate
+  std::vector<ValuePtr> subscripts; ///< Store
 };
 
 /// An array argument or a temporary of the kernel.
@@ -80,13 +89,16 @@ struct KernelBuffer {
   ScalarType type;
   bool is_argument = true;
   bool is_written = false;
-  std::vector<ValuePtr> extents;  ///< over Parameters only
-  int unit_dimension = -1;        ///< the dimension whose stride equals the item size, -1 when none is known to
+  bool is_scoped = false;         ///< a temporary of an Allocate instead of the whole kernel
+  std::string memory = "auto";    ///< scoped: "auto", "stack" or "heap"
+  std::vector<ValuePtr> extents; ///< over Parameters only
+  int unit_dimension =
+      -1; ///< the dimension whose stride equals the item size, -1 when none is known to
 };
 
 /// What a run-time subscript check reports.
 struct IndexSite {
-  std::string text;   ///< "A[idx[i]]"
+  std::string text; ///< "A[idx[i]]"
   std::string array;
   int dimension = 0;
 };
@@ -94,7 +106,8 @@ struct IndexSite {
 struct Kernel {
   std::string name;
   std::vector<std::string> parameters;
-  std::vector<KernelBuffer> buffers;  ///< arguments first, in argument order, then temporaries (row-major, contiguous)
+  std::vector<KernelBuffer>
+      buffers; ///< arguments first, in argument order, then temporaries (row-major, contiguous)
   std::vector<IndexSite> sites;
   StmtPtr body;
 };
@@ -102,4 +115,4 @@ struct Kernel {
 /// Pseudo-code of the kernel: Python-like loops with their tags.
 std::string print_loop_ir(const Kernel &kernel);
 
-}  // namespace tilewright
+} // namespace tilewright

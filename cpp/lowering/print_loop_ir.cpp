@@ -100,9 +100,8 @@ public:
 
   std::string run() {
     for (const KernelBuffer &buffer : kernel_.buffers) {
-      if (!buffer.is_argument) {
-        line(buffer.name + " = empty((" + list(buffer.extents) +
-             (buffer.extents.size() == 1 ? ",), " : "), ") + type_name(buffer.type) + ")");
+      if (!buffer.is_argument && !buffer.is_scoped) {
+        allocation(buffer);
       }
     }
     print(kernel_.body);
@@ -110,6 +109,11 @@ public:
   }
 
 private:
+  void allocation(const KernelBuffer &buffer) {
+    line(buffer.name + " = empty((" + list(buffer.extents) +
+         (buffer.extents.size() == 1 ? ",), " : "), ") + type_name(buffer.type) + ")");
+  }
+
   void line(const std::string &text) {
     text_ += std::string(2 * static_cast<size_t>(depth_), ' ') + text + "\n";
   }
@@ -175,6 +179,10 @@ private:
       line("assert 0 <= " + print(statement->value).at_least(BitOr) + " < " +
            print(statement->upper).at_least(BitOr) + "  # " +
            kernel_.sites[static_cast<size_t>(statement->id)].text);
+      return;
+    case StatementKind::Allocate:
+      allocation(kernel_.buffers[static_cast<size_t>(statement->buffer)]);
+      print(statement->children[0]);
       return;
     }
   }

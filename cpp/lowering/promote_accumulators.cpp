@@ -64,6 +64,9 @@ public:
       if (inner.kind == StatementKind::For || inner.kind == StatementKind::Let) {
         changing_.insert(inner.id);
       }
+      if (inner.kind == StatementKind::Allocate) {
+        scoped_.insert(inner.buffer); // is there only inside the loop
+      }
       has_parallel_ =
           has_parallel_ || (inner.kind == StatementKind::For && inner.loop == LoopKind::Parallel);
     });
@@ -85,7 +88,8 @@ public:
       const bool alone = std::all_of(elements_.begin(), elements_.end(), [&](const Element &other) {
         return &other == &element || other.buffer != element.buffer || disjoint(element, other);
       });
-      if (element.always_stored && fixed && alone && found.size() < max_accumulators) {
+      if (element.always_stored && fixed && alone && !scoped_.contains(element.buffer) &&
+          found.size() < max_accumulators) {
         found.push_back(element);
       }
     }
@@ -143,6 +147,7 @@ private:
 
   std::vector<Element> elements_;
   std::set<std::int64_t> changing_;
+  std::set<std::int64_t> scoped_;
   bool has_parallel_ = false;
 };
 

@@ -159,7 +159,8 @@ public:
   }
 
   Kernel run() {
-    kernel_.body = ast_.root.is_null() ? block({}) : translate(ast_.root, false);
+    kernel_.body =
+        ast_.root.is_null() ? block({}) : with_memory(-1, ast_.root, translate(ast_.root, false));
     return std::move(kernel_);
   }
 
@@ -171,6 +172,8 @@ private:
       buffer.name = from.name;
       buffer.type = from.type;
       buffer.is_argument = from.kind != BufferKind::Temporary;
+      buffer.is_scoped = from.level > 0;
+      buffer.memory = from.memory;
       for (const ExprPtr &extent : from.extents) {
         buffer.extents.push_back(
             cast_value(translate_parameters(extent, program_.parameters), Int64));
@@ -291,11 +294,12 @@ private:
     const isl::ast_expr init = checked(isl::manage(isl_ast_node_for_get_init(node.get())), doing);
     const ValuePtr lower = expressions_.translate(init);
     const isl::ast_node body = checked(isl::manage(isl_ast_node_for_get_body(node.get())), doing);
+    const int dimension = std::stoi(key.substr(1));
     if (isl_ast_node_for_is_degenerate(node.get()) == isl_bool_true) {
       expressions_.set(key, lower);
-      return translate(body, in_parallel);
+      return with_memory(dimension, body, translate(body, in_parallel));
     }
-    const LoopLooks looks = looks_of(node, std::stoi(key.substr(1)));
+    const LoopLooks looks = looks_of(node, dimension);
     const isl::ast_expr step = checked(isl::manage(isl_ast_node_for_get_inc(node.get())), doing);
     const ValuePtr upper =
         upper_bound(checked(isl::manage(isl_ast_node_for_get_cond(node.get())), doing), key);
@@ -315,15 +319,53 @@ private:
     }
     if (*stride == 1) {
       expressions_.set(key, counter);
-      const StmtPtr inner = translate(body, in_parallel || kind == LoopKind::Parallel);
+      const StmtPtr inner = with_memory(
+          dimension, body, translate(body, in_parallel || kind == LoopKind::Parallel));
       return for_loop(number, looks.name, lower, upper, kind, looks.tag.factor, inner);
     }
     // for t in range(lower, upper, stride): counted from zero
     expressions_.set(key, add(lower, mul(integer(*stride), counter)));
     const ValuePtr count =
         floor_div(add(sub(upper, lower), integer(*stride - 1)), integer(*stride));
-    const StmtPtr inner = translate(body, in_parallel || kind == LoopKind::Parallel);
+    const StmtPtr inner =
+        with_memory(dimension, body, translate(body, in_parallel || kind == LoopKind::Parallel));
     return for_loop(number, looks.name, integer(0), count, kind, looks.tag.factor, inner);
+  }
+
+  /// `body`, which is what `node` became, with the buffers that live inside one iteration of the
+  /// loop over time dimension `dimension` (-1: outside all loops) and are written below.
+  StmtPtr with_memory(int dimension, const isl::ast_node &node, StmtPtr body) {
+    if (dimension >= 0 && dimension % 2 == 0) {
+      return body;
+    }
+    std::vector<size_t> buffers;
+    for (size_t b = 0; b < program_.buffers.size(); ++b) {
+      if (program_.buffers[b].level > 0 && memory_dimension(program_.buffers[b]) == dimension) {
+        buffers.push_back(b);
+      }
+    }
+    if (buffers.empty()) {
+      return body;
+    }
+    const std::vector<const Statement *> below = statements_below(node);
+    for (const size_t b : buffers) {
+      if (std::any_of(below.begin(), below.end(),
+                      [&](const Statement *statement) { return statement->buffer == b; })) {
+        body = allocate(static_cast<std::int64_t>(b), program_.buffers[b].name, body);
+      }
+    }
+    return body;
+  }
+
+  /// The scanned time dimension of the innermost loop outside which the buffer may live.
+  int memory_dimension(const Buffer &buffer) const {
+    int found = -1;
+    for (const int dimension : ast_.dimensions) {
+      if (dimension % 2 == 1 && dimension / 2 < buffer.level) {
+        found = dimension;
+      }
+    }
+    return found;
   }
 
   /// The exclusive upper bound of `iterator <= e` or `iterator < e`.

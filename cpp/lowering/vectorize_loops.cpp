@@ -143,6 +143,8 @@ private:
       return converted->type.lanes == 1 ? check_index(node->id, converted, value(node->upper))
                                         : fail();
     }
+    case StatementKind::Allocate:
+      return fail(); // each lane has memory of its own
     }
     return fail();
   }

@@ -130,6 +130,16 @@ private:
               "the type assigned to local '" + statement->name + "'");
       return;
     }
+    case StatementKind::Allocate: {
+      require(statement->buffer >= 0 &&
+                  static_cast<size_t>(statement->buffer) < kernel_.buffers.size() &&
+                  kernel_.buffers[static_cast<size_t>(statement->buffer)].is_scoped,
+              "an allocation is of a scoped buffer");
+      require(statement->children.size() == 1, "an allocation has one body");
+      Scope scope(*this);
+      check(statement->children[0]);
+      return;
+    }
     case StatementKind::CheckIndex:
       check_index_value(statement->value, "a checked subscript");
       check_index_value(statement->upper, "the bound of a checked subscript");

@@ -80,16 +80,25 @@ def brighten_numpy(image: Image) -> Image:
 
 
 def matmul_function() -> tw.Function:
-    """A matrix product whose innermost tile stays in registers: 6 x 16 elements."""
-    n, m, k_size = tw.params("N M K")
-    i, j, k = tw.iters("i j k")
-    a = tw.input("A", [n, k_size], tw.float32)
-    b = tw.input("B", [k_size, m], tw.float32)
-    c = tw.computation("C", {i: n, j: m}, tw.sum(a[i, k] * b[k, j], over={k: k_size}))
-    function = tw.function("matmul", outputs=[c], fast_math=True)
+    """A matrix product: B in panels of 64 columns, and tiles of 6 x 64 elements kept in registers.
 
-    c.tile(i, j, 4, 32).interchange("j1", k).interchange("i1", k).parallelize("i0")
-    c.unroll("i1").split("j1", 16, "j2", "j3").unroll("j2").vectorize("j3")
+    The copy of B is a computation like any other; only `store_in` says that it lies in panels.
+    """
+    n, m, length = tw.params("N M K")
+    i, j, k = tw.iters("i j k")
+    a = tw.input("A", [n, length], tw.float32)
+    b = tw.input("B", [length, m], tw.float32)
+    packed = tw.computation("packed", {k: length, j: m}, b[k, j])
+    product = tw.sum(a[i, k] * packed[k, j], over={k: length})
+    c = tw.computation("C", {i: n, j: m}, product)
+    function = tw.function("matmul", outputs=[c], inputs=[a, b], fast_math=True)
+
+    packed.split(j, 64).interchange(k, "j0").parallelize("j0").vectorize("j1", 16)
+    packed.store_in("panels[j // 64, k, j % 64]")
+    c.split(i, 96, "block", "row").split("row", 6, "strip", "i").split(j, 64, "panel", "j")
+    c.split(j, 16, "vector", "lane")
+    c.reorder("block", "panel", "strip", k, i, "vector", "lane")
+    c.parallelize("block").unroll(i).unroll("vector").vectorize("lane")
     return function
 
 

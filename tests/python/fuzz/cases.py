@@ -36,6 +36,16 @@ def draw_case(seed: str) -> Case:
     return {"seed": seed, "program": program, "sizes": sizes, "commands": None}
 
 
+def drawn_commands(case: Case) -> list[Command]:
+    """The commands that a run of the case gives, by verdicts alone (nothing is compiled)."""
+    runner = Runner(case, compiled=False)
+    try:
+        runner.run()
+    except Failure as failure:
+        return failure.commands
+    return runner.attempted
+
+
 class Runner:
     """Runs one case and counts what happened."""
 
@@ -47,6 +57,7 @@ class Runner:
         self.spaces: dict[tuple[int, ...], Space | None] = {}
         self.starts: dict[tuple[int, ...], Any] = {}
         self.done: list[Command] = []
+        self.attempted: list[Command] = []
 
     def count(self, what: str) -> None:
         self.statistics[what] = self.statistics.get(what, 0) + 1
@@ -91,7 +102,7 @@ class Runner:
     def space(self, sizes: tuple[int, ...]) -> Space | None:
         if sizes not in self.spaces:
             try:
-                self.spaces[sizes] = Space(self.program, dict(zip(AXES, sizes, strict=True)), self.by_body)
+                self.spaces[sizes] = Space(self.program, dict(zip(AXES, sizes, strict=True)), self.by_body, 12000)
             except OverflowError:
                 self.spaces[sizes] = None
         return self.spaces[sizes]
@@ -132,6 +143,7 @@ class Runner:
         except Refused:
             after = None
         attempted = [*self.done, command]
+        self.attempted.append(command)
         try:
             give(self.function, command, self.model)
         except tw.IllegalScheduleError as error:
@@ -162,7 +174,7 @@ class Runner:
         witness = tuple(known.get(axis, 3) for axis in AXES)
         tried = 0
         for sizes in [witness, *self.case["sizes"], *SEARCHED]:
-            if max(sizes) > 12:
+            if max(sizes) > 40:
                 continue
             judge = self.judge(model, sizes)
             if judge is None:

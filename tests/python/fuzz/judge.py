@@ -373,6 +373,7 @@ class Space:
         #: (computation, role) -> [(instance, environment, cell, reads)]; a read is (computation, cell)
         self.instances: dict[tuple[str, str], list[tuple[Cell, dict[Any, int], Cell, list[tuple[str, Cell]]]]] = {}
         self.cells: dict[str, set[Cell]] = {}
+        self._wide: dict[str, list[dict[Any, int]]] = {}
         self.count = 0
         base: dict[Any, int] = {axis: sizes.get(axis, 0) for axis in AXES}
         for computation in program["computations"]:
@@ -382,6 +383,14 @@ class Space:
             }
         for computation in program["computations"]:
             self._enumerate(computation, base, computation["name"] in by_body, limit)
+
+    def wide(self, name: str) -> list[dict[Any, int]]:
+        """The elements of a computation at rather large sizes."""
+        if name not in self._wide:
+            one = self.computations[name]
+            base: dict[Any, int] = {axis: 9 for axis in AXES}
+            self._wide[name] = list(points(one["iterators"], one["ranges"], one["where"], base))
+        return self._wide[name]
 
     def _enumerate(self, computation: dict[str, Any], base: dict[Any, int], by_body: bool, limit: int) -> None:
         name, names = computation["name"], computation["iterators"]
@@ -513,30 +522,19 @@ class Judge:
 
             return make
 
-        if not self._tells_apart(kept, own):
+        if not self._tells_apart(name, kept):
             kept = loops[:prefix] + [Loop(i, iterator(i)) for i in own]
         return with_loops(kept)
 
-    @staticmethod
-    def _tells_apart(loops: list[Loop], own: list[str]) -> bool:
-        """Whether the iterators follow from the loops' values (on every domain that is wide enough)."""
-        known: set[str] = set()
-        rows = [loop.value for loop in loops]
-        # Floors appear together with their remainders: x = d * floor(x / d) + (x mod d).
-        sums = list(rows)
-        for row in rows:
-            for atom, c in row.terms.items():
-                if atom[0] == "floor" and c == 1 and len(row.terms) == 1 and row.constant == 0:
-                    sums.extend(other.plus(row, atom[2]) for other in rows)
-        changed = True
-        while changed:
-            changed = False
-            for row in sums:
-                unknown = [a for a in row.terms if not (a[0] == "iterator" and a[1] in known)]
-                if len(unknown) == 1 and unknown[0][0] == "iterator":
-                    known.add(unknown[0][1])
-                    changed = True
-        return known >= set(own)
+    def _tells_apart(self, name: str, loops: list[Loop]) -> bool:
+        """Whether no two instances have the same values of the loops, at sizes where a difference would show."""
+        if name in self.model.planned:
+            instances = self.space.instances[name, "initialise"]
+            environments = [self._environment(name, instance, env) for instance, env, _, _ in instances]
+        else:
+            environments = self.space.wide(name)
+        seen = {tuple(loop.value.evaluate(env) for loop in loops) for env in environments}
+        return len(seen) == len(environments)
 
     def element(self, name: str, cell: Cell) -> tuple[str, Cell]:
         buffer, index = self.model.storage[name]

@@ -35,7 +35,7 @@ private:
       operands.push_back((*this)(operand));
       changed = changed || operands.back() != operand;
     }
-    const ValuePtr node = changed ? with_operands(value, std::move(operands)) : value;
+    ValuePtr node = changed ? with_operands(value, std::move(operands)) : value;
     if (node->kind != ValueKind::Binary &&
         !(node->kind == ValueKind::Unary && node->op == Op::Neg)) {
       return node;
@@ -248,7 +248,7 @@ public:
       return block(std::move(children));
     }
     Simplifier simplify(ranges_, replaced_);
-    const StmtPtr node = map_values(statement, std::ref(simplify));
+    StmtPtr node = map_values(statement, std::ref(simplify));
     if (node->kind == StatementKind::For) {
       return simplify_loop(node, simplify);
     }
@@ -293,7 +293,7 @@ private:
       interval.upper = *interval.upper - 1;
     }
     ranges_.variables[node->id] = interval;
-    const StmtPtr body = (*this)(node->children[0]);
+    StmtPtr body = (*this)(node->children[0]);
     if (is_empty(body)) {
       return body;
     }

@@ -26,7 +26,7 @@ public:
     for (const StmtPtr &child : statement->children) {
       children.push_back((*this)(child));
     }
-    const StmtPtr node = with_children(statement, std::move(children));
+    StmtPtr node = with_children(statement, std::move(children));
     if (node->kind != StatementKind::For || node->loop != LoopKind::Unrolled) {
       return node;
     }

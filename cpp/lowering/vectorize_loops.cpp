@@ -291,8 +291,8 @@ private:
     const auto lower = linear_of(loop->lower);
     const auto upper = linear_of(loop->upper);
     const auto extent = lower && upper ? combine(*upper, *lower, -1) : std::nullopt;
-    const StmtPtr serial = for_loop(loop->id, loop->name, loop->lower, loop->upper,
-                                    LoopKind::Serial, 0, (*this)(loop->children[0]));
+    StmtPtr serial = for_loop(loop->id, loop->name, loop->lower, loop->upper, LoopKind::Serial, 0,
+                              (*this)(loop->children[0]));
     if (loop->factor < 2 || !extent || !extent->is_constant() || extent->constant != loop->factor) {
       return serial;
     }

@@ -273,6 +273,13 @@ private:
       return;
     }
     switch (node->kind) {
+    case StatementKind::Allocate: {
+      // New memory holds nothing that was there before.
+      auto &data = memory.data[static_cast<size_t>(node->buffer)];
+      data.assign(data.size(), Number{-77, -77.0});
+      execute(node->children[0]);
+      return;
+    }
     case StatementKind::Block:
       for (const StmtPtr &child : node->children) {
         execute(child);

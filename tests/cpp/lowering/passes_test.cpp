@@ -5,6 +5,17 @@ namespace {
 
 using Pass = StmtPtr (*)(const StmtPtr &);
 
+/// An array of `extent` elements; all but X are written.
+KernelBuffer argument(const std::string &name, ScalarType type, const ValuePtr &extent) {
+  KernelBuffer buffer;
+  buffer.name = name;
+  buffer.type = type;
+  buffer.is_written = name != "X";
+  buffer.extents = {extent};
+  buffer.unit_dimension = 0;
+  return buffer;
+}
+
 /// A kernel with parameter N, an input X and an output Y of N float64 elements.
 struct Line {
   Kernel kernel;
@@ -13,7 +24,7 @@ struct Line {
   Line() {
     kernel.name = "line";
     kernel.parameters = {"N"};
-    kernel.buffers = {{"X", Float64, true, false, {n}, 0}, {"Y", Float64, true, true, {n}, 0}};
+    kernel.buffers = {argument("X", Float64, n), argument("Y", Float64, n)};
   }
 
   static ValuePtr x(const ValuePtr &at) { return load(0, "X", {Float64, 1}, {at}); }
@@ -81,7 +92,7 @@ TEST(Simplify, LeavesDataAlone) {
   kernel.name = "data";
   kernel.parameters = {"N"};
   const auto n = parameter_value(0, "N");
-  kernel.buffers = {{"X", Int64, true, false, {n}, 0}, {"Y", Bool, true, true, {n}, 0}};
+  kernel.buffers = {argument("X", Int64, n), argument("Y", Bool, n)};
   const auto x = load(0, "X", {Int64, 1}, {integer(0)});
   kernel.body = store(1, "Y", {integer(0)}, binary_value(Op::Lt, add(x, integer(1)), x));
   kernel.body = simplify_indices(kernel.body, {});

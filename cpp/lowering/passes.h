@@ -18,9 +18,12 @@ StmtPtr simplify_indices(const StmtPtr &body, const Ranges &known);
 /// the test for a full tile is made as far out as its variables are known, by splitting the loop
 /// around it or by an If. The full part has loops of constant extent; in the other part they are
 /// serial:
-///     for v in range(0, min(8, N - 8*i))   ->   for i in range(0, N // 8): for v in range(0, 8)
-///                                               for i in range(N // 8, ...): for v in range(0, N -
-///                                               8*i)
+///     for v in range(0, min(8, N - 8*i)):
+/// becomes
+///     for i in range(0, N // 8): for v in range(0, 8): ...
+///     for i in range(N // 8, ...): for v in range(0, N - 8*i): ...
+/// A test inside a vector loop that varies over its lanes (the border of a stencil) is asked for in
+/// the same place: where it holds in all lanes, the vector code goes without it.
 StmtPtr separate_tiles(const StmtPtr &body);
 
 /// Replaces Unrolled loops of constant extent by their copies; others become serial.
@@ -34,8 +37,11 @@ StmtPtr vectorize_loops(const StmtPtr &body);
 /// Keeps the elements that a serial loop stores in each iteration in locals while it runs, so that
 /// the accumulators of a register tile stay in registers: a back end cannot tell that C[i, j] and
 /// C[i + 1, j] differ when strides are only known at run time, the subscripts say so.
-///     for k in ...: C[i, j] = C[i, j] + v   ->   acc = C[i, j];  for k in ...: acc = acc + v; C[i,
-///     j] = acc
+///     for k in ...: C[i, j] = C[i, j] + v
+/// becomes
+///     acc = C[i, j]
+///     for k in ...: acc = acc + v
+///     C[i, j] = acc
 StmtPtr promote_accumulators(const StmtPtr &body);
 
 } // namespace tilewright

@@ -15,6 +15,8 @@ struct Candidate {
   std::int64_t loop = 0;
   ValuePtr lower; ///< of the full loop
   std::vector<Linear> conditions;
+  /// Tests inside a vector loop that hold in all its lanes under the conditions.
+  std::set<const LoopStatement *> decided;
   /// Unrolled loops around it for all of whose iterations the conditions ask.
   std::set<std::int64_t> over;
   /// Where the conditions fail: may the loop be full for some iterations of the loops in `over`?
@@ -84,7 +86,101 @@ std::optional<Extent> extent_of(const LoopStatement &loop) {
   return std::nullopt;
 }
 
-/// Nothing for a loop that is always full, or never, or not known to be bounded by its factor.
+bool depends_on(const Linear &linear, std::int64_t variable) {
+  bool found = false;
+  for (const Linear::Term &term : linear.terms) {
+    visit_value(term.atom, [&](const Value &value) {
+      found = found || (value.kind == ValueKind::Variable && value.id == variable);
+    });
+  }
+  return found;
+}
+
+/// The condition for all of `factor` iterations from `lower`: for the one in which it is hardest to
+/// meet. Nothing where the variable is hidden in an atom, or not there at all.
+std::optional<Linear> for_all_iterations(const Linear &condition, const LoopStatement &loop,
+                                         const ValuePtr &lower) {
+  Linear rest;
+  rest.constant = condition.constant;
+  std::int64_t coefficient = 0;
+  for (const Linear::Term &term : condition.terms) {
+    if (term.atom->kind == ValueKind::Variable && term.atom->id == loop.id) {
+      coefficient = term.coefficient;
+    } else {
+      rest.terms.push_back(term);
+    }
+  }
+  auto hardest = linear_of(lower);
+  if (coefficient == 0 || !hardest || depends_on(rest, loop.id)) {
+    return std::nullopt;
+  }
+  hardest->constant += coefficient < 0 ? loop.factor - 1 : 0;
+  return combine(rest, *hardest, coefficient);
+}
+
+/// A conjunction of comparisons of index values as conditions >= 0; false where it is none.
+bool as_conditions(const ValuePtr &test, std::vector<Linear> &conditions) {
+  if (test->kind != ValueKind::Binary) {
+    return false;
+  }
+  const ValuePtr &a = test->operands[0];
+  const ValuePtr &b = test->operands[1];
+  if (test->op == Op::And) {
+    return as_conditions(a, conditions) && as_conditions(b, conditions);
+  }
+  const bool less = test->op == Op::Lt || test->op == Op::Le;
+  if (!less && test->op != Op::Gt && test->op != Op::Ge) {
+    return false;
+  }
+  auto distance = less ? difference(b, a) : difference(a, b);
+  if (!distance) {
+    return false;
+  }
+  distance->constant -= test->op == Op::Lt || test->op == Op::Gt ? 1 : 0;
+  conditions.push_back(std::move(*distance));
+  return true;
+}
+
+/// Tests that differ between the lanes of a vector loop would keep it serial. Asks for those that
+/// can be asked for outside of the loop to hold in all lanes.
+void decide_tests(const LoopStatement &loop, Candidate &candidate) {
+  std::set<std::int64_t> inside;
+  visit_statements(loop.children[0], [&](const LoopStatement &inner) {
+    if (inner.kind == StatementKind::For || inner.kind == StatementKind::Let) {
+      inside.insert(inner.id);
+    }
+  });
+  visit_statements(loop.children[0], [&](const LoopStatement &inner) {
+    std::vector<Linear> wanted;
+    if (inner.kind != StatementKind::If || !as_conditions(inner.value, wanted)) {
+      return;
+    }
+    bool varies = false;
+    for (Linear &condition : wanted) {
+      const bool varying = depends_on(condition, loop.id);
+      varies = varies || varying;
+      if (varying) {
+        const auto all = for_all_iterations(condition, loop, candidate.lower);
+        if (!all) {
+          return;
+        }
+        condition = *all;
+      }
+      if (std::any_of(inside.begin(), inside.end(),
+                      [&](std::int64_t id) { return depends_on(condition, id); }) ||
+          (condition.is_constant() && condition.constant < 0)) {
+        return;
+      }
+    }
+    if (varies) {
+      candidate.decided.insert(&inner);
+      candidate.conditions.insert(candidate.conditions.end(), wanted.begin(), wanted.end());
+    }
+  });
+}
+
+/// Nothing for a loop that is always full (and has no tests to decide), or never, or not known to
+/// be bounded by its factor.
 std::optional<Candidate> candidate_of(const LoopStatement &loop) {
   const auto extent = extent_of(loop);
   if (!extent) {
@@ -102,17 +198,13 @@ std::optional<Candidate> candidate_of(const LoopStatement &loop) {
       std::all_of(extent->lowers.begin(), extent->lowers.end(), [&](const ValuePtr &lower) {
         return require_distance(extent->upper, lower, loop.factor, conditions);
       });
-  return possible && !conditions.empty() ? std::optional(std::move(candidate)) : std::nullopt;
-}
-
-bool depends_on(const Linear &linear, std::int64_t variable) {
-  bool found = false;
-  for (const Linear::Term &term : linear.terms) {
-    visit_value(term.atom, [&](const Value &value) {
-      found = found || (value.kind == ValueKind::Variable && value.id == variable);
-    });
+  if (!possible) {
+    return std::nullopt;
   }
-  return found;
+  if (loop.loop == LoopKind::Vector) {
+    decide_tests(loop, candidate);
+  }
+  return conditions.empty() ? std::nullopt : std::optional(std::move(candidate));
 }
 
 bool known_in(const Linear &linear, const std::set<std::int64_t> &variables) {
@@ -125,30 +217,12 @@ bool known_in(const Linear &linear, const std::set<std::int64_t> &variables) {
   return known;
 }
 
-/// The condition for all iterations of an unrolled loop: for the one in which it is hardest to
-/// meet.
-std::optional<Linear> for_all_iterations(const Linear &condition, const LoopStatement &loop) {
+/// The condition for all iterations of an unrolled loop.
+std::optional<Linear> for_all_copies(const Linear &condition, const LoopStatement &loop) {
   const auto extent = extent_of(loop);
-  const auto lower = extent ? linear_of(extent->lower) : std::nullopt;
-  if (!lower || loop.loop != LoopKind::Unrolled) {
-    return std::nullopt;
-  }
-  Linear rest;
-  rest.constant = condition.constant;
-  std::int64_t coefficient = 0;
-  for (const Linear::Term &term : condition.terms) {
-    if (term.atom->kind == ValueKind::Variable && term.atom->id == loop.id) {
-      coefficient = term.coefficient;
-    } else {
-      rest.terms.push_back(term);
-    }
-  }
-  if (coefficient == 0 || depends_on(rest, loop.id)) {
-    return std::nullopt;
-  }
-  Linear hardest = *lower;
-  hardest.constant += coefficient < 0 ? loop.factor - 1 : 0;
-  return combine(rest, hardest, coefficient);
+  return extent && loop.loop == LoopKind::Unrolled
+             ? for_all_iterations(condition, loop, extent->lower)
+             : std::nullopt;
 }
 
 /// Where the variable is an atom of a negative coefficient, and nowhere else: the condition holds
@@ -220,6 +294,13 @@ StmtPtr rewrite(const StmtPtr &root, const std::vector<Candidate> &candidates, b
       std::find_if(candidates.begin(), candidates.end(), [&](const Candidate &candidate) {
         return root->kind == StatementKind::For && candidate.loop == root->id;
       });
+  const bool decided =
+      std::any_of(candidates.begin(), candidates.end(), [&](const Candidate &candidate) {
+        return candidate.decided.contains(root.get());
+      });
+  if (full && decided) {
+    return children[0];
+  }
   if (found == candidates.end() && !full && root->kind == StatementKind::For &&
       root->loop == LoopKind::Unrolled && contains_any(root->children[0], candidates)) {
     // Copies of a border tile's loops are not worth their code.
@@ -312,7 +393,7 @@ private:
   bool make_known(Candidate &candidate, const std::vector<const LoopStatement *> &around) const {
     for (auto condition = candidate.conditions.begin(); condition != candidate.conditions.end();) {
       for (auto loop = around.rbegin(); loop != around.rend(); ++loop) {
-        if (auto wider = for_all_iterations(*condition, **loop)) {
+        if (auto wider = for_all_copies(*condition, **loop)) {
           *condition = std::move(*wider);
           candidate.over.insert((*loop)->id);
         }

@@ -238,6 +238,24 @@ TEST(Lower, GuardedReadsStayGuarded) {
   EXPECT_EQ(expect_equal(in_bounds.function(), vector, {{"N", 8}}).scalar_stores, 0);
 }
 
+TEST(Lower, GuardsAreDecidedForWholeVectors) {
+  const auto n = par("N");
+  const auto a = declare_input("A", {n, n}, Float32, {});
+  const auto c =
+      declare_computation("C", {{"i", num(0), n}, {"j", num(0), n}}, nullptr, Float32, {}, {});
+  const auto inner = binary(
+      Op::And, binary(Op::And, binary(Op::Gt, it("i"), num(0)), binary(Op::Gt, it("j"), num(0))),
+      binary(Op::Lt, it("j"), n - num(1)));
+  const auto mean =
+      access(a, {it("i") - num(1), it("j") - num(1)}) + access(a, {it("i"), it("j") + num(1)});
+  define_piece(c, nullptr, select(inner, mean, f32(7)), {});
+  const Mapping mapping = Mapping(function_of({c})).with(command("C", "vectorize", {"j", 4_n}));
+  const Kernel kernel = expect_all_stages(mapping, line_sizes);
+  const Interpreter run = expect_equal(mapping.function(), kernel, {{"N", 16}});
+  EXPECT_EQ(run.vector_stores, 15 * 2)
+      << print_loop_ir(kernel); // columns 4 to 11 of all rows but the first
+}
+
 TEST(Lower, IndirectReadsAreChecked) {
   const auto a = line_input("A");
   const auto index = line_input("index", Int64);

@@ -101,7 +101,18 @@ isl::map flow_relation(const Statement &source, const Statement &sink, const isl
 
 isl::map written_element(const Program &program, const Statement &statement) {
   const Program::Place &place = program.places.at(statement.computation->name);
-  return checked(defined_value(statement).apply_range(place.relation), "the element a statement writes");
+  isl::map element = defined_value(statement).apply_range(place.relation);
+  const int levels = program.buffers[place.buffer].level;
+  if (levels > 0) {
+    // One buffer for each iteration: its loops are part of the element's address.
+    const isl::id name = element.range_tuple_id();
+    isl::map address = isl::map::from_domain(statement.domain);
+    for (int level = 0; level < levels; ++level) {
+      address = address.flat_range_product(statement.loops[static_cast<size_t>(level)].as_map());
+    }
+    element = address.flat_range_product(element).set_range_tuple(name);
+  }
+  return checked(element, "the element a statement writes");
 }
 
 }  // namespace tilewright

@@ -27,6 +27,7 @@ void before_command(MappingState &state, const Command &command);
 void then_command(MappingState &state, const Command &command);
 
 void compute_at_command(MappingState &state, const Command &command);
+void store_at_command(MappingState &state, const Command &command);
 void fuse_with_command(MappingState &state, const Command &command);
 void fission_command(MappingState &state, const Command &command);
 

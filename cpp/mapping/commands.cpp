@@ -32,6 +32,7 @@ const std::map<std::string, Handler> &handlers() {
       {"skew", skew_command},
       {"split", split_command},
       {"storage_fold", storage_fold_command},
+      {"store_at", store_at_command},
       {"store_in", store_in_command},
       {"then", then_command},
       {"tile", tile_command},

@@ -1,5 +1,6 @@
 #include "mapping/footprint.h"
 
+#include "algorithm/affine.h"
 #include "mapping/accesses.h"
 
 namespace tilewright {
@@ -23,6 +24,38 @@ isl::map footprint(const std::vector<const Statement *> &readers, const Computat
     }
   }
   return checked(result, "a footprint").coalesce();
+}
+
+std::string outer_loop_name(size_t level) { return "@" + std::to_string(level); }
+
+FootprintBox footprint_box(const isl::map &footprint, const isl::set &context) {
+  const isl::map needed = checked(footprint.intersect_params(context), "a footprint");
+  std::vector<std::string> loops;
+  for (unsigned level = 0; level < checked(needed.domain_tuple_dim(), "a footprint"); ++level) {
+    loops.push_back(outer_loop_name(level));
+  }
+  const unsigned rank = checked(needed.range_tuple_dim(), "a footprint");
+  FootprintBox box;
+  const isl::fixed_box hull = needed.range_simple_fixed_box_hull();
+  if (!hull.is_null() && checked(hull.is_valid(), "a footprint")) {
+    const isl::multi_aff offset = checked(hull.offset(), "a footprint");
+    const isl::multi_val size = checked(hull.size(), "a footprint");
+    for (unsigned d = 0; d < rank; ++d) {
+      box.lower.push_back(from_affine(isl::pw_aff(offset.at(static_cast<int>(d))), loops));
+      box.extents.push_back(constant(std::int64_t(size.at(static_cast<int>(d)).num_si()), Int64));
+    }
+    return box;
+  }
+  for (unsigned d = 0; d < rank; ++d) {
+    const isl::pw_aff lower = needed.dim_min(static_cast<int>(d));
+    const isl::pw_aff size = needed.dim_max(static_cast<int>(d)).sub(lower).add_constant(1L);
+    isl::pw_aff largest = checked(size.as_map().range(), "a footprint").dim_max(0);
+    const isl::set elsewhere = context.subtract(largest.domain());
+    largest = largest.union_add(isl::pw_aff(elsewhere, isl::val(isl_context(), 0L)));
+    box.lower.push_back(from_affine(checked(lower.gist(needed.domain()).coalesce(), "a footprint"), loops));
+    box.extents.push_back(from_affine(checked(largest.gist(context).coalesce(), "a footprint"), {}));
+  }
+  return box;
 }
 
 std::vector<const Statement *> readers_of(const std::vector<Statement> &statements, const Computation &computation) {

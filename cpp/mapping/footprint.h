@@ -11,6 +11,17 @@ namespace tilewright {
 /// outermost loops. Over-approximated (the whole computation) where a subscript is not affine.
 isl::map footprint(const std::vector<const Statement *> &readers, const Computation &computation, size_t levels);
 
+/// A box around the footprint in each iteration: constant sizes where isl finds them, else the largest over all
+/// iterations. `lower` is written over the iterators "@0", "@1", ...: the values of the outermost loops.
+struct FootprintBox {
+  std::vector<ExprPtr> lower;
+  std::vector<ExprPtr> extents;
+};
+FootprintBox footprint_box(const isl::map &footprint, const isl::set &context);
+
+/// The name in index expressions of the value of an outer loop.
+std::string outer_loop_name(size_t level);
+
 /// Statements of `statements` that read `computation`.
 std::vector<const Statement *> readers_of(const std::vector<Statement> &statements, const Computation &computation);
 

@@ -73,6 +73,14 @@ struct Storage {
   static Storage identity(const Computation &computation);
 };
 
+/// store_at: the buffer of a computation lives inside one iteration of the `levels` outermost loops it shares with
+/// `other`, as large as what is read there.
+struct Allocation {
+  std::string other;
+  int levels = 0;
+  std::string memory = "auto";  ///< "auto", "stack" or "heap"
+};
+
 /// Everything that commands change. Commands work on a copy, so that a failure changes nothing.
 struct MappingState {
   std::shared_ptr<const Function> function;
@@ -81,6 +89,7 @@ struct MappingState {
   std::map<std::string, Storage> storage;
   std::vector<Placement> placements;  ///< at most one for each computation, in the order given
   std::vector<std::string> order;     ///< of the computations at the outermost level
+  std::map<std::string, Allocation> allocations;
 };
 
 class Mapping {

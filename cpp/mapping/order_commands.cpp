@@ -54,6 +54,7 @@ void place(MappingState &state, const Command &command, const std::string &compu
   std::erase_if(state.placements, [&](const Placement &p) { return p.computation == computation; });
   state.time_space.at(computation).explicit_time = false;
   state.placements.push_back({computation, other, shared, before, false});
+  state.allocations.erase(computation);
 }
 
 std::string existing_computation(const MappingState &state, const Command &command, const std::string &name) {
@@ -110,6 +111,29 @@ void compute_at_command(MappingState &state, const Command &command) {
   std::erase_if(state.placements, [&](const Placement &p) { return p.computation == name; });
   state.time_space.at(name).explicit_time = false;
   state.placements.push_back({name, consumer, shared, true, true});
+  state.allocations.erase(name);
+}
+
+void store_at_command(MappingState &state, const Command &command) {
+  const CommandArguments arguments(command);
+  arguments.expect_between(2, 3, "store_at(C, j, memory=\"auto\")");
+  const std::string reader = existing_computation(state, command, arguments.name(0, "the reader"));
+  const std::string &name = command.computation;
+  const Placement *placement = find_placement(state, name);
+  if (placement == nullptr || !placement->compute_at || placement->other != reader) {
+    refuse(command, name + " is not computed inside the loops of " + reader + "; give compute_at first");
+  }
+  const int levels = shared_with(state, command, reader, arguments.name(1, "a loop of the reader"));
+  if (levels > placement->shared) {
+    refuse(command, "the buffer would live inside a loop in which " + name + " is not computed; " + name + " shares " +
+                        std::to_string(placement->shared) + " loops with " + reader);
+  }
+  const std::string memory = arguments.optional_name(2, "the memory").value_or("auto");
+  if (memory != "auto" && memory != "stack" && memory != "heap") {
+    refuse(command, "the memory must be \"auto\", \"stack\" or \"heap\", got \"" + memory + "\"");
+  }
+  state.storage[name] = Storage::identity(**state.function->find(name));
+  state.allocations[name] = {reader, levels, memory};
 }
 
 void fuse_with_command(MappingState &state, const Command &command) {

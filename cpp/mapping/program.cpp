@@ -236,7 +236,11 @@ private:
     const auto count = static_cast<unsigned>(std::max(isl_size(0), isl_pw_aff_dim(value, isl_dim_in)));
     value = isl_pw_aff_drop_dims(value, isl_dim_in, outer, count - outer);
     value = isl_pw_aff_set_tuple_id(value, isl_dim_in, domain.tuple_id().release());
-    return {loop.name, checked(isl::manage(value), "loops of an initialisation"), loop.tag, loop.extent};
+    // A reduction over nothing is initialised too, also where the schedule of its updates says nothing about it.
+    const isl::pw_aff known = checked(isl::manage(value), "loops of an initialisation");
+    const isl::set unknown = checked(domain.subtract(known.domain()), "loops of an initialisation");
+    const isl::pw_aff everywhere = known.union_add(isl::pw_aff(unknown, isl::val(isl_context(), 0L)));
+    return {loop.name, checked(everywhere, "loops of an initialisation"), loop.tag, loop.extent};
   }
 
   /// Makes the loops of an initialisation tell its instances apart, where those left over from the update do not.
@@ -310,6 +314,10 @@ private:
                   computation.where);
     }
     const Statement shared = *model;
+    const auto allocation = mapping_.state().allocations.find(computation.name);
+    if (allocation != mapping_.state().allocations.end()) {
+      allocate_inside(computation, allocation->second, readers, first);
+    }
     const isl::map needed = footprint(readers, computation, shared_);
     for (size_t s = first; s < program_.statements.size(); ++s) {
       Statement &statement = program_.statements[s];
@@ -331,6 +339,24 @@ private:
                                isl::pw_aff::var_on_domain(isl::local_space(statement.domain.space()), isl::dim::set,
                                                           static_cast<unsigned>(level)));
       }
+    }
+  }
+
+  /// store_at: a buffer inside the outermost loops of the readers, as large as what is read in one iteration of them.
+  void allocate_inside(const Computation &computation, const Allocation &allocation,
+                       const std::vector<const Statement *> &readers, size_t first) {
+    const auto levels = static_cast<size_t>(allocation.levels);
+    Program::Place &place = program_.places.at(computation.name);
+    Buffer &buffer = program_.buffers[place.buffer];
+    const FootprintBox box = footprint_box(footprint(readers, computation, levels), program_.context);
+    buffer.level = allocation.levels;
+    buffer.memory = allocation.memory;
+    buffer.extents = box.extents;
+    for (size_t d = 0; d < place.index.size(); ++d) {
+      place.index[d] = binary(Op::Sub, iterator(computation.iterators[d]), box.lower[d]);
+    }
+    for (size_t s = first; s < program_.statements.size(); ++s) {
+      program_.statements[s].index = place.index;
     }
   }
 

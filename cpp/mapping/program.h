@@ -20,6 +20,8 @@ struct Buffer {
   ScalarType type;
   BufferKind kind = BufferKind::Temporary;
   std::vector<ExprPtr> extents;  ///< affine in parameters
+  int level = 0;                 ///< > 0: there is one for each iteration of so many outermost loops (store_at)
+  std::string memory = "auto";
 };
 
 enum class StatementRole {

@@ -13,6 +13,7 @@ namespace {
 void forget(MappingState &state, const std::string &name) {
   state.time_space.erase(name);
   state.storage.erase(name);
+  state.allocations.erase(name);
   std::erase_if(state.placements, [&](const Placement &p) { return p.computation == name || p.other == name; });
   std::erase(state.order, name);
 }

@@ -76,6 +76,7 @@ ExprPtr derived_extent(const isl::set &image, unsigned dimension, const isl::set
 /// they are empty: as large as needed).
 void store(MappingState &state, const Command &command, const isl::map &given, const std::vector<std::string> &sizes) {
   const Computation &computation = **state.function->find(command.computation);
+  state.allocations.erase(command.computation);
   if (!given.has_range_tuple_id().is_true()) {
     refuse(command, "the buffer needs a name, e.g. \"buffer[i]\"");
   }

@@ -15,6 +15,9 @@ namespace tilewright {
 namespace {
 
 constexpr std::int32_t out_of_memory = 2;
+/// Bytes of a scoped buffer on the stack: by default, and where a schedule asks for it.
+constexpr std::int64_t largest_automatic_stack_buffer = 32 * 1024;
+constexpr std::int64_t largest_stack_buffer = 256 * 1024;
 
 /// libmvec's instruction-set letters that the machine runs, widest first.
 std::string vector_isas(const llvm::TargetMachine &machine) {
@@ -174,18 +177,12 @@ void KernelEmitter::emit() {
   builder_.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", function));
   open_frame(function, function->getArg(0), function->getArg(1), function->getArg(2));
 
-  auto allocate =
-      module_.getOrInsertFunction("tilewright_allocate", pointer, builder_.getInt64Ty());
-  auto release = module_.getOrInsertFunction("tilewright_free", builder_.getVoidTy(), pointer);
-  llvm::cast<llvm::Function>(allocate.getCallee())->setDoesNotThrow();
-  llvm::cast<llvm::Function>(allocate.getCallee())->setReturnDoesNotAlias();
-  llvm::cast<llvm::Function>(release.getCallee())->setDoesNotThrow();
   std::vector<llvm::Value *> temporaries;
   llvm::Value *missing = builder_.getFalse();
   for (size_t b = 0; b < kernel_.buffers.size(); ++b) {
-    if (!kernel_.buffers[b].is_argument) {
+    if (!kernel_.buffers[b].is_argument && !kernel_.buffers[b].is_scoped) {
       llvm::CallInst *memory =
-          builder_.CreateCall(allocate, {temporary_bytes(b)}, kernel_.buffers[b].name);
+          builder_.CreateCall(allocate_function(), {temporary_bytes(b)}, kernel_.buffers[b].name);
       temporaries.push_back(memory);
       missing = builder_.CreateOr(missing, builder_.CreateIsNull(memory));
       open_temporary(b, memory);
@@ -206,9 +203,77 @@ void KernelEmitter::emit() {
   builder_.CreateBr(frame_.exit);
   builder_.SetInsertPoint(frame_.exit);
   for (llvm::Value *memory : temporaries) {
-    builder_.CreateCall(release, {memory});
+    builder_.CreateCall(free_function(), {memory});
+  }
+  close_frame();
+}
+
+llvm::FunctionCallee KernelEmitter::allocate_function() {
+  llvm::FunctionCallee callee = module_.getOrInsertFunction(
+      "tilewright_allocate", builder_.getPtrTy(), builder_.getInt64Ty());
+  llvm::cast<llvm::Function>(callee.getCallee())->setDoesNotThrow();
+  llvm::cast<llvm::Function>(callee.getCallee())->setReturnDoesNotAlias();
+  return callee;
+}
+
+llvm::FunctionCallee KernelEmitter::free_function() {
+  llvm::FunctionCallee callee = module_.getOrInsertFunction(
+      "tilewright_free", builder_.getVoidTy(), builder_.getPtrTy());
+  llvm::cast<llvm::Function>(callee.getCallee())->setDoesNotThrow();
+  return callee;
+}
+
+void KernelEmitter::close_frame() {
+  for (llvm::AllocaInst *slot : frame_.scoped) {
+    builder_.CreateCall(free_function(), {builder_.CreateLoad(builder_.getPtrTy(), slot)});
   }
   builder_.CreateRet(builder_.CreateLoad(builder_.getInt32Ty(), frame_.status));
+}
+
+void KernelEmitter::allocate(const LoopStatement &statement) {
+  const auto b = static_cast<size_t>(statement.buffer);
+  const KernelBuffer &buffer = kernel_.buffers.at(b);
+  const std::int64_t limit = buffer.memory == "stack"  ? largest_stack_buffer
+                             : buffer.memory == "heap" ? 0
+                                                       : largest_automatic_stack_buffer;
+  std::int64_t bytes = buffer.type.bytes();
+  for (const ValuePtr &extent : buffer.extents) {
+    const auto *size = extent->kind == ValueKind::Constant
+                           ? std::get_if<std::int64_t>(&extent->constant)
+                           : nullptr;
+    bytes = size == nullptr || *size < 0 || bytes > limit ? limit + 1 : bytes * *size;
+  }
+  if (bytes <= limit) {
+    auto *type = llvm::ArrayType::get(builder_.getInt8Ty(), static_cast<std::uint64_t>(bytes));
+    llvm::AllocaInst *memory = entry_alloca(type, buffer.name);
+    memory->setAlignment(llvm::Align(64));
+    open_temporary(b, memory);
+    this->statement(*statement.children.at(0));
+    frame_.buffers[b].base = nullptr;
+    return;
+  }
+  llvm::AllocaInst *slot = entry_alloca(builder_.getPtrTy(), buffer.name + ".memory");
+  {
+    llvm::IRBuilder<> at_entry(slot->getNextNode());
+    at_entry.CreateStore(llvm::ConstantPointerNull::get(builder_.getPtrTy()), slot);
+  }
+  frame_.scoped.push_back(slot);
+  llvm::CallInst *memory =
+      builder_.CreateCall(allocate_function(), {temporary_bytes(b)}, buffer.name);
+  builder_.CreateStore(memory, slot);
+  llvm::BasicBlock *starved = llvm::BasicBlock::Create(context_, "starved", frame_.function);
+  llvm::BasicBlock *body = llvm::BasicBlock::Create(context_, "body", frame_.function);
+  builder_.CreateCondBr(builder_.CreateIsNull(memory), starved, body);
+  builder_.SetInsertPoint(starved);
+  fail_with(builder_.getInt32(out_of_memory));
+  builder_.SetInsertPoint(body);
+  frame_.known.clear();
+  frame_.depths.clear();
+  open_temporary(b, memory);
+  this->statement(*statement.children.at(0));
+  builder_.CreateCall(free_function(), {memory});
+  builder_.CreateStore(llvm::ConstantPointerNull::get(builder_.getPtrTy()), slot);
+  frame_.buffers[b].base = nullptr;
 }
 
 std::string kernel_symbol(const std::string &kernel_name) {

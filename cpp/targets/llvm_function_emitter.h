@@ -58,6 +58,7 @@ private:
     std::unordered_map<std::int64_t, LocalSlot> locals;
     std::unordered_map<const Value *, Term> known; ///< values emitted in this statement
     std::unordered_map<const Value *, int> depths; ///< the same for depth_of
+    std::vector<llvm::AllocaInst *> scoped; ///< slots of heap memory that the exit frees
     int depth = 0;
     bool parallel = false;
   };
@@ -78,6 +79,12 @@ private:
   void make_alias_scopes();
   llvm::AllocaInst *entry_alloca(llvm::Type *type, const std::string &name);
   void fail_with(llvm::Value *status);
+  /// Memory of a scoped buffer around the statements inside.
+  void allocate(const LoopStatement &statement);
+  llvm::FunctionCallee allocate_function();
+  llvm::FunctionCallee free_function();
+  /// The end of a function: frees what an early exit left, and returns the status.
+  void close_frame();
 
   // llvm_statements.cpp
   void statement(const LoopStatement &statement);

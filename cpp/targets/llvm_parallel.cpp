@@ -79,7 +79,7 @@ void KernelEmitter::parallel_loop(const LoopStatement &statement) {
   // The closure: what the body sees, in one list.
   std::vector<llvm::Value *> carried = {frame_.data, frame_.integers, frame_.failure};
   for (size_t b = 0; b < kernel_.buffers.size(); ++b) {
-    if (!kernel_.buffers[b].is_argument) {
+    if (!kernel_.buffers[b].is_argument && frame_.buffers[b].base != nullptr) {
       carried.push_back(frame_.buffers[b].base);
     }
   }
@@ -139,7 +139,7 @@ void KernelEmitter::parallel_loop(const LoopStatement &statement) {
   open_frame(body, data, integers, failure);
   frame_.parallel = true;
   for (size_t b = 0; b < kernel_.buffers.size(); ++b) {
-    if (!kernel_.buffers[b].is_argument) {
+    if (!kernel_.buffers[b].is_argument && outer.buffers[b].base != nullptr) {
       open_temporary(b, take(kernel_.buffers[b].name));
     }
   }
@@ -167,7 +167,7 @@ void KernelEmitter::parallel_loop(const LoopStatement &statement) {
   loop_between(statement, body->getArg(0), body->getArg(1));
   builder_.CreateBr(frame_.exit);
   builder_.SetInsertPoint(frame_.exit);
-  builder_.CreateRet(builder_.CreateLoad(builder_.getInt32Ty(), frame_.status));
+  close_frame();
 
   frame_ = std::move(outer);
   frame_.known.clear();

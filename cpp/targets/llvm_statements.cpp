@@ -43,6 +43,9 @@ void KernelEmitter::statement(const LoopStatement &statement) {
   case StatementKind::CheckIndex:
     check_index(statement);
     break;
+  case StatementKind::Allocate:
+    allocate(statement);
+    break;
   }
 }
 

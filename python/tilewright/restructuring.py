@@ -174,6 +174,38 @@ class RestructuringCommands:
         self._give("compute_at", [_name(reader, "a computation"), _loop(j)])
         return self
 
+    def store_at(self: Self, reader: ScheduleCommands | str, j: Loop, memory: str = "auto") -> Self:
+        """Gives this computation, placed by `compute_at`, a buffer inside loop `j` of its reader.
+
+        The buffer is as large as what one iteration of the loop reads, and each iteration has its
+        own: threads do not share it.
+
+        Before::
+
+            for i0 in range(0, ceil(N / 32)):
+                for i in range(32 * i0, min(32 * i0 + 33, N + 1)):
+                    B[i] = ...
+                for i1 in range(0, min(32, N - 32 * i0)):
+                    C[i] = B[i] + B[i + 1]
+
+        After ``B.store_at(C, "i0")``::
+
+            for i0 in range(0, ceil(N / 32)):
+                B = empty(33)
+                for i in range(32 * i0, min(32 * i0 + 33, N + 1)):
+                    B[i - 32 * i0] = ...
+                for i1 in range(0, min(32, N - 32 * i0)):
+                    C[i] = B[i - 32 * i0] + B[i + 1 - 32 * i0]
+
+        Args:
+            reader: the computation given to `compute_at`.
+            j: a loop of the reader, the one given to `compute_at` or one around it.
+            memory: "stack" (constant sizes up to 256 KiB, else the heap), "heap", or "auto": the
+                stack up to 32 KiB.
+        """
+        self._give("store_at", [_name(reader, "a computation"), _loop(j), memory])
+        return self
+
     def inline(self: Self) -> Self:
         """Computes this computation in its readers, anew for each read; it gets no storage.
 

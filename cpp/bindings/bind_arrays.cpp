@@ -75,19 +75,19 @@ bool shares_memory(PyObject *a, PyObject *b) {
   }
 }
 
-py::object new_array(const py::dtype &dtype, const std::vector<std::int64_t> &shape, bool zeros) {
+py::object new_array(const py::dtype &dtype, llvm::ArrayRef<std::int64_t> shape, bool zeros) {
   const auto &api = py::detail::npy_api::get();
-  const std::vector<Py_intptr_t> extents(shape.begin(), shape.end());
+  static_assert(sizeof(Py_intptr_t) == sizeof(std::int64_t));
   auto descriptor = dtype;  // the call takes one reference
   auto array = py::reinterpret_steal<py::object>(
-      api.PyArray_NewFromDescr_(api.PyArray_Type_, descriptor.release().ptr(), static_cast<int>(extents.size()),
-                                extents.data(), nullptr, nullptr, 0, nullptr));
+      api.PyArray_NewFromDescr_(api.PyArray_Type_, descriptor.release().ptr(), static_cast<int>(shape.size()),
+                                shape.data(), nullptr, nullptr, 0, nullptr));
   if (!array) {
     throw py::error_already_set();
   }
   if (zeros) {
     auto bytes = static_cast<size_t>(dtype.itemsize());
-    for (const auto extent : extents) {
+    for (const auto extent : shape) {
       bytes *= static_cast<size_t>(extent);
     }
     std::memset(array_fields(array.ptr()).data, 0, bytes);

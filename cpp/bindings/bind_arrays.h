@@ -2,6 +2,7 @@
 // compared by their descriptor, memory bounds for the overlap tests, and fresh outputs. Everything here needs the GIL.
 #pragma once
 
+#include <llvm/ADT/ArrayRef.h>
 #include <pybind11/numpy.h>
 
 #include <cstdint>
@@ -54,7 +55,7 @@ bool may_overlap_itself(PyObject *array);
 bool shares_memory(PyObject *a, PyObject *b);
 
 /// A fresh, row-major array, its elements unset or zero.
-pybind11::object new_array(const pybind11::dtype &dtype, const std::vector<std::int64_t> &shape, bool zeros);
+pybind11::object new_array(const pybind11::dtype &dtype, llvm::ArrayRef<std::int64_t> shape, bool zeros);
 
 /// A fresh copy of an array with the same element type.
 pybind11::object copy_array(PyObject *array);

@@ -119,7 +119,7 @@ CompileOptions KernelFunction::default_options() const {
 void KernelFunction::bind(PyObject *arguments, PyObject *keywords, BoundCall &call) const {
   call.arrays.assign(arguments_.size(), nullptr);
   call.parameters.assign(parameter_names_.size(), 0);
-  call.sources.assign(parameter_names_.size(), {});
+  call.sources.assign(parameter_names_.size(), ParameterSource());
   const auto given = static_cast<size_t>(PyTuple_GET_SIZE(arguments));
   if (given > inputs_) {
     CallExplainer(*this).too_many(given);
@@ -165,6 +165,9 @@ void KernelFunction::bind_keyword(PyObject *key, PyObject *value, BoundCall &cal
   }
   for (size_t i = 0; i < parameter_names_.size(); ++i) {
     if (is_name(key, parameter_names_[i])) {
+      if (value == Py_None) {
+        return;
+      }
       if (PyIndex_Check(value) == 0 || PyBool_Check(value) != 0) {
         CallExplainer(*this).bad_parameter(text_of(key), value);
       }
@@ -178,6 +181,7 @@ void KernelFunction::bind_keyword(PyObject *key, PyObject *value, BoundCall &cal
       }
       call.parameters[i] = number;
       call.sources[i].kind = ParameterSource::Kind::Keyword;
+      call.has_given_parameters = true;
       return;
     }
   }
@@ -257,11 +261,7 @@ void KernelFunction::solve_axis(const SolveStep &step, BoundCall &call) const {
 }
 
 void KernelFunction::solve(BoundCall &call) const {
-  bool has_keywords = false;
-  for (const auto &source : call.sources) {
-    has_keywords = has_keywords || source.kind == ParameterSource::Kind::Keyword;
-  }
-  if (!has_keywords && inputs_solve_all_) {
+  if (!call.has_given_parameters && inputs_solve_all_) {
     for (const auto &step : steps_) {
       solve_axis(step, call);
     }
@@ -306,7 +306,7 @@ void KernelFunction::check_shapes(const BoundCall &call) const {
 
 void KernelFunction::make_outputs(BoundCall &call, bool zeros) const {
   call.is_fresh.assign(arguments_.size(), false);
-  std::vector<std::int64_t> shape;
+  llvm::SmallVector<std::int64_t, 8> shape;
   for (size_t i = inputs_; i < arguments_.size(); ++i) {
     if (call.arrays[i] != nullptr) {
       continue;
@@ -364,7 +364,7 @@ py::object KernelFunction::results(const BoundCall &call) const {
 
 // ---- kernels ----
 
-std::shared_ptr<const CompiledKernel> KernelFunction::find_kernel(const std::vector<int> &unit_dimensions) const {
+std::shared_ptr<const CompiledKernel> KernelFunction::find_kernel(const UnitDimensions &unit_dimensions) const {
   for (const auto &entry : kernels_) {
     if (entry.unit_dimensions == unit_dimensions) {
       return entry.kernel;
@@ -373,10 +373,10 @@ std::shared_ptr<const CompiledKernel> KernelFunction::find_kernel(const std::vec
   return nullptr;
 }
 
-std::shared_ptr<const CompiledKernel> KernelFunction::make_kernel(const std::vector<int> &unit_dimensions) {
+std::shared_ptr<const CompiledKernel> KernelFunction::make_kernel(const UnitDimensions &unit_dimensions) {
   require_checked();
   CompileOptions options;
-  options.unit_dimensions = unit_dimensions;
+  options.unit_dimensions.assign(unit_dimensions.begin(), unit_dimensions.end());
   options.fast_math = fast_math_;
   const std::uint64_t version = version_;
   PreparedKernel prepared = prepare(mapping(), options);  // all of isl's work, so under the lock
@@ -399,16 +399,14 @@ py::object KernelFunction::call(PyObject *arguments, PyObject *keywords) {
   if (call.has_given_outputs) {
     separate(call);
   }
-  std::vector<int> unit_dimensions(arguments_.size());
-  std::vector<void *> data(arguments_.size());
-  std::vector<std::int64_t> integers;
-  integers.reserve(call.parameters.size() + 4 * arguments_.size());
-  integers.assign(call.parameters.begin(), call.parameters.end());
+  UnitDimensions unit_dimensions(arguments_.size());
+  llvm::SmallVector<void *, 8> data(arguments_.size());
+  llvm::SmallVector<std::int64_t, 32> integers(call.parameters.begin(), call.parameters.end());
   for (size_t i = 0; i < arguments_.size(); ++i) {
     const auto &fields = array_fields(call.arrays[i]);
     unit_dimensions[i] = unit_dimension(call.arrays[i], arguments_[i].item_size);
     data[i] = fields.data;
-    integers.insert(integers.end(), fields.strides, fields.strides + fields.nd);
+    integers.append(fields.strides, fields.strides + fields.nd);
     if (unit_dimensions[i] >= 0) {
       // An axis of one element may have any stride.
       integers[integers.size() - static_cast<size_t>(fields.nd - unit_dimensions[i])] = arguments_[i].item_size;
@@ -465,7 +463,8 @@ void KernelFunction::throw_failure(const CompiledKernel &kernel, std::int32_t st
 }
 
 py::object KernelFunction::compile_for(PyObject *arguments, PyObject *keywords) {
-  std::vector<int> unit_dimensions = default_options().unit_dimensions;
+  const std::vector<int> row_major = default_options().unit_dimensions;
+  UnitDimensions unit_dimensions(row_major.begin(), row_major.end());
   if (PyTuple_GET_SIZE(arguments) > 0 || (keywords != nullptr && PyDict_GET_SIZE(keywords) > 0)) {
     BoundCall call;
     bind(arguments, keywords, call);

@@ -3,6 +3,7 @@
 // The road taken by a correct call makes no Python call; everything wrong ends in call_errors.h, which explains.
 #pragma once
 
+#include <llvm/ADT/SmallVector.h>
 #include <pybind11/pybind11.h>
 
 #include <memory>
@@ -36,15 +37,19 @@ struct ParameterSource {
   int axis = 0;
 };
 
-/// The bound arguments of one call.
+/// The bound arguments of one call; without heap memory for up to eight arrays.
 struct BoundCall {
-  std::vector<PyObject *> arrays;            ///< in argument order; borrowed from the caller or from `owned`
-  std::vector<pybind11::object> owned;       ///< fresh outputs and copies
-  std::vector<std::int64_t> parameters;
-  std::vector<ParameterSource> sources;
-  std::vector<bool> is_fresh;                ///< outputs made by the call
+  llvm::SmallVector<PyObject *, 8> arrays;        ///< in argument order; borrowed from the caller or from `owned`
+  llvm::SmallVector<pybind11::object, 4> owned;   ///< fresh outputs and copies
+  llvm::SmallVector<std::int64_t, 8> parameters;
+  llvm::SmallVector<ParameterSource, 8> sources;
+  llvm::SmallVector<bool, 8> is_fresh;            ///< outputs made by the call
   bool has_given_outputs = false;
+  bool has_given_parameters = false;
 };
+
+/// For each argument the dimension whose stride is one item, or -1: what a kernel is compiled for.
+using UnitDimensions = llvm::SmallVector<int, 8>;
 
 class KernelFunction {
 public:
@@ -82,7 +87,7 @@ public:
 
 private:
   struct CompiledEntry {
-    std::vector<int> unit_dimensions;
+    UnitDimensions unit_dimensions;
     std::shared_ptr<const CompiledKernel> kernel;
   };
 
@@ -97,8 +102,8 @@ private:
   void make_outputs(BoundCall &call, bool zeros) const;
   void separate(BoundCall &call) const;
   pybind11::object results(const BoundCall &call) const;
-  std::shared_ptr<const CompiledKernel> find_kernel(const std::vector<int> &unit_dimensions) const;
-  std::shared_ptr<const CompiledKernel> make_kernel(const std::vector<int> &unit_dimensions);
+  std::shared_ptr<const CompiledKernel> find_kernel(const UnitDimensions &unit_dimensions) const;
+  std::shared_ptr<const CompiledKernel> make_kernel(const UnitDimensions &unit_dimensions);
   [[noreturn]] void throw_failure(const CompiledKernel &kernel, std::int32_t status, const KernelFailure &failure) const;
 
   friend class CallExplainer;

@@ -211,8 +211,6 @@ std::vector<std::string> parameters_by_first_use(const Function &function,
     }
   }
   order.add(conditions);
-  // Parameters that only occur in the constraint of another one.
-  order.add(function.context);
   return order.names;
 }
 
@@ -244,7 +242,9 @@ isl::set gathered_context(const Function &function, const std::vector<ExprPtr> &
   return context;
 }
 
-/// The context with exactly the function's parameters as dimensions, in their order.
+/// The context with exactly the function's parameters as dimensions, in their order. A parameter
+/// that occurs only in the constraint of another one is none of the function's: some value of it
+/// has to satisfy the constraint.
 isl::set ordered(const isl::set &context, const std::vector<std::string> &parameters) {
   isl_space *space =
       isl_space_params_alloc(isl_context().get(), static_cast<unsigned>(parameters.size()));
@@ -252,7 +252,15 @@ isl::set ordered(const isl::set &context, const std::vector<std::string> &parame
     isl_id *id = isl_id_alloc(isl_context().get(), parameters[p].c_str(), nullptr);
     space = isl_space_set_dim_id(space, isl_dim_param, static_cast<unsigned>(p), id);
   }
-  return checked(isl::manage(isl_set_align_params(context.copy(), space)),
+  isl_set *own = context.copy();
+  for (isl_size p = isl_set_dim(own, isl_dim_param); p-- > 0;) {
+    const char *name = isl_set_get_dim_name(own, isl_dim_param, static_cast<unsigned>(p));
+    if (name == nullptr ||
+        std::find(parameters.begin(), parameters.end(), name) == parameters.end()) {
+      own = isl_set_project_out(own, isl_dim_param, static_cast<unsigned>(p), 1);
+    }
+  }
+  return checked(isl::manage(isl_set_align_params(own, space)),
                  "building the context of a function");
 }
 

@@ -768,7 +768,7 @@ def test_rfactor_of_argmin():
     a = tw.input("A", [n, m], tw.float64)
     c = tw.computation("C", {i: n}, tw.argmin(a[i, k], over={k: m}))
     f = tw.function("f", outputs=[c])
-    with pytest.raises(tw.ScheduleError, match="not a reduction scheduled by its body|no loop"):
+    with pytest.raises(tw.ScheduleError, match=r"not a reduction scheduled by its body|no loop"):
         f["C"].rfactor(k)
 
 

@@ -1,9 +1,9 @@
 #include "algorithm/rewrite.h"
 
+#include "algorithm/affine.h"
+
 #include <algorithm>
 #include <map>
-
-#include "algorithm/affine.h"
 
 namespace tilewright {
 
@@ -12,7 +12,8 @@ namespace {
 using Copies = std::map<const Computation *, ComputationPtr>;
 
 /// The expression with each access changed by `change`, bottom up.
-ExprPtr rewrite_accesses(const ExprPtr &node, const std::function<ExprPtr(const ExprPtr &)> &change) {
+ExprPtr rewrite_accesses(const ExprPtr &node,
+                         const std::function<ExprPtr(const ExprPtr &)> &change) {
   std::vector<ExprPtr> operands;
   bool changed = false;
   for (const ExprPtr &operand : node->operands) {
@@ -33,8 +34,10 @@ std::shared_ptr<Function> copy_function(const Function &function, Copies &copies
     }
     return copy;
   };
-  std::transform(function.computations.begin(), function.computations.end(), result->computations.begin(), copy_of);
-  std::transform(function.outputs.begin(), function.outputs.end(), result->outputs.begin(), copy_of);
+  std::transform(function.computations.begin(), function.computations.end(),
+                 result->computations.begin(), copy_of);
+  std::transform(function.outputs.begin(), function.outputs.end(), result->outputs.begin(),
+                 copy_of);
   for (const ComputationPtr &computation : result->computations) {
     for (Piece &piece : computation->pieces) {
       piece.value = rewrite_accesses(piece.value, [&](const ExprPtr &node) {
@@ -60,7 +63,8 @@ bool reads(const Computation &computation, const Computation *producer) {
   return found;
 }
 
-/// lower <= r < upper over the computation's own iterators; an empty range where nothing is reduced.
+/// lower <= r < upper over the computation's own iterators; an empty range where nothing is
+/// reduced.
 ReduceRange range_of(const std::string &iterator, const isl::map &values, const isl::set &domain,
                      const std::vector<std::string> &iterators) {
   const isl::pw_aff least = values.dim_min(0);
@@ -68,25 +72,28 @@ ReduceRange range_of(const std::string &iterator, const isl::map &values, const 
   const isl::set empty = domain.subtract(values.domain());
   const isl::pw_aff zero(empty, isl::val(isl_context(), 0L));
   const auto bound = [&](const isl::pw_aff &value) {
-    return from_affine(checked(value.union_add(zero).gist(domain).coalesce(), "the range of a partial reduction"),
-                       iterators);
+    return from_affine(
+        checked(value.union_add(zero).gist(domain).coalesce(), "the range of a partial reduction"),
+        iterators);
   };
   return {iterator, bound(least), bound(most)};
 }
 
-}  // namespace
+} // namespace
 
-std::shared_ptr<const Function> inline_computation(const Function &function, const std::string &name,
-                                                   const SourceLocation &where) {
+std::shared_ptr<const Function>
+inline_computation(const Function &function, const std::string &name, const SourceLocation &where) {
   const ComputationPtr original = *function.find(name);
-  if (std::find(function.outputs.begin(), function.outputs.end(), original) != function.outputs.end()) {
+  if (std::find(function.outputs.begin(), function.outputs.end(), original) !=
+      function.outputs.end()) {
     refuse(name + " is an output and cannot be computed in its readers only", where);
   }
   if (reads(*original, original.get())) {
     refuse(name + " reads its own earlier values and cannot be inlined", where);
   }
   if (original->pieces.size() != 1) {
-    refuse(name + " has " + std::to_string(original->pieces.size()) + " pieces; only one expression can be inlined",
+    refuse(name + " has " + std::to_string(original->pieces.size()) +
+               " pieces; only one expression can be inlined",
            where);
   }
   Copies copies;
@@ -113,7 +120,8 @@ std::shared_ptr<const Function> inline_computation(const Function &function, con
 }
 
 std::shared_ptr<const Function> factor_reduction(const Function &function, const std::string &name,
-                                                 const ReductionFactor &factor, const SourceLocation &where) {
+                                                 const ReductionFactor &factor,
+                                                 const SourceLocation &where) {
   Copies copies;
   std::shared_ptr<Function> result = copy_function(function, copies);
   const ComputationPtr computation = copies.at(function.find(name)->get());
@@ -124,10 +132,12 @@ std::shared_ptr<const Function> factor_reduction(const Function &function, const
   // Instances of the partial results: the image of the body's instances under (i, k) -> (i, r).
   const isl::set body = reduction_domain(root, piece.domain, computation->iterators, where);
   const isl::map values = factor.value.as_map().intersect_domain(body);
-  const isl::map by_outer = isl::manage(isl_map_set_tuple_id(
-      isl_map_project_out(values.copy(), isl_dim_in, outer, static_cast<unsigned>(root.ranges.size())), isl_dim_in,
-      piece.domain.tuple_id().release()));
-  const ReduceRange range = range_of(factor.iterator, by_outer, piece.domain, computation->iterators);
+  const isl::map by_outer = isl::manage(
+      isl_map_set_tuple_id(isl_map_project_out(values.copy(), isl_dim_in, outer,
+                                               static_cast<unsigned>(root.ranges.size())),
+                           isl_dim_in, piece.domain.tuple_id().release()));
+  const ReduceRange range =
+      range_of(factor.iterator, by_outer, piece.domain, computation->iterators);
   const ExprPtr whole = reduce(root.op, {range}, reduction_identity(root.op, root.type));
   isl::set instances = reduction_domain(*whole, piece.domain, computation->iterators, where);
   isl::set needed = checked(by_outer.wrap().flatten(), "partial results");
@@ -143,12 +153,12 @@ std::shared_ptr<const Function> factor_reduction(const Function &function, const
   std::vector<std::string> iterators = computation->iterators;
   iterators.push_back(factor.iterator);
   for (size_t d = 0; d < iterators.size(); ++d) {
-    instances = isl::manage(isl_set_set_dim_name(instances.release(), isl_dim_set, static_cast<unsigned>(d),
-                                                 iterators[d].c_str()));
+    instances = isl::manage(isl_set_set_dim_name(instances.release(), isl_dim_set,
+                                                 static_cast<unsigned>(d), iterators[d].c_str()));
   }
 
-  const ComputationPtr partial =
-      declare_computation(to_text(checked(instances, "partial results")), root.type, {}, computation->where);
+  const ComputationPtr partial = declare_computation(to_text(checked(instances, "partial results")),
+                                                     root.type, {}, computation->where);
   std::vector<ReduceRange> ranges;
   ExprPtr condition = root.condition;
   std::vector<std::string> body_iterators = computation->iterators;
@@ -159,11 +169,13 @@ std::shared_ptr<const Function> factor_reduction(const Function &function, const
     }
   }
   if (!factor.is_iterator) {
-    const ExprPtr equal = binary(Op::Eq, from_affine(factor.value, body_iterators), iterator(factor.iterator));
+    const ExprPtr equal =
+        binary(Op::Eq, from_affine(factor.value, body_iterators), iterator(factor.iterator));
     condition = condition == nullptr ? equal : binary(Op::And, condition, equal);
   }
   const ExprPtr inner = cast(root.operands.front(), root.type);
-  define_piece(partial, nullptr, ranges.empty() ? inner : reduce(root.op, ranges, inner, condition), computation->where);
+  define_piece(partial, nullptr, ranges.empty() ? inner : reduce(root.op, ranges, inner, condition),
+               computation->where);
 
   std::vector<ExprPtr> subscripts;
   for (const std::string &own : computation->iterators) {
@@ -171,9 +183,10 @@ std::shared_ptr<const Function> factor_reduction(const Function &function, const
   }
   subscripts.push_back(iterator(factor.iterator));
   piece.value = reduce(root.op, {range}, access(partial, subscripts, computation->where));
-  const auto position = std::find(result->computations.begin(), result->computations.end(), computation);
+  const auto position =
+      std::find(result->computations.begin(), result->computations.end(), computation);
   result->computations.insert(position, partial);
   return result;
 }
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -1,31 +1,34 @@
-// Rewrites of Layer I that keep what a function computes (AlphaZ: semantics-preserving transformations of equations):
-// substituting a computation into its readers, and factoring a reduction through partial results. A rewrite never
-// changes its argument; it makes a new function with computations of its own, sharing the inputs.
+// Rewrites of Layer I that keep what a function computes (AlphaZ: semantics-preserving
+// transformations of equations): substituting a computation into its readers, and factoring a
+// reduction through partial results. A rewrite never changes its argument; it makes a new function
+// with computations of its own, sharing the inputs.
 #pragma once
+
+#include "algorithm/function.h"
 
 #include <memory>
 #include <string>
 
-#include "algorithm/function.h"
-
 namespace tilewright {
 
-/// `name` is gone, and each of its readers computes its expression in place. Throws Error(Schedule) for outputs, for
-/// recurrences and for computations of several pieces.
-std::shared_ptr<const Function> inline_computation(const Function &function, const std::string &name,
-                                                   const SourceLocation &where);
+/// `name` is gone, and each of its readers computes its expression in place. Throws Error(Schedule)
+/// for outputs, for recurrences and for computations of several pieces.
+std::shared_ptr<const Function>
+inline_computation(const Function &function, const std::string &name, const SourceLocation &where);
 
-/// How a reduction is factored: the instances of a loop r, an affine function of the reduction's body instances
-/// name[i..., k...], become an iterator of the partial results.
+/// How a reduction is factored: the instances of a loop r, an affine function of the reduction's
+/// body instances name[i..., k...], become an iterator of the partial results.
 struct ReductionFactor {
-  std::string partial;    ///< name of the new computation
-  std::string iterator;   ///< name of its last iterator
-  isl::pw_aff value;      ///< name[i..., k...] -> r
-  bool is_iterator = false;  ///< r is one of the reduced iterators itself, of the name `iterator`
+  std::string partial;      ///< name of the new computation
+  std::string iterator;     ///< name of its last iterator
+  isl::pw_aff value;        ///< name[i..., k...] -> r
+  bool is_iterator = false; ///< r is one of the reduced iterators itself, of the name `iterator`
 };
 
-/// C[i] = reduce(k, body) becomes P[i,r] = reduce(k with value(i,k) = r, body); C[i] = reduce(r, P[i,r]).
+/// C[i] = reduce(k, body) becomes P[i,r] = reduce(k with value(i,k) = r, body); C[i] = reduce(r,
+/// P[i,r]).
 std::shared_ptr<const Function> factor_reduction(const Function &function, const std::string &name,
-                                                 const ReductionFactor &factor, const SourceLocation &where);
+                                                 const ReductionFactor &factor,
+                                                 const SourceLocation &where);
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -4,7 +4,9 @@ namespace tilewright {
 
 namespace {
 
-bool is_concurrent(const LoopTag &tag) { return tag.tag == Tag::Parallel || tag.tag == Tag::Vector; }
+bool is_concurrent(const LoopTag &tag) {
+  return tag.tag == Tag::Parallel || tag.tag == Tag::Vector;
+}
 
 bool is_empty(const isl::map &map) { return checked(map.is_empty(), "a dependence"); }
 
@@ -17,7 +19,8 @@ const Statement &statement_named(const Program &program, const std::string &name
   throw Error(ErrorKind::Internal, "no statement named " + name);
 }
 
-void fill(const Program &program, const Statement &source, const Statement &sink, DependenceRow &row) {
+void fill(const Program &program, const Statement &source, const Statement &sink,
+          DependenceRow &row) {
   isl::map open = row.dependence.relation;
   for (size_t level = 0; level <= static_cast<size_t>(program.depth) && !is_empty(open); ++level) {
     if (source.order[level] != sink.order[level]) {
@@ -29,9 +32,12 @@ void fill(const Program &program, const Statement &source, const Statement &sink
     }
     const isl::pw_aff &first = source.loops[level];
     const isl::pw_aff &second = sink.loops[level];
-    const isl::map earlier = open.intersect(isl::manage(isl_pw_aff_lt_map(first.copy(), second.copy())));
-    const isl::map later = open.intersect(isl::manage(isl_pw_aff_gt_map(first.copy(), second.copy())));
-    const isl::map same = open.intersect(isl::manage(isl_pw_aff_eq_map(first.copy(), second.copy())));
+    const isl::map earlier =
+        open.intersect(isl::manage(isl_pw_aff_lt_map(first.copy(), second.copy())));
+    const isl::map later =
+        open.intersect(isl::manage(isl_pw_aff_gt_map(first.copy(), second.copy())));
+    const isl::map same =
+        open.intersect(isl::manage(isl_pw_aff_eq_map(first.copy(), second.copy())));
     const bool concurrent = is_concurrent(source.tags[level]) || is_concurrent(sink.tags[level]);
     row.loops.push_back(sink.loop_names[level]);
     if (!is_empty(later) || (concurrent && !is_empty(earlier))) {
@@ -45,7 +51,7 @@ void fill(const Program &program, const Statement &source, const Statement &sink
   }
 }
 
-}  // namespace
+} // namespace
 
 std::vector<DependenceRow> dependence_table(const Program &program) {
   std::vector<DependenceRow> table;
@@ -60,4 +66,4 @@ std::vector<DependenceRow> dependence_table(const Program &program) {
   return table;
 }
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -4,14 +4,16 @@ namespace tilewright {
 
 namespace {
 
-bool is_concurrent(const LoopTag &tag) { return tag.tag == Tag::Parallel || tag.tag == Tag::Vector; }
+bool is_concurrent(const LoopTag &tag) {
+  return tag.tag == Tag::Parallel || tag.tag == Tag::Vector;
+}
 
 bool is_empty(const isl::map &map) { return checked(map.is_empty(), "the order of instances"); }
 
-}  // namespace
+} // namespace
 
-std::vector<UnorderedPairs> not_before(const Program &program, const Statement &source, const Statement &sink,
-                                       isl::map pairs) {
+std::vector<UnorderedPairs> not_before(const Program &program, const Statement &source,
+                                       const Statement &sink, isl::map pairs) {
   std::vector<UnorderedPairs> result;
   const auto depth = static_cast<size_t>(program.depth);
   for (size_t level = 0; level <= depth; ++level) {
@@ -31,7 +33,8 @@ std::vector<UnorderedPairs> not_before(const Program &program, const Statement &
     const isl::map later = isl::manage(isl_pw_aff_gt_map(first.copy(), second.copy()));
     isl::map wrong = pairs.intersect(later);
     if (concurrent) {
-      wrong = wrong.unite(pairs.intersect(isl::manage(isl_pw_aff_lt_map(first.copy(), second.copy()))));
+      wrong =
+          wrong.unite(pairs.intersect(isl::manage(isl_pw_aff_lt_map(first.copy(), second.copy()))));
     }
     if (!is_empty(wrong)) {
       result.push_back({wrong.coalesce(), static_cast<int>(level), false, concurrent});
@@ -42,4 +45,4 @@ std::vector<UnorderedPairs> not_before(const Program &program, const Statement &
   return result;
 }
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -1,9 +1,9 @@
 #include "analysis/legality.h"
 
-#include <algorithm>
-
 #include "analysis/happens_before.h"
 #include "analysis/suggestions.h"
+
+#include <algorithm>
 
 namespace tilewright {
 
@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::uint64_t operation_limit = 40'000'000;
 
-std::string instance(const std::string &name, const std::vector<std::int64_t> &coordinates, size_t first, size_t count) {
+std::string instance(const std::string &name, const std::vector<std::int64_t> &coordinates,
+                     size_t first, size_t count) {
   std::string text = name + "[";
   for (size_t d = 0; d < count; ++d) {
     text += (d ? "," : "") + std::to_string(coordinates[first + d]);
@@ -26,7 +27,7 @@ bool stored_apart(const Program &program, size_t buffer) {
       continue;
     }
     if (statement.replicas > 0 && statement.role != StatementRole::Value) {
-      return false;  // a replica starts the same sum anew
+      return false; // a replica starts the same sum anew
     }
     if (owner != nullptr && owner != statement.computation.get()) {
       return false;
@@ -41,7 +42,8 @@ bool stored_apart(const Program &program, size_t buffer) {
     written = written.unite(piece.domain);
   }
   const isl::map relation =
-      program.places.at(owner->name).relation.intersect_domain(written.intersect_params(program.context));
+      program.places.at(owner->name)
+          .relation.intersect_domain(written.intersect_params(program.context));
   return checked(relation.is_injective(), "storage of a computation");
 }
 
@@ -69,7 +71,8 @@ public:
     }
     for (const Statement &source : program_.statements) {
       const auto &outputs = program_.function->outputs;
-      if (!violation_ && std::find(outputs.begin(), outputs.end(), source.computation) != outputs.end()) {
+      if (!violation_ &&
+          std::find(outputs.begin(), outputs.end(), source.computation) != outputs.end()) {
         check_survival(source);
       }
     }
@@ -85,15 +88,17 @@ private:
         check_flow(init, update, flow_relation(init, update, value), true);
       }
     }
-    // Two updates of one element differ in reduced iterators only, so only loops that those drive can separate them.
+    // Two updates of one element differ in reduced iterators only, so only loops that those drive
+    // can separate them.
     const auto outer = static_cast<unsigned>(update.replicas + update.computation->rank());
     const auto reduced = static_cast<unsigned>(update.iterators.size()) - outer;
     bool concurrent = false;
     for (size_t level = 0; level < update.tags.size(); ++level) {
-      const bool tagged = update.tags[level].tag == Tag::Parallel || update.tags[level].tag == Tag::Vector;
+      const bool tagged =
+          update.tags[level].tag == Tag::Parallel || update.tags[level].tag == Tag::Vector;
       concurrent = concurrent ||
-                   (tagged && checked(isl::manage(isl_pw_aff_involves_dims(update.loops[level].get(), isl_dim_in, outer,
-                                                                           reduced)),
+                   (tagged && checked(isl::manage(isl_pw_aff_involves_dims(
+                                          update.loops[level].get(), isl_dim_in, outer, reduced)),
                                       "races of a reduction"));
     }
     if (violation_ || !concurrent) {
@@ -107,8 +112,8 @@ private:
       }
       const isl::map race = checked(forward.pairs.lexmin(), "races of a reduction");
       report(Violation::Kind::Race, update, update, race,
-             "both add to the same element, and loop '" + loop_name(update, forward.level) + "' is " +
-                 tag_name(update, forward.level) + ", so neither comes first");
+             "both add to the same element, and loop '" + loop_name(update, forward.level) +
+                 "' is " + tag_name(update, forward.level) + ", so neither comes first");
       add_element(update);
       return;
     }
@@ -123,8 +128,10 @@ private:
     }
   }
 
-  /// Each pair of `flow` (source -> sink): the source comes first, and nothing overwrites its element in between.
-  void check_flow(const Statement &source, const Statement &sink, const isl::map &flow, bool exact) {
+  /// Each pair of `flow` (source -> sink): the source comes first, and nothing overwrites its
+  /// element in between.
+  void check_flow(const Statement &source, const Statement &sink, const isl::map &flow,
+                  bool exact) {
     for (const UnorderedPairs &wrong : not_before(program_, source, sink, flow)) {
       report(exact ? Violation::Kind::Order : Violation::Kind::Undecided, source, sink, wrong.pairs,
              order_explanation(source, sink, wrong, exact));
@@ -165,20 +172,23 @@ private:
     return checked(pairs, "writes to one element");
   }
 
-  void check_overwrite(const Statement &source, const Statement &sink, const Statement &writer, const isl::map &flow,
-                       bool exact) {
-    for (const UnorderedPairs &not_earlier : not_before(program_, writer, source, other_writes(source, writer))) {
+  void check_overwrite(const Statement &source, const Statement &sink, const Statement &writer,
+                       const isl::map &flow, bool exact) {
+    for (const UnorderedPairs &not_earlier :
+         not_before(program_, writer, source, other_writes(source, writer))) {
       isl::map between = flow.reverse().apply_range(not_earlier.pairs.reverse());
       if (&writer == &sink) {
         // An instance reads before it writes.
         between = between.subtract(isl::map::identity(between.space()));
       }
       for (const UnorderedPairs &not_later : not_before(program_, sink, writer, between)) {
-        report(exact ? Violation::Kind::Overwrite : Violation::Kind::Undecided, sink, writer, not_later.pairs,
-               writer.name + " overwrites an element that " + sink.name + " still has to read (written by " +
-                   source.name + ")" + (not_later.concurrent || not_earlier.concurrent
-                                            ? ": the loops that run them are not ordered"
-                                            : ""));
+        report(exact ? Violation::Kind::Overwrite : Violation::Kind::Undecided, sink, writer,
+               not_later.pairs,
+               writer.name + " overwrites an element that " + sink.name +
+                   " still has to read (written by " + source.name + ")" +
+                   (not_later.concurrent || not_earlier.concurrent
+                        ? ": the loops that run them are not ordered"
+                        : ""));
         add_element(writer, true);
         return;
       }
@@ -194,7 +204,8 @@ private:
       if (writer.buffer != source.buffer || violation_) {
         continue;
       }
-      for (const UnorderedPairs &wrong : not_before(program_, writer, source, other_writes(source, writer))) {
+      for (const UnorderedPairs &wrong :
+           not_before(program_, writer, source, other_writes(source, writer))) {
         report(Violation::Kind::Overwrite, writer, source, wrong.pairs,
                writer.name + " overwrites an element of the output " + source.computation->name);
         add_element(writer);
@@ -203,14 +214,15 @@ private:
     }
   }
 
-  std::string order_explanation(const Statement &source, const Statement &sink, const UnorderedPairs &wrong,
-                                bool exact) const {
+  std::string order_explanation(const Statement &source, const Statement &sink,
+                                const UnorderedPairs &wrong, bool exact) const {
     std::string text = sink.name + " reads what " + source.name + " writes, but ";
     if (wrong.concurrent) {
-      const Statement &tagged = source.tags[static_cast<size_t>(wrong.level)].tag == Tag::Parallel ||
-                                        source.tags[static_cast<size_t>(wrong.level)].tag == Tag::Vector
-                                    ? source
-                                    : sink;
+      const Statement &tagged =
+          source.tags[static_cast<size_t>(wrong.level)].tag == Tag::Parallel ||
+                  source.tags[static_cast<size_t>(wrong.level)].tag == Tag::Vector
+              ? source
+              : sink;
       text += "loop '" + loop_name(tagged, wrong.level) + "' is " + tag_name(tagged, wrong.level) +
               " and carries the dependence";
     } else if (wrong.level == program_.depth && !wrong.is_static) {
@@ -223,15 +235,17 @@ private:
 
   static std::string loop_name(const Statement &statement, int level) {
     const auto position = static_cast<size_t>(level);
-    return position < statement.loop_names.size() ? statement.loop_names[position] : std::to_string(level);
+    return position < statement.loop_names.size() ? statement.loop_names[position]
+                                                  : std::to_string(level);
   }
 
   static std::string tag_name(const Statement &statement, int level) {
-    return statement.tags[static_cast<size_t>(level)].tag == Tag::Vector ? "a vector loop" : "parallel";
+    return statement.tags[static_cast<size_t>(level)].tag == Tag::Vector ? "a vector loop"
+                                                                         : "parallel";
   }
 
-  void report(Violation::Kind kind, const Statement &first, const Statement &second, const isl::map &pairs,
-              std::string explanation) {
+  void report(Violation::Kind kind, const Statement &first, const Statement &second,
+              const isl::map &pairs, std::string explanation) {
     Violation violation;
     violation.kind = kind;
     violation.dependence = relation_text(program_, pairs, first);
@@ -243,9 +257,11 @@ private:
     if (sample_point(checked(flat, "a witness"), point)) {
       const size_t count = first.iterators.size();
       violation.source_instance = instance(first.name, point.coordinates, 0, count);
-      violation.sink_instance = instance(second.name, point.coordinates, count, point.coordinates.size() - count);
+      violation.sink_instance =
+          instance(second.name, point.coordinates, count, point.coordinates.size() - count);
       for (const auto &[name, value] : point.parameters) {
-        violation.parameters += (violation.parameters.empty() ? "" : ", ") + name + " = " + std::to_string(value);
+        violation.parameters +=
+            (violation.parameters.empty() ? "" : ", ") + name + " = " + std::to_string(value);
       }
       first_ = point;
       first_.coordinates.resize(count);
@@ -264,15 +280,18 @@ private:
     for (const auto &[name, value] : point.parameters) {
       const int position = isl_map_find_dim_by_name(element.get(), isl_dim_param, name.c_str());
       if (position >= 0) {
-        element = element.fix_si(isl::dim::param, static_cast<unsigned>(position), static_cast<int>(value));
+        element = element.fix_si(isl::dim::param, static_cast<unsigned>(position),
+                                 static_cast<int>(value));
       }
     }
     for (size_t d = 0; d < point.coordinates.size(); ++d) {
-      element = element.fix_si(isl::dim::in, static_cast<unsigned>(d), static_cast<int>(point.coordinates[d]));
+      element = element.fix_si(isl::dim::in, static_cast<unsigned>(d),
+                               static_cast<int>(point.coordinates[d]));
     }
     Point at;
     if (sample_point(checked(element.range(), "a witness"), at)) {
-      violation_->element = instance(program_.buffers[writer.buffer].name, at.coordinates, 0, at.coordinates.size());
+      violation_->element =
+          instance(program_.buffers[writer.buffer].name, at.coordinates, 0, at.coordinates.size());
     }
   }
 
@@ -299,10 +318,12 @@ const char *kind_name(Violation::Kind kind) {
   return "";
 }
 
-}  // namespace
+} // namespace
 
-std::string relation_text(const Program &program, const isl::map &relation, const Statement &source) {
-  const isl::map simple = relation.coalesce().gist_domain(source.domain).gist_params(program.context);
+std::string relation_text(const Program &program, const isl::map &relation,
+                          const Statement &source) {
+  const isl::map simple =
+      relation.coalesce().gist_domain(source.domain).gist_params(program.context);
   if (simple.is_null()) {
     isl_ctx_reset_error(isl_context().get());
     return source.name + " -> ...";
@@ -326,9 +347,10 @@ void require_legal(const Program &program, const Command *command) {
     violation->suggestion = suggest(program, *command, *violation);
   }
   std::string message = command != nullptr ? to_string(*command) : "the default schedule";
-  message += violation->kind == Violation::Kind::Undecided ? " cannot be shown to be legal: " : " is illegal: ";
-  message += violation->explanation + "\n  dependence: " + violation->dependence + "\n  for example: " +
-             violation->source_instance + " -> " + violation->sink_instance;
+  message += violation->kind == Violation::Kind::Undecided ? " cannot be shown to be legal: "
+                                                           : " is illegal: ";
+  message += violation->explanation + "\n  dependence: " + violation->dependence +
+             "\n  for example: " + violation->source_instance + " -> " + violation->sink_instance;
   if (!violation->element.empty()) {
     message += " at element " + violation->element;
   }
@@ -338,7 +360,8 @@ void require_legal(const Program &program, const Command *command) {
   if (!violation->suggestion.empty()) {
     message += "\n  " + violation->suggestion;
   }
-  Error error(ErrorKind::IllegalSchedule, message, command != nullptr ? command->where : SourceLocation{});
+  Error error(ErrorKind::IllegalSchedule, message,
+              command != nullptr ? command->where : SourceLocation{});
   error.details = {{"kind", kind_name(violation->kind)},
                    {"dependence", violation->dependence},
                    {"source_instance", violation->source_instance},
@@ -369,4 +392,4 @@ std::vector<Dependence> flow_dependences(const Program &program) {
   return result;
 }
 
-}  // namespace tilewright
+} // namespace tilewright

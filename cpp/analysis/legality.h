@@ -1,36 +1,38 @@
-// The one legality question: after Layers II and III are set, does every read see exactly the producer instance that
-// Layer I names? Decided by isl: for each read, the writes to the element it reads that come no earlier than the intended
-// write and before the read (in time), or are not ordered with it (parallel and vector loops), must not exist, and the
-// intended write must come before. Refusals name the command, the dependence and two concrete instances.
+// The one legality question: after Layers II and III are set, does every read see exactly the
+// producer instance that Layer I names? Decided by isl: for each read, the writes to the element it
+// reads that come no earlier than the intended write and before the read (in time), or are not
+// ordered with it (parallel and vector loops), must not exist, and the intended write must come
+// before. Refusals name the command, the dependence and two concrete instances.
 #pragma once
+
+#include "mapping/accesses.h"
+#include "mapping/program.h"
 
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "mapping/accesses.h"
-#include "mapping/program.h"
-
 namespace tilewright {
 
 struct Violation {
   enum class Kind {
-    Order,      ///< a read comes before (or is not ordered after) the write it needs
-    Overwrite,  ///< another write to the same element lies between, or is not ordered with them
-    Race,       ///< two iterations of a parallel or vector loop touch one element
+    Order,        ///< a read comes before (or is not ordered after) the write it needs
+    Overwrite,    ///< another write to the same element lies between, or is not ordered with them
+    Race,         ///< two iterations of a parallel or vector loop touch one element
     NotInjective, ///< two instances of a computation at the same time
-    Undecided   ///< not affine, or the operation limit was reached
+    Undecided     ///< not affine, or the operation limit was reached
   };
   Kind kind;
-  std::string dependence;       ///< "C[i,j,k] -> C[i,j,k+1]" as isl text, simplified
-  std::string source_instance;  ///< "C[0,0,0]"
-  std::string sink_instance;    ///< "C[0,0,1]"
-  std::string element;          ///< "C[0,0]": the buffer element where storage is at fault; else empty
-  std::string parameters;       ///< "N = 1, K = 2"
-  std::string explanation;      ///< one sentence
-  std::string suggestion;       ///< what would be legal instead, or empty
+  std::string dependence;      ///< "C[i,j,k] -> C[i,j,k+1]" as isl text, simplified
+  std::string source_instance; ///< "C[0,0,0]"
+  std::string sink_instance;   ///< "C[0,0,1]"
+  std::string element;     ///< "C[0,0]": the buffer element where storage is at fault; else empty
+  std::string parameters;  ///< "N = 1, K = 2"
+  std::string explanation; ///< one sentence
+  std::string suggestion;  ///< what would be legal instead, or empty
 
-  // For suggestions: the statements, all violating pairs, and (Order) where their times differ first.
+  // For suggestions: the statements, all violating pairs, and (Order) where their times differ
+  // first.
   std::string source;
   std::string sink;
   isl::map pairs;
@@ -42,20 +44,23 @@ struct Violation {
 /// The first violation found, or nothing when the program is legal.
 std::optional<Violation> find_violation(const Program &program);
 
-/// Throws Error(IllegalSchedule) with the violation when `program` (the mapping after `command`) is illegal.
+/// Throws Error(IllegalSchedule) with the violation when `program` (the mapping after `command`) is
+/// illegal.
 void require_legal(const Program &program, const Command *command);
 
 /// One dependence of Layer I as a relation between statement instances.
 struct Dependence {
-  std::string source;  ///< statement that writes
-  std::string sink;    ///< statement that reads
-  std::string array;   ///< computation or input that carries it
-  isl::map relation;   ///< source instance -> sink instance
-  bool exact = true;   ///< false: over-approximated because a subscript is not affine
+  std::string source; ///< statement that writes
+  std::string sink;   ///< statement that reads
+  std::string array;  ///< computation or input that carries it
+  isl::map relation;  ///< source instance -> sink instance
+  bool exact = true;  ///< false: over-approximated because a subscript is not affine
 };
 std::vector<Dependence> flow_dependences(const Program &program);
 
-/// "C[i, j, k] -> C[i, j, k + 1]": an isl relation from `source` without what the declaration says anyway.
-std::string relation_text(const Program &program, const isl::map &relation, const Statement &source);
+/// "C[i, j, k] -> C[i, j, k + 1]": an isl relation from `source` without what the declaration says
+/// anyway.
+std::string relation_text(const Program &program, const isl::map &relation,
+                          const Statement &source);
 
-}  // namespace tilewright
+} // namespace tilewright

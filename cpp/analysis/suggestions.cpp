@@ -1,8 +1,8 @@
 #include "analysis/suggestions.h"
 
-#include <algorithm>
-
 #include <isl/set.h>
+
+#include <algorithm>
 
 namespace tilewright {
 
@@ -41,17 +41,20 @@ std::string legal_loops(const Program &program, const Command &command) {
     }
   }
   if (loops.empty()) {
-    return "no loop of " + command.computation + " can be " + (vector ? "vectorised" : "parallel") + " in this order";
+    return "no loop of " + command.computation + " can be " + (vector ? "vectorised" : "parallel") +
+           " in this order";
   }
   return std::string(vector ? "vectorize" : "parallelize") + " is legal for: " + loops;
 }
 
-/// The largest distance, along loop `level`, by which a sink comes too early; nothing when it is not a constant.
-std::optional<std::int64_t> largest_distance(const Statement &source, const Statement &sink, const isl::map &pairs,
-                                             size_t level) {
+/// The largest distance, along loop `level`, by which a sink comes too early; nothing when it is
+/// not a constant.
+std::optional<std::int64_t> largest_distance(const Statement &source, const Statement &sink,
+                                             const isl::map &pairs, size_t level) {
   const isl::map values =
       pairs.apply_domain(source.loops[level].as_map()).apply_range(sink.loops[level].as_map());
-  const isl::set distances = isl::manage(isl_set_neg(isl_map_deltas(values.copy()))).project_out_all_params();
+  const isl::set distances =
+      isl::manage(isl_set_neg(isl_map_deltas(values.copy()))).project_out_all_params();
   const isl::val most = isl::manage(isl_set_dim_max_val(distances.copy(), 0));
   if (most.is_null() || !most.is_int().is_true()) {
     isl_ctx_reset_error(isl_context().get());
@@ -60,10 +63,12 @@ std::optional<std::int64_t> largest_distance(const Statement &source, const Stat
   return most.num_si();
 }
 
-/// A shift of the sink's computation along the loop at fault (or the innermost shared one) after which all is legal.
+/// A shift of the sink's computation along the loop at fault (or the innermost shared one) after
+/// which all is legal.
 std::string repairing_shift(const Program &program, const Violation &violation) {
   const int level = violation.is_static ? violation.level - 1 : violation.level;
-  if (violation.concurrent || level < 0 || level >= program.depth || violation.source == violation.sink) {
+  if (violation.concurrent || level < 0 || level >= program.depth ||
+      violation.source == violation.sink) {
     return "";
   }
   const auto named = [&](const std::string &name) {
@@ -74,10 +79,12 @@ std::string repairing_shift(const Program &program, const Violation &violation) 
   const auto sink = named(violation.sink);
   const auto position = static_cast<size_t>(level);
   if (source == program.statements.end() || sink == program.statements.end() ||
-      position >= sink->loop_names.size() || source->computation == sink->computation || sink->replicas > 0) {
+      position >= sink->loop_names.size() || source->computation == sink->computation ||
+      sink->replicas > 0) {
     return "";
   }
-  const std::optional<std::int64_t> distance = largest_distance(*source, *sink, violation.pairs, position);
+  const std::optional<std::int64_t> distance =
+      largest_distance(*source, *sink, violation.pairs, position);
   if (!distance || *distance < 0) {
     return "";
   }
@@ -85,19 +92,19 @@ std::string repairing_shift(const Program &program, const Violation &violation) 
     Program candidate = program;
     for (Statement &statement : candidate.statements) {
       if (statement.computation == sink->computation) {
-        statement.loops[position] =
-            statement.loops[position].add_constant(isl::val(isl_context(), static_cast<long>(shift)));
+        statement.loops[position] = statement.loops[position].add_constant(
+            isl::val(isl_context(), static_cast<long>(shift)));
       }
     }
     if (shift > 0 && !find_violation(candidate)) {
-      return "it would be legal after " + sink->computation->name + ".shift(\"" + sink->loop_names[position] + "\", " +
-             std::to_string(shift) + ")";
+      return "it would be legal after " + sink->computation->name + ".shift(\"" +
+             sink->loop_names[position] + "\", " + std::to_string(shift) + ")";
     }
   }
   return "";
 }
 
-}  // namespace
+} // namespace
 
 std::string suggest(const Program &program, const Command &command, const Violation &violation) {
   if (command.name == "vectorize" || command.name == "parallelize") {
@@ -109,4 +116,4 @@ std::string suggest(const Program &program, const Command &command, const Violat
   return "";
 }
 
-}  // namespace tilewright
+} // namespace tilewright

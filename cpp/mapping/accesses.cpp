@@ -17,7 +17,8 @@ public:
   }
 
 private:
-  void walk(const ExprPtr &node, const isl::set &domain, const std::vector<std::string> &iterators) {
+  void walk(const ExprPtr &node, const isl::set &domain,
+            const std::vector<std::string> &iterators) {
     switch (node->kind) {
     case ExprKind::Access:
       add(*node, domain, iterators);
@@ -56,9 +57,10 @@ private:
         exact = false;
         continue;
       }
-      const isl::pw_aff coordinate =
-          isl::pw_aff::var_on_domain(isl::local_space(target.space()), isl::dim::set, static_cast<unsigned>(d));
-      relation = relation.intersect(isl::manage(isl_pw_aff_eq_map(subscript->copy(), coordinate.copy())));
+      const isl::pw_aff coordinate = isl::pw_aff::var_on_domain(
+          isl::local_space(target.space()), isl::dim::set, static_cast<unsigned>(d));
+      relation =
+          relation.intersect(isl::manage(isl_pw_aff_eq_map(subscript->copy(), coordinate.copy())));
     }
     const auto dimensions = checked(relation.domain_tuple_dim(), "a read");
     if (dimensions > outer_) {
@@ -74,7 +76,7 @@ private:
   std::vector<ReadAccess> reads_;
 };
 
-}  // namespace
+} // namespace
 
 std::vector<ReadAccess> read_accesses(const Statement &statement) {
   return ReadCollector(statement).collect();
@@ -85,8 +87,8 @@ isl::map defined_value(const Statement &statement) {
   const auto rank = static_cast<unsigned>(statement.computation->rank());
   isl::map relation = isl::map::from_domain_and_range(statement.domain, isl::set::universe(target));
   for (unsigned d = 0; d < rank; ++d) {
-    relation = relation.equate(isl::dim::in, static_cast<int>(statement.replicas + d), isl::dim::out,
-                               static_cast<int>(d));
+    relation = relation.equate(isl::dim::in, static_cast<int>(statement.replicas + d),
+                               isl::dim::out, static_cast<int>(d));
   }
   return checked(relation, "the value of a statement");
 }
@@ -94,7 +96,8 @@ isl::map defined_value(const Statement &statement) {
 isl::map flow_relation(const Statement &source, const Statement &sink, const isl::map &read) {
   isl::map pairs = defined_value(source).apply_range(read.reverse());
   for (size_t d = 0; d < source.replicas; ++d) {
-    pairs = pairs.intersect(isl::manage(isl_pw_aff_eq_map(source.loops[d].copy(), sink.loops[d].copy())));
+    pairs = pairs.intersect(
+        isl::manage(isl_pw_aff_eq_map(source.loops[d].copy(), sink.loops[d].copy())));
   }
   return checked(pairs, "a dependence");
 }
@@ -115,4 +118,4 @@ isl::map written_element(const Program &program, const Statement &statement) {
   return checked(element, "the element a statement writes");
 }
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -1,19 +1,19 @@
-// What each statement reads and writes, as isl relations. Affine reads are exact, restricted to where they happen
-// (reduction bounds, affine conditions of a select); a read whose subscript is not affine may touch every element along
-// that dimension and is marked inexact.
+// What each statement reads and writes, as isl relations. Affine reads are exact, restricted to
+// where they happen (reduction bounds, affine conditions of a select); a read whose subscript is
+// not affine may touch every element along that dimension and is marked inexact.
 #pragma once
 
-#include <vector>
-
 #include "mapping/program.h"
+
+#include <vector>
 
 namespace tilewright {
 
 struct ReadAccess {
   ComputationPtr producer;
-  isl::map relation;     ///< statement instance -> producer[iterators]
+  isl::map relation; ///< statement instance -> producer[iterators]
   bool exact = true;
-  SourceLocation where;  ///< of the read in the user's program
+  SourceLocation where; ///< of the read in the user's program
 };
 
 std::vector<ReadAccess> read_accesses(const Statement &statement);
@@ -21,11 +21,11 @@ std::vector<ReadAccess> read_accesses(const Statement &statement);
 /// statement instance -> computation[iterators]: the value that it defines or helps to define.
 isl::map defined_value(const Statement &statement);
 
-/// source instance -> sink instance for `read` (sink instance -> computation of the source). A reader takes the value of
-/// the replica (compute_at) in its own iteration of the shared loops.
+/// source instance -> sink instance for `read` (sink instance -> computation of the source). A
+/// reader takes the value of the replica (compute_at) in its own iteration of the shared loops.
 isl::map flow_relation(const Statement &source, const Statement &sink, const isl::map &read);
 
 /// statement instance -> buffer[index].
 isl::map written_element(const Program &program, const Statement &statement);
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -8,7 +8,8 @@ void refuse(const Command &command, const std::string &message) {
 
 void CommandArguments::expect_between(size_t least, size_t most, const char *signature) const {
   if (size() < least || size() > most) {
-    refuse(command_, "expected " + std::string(signature) + ", got " + std::to_string(size()) + " arguments");
+    refuse(command_,
+           "expected " + std::string(signature) + ", got " + std::to_string(size()) + " arguments");
   }
 }
 
@@ -27,7 +28,8 @@ std::string CommandArguments::name(size_t position, const char *role) const {
   return std::get<std::string>(command_.arguments[position]);
 }
 
-std::optional<std::string> CommandArguments::optional_name(size_t position, const char *role) const {
+std::optional<std::string> CommandArguments::optional_name(size_t position,
+                                                           const char *role) const {
   if (position >= size()) {
     return std::nullopt;
   }
@@ -36,12 +38,14 @@ std::optional<std::string> CommandArguments::optional_name(size_t position, cons
 
 std::int64_t CommandArguments::any_integer(size_t position, const char *role) const {
   if (!is_integer(position)) {
-    refuse(command_, "argument " + std::to_string(position + 1) + " (" + role + ") must be an integer");
+    refuse(command_,
+           "argument " + std::to_string(position + 1) + " (" + role + ") must be an integer");
   }
   return std::get<std::int64_t>(command_.arguments[position]);
 }
 
-std::int64_t CommandArguments::integer(size_t position, const char *role, std::int64_t least) const {
+std::int64_t CommandArguments::integer(size_t position, const char *role,
+                                       std::int64_t least) const {
   const std::int64_t value = any_integer(position, role);
   if (value < least) {
     refuse(command_, std::string(role) + " must be at least " + std::to_string(least) + ", got " +
@@ -58,7 +62,8 @@ size_t find_loop(const TimeSpaceMap &map, const std::string &name, const Command
     }
     known += (known.empty() ? "" : ", ") + map.dimensions[d].name;
   }
-  refuse(command, "there is no loop named '" + name + "'; the loops are: " + (known.empty() ? "none" : known));
+  refuse(command, "there is no loop named '" + name +
+                      "'; the loops are: " + (known.empty() ? "none" : known));
 }
 
 void require_new_name(const TimeSpaceMap &map, const std::string &name, const Command &command) {
@@ -69,4 +74,4 @@ void require_new_name(const TimeSpaceMap &map, const std::string &name, const Co
   }
 }
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -1,11 +1,12 @@
-// Reading a command's arguments: positions, kinds and defaults, with one wording for everything that can be wrong.
+// Reading a command's arguments: positions, kinds and defaults, with one wording for everything
+// that can be wrong.
 #pragma once
+
+#include "mapping/mapping.h"
 
 #include <optional>
 #include <string>
 #include <vector>
-
-#include "mapping/mapping.h"
 
 namespace tilewright {
 
@@ -35,4 +36,4 @@ size_t find_loop(const TimeSpaceMap &map, const std::string &name, const Command
 /// Refuses a name that another loop of the computation has.
 void require_new_name(const TimeSpaceMap &map, const std::string &name, const Command &command);
 
-}  // namespace tilewright
+} // namespace tilewright

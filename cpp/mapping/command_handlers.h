@@ -1,9 +1,9 @@
 // The handlers behind the table in commands.cpp; each applies one command to a state.
 #pragma once
 
-#include <string>
-
 #include "mapping/mapping.h"
+
+#include <string>
 
 namespace tilewright {
 
@@ -44,4 +44,4 @@ void store_in_command(MappingState &state, const Command &command);
 /// "C[0,1] (N = 2)".
 std::string instance_text(const std::string &name, const Point &point);
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -1,9 +1,9 @@
 #include "mapping/commands.h"
 
-#include <map>
-
 #include "mapping/command_arguments.h"
 #include "mapping/command_handlers.h"
+
+#include <map>
 
 namespace tilewright {
 
@@ -11,7 +11,8 @@ namespace {
 
 using Handler = void (*)(MappingState &, const Command &);
 
-/// The one table of commands. A new command is a handler, a row here, and a Python method that passes its arguments on.
+/// The one table of commands. A new command is a handler, a row here, and a Python method that
+/// passes its arguments on.
 const std::map<std::string, Handler> &handlers() {
   static const std::map<std::string, Handler> table = {
       {"after", after_command},
@@ -43,7 +44,7 @@ const std::map<std::string, Handler> &handlers() {
   return table;
 }
 
-}  // namespace
+} // namespace
 
 std::string instance_text(const std::string &name, const Point &point) {
   std::string text = name + "[";
@@ -80,10 +81,10 @@ void apply_command(MappingState &state, const Command &command) {
     for (const auto &[name, map] : state.time_space) {
       known += (known.empty() ? "" : ", ") + name;
     }
-    refuse(command, "'" + command.computation + "' is not a computation of function '" + state.function->name +
-                        "'; its computations are: " + known);
+    refuse(command, "'" + command.computation + "' is not a computation of function '" +
+                        state.function->name + "'; its computations are: " + known);
   }
   handler->second(state, command);
 }
 
-}  // namespace tilewright
+} // namespace tilewright

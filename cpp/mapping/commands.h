@@ -1,11 +1,12 @@
-// The commands of Layers II and III, each a small change of a MappingState. A command whose arguments do not make sense
-// throws Error(Schedule) with the command's text, what was expected and what was given.
+// The commands of Layers II and III, each a small change of a MappingState. A command whose
+// arguments do not make sense throws Error(Schedule) with the command's text, what was expected and
+// what was given.
 #pragma once
+
+#include "mapping/mapping.h"
 
 #include <string>
 #include <vector>
-
-#include "mapping/mapping.h"
 
 namespace tilewright {
 
@@ -15,4 +16,4 @@ void apply_command(MappingState &state, const Command &command);
 /// Names of all commands, for error messages and completeness tests.
 std::vector<std::string> command_names();
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -5,7 +5,8 @@
 
 namespace tilewright {
 
-isl::map footprint(const std::vector<const Statement *> &readers, const Computation &computation, size_t levels) {
+isl::map footprint(const std::vector<const Statement *> &readers, const Computation &computation,
+                   size_t levels) {
   isl::map result;
   for (const Statement *reader : readers) {
     for (const ReadAccess &read : read_accesses(*reader)) {
@@ -52,13 +53,16 @@ FootprintBox footprint_box(const isl::map &footprint, const isl::set &context) {
     isl::pw_aff largest = checked(size.as_map().range(), "a footprint").dim_max(0);
     const isl::set elsewhere = context.subtract(largest.domain());
     largest = largest.union_add(isl::pw_aff(elsewhere, isl::val(isl_context(), 0L)));
-    box.lower.push_back(from_affine(checked(lower.gist(needed.domain()).coalesce(), "a footprint"), loops));
-    box.extents.push_back(from_affine(checked(largest.gist(context).coalesce(), "a footprint"), {}));
+    box.lower.push_back(
+        from_affine(checked(lower.gist(needed.domain()).coalesce(), "a footprint"), loops));
+    box.extents.push_back(
+        from_affine(checked(largest.gist(context).coalesce(), "a footprint"), {}));
   }
   return box;
 }
 
-std::vector<const Statement *> readers_of(const std::vector<Statement> &statements, const Computation &computation) {
+std::vector<const Statement *> readers_of(const std::vector<Statement> &statements,
+                                          const Computation &computation) {
   std::vector<const Statement *> readers;
   for (const Statement &statement : statements) {
     bool reads = false;
@@ -72,4 +76,4 @@ std::vector<const Statement *> readers_of(const std::vector<Statement> &statemen
   return readers;
 }
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -1,18 +1,22 @@
-// What a part of a program reads of one computation: the footprint inside each iteration of some outer loops.
+// What a part of a program reads of one computation: the footprint inside each iteration of some
+// outer loops.
 #pragma once
-
-#include <vector>
 
 #include "mapping/program.h"
 
+#include <vector>
+
 namespace tilewright {
 
-/// [d0, ..., d(levels-1)] -> computation[iterators]: the elements that `readers` read in each iteration of the `levels`
-/// outermost loops. Over-approximated (the whole computation) where a subscript is not affine.
-isl::map footprint(const std::vector<const Statement *> &readers, const Computation &computation, size_t levels);
+/// [d0, ..., d(levels-1)] -> computation[iterators]: the elements that `readers` read in each
+/// iteration of the `levels` outermost loops. Over-approximated (the whole computation) where a
+/// subscript is not affine.
+isl::map footprint(const std::vector<const Statement *> &readers, const Computation &computation,
+                   size_t levels);
 
-/// A box around the footprint in each iteration: constant sizes where isl finds them, else the largest over all
-/// iterations. `lower` is written over the iterators "@0", "@1", ...: the values of the outermost loops.
+/// A box around the footprint in each iteration: constant sizes where isl finds them, else the
+/// largest over all iterations. `lower` is written over the iterators "@0", "@1", ...: the values
+/// of the outermost loops.
 struct FootprintBox {
   std::vector<ExprPtr> lower;
   std::vector<ExprPtr> extents;
@@ -23,6 +27,7 @@ FootprintBox footprint_box(const isl::map &footprint, const isl::set &context);
 std::string outer_loop_name(size_t level);
 
 /// Statements of `statements` that read `computation`.
-std::vector<const Statement *> readers_of(const std::vector<Statement> &statements, const Computation &computation);
+std::vector<const Statement *> readers_of(const std::vector<Statement> &statements,
+                                          const Computation &computation);
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -1,8 +1,8 @@
 // Layers II and III as text, in the notation of the papers.
+#include "mapping/program.h"
+
 #include <algorithm>
 #include <cstdlib>
-
-#include "mapping/program.h"
 
 namespace tilewright {
 
@@ -29,10 +29,12 @@ std::string affine_text(const isl::pw_aff &value) {
   std::free(raw);
   const size_t open = text.rfind("-> [(");
   const size_t close = text.find(")]", open == std::string::npos ? 0 : open);
-  return open == std::string::npos || close == std::string::npos ? text : text.substr(open + 5, close - open - 5);
+  return open == std::string::npos || close == std::string::npos
+             ? text
+             : text.substr(open + 5, close - open - 5);
 }
 
-}  // namespace
+} // namespace
 
 std::string layer_two(const Mapping &mapping) {
   const Program program = build_program(mapping);
@@ -52,8 +54,8 @@ std::string layer_two(const Mapping &mapping) {
       if (level < statement.loop_names.size()) {
         const std::string &name = statement.loop_names[level];
         line += ", " + name + tag_text(statement.tags[level]);
-        const bool is_iterator =
-            std::find(statement.iterators.begin(), statement.iterators.end(), name) != statement.iterators.end();
+        const bool is_iterator = std::find(statement.iterators.begin(), statement.iterators.end(),
+                                           name) != statement.iterators.end();
         const std::string value = affine_text(statement.loops[level]);
         if (!is_iterator || value != name) {
           definitions += (definitions.empty() ? "" : " and ") + name + " = " + value;
@@ -90,9 +92,12 @@ std::string layer_three(const Mapping &mapping) {
       line += (d ? ", " : "") + to_string(buffer.extents[d]);
     }
     out += line + "]" +
-           (buffer.kind == BufferKind::Output ? ", output" : buffer.kind == BufferKind::Input ? ", input" : "") + "\n";
+           (buffer.kind == BufferKind::Output  ? ", output"
+            : buffer.kind == BufferKind::Input ? ", input"
+                                               : "") +
+           "\n";
   }
   return out;
 }
 
-}  // namespace tilewright
+} // namespace tilewright

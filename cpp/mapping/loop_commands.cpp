@@ -1,10 +1,11 @@
-// split tile interchange reverse shift skew parallelize vectorize unroll: changes of one computation's time-space map.
+// split tile interchange reverse shift skew parallelize vectorize unroll: changes of one
+// computation's time-space map.
+#include "mapping/command_arguments.h"
+#include "mapping/command_handlers.h"
+
 #include <algorithm>
 #include <map>
 #include <regex>
-
-#include "mapping/command_arguments.h"
-#include "mapping/command_handlers.h"
 
 namespace tilewright {
 
@@ -16,10 +17,12 @@ isl::val integer_value(std::int64_t value) {
 
 /// The two loops that stripmining makes of one: floor(d / size) and d mod size.
 std::pair<LoopDimension, LoopDimension> stripmined(const LoopDimension &loop, std::int64_t size,
-                                                   const std::string &outer, const std::string &inner) {
+                                                   const std::string &outer,
+                                                   const std::string &inner) {
   const isl::pw_aff block = loop.value.scale_down(integer_value(size)).floor();
   const isl::pw_aff rest = loop.value.sub(block.scale(integer_value(size)));
-  return {LoopDimension{outer, checked(block, "split"), {}, 0}, LoopDimension{inner, checked(rest, "split"), {}, size}};
+  return {LoopDimension{outer, checked(block, "split"), {}, 0},
+          LoopDimension{inner, checked(rest, "split"), {}, size}};
 }
 
 /// Replaces loop `position` by its two halves.
@@ -33,17 +36,22 @@ void split_at(TimeSpaceMap &map, size_t position, std::int64_t size, const std::
     refuse(command, "the two loops need two names, got '" + outer + "' twice");
   }
   auto [block, rest] = stripmined(loop, size, outer, inner);
-  map.dimensions.insert(map.dimensions.begin() + static_cast<std::ptrdiff_t>(position), {block, rest});
+  map.dimensions.insert(map.dimensions.begin() + static_cast<std::ptrdiff_t>(position),
+                        {block, rest});
 }
 
-/// The constant number of values that a loop takes, if it is constant: by construction or found by isl.
-std::int64_t constant_extent(const MappingState &state, const Command &command, const LoopDimension &loop) {
+/// The constant number of values that a loop takes, if it is constant: by construction or found by
+/// isl.
+std::int64_t constant_extent(const MappingState &state, const Command &command,
+                             const LoopDimension &loop) {
   if (loop.extent > 0) {
     return loop.extent;
   }
   const Computation &computation = **state.function->find(command.computation);
-  const isl::set domain = instance_space(computation).domain.intersect_params(state.function->context);
-  const isl::set values = checked(domain.apply(loop.value.as_map()).project_out_all_params(), "extent of a loop");
+  const isl::set domain =
+      instance_space(computation).domain.intersect_params(state.function->context);
+  const isl::set values =
+      checked(domain.apply(loop.value.as_map()).project_out_all_params(), "extent of a loop");
   if (checked(values.is_empty(), "extent of a loop")) {
     return 1;
   }
@@ -55,12 +63,14 @@ std::int64_t constant_extent(const MappingState &state, const Command &command, 
   return last.num_si() - first.num_si() + 1;
 }
 
-void require_constant_extent(const MappingState &state, const Command &command, LoopDimension &loop) {
+void require_constant_extent(const MappingState &state, const Command &command,
+                             LoopDimension &loop) {
   const std::int64_t extent = constant_extent(state, command, loop);
   constexpr std::int64_t largest = 1024;
   if (extent <= 0 || extent > largest) {
-    refuse(command, "loop '" + loop.name + "' has no constant extent of at most " + std::to_string(largest) +
-                        "; give a size, e.g. " + command.name + "(\"" + loop.name + "\", 8)");
+    refuse(command, "loop '" + loop.name + "' has no constant extent of at most " +
+                        std::to_string(largest) + "; give a size, e.g. " + command.name + "(\"" +
+                        loop.name + "\", 8)");
   }
   loop.extent = extent;
 }
@@ -68,7 +78,9 @@ void require_constant_extent(const MappingState &state, const Command &command, 
 /// Tags a loop of constant extent `size`, splitting when the loop is longer.
 void tag_strip(MappingState &state, const Command &command, Tag tag) {
   const CommandArguments arguments(command);
-  arguments.expect_between(1, 4, tag == Tag::Vector ? "vectorize(i, v, i0=None, i1=None)" : "unroll(i, v=None, i0=None, i1=None)");
+  arguments.expect_between(1, 4,
+                           tag == Tag::Vector ? "vectorize(i, v, i0=None, i1=None)"
+                                              : "unroll(i, v=None, i0=None, i1=None)");
   TimeSpaceMap &map = state.time_space.at(command.computation);
   const std::string name = arguments.name(0, "the loop");
   size_t position = find_loop(map, name, command);
@@ -80,7 +92,8 @@ void tag_strip(MappingState &state, const Command &command, Tag tag) {
       refuse(command, "the size must be at most 1024, got " + std::to_string(size));
     }
     if (map.dimensions[position].extent != size) {
-      split_at(map, position, size, arguments.optional_name(2, "the outer loop").value_or(name + "0"),
+      split_at(map, position, size,
+               arguments.optional_name(2, "the outer loop").value_or(name + "0"),
                arguments.optional_name(3, "the inner loop").value_or(name + "1"), command);
       ++position;
     }
@@ -108,8 +121,8 @@ std::int64_t integer_determinant(const std::vector<std::int64_t> &matrix, size_t
   return result;
 }
 
-/// Takes the tags out of a map as the papers write it, "{ C[i,j] -> [i, j(vec(8))] }", leaving what isl reads.
-/// Tags are found in the last tuple, by position.
+/// Takes the tags out of a map as the papers write it, "{ C[i,j] -> [i, j(vec(8))] }", leaving what
+/// isl reads. Tags are found in the last tuple, by position.
 std::map<size_t, LoopTag> take_tags(std::string &text, const Command &command) {
   std::map<size_t, LoopTag> tags;
   static const std::regex pattern(R"(\(\s*(cpu|unroll|vec\s*\(\s*(\d+)\s*\))\s*\))");
@@ -122,8 +135,8 @@ std::map<size_t, LoopTag> take_tags(std::string &text, const Command &command) {
         before.find(']', tuple) != std::string::npos) {
       refuse(command, "the tag '" + match.str() + "' does not stand behind a dimension");
     }
-    const auto position = static_cast<size_t>(std::count(before.begin() + static_cast<std::ptrdiff_t>(tuple),
-                                                         before.end(), ','));
+    const auto position = static_cast<size_t>(
+        std::count(before.begin() + static_cast<std::ptrdiff_t>(tuple), before.end(), ','));
     LoopTag tag;
     if (match[1].str() == "cpu") {
       tag = {Tag::Parallel, 0};
@@ -141,7 +154,7 @@ std::map<size_t, LoopTag> take_tags(std::string &text, const Command &command) {
   return tags;
 }
 
-}  // namespace
+} // namespace
 
 void split_command(MappingState &state, const Command &command) {
   const CommandArguments arguments(command);
@@ -162,7 +175,8 @@ void tile_command(MappingState &state, const Command &command) {
   }
   const size_t given = arguments.size();
   if (count == 0 || (given != 2 * count && given != 4 * count)) {
-    refuse(command, "expected tile(i, j, t1, t2, i0=None, j0=None, i1=None, j1=None): as many sizes as loops, and names "
+    refuse(command, "expected tile(i, j, t1, t2, i0=None, j0=None, i1=None, j1=None): as many "
+                    "sizes as loops, and names "
                     "for all new loops or none");
   }
   TimeSpaceMap &map = state.time_space.at(command.computation);
@@ -177,9 +191,9 @@ void tile_command(MappingState &state, const Command &command) {
     }
     const std::int64_t size = arguments.integer(count + d, "a tile size", 1);
     const bool named = given == 4 * count;
-    auto [block, point] =
-        stripmined(map.dimensions[first + d], size, named ? arguments.name(2 * count + d, "a loop") : name + "0",
-                   named ? arguments.name(3 * count + d, "a loop") : name + "1");
+    auto [block, point] = stripmined(map.dimensions[first + d], size,
+                                     named ? arguments.name(2 * count + d, "a loop") : name + "0",
+                                     named ? arguments.name(3 * count + d, "a loop") : name + "1");
     blocks.push_back(block);
     points.push_back(point);
   }
@@ -188,11 +202,13 @@ void tile_command(MappingState &state, const Command &command) {
   blocks.insert(blocks.end(), points.begin(), points.end());
   for (const LoopDimension &loop : blocks) {
     require_new_name(map, loop.name, command);
-    if (std::count_if(blocks.begin(), blocks.end(), [&](const auto &other) { return other.name == loop.name; }) > 1) {
+    if (std::count_if(blocks.begin(), blocks.end(),
+                      [&](const auto &other) { return other.name == loop.name; }) > 1) {
       refuse(command, "the new loops need different names, got '" + loop.name + "' twice");
     }
   }
-  map.dimensions.insert(map.dimensions.begin() + static_cast<std::ptrdiff_t>(first), blocks.begin(), blocks.end());
+  map.dimensions.insert(map.dimensions.begin() + static_cast<std::ptrdiff_t>(first), blocks.begin(),
+                        blocks.end());
 }
 
 void interchange_command(MappingState &state, const Command &command) {
@@ -217,7 +233,8 @@ void shift_command(MappingState &state, const Command &command) {
   arguments.expect_between(2, 2, "shift(i, s)");
   TimeSpaceMap &map = state.time_space.at(command.computation);
   LoopDimension &loop = map.dimensions[find_loop(map, arguments.name(0, "the loop"), command)];
-  loop.value = checked(loop.value.add_constant(integer_value(arguments.any_integer(1, "the shift"))), "shift");
+  loop.value = checked(
+      loop.value.add_constant(integer_value(arguments.any_integer(1, "the shift"))), "shift");
 }
 
 void skew_command(MappingState &state, const Command &command) {
@@ -231,7 +248,8 @@ void skew_command(MappingState &state, const Command &command) {
   }
   const std::int64_t factor = arguments.size() > 2 ? arguments.any_integer(2, "the factor") : 1;
   LoopDimension &loop = map.dimensions[skewed];
-  loop.value = checked(loop.value.add(map.dimensions[by].value.scale(integer_value(factor))), "skew");
+  loop.value =
+      checked(loop.value.add(map.dimensions[by].value.scale(integer_value(factor))), "skew");
   loop.extent = 0;
 }
 
@@ -267,7 +285,8 @@ void transform_command(MappingState &state, const Command &command) {
                            ? std::get_if<std::vector<std::int64_t>>(&command.arguments[count])
                            : nullptr;
   if (count == 0 || matrix == nullptr || matrix->size() != count * count) {
-    refuse(command, "expected transform(i, j, [a, b, c, d]): as many loops as the square matrix (row by row) has rows");
+    refuse(command, "expected transform(i, j, [a, b, c, d]): as many loops as the square matrix "
+                    "(row by row) has rows");
   }
   const std::int64_t determinant = integer_determinant(*matrix, count);
   if (determinant != 1 && determinant != -1) {
@@ -289,7 +308,8 @@ void transform_command(MappingState &state, const Command &command) {
     LoopDimension &loop = map.dimensions[positions[row]];
     loop.value = loops[0].value.scale(integer_value((*matrix)[row * count]));
     for (size_t column = 1; column < count; ++column) {
-      loop.value = loop.value.add(loops[column].value.scale(integer_value((*matrix)[row * count + column])));
+      loop.value =
+          loop.value.add(loops[column].value.scale(integer_value((*matrix)[row * count + column])));
     }
     loop.value = checked(loop.value, "transform");
     loop.extent = 0;
@@ -303,9 +323,13 @@ void parallelize_command(MappingState &state, const Command &command) {
   map.dimensions[find_loop(map, arguments.name(0, "the loop"), command)].tag = {Tag::Parallel, 0};
 }
 
-void vectorize_command(MappingState &state, const Command &command) { tag_strip(state, command, Tag::Vector); }
+void vectorize_command(MappingState &state, const Command &command) {
+  tag_strip(state, command, Tag::Vector);
+}
 
-void unroll_command(MappingState &state, const Command &command) { tag_strip(state, command, Tag::Unroll); }
+void unroll_command(MappingState &state, const Command &command) {
+  tag_strip(state, command, Tag::Unroll);
+}
 
 void set_schedule_command(MappingState &state, const Command &command) {
   const CommandArguments arguments(command);
@@ -319,7 +343,8 @@ void set_schedule_command(MappingState &state, const Command &command) {
   }
   const InstanceSpace instances = instance_space(**state.function->find(command.computation));
   const auto dimensions = static_cast<size_t>(checked(given.domain_tuple_dim(), "set_schedule"));
-  if (!given.has_domain_tuple_id().is_true() || given.domain_tuple_id().name() != command.computation ||
+  if (!given.has_domain_tuple_id().is_true() ||
+      given.domain_tuple_id().name() != command.computation ||
       dimensions != instances.iterators.size()) {
     std::string expected = command.computation + "[";
     for (size_t d = 0; d < instances.iterators.size(); ++d) {
@@ -328,7 +353,8 @@ void set_schedule_command(MappingState &state, const Command &command) {
     refuse(command, "the map must start from " + expected + "]");
   }
   isl::map map = isl::manage(isl_map_reset_tuple_id(given.copy(), isl_dim_out));
-  map = checked(map.intersect_domain(instances.domain.intersect_params(state.function->context)), "set_schedule");
+  map = checked(map.intersect_domain(instances.domain.intersect_params(state.function->context)),
+                "set_schedule");
   const isl::set unscheduled =
       instances.domain.intersect_params(state.function->context).subtract(map.domain());
   Point point;
@@ -352,14 +378,16 @@ void set_schedule_command(MappingState &state, const Command &command) {
   const isl::pw_multi_aff times = checked(map.as_pw_multi_aff(), "set_schedule");
   for (unsigned d = 0; d < checked(map.range_tuple_dim(), "set_schedule"); ++d) {
     const isl::pw_aff value =
-        checked(times.at(static_cast<int>(d)).gist(instances.domain.intersect_params(state.function->context)),
+        checked(times.at(static_cast<int>(d))
+                    .gist(instances.domain.intersect_params(state.function->context)),
                 "set_schedule");
     std::string name = "t" + std::to_string(d);
     for (size_t i = 0; i < instances.iterators.size(); ++i) {
-      const isl::pw_aff iterator = isl::pw_aff::var_on_domain(isl::local_space(instances.domain.space()),
-                                                              isl::dim::set, static_cast<unsigned>(i));
-      const bool taken = std::any_of(result.dimensions.begin(), result.dimensions.end(),
-                                     [&](const auto &loop) { return loop.name == instances.iterators[i]; });
+      const isl::pw_aff iterator = isl::pw_aff::var_on_domain(
+          isl::local_space(instances.domain.space()), isl::dim::set, static_cast<unsigned>(i));
+      const bool taken =
+          std::any_of(result.dimensions.begin(), result.dimensions.end(),
+                      [&](const auto &loop) { return loop.name == instances.iterators[i]; });
       if (!taken && checked(value.is_equal(iterator), "set_schedule")) {
         name = instances.iterators[i];
       }
@@ -372,15 +400,17 @@ void set_schedule_command(MappingState &state, const Command &command) {
     if (tag.tag != Tag::Parallel) {
       const std::int64_t extent = constant_extent(state, command, loop);
       if (extent <= 0 || (tag.tag == Tag::Vector && extent > tag.factor)) {
-        refuse(command, "dimension " + std::to_string(position) + " of the map does not have the constant extent that its "
-                        "tag needs; take it modulo the size");
+        refuse(command, "dimension " + std::to_string(position) +
+                            " of the map does not have the constant extent that its "
+                            "tag needs; take it modulo the size");
       }
       loop.tag.factor = tag.tag == Tag::Vector ? tag.factor : extent;
       loop.extent = loop.tag.factor;
     }
   }
   state.time_space[command.computation] = std::move(result);
-  std::erase_if(state.placements, [&](const Placement &p) { return p.computation == command.computation; });
+  std::erase_if(state.placements,
+                [&](const Placement &p) { return p.computation == command.computation; });
 }
 
-}  // namespace tilewright
+} // namespace tilewright

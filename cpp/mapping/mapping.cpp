@@ -30,7 +30,7 @@ bool reads_itself(const Computation &computation, const ExprPtr &value) {
   return found;
 }
 
-}  // namespace
+} // namespace
 
 Storage Storage::identity(const Computation &computation) {
   Storage storage;
@@ -39,7 +39,8 @@ Storage Storage::identity(const Computation &computation) {
     storage.index.push_back(iterator(name));
   }
   storage.extents = computation.extents;
-  storage.relation = checked(isl::map::identity(computation.domain.space().map_from_set()), "default storage");
+  storage.relation =
+      checked(isl::map::identity(computation.domain.space().map_from_set()), "default storage");
   return storage;
 }
 
@@ -102,6 +103,8 @@ const TimeSpaceMap &Mapping::time_space(const std::string &computation) const {
   return state_.time_space.at(computation);
 }
 
-const Storage &Mapping::storage(const std::string &computation) const { return state_.storage.at(computation); }
+const Storage &Mapping::storage(const std::string &computation) const {
+  return state_.storage.at(computation);
+}
 
-}  // namespace tilewright
+} // namespace tilewright

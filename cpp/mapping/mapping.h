@@ -1,8 +1,13 @@
-// Layers II and III of one function: for each computation a time-space map (a list of named, tagged loop dimensions, each
-// a quasi-affine function of the computation's instances), its placement relative to other computations, and an access
-// relation into a buffer. Commands compose such maps; a command that does not make sense throws Error(Schedule) and
-// leaves the mapping as it was. Whether the result is legal is decided in analysis/legality.h, not here.
+// Layers II and III of one function: for each computation a time-space map (a list of named, tagged
+// loop dimensions, each a quasi-affine function of the computation's instances), its placement
+// relative to other computations, and an access relation into a buffer. Commands compose such maps;
+// a command that does not make sense throws Error(Schedule) and leaves the mapping as it was.
+// Whether the result is legal is decided in analysis/legality.h, not here.
 #pragma once
+
+#include "algorithm/function.h"
+#include "mapping/schedule.h"
+#include "polyhedral/isl.h"
 
 #include <map>
 #include <memory>
@@ -10,37 +15,36 @@
 #include <string>
 #include <vector>
 
-#include "algorithm/function.h"
-#include "mapping/schedule.h"
-#include "polyhedral/isl.h"
-
 namespace tilewright {
 
 enum class Tag { Sequential, Parallel, Vector, Unroll };
 
 struct LoopTag {
   Tag tag = Tag::Sequential;
-  std::int64_t factor = 0;  ///< Vector: lanes; Unroll: the constant extent
+  std::int64_t factor = 0; ///< Vector: lanes; Unroll: the constant extent
 
   bool operator==(const LoopTag &) const = default;
 };
 
-/// One loop of a computation: its value as a function of the instance, outermost first in TimeSpaceMap::dimensions.
+/// One loop of a computation: its value as a function of the instance, outermost first in
+/// TimeSpaceMap::dimensions.
 struct LoopDimension {
   std::string name;
   isl::pw_aff value;
   LoopTag tag;
-  std::int64_t extent = 0;  ///< the constant number of iterations a split gave it; 0 when it is not a constant
+  std::int64_t extent =
+      0; ///< the constant number of iterations a split gave it; 0 when it is not a constant
 };
 
 struct TimeSpaceMap {
   std::vector<LoopDimension> dimensions;
-  bool explicit_time = false;  ///< given by set_schedule: shares one time space with all other such computations
+  bool explicit_time =
+      false; ///< given by set_schedule: shares one time space with all other such computations
 };
 
-/// Order among computations: `computation` follows (or precedes) `other` and shares its outermost `shared` loops.
-/// With `compute_at` it runs, inside each iteration of those loops of `other`, just the instances that are read there,
-/// anew where several iterations read the same one.
+/// Order among computations: `computation` follows (or precedes) `other` and shares its outermost
+/// `shared` loops. With `compute_at` it runs, inside each iteration of those loops of `other`, just
+/// the instances that are read there, anew where several iterations read the same one.
 struct Placement {
   std::string computation;
   std::string other;
@@ -52,33 +56,34 @@ struct Placement {
 /// The placement of a computation, or null.
 const Placement *find_placement(const struct MappingState &state, const std::string &computation);
 
-/// The instances that are scheduled for one computation. A computation with one piece whose expression is a reduction
-/// (with an associative combiner) is scheduled by its body: its instances are C[i..., k...].
+/// The instances that are scheduled for one computation. A computation with one piece whose
+/// expression is a reduction (with an associative combiner) is scheduled by its body: its instances
+/// are C[i..., k...].
 struct InstanceSpace {
-  std::vector<std::string> iterators;  ///< reduced ones last
-  size_t reduced = 0;                  ///< how many of them are reduced
-  isl::set domain;                     ///< tuple name = computation name
+  std::vector<std::string> iterators; ///< reduced ones last
+  size_t reduced = 0;                 ///< how many of them are reduced
+  isl::set domain;                    ///< tuple name = computation name
 };
 InstanceSpace instance_space(const Computation &computation);
 
-/// Layer III of one computation: element [index...] of `buffer` holds the computation's element; index is quasi-affine in
-/// the computation's own iterators (not the reduced ones).
+/// Layer III of one computation: element [index...] of `buffer` holds the computation's element;
+/// index is quasi-affine in the computation's own iterators (not the reduced ones).
 struct Storage {
   std::string buffer;
   std::vector<ExprPtr> index;
-  std::vector<ExprPtr> extents;  ///< of the buffer; affine in parameters
-  isl::map relation;             ///< computation[iterators] -> buffer[index]
+  std::vector<ExprPtr> extents; ///< of the buffer; affine in parameters
+  isl::map relation;            ///< computation[iterators] -> buffer[index]
 
   /// A buffer of the computation's own name and shape.
   static Storage identity(const Computation &computation);
 };
 
-/// store_at: the buffer of a computation lives inside one iteration of the `levels` outermost loops it shares with
-/// `other`, as large as what is read there.
+/// store_at: the buffer of a computation lives inside one iteration of the `levels` outermost loops
+/// it shares with `other`, as large as what is read there.
 struct Allocation {
   std::string other;
   int levels = 0;
-  std::string memory = "auto";  ///< "auto", "stack" or "heap"
+  std::string memory = "auto"; ///< "auto", "stack" or "heap"
 };
 
 /// Everything that commands change. Commands work on a copy, so that a failure changes nothing.
@@ -87,15 +92,16 @@ struct MappingState {
   Schedule schedule;
   std::map<std::string, TimeSpaceMap> time_space;
   std::map<std::string, Storage> storage;
-  std::vector<Placement> placements;  ///< at most one for each computation, in the order given
-  std::vector<std::string> order;     ///< of the computations at the outermost level
+  std::vector<Placement> placements; ///< at most one for each computation, in the order given
+  std::vector<std::string> order;    ///< of the computations at the outermost level
   std::map<std::string, Allocation> allocations;
 };
 
 class Mapping {
 public:
-  /// Every computation in its own loop nest, in iterator order, producers first, stored in a buffer of its own shape.
-  /// Recurrences may need more: planning/default_mapping.h gives a mapping that is legal.
+  /// Every computation in its own loop nest, in iterator order, producers first, stored in a buffer
+  /// of its own shape. Recurrences may need more: planning/default_mapping.h gives a mapping that
+  /// is legal.
   explicit Mapping(std::shared_ptr<const Function> function);
 
   /// The mapping after one more command. Strong guarantee: *this is never changed.
@@ -120,4 +126,4 @@ private:
 std::string layer_two(const Mapping &mapping);
 std::string layer_three(const Mapping &mapping);
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -1,15 +1,16 @@
 // after before then: the order among computations and the loops they share.
-#include <algorithm>
-
 #include "mapping/command_arguments.h"
 #include "mapping/command_handlers.h"
+
+#include <algorithm>
 
 namespace tilewright {
 
 namespace {
 
 /// Whether `computation` is placed, directly or not, relative to `other`.
-bool depends_on(const MappingState &state, const std::string &computation, const std::string &other) {
+bool depends_on(const MappingState &state, const std::string &computation,
+                const std::string &other) {
   const Placement *placement = find_placement(state, computation);
   while (placement != nullptr) {
     if (placement->other == other) {
@@ -24,21 +25,25 @@ bool depends_on(const MappingState &state, const std::string &computation, const
 size_t loop_count(const MappingState &state, const std::string &computation) {
   const Placement *placement = find_placement(state, computation);
   return state.time_space.at(computation).dimensions.size() +
-         (placement != nullptr && placement->compute_at ? static_cast<size_t>(placement->shared) : 0);
+         (placement != nullptr && placement->compute_at ? static_cast<size_t>(placement->shared)
+                                                        : 0);
 }
 
-/// The position among all loops of `other` of the one named `level`; shared ones by compute_at come first.
+/// The position among all loops of `other` of the one named `level`; shared ones by compute_at come
+/// first.
 int shared_with(const MappingState &state, const Command &command, const std::string &other,
                 const std::string &level) {
   if (level.empty()) {
     return 0;
   }
   const size_t own = find_loop(state.time_space.at(other), level, command);
-  return static_cast<int>(own + loop_count(state, other) - state.time_space.at(other).dimensions.size()) + 1;
+  return static_cast<int>(own + loop_count(state, other) -
+                          state.time_space.at(other).dimensions.size()) +
+         1;
 }
 
-void place(MappingState &state, const Command &command, const std::string &computation, const std::string &other,
-           const std::string &level, bool before) {
+void place(MappingState &state, const Command &command, const std::string &computation,
+           const std::string &other, const std::string &level, bool before) {
   if (computation == other) {
     refuse(command, "a computation cannot be placed relative to itself");
   }
@@ -49,7 +54,8 @@ void place(MappingState &state, const Command &command, const std::string &compu
                         std::to_string(shared) + " outermost loops of " + other);
   }
   if (depends_on(state, other, computation)) {
-    refuse(command, other + " is itself placed relative to " + computation + "; the order would be circular");
+    refuse(command, other + " is itself placed relative to " + computation +
+                        "; the order would be circular");
   }
   std::erase_if(state.placements, [&](const Placement &p) { return p.computation == computation; });
   state.time_space.at(computation).explicit_time = false;
@@ -57,7 +63,8 @@ void place(MappingState &state, const Command &command, const std::string &compu
   state.allocations.erase(computation);
 }
 
-std::string existing_computation(const MappingState &state, const Command &command, const std::string &name) {
+std::string existing_computation(const MappingState &state, const Command &command,
+                                 const std::string &name) {
   if (state.time_space.count(name) == 0) {
     std::string known;
     for (const auto &[other, map] : state.time_space) {
@@ -71,7 +78,8 @@ std::string existing_computation(const MappingState &state, const Command &comma
 void place_by_arguments(MappingState &state, const Command &command, bool before, bool swap) {
   const CommandArguments arguments(command);
   arguments.expect_between(1, 2, "(other, level=None)");
-  const std::string other = existing_computation(state, command, arguments.name(0, "a computation"));
+  const std::string other =
+      existing_computation(state, command, arguments.name(0, "a computation"));
   const std::string level = arguments.optional_name(1, "a loop").value_or("");
   if (swap) {
     place(state, command, other, command.computation, level, before);
@@ -80,20 +88,26 @@ void place_by_arguments(MappingState &state, const Command &command, bool before
   }
 }
 
-}  // namespace
+} // namespace
 
-void after_command(MappingState &state, const Command &command) { place_by_arguments(state, command, false, false); }
+void after_command(MappingState &state, const Command &command) {
+  place_by_arguments(state, command, false, false);
+}
 
-void before_command(MappingState &state, const Command &command) { place_by_arguments(state, command, true, false); }
+void before_command(MappingState &state, const Command &command) {
+  place_by_arguments(state, command, true, false);
+}
 
 void compute_at_command(MappingState &state, const Command &command) {
   const CommandArguments arguments(command);
   arguments.expect_between(2, 2, "compute_at(C, j)");
-  const std::string consumer = existing_computation(state, command, arguments.name(0, "the reader"));
+  const std::string consumer =
+      existing_computation(state, command, arguments.name(0, "the reader"));
   const std::string &name = command.computation;
   const Computation &computation = **state.function->find(name);
   if (consumer == name || depends_on(state, consumer, name)) {
-    refuse(command, consumer + " is itself placed relative to " + name + "; the order would be circular");
+    refuse(command,
+           consumer + " is itself placed relative to " + name + "; the order would be circular");
   }
   for (const ComputationPtr &output : state.function->outputs) {
     if (output->name == name) {
@@ -103,11 +117,13 @@ void compute_at_command(MappingState &state, const Command &command) {
   for (const Piece &piece : computation.pieces) {
     visit(piece.value, [&](const ExprPtr &node) {
       if (node->kind == ExprKind::Access && node->producer.get() == &computation) {
-        refuse(command, name + " reads its own earlier values, so a part of it cannot be computed alone");
+        refuse(command,
+               name + " reads its own earlier values, so a part of it cannot be computed alone");
       }
     });
   }
-  const int shared = shared_with(state, command, consumer, arguments.name(1, "a loop of the reader"));
+  const int shared =
+      shared_with(state, command, consumer, arguments.name(1, "a loop of the reader"));
   std::erase_if(state.placements, [&](const Placement &p) { return p.computation == name; });
   state.time_space.at(name).explicit_time = false;
   state.placements.push_back({name, consumer, shared, true, true});
@@ -121,12 +137,14 @@ void store_at_command(MappingState &state, const Command &command) {
   const std::string &name = command.computation;
   const Placement *placement = find_placement(state, name);
   if (placement == nullptr || !placement->compute_at || placement->other != reader) {
-    refuse(command, name + " is not computed inside the loops of " + reader + "; give compute_at first");
+    refuse(command,
+           name + " is not computed inside the loops of " + reader + "; give compute_at first");
   }
   const int levels = shared_with(state, command, reader, arguments.name(1, "a loop of the reader"));
   if (levels > placement->shared) {
-    refuse(command, "the buffer would live inside a loop in which " + name + " is not computed; " + name + " shares " +
-                        std::to_string(placement->shared) + " loops with " + reader);
+    refuse(command, "the buffer would live inside a loop in which " + name + " is not computed; " +
+                        name + " shares " + std::to_string(placement->shared) + " loops with " +
+                        reader);
   }
   const std::string memory = arguments.optional_name(2, "the memory").value_or("auto");
   if (memory != "auto" && memory != "stack" && memory != "heap") {
@@ -143,7 +161,8 @@ void fuse_with_command(MappingState &state, const Command &command) {
   const std::string other = arguments.name(0, "a computation");
   if (arguments.size() == 1 && state.time_space.count(other) != 0) {
     const std::vector<LoopDimension> &loops = state.time_space.at(other).dimensions;
-    const size_t common = std::min(loops.size(), state.time_space.at(command.computation).dimensions.size());
+    const size_t common =
+        std::min(loops.size(), state.time_space.at(command.computation).dimensions.size());
     if (common == 0) {
       refuse(command, "the two computations have no loops to share");
     }
@@ -166,10 +185,13 @@ void fission_command(MappingState &state, const Command &command) {
     }
   }
   if (!changed) {
-    refuse(command, "loop '" + arguments.name(0, "the loop") + "' is not shared with another computation");
+    refuse(command,
+           "loop '" + arguments.name(0, "the loop") + "' is not shared with another computation");
   }
 }
 
-void then_command(MappingState &state, const Command &command) { place_by_arguments(state, command, false, true); }
+void then_command(MappingState &state, const Command &command) {
+  place_by_arguments(state, command, false, true);
+}
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -1,13 +1,13 @@
 #include "mapping/program.h"
 
-#include <algorithm>
-#include <set>
-
 #include "algorithm/affine.h"
 #include "mapping/accesses.h"
 #include "mapping/footprint.h"
 #include "mapping/static_order.h"
 #include "polyhedral/set_text.h"
+
+#include <algorithm>
+#include <set>
 
 namespace tilewright {
 
@@ -19,7 +19,8 @@ isl::pw_aff zero_on(const isl::set &domain) {
 
 class ProgramBuilder {
 public:
-  explicit ProgramBuilder(const Mapping &mapping) : mapping_(mapping), function_(mapping.function()) {}
+  explicit ProgramBuilder(const Mapping &mapping)
+      : mapping_(mapping), function_(mapping.function()) {}
 
   Program build() {
     program_.function = mapping_.function_pointer();
@@ -30,13 +31,15 @@ public:
     for (const ComputationPtr &computation : function_.computations) {
       names_.insert(computation->name);
     }
-    // Readers first: where a computation runs inside its readers' loops, its instances follow from what they read.
-    for (auto computation = function_.computations.rbegin(); computation != function_.computations.rend();
-         ++computation) {
+    // Readers first: where a computation runs inside its readers' loops, its instances follow from
+    // what they read.
+    for (auto computation = function_.computations.rbegin();
+         computation != function_.computations.rend(); ++computation) {
       add_statements(*computation);
     }
-    std::stable_sort(program_.statements.begin(), program_.statements.end(),
-                     [this](const Statement &a, const Statement &b) { return position(a) < position(b); });
+    std::stable_sort(
+        program_.statements.begin(), program_.statements.end(),
+        [this](const Statement &a, const Statement &b) { return position(a) < position(b); });
     for (Statement &statement : program_.statements) {
       program_.depth = std::max(program_.depth, static_cast<int>(statement.loops.size()));
     }
@@ -54,7 +57,8 @@ private:
       for (const std::string &name : input->iterators) {
         place.index.push_back(iterator(name));
       }
-      place.relation = checked(isl::map::identity(input->domain.space().map_from_set()), "place of an input");
+      place.relation =
+          checked(isl::map::identity(input->domain.space().map_from_set()), "place of an input");
       program_.buffers.push_back({input->name, input->type, BufferKind::Input, input->extents});
       program_.places[input->name] = std::move(place);
     }
@@ -78,24 +82,27 @@ private:
     } else {
       share(computation, storage, *found, kind);
     }
-    program_.places[computation.name] = {static_cast<size_t>(found - program_.buffers.begin()), storage.index,
-                                         storage.relation};
+    program_.places[computation.name] = {static_cast<size_t>(found - program_.buffers.begin()),
+                                         storage.index, storage.relation};
   }
 
-  /// A buffer of several computations: one type, one rank, the larger extents. An output's buffer is the caller's
-  /// array: one output to a buffer, and what else is stored there must fit.
-  void share(const Computation &computation, const Storage &storage, Buffer &buffer, BufferKind kind) const {
+  /// A buffer of several computations: one type, one rank, the larger extents. An output's buffer
+  /// is the caller's array: one output to a buffer, and what else is stored there must fit.
+  void share(const Computation &computation, const Storage &storage, Buffer &buffer,
+             BufferKind kind) const {
     if (kind == BufferKind::Output) {
       throw Error(ErrorKind::Schedule,
-                  computation.name + " is an output and cannot share buffer '" + buffer.name + "' with another output",
+                  computation.name + " is an output and cannot share buffer '" + buffer.name +
+                      "' with another output",
                   computation.where);
     }
     if (buffer.type != computation.type || buffer.extents.size() != storage.extents.size()) {
       throw Error(ErrorKind::Schedule,
                   computation.name + " (" + type_name(computation.type) + ", " +
-                      std::to_string(storage.extents.size()) + " dimensions) cannot be stored in buffer '" +
-                      buffer.name + "' of " + type_name(buffer.type) + " with " +
-                      std::to_string(buffer.extents.size()) + " dimensions",
+                      std::to_string(storage.extents.size()) +
+                      " dimensions) cannot be stored in buffer '" + buffer.name + "' of " +
+                      type_name(buffer.type) + " with " + std::to_string(buffer.extents.size()) +
+                      " dimensions",
                   computation.where);
     }
     if (buffer.kind == BufferKind::Output) {
@@ -115,11 +122,14 @@ private:
     for (const Piece &piece : computation.pieces) {
       written = written.unite(piece.domain);
     }
-    return checked(written.intersect_params(function_.context).apply(storage.relation), "elements of a buffer");
+    return checked(written.intersect_params(function_.context).apply(storage.relation),
+                   "elements of a buffer");
   }
 
-  /// What an output's computation does not write stays as the caller gave it, so nobody else may write it either.
-  void require_room(const Computation &computation, const Storage &storage, const Buffer &buffer) const {
+  /// What an output's computation does not write stays as the caller gave it, so nobody else may
+  /// write it either.
+  void require_room(const Computation &computation, const Storage &storage,
+                    const Buffer &buffer) const {
     isl::set room = isl::set::empty(storage.relation.range().space());
     for (const ComputationPtr &output : function_.outputs) {
       const Storage &other = mapping_.storage(output->name);
@@ -128,9 +138,11 @@ private:
       }
     }
     Point point;
-    if (sample_point(checked(stored(computation, storage).subtract(room), "room in an output"), point)) {
+    if (sample_point(checked(stored(computation, storage).subtract(room), "room in an output"),
+                     point)) {
       throw Error(ErrorKind::Schedule,
-                  computation.name + " cannot be stored in the output '" + buffer.name + "', which does not write element " +
+                  computation.name + " cannot be stored in the output '" + buffer.name +
+                      "', which does not write element " +
                       instance_text(buffer.name, point.coordinates) + " of the caller's array" +
                       (point.parameters.empty() ? "" : " (" + parameter_text(point) + ")"),
                   computation.where);
@@ -141,7 +153,8 @@ private:
     const InstanceSpace instances = instance_space(*computation);
     const TimeSpaceMap &map = mapping_.time_space(computation->name);
     const Placement *placement = find_placement(mapping_.state(), computation->name);
-    shared_ = placement != nullptr && placement->compute_at ? static_cast<size_t>(placement->shared) : 0;
+    shared_ =
+        placement != nullptr && placement->compute_at ? static_cast<size_t>(placement->shared) : 0;
     const size_t first = program_.statements.size();
     if (instances.reduced > 0) {
       add_reduction(computation, instances, map);
@@ -176,9 +189,11 @@ private:
     }
   }
 
-  /// Initialise and update of a reduction scheduled by its body. The initialisation shares the loops outside the first
-  /// one that a reduced iterator drives and comes before it; it also runs where the reduction is empty.
-  void add_reduction(const ComputationPtr &computation, const InstanceSpace &instances, const TimeSpaceMap &map) {
+  /// Initialise and update of a reduction scheduled by its body. The initialisation shares the
+  /// loops outside the first one that a reduced iterator drives and comes before it; it also runs
+  /// where the reduction is empty.
+  void add_reduction(const ComputationPtr &computation, const InstanceSpace &instances,
+                     const TimeSpaceMap &map) {
     const Piece &piece = computation->pieces.front();
     const Expr &root = *piece.value;
     const auto outer = static_cast<unsigned>(computation->iterators.size());
@@ -187,7 +202,9 @@ private:
                                                           static_cast<unsigned>(count))),
                      "loops of a reduction");
     };
-    const auto driven = [&](const LoopDimension &loop) { return involves(loop, outer, instances.reduced); };
+    const auto driven = [&](const LoopDimension &loop) {
+      return involves(loop, outer, instances.reduced);
+    };
     Statement update = statement_of(computation, 0);
     update.role = StatementRole::Update;
     update.iterators = instances.iterators;
@@ -211,7 +228,8 @@ private:
     while (prefix < map.dimensions.size() && !driven(map.dimensions[prefix])) {
       ++prefix;
     }
-    init.order.assign(update.order.begin(), update.order.begin() + static_cast<std::ptrdiff_t>(shared_ + prefix) + 1);
+    init.order.assign(update.order.begin(),
+                      update.order.begin() + static_cast<std::ptrdiff_t>(shared_ + prefix) + 1);
     init.order.back() -= 1;
     for (size_t d = 0; d < map.dimensions.size(); ++d) {
       if (d < prefix || !driven(map.dimensions[d])) {
@@ -219,10 +237,12 @@ private:
       }
     }
     init.order.resize(shared_ + init.loops.size() + 1, 0);
-    // Where loops mix reduced and other iterators (a skew), or were given as a map, the rest may not tell instances apart.
-    const bool mixed = std::any_of(map.dimensions.begin(), map.dimensions.end(), [&](const LoopDimension &loop) {
-      return driven(loop) && involves(loop, 0, outer);
-    });
+    // Where loops mix reduced and other iterators (a skew), or were given as a map, the rest may
+    // not tell instances apart.
+    const bool mixed =
+        std::any_of(map.dimensions.begin(), map.dimensions.end(), [&](const LoopDimension &loop) {
+          return driven(loop) && involves(loop, 0, outer);
+        });
     if (mixed || map.explicit_time) {
       complete(init, prefix);
     }
@@ -231,19 +251,24 @@ private:
   }
 
   /// The same loop as a function of the computation's own iterators only.
-  static LoopDimension outer_loop(const LoopDimension &loop, const isl::set &domain, unsigned outer) {
+  static LoopDimension outer_loop(const LoopDimension &loop, const isl::set &domain,
+                                  unsigned outer) {
     isl_pw_aff *value = loop.value.copy();
-    const auto count = static_cast<unsigned>(std::max(isl_size(0), isl_pw_aff_dim(value, isl_dim_in)));
+    const auto count =
+        static_cast<unsigned>(std::max(isl_size(0), isl_pw_aff_dim(value, isl_dim_in)));
     value = isl_pw_aff_drop_dims(value, isl_dim_in, outer, count - outer);
     value = isl_pw_aff_set_tuple_id(value, isl_dim_in, domain.tuple_id().release());
-    // A reduction over nothing is initialised too, also where the schedule of its updates says nothing about it.
+    // A reduction over nothing is initialised too, also where the schedule of its updates says
+    // nothing about it.
     const isl::pw_aff known = checked(isl::manage(value), "loops of an initialisation");
     const isl::set unknown = checked(domain.subtract(known.domain()), "loops of an initialisation");
-    const isl::pw_aff everywhere = known.union_add(isl::pw_aff(unknown, isl::val(isl_context(), 0L)));
+    const isl::pw_aff everywhere =
+        known.union_add(isl::pw_aff(unknown, isl::val(isl_context(), 0L)));
     return {loop.name, checked(everywhere, "loops of an initialisation"), loop.tag, loop.extent};
   }
 
-  /// Makes the loops of an initialisation tell its instances apart, where those left over from the update do not.
+  /// Makes the loops of an initialisation tell its instances apart, where those left over from the
+  /// update do not.
   void complete(Statement &init, size_t prefix) const {
     isl::map time = isl::map::from_domain(init.domain);
     for (const isl::pw_aff &loop : init.loops) {
@@ -257,8 +282,8 @@ private:
     init.loop_names.resize(prefix);
     init.order.resize(shared_ + prefix + 1);
     for (size_t d = 0; d < init.iterators.size(); ++d) {
-      init.loops.push_back(isl::pw_aff::var_on_domain(isl::local_space(init.domain.space()), isl::dim::set,
-                                                      static_cast<unsigned>(d)));
+      init.loops.push_back(isl::pw_aff::var_on_domain(isl::local_space(init.domain.space()),
+                                                      isl::dim::set, static_cast<unsigned>(d)));
       init.tags.emplace_back();
       init.loop_names.push_back(init.iterators[d]);
       init.order.push_back(0);
@@ -292,7 +317,8 @@ private:
   /// compute_at: for each iteration of the shared loops, the instances that are read in it.
   void replicate(const Computation &computation, const Placement &placement, size_t first) {
     const std::vector<Statement> built(program_.statements.begin(),
-                                       program_.statements.begin() + static_cast<std::ptrdiff_t>(first));
+                                       program_.statements.begin() +
+                                           static_cast<std::ptrdiff_t>(first));
     const std::vector<const Statement *> readers = readers_of(built, computation);
     const std::vector<int> &order = order_.at(computation.name);
     const Statement *model = nullptr;
@@ -303,14 +329,16 @@ private:
       }
       if (!inside) {
         throw Error(ErrorKind::Schedule,
-                    computation.name + " is computed inside the loops of " + placement.other + ", but " +
-                        reader->computation->name + " reads it outside of them",
+                    computation.name + " is computed inside the loops of " + placement.other +
+                        ", but " + reader->computation->name + " reads it outside of them",
                     computation.where);
       }
       model = model == nullptr || reader->computation->name == placement.other ? reader : model;
     }
     if (model == nullptr) {
-      throw Error(ErrorKind::Schedule, computation.name + " is read by no computation in the loops of " + placement.other,
+      throw Error(ErrorKind::Schedule,
+                  computation.name + " is read by no computation in the loops of " +
+                      placement.other,
                   computation.where);
     }
     const Statement shared = *model;
@@ -322,33 +350,39 @@ private:
     for (size_t s = first; s < program_.statements.size(); ++s) {
       Statement &statement = program_.statements[s];
       const isl::map iterations = defined_value(statement).apply_range(needed.reverse());
-      statement.domain = checked(isl::manage(isl_set_flatten(isl_map_wrap(iterations.reverse().release()))),
-                                 "instances of compute_at");
+      statement.domain =
+          checked(isl::manage(isl_set_flatten(isl_map_wrap(iterations.reverse().release()))),
+                  "instances of compute_at");
       const isl::id name(isl_context(), statement.name);
       statement.domain = isl::manage(isl_set_set_tuple_id(statement.domain.release(), name.copy()));
       for (isl::pw_aff &loop : statement.loops) {
-        isl_pw_aff *value = isl_pw_aff_insert_dims(loop.release(), isl_dim_in, 0, static_cast<unsigned>(shared_));
-        loop = checked(isl::manage(isl_pw_aff_set_tuple_id(value, isl_dim_in, name.copy())), "loops of compute_at");
+        isl_pw_aff *value =
+            isl_pw_aff_insert_dims(loop.release(), isl_dim_in, 0, static_cast<unsigned>(shared_));
+        loop = checked(isl::manage(isl_pw_aff_set_tuple_id(value, isl_dim_in, name.copy())),
+                       "loops of compute_at");
       }
       statement.replicas = shared_;
       for (size_t level = shared_; level-- > 0;) {
         statement.iterators.insert(statement.iterators.begin(), "@" + shared.loop_names[level]);
         statement.loop_names.insert(statement.loop_names.begin(), shared.loop_names[level]);
         statement.tags.insert(statement.tags.begin(), shared.tags[level]);
-        statement.loops.insert(statement.loops.begin(),
-                               isl::pw_aff::var_on_domain(isl::local_space(statement.domain.space()), isl::dim::set,
-                                                          static_cast<unsigned>(level)));
+        statement.loops.insert(
+            statement.loops.begin(),
+            isl::pw_aff::var_on_domain(isl::local_space(statement.domain.space()), isl::dim::set,
+                                       static_cast<unsigned>(level)));
       }
     }
   }
 
-  /// store_at: a buffer inside the outermost loops of the readers, as large as what is read in one iteration of them.
+  /// store_at: a buffer inside the outermost loops of the readers, as large as what is read in one
+  /// iteration of them.
   void allocate_inside(const Computation &computation, const Allocation &allocation,
                        const std::vector<const Statement *> &readers, size_t first) {
     const auto levels = static_cast<size_t>(allocation.levels);
     Program::Place &place = program_.places.at(computation.name);
     Buffer &buffer = program_.buffers[place.buffer];
-    const FootprintBox box = footprint_box(footprint(readers, computation, levels), program_.context);
+    const FootprintBox box =
+        footprint_box(footprint(readers, computation, levels), program_.context);
     buffer.level = allocation.levels;
     buffer.memory = allocation.memory;
     buffer.extents = box.extents;
@@ -361,17 +395,19 @@ private:
   }
 
   size_t position(const Statement &statement) const {
-    return static_cast<size_t>(
-        std::find(function_.computations.begin(), function_.computations.end(), statement.computation) -
-        function_.computations.begin());
+    return static_cast<size_t>(std::find(function_.computations.begin(),
+                                         function_.computations.end(), statement.computation) -
+                               function_.computations.begin());
   }
 
   /// The tuple of the statement instead of the computation's.
   void name_tuple(Statement &statement) const {
     const isl::id name(isl_context(), statement.name);
-    statement.domain = checked(statement.domain.intersect_params(program_.context).set_tuple_id(name), "a statement");
+    statement.domain = checked(
+        statement.domain.intersect_params(program_.context).set_tuple_id(name), "a statement");
     for (isl::pw_aff &loop : statement.loops) {
-      loop = checked(isl::manage(isl_pw_aff_set_tuple_id(loop.release(), isl_dim_in, name.copy())), "a loop");
+      loop = checked(isl::manage(isl_pw_aff_set_tuple_id(loop.release(), isl_dim_in, name.copy())),
+                     "a loop");
     }
   }
 
@@ -387,14 +423,15 @@ private:
   Program program_;
   std::map<std::string, std::vector<int>> order_;
   std::set<std::string> names_;
-  size_t shared_ = 0;  ///< loops that the computation at hand shares by compute_at
+  size_t shared_ = 0; ///< loops that the computation at hand shares by compute_at
 };
 
-}  // namespace
+} // namespace
 
 isl::map time_map(const Statement &statement) {
   const size_t depth = statement.loops.size();
-  isl_pw_aff_list *values = isl_pw_aff_list_alloc(isl_context().get(), static_cast<int>(2 * depth + 1));
+  isl_pw_aff_list *values =
+      isl_pw_aff_list_alloc(isl_context().get(), static_cast<int>(2 * depth + 1));
   for (size_t level = 0; level <= depth; ++level) {
     const isl::pw_aff constant(isl::set::universe(statement.domain.space()),
                                isl::val(isl_context(), static_cast<long>(statement.order[level])));
@@ -411,4 +448,4 @@ isl::map time_map(const Statement &statement) {
 
 Program build_program(const Mapping &mapping) { return ProgramBuilder(mapping).build(); }
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -1,15 +1,15 @@
-// The scheduled program: what legality is asked about and what is lowered. One statement for each piece of each
-// computation (two for a reduction scheduled by its body: initialise and update), all in one time space
-// [s0, d0, s1, d1, ..., sD]: even positions are static order, odd ones are loops. Derived from a Function and a Mapping;
-// holds no choices of its own.
+// The scheduled program: what legality is asked about and what is lowered. One statement for each
+// piece of each computation (two for a reduction scheduled by its body: initialise and update), all
+// in one time space [s0, d0, s1, d1, ..., sD]: even positions are static order, odd ones are loops.
+// Derived from a Function and a Mapping; holds no choices of its own.
 #pragma once
+
+#include "mapping/mapping.h"
 
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
-
-#include "mapping/mapping.h"
 
 namespace tilewright {
 
@@ -19,29 +19,33 @@ struct Buffer {
   std::string name;
   ScalarType type;
   BufferKind kind = BufferKind::Temporary;
-  std::vector<ExprPtr> extents;  ///< affine in parameters
-  int level = 0;                 ///< > 0: there is one for each iteration of so many outermost loops (store_at)
+  std::vector<ExprPtr> extents; ///< affine in parameters
+  int level = 0; ///< > 0: there is one for each iteration of so many outermost loops (store_at)
   std::string memory = "auto";
 };
 
 enum class StatementRole {
-  Value,       ///< buffer[index] = value
-  Initialise,  ///< buffer[index] = value (the identity of the reduction)
-  Update       ///< buffer[index] = combine(buffer[index], value)
+  Value,      ///< buffer[index] = value
+  Initialise, ///< buffer[index] = value (the identity of the reduction)
+  Update      ///< buffer[index] = combine(buffer[index], value)
 };
 
 struct Statement {
-  std::string name;  ///< isl tuple name, unique in the program; the computation's name where it has one piece
+  std::string name; ///< isl tuple name, unique in the program; the computation's name where it has
+                    ///< one piece
   ComputationPtr computation;
   size_t piece = 0;
   StatementRole role = StatementRole::Value;
-  std::vector<std::string> iterators;  ///< of `domain`; the computation's iterators, then (Update) the reduced ones
-  size_t replicas = 0;                 ///< compute_at: so many iterators before those, the values of the loops shared
-  isl::set domain;                     ///< name[iterators], within the context
+  std::vector<std::string>
+      iterators; ///< of `domain`; the computation's iterators, then (Update) the reduced ones
+  size_t replicas =
+      0;           ///< compute_at: so many iterators before those, the values of the loops shared
+  isl::set domain; ///< name[iterators], within the context
   std::vector<int> order;              ///< s0, s1, ...: one more than there are loops
   std::vector<isl::pw_aff> loops;      ///< d0, d1, ...: functions of the instance
   std::vector<LoopTag> tags;           ///< one for each loop level 0 .. depth-1
-  std::vector<std::string> loop_names; ///< one for each loop level this statement really has (deeper ones are fixed at 0)
+  std::vector<std::string> loop_names; ///< one for each loop level this statement really has
+                                       ///< (deeper ones are fixed at 0)
   ExprPtr value;                       ///< Update: the reduction's body
   Op combine = Op::None;               ///< Update: Add, Mul, Min, Max, And, Or
   size_t buffer = 0;                   ///< index into Program::buffers
@@ -52,23 +56,25 @@ struct Program {
   std::shared_ptr<const Function> function;
   std::vector<std::string> parameters;
   isl::set context;
-  int depth = 0;                      ///< loops in the time space
-  std::vector<Buffer> buffers;        ///< inputs and outputs in argument order, then temporaries
-  std::vector<Statement> statements;  ///< in order of declaration
+  int depth = 0;                     ///< loops in the time space
+  std::vector<Buffer> buffers;       ///< inputs and outputs in argument order, then temporaries
+  std::vector<Statement> statements; ///< in order of declaration
 
-  /// The buffer and the index expressions (over the computation's iterators) in which a computation or input lives.
+  /// The buffer and the index expressions (over the computation's iterators) in which a computation
+  /// or input lives.
   struct Place {
     size_t buffer = 0;
     std::vector<ExprPtr> index;
-    isl::map relation;  ///< computation[iterators] -> buffer[index]
+    isl::map relation; ///< computation[iterators] -> buffer[index]
   };
   std::map<std::string, Place> places;
 };
 
 Program build_program(const Mapping &mapping);
 
-/// name[iterators] -> [s0, d0, s1, ..., sD], an anonymous tuple of 2 * depth + 1 dimensions. Made only where isl has to
-/// generate loops: legality needs no more than Statement::order and Statement::loops.
+/// name[iterators] -> [s0, d0, s1, ..., sD], an anonymous tuple of 2 * depth + 1 dimensions. Made
+/// only where isl has to generate loops: legality needs no more than Statement::order and
+/// Statement::loops.
 isl::map time_map(const Statement &statement);
 
-}  // namespace tilewright
+} // namespace tilewright

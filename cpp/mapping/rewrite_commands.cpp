@@ -1,10 +1,10 @@
-// inline rfactor: commands that rewrite Layer I behind the mapping. The function that was declared stays the one that is
-// called and evaluated; the mapping carries the rewritten one.
-#include <algorithm>
-
+// inline rfactor: commands that rewrite Layer I behind the mapping. The function that was declared
+// stays the one that is called and evaluated; the mapping carries the rewritten one.
 #include "algorithm/rewrite.h"
 #include "mapping/command_arguments.h"
 #include "mapping/command_handlers.h"
+
+#include <algorithm>
 
 namespace tilewright {
 
@@ -14,12 +14,15 @@ void forget(MappingState &state, const std::string &name) {
   state.time_space.erase(name);
   state.storage.erase(name);
   state.allocations.erase(name);
-  std::erase_if(state.placements, [&](const Placement &p) { return p.computation == name || p.other == name; });
+  std::erase_if(state.placements,
+                [&](const Placement &p) { return p.computation == name || p.other == name; });
   std::erase(state.order, name);
 }
 
-/// The loops of `map`, functions of one instance space, as functions of another through `back`: new -> old instance.
-std::vector<LoopDimension> pulled_back(const std::vector<LoopDimension> &loops, const isl::multi_aff &back) {
+/// The loops of `map`, functions of one instance space, as functions of another through `back`: new
+/// -> old instance.
+std::vector<LoopDimension> pulled_back(const std::vector<LoopDimension> &loops,
+                                       const isl::multi_aff &back) {
   std::vector<LoopDimension> result = loops;
   for (LoopDimension &loop : result) {
     loop.value = checked(loop.value.pullback(back), "loops of a partial reduction");
@@ -28,18 +31,21 @@ std::vector<LoopDimension> pulled_back(const std::vector<LoopDimension> &loops, 
 }
 
 /// from[...] -> to[...], where dimension d of `to` is dimension sources[d] of `from`.
-isl::multi_aff projection(const isl::space &from, const isl::space &to, const std::vector<unsigned> &sources) {
+isl::multi_aff projection(const isl::space &from, const isl::space &to,
+                          const std::vector<unsigned> &sources) {
   const isl::space source = isl::manage(isl_space_align_params(from.copy(), to.copy()));
   const isl::space target = isl::manage(isl_space_align_params(to.copy(), source.copy()));
-  isl_multi_aff *result = isl_multi_aff_zero(isl_space_map_from_domain_and_range(source.copy(), target.copy()));
+  isl_multi_aff *result =
+      isl_multi_aff_zero(isl_space_map_from_domain_and_range(source.copy(), target.copy()));
   for (size_t d = 0; d < sources.size(); ++d) {
-    isl_aff *value = isl_aff_var_on_domain(isl_local_space_from_space(source.copy()), isl_dim_set, sources[d]);
+    isl_aff *value =
+        isl_aff_var_on_domain(isl_local_space_from_space(source.copy()), isl_dim_set, sources[d]);
     result = isl_multi_aff_set_aff(result, static_cast<int>(d), value);
   }
   return checked(isl::manage(result), "loops of a partial reduction");
 }
 
-}  // namespace
+} // namespace
 
 void inline_command(MappingState &state, const Command &command) {
   const CommandArguments arguments(command);
@@ -65,30 +71,34 @@ void rfactor_command(MappingState &state, const Command &command) {
   const size_t factored = find_loop(map, arguments.name(0, "a loop"), command);
   const auto outer = static_cast<unsigned>(before.rank());
   const auto involves = [](const LoopDimension &loop, unsigned first, unsigned count) {
-    return checked(isl::manage(isl_pw_aff_involves_dims(loop.value.get(), isl_dim_in, first, count)), "rfactor");
+    return checked(
+        isl::manage(isl_pw_aff_involves_dims(loop.value.get(), isl_dim_in, first, count)),
+        "rfactor");
   };
   const auto reduced = static_cast<unsigned>(instances.reduced);
   const LoopDimension &loop = map.dimensions[factored];
   if (!involves(loop, outer, reduced) || involves(loop, 0, outer)) {
-    refuse(command, "loop '" + loop.name + "' must run over the reduced iterators, and over nothing else");
+    refuse(command,
+           "loop '" + loop.name + "' must run over the reduced iterators, and over nothing else");
   }
   ReductionFactor factor;
   factor.partial = arguments.optional_name(1, "the partial results").value_or(name + "_partial");
   if (state.function->find(factor.partial) != nullptr) {
-    refuse(command, "there is a computation or input named '" + factor.partial + "' already; give another name");
+    refuse(command, "there is a computation or input named '" + factor.partial +
+                        "' already; give another name");
   }
   factor.value = loop.value;
   factor.iterator = loop.name;
   for (size_t k = outer; k < instances.iterators.size(); ++k) {
-    const isl::pw_aff itself = isl::pw_aff::var_on_domain(isl::local_space(instances.domain.space()), isl::dim::set,
-                                                          static_cast<unsigned>(k));
+    const isl::pw_aff itself = isl::pw_aff::var_on_domain(
+        isl::local_space(instances.domain.space()), isl::dim::set, static_cast<unsigned>(k));
     if (checked(loop.value.is_equal(itself), "rfactor")) {
       factor.is_iterator = true;
       factor.iterator = instances.iterators[k];
     }
   }
-  while (!factor.is_iterator && std::find(instances.iterators.begin(), instances.iterators.end(), factor.iterator) !=
-                                    instances.iterators.end()) {
+  while (!factor.is_iterator && std::find(instances.iterators.begin(), instances.iterators.end(),
+                                          factor.iterator) != instances.iterators.end()) {
     factor.iterator += "_";
   }
   try {
@@ -109,16 +119,17 @@ void rfactor_command(MappingState &state, const Command &command) {
     sources.push_back(position_of(partial_space.iterators, iterator));
   }
   TimeSpaceMap partial_map;
-  partial_map.dimensions =
-      pulled_back(map.dimensions, projection(partial_space.domain.space(), instances.domain.space(), sources));
-  partial_map.dimensions[factored].value =
-      isl::pw_aff::var_on_domain(isl::local_space(partial_space.domain.space()), isl::dim::set, outer);
+  partial_map.dimensions = pulled_back(
+      map.dimensions, projection(partial_space.domain.space(), instances.domain.space(), sources));
+  partial_map.dimensions[factored].value = isl::pw_aff::var_on_domain(
+      isl::local_space(partial_space.domain.space()), isl::dim::set, outer);
 
   TimeSpaceMap final_map;
   for (size_t d = 0; d < map.dimensions.size(); ++d) {
     LoopDimension kept = map.dimensions[d];
     if (d == factored) {
-      kept.value = isl::pw_aff::var_on_domain(isl::local_space(final_space.domain.space()), isl::dim::set, outer);
+      kept.value = isl::pw_aff::var_on_domain(isl::local_space(final_space.domain.space()),
+                                              isl::dim::set, outer);
       kept.tag = {};
     } else if (!involves(kept, outer, reduced)) {
       isl_pw_aff *value = isl_pw_aff_drop_dims(kept.value.copy(), isl_dim_in, outer, reduced);
@@ -139,4 +150,4 @@ void rfactor_command(MappingState &state, const Command &command) {
   }
 }
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -42,7 +42,7 @@ std::string call_text(const Command &command) {
   return out + ")";
 }
 
-}  // namespace
+} // namespace
 
 std::string to_string(const Command &command) { return command.computation + call_text(command); }
 
@@ -60,4 +60,4 @@ std::string to_string(const Schedule &schedule) {
   return out;
 }
 
-}  // namespace tilewright
+} // namespace tilewright

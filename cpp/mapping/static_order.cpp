@@ -13,9 +13,10 @@ struct Node {
 
   int position() const {
     const auto &siblings = parent->children;
-    return static_cast<int>(std::find_if(siblings.begin(), siblings.end(),
-                                         [this](const auto &child) { return child.get() == this; }) -
-                            siblings.begin());
+    return static_cast<int>(
+        std::find_if(siblings.begin(), siblings.end(),
+                     [this](const auto &child) { return child.get() == this; }) -
+        siblings.begin());
   }
 };
 
@@ -24,7 +25,8 @@ public:
   explicit OrderTree(const MappingState &state) : state_(state) {}
 
   std::map<std::string, std::vector<int>> build() {
-    // What is not placed first: where a computation is put must not move the one that it is put beside.
+    // What is not placed first: where a computation is put must not move the one that it is put
+    // beside.
     for (const bool placed : {false, true}) {
       for (const std::string &name : state_.order) {
         if (is_placed(name) == placed) {
@@ -68,8 +70,10 @@ private:
     if (placement->compute_at) {
       length += static_cast<size_t>(placement->shared);
     }
-    const auto shared = std::min({static_cast<size_t>(placement->shared), other.size() - 1, length - 1});
-    const std::vector<Node *> common(other.begin(), other.begin() + static_cast<std::ptrdiff_t>(shared));
+    const auto shared =
+        std::min({static_cast<size_t>(placement->shared), other.size() - 1, length - 1});
+    const std::vector<Node *> common(other.begin(),
+                                     other.begin() + static_cast<std::ptrdiff_t>(shared));
     Node *parent = common.empty() ? &root_ : common.back();
     const auto at = static_cast<size_t>(other[shared]->position()) + (placement->before ? 0 : 1);
     paths_[name] = chain(parent, at, length, common);
@@ -89,12 +93,14 @@ private:
   }
 
   /// A new branch below `parent` at sibling position `at`, completing `path` to `length` nodes.
-  static std::vector<Node *> chain(Node *parent, size_t at, size_t length, std::vector<Node *> path) {
+  static std::vector<Node *> chain(Node *parent, size_t at, size_t length,
+                                   std::vector<Node *> path) {
     while (path.size() < length) {
       auto node = std::make_unique<Node>();
       node->parent = parent;
       Node *raw = node.get();
-      parent->children.insert(parent->children.begin() + static_cast<std::ptrdiff_t>(at), std::move(node));
+      parent->children.insert(parent->children.begin() + static_cast<std::ptrdiff_t>(at),
+                              std::move(node));
       path.push_back(raw);
       parent = raw;
       at = 0;
@@ -108,8 +114,10 @@ private:
   std::vector<Node *> explicit_path_;
 };
 
-}  // namespace
+} // namespace
 
-std::map<std::string, std::vector<int>> static_order(const MappingState &state) { return OrderTree(state).build(); }
+std::map<std::string, std::vector<int>> static_order(const MappingState &state) {
+  return OrderTree(state).build();
+}
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -1,9 +1,10 @@
-// store_in: Layer III of one computation, an affine map from its elements to the elements of a buffer.
-#include <algorithm>
-
+// store_in: Layer III of one computation, an affine map from its elements to the elements of a
+// buffer.
 #include "algorithm/affine.h"
 #include "mapping/command_arguments.h"
 #include "mapping/command_handlers.h"
+
+#include <algorithm>
 
 namespace tilewright {
 
@@ -48,7 +49,8 @@ isl::map folded(const isl::map &relation, unsigned dimension, std::int64_t size)
   return checked(relation.apply_range(isl::manage(isl_map_from_multi_aff(fold))), "storage_fold");
 }
 
-ExprPtr size_expression(const Command &command, const std::string &parameters, const std::string &text) {
+ExprPtr size_expression(const Command &command, const std::string &parameters,
+                        const std::string &text) {
   const isl::pw_aff size(isl_context(), "[" + parameters + "] -> { [] -> [(" + text + ")] }");
   if (size.is_null()) {
     isl_ctx_reset_error(isl_context().get());
@@ -63,18 +65,19 @@ ExprPtr derived_extent(const isl::set &image, unsigned dimension, const isl::set
   const isl::pw_aff simple = extent.gist(extent.domain().intersect(context)).coalesce();
   const isl::pw_aff nothing = isl::pw_aff(context, isl::val(isl_context(), 0L));
   if (checked(context.is_subset(simple.ge_set(nothing)), "extent of a buffer")) {
-    return from_affine(simple, {});  // the same formula where nothing is stored
+    return from_affine(simple, {}); // the same formula where nothing is stored
   }
   const isl::set elsewhere = context.subtract(extent.domain());
   extent = extent.union_add(isl::pw_aff(elsewhere, isl::val(isl_context(), 0L)));
   return from_affine(checked(extent.gist(context).coalesce(), "extent of a buffer"), {});
 }
 
-}  // namespace
+} // namespace
 
-/// Stores the command's computation by `given`: computation[iterators] -> buffer[index], in a buffer of `sizes` (where
-/// they are empty: as large as needed).
-void store(MappingState &state, const Command &command, const isl::map &given, const std::vector<std::string> &sizes) {
+/// Stores the command's computation by `given`: computation[iterators] -> buffer[index], in a
+/// buffer of `sizes` (where they are empty: as large as needed).
+void store(MappingState &state, const Command &command, const isl::map &given,
+           const std::vector<std::string> &sizes) {
   const Computation &computation = **state.function->find(command.computation);
   state.allocations.erase(command.computation);
   if (!given.has_range_tuple_id().is_true()) {
@@ -84,7 +87,8 @@ void store(MappingState &state, const Command &command, const isl::map &given, c
   storage.buffer = given.range_tuple_id().name();
   for (const ComputationPtr &input : state.function->inputs) {
     if (input->name == storage.buffer) {
-      refuse(command, "'" + storage.buffer + "' is an input; computations are stored in buffers of their own");
+      refuse(command, "'" + storage.buffer +
+                          "' is an input; computations are stored in buffers of their own");
     }
   }
   const isl::set written = written_elements(state, computation);
@@ -94,19 +98,23 @@ void store(MappingState &state, const Command &command, const isl::map &given, c
     refuse(command, "the map gives several elements to one instance");
   }
   if (is_output(state, computation.name) && !checked(relation.is_injective(), "store_in")) {
-    refuse(command, computation.name + " is an output, and two of its elements would share one place; declare a "
-                                       "computation that reads the elements you want to keep and return that one");
+    refuse(command, computation.name +
+                        " is an output, and two of its elements would share one place; declare a "
+                        "computation that reads the elements you want to keep and return that one");
   }
   const isl::map itself = isl::map::identity(computation.domain.space().map_from_set());
   if (is_output(state, computation.name) &&
       (checked(given.range_tuple_dim(), "store_in") != computation.rank() ||
-       !checked(relation.is_subset(isl::manage(isl_map_set_tuple_id(itself.copy(), isl_dim_out,
-                                                                    given.range_tuple_id().release()))),
+       !checked(relation.is_subset(isl::manage(isl_map_set_tuple_id(
+                    itself.copy(), isl_dim_out, given.range_tuple_id().release()))),
                 "store_in"))) {
-    refuse(command, computation.name + " is an output, and the caller's array decides where its elements are: pass "
-                                       "an array with other strides, such as out=array.T, for another layout");
+    refuse(command,
+           computation.name +
+               " is an output, and the caller's array decides where its elements are: pass "
+               "an array with other strides, such as out=array.T, for another layout");
   }
-  const isl::pw_multi_aff index = checked(isl::manage(isl_pw_multi_aff_from_map(given.copy())), "store_in");
+  const isl::pw_multi_aff index =
+      checked(isl::manage(isl_pw_multi_aff_from_map(given.copy())), "store_in");
   Point point;
   if (sample_point(checked(written.subtract(relation.domain()), "store_in"), point)) {
     refuse(command, "the map gives no element to " + instance_text(computation.name, point));
@@ -115,8 +123,8 @@ void store(MappingState &state, const Command &command, const isl::map &given, c
   const auto rank = checked(given.range_tuple_dim(), "store_in");
   const bool sized = !sizes.empty();
   if (sized && sizes.size() != rank) {
-    refuse(command, "the buffer has " + std::to_string(rank) + " dimensions but " + std::to_string(sizes.size()) +
-                        " sizes were given");
+    refuse(command, "the buffer has " + std::to_string(rank) + " dimensions but " +
+                        std::to_string(sizes.size()) + " sizes were given");
   }
   IterationSpace elements{storage.buffer, {}};
   for (unsigned d = 0; d < rank; ++d) {
@@ -129,7 +137,8 @@ void store(MappingState &state, const Command &command, const isl::map &given, c
                                   ? size_expression(command, parameter_list(state), sizes[d])
                                   : derived_extent(image, d, state.function->context));
     const std::optional<isl::pw_aff> size = to_affine(storage.extents[d], elements);
-    const isl::pw_aff position = isl::pw_aff::var_on_domain(isl::local_space(image.space()), isl::dim::set, d);
+    const isl::pw_aff position =
+        isl::pw_aff::var_on_domain(isl::local_space(image.space()), isl::dim::set, d);
     inside = inside.lower_bound_si(isl::dim::set, d, 0).intersect(position.lt_set(size.value()));
   }
   if (sample_point(checked(image.subtract(inside), "store_in"), point)) {
@@ -143,16 +152,19 @@ void store_in_command(MappingState &state, const Command &command) {
   arguments.expect_between(1, 2, "store_in(\"buffer[index, ...]\", sizes=None)");
   const std::string target = arguments.name(0, "a buffer element");
   const std::string element = element_text(**state.function->find(command.computation));
-  const isl::map given(isl_context(), "[" + parameter_list(state) + "] -> { " + element + " -> " + target + " }");
+  const isl::map given(isl_context(),
+                       "[" + parameter_list(state) + "] -> { " + element + " -> " + target + " }");
   if (given.is_null()) {
     isl_ctx_reset_error(isl_context().get());
-    refuse(command, "'" + target + "' is not a buffer with affine subscripts in the iterators of " + element);
+    refuse(command, "'" + target + "' is not a buffer with affine subscripts in the iterators of " +
+                        element);
   }
   std::vector<std::string> sizes;
   if (arguments.size() == 2) {
     if (const auto *texts = std::get_if<std::vector<std::string>>(&command.arguments[1])) {
       sizes = *texts;
-    } else if (const auto *numbers = std::get_if<std::vector<std::int64_t>>(&command.arguments[1])) {
+    } else if (const auto *numbers =
+                   std::get_if<std::vector<std::int64_t>>(&command.arguments[1])) {
       for (std::int64_t number : *numbers) {
         sizes.push_back(std::to_string(number));
       }
@@ -172,7 +184,8 @@ void set_access_command(MappingState &state, const Command &command) {
     refuse(command, "isl cannot read this map");
   }
   const Computation &computation = **state.function->find(command.computation);
-  if (!given.has_domain_tuple_id().is_true() || given.domain_tuple_id().name() != computation.name ||
+  if (!given.has_domain_tuple_id().is_true() ||
+      given.domain_tuple_id().name() != computation.name ||
       checked(given.domain_tuple_dim(), "set_access") != computation.rank()) {
     refuse(command, "the map must start from " + element_text(computation));
   }
@@ -197,7 +210,8 @@ void storage_fold_command(MappingState &state, const Command &command) {
     }
   }
   if (!found) {
-    refuse(command, "no dimension of buffer '" + storage.buffer + "' is indexed by '" + name + "' alone");
+    refuse(command,
+           "no dimension of buffer '" + storage.buffer + "' is indexed by '" + name + "' alone");
   }
   store(state, command, checked(relation, "storage_fold"), sizes);
 }
@@ -209,4 +223,4 @@ void auto_allocate_map_command(MappingState &state, const Command &command) {
   state.storage[computation.name] = Storage::identity(computation);
 }
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -1,13 +1,13 @@
 #include "planning/default_mapping.h"
 
-#include <algorithm>
-#include <functional>
-#include <set>
+#include "analysis/legality.h"
+#include "mapping/program.h"
 
 #include <isl/schedule.h>
 
-#include "analysis/legality.h"
-#include "mapping/program.h"
+#include <algorithm>
+#include <functional>
+#include <set>
 
 namespace tilewright {
 
@@ -47,7 +47,8 @@ std::vector<std::vector<std::string>> recurrence_groups(const Function &function
   for (const ComputationPtr &computation : function.computations) {
     std::vector<std::string> group;
     for (const ComputationPtr &other : function.computations) {
-      if (reaches[computation->name].count(other->name) != 0 && reaches[other->name].count(computation->name) != 0 &&
+      if (reaches[computation->name].count(other->name) != 0 &&
+          reaches[other->name].count(computation->name) != 0 &&
           grouped.insert(other->name).second) {
         group.push_back(other->name);
       }
@@ -67,7 +68,8 @@ Mapping planned(const Mapping &mapping, const std::string &computation, const st
   return mapping.with({computation, name, std::move(arguments), {}});
 }
 
-/// Fuses the members of each group over their common outer loops, trying fewer loops and each order of members.
+/// Fuses the members of each group over their common outer loops, trying fewer loops and each order
+/// of members.
 Mapping fused(const Mapping &mapping, std::vector<std::string> group) {
   size_t common = SIZE_MAX;
   for (const std::string &name : group) {
@@ -96,30 +98,38 @@ Mapping scheduled_by_isl(const Mapping &mapping) {
   const Program program = build_program(mapping);
   isl::union_set domain = isl::union_set::empty(isl_context());
   std::map<std::string, std::string> computation_of;
-  const auto is_scheduled = [](const Statement &statement) { return statement.role != StatementRole::Initialise; };
+  const auto is_scheduled = [](const Statement &statement) {
+    return statement.role != StatementRole::Initialise;
+  };
   for (const Statement &statement : program.statements) {
     if (is_scheduled(statement)) {
       const std::string &name = statement.computation->name;
       computation_of[statement.name] = name;
-      domain = domain.unite(isl::union_set(statement.domain.set_tuple_id(isl::id(isl_context(), name))));
+      domain =
+          domain.unite(isl::union_set(statement.domain.set_tuple_id(isl::id(isl_context(), name))));
     }
   }
   isl::union_map validity = isl::union_map::empty(isl_context());
   for (const Dependence &dependence : flow_dependences(program)) {
-    if (computation_of.count(dependence.source) != 0 && computation_of.count(dependence.sink) != 0) {
+    if (computation_of.count(dependence.source) != 0 &&
+        computation_of.count(dependence.sink) != 0) {
       isl::map relation = dependence.relation;
-      relation = isl::manage(isl_map_set_tuple_id(relation.release(), isl_dim_in,
-                                                  isl::id(isl_context(), computation_of[dependence.source]).release()));
-      relation = isl::manage(isl_map_set_tuple_id(relation.release(), isl_dim_out,
-                                                  isl::id(isl_context(), computation_of[dependence.sink]).release()));
+      relation = isl::manage(isl_map_set_tuple_id(
+          relation.release(), isl_dim_in,
+          isl::id(isl_context(), computation_of[dependence.source]).release()));
+      relation = isl::manage(
+          isl_map_set_tuple_id(relation.release(), isl_dim_out,
+                               isl::id(isl_context(), computation_of[dependence.sink]).release()));
       validity = validity.unite(isl::union_map(relation));
     }
   }
   isl_schedule_constraints *constraints = isl_schedule_constraints_on_domain(domain.copy());
   constraints = isl_schedule_constraints_set_validity(constraints, validity.copy());
   constraints = isl_schedule_constraints_set_proximity(constraints, validity.copy());
-  const isl::schedule schedule = isl::manage(isl_schedule_constraints_compute_schedule(constraints));
-  const isl::union_map times = checked(checked(schedule, "isl's scheduler").get_map(), "isl's scheduler");
+  const isl::schedule schedule =
+      isl::manage(isl_schedule_constraints_compute_schedule(constraints));
+  const isl::union_map times =
+      checked(checked(schedule, "isl's scheduler").get_map(), "isl's scheduler");
   Mapping result = mapping;
   const isl::stat status = times.foreach_map([&](const isl::map &map) {
     const std::string name = map.domain_tuple_id().name();
@@ -132,7 +142,7 @@ Mapping scheduled_by_isl(const Mapping &mapping) {
   return result;
 }
 
-}  // namespace
+} // namespace
 
 Mapping default_mapping(const std::shared_ptr<const Function> &function) {
   const Mapping identity(function);
@@ -150,4 +160,4 @@ Mapping default_mapping(const std::shared_ptr<const Function> &function) {
   return mapping.as_starting_point();
 }
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -24,11 +24,12 @@ Command resolve(const Mapping &mapping, const Command &command) {
   const std::optional<std::int64_t> size = smallest_fold(mapping, command);
   if (!size) {
     throw Error(ErrorKind::IllegalSchedule,
-                to_string(command) + ": no fold of up to 64 elements is legal in this order", command.where);
+                to_string(command) + ": no fold of up to 64 elements is legal in this order",
+                command.where);
   }
   Command resolved = command;
   resolved.arguments.emplace_back(*size);
   return resolved;
 }
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -217,8 +217,8 @@ llvm::FunctionCallee KernelEmitter::allocate_function() {
 }
 
 llvm::FunctionCallee KernelEmitter::free_function() {
-  llvm::FunctionCallee callee = module_.getOrInsertFunction(
-      "tilewright_free", builder_.getVoidTy(), builder_.getPtrTy());
+  llvm::FunctionCallee callee =
+      module_.getOrInsertFunction("tilewright_free", builder_.getVoidTy(), builder_.getPtrTy());
   llvm::cast<llvm::Function>(callee.getCallee())->setDoesNotThrow();
   return callee;
 }
@@ -311,8 +311,9 @@ void optimise_light(llvm::Module &module, llvm::TargetMachine &machine) {
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, graphs, modules);
   llvm::ModulePassManager passes;
-  const char *pipeline = "function<eager-inv>(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,"
-                         "loop-mssa(loop-rotate,licm),gvn,simplifycfg,instcombine<no-verify-fixpoint>)";
+  const char *pipeline =
+      "function<eager-inv>(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,"
+      "loop-mssa(loop-rotate,licm),gvn,simplifycfg,instcombine<no-verify-fixpoint>)";
   if (llvm::Error error = builder.parsePassPipeline(passes, pipeline)) {
     throw Error(ErrorKind::Internal,
                 "LLVM refused the pass pipeline: " + llvm::toString(std::move(error)));

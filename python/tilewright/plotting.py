@@ -95,7 +95,7 @@ class Picture:
 
     def _repr_png_(self) -> bytes:
         buffer = io.BytesIO()
-        self.figure.savefig(buffer, format="png", dpi=100)
+        self.figure.savefig(buffer, format="png", dpi=80)
         return buffer.getvalue()
 
     def __repr__(self) -> str:
@@ -129,8 +129,8 @@ def plot_domain(
         space: "domain" places an instance by its iterators, "time" by its loops, which is where
             a skew or a fusion shows; nests that run one after the other lie side by side.
         x: the iterator (or loop) along the horizontal axis; the first unless given.
-        y: the one along the vertical axis; the second unless given. Computations of one dimension
-            get a row each.
+        y: the one along the vertical axis; the second unless given. "computation" gives each
+            computation a row of its own, as those of one dimension have it.
         order: how the order of execution is shown: "path", "numbers", "colour" or None. Iterations
             of parallel and vector loops are not joined by the path.
         dependences: whether to draw an arrow from each instance to those that need it.
@@ -209,7 +209,7 @@ def _heading(function: Function, execution: Execution) -> str:
     lines = [f"{function.name}, {sizes}" if sizes else function.name]
     if schedule:
         lines += schedule.split("\n")
-    return "\n".join(line if len(line) < 64 else line[:61] + "..." for line in lines[:5])
+    return "\n".join(line if len(line) <= 54 else line[:51] + "..." for line in lines[:5])
 
 
 def _execution(
@@ -337,13 +337,16 @@ class _Places:
     def __init__(self, view: _View, shown: list[Instance]) -> None:
         self.space = view.space
         self.computations = list(dict.fromkeys(instance.computation for instance in shown))
-        self._chosen = (view.x, view.y)
+        in_rows = view.y == "computation"
+        self._chosen = (view.x, None if in_rows else view.y)
         named = {instance.statement: list(self._values(instance)) for instance in shown}
         for choice in self._chosen:
             if choice is not None and not any(choice in names for names in named.values()):
                 known = ", ".join(dict.fromkeys(n for names in named.values() for n in names))
                 raise ScheduleError(f"there is no {choice!r} to draw along; there are {known}")
-        self._is_flat = all(self._axis_names(names)[1] is None for names in named.values())
+        self._is_flat = in_rows or all(
+            self._axis_names(names)[1] is None for names in named.values()
+        )
         self._offsets = self._nest_offsets(shown)
         self._axis_labels = self._labels(named)
         self.positions = {instance: self._position(instance) for instance in shown}
@@ -556,15 +559,15 @@ def _boxes(
                 if instance.computation == computation:
                     values = instance.loops
                     tiles.setdefault(tuple(values[loop] for loop in loops), []).append(instance)
-            margin = 0.4 if len(loops) <= 2 else 0.32
+            tiles = dict(sorted(tiles.items()))
+            places = [[points[instance] for instance in inside] for inside in tiles.values()]
+            outlines = [_outline(inside, 0.4) for inside in places]
+            if any(len(outline) > 4 for outline in outlines):
+                # Slanted: drawn so narrow that neighbours do not overlap.
+                outlines = [_outline(inside, 0.22) for inside in places]
             boxes += [
-                Box(
-                    computation,
-                    dict(zip(loops, numbers, strict=True)),
-                    tuple(inside),
-                    _outline([points[instance] for instance in inside], margin),
-                )
-                for numbers, inside in sorted(tiles.items())
+                Box(computation, dict(zip(loops, numbers, strict=True)), tuple(inside), outline)
+                for (numbers, inside), outline in zip(tiles.items(), outlines, strict=True)
             ]
     return boxes
 

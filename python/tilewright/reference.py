@@ -145,6 +145,7 @@ EXAMPLES = {
     "fuse_with": Example(_PAIR),
     "fission": Example(_PAIR, "C.fuse_with(B)"),
     "compute_at": Example(_WINDOW, "C.split(i, 32)"),
+    "store_at": Example(_WINDOW, 'C.split(i, 32)\nB.compute_at(C, "i0")'),
     "inline": Example(_PAIR),
     "rfactor": Example(_SUM, "C.split(k, 64)"),
     "set_access": Example(_PAIR_2D, "C.fuse_with(B)"),

@@ -166,6 +166,13 @@ def test_two_computations_of_one_dimension_get_a_row_each():
     assert alone.arrows == []
 
 
+def test_a_row_for_each_computation_on_request():
+    function = row_sums()
+    panel = function.plot(sizes=SIZES, y="computation", at={"j": 0}).panels[0]
+    assert sorted(panel.points.values()) == [(x, 0) for x in range(4)]
+    assert panel.axes.get_ylabel() == ""
+
+
 # ---- time ----
 
 

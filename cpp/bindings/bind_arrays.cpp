@@ -42,7 +42,7 @@ bool may_overlap_itself(PyObject *array) {
     return false;
   }
   const auto &fields = array_fields(array);
-  std::vector<std::pair<py::ssize_t, py::ssize_t>> axes;  // stride, elements
+  std::vector<std::pair<py::ssize_t, py::ssize_t>> axes; // stride, elements
   for (int axis = 0; axis < fields.nd; ++axis) {
     if (fields.dimensions[axis] == 0) {
       return false;
@@ -71,17 +71,17 @@ bool shares_memory(PyObject *a, PyObject *b) {
         .attr("shares_memory")(py::handle(a), py::handle(b), 100000)
         .cast<bool>();
   } catch (py::error_already_set &) {
-    return true;  // too hard to tell within the bound
+    return true; // too hard to tell within the bound
   }
 }
 
 py::object new_array(const py::dtype &dtype, llvm::ArrayRef<std::int64_t> shape, bool zeros) {
   const auto &api = py::detail::npy_api::get();
   static_assert(sizeof(Py_intptr_t) == sizeof(std::int64_t));
-  auto descriptor = dtype;  // the call takes one reference
-  auto array = py::reinterpret_steal<py::object>(
-      api.PyArray_NewFromDescr_(api.PyArray_Type_, descriptor.release().ptr(), static_cast<int>(shape.size()),
-                                shape.data(), nullptr, nullptr, 0, nullptr));
+  auto descriptor = dtype; // the call takes one reference
+  auto array = py::reinterpret_steal<py::object>(api.PyArray_NewFromDescr_(
+      api.PyArray_Type_, descriptor.release().ptr(), static_cast<int>(shape.size()), shape.data(),
+      nullptr, nullptr, 0, nullptr));
   if (!array) {
     throw py::error_already_set();
   }
@@ -97,7 +97,8 @@ py::object new_array(const py::dtype &dtype, llvm::ArrayRef<std::int64_t> shape,
 
 py::object copy_array(PyObject *array) {
   constexpr int keep_order = 2;
-  auto copy = py::reinterpret_steal<py::object>(py::detail::npy_api::get().PyArray_NewCopy_(array, keep_order));
+  auto copy = py::reinterpret_steal<py::object>(
+      py::detail::npy_api::get().PyArray_NewCopy_(array, keep_order));
   if (!copy) {
     throw py::error_already_set();
   }
@@ -107,7 +108,8 @@ py::object copy_array(PyObject *array) {
 int unit_dimension(PyObject *array, int item_size) {
   const auto &fields = array_fields(array);
   for (int axis = fields.nd - 1; axis >= 0; --axis) {
-    if (fields.strides[axis] == item_size || (axis == fields.nd - 1 && fields.dimensions[axis] <= 1)) {
+    if (fields.strides[axis] == item_size ||
+        (axis == fields.nd - 1 && fields.dimensions[axis] <= 1)) {
       return axis;
     }
   }
@@ -118,4 +120,4 @@ std::string shape_text(PyObject *array) {
   return py::str(py::handle(array).attr("shape")).cast<std::string>();
 }
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -1,6 +1,9 @@
-// NumPy arrays as the calls see them: fields read straight from the array object (no Python call), element types
-// compared by their descriptor, memory bounds for the overlap tests, and fresh outputs. Everything here needs the GIL.
+// NumPy arrays as the calls see them: fields read straight from the array object (no Python call),
+// element types compared by their descriptor, memory bounds for the overlap tests, and fresh
+// outputs. Everything here needs the GIL.
 #pragma once
+
+#include "algorithm/function.h"
 
 #include <llvm/ADT/ArrayRef.h>
 #include <pybind11/numpy.h>
@@ -8,8 +11,6 @@
 #include <cstdint>
 #include <string>
 #include <vector>
-
-#include "algorithm/function.h"
 
 namespace tilewright {
 
@@ -23,7 +24,9 @@ inline bool is_array(const PyObject *object) {
   return Py_TYPE(object) == type || PyType_IsSubtype(Py_TYPE(object), type) != 0;
 }
 
-inline bool has_flag(const PyObject *array, int flag) { return (array_fields(array).flags & flag) != 0; }
+inline bool has_flag(const PyObject *array, int flag) {
+  return (array_fields(array).flags & flag) != 0;
+}
 inline bool is_aligned(const PyObject *array) {
   return has_flag(array, pybind11::detail::npy_api::NPY_ARRAY_ALIGNED_);
 }
@@ -48,23 +51,25 @@ struct MemoryRange {
 MemoryRange memory_range(PyObject *array);
 inline bool overlap(MemoryRange a, MemoryRange b) { return a.begin < b.end && b.begin < a.end; }
 
-/// Whether two elements of the array may share memory, as in broadcast views: true unless its strides nest.
+/// Whether two elements of the array may share memory, as in broadcast views: true unless its
+/// strides nest.
 bool may_overlap_itself(PyObject *array);
 
 /// np.shares_memory with a bound on its work; the bounds decide beyond it.
 bool shares_memory(PyObject *a, PyObject *b);
 
 /// A fresh, row-major array, its elements unset or zero.
-pybind11::object new_array(const pybind11::dtype &dtype, llvm::ArrayRef<std::int64_t> shape, bool zeros);
+pybind11::object new_array(const pybind11::dtype &dtype, llvm::ArrayRef<std::int64_t> shape,
+                           bool zeros);
 
 /// A fresh copy of an array with the same element type.
 pybind11::object copy_array(PyObject *array);
 
-/// The dimension whose stride is one item: the last one when it has it (or has at most one element), else the first
-/// such, else -1.
+/// The dimension whose stride is one item: the last one when it has it (or has at most one
+/// element), else the first such, else -1.
 int unit_dimension(PyObject *array, int item_size);
 
 /// "(3, 4)", and "float32 array of shape (3, 4)" for messages.
 std::string shape_text(PyObject *array);
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -1,5 +1,12 @@
-// _core.Function: a callable function with its schedule; _core.cache_* and the thread settings. Python's class Function
-// derives from it, so that a call goes straight to C++ (the slot tp_call).
+// _core.Function: a callable function with its schedule; _core.cache_* and the thread settings.
+// Python's class Function derives from it, so that a call goes straight to C++ (the slot tp_call).
+#include "algorithm/function.h"
+#include "analysis/legality.h"
+#include "bindings/bind_language.h"
+#include "bindings/kernel_call.h"
+#include "compiler/compiler.h"
+#include "mapping/mapping.h"
+
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
@@ -9,13 +16,6 @@
 #include <tuple>
 #include <utility>
 #include <vector>
-
-#include "algorithm/function.h"
-#include "analysis/legality.h"
-#include "bindings/bind_language.h"
-#include "bindings/kernel_call.h"
-#include "compiler/compiler.h"
-#include "mapping/mapping.h"
 
 namespace tilewright {
 
@@ -51,8 +51,8 @@ py::object from_argument(const Argument &argument) {
   return std::visit([](const auto &value) -> py::object { return py::cast(value); }, argument);
 }
 
-Command to_command(const std::string &computation, const std::string &name, const std::vector<py::object> &arguments,
-                   const py::handle &where) {
+Command to_command(const std::string &computation, const std::string &name,
+                   const std::vector<py::object> &arguments, const py::handle &where) {
   Command command;
   command.computation = computation;
   command.name = name;
@@ -97,7 +97,8 @@ PyObject *call_function(PyObject *self, PyObject *arguments, PyObject *keywords)
   try {
     KernelFunction *function = kernel_function(self);
     if (function == nullptr) {
-      PyErr_SetString(PyExc_TypeError, "this function was not initialised; make functions with tw.function(...)");
+      PyErr_SetString(PyExc_TypeError,
+                      "this function was not initialised; make functions with tw.function(...)");
       return nullptr;
     }
     return function->call(arguments, keywords).release().ptr();
@@ -117,7 +118,9 @@ std::vector<std::string> names_of(const std::vector<ComputationPtr> &computation
   return names;
 }
 
-std::uintptr_t identity(const Computation &computation) { return reinterpret_cast<std::uintptr_t>(&computation); }
+std::uintptr_t identity(const Computation &computation) {
+  return reinterpret_cast<std::uintptr_t>(&computation);
+}
 
 void require_computation(const KernelFunction &self, const std::string &name) {
   const ComputationPtr *found = self.scheduled_function().find(name);
@@ -140,46 +143,57 @@ std::string tag_text(const LoopTag &tag) {
   return "";
 }
 
-}  // namespace
+} // namespace
 
 void bind_functions(py::module_ &module) {
   py::class_<KernelFunction>(module, "Function", py::custom_type_setup([](PyHeapTypeObject *type) {
                                type->ht_type.tp_call = call_function;
                              }))
-      .def(py::init([](const std::string &name, std::vector<ComputationPtr> outputs, std::vector<ComputationPtr> inputs,
-                       const std::vector<ExprHandle> &context, bool fast_math, const py::handle &where) {
-             return std::make_unique<KernelFunction>(make_function(name, std::move(outputs), std::move(inputs),
-                                                                   to_expressions(context), to_location(where)),
-                                                     fast_math);
+      .def(py::init([](const std::string &name, std::vector<ComputationPtr> outputs,
+                       std::vector<ComputationPtr> inputs, const std::vector<ExprHandle> &context,
+                       bool fast_math, const py::handle &where) {
+             return std::make_unique<KernelFunction>(
+                 make_function(name, std::move(outputs), std::move(inputs), to_expressions(context),
+                               to_location(where)),
+                 fast_math);
            }),
-           py::arg("name"), py::arg("outputs"), py::arg("inputs"), py::arg("context"), py::arg("fast_math"),
-           py::arg("where") = py::none())
+           py::arg("name"), py::arg("outputs"), py::arg("inputs"), py::arg("context"),
+           py::arg("fast_math"), py::arg("where") = py::none())
       .def(py::init([](const KernelFunction &other) {
-             auto copy = std::make_unique<KernelFunction>(other.shared_function(), other.fast_math());
+             auto copy =
+                 std::make_unique<KernelFunction>(other.shared_function(), other.fast_math());
              if (!other.commands().empty()) {
                copy->replay({other.commands()});
              }
              return copy;
            }),
            py::arg("other"))
-      .def_property_readonly("name", [](const KernelFunction &self) { return self.function().name; })
-      .def_property_readonly("parameters", [](const KernelFunction &self) { return self.function().parameters; })
-      .def_property_readonly("inputs", [](const KernelFunction &self) { return names_of(self.function().inputs); })
-      .def_property_readonly("outputs", [](const KernelFunction &self) { return names_of(self.function().outputs); })
+      .def_property_readonly("name",
+                             [](const KernelFunction &self) { return self.function().name; })
+      .def_property_readonly("parameters",
+                             [](const KernelFunction &self) { return self.function().parameters; })
+      .def_property_readonly(
+          "inputs", [](const KernelFunction &self) { return names_of(self.function().inputs); })
+      .def_property_readonly(
+          "outputs", [](const KernelFunction &self) { return names_of(self.function().outputs); })
       .def_property_readonly("computations",
-                             [](const KernelFunction &self) { return names_of(self.scheduled_function().computations); })
-      .def_property_readonly("_arguments",
                              [](const KernelFunction &self) {
-                               std::vector<std::tuple<std::string, std::string, std::vector<std::string>, bool>> all;
-                               for (const auto &argument : self.arguments()) {
-                                 std::vector<std::string> extents;
-                                 for (const auto &extent : argument.extents) {
-                                   extents.push_back(to_string(extent.expression()));
-                                 }
-                                 all.emplace_back(argument.name, type_name(argument.type), extents, argument.is_output);
-                               }
-                               return all;
+                               return names_of(self.scheduled_function().computations);
                              })
+      .def_property_readonly(
+          "_arguments",
+          [](const KernelFunction &self) {
+            std::vector<std::tuple<std::string, std::string, std::vector<std::string>, bool>> all;
+            for (const auto &argument : self.arguments()) {
+              std::vector<std::string> extents;
+              for (const auto &extent : argument.extents) {
+                extents.push_back(to_string(extent.expression()));
+              }
+              all.emplace_back(argument.name, type_name(argument.type), extents,
+                               argument.is_output);
+            }
+            return all;
+          })
       .def_property_readonly("fast_math", &KernelFunction::fast_math)
       .def_property_readonly("_identities",
                              [](const KernelFunction &self) {
@@ -209,7 +223,8 @@ void bind_functions(py::module_ &module) {
       .def("_layers",
            [](KernelFunction &self) {
              const Mapping &mapping = self.mapping();
-             return std::make_tuple(to_string(mapping.function()), layer_two(mapping), layer_three(mapping));
+             return std::make_tuple(to_string(mapping.function()), layer_two(mapping),
+                                    layer_three(mapping));
            })
       .def("_loops_text",
            [](KernelFunction &self) {
@@ -226,18 +241,24 @@ void bind_functions(py::module_ &module) {
              self.require_checked();
              return assembly_text(self.mapping(), self.default_options());
            })
-      .def("_evaluate", [](KernelFunction &self, const py::args &arguments,
-                           const py::kwargs &keywords) { return self.evaluate(arguments.ptr(), keywords.ptr()); })
-      .def("_compile", [](KernelFunction &self, const py::args &arguments,
-                          const py::kwargs &keywords) { return self.compile_for(arguments.ptr(), keywords.ptr()); })
+      .def("_evaluate",
+           [](KernelFunction &self, const py::args &arguments, const py::kwargs &keywords) {
+             return self.evaluate(arguments.ptr(), keywords.ptr());
+           })
+      .def("_compile",
+           [](KernelFunction &self, const py::args &arguments, const py::kwargs &keywords) {
+             return self.compile_for(arguments.ptr(), keywords.ptr());
+           })
       .def("_last_compile", [](const KernelFunction &self) { return self.last_compile_info(); });
 
   module.def("computation_identity", &identity, py::arg("computation"));
   module.def(
       "schedule_text",
-      [](const std::vector<CommandTuple> &commands) { return to_string(to_schedule(commands, py::none())); },
+      [](const std::vector<CommandTuple> &commands) {
+        return to_string(to_schedule(commands, py::none()));
+      },
       py::arg("commands"));
   bind_runtime(module);
 }
 
-}  // namespace tilewright
+} // namespace tilewright

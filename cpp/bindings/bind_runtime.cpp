@@ -1,10 +1,10 @@
 // The kernel cache and the thread settings for Python.
+#include "runtime/cache.h"
+#include "runtime/parallel.h"
+
 #include <pybind11/pybind11.h>
 
 #include <string>
-
-#include "runtime/cache.h"
-#include "runtime/parallel.h"
 
 namespace tilewright {
 
@@ -31,9 +31,8 @@ void bind_runtime(py::module_ &module) {
       "cache_set_directory", [](const std::string &directory) { set_cache_directory(directory); },
       py::arg("directory"));
   module.def("get_num_threads", [] { return num_threads(); });
-  module.def(
-      "set_num_threads", [](int threads) { set_num_threads(threads); }, py::arg("threads"));
+  module.def("set_num_threads", [](int threads) { set_num_threads(threads); }, py::arg("threads"));
   module.def("parallel_runtime", [] { return parallel_runtime(); });
 }
 
-}  // namespace tilewright
+} // namespace tilewright

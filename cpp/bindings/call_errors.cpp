@@ -1,8 +1,8 @@
 #include "bindings/call_errors.h"
 
-#include <algorithm>
-
 #include "polyhedral/isl.h"
+
+#include <algorithm>
 
 namespace tilewright {
 
@@ -15,7 +15,8 @@ std::string counted(std::int64_t count, const std::string &noun) {
 }
 
 std::string type_of(PyObject *value) {
-  const auto type = py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject *>(Py_TYPE(value)));
+  const auto type =
+      py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject *>(Py_TYPE(value)));
   auto name = type.attr("__qualname__").cast<std::string>();
   const auto module = type.attr("__module__").cast<std::string>();
   return module == "builtins" ? name : module + "." + name;
@@ -29,11 +30,12 @@ std::string names_text(const std::vector<std::string> &names) {
   return text.empty() ? "none" : text;
 }
 
-}  // namespace
+} // namespace
 
 std::string CallExplainer::argument_text(size_t argument) const {
   const auto &described = function_.arguments_[argument];
-  return function_.function_->name + ": " + (described.is_output ? "output " : "argument ") + described.name;
+  return function_.function_->name + ": " + (described.is_output ? "output " : "argument ") +
+         described.name;
 }
 
 std::string CallExplainer::shape_of(size_t argument) const {
@@ -50,8 +52,9 @@ void CallExplainer::too_many(size_t given) const {
     names.push_back(function_.arguments_[i].name);
   }
   throw py::type_error(function_.function_->name + "() takes " +
-                       counted(static_cast<std::int64_t>(names.size()), "array") + " (" + names_text(names) + "), " +
-                       std::to_string(given) + " were given; outputs go to out=");
+                       counted(static_cast<std::int64_t>(names.size()), "array") + " (" +
+                       names_text(names) + "), " + std::to_string(given) +
+                       " were given; outputs go to out=");
 }
 
 void CallExplainer::missing(const BoundCall &call) const {
@@ -64,8 +67,8 @@ void CallExplainer::missing(const BoundCall &call) const {
     }
   }
   throw py::type_error(function_.function_->name + "() is missing " +
-                       counted(static_cast<std::int64_t>(absent.size()), "argument") + ": " + names_text(absent) +
-                       " (it takes " + names_text(names) + ")");
+                       counted(static_cast<std::int64_t>(absent.size()), "argument") + ": " +
+                       names_text(absent) + " (it takes " + names_text(names) + ")");
 }
 
 void CallExplainer::given_twice(const std::string &name) const {
@@ -83,8 +86,8 @@ void CallExplainer::unexpected_keyword(const std::string &name) const {
 }
 
 void CallExplainer::bad_parameter(const std::string &name, PyObject *value) const {
-  throw py::type_error(function_.function_->name + ": parameter " + name + " must be an integer, got " +
-                       type_of(value));
+  throw py::type_error(function_.function_->name + ": parameter " + name +
+                       " must be an integer, got " + type_of(value));
 }
 
 void CallExplainer::bad_out(PyObject *out) const {
@@ -92,10 +95,11 @@ void CallExplainer::bad_out(PyObject *out) const {
   for (size_t i = function_.inputs_; i < function_.arguments_.size(); ++i) {
     names.push_back(function_.arguments_[i].name);
   }
-  const std::string expected = names.size() == 1
-                                   ? "an array for " + names[0]
-                                   : "a tuple of " + std::to_string(names.size()) + " arrays (" + names_text(names) + ")";
-  const std::string start = function_.function_->name + ": out= must be " + expected + " or a dict by name, got ";
+  const std::string expected = names.size() == 1 ? "an array for " + names[0]
+                                                 : "a tuple of " + std::to_string(names.size()) +
+                                                       " arrays (" + names_text(names) + ")";
+  const std::string start =
+      function_.function_->name + ": out= must be " + expected + " or a dict by name, got ";
   if (PyTuple_Check(out) != 0 || PyList_Check(out) != 0) {
     throw py::value_error(start + "a sequence of " + std::to_string(PySequence_Fast_GET_SIZE(out)));
   }
@@ -111,10 +115,14 @@ void CallExplainer::bad_array(size_t argument, PyObject *value) const {
   const std::string type = type_name(expected.type);
   if (!is_array(value)) {
     throw py::type_error(start + "expected a NumPy array of " + type + ", got " + type_of(value) +
-                         (expected.is_output ? "" : "; convert it with np.asarray(" + expected.name + ", np." + type + ")"));
+                         (expected.is_output ? ""
+                                             : "; convert it with np.asarray(" + expected.name +
+                                                   ", np." + type + ")"));
   }
   if (PyObject_HasAttrString(value, "mask") != 0) {
-    throw py::type_error(start + "masked arrays are not supported, their mask would be ignored; pass .data or .filled()");
+    throw py::type_error(
+        start +
+        "masked arrays are not supported, their mask would be ignored; pass .data or .filled()");
   }
   const auto &fields = array_fields(value);
   const py::handle array(value);
@@ -122,33 +130,36 @@ void CallExplainer::bad_array(size_t argument, PyObject *value) const {
     const auto given = py::handle(fields.descr);
     if (!given.attr("isnative").cast<bool>()) {
       throw py::type_error(start + "expected " + type + " in this machine's byte order, got " +
-                           py::str(given.attr("str")).cast<std::string>() + "; convert it with " + expected.name +
-                           ".astype(np." + type + ")");
+                           py::str(given.attr("str")).cast<std::string>() + "; convert it with " +
+                           expected.name + ".astype(np." + type + ")");
     }
-    throw py::type_error(start + "expected " + type + ", got " + py::str(given).cast<std::string>() +
-                         (expected.is_output ? "" : "; convert it with " + expected.name + ".astype(" +
-                                                        (type == "bfloat16" ? "ml_dtypes." : "np.") + type + ")"));
+    throw py::type_error(
+        start + "expected " + type + ", got " + py::str(given).cast<std::string>() +
+        (expected.is_output ? ""
+                            : "; convert it with " + expected.name + ".astype(" +
+                                  (type == "bfloat16" ? "ml_dtypes." : "np.") + type + ")"));
   }
   if (static_cast<size_t>(fields.nd) != expected.extents.size()) {
     throw py::value_error(start + "expected " +
-                          counted(static_cast<std::int64_t>(expected.extents.size()), "dimension") + " " +
-                          shape_of(argument) + ", got " + std::to_string(fields.nd) + " (shape " + shape_text(value) +
-                          ")");
+                          counted(static_cast<std::int64_t>(expected.extents.size()), "dimension") +
+                          " " + shape_of(argument) + ", got " + std::to_string(fields.nd) +
+                          " (shape " + shape_text(value) + ")");
   }
   if (expected.is_output && !is_writeable(value)) {
     throw py::value_error(start + "the array is read-only");
   }
   if (!is_aligned(value)) {
-    throw py::value_error(start + "the array is not aligned to its items of " + counted(expected.item_size, "byte") +
-                          "; copy it with " + expected.name + ".copy()");
+    throw py::value_error(start + "the array is not aligned to its items of " +
+                          counted(expected.item_size, "byte") + "; copy it with " + expected.name +
+                          ".copy()");
   }
   throw py::value_error(start + "the array cannot be used");
 }
 
 void CallExplainer::unknown_parameter(size_t parameter) const {
   const auto &name = function_.function_->parameters[parameter];
-  throw py::type_error(function_.function_->name + ": no array's shape gives the parameter " + name + "; pass " + name +
-                       "=...");
+  throw py::type_error(function_.function_->name + ": no array's shape gives the parameter " +
+                       name + "; pass " + name + "=...");
 }
 
 std::string CallExplainer::source_text(int parameter, const BoundCall &call) const {
@@ -156,12 +167,13 @@ std::string CallExplainer::source_text(int parameter, const BoundCall &call) con
   const auto &name = function_.function_->parameters[static_cast<size_t>(parameter)];
   switch (source.kind) {
   case ParameterSource::Kind::Keyword:
-    return name + " = " + std::to_string(call.parameters[static_cast<size_t>(parameter)]) + " was given";
+    return name + " = " + std::to_string(call.parameters[static_cast<size_t>(parameter)]) +
+           " was given";
   case ParameterSource::Kind::Axis: {
     const auto &argument = function_.arguments_[static_cast<size_t>(source.argument)];
     const auto &extent = argument.extents[static_cast<size_t>(source.axis)];
-    return to_string(extent.expression()) + " is the length of axis " + std::to_string(source.axis) + " of " +
-           argument.name;
+    return to_string(extent.expression()) + " is the length of axis " +
+           std::to_string(source.axis) + " of " + argument.name;
   }
   case ParameterSource::Kind::Unknown:
     break;
@@ -169,7 +181,8 @@ std::string CallExplainer::source_text(int parameter, const BoundCall &call) con
   return name + " is not known";
 }
 
-std::string CallExplainer::sources_text(const std::vector<int> &parameters, const BoundCall &call) const {
+std::string CallExplainer::sources_text(const std::vector<int> &parameters,
+                                        const BoundCall &call) const {
   std::string text;
   for (const int parameter : parameters) {
     text += (text.empty() ? "" : ", ") + source_text(parameter, call);
@@ -182,9 +195,10 @@ void CallExplainer::unsolvable(const SolveStep &step, const BoundCall &call) con
   const auto &extent = function_.arguments_[argument].extents[static_cast<size_t>(step.axis)];
   const auto length = array_fields(call.arrays[argument]).dimensions[step.axis];
   throw py::value_error(argument_text(argument) + ": axis " + std::to_string(step.axis) + " has " +
-                        counted(length, "element") + ", expected " + to_string(extent.expression()) +
-                        ", which no integer " +
-                        function_.function_->parameters[static_cast<size_t>(step.parameter)] + " gives");
+                        counted(length, "element") + ", expected " +
+                        to_string(extent.expression()) + ", which no integer " +
+                        function_.function_->parameters[static_cast<size_t>(step.parameter)] +
+                        " gives");
 }
 
 void CallExplainer::bad_shape(size_t argument, int axis, const BoundCall &call) const {
@@ -210,18 +224,21 @@ void CallExplainer::bad_context(const BoundCall &call) const {
               std::to_string(call.parameters[i]);
     all.push_back(static_cast<int>(i));
   }
-  throw py::value_error(function_.function_->name + ": " + values + " is outside the function's context " +
-                        to_text(function_.function_->context) + " (" + sources_text(all, call) + ")");
+  throw py::value_error(
+      function_.function_->name + ": " + values + " is outside the function's context " +
+      to_text(function_.function_->context) + " (" + sources_text(all, call) + ")");
 }
 
 void CallExplainer::overlapping_outputs(size_t a, size_t b) const {
-  throw py::value_error(function_.function_->name + ": the outputs " + function_.arguments_[a].name + " and " +
-                        function_.arguments_[b].name + " share memory");
+  throw py::value_error(function_.function_->name + ": the outputs " +
+                        function_.arguments_[a].name + " and " + function_.arguments_[b].name +
+                        " share memory");
 }
 
 void CallExplainer::self_overlap(size_t argument) const {
-  throw py::value_error(argument_text(argument) +
-                        ": elements of the array share memory (a broadcast view?); it cannot be written");
+  throw py::value_error(
+      argument_text(argument) +
+      ": elements of the array share memory (a broadcast view?); it cannot be written");
 }
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -1,5 +1,5 @@
-// The slow side of a call: says precisely what is wrong with an argument, by name, with what was expected and what was
-// given. Every function here throws.
+// The slow side of a call: says precisely what is wrong with an argument, by name, with what was
+// expected and what was given. Every function here throws.
 #pragma once
 
 #include "bindings/kernel_call.h"
@@ -35,4 +35,4 @@ private:
   const KernelFunction &function_;
 };
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -1,13 +1,13 @@
 #include "bindings/kernel_call.h"
 
-#include <algorithm>
-
 #include "algorithm/evaluator.h"
 #include "analysis/legality.h"
 #include "bindings/call_errors.h"
 #include "mapping/program.h"
 #include "planning/default_mapping.h"
 #include "planning/resolve.h"
+
+#include <algorithm>
 
 namespace tilewright {
 
@@ -29,7 +29,7 @@ bool is_name(PyObject *key, const py::object &name) {
 
 std::string text_of(PyObject *unicode) { return py::str(py::handle(unicode)).cast<std::string>(); }
 
-}  // namespace
+} // namespace
 
 KernelFunction::KernelFunction(std::shared_ptr<const Function> function, bool fast_math)
     : function_(std::move(function)), fast_math_(fast_math), out_name_(interned("out")),
@@ -149,7 +149,8 @@ void KernelFunction::bind(PyObject *arguments, PyObject *keywords, BoundCall &ca
   check_shapes(call);
 }
 
-void KernelFunction::bind_keyword(PyObject *key, PyObject *value, BoundCall &call, PyObject *&out) const {
+void KernelFunction::bind_keyword(PyObject *key, PyObject *value, BoundCall &call,
+                                  PyObject *&out) const {
   if (is_name(key, out_name_)) {
     out = value;
     return;
@@ -242,8 +243,10 @@ void KernelFunction::check_array(size_t argument, PyObject *array) const {
 }
 
 void KernelFunction::solve_axis(const SolveStep &step, BoundCall &call) const {
-  const Extent &extent = arguments_[static_cast<size_t>(step.argument)].extents[static_cast<size_t>(step.axis)];
-  std::int64_t rest = array_fields(call.arrays[static_cast<size_t>(step.argument)]).dimensions[step.axis];
+  const Extent &extent =
+      arguments_[static_cast<size_t>(step.argument)].extents[static_cast<size_t>(step.axis)];
+  std::int64_t rest =
+      array_fields(call.arrays[static_cast<size_t>(step.argument)]).dimensions[step.axis];
   rest -= extent.constant();
   std::int64_t coefficient = 1;
   for (const auto &[parameter, factor] : extent.terms()) {
@@ -257,7 +260,8 @@ void KernelFunction::solve_axis(const SolveStep &step, BoundCall &call) const {
     CallExplainer(*this).unsolvable(step, call);
   }
   call.parameters[static_cast<size_t>(step.parameter)] = rest / coefficient;
-  call.sources[static_cast<size_t>(step.parameter)] = {ParameterSource::Kind::Axis, step.argument, step.axis};
+  call.sources[static_cast<size_t>(step.parameter)] = {ParameterSource::Kind::Axis, step.argument,
+                                                       step.axis};
 }
 
 void KernelFunction::solve(BoundCall &call) const {
@@ -348,7 +352,7 @@ py::object KernelFunction::results(const BoundCall &call) const {
   const auto one = [&](size_t i) -> py::object {
     auto array = py::reinterpret_borrow<py::object>(call.arrays[i]);
     if (call.is_fresh[i] && arguments_[i].extents.empty()) {
-      return array[py::tuple()];  // NumPy gives scalars for results without axes
+      return array[py::tuple()]; // NumPy gives scalars for results without axes
     }
     return array;
   };
@@ -364,7 +368,8 @@ py::object KernelFunction::results(const BoundCall &call) const {
 
 // ---- kernels ----
 
-std::shared_ptr<const CompiledKernel> KernelFunction::find_kernel(const UnitDimensions &unit_dimensions) const {
+std::shared_ptr<const CompiledKernel>
+KernelFunction::find_kernel(const UnitDimensions &unit_dimensions) const {
   for (const auto &entry : kernels_) {
     if (entry.unit_dimensions == unit_dimensions) {
       return entry.kernel;
@@ -373,13 +378,14 @@ std::shared_ptr<const CompiledKernel> KernelFunction::find_kernel(const UnitDime
   return nullptr;
 }
 
-std::shared_ptr<const CompiledKernel> KernelFunction::make_kernel(const UnitDimensions &unit_dimensions) {
+std::shared_ptr<const CompiledKernel>
+KernelFunction::make_kernel(const UnitDimensions &unit_dimensions) {
   require_checked();
   CompileOptions options;
   options.unit_dimensions.assign(unit_dimensions.begin(), unit_dimensions.end());
   options.fast_math = fast_math_;
   const std::uint64_t version = version_;
-  PreparedKernel prepared = prepare(mapping(), options);  // all of isl's work, so under the lock
+  PreparedKernel prepared = prepare(mapping(), options); // all of isl's work, so under the lock
   std::shared_ptr<const CompiledKernel> kernel;
   {
     const py::gil_scoped_release unlocked;
@@ -409,7 +415,8 @@ py::object KernelFunction::call(PyObject *arguments, PyObject *keywords) {
     integers.append(fields.strides, fields.strides + fields.nd);
     if (unit_dimensions[i] >= 0) {
       // An axis of one element may have any stride.
-      integers[integers.size() - static_cast<size_t>(fields.nd - unit_dimensions[i])] = arguments_[i].item_size;
+      integers[integers.size() - static_cast<size_t>(fields.nd - unit_dimensions[i])] =
+          arguments_[i].item_size;
     }
   }
   std::shared_ptr<const CompiledKernel> kernel = find_kernel(unit_dimensions);
@@ -439,8 +446,9 @@ void KernelFunction::throw_failure(const CompiledKernel &kernel, std::int32_t st
       dimension = site.dimension;
     }
     Error error(ErrorKind::Index,
-                function_->name + ": " + read + ": subscript " + std::to_string(failure.value) + " is out of bounds for axis " +
-                    std::to_string(dimension) + " of " + array + " with size " + std::to_string(failure.extent),
+                function_->name + ": " + read + ": subscript " + std::to_string(failure.value) +
+                    " is out of bounds for axis " + std::to_string(dimension) + " of " + array +
+                    " with size " + std::to_string(failure.extent),
                 function_->where);
     error.details["array"] = array;
     error.details["axis"] = std::to_string(dimension);
@@ -459,7 +467,9 @@ void KernelFunction::throw_failure(const CompiledKernel &kernel, std::int32_t st
     throw py::error_already_set();
   }
   throw Error(ErrorKind::Internal,
-              function_->name + ": the kernel ended with the unknown status " + std::to_string(status), function_->where);
+              function_->name + ": the kernel ended with the unknown status " +
+                  std::to_string(status),
+              function_->where);
 }
 
 py::object KernelFunction::compile_for(PyObject *arguments, PyObject *keywords) {
@@ -521,4 +531,4 @@ py::object KernelFunction::evaluate(PyObject *arguments, PyObject *keywords) {
   return results(call);
 }
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -1,7 +1,13 @@
-// A callable function: binds NumPy arrays to arguments, solves and checks the parameters from their shapes, allocates
-// outputs, picks the kernel compiled for the arrays' layout (compiling it at first use) and runs it without the GIL.
-// The road taken by a correct call makes no Python call; everything wrong ends in call_errors.h, which explains.
+// A callable function: binds NumPy arrays to arguments, solves and checks the parameters from their
+// shapes, allocates outputs, picks the kernel compiled for the arrays' layout (compiling it at
+// first use) and runs it without the GIL. The road taken by a correct call makes no Python call;
+// everything wrong ends in call_errors.h, which explains.
 #pragma once
+
+#include "bindings/bind_arrays.h"
+#include "bindings/shape_plan.h"
+#include "compiler/compiler.h"
+#include "mapping/mapping.h"
 
 #include <llvm/ADT/SmallVector.h>
 #include <pybind11/pybind11.h>
@@ -10,11 +16,6 @@
 #include <optional>
 #include <string>
 #include <vector>
-
-#include "bindings/bind_arrays.h"
-#include "bindings/shape_plan.h"
-#include "compiler/compiler.h"
-#include "mapping/mapping.h"
 
 namespace tilewright {
 
@@ -27,7 +28,7 @@ struct ArrayArgument {
   pybind11::object interned_name;
   std::vector<Extent> extents;
   bool is_output = false;
-  bool needs_zeros = false;  ///< output: its computation does not write every element
+  bool needs_zeros = false; ///< output: its computation does not write every element
 };
 
 /// Where the value of a parameter came from, for messages.
@@ -39,11 +40,12 @@ struct ParameterSource {
 
 /// The bound arguments of one call; without heap memory for up to eight arrays.
 struct BoundCall {
-  llvm::SmallVector<PyObject *, 8> arrays;        ///< in argument order; borrowed from the caller or from `owned`
-  llvm::SmallVector<pybind11::object, 4> owned;   ///< fresh outputs and copies
+  llvm::SmallVector<PyObject *, 8>
+      arrays; ///< in argument order; borrowed from the caller or from `owned`
+  llvm::SmallVector<pybind11::object, 4> owned; ///< fresh outputs and copies
   llvm::SmallVector<std::int64_t, 8> parameters;
   llvm::SmallVector<ParameterSource, 8> sources;
-  llvm::SmallVector<bool, 8> is_fresh;            ///< outputs made by the call
+  llvm::SmallVector<bool, 8> is_fresh; ///< outputs made by the call
   bool has_given_outputs = false;
   bool has_given_parameters = false;
 };
@@ -70,12 +72,17 @@ public:
 
   const Function &function() const { return *function_; }
   /// What is scheduled: `function`, or what inline() and rfactor() made of it.
-  const Function &scheduled_function() const { return mapping_ ? mapping_->function() : *function_; }
+  const Function &scheduled_function() const {
+    return mapping_ ? mapping_->function() : *function_;
+  }
   std::shared_ptr<const Function> shared_function() const { return function_; }
-  /// The mapping; the default one is made when it is first asked for. Throws where there is no legal order.
+  /// The mapping; the default one is made when it is first asked for. Throws where there is no
+  /// legal order.
   const Mapping &mapping() const;
   /// The commands given so far.
-  std::vector<Command> commands() const { return mapping_ ? mapping_->schedule().commands : std::vector<Command>(); }
+  std::vector<Command> commands() const {
+    return mapping_ ? mapping_->schedule().commands : std::vector<Command>();
+  }
   bool fast_math() const { return fast_math_; }
   CompileOptions default_options() const;
   /// Throws Error(IllegalSchedule) when the default mapping is not legal; asks once.
@@ -104,7 +111,8 @@ private:
   pybind11::object results(const BoundCall &call) const;
   std::shared_ptr<const CompiledKernel> find_kernel(const UnitDimensions &unit_dimensions) const;
   std::shared_ptr<const CompiledKernel> make_kernel(const UnitDimensions &unit_dimensions);
-  [[noreturn]] void throw_failure(const CompiledKernel &kernel, std::int32_t status, const KernelFailure &failure) const;
+  [[noreturn]] void throw_failure(const CompiledKernel &kernel, std::int32_t status,
+                                  const KernelFailure &failure) const;
 
   friend class CallExplainer;
 
@@ -113,7 +121,7 @@ private:
   mutable std::optional<Mapping> mapping_;
   std::uint64_t version_ = 0;
   bool is_checked_ = false;
-  std::vector<ArrayArgument> arguments_;  ///< inputs, then outputs
+  std::vector<ArrayArgument> arguments_; ///< inputs, then outputs
   size_t inputs_ = 0;
   std::vector<pybind11::object> parameter_names_;
   pybind11::object out_name_;
@@ -124,4 +132,4 @@ private:
   std::shared_ptr<const CompiledKernel> last_compile_;
 };
 
-}  // namespace tilewright
+} // namespace tilewright

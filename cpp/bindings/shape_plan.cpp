@@ -1,5 +1,7 @@
 #include "bindings/shape_plan.h"
 
+#include "algorithm/affine.h"
+
 #include <isl/aff.h>
 #include <isl/mat.h>
 #include <isl/set.h>
@@ -7,8 +9,6 @@
 
 #include <algorithm>
 #include <optional>
-
-#include "algorithm/affine.h"
 
 namespace tilewright {
 
@@ -40,7 +40,8 @@ struct Linear {
   std::vector<std::int64_t> coefficients;
 
   bool is_constant() const {
-    return std::all_of(coefficients.begin(), coefficients.end(), [](std::int64_t c) { return c == 0; });
+    return std::all_of(coefficients.begin(), coefficients.end(),
+                       [](std::int64_t c) { return c == 0; });
   }
   Linear scaled(std::int64_t factor) const {
     Linear result = *this;
@@ -108,7 +109,8 @@ std::int64_t floor_divide(std::int64_t a, std::int64_t b) {
   return quotient - ((a % b != 0 && (a < 0) != (b < 0)) ? 1 : 0);
 }
 
-std::int64_t interpret(const ExprPtr &expr, const std::vector<std::string> &names, const std::int64_t *values) {
+std::int64_t interpret(const ExprPtr &expr, const std::vector<std::string> &names,
+                       const std::int64_t *values) {
   const auto operand = [&](size_t i) { return interpret(expr->operands[i], names, values); };
   switch (expr->kind) {
   case ExprKind::Constant:
@@ -173,10 +175,11 @@ std::int64_t interpret(const ExprPtr &expr, const std::vector<std::string> &name
   default:
     break;
   }
-  throw Error(ErrorKind::Internal, "the array extent " + to_string(expr) + " cannot be computed from parameters");
+  throw Error(ErrorKind::Internal,
+              "the array extent " + to_string(expr) + " cannot be computed from parameters");
 }
 
-}  // namespace
+} // namespace
 
 Extent::Extent(ExprPtr expression, const std::vector<std::string> &parameters)
     : expression_(std::move(expression)), names_(parameters) {
@@ -217,7 +220,8 @@ bool Extent::is_plain_parameter() const {
 namespace {
 
 /// The rows of a constraint matrix with columns: parameters, constant.
-template <class Rows> bool append_rows(isl_mat *matrix, bool is_equality, size_t width, Rows &rows) {
+template <class Rows>
+bool append_rows(isl_mat *matrix, bool is_equality, size_t width, Rows &rows) {
   if (matrix == nullptr) {
     return false;
   }
@@ -239,21 +243,24 @@ template <class Rows> bool append_rows(isl_mat *matrix, bool is_equality, size_t
   return fits;
 }
 
-}  // namespace
+} // namespace
 
 ContextCheck::ContextCheck(const isl::set &context, const std::vector<std::string> &parameters)
     : names_(parameters) {
   // Every parameter of the function, in its order.
   isl_set *aligned = context.copy();
-  isl_space *space = isl_space_params_alloc(isl_context().get(), static_cast<unsigned>(parameters.size()));
+  isl_space *space =
+      isl_space_params_alloc(isl_context().get(), static_cast<unsigned>(parameters.size()));
   for (size_t i = 0; i < parameters.size(); ++i) {
-    space = isl_space_set_dim_name(space, isl_dim_param, static_cast<unsigned>(i), parameters[i].c_str());
+    space = isl_space_set_dim_name(space, isl_dim_param, static_cast<unsigned>(i),
+                                   parameters[i].c_str());
   }
   aligned = isl_set_align_params(aligned, space);
   const isl_size count = isl_set_dim(aligned, isl_dim_param);
   if (count > static_cast<isl_size>(parameters.size())) {
     aligned = isl_set_project_out(aligned, isl_dim_param, static_cast<unsigned>(parameters.size()),
-                                  static_cast<unsigned>(count) - static_cast<unsigned>(parameters.size()));
+                                  static_cast<unsigned>(count) -
+                                      static_cast<unsigned>(parameters.size()));
   }
   context_ = checked(isl::manage(isl_set_coalesce(aligned)), "reading a function's context");
   const size_t width = parameters.size() + 1;
@@ -264,9 +271,11 @@ ContextCheck::ContextCheck(const isl::set &context, const std::vector<std::strin
     }
     Conjunction rows;
     const bool fits =
-        append_rows(isl_basic_set_equalities_matrix(part.get(), isl_dim_param, isl_dim_cst, isl_dim_set, isl_dim_div),
+        append_rows(isl_basic_set_equalities_matrix(part.get(), isl_dim_param, isl_dim_cst,
+                                                    isl_dim_set, isl_dim_div),
                     true, width, rows) &&
-        append_rows(isl_basic_set_inequalities_matrix(part.get(), isl_dim_param, isl_dim_cst, isl_dim_set, isl_dim_div),
+        append_rows(isl_basic_set_inequalities_matrix(part.get(), isl_dim_param, isl_dim_cst,
+                                                      isl_dim_set, isl_dim_div),
                     false, width, rows);
     needs_isl_ = needs_isl_ || !fits;
     parts_.push_back(std::move(rows));
@@ -300,7 +309,8 @@ bool ContextCheck::holds_by_isl(const std::int64_t *parameters) const {
   return !checked(fixed.is_empty(), "checking the parameters of a call");
 }
 
-std::vector<SolveStep> plan_steps(const std::vector<std::vector<Extent>> &arguments, std::vector<bool> known) {
+std::vector<SolveStep> plan_steps(const std::vector<std::vector<Extent>> &arguments,
+                                  std::vector<bool> known) {
   std::vector<SolveStep> steps;
   const auto find = [&](bool only_units) {
     for (size_t argument = 0; argument < arguments.size(); ++argument) {
@@ -351,7 +361,8 @@ bool covers_array(const Computation &computation, const isl::set &context) {
       if (!extent) {
         return false;
       }
-      box = isl::manage(isl_set_lower_bound_si(box.release(), isl_dim_set, static_cast<unsigned>(axis), 0));
+      box = isl::manage(
+          isl_set_lower_bound_si(box.release(), isl_dim_set, static_cast<unsigned>(axis), 0));
       isl_local_space *local = isl_local_space_from_space(box.get_space().release());
       const isl::pw_aff index =
           isl::manage(isl_pw_aff_var_on_domain(local, isl_dim_set, static_cast<unsigned>(axis)));
@@ -364,4 +375,4 @@ bool covers_array(const Computation &computation, const isl::set &context) {
   }
 }
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -1,6 +1,9 @@
-// How a call finds the parameters: array extents are affine in the parameters; those with one unknown are solved, all
-// are checked. Made once for a function, then used at every call without isl or Python.
+// How a call finds the parameters: array extents are affine in the parameters; those with one
+// unknown are solved, all are checked. Made once for a function, then used at every call without
+// isl or Python.
 #pragma once
+
+#include "algorithm/function.h"
 
 #include <cstdint>
 #include <memory>
@@ -8,21 +11,22 @@
 #include <utility>
 #include <vector>
 
-#include "algorithm/function.h"
-
 namespace tilewright {
 
-/// One extent as a function of the parameters' values: constant + sum of coefficient * parameter where it is linear,
-/// else the expression itself (bounding boxes may need min, max and select).
+/// One extent as a function of the parameters' values: constant + sum of coefficient * parameter
+/// where it is linear, else the expression itself (bounding boxes may need min, max and select).
 class Extent {
 public:
-  /// Throws Error(Internal) for an expression that is not made of parameters and integer arithmetic.
+  /// Throws Error(Internal) for an expression that is not made of parameters and integer
+  /// arithmetic.
   Extent(ExprPtr expression, const std::vector<std::string> &parameters);
 
   std::int64_t evaluate(const std::int64_t *parameters) const;
   bool is_linear() const { return linear_; }
   std::int64_t constant() const { return constant_; }
-  const std::vector<std::pair<int, std::int64_t>> &terms() const { return terms_; }  ///< parameter, coefficient
+  const std::vector<std::pair<int, std::int64_t>> &terms() const {
+    return terms_;
+  } ///< parameter, coefficient
   const ExprPtr &expression() const { return expression_; }
   /// The positions of all parameters that occur.
   const std::vector<int> &parameters() const { return used_; }
@@ -45,7 +49,8 @@ struct SolveStep {
   int parameter = 0;
 };
 
-/// The constraints on parameters as integer rows, so that a call checks them without isl. A disjunction of conjunctions.
+/// The constraints on parameters as integer rows, so that a call checks them without isl. A
+/// disjunction of conjunctions.
 class ContextCheck {
 public:
   ContextCheck(const isl::set &context, const std::vector<std::string> &parameters);
@@ -53,7 +58,7 @@ public:
 
 private:
   struct Row {
-    std::vector<std::int64_t> coefficients;  ///< of the parameters, then the constant
+    std::vector<std::int64_t> coefficients; ///< of the parameters, then the constant
     bool is_equality = false;
   };
   using Conjunction = std::vector<Row>;
@@ -65,12 +70,13 @@ private:
   bool needs_isl_ = false;
 };
 
-/// Steps in an order in which every step has one unknown; `known` tells which parameters are known at the start.
-/// Extents of one coefficient 1 go first.
-std::vector<SolveStep> plan_steps(const std::vector<std::vector<Extent>> &arguments, std::vector<bool> known);
+/// Steps in an order in which every step has one unknown; `known` tells which parameters are known
+/// at the start. Extents of one coefficient 1 go first.
+std::vector<SolveStep> plan_steps(const std::vector<std::vector<Extent>> &arguments,
+                                  std::vector<bool> known);
 
-/// Whether the pieces of a computation fill its whole array for all parameters of the context. Anything that cannot be
-/// decided counts as no.
+/// Whether the pieces of a computation fill its whole array for all parameters of the context.
+/// Anything that cannot be decided counts as no.
 bool covers_array(const Computation &computation, const isl::set &context);
 
-}  // namespace tilewright
+} // namespace tilewright

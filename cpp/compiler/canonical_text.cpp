@@ -1,4 +1,5 @@
 #include "compiler/canonical_text.h"
+
 #include "runtime/build_identity.h"
 
 #include <fmt/format.h>

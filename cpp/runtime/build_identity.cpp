@@ -1,18 +1,17 @@
 #include "runtime/build_identity.h"
 
-#include <elf.h>
-#include <link.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <elf.h>
+#include <link.h>
 
 namespace tilewright {
 
 namespace {
 
 struct Search {
-  std::uintptr_t inside = 0;  ///< an address of the binary looked for
+  std::uintptr_t inside = 0; ///< an address of the binary looked for
   std::string found;
 };
 
@@ -30,7 +29,8 @@ std::string build_note(const char *notes, size_t length) {
     if (end > length) {
       break;
     }
-    if (header.n_type == NT_GNU_BUILD_ID && header.n_namesz == 4 && std::memcmp(notes + name, "GNU", 4) == 0) {
+    if (header.n_type == NT_GNU_BUILD_ID && header.n_namesz == 4 &&
+        std::memcmp(notes + name, "GNU", 4) == 0) {
       std::string text;
       for (size_t i = 0; i < header.n_descsz; ++i) {
         constexpr char digits[] = "0123456789abcdef";
@@ -64,7 +64,7 @@ int examine(dl_phdr_info *info, size_t, void *data) {
   return is_ours ? 1 : 0;
 }
 
-}  // namespace
+} // namespace
 
 const std::string &build_identity() {
   static const std::string identity = [] {
@@ -76,4 +76,4 @@ const std::string &build_identity() {
   return identity;
 }
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -1,5 +1,6 @@
-// Which build of this library is running: the linker's build identifier, a hash of the whole binary. It is part of every
-// cache key, so that code made by another build is never taken for this one's.
+// Which build of this library is running: the linker's build identifier, a hash of the whole
+// binary. It is part of every cache key, so that code made by another build is never taken for this
+// one's.
 #pragma once
 
 #include <string>
@@ -9,4 +10,4 @@ namespace tilewright {
 /// Hexadecimal; empty where the linker left no identifier.
 const std::string &build_identity();
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -135,6 +135,16 @@ TEST(Reduction, InitialisationStaysInsideASplitOuterLoop) {
   EXPECT_TRUE(checked(time_map(statement(program, "C_init")).is_injective(), "injective"));
 }
 
+TEST(Reduction, OverNothingIsInitialisedUnderAnySchedule) {
+  const auto x = input("x", {size("N")});
+  const ExprPtr never = binary(Op::Lt, at("k"), whole(0));
+  const ExprPtr sum = reduce(Op::ReduceSum, {{"k", constant(std::int64_t{0}, Int64), size("N")}}, access(x, {at("k")}), never);
+  const Mapping mapping = Mapping(function({define("[N] -> { S[i] : 0 <= i < N }", sum)}))
+                              .with(command("S", "set_schedule", {"{ S[i,k] -> [k, i] }"}));
+  const Program program = build_program(mapping);
+  EXPECT_FALSE(loops_of(program, "S_init", {1}, {{"N", 2}}).empty());
+}
+
 TEST(Program, PiecesAreStatementsOfTheirOwnInOneNest) {
   const Program program = build_program(Mapping(prefix_sum()));
   EXPECT_EQ(program.statements.size(), 2u);

@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from judge import Model
+from fuzz.judge import Model
 
 Command = list[Any]
 

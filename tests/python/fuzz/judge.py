@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
-from programs import AXES, Program, walk
+from fuzz.programs import AXES, Program, walk
 
 Sizes = dict[str, int]
 Cell = tuple[int, ...]

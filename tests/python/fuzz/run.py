@@ -30,7 +30,7 @@ CASE_SECONDS = 60.0
 
 def outcome_of(case: Case, compiled: bool) -> dict[str, Any]:
     """Runs a case in this process: {"statistics"} or {"kind", "message", "commands"}."""
-    from cases import Failure, run_case
+    from fuzz.cases import Failure, run_case
 
     try:
         return {"statistics": run_case(case, compiled)}
@@ -43,7 +43,7 @@ def outcome_of(case: Case, compiled: bool) -> dict[str, Any]:
 
 def worker(connection: Connection, compiled: bool) -> None:
     """Answers until the pipe closes: a case or its seed is run; ("commands", case) and ("text", case) tell about it."""
-    from cases import draw_case, drawn_commands
+    from fuzz.cases import draw_case, drawn_commands
 
     while True:
         try:
@@ -107,7 +107,7 @@ class Child:
 
 def smaller(case: Case) -> Any:
     """Cases that are simpler by one step."""
-    from programs import names_read, pruned, self_reads
+    from fuzz.programs import names_read, pruned, self_reads
 
     commands = case["commands"]
     for k in range(len(commands)):
@@ -144,7 +144,7 @@ def smaller(case: Case) -> Any:
 
 
 def simpler_values(value: list[Any]) -> Any:
-    from programs import OPERATIONS
+    from fuzz.programs import OPERATIONS
 
     children = [k for k, c in enumerate(value) if k and isinstance(c, list) and c and isinstance(c[0], str) and c[0] in OPERATIONS]
     if value[0] in ("add", "sub", "mul", "min", "max", "neg", "choose"):
@@ -179,7 +179,7 @@ def shrink(child: Child, case: Case, kind: str, seconds: float) -> Case:
 
 
 def drawn(seed: str) -> Case:
-    from cases import draw_case
+    from fuzz.cases import draw_case
 
     return draw_case(seed)
 
@@ -278,7 +278,7 @@ def store(case: Case, outcome: dict[str, Any], seed: str) -> Path:
 
 def described(case: Case) -> str:
     """The program as tilewright prints it, the commands and sizes."""
-    from programs import Declaration
+    from fuzz.programs import Declaration
 
     try:
         text = str(Declaration(case["program"]).function.layers)
@@ -323,5 +323,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).parent))
+    sys.path[0] = str(Path(__file__).parent.parent)
     sys.exit(main())

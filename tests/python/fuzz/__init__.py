@@ -1,0 +1,1 @@
+"""The fuzzer: random programs and schedules, an independent judge, and what runs them."""

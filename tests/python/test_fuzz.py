@@ -1,0 +1,160 @@
+"""Random programs under random schedules: every verdict agrees with an independent judge, every legal mapping
+computes what the evaluator does. `scripts/fuzz` runs the same for as long as one likes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from fuzz.cases import Failure, Runner, draw_case
+from fuzz.judge import Judge, Linear, Model, Space, happens_before
+from fuzz.judge import iterator as linear
+from fuzz.programs import affine
+from fuzz.run import Child
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import tilewright as tw
+
+
+@pytest.fixture(scope="module")
+def child() -> Iterator[Child]:
+    """A process for the cases, so that a crash of the compiler is one failed case."""
+    child = Child(compiled=True)
+    yield child
+    child.stop()
+
+
+@settings(
+    max_examples=150,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(st.integers(0, 2**40))
+def test_verdicts_and_values(child: Child, seed: int) -> None:
+    outcome = child.ask(f"test:{seed}")
+    assert "statistics" in outcome, f"scripts/fuzz --seed test --case {seed}: {outcome['message']}"
+
+
+def test_cases_are_neither_all_legal_nor_all_refused(child: Child) -> None:
+    total: Counter[str] = Counter()
+    for case in range(40):
+        outcome = child.ask(f"mixture:{case}")
+        assert "statistics" in outcome, outcome["message"]
+        total.update(outcome["statistics"])
+    assert total["refusals confirmed"] > 5
+    assert total["commands legal"] > 40
+    assert total["calls equal to the evaluator"] > 60
+
+
+def test_a_case_is_the_same_each_time() -> None:
+    assert draw_case("seed:7") == draw_case("seed:7")
+    assert draw_case("seed:7") != draw_case("seed:8")
+
+
+# ---- the judge itself ----
+
+
+def jacobi() -> dict[str, Any]:
+    """A[i,j] = A[i-1,j-1] + A[i-1,j+1] + x[j] inside, x[j] on the border; R[j] = A[3,j]."""
+    ranges = [[affine(0), affine(4)], [affine(0), affine(N=1)]]
+    inside = [affine(-1, i=1), affine(-1, j=1), affine(-2, N=1, j=-1)]
+    read = ["read", "x", [affine(j=1)]]
+    body = ["add", ["read", "A", [affine(-1, i=1), affine(-1, j=1)]], ["read", "A", [affine(-1, i=1), affine(1, j=1)]]]
+    domain = [affine(i=1), affine(3, i=-1), affine(j=1), affine(-1, N=1, j=-1)]
+    a = {"name": "A", "iterators": ["i", "j"], "axes": ["N", "N"], "ranges": ranges, "domain": domain, "where": []}
+    a |= {"dtype": "int32", "pieces": [[["all", inside], ["add", body, read]], [["not", inside], read]]}
+    r = {"name": "R", "iterators": ["j"], "axes": ["N"], "ranges": ranges[1:], "domain": domain[2:], "where": []}
+    r |= {"dtype": "int32", "pieces": [[None, ["read", "A", [affine(3), affine(j=1)]]]]}
+    x = {"name": "x", "axes": ["N"], "extents": [affine(N=1)], "dtype": "int32"}
+    return {"inputs": [x], "computations": [a, r], "outputs": ["R"]}
+
+
+def judged(commands: list[Any]) -> str | None:
+    """The judge's verdict on Jacobi under commands, without asking the library anything but how it starts."""
+    loops = [{"name": "i"}, {"name": "j"}]
+    start = {
+        "order": ["A", "R"],
+        "placements": [],
+        "computations": {
+            "A": {"iterators": ["i", "j"], "reduced": 0, "explicit": False, "loops": loops},
+            "R": {"iterators": ["j"], "reduced": 0, "explicit": False, "loops": loops[1:]},
+        },
+    }
+    model = Model(start)
+    for command in commands:
+        model = model.after(command)
+    return Judge(model, Space(jacobi(), {"N": 5}, set())).violation()
+
+
+MODULO = [["mod", affine(i=1), 2], affine(j=1)]
+JUDGED = [
+    ([], True),
+    ([["A", "parallelize", ["j"]]], True),
+    ([["A", "parallelize", ["i"]]], False),
+    ([["A", "interchange", ["i", "j"]]], False),
+    ([["A", "reverse", ["i"]]], False),
+    ([["A", "tile", ["i", "j", 2, 2]]], False),
+    ([["A", "skew", ["i", "j", 1]], ["A", "tile", ["i", "j", 2, 2]]], True),
+    ([["A", "skew", ["i", "j", 1]], ["A", "interchange", ["i", "j"]]], True),
+    ([["A", "vectorize", ["j", 2]]], True),
+    ([["A", "store_in", ["ring", MODULO]]], True),
+    ([["A", "store_in", ["row", [affine(j=1)]]]], False),
+    ([["R", "before", ["A"]]], False),
+    ([["A", "set_schedule", [[affine(i=2, j=1), affine(i=1)]]], ["R", "set_schedule", [[affine(99), affine(j=1)]]]], True),
+    ([["A", "set_schedule", [[affine(j=1), affine(i=1)]]], ["R", "set_schedule", [[affine(99), affine(j=1)]]]], False),
+]
+
+
+@pytest.mark.parametrize(("commands", "legal"), JUDGED)
+def test_the_judge_knows_jacobi(commands: list[Any], legal: bool) -> None:
+    problem = judged(commands)
+    assert (problem is None) == legal, problem
+
+
+@pytest.mark.parametrize(("commands", "legal"), JUDGED)
+def test_the_library_agrees_about_jacobi(commands: list[Any], legal: bool) -> None:
+    case = {"program": jacobi(), "sizes": [(0, 0, 0), (4, 0, 0), (6, 0, 0)], "commands": commands, "seed": ""}
+    statistics = Runner(case).run()
+    assert (statistics.get("commands refused as illegal", 0) == 0) == legal
+
+
+def test_a_wrong_verdict_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the judge made to see violations everywhere, the library's 'legal' is reported."""
+    monkeypatch.setattr(Judge, "violation", lambda _: "made up")
+    with pytest.raises(Failure, match="missed"):
+        Runner({"program": jacobi(), "sizes": [(4, 0, 0)], "commands": [], "seed": ""}).run()
+
+
+def test_a_false_refusal_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Judge, "violation", lambda _: None)
+    case = {"program": jacobi(), "sizes": [(4, 0, 0)], "commands": [["A", "reverse", ["i"]]], "seed": ""}
+    with pytest.raises(Failure, match="false refusal"):
+        Runner(case).run()
+
+
+def test_wrong_values_are_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    evaluate = tw.Function.evaluate
+    monkeypatch.setattr(tw.Function, "evaluate", lambda self, *a, **k: evaluate(self, *a, **k) + 1)
+    with pytest.raises(Failure, match="values"):
+        Runner({"program": jacobi(), "sizes": [(4, 0, 0)], "commands": [], "seed": ""}).run()
+
+
+def test_linear_combinations_take_multiples_out_of_floors() -> None:
+    i, j = linear("i"), linear("j")
+    assert i.times(4).plus(j).floor(4) == i.plus(j.floor(4))
+    assert i.floor(1) == i
+    assert Linear(7).floor(2) == Linear(3)
+    assert i.times(-1).floor(2).evaluate({"i": 3}) == -2
+
+
+def test_concurrent_iterations_are_not_ordered() -> None:
+    first, second = ((1, 0, True), (1, 0, False)), ((1, 1, True), (1, 0, False))
+    assert not happens_before(first, second)
+    assert not happens_before(second, first)
+    assert happens_before(((1, 0, False),), ((1, 1, False),))
+    assert happens_before(((1, 5, True),), ((2, 0, True),))

@@ -207,5 +207,34 @@ TEST(Function, ParametersOfIslTextTakeConstraintsFromElsewhere) {
       checked(f->context.is_equal(isl::set(isl_context(), "[N] -> { : N > 3 }")), "comparing"));
 }
 
+TEST(Function, AParameterOfAConstraintOnlyIsNoneOfItsOwn) {
+  const ExprPtr n = parameter("N", "[N, M] -> { : N > 3 and N <= M <= 9 }");
+  const ComputationPtr a = declare_input("A", {n}, Float32, line(1));
+  const ComputationPtr c = copy_of("C", a);
+  const auto f = function_of({c});
+  EXPECT_EQ(f->parameters, std::vector<std::string>({"N"}));
+  EXPECT_TRUE(checked(f->context.is_equal(isl::set(isl_context(), "[N] -> { : 3 < N <= 9 }")),
+                      "comparing"));
+  const auto g = function_of({c}, {}, {binary(Op::Ge, size("M"), n)});
+  EXPECT_EQ(g->parameters, std::vector<std::string>({"N", "M"}));
+}
+
+TEST(Function, IntegerSumsOfANarrowerTypeAreReductions) {
+  const ComputationPtr a = declare_input("A", {size("N")}, Int32, line(1));
+  const ComputationPtr c = declare_computation("C", {}, nullptr, Int32, {}, line(1));
+  define_piece(c, nullptr, reduce(Op::ReduceSum, {over("i", size("N"))}, access(a, {i()})), line(2));
+  const Expr &root = *c->pieces.front().value;
+  EXPECT_EQ(root.kind, ExprKind::Reduce);
+  EXPECT_EQ(root.type, Int32);
+  EXPECT_EQ(root.operands.front()->kind, ExprKind::Access);
+}
+
+TEST(Function, FloatSumsKeepTheirType) {
+  const ComputationPtr a = declare_input("A", {size("N")}, Float64, line(1));
+  const ComputationPtr c = declare_computation("C", {}, nullptr, Float32, {}, line(1));
+  define_piece(c, nullptr, reduce(Op::ReduceSum, {over("i", size("N"))}, access(a, {i()})), line(2));
+  EXPECT_EQ(c->pieces.front().value->kind, ExprKind::Cast);
+}
+
 } // namespace
 } // namespace tilewright

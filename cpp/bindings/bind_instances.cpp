@@ -2,6 +2,7 @@
 
 #include "analysis/legality.h"
 #include "bindings/kernel_call.h"
+#include "mapping/accesses.h"
 #include "mapping/commands.h"
 #include "mapping/program.h"
 #include "polyhedral/isl.h"
@@ -21,13 +22,15 @@ namespace py = pybind11;
 namespace {
 
 constexpr std::uint64_t operation_limit = 20'000'000;
+constexpr size_t most_instances = 20'000;
+constexpr size_t most_dependences = 100'000;
 
 using Sizes = std::map<std::string, std::int64_t>;
 using Instance = std::vector<std::int64_t>;
 
-/// The pairs (source, sink) of a relation at concrete values of all its parameters.
-std::vector<std::pair<Instance, Instance>> pairs_at(isl::map relation, const Sizes &sizes) {
-  const char *what = "dependences at concrete sizes";
+/// The pairs (source, sink) of a relation at concrete values of all its parameters; at most `most`.
+std::vector<std::pair<Instance, Instance>> pairs_at(isl::map relation, const Sizes &sizes,
+                                                    size_t most, const char *what) {
   for (const auto &[name, value] : sizes) {
     const int position = isl_map_find_dim_by_name(relation.get(), isl_dim_param, name.c_str());
     if (position >= 0) {
@@ -42,7 +45,12 @@ std::vector<std::pair<Instance, Instance>> pairs_at(isl::map relation, const Siz
   const isl::set flat =
       checked(isl::manage(isl_set_flatten(isl_map_wrap(relation.release()))), what);
   std::vector<std::pair<Instance, Instance>> pairs;
+  bool too_many = false;
   const isl::stat status = flat.foreach_point([&](const isl::point &point) {
+    if (pairs.size() == most) {
+      too_many = true;
+      return isl::stat::error();
+    }
     Instance source;
     Instance sink;
     for (size_t d = 0; d < inputs + outputs; ++d) {
@@ -53,10 +61,37 @@ std::vector<std::pair<Instance, Instance>> pairs_at(isl::map relation, const Siz
     pairs.emplace_back(std::move(source), std::move(sink));
     return isl::stat::ok();
   });
+  if (too_many) {
+    isl_ctx_reset_error(isl_context().get());
+    throw Error(ErrorKind::Limit,
+                "there are more than " + std::to_string(most) + " " + what + ": give smaller sizes",
+                {});
+  }
   if (status.is_error()) {
     throw_isl_error(what);
   }
   return pairs;
+}
+
+py::list to_python(const std::vector<std::pair<Instance, Instance>> &pairs) {
+  py::list result;
+  for (const auto &[source, sink] : pairs) {
+    result.append(py::make_tuple(py::tuple(py::cast(source)), py::tuple(py::cast(sink))));
+  }
+  return result;
+}
+
+py::dict instances_at(const KernelFunction &function, const Sizes &sizes) {
+  const OperationLimit limit(operation_limit);
+  const Program program = build_program(function.mapping());
+  py::dict result;
+  for (const Statement &statement : program.statements) {
+    const char *what = "instances at these sizes";
+    result[py::str(statement.name)] = py::make_tuple(
+        to_python(pairs_at(time_map(statement), sizes, most_instances, what)),
+        to_python(pairs_at(written_element(program, statement), sizes, most_instances, what)));
+  }
+  return result;
 }
 
 py::list dependences_at(const KernelFunction &function, const Sizes &sizes) {
@@ -68,14 +103,12 @@ py::list dependences_at(const KernelFunction &function, const Sizes &sizes) {
   }
   py::list result;
   for (const Dependence &dependence : flow_dependences(program)) {
+    const char *what = "dependences at these sizes";
     const isl::map relation =
         checked(dependence.relation.intersect_domain(domains.at(dependence.source))
                     .intersect_range(domains.at(dependence.sink)),
-                "dependences at concrete sizes");
-    py::list pairs;
-    for (const auto &[source, sink] : pairs_at(relation, sizes)) {
-      pairs.append(py::make_tuple(py::tuple(py::cast(source)), py::tuple(py::cast(sink))));
-    }
+                what);
+    const py::list pairs = to_python(pairs_at(relation, sizes, most_dependences, what));
     result.append(py::make_tuple(dependence.source, dependence.sink, dependence.array,
                                  dependence.exact, pairs));
   }
@@ -85,6 +118,10 @@ py::list dependences_at(const KernelFunction &function, const Sizes &sizes) {
 } // namespace
 
 void bind_instances(py::module_ &module) {
+  module.def("instances_at", &instances_at, py::arg("function"), py::arg("sizes"),
+             "The instances of each statement at concrete values of all parameters: name -> "
+             "([(instance, time), ...], "
+             "[(instance, element written), ...]).");
   module.def("dependences_at", &dependences_at, py::arg("function"), py::arg("sizes"),
              "The flow dependences of the scheduled program at concrete values of all parameters: "
              "(source, sink, array, exact, [(source instance, sink instance), ...]) of each.");

@@ -6,7 +6,8 @@
 
 namespace tilewright {
 
-/// _core.dependences_at(function, sizes) and _core.command_names().
+/// _core.instances_at(function, sizes), _core.dependences_at(function, sizes),
+/// _core.command_names().
 void bind_instances(pybind11::module_ &module);
 
 } // namespace tilewright

@@ -11,6 +11,7 @@
 #include <pybind11/stl.h>
 
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -92,13 +93,32 @@ KernelFunction *kernel_function(PyObject *self) {
   return py::handle(self).cast<KernelFunction *>();
 }
 
+constexpr const char *not_initialised =
+    "this function was not initialised; make functions with tw.function(...)";
+
+/// tp_getattro: an object whose __init__ failed or was not called has no attributes of ours, though
+/// debuggers and error reports ask it for its repr.
+PyObject *function_attribute(PyObject *self, PyObject *name) {
+  const auto *instance = reinterpret_cast<py::detail::instance *>(self);
+  if (instance->simple_layout && instance->simple_value_holder[0] == nullptr) {
+    const char *text = PyUnicode_AsUTF8(name);
+    if (text == nullptr) {
+      return nullptr;
+    }
+    if (std::strncmp(text, "__", 2) != 0) {
+      PyErr_SetString(PyExc_AttributeError, not_initialised);
+      return nullptr;
+    }
+  }
+  return PyObject_GenericGetAttr(self, name);
+}
+
 /// tp_call: f(a, b, out=c).
 PyObject *call_function(PyObject *self, PyObject *arguments, PyObject *keywords) {
   try {
     KernelFunction *function = kernel_function(self);
     if (function == nullptr) {
-      PyErr_SetString(PyExc_TypeError,
-                      "this function was not initialised; make functions with tw.function(...)");
+      PyErr_SetString(PyExc_TypeError, not_initialised);
       return nullptr;
     }
     return function->call(arguments, keywords).release().ptr();
@@ -148,6 +168,7 @@ std::string tag_text(const LoopTag &tag) {
 void bind_functions(py::module_ &module) {
   py::class_<KernelFunction>(module, "Function", py::custom_type_setup([](PyHeapTypeObject *type) {
                                type->ht_type.tp_call = call_function;
+                               type->ht_type.tp_getattro = function_attribute;
                              }))
       .def(py::init([](const std::string &name, std::vector<ComputationPtr> outputs,
                        std::vector<ComputationPtr> inputs, const std::vector<ExprHandle> &context,

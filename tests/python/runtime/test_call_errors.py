@@ -187,6 +187,9 @@ def test_a_function_without_an_initialiser():
     empty = tw.Function.__new__(tw.Function)
     with pytest.raises(TypeError, match=r"make functions with tw.function"):
         empty()
+    for ask in (repr, lambda f: f.signature, lambda f: f.evaluate(), lambda f: f._layers()):
+        with pytest.raises(AttributeError, match=r"make functions with tw.function"):
+            ask(empty)
 
 
 def test_what_is_no_list_of_outputs():

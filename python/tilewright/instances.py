@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Execution", "Instance", "InstanceDependence", "execution_at"]
 
-MOST_INSTANCES = 20_000
-
 
 @dataclass(frozen=True)
 class Instance:
@@ -142,18 +140,20 @@ def execution_at(function: Function, sizes: Mapping[Any, int] | None = None) -> 
         sizes: a value for each parameter, by name or by `Parameter`.
 
     Raises:
-        ScheduleError: a size is missing, or there are more than 20,000 instances.
-        AnalysisLimitError: the sizes are too large to list all dependences.
+        ScheduleError: a size is missing.
+        AnalysisLimitError: a statement has more than 20,000 instances at these sizes.
     """
     values = concrete_sizes(function, sizes)
-    described = _core.describe(function, values)
+    described = _core.describe(function)
+    listed = _core.instances_at(function, values)
     instances: list[Instance] = []
     tags: dict[str, tuple[str, ...]] = {}
     for statement in described["statements"]:
         name = statement["name"]
         tags[name] = tuple(tag for tag, _ in statement["tags"])
-        elements = dict(statement["elements"])
-        for point, time in statement["times"]:
+        times, written = listed[name]
+        elements = dict(written)
+        for point, time in times:
             instances.append(
                 Instance(
                     statement=name,
@@ -166,11 +166,6 @@ def execution_at(function: Function, sizes: Mapping[Any, int] | None = None) -> 
                     element=(statement["buffer"], elements[point]),
                 )
             )
-    if len(instances) > MOST_INSTANCES:
-        raise ScheduleError(
-            f"{function.name} has {len(instances)} instances at these sizes; "
-            f"at most {MOST_INSTANCES} are listed: give smaller sizes"
-        )
     instances.sort(key=lambda instance: instance.time)
     by_name = {(instance.statement, instance.values): instance for instance in instances}
     dependences = [

@@ -148,6 +148,7 @@ def plot_domain(
     Raises:
         ImportError: matplotlib is not installed.
         ScheduleError: a size is missing, or a computation or a loop is not known.
+        AnalysisLimitError: the sizes are too large to draw.
 
     Example:
         >>> tw.plot_domain(C, {"N": 6, "M": 6})

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import difflib
 import hashlib
+import itertools
 import json
 import os
 import pathlib
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .display import preformatted, preformatted_lines
@@ -30,8 +31,8 @@ _FORMAT = "tilewright schedule"
 _VERSION = 1
 # The commands whose first argument is another computation.
 _PLACING = frozenset({"after", "before", "then", "fuse_with", "compute_at", "store_at"})
-# The commands that return the handle of another computation: nothing is chained after them.
-_LEADING_AWAY = frozenset({"then", "rfactor"})
+# The commands that make a computation and return its handle.
+_MAKING = frozenset({"rfactor", "cache"})
 
 
 class Schedule:
@@ -108,8 +109,8 @@ class Schedule:
                         f"{other}, and {function.name} has {', '.join(function._declared)}. "
                         'Rename with schedule.renamed({"old": "new"}) where only the names differ'
                     )
-            if name == "rfactor":
-                known.add(_partial_name((computation, name, arguments)))
+            if name in _MAKING:
+                known.add(_made((computation, name, arguments), known))
 
     def _as_lists(self) -> list[tuple[str, str, list[Any]]]:
         return [
@@ -313,7 +314,7 @@ def _compact_json(commands: tuple[Command, ...]) -> str:
 def _renamed(command: Command, names: Mapping[str, str]) -> Command:
     computation, name, arguments = command
     new = list(arguments)
-    if name in _PLACING and new and isinstance(new[0], str):
+    if name in _PLACING | {"cache"} and new and isinstance(new[0], str):
         new[0] = names.get(new[0], new[0])
     if name in ("set_schedule", "set_access") and new and computation in names:
         # The tuple before the arrow is the computation's.
@@ -326,10 +327,16 @@ def _renamed(command: Command, names: Mapping[str, str]) -> Command:
 # ---- as Python ----
 
 
-def _partial_name(command: Command) -> str:
-    """The computation that an rfactor makes."""
-    computation, _, arguments = command
-    return str(arguments[1]) if len(arguments) > 1 else f"{computation}_partial"
+def _made(command: Command, known: Container[str]) -> str:
+    """The computation that a command makes, where those of `known` are there already."""
+    computation, name, arguments = command
+    if name == "rfactor":
+        return str(arguments[1]) if len(arguments) > 1 else f"{computation}_partial"
+    if len(arguments) > 2 and arguments[2]:
+        return str(arguments[2])
+    first = f"{arguments[0]}_cache" if arguments else "cache"
+    numbered = (f"{first}{number}" for number in itertools.count(2))
+    return next(made for made in itertools.chain([first], numbered) if made not in known)
 
 
 def _quoted(value: int | str) -> str:
@@ -387,13 +394,16 @@ def _python_lines(commands: Iterable[Command]) -> list[str]:
     """The Python that makes a schedule: a line for each run of commands of one computation."""
     lines: list[str] = []
     current: str | None = None
+    made: set[str] = set()
     for command in commands:
         computation, name, _ = command
-        if name == "rfactor":
-            lines.append(f"{_partial_name(command)} = {command_text(command)}")
+        if name in _MAKING:
+            made.add(new := _made(command, made))
+            lines.append(f"{new} = {command_text(command)}")
         elif computation == current:
             lines[-1] += _call(command)
         else:
             lines.append(command_text(command))
-        current = None if name in _LEADING_AWAY else computation
+        # `then` returns the other computation.
+        current = None if name == "then" or name in _MAKING else computation
     return lines

@@ -70,6 +70,25 @@ def test_a_buffer_is_printed_as_it_is_given():
     assert str(schedule) == 'B.store_in(tw.Buffer("w", [3, "M"]), ["(i + j) % 3", "j"])'
 
 
+def test_the_names_of_copies_are_kept():
+    schedule = tw.Schedule(
+        [
+            ("C", "cache", ["A", "i0"]),
+            ("C", "cache", ["A", "j0"]),
+            ("A_cache2", "vectorize", ["j", 8]),
+            ("C", "cache", ["B", "i0", "tile"]),
+            ("C", "parallelize", ["i0"]),
+        ]
+    )
+    assert str(schedule).split("\n") == [
+        'A_cache = C.cache("A", "i0")',
+        'A_cache2 = C.cache("A", "j0")',
+        'A_cache2.vectorize("j", 8)',
+        'tile = C.cache("B", "i0", "tile")',
+        'C.parallelize("i0")',
+    ]
+
+
 def test_quotes_in_a_text_survive():
     schedule = tw.Schedule([("B", "set_schedule", ['{ B[i] -> [i] }  "quoted" \\ ü'])])
     seen: list[str] = []

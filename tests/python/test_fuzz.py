@@ -8,15 +8,15 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import tilewright as tw
 from fuzz.cases import Failure, Runner, draw_case
 from fuzz.judge import Judge, Linear, Model, Space, happens_before
 from fuzz.judge import iterator as linear
 from fuzz.programs import affine
 from fuzz.run import Child
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-
-import tilewright as tw
 
 
 @pytest.fixture(scope="module")
@@ -64,11 +64,32 @@ def jacobi() -> dict[str, Any]:
     ranges = [[affine(0), affine(4)], [affine(0), affine(N=1)]]
     inside = [affine(-1, i=1), affine(-1, j=1), affine(-2, N=1, j=-1)]
     read = ["read", "x", [affine(j=1)]]
-    body = ["add", ["read", "A", [affine(-1, i=1), affine(-1, j=1)]], ["read", "A", [affine(-1, i=1), affine(1, j=1)]]]
+    body = [
+        "add",
+        ["read", "A", [affine(-1, i=1), affine(-1, j=1)]],
+        ["read", "A", [affine(-1, i=1), affine(1, j=1)]],
+    ]
     domain = [affine(i=1), affine(3, i=-1), affine(j=1), affine(-1, N=1, j=-1)]
-    a = {"name": "A", "iterators": ["i", "j"], "axes": ["N", "N"], "ranges": ranges, "domain": domain, "where": []}
-    a |= {"dtype": "int32", "pieces": [[["all", inside], ["add", body, read]], [["not", inside], read]]}
-    r = {"name": "R", "iterators": ["j"], "axes": ["N"], "ranges": ranges[1:], "domain": domain[2:], "where": []}
+    a = {
+        "name": "A",
+        "iterators": ["i", "j"],
+        "axes": ["N", "N"],
+        "ranges": ranges,
+        "domain": domain,
+        "where": [],
+    }
+    a |= {
+        "dtype": "int32",
+        "pieces": [[["all", inside], ["add", body, read]], [["not", inside], read]],
+    }
+    r = {
+        "name": "R",
+        "iterators": ["j"],
+        "axes": ["N"],
+        "ranges": ranges[1:],
+        "domain": domain[2:],
+        "where": [],
+    }
     r |= {"dtype": "int32", "pieces": [[None, ["read", "A", [affine(3), affine(j=1)]]]]}
     x = {"name": "x", "axes": ["N"], "extents": [affine(N=1)], "dtype": "int32"}
     return {"inputs": [x], "computations": [a, r], "outputs": ["R"]}
@@ -105,8 +126,20 @@ JUDGED = [
     ([["A", "store_in", ["ring", MODULO]]], True),
     ([["A", "store_in", ["row", [affine(j=1)]]]], False),
     ([["R", "before", ["A"]]], False),
-    ([["A", "set_schedule", [[affine(i=2, j=1), affine(i=1)]]], ["R", "set_schedule", [[affine(99), affine(j=1)]]]], True),
-    ([["A", "set_schedule", [[affine(j=1), affine(i=1)]]], ["R", "set_schedule", [[affine(99), affine(j=1)]]]], False),
+    (
+        [
+            ["A", "set_schedule", [[affine(i=2, j=1), affine(i=1)]]],
+            ["R", "set_schedule", [[affine(99), affine(j=1)]]],
+        ],
+        True,
+    ),
+    (
+        [
+            ["A", "set_schedule", [[affine(j=1), affine(i=1)]]],
+            ["R", "set_schedule", [[affine(99), affine(j=1)]]],
+        ],
+        False,
+    ),
 ]
 
 
@@ -118,7 +151,12 @@ def test_the_judge_knows_jacobi(commands: list[Any], legal: bool) -> None:
 
 @pytest.mark.parametrize(("commands", "legal"), JUDGED)
 def test_the_library_agrees_about_jacobi(commands: list[Any], legal: bool) -> None:
-    case = {"program": jacobi(), "sizes": [(0, 0, 0), (4, 0, 0), (6, 0, 0)], "commands": commands, "seed": ""}
+    case = {
+        "program": jacobi(),
+        "sizes": [(0, 0, 0), (4, 0, 0), (6, 0, 0)],
+        "commands": commands,
+        "seed": "",
+    }
     statistics = Runner(case).run()
     assert (statistics.get("commands refused as illegal", 0) == 0) == legal
 
@@ -132,7 +170,12 @@ def test_a_wrong_verdict_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_false_refusal_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Judge, "violation", lambda _: None)
-    case = {"program": jacobi(), "sizes": [(4, 0, 0)], "commands": [["A", "reverse", ["i"]]], "seed": ""}
+    case = {
+        "program": jacobi(),
+        "sizes": [(4, 0, 0)],
+        "commands": [["A", "reverse", ["i"]]],
+        "seed": "",
+    }
     with pytest.raises(Failure, match="false refusal"):
         Runner(case).run()
 

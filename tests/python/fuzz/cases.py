@@ -7,16 +7,32 @@ import re
 from typing import Any
 
 import numpy as np
-from fuzz.commands import Command, draw_command, give
-from fuzz.judge import Judge, Model, Refused, Space, Unknown, disagreement, has_reduction, start_table
-from fuzz.programs import AXES, Declaration, Program, draw_program, walk
 
 import tilewright as tw
+from fuzz.commands import REWRITES, Command, draw_command, draw_rewrite, give
+from fuzz.judge import (
+    Judge,
+    Model,
+    Refused,
+    Space,
+    Unknown,
+    disagreement,
+    has_reduction,
+    start_table,
+)
+from fuzz.programs import AXES, Declaration, Program, draw_program, walk
 from tilewright import _core
 
 Case = dict[str, Any]
 #: Sizes at which a refusal that the witness does not show is looked for.
-SEARCHED = [(a, b, c) for total in range(16) for a in range(6) for b in range(6) for c in range(6) if a + b + c == total]
+SEARCHED = [
+    (a, b, c)
+    for total in range(16)
+    for a in range(6)
+    for b in range(6)
+    for c in range(6)
+    if a + b + c == total
+]
 
 
 class Failure(Exception):
@@ -58,6 +74,7 @@ class Runner:
         self.starts: dict[tuple[int, ...], Any] = {}
         self.done: list[Command] = []
         self.attempted: list[Command] = []
+        self.followed = True
 
     def count(self, what: str) -> None:
         self.statistics[what] = self.statistics.get(what, 0) + 1
@@ -89,6 +106,10 @@ class Runner:
                 command = draw_command(rng, self.model, self.program)
                 if command is not None:
                     self.step(command)
+            for _ in range(rng.randint(1, 3) if rng.random() < 0.35 else 0):
+                command = draw_rewrite(rng, self.function, self.program)
+                if command is not None:
+                    self.step(command)
         else:
             for command in self.case["commands"]:
                 self.step(command)
@@ -102,7 +123,9 @@ class Runner:
     def space(self, sizes: tuple[int, ...]) -> Space | None:
         if sizes not in self.spaces:
             try:
-                self.spaces[sizes] = Space(self.program, dict(zip(AXES, sizes, strict=True)), self.by_body, 12000)
+                self.spaces[sizes] = Space(
+                    self.program, dict(zip(AXES, sizes, strict=True)), self.by_body, 12000
+                )
             except OverflowError:
                 self.spaces[sizes] = None
         return self.spaces[sizes]
@@ -113,7 +136,7 @@ class Runner:
             return None
         if model.planned and sizes not in self.starts:
             original = Declaration(self.program).function
-            known = {p: s for p, s in zip(AXES, sizes, strict=True)}
+            known = dict(zip(AXES, sizes, strict=True))
             self.starts[sizes] = start_table(_core.describe(original, known), model)
         return Judge(model, space, self.starts.get(sizes))
 
@@ -136,7 +159,26 @@ class Runner:
             if difference:
                 raise Failure("order", f"at {shown(sizes)}: {difference}", self.done)
 
+    def rewrite(self, command: Command) -> None:
+        """A command that the model does not follow, or one after it: only values are compared from here on."""
+        self.followed = False
+        self.attempted.append(command)
+        try:
+            give(self.function, command, self.model)
+        except tw.IllegalScheduleError:
+            self.count(f"refused, not judged: {command[1]}")
+        except tw.ScheduleError:
+            self.count(f"commands without sense ({command[1]})")
+        except tw.AnalysisLimitError:
+            self.count("operation limit reached")
+        else:
+            self.done = [*self.done, command]
+            self.count(f"legal, not judged: {command[1]}")
+
     def step(self, command: Command) -> None:
+        if command[1] in REWRITES or not self.followed:
+            self.rewrite(command)
+            return
         self.count("commands")
         try:
             after = self.model.after(command)
@@ -149,14 +191,22 @@ class Runner:
         except tw.IllegalScheduleError as error:
             self.count("commands refused as illegal")
             if after is None:
-                raise Failure("accepted", f"{command} makes no sense, yet only its legality was refused", attempted) from error
+                raise Failure(
+                    "accepted",
+                    f"{command} makes no sense, yet only its legality was refused",
+                    attempted,
+                ) from error
             self.confirm(error, after, attempted)
             return
         except tw.ScheduleError as error:
             # What set_schedule names its loops depends on which dimensions equal iterators on the domain.
-            unsure = command[1] in ("store_in", "set_schedule") or any(c[1] == "set_schedule" for c in self.done)
+            unsure = command[1] in ("store_in", "set_schedule") or any(
+                c[1] == "set_schedule" for c in self.done
+            )
             if after is not None and not unsure:
-                raise Failure("command", f"refused, but it makes sense: {error}", attempted) from error
+                raise Failure(
+                    "command", f"refused, but it makes sense: {error}", attempted
+                ) from error
             self.count(f"commands without sense ({command[1]})")
             return
         except tw.AnalysisLimitError:
@@ -172,7 +222,10 @@ class Runner:
 
     def confirm(self, error: Any, model: Model, attempted: list[Command]) -> None:
         """The library says illegal: there is a violation at its witness, or at some small sizes."""
-        known = {name: int(value) for name, value in re.findall(r"(\w+) = (-?\d+)", error.parameters or "")}
+        known = {
+            name: int(value)
+            for name, value in re.findall(r"(\w+) = (-?\d+)", error.parameters or "")
+        }
         witness = tuple(known.get(axis, 3) for axis in AXES)
         tried = 0
         for sizes in [witness, *self.case["sizes"], *SEARCHED]:
@@ -189,7 +242,11 @@ class Runner:
                 return
             if len(self.spaces) > 260:
                 break
-        raise Failure("false refusal", f"no violation at {tried} sizes, the witness {shown(witness)} among them: {error}", attempted)
+        raise Failure(
+            "false refusal",
+            f"no violation at {tried} sizes, the witness {shown(witness)} among them: {error}",
+            attempted,
+        )
 
     # ---- values ----
 
@@ -197,18 +254,28 @@ class Runner:
         known = dict(zip(AXES, sizes, strict=True))
         rng = np.random.default_rng(sum(s * 7**k for k, s in enumerate(sizes)))
         arrays = {}
-        used = {n[1] for c in self.program["computations"] for _, v in c["pieces"] for n in walk(v) if n[0] == "read"}
+        used = {
+            n[1]
+            for c in self.program["computations"]
+            for _, v in c["pieces"]
+            for n in walk(v)
+            if n[0] == "read"
+        }
         for array in self.program["inputs"]:
             if array["name"] not in used:
                 continue
-            shape = tuple(e[0] + sum(c * known[a] for a, c in e[1].items()) for e in array["extents"])
+            shape = tuple(
+                e[0] + sum(c * known[a] for a, c in e[1].items()) for e in array["extents"]
+            )
             values = np.zeros(shape) if array.get("index") else rng.integers(-4, 5, shape)
             arrays[array["name"]] = values.astype(array["dtype"])
         parameters = {name: known[name] for name in self.function.parameters}
         try:
             expected = as_tuple(self.function.evaluate(**arrays, **parameters))
         except tw.SelfDependenceError as error:
-            raise Failure("default", f"a legal schedule of what depends on itself: {error}", self.done) from error
+            raise Failure(
+                "default", f"a legal schedule of what depends on itself: {error}", self.done
+            ) from error
         except ValueError as error:
             if "array is too big" in str(error) or "negative" in str(error):
                 self.count("sizes that a call refuses")
@@ -218,7 +285,9 @@ class Runner:
         loose = has_reduction(self.program)
         for name, a, b in zip(self.program["outputs"], got, expected, strict=True):
             if not same(a, b, loose):
-                raise Failure("values", f"{name} at {shown(sizes)}: got\n{a}\nexpected\n{b}", self.done)
+                raise Failure(
+                    "values", f"{name} at {shown(sizes)}: got\n{a}\nexpected\n{b}", self.done
+                )
         self.count("calls equal to the evaluator")
 
 

@@ -10,6 +10,7 @@ import random
 from typing import Any
 
 from fuzz.judge import Model
+from fuzz.programs import names_read
 
 Command = list[Any]
 
@@ -29,7 +30,13 @@ WEIGHTS = {
     "unroll": 4,
     "set_schedule": 5,
     "store_in": 12,
+    "storage_fold": 4,
+    "fuse_with": 5,
+    "fission": 2,
+    "transform": 3,
 }
+#: Commands that change what is computed where, which the judge's model does not follow: values are compared.
+REWRITES = {"compute_at": 5, "inline": 3, "rfactor": 3, "store_at": 2}
 
 
 def draw_command(rng: random.Random, model: Model, program: dict[str, Any]) -> Command | None:
@@ -39,7 +46,7 @@ def draw_command(rng: random.Random, model: Model, program: dict[str, Any]) -> C
     computation = rng.choice(names)
     loops = [loop.name for loop in model.nests[computation].loops]
     size = rng.choice((1, 2, 2, 3, 4))
-    if name in ("after", "before", "then"):
+    if name in ("after", "before", "then", "fuse_with"):
         if len(names) < 2:
             return None
         other = rng.choice([n for n in names if n != computation])
@@ -53,6 +60,12 @@ def draw_command(rng: random.Random, model: Model, program: dict[str, Any]) -> C
         return draw_storage(rng, model, computation, program)
     if name == "set_schedule":
         return draw_schedule(rng, model, computation)
+    if name == "storage_fold":
+        own = model.iterators[computation]
+        own = own[: len(own) - model.reduced[computation]]
+        if not own or computation in program["outputs"]:
+            return None
+        return [computation, name, [rng.choice(own), rng.choice((1, 2, 2, 3))]]
     if not loops:
         return None
     loop = rng.choice(loops)
@@ -63,13 +76,24 @@ def draw_command(rng: random.Random, model: Model, program: dict[str, Any]) -> C
         if len(loops) < count:
             return None
         first = rng.randrange(len(loops) - count + 1)
-        return [computation, name, [*loops[first : first + count], *(rng.choice((1, 2, 3, 4)) for _ in range(count))]]
+        return [
+            computation,
+            name,
+            [*loops[first : first + count], *(rng.choice((1, 2, 3, 4)) for _ in range(count))],
+        ]
     if name == "interchange":
         return [computation, name, [loop, rng.choice(loops)]]
     if name == "reorder":
         if len(loops) < 2:
             return None
         return [computation, name, rng.sample(loops, rng.randint(2, len(loops)))]
+    if name == "transform":
+        if len(loops) < 2:
+            return None
+        matrix = rng.choice(
+            ([1, 1, 0, 1], [1, 0, 1, 1], [0, 1, 1, 0], [1, 1, 0, -1], [2, 1, 1, 1], [1, -1, 0, 1])
+        )
+        return [computation, name, [*rng.sample(loops, 2), matrix]]
     if name == "shift":
         return [computation, name, [loop, rng.choice((-2, -1, 1, 1, 2))]]
     if name == "skew":
@@ -78,8 +102,44 @@ def draw_command(rng: random.Random, model: Model, program: dict[str, Any]) -> C
         return [computation, name, [*rng.sample(loops, 2), rng.choice((1, 1, -1, 2))]]
     if name in ("vectorize", "unroll"):
         known = model.nests[computation].loops[loops.index(loop)].extent
-        return [computation, name, [loop, known if known and rng.random() < 0.7 else rng.choice((2, 4))]]
+        return [
+            computation,
+            name,
+            [loop, known if known and rng.random() < 0.7 else rng.choice((2, 4))],
+        ]
     return [computation, name, [loop]]
+
+
+def draw_rewrite(rng: random.Random, function: Any, program: dict[str, Any]) -> Command | None:
+    """A command that the model does not follow, or a plain one after it."""
+    names = list(function.computations)
+    computation = rng.choice(names)
+    loops = [name for name, _ in function._loops(computation)]
+    if rng.random() < 0.35 and loops:
+        loop = rng.choice(loops)
+        name = rng.choice(("parallelize", "vectorize", "split", "reverse"))
+        return [
+            computation,
+            name,
+            [loop, rng.choice((2, 4))] if name in ("vectorize", "split") else [loop],
+        ]
+    name = rng.choices(list(REWRITES), list(REWRITES.values()))[0]
+    if name == "inline":
+        return [computation, name, []]
+    if name == "rfactor":
+        return [computation, name, [rng.choice(loops)]] if loops else None
+    readers = [
+        c["name"] for c in program["computations"] if c["name"] in names and reads(c, computation)
+    ]
+    if not readers:
+        return None
+    reader = rng.choice(readers)
+    theirs = [name for name, _ in function._loops(reader)]
+    return [computation, name, [reader, rng.choice(theirs)]] if theirs else None
+
+
+def reads(consumer: dict[str, Any], producer: str) -> bool:
+    return producer in names_read(consumer)
 
 
 def draw_schedule(rng: random.Random, model: Model, computation: str) -> Command | None:
@@ -94,13 +154,18 @@ def draw_schedule(rng: random.Random, model: Model, computation: str) -> Command
         dimensions[b][1][iterators[a]] = rng.choice((1, -1, 2))
     if dimensions and rng.random() < 0.15:
         position = rng.randrange(len(dimensions))
-        dimensions[position] = [-dimensions[position][0], {i: -c for i, c in dimensions[position][1].items()}]
+        dimensions[position] = [
+            -dimensions[position][0],
+            {i: -c for i, c in dimensions[position][1].items()},
+        ]
     place = rng.randint(0, len(dimensions)) if rng.random() < 0.7 else 0
     dimensions.insert(place, [rng.randint(0, 3), {}])
     return [computation, "set_schedule", [dimensions]]
 
 
-def draw_storage(rng: random.Random, model: Model, computation: str, program: dict[str, Any]) -> Command | None:
+def draw_storage(
+    rng: random.Random, model: Model, computation: str, program: dict[str, Any]
+) -> Command | None:
     own = model.iterators[computation]
     own = own[: len(own) - model.reduced[computation]]
     if computation in program["outputs"] and rng.random() < 0.9:
@@ -158,6 +223,9 @@ def give(function: Any, command: Command, model: Model) -> None:
         handle.set_schedule(f"{{ {computation}[{iterators}] -> [{times}] }}")
     elif name == "store_in":
         handle.store_in(f"{arguments[0]}[{', '.join(affine_text(i) for i in arguments[1])}]")
+    elif name == "transform":
+        *loops, flat = arguments
+        handle.transform(loops, [flat[k : k + len(loops)] for k in range(0, len(flat), len(loops))])
     elif hasattr(handle, name):
         getattr(handle, name)(*arguments)
     else:  # not in the public language yet

@@ -51,7 +51,16 @@ class Generator:
         self.rng = rng
         self.inputs: list[dict[str, Any]] = []
         self.computations: list[dict[str, Any]] = []
-        self.types = rng.choice((["int32"], ["int64"], ["float32"], ["float64"], ["int32", "int64"], ["float64", "float32"]))
+        self.types = rng.choice(
+            (
+                ["int32"],
+                ["int64"],
+                ["float32"],
+                ["float64"],
+                ["int32", "int64"],
+                ["float64", "float32"],
+            )
+        )
         self.slack = rng.randint(0, 2)
 
     # ---- pieces of a program ----
@@ -90,7 +99,9 @@ class Generator:
             return affine(self.rng.randint(-reach, reach), **{name: 1})
         return affine(self.rng.randint(0, 1))
 
-    def read(self, array: dict[str, Any], around: dict[str, str], needs: list[Any], reach: int = 1) -> list[Any]:
+    def read(
+        self, array: dict[str, Any], around: dict[str, str], needs: list[Any], reach: int = 1
+    ) -> list[Any]:
         """A read and, in `needs`, what must hold for it to stay inside."""
         subscripts: list[Any] = [self.subscript(axis, around, reach) for axis in array["axes"]]
         if self.rng.random() < 0.04 and array["axes"] and around:
@@ -102,7 +113,11 @@ class Generator:
             low = self.subscript(AXES[0], around, 0)
             needs.extend(self.bounds(index, [low]))
             position = self.rng.randrange(len(subscripts))
-            needs.extend(self.bounds(array, [affine(0) if d == position else s for d, s in enumerate(subscripts)]))
+            needs.extend(
+                self.bounds(
+                    array, [affine(0) if d == position else s for d, s in enumerate(subscripts)]
+                )
+            )
             subscripts[position] = ["at", ["read", index["name"], [low]]]
             return ["read", array["name"], subscripts]
         needs.extend(self.bounds(array, subscripts))
@@ -110,14 +125,16 @@ class Generator:
 
     def bounds(self, array: dict[str, Any], subscripts: list[Any]) -> list[Any]:
         if "extents" in array:
-            return [s for s in subscripts] + [
+            return list(subscripts) + [
                 [e[0] - s[0] - 1, substitute([0, {"e": 1, "s": -1}], {"e": e, "s": s})[1]]
                 for e, s in zip(array["extents"], subscripts, strict=True)
             ]
         names = dict(zip(array["iterators"], subscripts, strict=True))
         return [substitute(constraint, names) for constraint in array["domain"]]
 
-    def value(self, around: dict[str, str], needs: list[Any], depth: int, reads: list[Any]) -> list[Any]:
+    def value(
+        self, around: dict[str, str], needs: list[Any], depth: int, reads: list[Any]
+    ) -> list[Any]:
         rng = self.rng
         draw = rng.random()
         if depth <= 0 or draw < 0.35:
@@ -131,16 +148,27 @@ class Generator:
         if draw < 0.42:
             return ["neg", self.value(around, needs, depth - 1, reads)]
         if draw < 0.50 and around:
-            condition = affine(rng.randint(-2, 1), **{rng.choice(list(around)): rng.choice((1, -1))})
+            condition = affine(
+                rng.randint(-2, 1), **{rng.choice(list(around)): rng.choice((1, -1))}
+            )
             inside: list[Any] = []
             first = self.value(around, inside if rng.random() < 0.7 else needs, depth - 1, reads)
-            return ["select", [condition, *inside], first, self.value(around, needs, depth - 1, reads)]
+            return [
+                "select",
+                [condition, *inside],
+                first,
+                self.value(around, needs, depth - 1, reads),
+            ]
         if draw < 0.53:
             return ["choose", *(self.value(around, needs, 0, reads) for _ in range(4))]
         if draw < 0.58:
             return self.reduction(around, needs, depth - 1)
         op = rng.choice(("add", "add", "sub", "mul", "min", "max"))
-        return [op, self.value(around, needs, depth - 1, reads), self.value(around, needs, depth - 1, reads)]
+        return [
+            op,
+            self.value(around, needs, depth - 1, reads),
+            self.value(around, needs, depth - 1, reads),
+        ]
 
     def reduction(self, around: dict[str, str], needs: list[Any], depth: int) -> list[Any]:
         rng = self.rng
@@ -156,13 +184,22 @@ class Generator:
                 if rng.random() < 0.3:
                     low, high = affine(0, **{other: 1}), affine(0, **{axis: 1})
             else:
-                low, high = affine(rng.choice((0, 0, 1))), affine(rng.choice((0, 0, -1)), **{axis: 1})
+                low, high = (
+                    affine(rng.choice((0, 0, 1))),
+                    affine(rng.choice((0, 0, -1)), **{axis: 1}),
+                )
             ranges.append([name, low, high])
             inner[name] = axis
         body_needs: list[Any] = []
         body = self.value(inner, body_needs, min(depth, 1), [])
         where.extend(body_needs)  # reads only where they are inside
-        return ["reduce", rng.choice(REDUCTIONS[:3] if rng.random() < 0.9 else REDUCTIONS), ranges, where, body]
+        return [
+            "reduce",
+            rng.choice(REDUCTIONS[:3] if rng.random() < 0.9 else REDUCTIONS),
+            ranges,
+            where,
+            body,
+        ]
 
     # ---- computations ----
 
@@ -186,8 +223,12 @@ class Generator:
             ranges.append([low, high])
         constraints = []
         for name, (low, high) in zip(iterators, ranges, strict=True):
-            constraints.append(substitute([0, {"i": 1, "l": -1}], {"i": affine(0, **{name: 1}), "l": low}))
-            constraints.append(substitute([-1, {"h": 1, "i": -1}], {"i": affine(0, **{name: 1}), "h": high}))
+            constraints.append(
+                substitute([0, {"i": 1, "l": -1}], {"i": affine(0, **{name: 1}), "l": low})
+            )
+            constraints.append(
+                substitute([-1, {"h": 1, "i": -1}], {"i": affine(0, **{name: 1}), "h": high})
+            )
         return ranges, constraints
 
     def declare(self, name: str, iterators: list[str], axes: list[str]) -> dict[str, Any]:
@@ -345,8 +386,14 @@ class Generator:
                 self.plain(next(names))
         read = {name for c in self.computations for name in names_read(c)}
         last = self.computations[-1]["name"]
-        outputs = [c["name"] for c in self.computations if c["name"] == last or c["name"] not in read or rng.random() < 0.1]
-        return pruned({"inputs": self.inputs, "computations": self.computations, "outputs": outputs})
+        outputs = [
+            c["name"]
+            for c in self.computations
+            if c["name"] == last or c["name"] not in read or rng.random() < 0.1
+        ]
+        return pruned(
+            {"inputs": self.inputs, "computations": self.computations, "outputs": outputs}
+        )
 
 
 def pruned(program: Program) -> Program:
@@ -381,7 +428,12 @@ def walk(value: list[Any]) -> Any:
                 yield from walk(subscript[1])
         return
     for child in value[1:]:
-        if isinstance(child, list) and child and isinstance(child[0], str) and child[0] in OPERATIONS:
+        if (
+            isinstance(child, list)
+            and child
+            and isinstance(child[0], str)
+            and child[0] in OPERATIONS
+        ):
             yield from walk(child)
 
 
@@ -423,7 +475,9 @@ class Declaration:
         self.arrays: dict[str, Any] = {}
         for array in program["inputs"]:
             extents = [self.affine(e) for e in array["extents"]]
-            self.arrays[array["name"]] = tw.input(array["name"], extents, getattr(tw, array["dtype"]))
+            self.arrays[array["name"]] = tw.input(
+                array["name"], extents, getattr(tw, array["dtype"])
+            )
         computations = program["computations"]
         for position, computation in enumerate(computations):
             if computation["name"] not in self.arrays:
@@ -434,8 +488,12 @@ class Declaration:
     def declare(self, computation: dict[str, Any], later: dict[str, Any]) -> None:
         """Declares a computation and those of the same recurrence, then all of their pieces."""
         group = [computation]
-        group.extend(later[n] for n in sorted(names_read(computation)) if n in later and n not in self.arrays)
-        recursive = any(self_reads(v, c["name"]) for c in group for _, v in c["pieces"]) or len(group) > 1
+        group.extend(
+            later[n] for n in sorted(names_read(computation)) if n in later and n not in self.arrays
+        )
+        recursive = (
+            any(self_reads(v, c["name"]) for c in group for _, v in c["pieces"]) or len(group) > 1
+        )
         if not recursive:
             dtype = computation["dtype"]
             pieces = [(self.condition(c), self.value(v)) for c, v in computation["pieces"]]
@@ -465,7 +523,9 @@ class Declaration:
     def domain(self, computation: dict[str, Any]) -> tuple[Any, Any]:
         ranges = {
             tw.iter(name): (self.affine(low), self.affine(high))
-            for name, (low, high) in zip(computation["iterators"], computation["ranges"], strict=True)
+            for name, (low, high) in zip(
+                computation["iterators"], computation["ranges"], strict=True
+            )
         }
         return ranges, self.all(computation["where"])
 
@@ -520,7 +580,9 @@ class Declaration:
             condition = self.all(rest[0])
             return tw.select(condition, self.value(rest[1]), self.value(rest[2]))
         if operation == "choose":
-            return tw.select(self.value(rest[0]) < self.value(rest[1]), self.value(rest[2]), self.value(rest[3]))
+            return tw.select(
+                self.value(rest[0]) < self.value(rest[1]), self.value(rest[2]), self.value(rest[3])
+            )
         if operation == "reduce":
             op, ranges, where, body = rest
             over = {tw.iter(n): (self.affine(low), self.affine(high)) for n, low, high in ranges}

@@ -38,7 +38,11 @@ def outcome_of(case: Case, compiled: bool) -> dict[str, Any]:
         return {"kind": failure.kind, "message": str(failure), "commands": failure.commands}
     except Exception as error:
         text = traceback.format_exc(limit=-6)
-        return {"kind": f"exception {type(error).__name__}", "message": text, "commands": case["commands"]}
+        return {
+            "kind": f"exception {type(error).__name__}",
+            "message": text,
+            "commands": case["commands"],
+        }
 
 
 def worker(connection: Connection, compiled: bool) -> None:
@@ -55,7 +59,9 @@ def worker(connection: Connection, compiled: bool) -> None:
             told = drawn_commands(case) if what == "commands" else described(case)
             connection.send({"told": told})
         else:
-            connection.send(outcome_of(draw_case(request) if isinstance(request, str) else request, compiled))
+            connection.send(
+                outcome_of(draw_case(request) if isinstance(request, str) else request, compiled)
+            )
 
 
 class Child:
@@ -84,10 +90,18 @@ class Child:
             if self.connection.poll(max(0.0, self.since + CASE_SECONDS - time.monotonic())):
                 result: dict[str, Any] = self.connection.recv()
                 return result
-            outcome = {"kind": "hang", "message": f"no answer in {CASE_SECONDS:.0f} s", "commands": None}
+            outcome = {
+                "kind": "hang",
+                "message": f"no answer in {CASE_SECONDS:.0f} s",
+                "commands": None,
+            }
         except (EOFError, OSError):
             self.process.join()
-            outcome = {"kind": "crash", "message": f"the process ended with code {self.process.exitcode}", "commands": None}
+            outcome = {
+                "kind": "crash",
+                "message": f"the process ended with code {self.process.exitcode}",
+                "commands": None,
+            }
         self.stop()
         self.start()
         return outcome
@@ -136,7 +150,9 @@ def smaller(case: Case) -> Any:
     for k, computation in enumerate(program["computations"]):
         for p, (condition, value) in enumerate(computation["pieces"]):
             for simpler in simpler_values(value):
-                if self_reads(value, computation["name"]) and not self_reads(simpler, computation["name"]):
+                if self_reads(value, computation["name"]) and not self_reads(
+                    simpler, computation["name"]
+                ):
                     continue
                 one = copy.deepcopy(program)
                 one["computations"][k]["pieces"][p] = [condition, simpler]
@@ -146,7 +162,11 @@ def smaller(case: Case) -> Any:
 def simpler_values(value: list[Any]) -> Any:
     from fuzz.programs import OPERATIONS
 
-    children = [k for k, c in enumerate(value) if k and isinstance(c, list) and c and isinstance(c[0], str) and c[0] in OPERATIONS]
+    children = [
+        k
+        for k, c in enumerate(value)
+        if k and isinstance(c, list) and c and isinstance(c[0], str) and c[0] in OPERATIONS
+    ]
     if value[0] in ("add", "sub", "mul", "min", "max", "neg", "choose"):
         for k in children:
             yield value[k]
@@ -230,7 +250,10 @@ class Fuzzer:
                             busy.remove(child)
                 if time.monotonic() - last > 60:
                     last = time.monotonic()
-                    print(f"{self.statistics['cases']} cases, {len(self.failures)} failures", flush=True)
+                    print(
+                        f"{self.statistics['cases']} cases, {len(self.failures)} failures",
+                        flush=True,
+                    )
         except KeyboardInterrupt:
             print("interrupted")
         finally:
@@ -246,7 +269,10 @@ class Fuzzer:
         self.statistics["cases"] += 1
         self.kinds[outcome["kind"]] += 1
         seed = child.request
-        print(f"\nFAILED: scripts/fuzz --seed {seed.split(':')[0]} --case {seed.split(':')[1]}", flush=True)
+        print(
+            f"\nFAILED: scripts/fuzz --seed {seed.split(':')[0]} --case {seed.split(':')[1]}",
+            flush=True,
+        )
         if self.kinds[outcome["kind"]] > self.options.shown:
             print(outcome["message"].splitlines()[0])
             self.failures.append({"seed": seed, **outcome})
@@ -272,7 +298,9 @@ def store(case: Case, outcome: dict[str, Any], seed: str) -> Path:
     folder = Path(tempfile.gettempdir()) / "tilewright-fuzz"
     folder.mkdir(exist_ok=True)
     path = folder / f"{seed.replace(':', '-')}.json"
-    path.write_text(json.dumps({**case, "kind": outcome["kind"], "message": outcome["message"]}, indent=1))
+    path.write_text(
+        json.dumps({**case, "kind": outcome["kind"], "message": outcome["message"]}, indent=1)
+    )
     return path
 
 
@@ -284,7 +312,9 @@ def described(case: Case) -> str:
         text = str(Declaration(case["program"]).function.layers)
     except Exception as error:
         text = f"({error})"
-    commands = "\n".join(f"  {c[0]}.{c[1]}({', '.join(map(repr, c[2]))})" for c in case["commands"] or [])
+    commands = "\n".join(
+        f"  {c[0]}.{c[1]}({', '.join(map(repr, c[2]))})" for c in case["commands"] or []
+    )
     return f"{text}\n{commands}\n  sizes (N, M, K): {case['sizes']}"
 
 
@@ -301,17 +331,23 @@ def replay(case: Case, compiled: bool) -> int:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--minutes", type=float, help="how long (1, unless --cases is given)")
     parser.add_argument("--cases", type=int, help="how many cases")
-    parser.add_argument("--seed", default=str(int(time.time())), help="printed, so that a run can be repeated")
+    parser.add_argument(
+        "--seed", default=str(int(time.time())), help="printed, so that a run can be repeated"
+    )
     parser.add_argument("--start", type=int, default=0, help="the first case")
     parser.add_argument("--case", type=int, help="runs this case alone")
     parser.add_argument("--replay", type=Path, help="runs a stored case")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
     parser.add_argument("--no-compile", action="store_true", help="verdicts only")
     parser.add_argument("--shrink", type=float, default=60.0, help="seconds to shrink a failure")
-    parser.add_argument("--shown", type=int, default=5, help="failures of one kind that are shrunk and shown")
+    parser.add_argument(
+        "--shown", type=int, default=5, help="failures of one kind that are shrunk and shown"
+    )
     options = parser.parse_args()
     if options.minutes is None and options.cases is None:
         options.minutes = 1.0

@@ -1,5 +1,11 @@
 #include "bindings/bind_inspection.h"
 
+#include "algorithm/expression.h"
+#include "bindings/kernel_call.h"
+#include "mapping/accesses.h"
+#include "mapping/program.h"
+#include "polyhedral/isl.h"
+
 #include <pybind11/stl.h>
 
 #include <cstdint>
@@ -8,12 +14,6 @@
 #include <string>
 #include <utility>
 #include <vector>
-
-#include "algorithm/expression.h"
-#include "mapping/accesses.h"
-#include "bindings/kernel_call.h"
-#include "mapping/program.h"
-#include "polyhedral/isl.h"
 
 namespace tilewright {
 
@@ -77,7 +77,8 @@ py::list pairs_at(const isl::map &relation, const Sizes &sizes) {
   for (const auto &[name, value] : sizes) {
     const int position = isl_map_find_dim_by_name(fixed.get(), isl_dim_param, name.c_str());
     if (position >= 0) {
-      fixed = fixed.fix_si(isl::dim::param, static_cast<unsigned>(position), static_cast<int>(value));
+      fixed =
+          fixed.fix_si(isl::dim::param, static_cast<unsigned>(position), static_cast<int>(value));
     }
   }
   fixed = checked(fixed.project_out_all_params(), "a relation at concrete sizes");
@@ -85,22 +86,23 @@ py::list pairs_at(const isl::map &relation, const Sizes &sizes) {
   const size_t outputs = checked(fixed.range_tuple_dim(), "a relation at concrete sizes");
   const isl::set flat = isl::manage(isl_set_flatten(isl_map_wrap(fixed.copy())));
   py::list result;
-  const isl::stat status = checked(flat, "a relation at concrete sizes").foreach_point([&](const isl::point &point) {
-    py::tuple in(inputs);
-    py::tuple out(outputs);
-    for (size_t d = 0; d < inputs + outputs; ++d) {
-      const isl::val coordinate =
-          isl::manage(isl_point_get_coordinate_val(point.get(), isl_dim_set, static_cast<int>(d)));
-      const py::int_ number(static_cast<std::int64_t>(coordinate.num_si()));
-      if (d < inputs) {
-        in[d] = number;
-      } else {
-        out[d - inputs] = number;
-      }
-    }
-    result.append(py::make_tuple(in, out));
-    return isl::stat::ok();
-  });
+  const isl::stat status =
+      checked(flat, "a relation at concrete sizes").foreach_point([&](const isl::point &point) {
+        py::tuple in(inputs);
+        py::tuple out(outputs);
+        for (size_t d = 0; d < inputs + outputs; ++d) {
+          const isl::val coordinate = isl::manage(
+              isl_point_get_coordinate_val(point.get(), isl_dim_set, static_cast<int>(d)));
+          const py::int_ number(static_cast<std::int64_t>(coordinate.num_si()));
+          if (d < inputs) {
+            in[d] = number;
+          } else {
+            out[d - inputs] = number;
+          }
+        }
+        result.append(py::make_tuple(in, out));
+        return isl::stat::ok();
+      });
   if (status.is_error()) {
     throw_isl_error("a relation at concrete sizes");
   }
@@ -133,7 +135,8 @@ py::dict describe_computation(const Mapping &mapping, const Computation &computa
   return result;
 }
 
-py::dict describe_statement(const Program &program, const Statement &statement, const std::optional<Sizes> &sizes) {
+py::dict describe_statement(const Program &program, const Statement &statement,
+                            const std::optional<Sizes> &sizes) {
   py::list tags;
   for (const LoopTag &tag : statement.tags) {
     tags.append(py::make_tuple(tag_name(tag.tag), tag.factor));
@@ -191,7 +194,8 @@ py::dict describe(const KernelFunction &function, const std::optional<Sizes> &si
   result["buffers"] = buffers;
   py::list placements;
   for (const Placement &placement : mapping.state().placements) {
-    placements.append(py::make_tuple(placement.computation, placement.other, placement.shared, placement.before));
+    placements.append(
+        py::make_tuple(placement.computation, placement.other, placement.shared, placement.before));
   }
   result["placements"] = placements;
   result["order"] = mapping.state().order;
@@ -208,12 +212,13 @@ py::dict describe(const KernelFunction &function, const std::optional<Sizes> &si
   return result;
 }
 
-}  // namespace
+} // namespace
 
 void bind_inspection(py::module_ &module) {
   module.def("describe", &describe, py::arg("function"), py::arg("sizes") = py::none(),
-             "The scheduled program of a function as plain data; with sizes, also the time of each instance and the "
+             "The scheduled program of a function as plain data; with sizes, also the time of each "
+             "instance and the "
              "element that it writes.");
 }
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -45,6 +45,39 @@ isl::multi_aff projection(const isl::space &from, const isl::space &to,
   return checked(isl::manage(result), "loops of a partial reduction");
 }
 
+/// Inlining may leave a reduction as the whole value of a reader, which is then scheduled by its
+/// body: its loops stay, and those of the reduced iterators come inside them.
+void add_reduced_loops(MappingState &state) {
+  for (const ComputationPtr &computation : state.function->computations) {
+    const InstanceSpace instances = instance_space(*computation);
+    TimeSpaceMap &map = state.time_space.at(computation->name);
+    const auto reduced = static_cast<unsigned>(instances.reduced);
+    const auto rank = static_cast<unsigned>(computation->rank());
+    const bool known =
+        std::all_of(map.dimensions.begin(), map.dimensions.end(), [&](const LoopDimension &loop) {
+          return isl_pw_aff_dim(loop.value.get(), isl_dim_in) == isl_size(rank + reduced);
+        });
+    if (reduced == 0 || (known && map.dimensions.size() >= rank + reduced)) {
+      continue;
+    }
+    for (LoopDimension &loop : map.dimensions) {
+      isl_pw_aff *value = isl_pw_aff_add_dims(loop.value.copy(), isl_dim_in, reduced);
+      value = isl_pw_aff_set_tuple_id(value, isl_dim_in, instances.domain.tuple_id().release());
+      loop.value = checked(isl::manage(value), "inline");
+    }
+    for (unsigned k = rank; k < rank + reduced; ++k) {
+      std::string name = instances.iterators[k];
+      while (std::any_of(map.dimensions.begin(), map.dimensions.end(),
+                         [&](const LoopDimension &loop) { return loop.name == name; })) {
+        name += "_";
+      }
+      const isl::pw_aff value =
+          isl::pw_aff::var_on_domain(isl::local_space(instances.domain.space()), isl::dim::set, k);
+      map.dimensions.push_back({name, checked(value, "inline"), {}, 0});
+    }
+  }
+}
+
 } // namespace
 
 void inline_command(MappingState &state, const Command &command) {
@@ -56,6 +89,7 @@ void inline_command(MappingState &state, const Command &command) {
     refuse(command, error.what());
   }
   forget(state, command.computation);
+  add_reduced_loops(state);
 }
 
 void rfactor_command(MappingState &state, const Command &command) {
@@ -148,6 +182,87 @@ void rfactor_command(MappingState &state, const Command &command) {
   if (find_placement(state, name) != nullptr) {
     state.placements.push_back({factor.partial, name, 0, true, false});
   }
+}
+
+void cache_command(MappingState &state, const Command &command) {
+  const CommandArguments arguments(command);
+  arguments.expect_between(2, 5, "cache(A, j, name=\"\", memory=\"auto\", order=[])");
+  const std::string array = arguments.name(0, "an input or a computation");
+  const std::string loop = arguments.name(1, "a loop");
+  const std::string memory = arguments.optional_name(3, "the memory").value_or("auto");
+  std::string name = arguments.optional_name(2, "the copy").value_or("");
+  const ComputationPtr *found = state.function->find(array);
+  if (found == nullptr) {
+    refuse(command, "there is no input or computation named '" + array + "'");
+  }
+  if (array == command.computation) {
+    refuse(command,
+           "only what a computation reads can be cached; accumulators stay in registers by "
+           "themselves where their loops allow it");
+  }
+  for (int number = 1; name.empty(); ++number) {
+    const std::string candidate = array + "_cache" + (number > 1 ? std::to_string(number) : "");
+    name = state.function->find(candidate) == nullptr ? candidate : "";
+  }
+  if (state.function->find(name) != nullptr) {
+    refuse(command,
+           "there is a computation or input named '" + name + "' already; give another name");
+  }
+  try {
+    state.function = copy_reads(*state.function, command.computation, array, name, command.where);
+  } catch (const Error &error) {
+    refuse(command, error.what());
+  }
+  const Computation &copy = **state.function->find(name);
+  TimeSpaceMap map;
+  for (size_t d = 0; d < copy.iterators.size(); ++d) {
+    map.dimensions.push_back({copy.iterators[d],
+                              isl::pw_aff::var_on_domain(isl::local_space(copy.domain.space()),
+                                                         isl::dim::set, static_cast<unsigned>(d)),
+                              {},
+                              0});
+  }
+  std::vector<int> order;
+  if (arguments.size() == 5) {
+    const auto *positions = std::get_if<std::vector<std::int64_t>>(&command.arguments[4]);
+    const auto *none = std::get_if<std::vector<std::string>>(&command.arguments[4]);
+    const std::vector<std::int64_t> given = positions != nullptr ? *positions
+                                            : none != nullptr && none->empty()
+                                                ? std::vector<std::int64_t>()
+                                                : std::vector<std::int64_t>{-1};
+    std::vector<bool> seen(copy.rank(), false);
+    for (const std::int64_t position : given) {
+      const bool valid = position >= 0 && position < static_cast<std::int64_t>(copy.rank()) &&
+                         !seen[static_cast<size_t>(position)];
+      if (!valid) {
+        refuse(command, "the order must be a permutation of the " + std::to_string(copy.rank()) +
+                            " dimensions of " + array);
+      }
+      seen[static_cast<size_t>(position)] = true;
+      order.push_back(static_cast<int>(position));
+    }
+    if (!order.empty() && order.size() != copy.rank()) {
+      refuse(command,
+             "the order must name all " + std::to_string(copy.rank()) + " dimensions of " + array);
+    }
+  }
+  // The copy's loops run in the order of its memory.
+  if (!order.empty()) {
+    const std::vector<LoopDimension> loops = map.dimensions;
+    for (size_t d = 0; d < order.size(); ++d) {
+      map.dimensions[d] = loops[static_cast<size_t>(order[d])];
+    }
+  }
+  state.time_space[name] = std::move(map);
+  state.storage[name] = Storage::identity(copy);
+  state.order.insert(std::find(state.order.begin(), state.order.end(), command.computation), name);
+  Command placed = command;
+  placed.computation = name;
+  placed.arguments = {command.computation, loop};
+  compute_at_command(state, placed);
+  placed.arguments.emplace_back(memory);
+  store_at_command(state, placed);
+  state.allocations.at(name).order = order;
 }
 
 } // namespace tilewright

@@ -1,6 +1,10 @@
-// Small functions that the tests of mapping and analysis schedule, and the questions they ask of a scheduled program:
-// at which time an instance runs, and with which text something is refused.
+// Small functions that the tests of mapping and analysis schedule, and the questions they ask of a
+// scheduled program: at which time an instance runs, and with which text something is refused.
 #pragma once
+
+#include "algorithm/function.h"
+#include "mapping/mapping.h"
+#include "mapping/program.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,10 +13,6 @@
 #include <memory>
 #include <string>
 #include <vector>
-
-#include "algorithm/function.h"
-#include "mapping/mapping.h"
-#include "mapping/program.h"
 
 namespace tilewright::examples {
 
@@ -28,20 +28,24 @@ inline ExprPtr size(const std::string &name, std::int64_t offset = 0) {
   return offset == 0 ? parameter_value : plus(parameter_value, whole(offset));
 }
 
-inline ComputationPtr input(const std::string &name, std::vector<ExprPtr> extents, ScalarType type = Float32) {
+inline ComputationPtr input(const std::string &name, std::vector<ExprPtr> extents,
+                            ScalarType type = Float32) {
   return declare_input(name, std::move(extents), type, {});
 }
 inline ComputationPtr declare(const std::string &text, ScalarType type = Float32) {
   return declare_computation(text, type, {}, {});
 }
-inline ComputationPtr define(const std::string &text, const ExprPtr &value, ScalarType type = Float32) {
+inline ComputationPtr define(const std::string &text, const ExprPtr &value,
+                             ScalarType type = Float32) {
   const ComputationPtr computation = declare(text, type);
   define_piece(computation, nullptr, value, {});
   return computation;
 }
 /// Adds a piece: `value` where `set` and the domain hold.
-inline void define_on(const ComputationPtr &computation, const std::string &set, const ExprPtr &value) {
-  define_piece_isl(computation, to_text(isl::set(isl_context(), set).intersect(computation->domain)), value, {});
+inline void define_on(const ComputationPtr &computation, const std::string &set,
+                      const ExprPtr &value) {
+  define_piece_isl(computation,
+                   to_text(isl::set(isl_context(), set).intersect(computation->domain)), value, {});
 }
 inline std::shared_ptr<const Function> function(std::vector<ComputationPtr> outputs,
                                                 const std::vector<ExprPtr> &context = {}) {
@@ -57,8 +61,8 @@ inline std::shared_ptr<const Function> map_1d() {
 /// C[i,j] = A[i,j] + 1.
 inline std::shared_ptr<const Function> map_2d() {
   const auto a = input("A", {size("N"), size("M")});
-  return function(
-      {define("[N,M] -> { C[i,j] : 0 <= i < N and 0 <= j < M }", plus(access(a, {at("i"), at("j")}), whole(1)))});
+  return function({define("[N,M] -> { C[i,j] : 0 <= i < N and 0 <= j < M }",
+                          plus(access(a, {at("i"), at("j")}), whole(1)))});
 }
 
 /// C[i,j,k] = A[i,j,k] + 1.
@@ -71,16 +75,20 @@ inline std::shared_ptr<const Function> map_3d() {
 /// B[i] = x[i] + x[i+1]; C[i] = B[i] + B[i+1].
 inline std::shared_ptr<const Function> two_stencils() {
   const auto x = input("x", {size("N", 2)});
-  const auto b = define("[N] -> { B[i] : 0 <= i <= N }", plus(access(x, {at("i")}), access(x, {at("i", 1)})));
-  const auto c = define("[N] -> { C[i] : 0 <= i < N }", plus(access(b, {at("i")}), access(b, {at("i", 1)})));
+  const auto b =
+      define("[N] -> { B[i] : 0 <= i <= N }", plus(access(x, {at("i")}), access(x, {at("i", 1)})));
+  const auto c =
+      define("[N] -> { C[i] : 0 <= i < N }", plus(access(b, {at("i")}), access(b, {at("i", 1)})));
   return function({c});
 }
 
 /// B[i,j] = A[i,j] * 2; C[i,j] = B[i,j] + 1.
 inline std::shared_ptr<const Function> pointwise_pair() {
   const auto a = input("A", {size("N"), size("M")});
-  const auto b = define("[N,M] -> { B[i,j] : 0 <= i < N and 0 <= j < M }", times(access(a, {at("i"), at("j")}), whole(2)));
-  const auto c = define("[N,M] -> { C[i,j] : 0 <= i < N and 0 <= j < M }", plus(access(b, {at("i"), at("j")}), whole(1)));
+  const auto b = define("[N,M] -> { B[i,j] : 0 <= i < N and 0 <= j < M }",
+                        times(access(a, {at("i"), at("j")}), whole(2)));
+  const auto c = define("[N,M] -> { C[i,j] : 0 <= i < N and 0 <= j < M }",
+                        plus(access(b, {at("i"), at("j")}), whole(1)));
   return function({c});
 }
 
@@ -89,7 +97,8 @@ inline std::shared_ptr<const Function> matmul() {
   const auto a = input("A", {size("N"), size("K")});
   const auto b = input("B", {size("K"), size("M")});
   const ExprPtr product = times(access(a, {at("i"), at("k")}), access(b, {at("k"), at("j")}));
-  const ExprPtr sum = reduce(Op::ReduceSum, {{"k", constant(std::int64_t{0}, Int64), size("K")}}, product);
+  const ExprPtr sum =
+      reduce(Op::ReduceSum, {{"k", constant(std::int64_t{0}, Int64), size("K")}}, product);
   return function({define("[N,M] -> { C[i,j] : 0 <= i < N and 0 <= j < M }", sum)});
 }
 
@@ -107,15 +116,18 @@ inline std::shared_ptr<const Function> jacobi_1d() {
   const auto x = input("x", {size("N")});
   const auto a = declare("[T,N] -> { A[t,i] : 0 <= t < T and 0 <= i < N }");
   define_on(a, "[T,N] -> { A[t,i] : t = 0 }", access(x, {at("i")}));
-  define_on(a, "[T,N] -> { A[t,i] : t > 0 and (i = 0 or i = N - 1) }", access(a, {at("t", -1), at("i")}));
+  define_on(a, "[T,N] -> { A[t,i] : t > 0 and (i = 0 or i = N - 1) }",
+            access(a, {at("t", -1), at("i")}));
   define_on(a, "[T,N] -> { A[t,i] : t > 0 and 0 < i < N - 1 }",
             plus(plus(access(a, {at("t", -1), at("i", -1)}), access(a, {at("t", -1), at("i")})),
                  access(a, {at("t", -1), at("i", 1)})));
   const ExprPtr steps = parameter("T", "[T] -> { : T > 0 }");
-  return function({define("[T,N] -> { R[i] : 0 <= i < N }", access(a, {minus(steps, whole(1)), at("i")}))});
+  return function(
+      {define("[T,N] -> { R[i] : 0 <= i < N }", access(a, {minus(steps, whole(1)), at("i")}))});
 }
 
-/// A[i,j] from A[i-1,j], A[i,j-1] and, out of order, A[i-1,j+1]: Seidel in two dimensions, in place over time.
+/// A[i,j] from A[i-1,j], A[i,j-1] and, out of order, A[i-1,j+1]: Seidel in two dimensions, in place
+/// over time.
 inline std::shared_ptr<const Function> seidel() {
   const auto x = input("x", {size("N")});
   const auto a = declare("[N,M] -> { A[i,j] : 0 <= i < N and 0 <= j < M }");
@@ -138,7 +150,8 @@ inline std::shared_ptr<const Function> triangular_solve() {
   return function({x});
 }
 
-inline Command command(const std::string &computation, const std::string &name, std::vector<Argument> arguments) {
+inline Command command(const std::string &computation, const std::string &name,
+                       std::vector<Argument> arguments) {
   return {computation, name, std::move(arguments), {}};
 }
 
@@ -166,7 +179,8 @@ inline const Statement &statement(const Program &program, const std::string &nam
 
 /// The time of one instance without its static positions: the values of its loops.
 inline std::vector<std::int64_t> loops_of(const Program &program, const std::string &name,
-                                          const std::vector<std::int64_t> &instance, const Sizes &sizes = {}) {
+                                          const std::vector<std::int64_t> &instance,
+                                          const Sizes &sizes = {}) {
   isl::map time = at_sizes(time_map(statement(program, name)), sizes);
   for (size_t d = 0; d < instance.size(); ++d) {
     time = time.fix_si(isl::dim::in, static_cast<unsigned>(d), static_cast<int>(instance[d]));
@@ -183,8 +197,9 @@ inline std::vector<std::int64_t> loops_of(const Program &program, const std::str
 }
 
 /// Whether the first instance runs before the second one, by lexicographic order of their times.
-inline bool runs_before(const Program &program, const std::string &first, const std::vector<std::int64_t> &a,
-                        const std::string &second, const std::vector<std::int64_t> &b, const Sizes &sizes = {}) {
+inline bool runs_before(const Program &program, const std::string &first,
+                        const std::vector<std::int64_t> &a, const std::string &second,
+                        const std::vector<std::int64_t> &b, const Sizes &sizes = {}) {
   const auto time = [&](const std::string &name, const std::vector<std::int64_t> &instance) {
     const Statement &which = statement(program, name);
     const std::vector<std::int64_t> loops = loops_of(program, name, instance, sizes);
@@ -208,7 +223,8 @@ inline std::vector<std::string> loop_names(const Mapping &mapping, const std::st
   return names;
 }
 
-/// The message with which a command is refused; the test fails when it is not refused as a ScheduleError.
+/// The message with which a command is refused; the test fails when it is not refused as a
+/// ScheduleError.
 inline std::string refusal(const Mapping &mapping, const Command &given) {
   try {
     mapping.with(given);
@@ -220,4 +236,4 @@ inline std::string refusal(const Mapping &mapping, const Command &given) {
   return "";
 }
 
-}  // namespace tilewright::examples
+} // namespace tilewright::examples

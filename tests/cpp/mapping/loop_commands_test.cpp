@@ -32,8 +32,9 @@ TEST(Split, IsQuotientAndRemainder) {
 }
 
 TEST(Split, OfAReversedLoopRoundsTowardsMinusInfinity) {
-  const Mapping mapping =
-      Mapping(map_1d()).with(command("C", "reverse", {"i"})).with(command("C", "split", {"i", std::int64_t{4}}));
+  const Mapping mapping = Mapping(map_1d())
+                              .with(command("C", "reverse", {"i"}))
+                              .with(command("C", "split", {"i", std::int64_t{4}}));
   const Program program = build_program(mapping);
   EXPECT_EQ(loops_of(program, "C", {0}, {{"N", 11}}), (Loops{0, 0}));
   EXPECT_EQ(loops_of(program, "C", {1}, {{"N", 11}}), (Loops{-1, 3}));
@@ -41,7 +42,8 @@ TEST(Split, OfAReversedLoopRoundsTowardsMinusInfinity) {
 }
 
 TEST(Split, TakesNamesAndKnowsTheInnerExtent) {
-  const Mapping mapping = Mapping(map_1d()).with(command("C", "split", {"i", std::int64_t{4}, "block", "lane"}));
+  const Mapping mapping =
+      Mapping(map_1d()).with(command("C", "split", {"i", std::int64_t{4}, "block", "lane"}));
   EXPECT_THAT(loop_names(mapping, "C"), ElementsAre("block", "lane"));
   EXPECT_EQ(mapping.time_space("C").dimensions[1].extent, 4);
   EXPECT_EQ(mapping.time_space("C").dimensions[0].extent, 0);
@@ -51,11 +53,14 @@ TEST(Split, Refuses) {
   const Mapping mapping(map_2d());
   EXPECT_EQ(refusal(mapping, command("C", "split", {"k", std::int64_t{4}})),
             "C.split(\"k\", 4): there is no loop named 'k'; the loops are: i, j");
-  EXPECT_THAT(refusal(mapping, command("C", "split", {"i", std::int64_t{0}})), HasSubstr("must be at least 1, got 0"));
-  EXPECT_THAT(refusal(mapping, command("C", "split", {"i"})), HasSubstr("expected split(i, s, i0=None, i1=None)"));
+  EXPECT_THAT(refusal(mapping, command("C", "split", {"i", std::int64_t{0}})),
+              HasSubstr("must be at least 1, got 0"));
+  EXPECT_THAT(refusal(mapping, command("C", "split", {"i"})),
+              HasSubstr("expected split(i, s, i0=None, i1=None)"));
   EXPECT_THAT(refusal(mapping, command("C", "split", {"i", std::int64_t{4}, "j"})),
               HasSubstr("a loop named 'j' is there already"));
-  EXPECT_THAT(refusal(mapping, command("C", "split", {"i", std::int64_t{4}, "x", "x"})), HasSubstr("got 'x' twice"));
+  EXPECT_THAT(refusal(mapping, command("C", "split", {"i", std::int64_t{4}, "x", "x"})),
+              HasSubstr("got 'x' twice"));
   EXPECT_THAT(refusal(mapping, command("C", "split", {std::int64_t{1}, std::int64_t{4}})),
               HasSubstr("argument 1 (the loop) must be a name"));
 }
@@ -64,36 +69,48 @@ TEST(Tile, BlocksOutsidePointsInside) {
   const Mapping mapping =
       Mapping(map_2d()).with(command("C", "tile", {"i", "j", std::int64_t{4}, std::int64_t{8}}));
   EXPECT_THAT(loop_names(mapping, "C"), ElementsAre("i0", "j0", "i1", "j1"));
-  EXPECT_EQ(loops_of(build_program(mapping), "C", {6, 21}, {{"N", 9}, {"M", 30}}), (Loops{1, 2, 2, 5}));
+  EXPECT_EQ(loops_of(build_program(mapping), "C", {6, 21}, {{"N", 9}, {"M", 30}}),
+            (Loops{1, 2, 2, 5}));
 }
 
 TEST(Tile, ThreeDimensionsAndNames) {
-  const Mapping mapping = Mapping(map_3d()).with(command(
-      "C", "tile", {"i", "j", "k", std::int64_t{2}, std::int64_t{3}, std::int64_t{4}, "a", "b", "c", "d", "e", "f"}));
+  const Mapping mapping =
+      Mapping(map_3d()).with(command("C", "tile",
+                                     {"i", "j", "k", std::int64_t{2}, std::int64_t{3},
+                                      std::int64_t{4}, "a", "b", "c", "d", "e", "f"}));
   EXPECT_THAT(loop_names(mapping, "C"), ElementsAre("a", "b", "c", "d", "e", "f"));
-  EXPECT_EQ(loops_of(build_program(mapping), "C", {5, 5, 5}, {{"N", 6}}), (Loops{2, 1, 1, 1, 2, 1}));
+  EXPECT_EQ(loops_of(build_program(mapping), "C", {5, 5, 5}, {{"N", 6}}),
+            (Loops{2, 1, 1, 1, 2, 1}));
 }
 
 TEST(Tile, TwoLevels) {
-  const Mapping mapping = Mapping(map_2d())
-                              .with(command("C", "tile", {"i", "j", std::int64_t{8}, std::int64_t{8}}))
-                              .with(command("C", "tile", {"i1", "j1", std::int64_t{2}, std::int64_t{2}}));
+  const Mapping mapping =
+      Mapping(map_2d())
+          .with(command("C", "tile", {"i", "j", std::int64_t{8}, std::int64_t{8}}))
+          .with(command("C", "tile", {"i1", "j1", std::int64_t{2}, std::int64_t{2}}));
   EXPECT_THAT(loop_names(mapping, "C"), ElementsAre("i0", "j0", "i10", "j10", "i11", "j11"));
-  EXPECT_EQ(loops_of(build_program(mapping), "C", {13, 22}, {{"N", 30}, {"M", 30}}), (Loops{1, 2, 2, 3, 1, 0}));
+  EXPECT_EQ(loops_of(build_program(mapping), "C", {13, 22}, {{"N", 30}, {"M", 30}}),
+            (Loops{1, 2, 2, 3, 1, 0}));
 }
 
 TEST(Tile, Refuses) {
   const Mapping mapping(map_3d());
-  EXPECT_THAT(refusal(mapping, command("C", "tile", {"i", "k", std::int64_t{2}, std::int64_t{2}})),
-              HasSubstr("the loops must be neighbours in this order; bring 'k' there with interchange first"));
+  EXPECT_THAT(
+      refusal(mapping, command("C", "tile", {"i", "k", std::int64_t{2}, std::int64_t{2}})),
+      HasSubstr(
+          "the loops must be neighbours in this order; bring 'k' there with interchange first"));
   EXPECT_THAT(refusal(mapping, command("C", "tile", {"i", "j", std::int64_t{2}})),
               HasSubstr("as many sizes as loops, and names for all new loops or none"));
   EXPECT_THAT(refusal(mapping, command("C", "tile", {"i", "j", std::int64_t{2}, std::int64_t{-1}})),
               HasSubstr("a tile size must be at least 1, got -1"));
-  EXPECT_THAT(refusal(mapping, command("C", "tile", {"i", "j", std::int64_t{2}, std::int64_t{2}, "a", "b", "a", "c"})),
-              HasSubstr("got 'a' twice"));
-  EXPECT_THAT(refusal(mapping, command("C", "tile", {"i", "j", std::int64_t{2}, std::int64_t{2}, "a", "b", "c", "k"})),
-              HasSubstr("a loop named 'k' is there already"));
+  EXPECT_THAT(
+      refusal(mapping, command("C", "tile",
+                               {"i", "j", std::int64_t{2}, std::int64_t{2}, "a", "b", "a", "c"})),
+      HasSubstr("got 'a' twice"));
+  EXPECT_THAT(
+      refusal(mapping, command("C", "tile",
+                               {"i", "j", std::int64_t{2}, std::int64_t{2}, "a", "b", "c", "k"})),
+      HasSubstr("a loop named 'k' is there already"));
 }
 
 TEST(Interchange, SwapsAnyTwoLoopsWithTheirTags) {
@@ -104,18 +121,21 @@ TEST(Interchange, SwapsAnyTwoLoopsWithTheirTags) {
   EXPECT_EQ(mapping.time_space("C").dimensions[2].tag.tag, Tag::Parallel);
   EXPECT_EQ(mapping.time_space("C").dimensions[0].tag.tag, Tag::Sequential);
   EXPECT_EQ(loops_of(build_program(mapping), "C", {1, 2, 3}, {{"N", 4}}), (Loops{3, 2, 1}));
-  EXPECT_THAT(refusal(mapping, command("C", "interchange", {"i", "l"})), HasSubstr("no loop named 'l'"));
+  EXPECT_THAT(refusal(mapping, command("C", "interchange", {"i", "l"})),
+              HasSubstr("no loop named 'l'"));
 }
 
 TEST(Reverse, NegatesTheLoop) {
   const Program program = build_program(Mapping(map_1d()).with(command("C", "reverse", {"i"})));
   EXPECT_EQ(loops_of(program, "C", {3}, {{"N", 4}}), (Loops{-3}));
   EXPECT_TRUE(runs_before(program, "C", {3}, "C", {2}, {{"N", 4}}));
-  EXPECT_THAT(refusal(Mapping(map_1d()), command("C", "reverse", {"i", "j"})), HasSubstr("expected reverse(i)"));
+  EXPECT_THAT(refusal(Mapping(map_1d()), command("C", "reverse", {"i", "j"})),
+              HasSubstr("expected reverse(i)"));
 }
 
 TEST(Shift, AddsToTheLoop) {
-  const Program program = build_program(Mapping(map_1d()).with(command("C", "shift", {"i", std::int64_t{-2}})));
+  const Program program =
+      build_program(Mapping(map_1d()).with(command("C", "shift", {"i", std::int64_t{-2}})));
   EXPECT_EQ(loops_of(program, "C", {3}, {{"N", 4}}), (Loops{1}));
   EXPECT_THAT(refusal(Mapping(map_1d()), command("C", "shift", {"i", "j"})),
               HasSubstr("argument 2 (the shift) must be an integer"));
@@ -125,8 +145,8 @@ TEST(Skew, AddsAMultipleOfTheOuterLoop) {
   const Mapping mapping = Mapping(map_2d()).with(command("C", "skew", {"i", "j", std::int64_t{2}}));
   EXPECT_THAT(loop_names(mapping, "C"), ElementsAre("i", "j"));
   EXPECT_EQ(loops_of(build_program(mapping), "C", {3, 5}, {{"N", 4}, {"M", 6}}), (Loops{3, 11}));
-  EXPECT_EQ(loops_of(build_program(Mapping(map_2d()).with(command("C", "skew", {"i", "j"}))), "C", {3, 5},
-                     {{"N", 4}, {"M", 6}}),
+  EXPECT_EQ(loops_of(build_program(Mapping(map_2d()).with(command("C", "skew", {"i", "j"}))), "C",
+                     {3, 5}, {{"N", 4}, {"M", 6}}),
             (Loops{3, 8}));
   EXPECT_THAT(refusal(Mapping(map_2d()), command("C", "skew", {"i", "i"})),
               HasSubstr("a loop cannot be skewed by itself"));
@@ -145,10 +165,11 @@ TEST(Vectorize, SplitsALongLoopAndTagsTheInnerOne) {
 }
 
 TEST(Vectorize, TagsALoopOfThatExtentInPlace) {
-  const Mapping mapping = Mapping(map_2d())
-                              .with(command("C", "tile", {"i", "j", std::int64_t{4}, std::int64_t{8}}))
-                              .with(command("C", "vectorize", {"j1", std::int64_t{8}}))
-                              .with(command("C", "unroll", {"i1"}));
+  const Mapping mapping =
+      Mapping(map_2d())
+          .with(command("C", "tile", {"i", "j", std::int64_t{4}, std::int64_t{8}}))
+          .with(command("C", "vectorize", {"j1", std::int64_t{8}}))
+          .with(command("C", "unroll", {"i1"}));
   EXPECT_THAT(loop_names(mapping, "C"), ElementsAre("i0", "j0", "i1", "j1"));
   EXPECT_EQ(mapping.time_space("C").dimensions[3].tag, (LoopTag{Tag::Vector, 8}));
   EXPECT_EQ(mapping.time_space("C").dimensions[2].tag, (LoopTag{Tag::Unroll, 4}));
@@ -159,14 +180,15 @@ TEST(Vectorize, WithoutASizeNeedsAConstantExtent) {
   const Mapping mapping = Mapping(function({c})).with(command("C", "vectorize", {"j"}));
   EXPECT_EQ(mapping.time_space("C").dimensions[1].tag, (LoopTag{Tag::Vector, 6}));
   EXPECT_EQ(refusal(Mapping(map_2d()), command("C", "vectorize", {"j"})),
-            "C.vectorize(\"j\"): loop 'j' has no constant extent of at most 1024; give a size, e.g. vectorize(\"j\", 8)");
+            "C.vectorize(\"j\"): loop 'j' has no constant extent of at most 1024; give a size, "
+            "e.g. vectorize(\"j\", 8)");
   EXPECT_THAT(refusal(Mapping(map_2d()), command("C", "unroll", {"j", std::int64_t{2000}})),
               HasSubstr("the size must be at most 1024, got 2000"));
 }
 
 TEST(SetSchedule, TakesAnyQuasiAffineMap) {
-  const Mapping mapping =
-      Mapping(map_2d()).with(command("C", "set_schedule", {"{ C[i,j] -> [i + j, floor(i/2), i] }"}));
+  const Mapping mapping = Mapping(map_2d()).with(
+      command("C", "set_schedule", {"{ C[i,j] -> [i + j, floor(i/2), i] }"}));
   EXPECT_TRUE(mapping.time_space("C").explicit_time);
   EXPECT_EQ(loops_of(build_program(mapping), "C", {3, 5}, {{"N", 4}, {"M", 6}}), (Loops{8, 1, 3}));
   EXPECT_THAT(loop_names(mapping, "C"), ElementsAre("t0", "t1", "i"));
@@ -174,24 +196,29 @@ TEST(SetSchedule, TakesAnyQuasiAffineMap) {
 
 TEST(SetSchedule, TakesPiecewiseMapsAndOtherParameterOrders) {
   const Mapping mapping = Mapping(map_2d()).with(
-      command("C", "set_schedule", {"[M,N] -> { C[i,j] -> [0, i, j] : i < 2; C[i,j] -> [1, j, i] : i >= 2 }"}));
+      command("C", "set_schedule",
+              {"[M,N] -> { C[i,j] -> [0, i, j] : i < 2; C[i,j] -> [1, j, i] : i >= 2 }"}));
   EXPECT_EQ(loops_of(build_program(mapping), "C", {1, 5}, {{"N", 4}, {"M", 6}}), (Loops{0, 1, 5}));
   EXPECT_EQ(loops_of(build_program(mapping), "C", {3, 5}, {{"N", 4}, {"M", 6}}), (Loops{1, 5, 3}));
 }
 
 TEST(SetSchedule, Refuses) {
   const Mapping mapping(map_2d());
-  EXPECT_THAT(refusal(mapping, command("C", "set_schedule", {"{ C[i,j] -> [i"})), HasSubstr("isl cannot read this map"));
+  EXPECT_THAT(refusal(mapping, command("C", "set_schedule", {"{ C[i,j] -> [i"})),
+              HasSubstr("isl cannot read this map"));
   EXPECT_THAT(refusal(mapping, command("C", "set_schedule", {"{ D[i,j] -> [i,j] }"})),
               HasSubstr("the map must start from C[i,j]"));
   EXPECT_THAT(refusal(mapping, command("C", "set_schedule", {"{ C[i] -> [i] }"})),
               HasSubstr("the map must start from C[i,j]"));
   EXPECT_EQ(refusal(mapping, command("C", "set_schedule", {"{ C[i,j] -> [i,j] : i > 0 }"})),
-            "C.set_schedule(\"{ C[i,j] -> [i,j] : i > 0 }\"): the map gives no time to C[0,0] (N = 1, M = 1)");
+            "C.set_schedule(\"{ C[i,j] -> [i,j] : i > 0 }\"): the map gives no time to C[0,0] (N = "
+            "1, M = 1)");
   EXPECT_THAT(refusal(mapping, command("C", "set_schedule", {"{ C[i,j] -> [i] }"})),
-              HasSubstr("gives the same time to two instances, for example C[0,0] (N = 1, M = 2) and a later one"));
-  EXPECT_THAT(refusal(mapping, command("C", "set_schedule", {"{ C[i,j] -> [i,j]; C[i,j] -> [i+1,j] }"})),
-              HasSubstr("the map gives several times to one instance"));
+              HasSubstr("gives the same time to two instances, for example C[0,0] (N = 1, M = 2) "
+                        "and a later one"));
+  EXPECT_THAT(
+      refusal(mapping, command("C", "set_schedule", {"{ C[i,j] -> [i,j]; C[i,j] -> [i+1,j] }"})),
+      HasSubstr("the map gives several times to one instance"));
 }
 
 TEST(Commands, UnknownNamesAreRefusedWithWhatThereIs) {
@@ -205,17 +232,20 @@ TEST(Commands, UnknownNamesAreRefusedWithWhatThereIs) {
 TEST(Commands, AFailedCommandLeavesTheMappingAsItWas) {
   const Mapping mapping = Mapping(map_2d()).with(command("C", "split", {"i", std::int64_t{2}}));
   const std::string before = layer_two(mapping);
-  refusal(mapping, command("C", "tile", {"i0", "i1", std::int64_t{2}, std::int64_t{2}, "j", "a", "b", "c"}));
+  refusal(mapping,
+          command("C", "tile", {"i0", "i1", std::int64_t{2}, std::int64_t{2}, "j", "a", "b", "c"}));
   EXPECT_EQ(layer_two(mapping), before);
   EXPECT_EQ(mapping.schedule().commands.size(), 1u);
 }
 
 TEST(Schedule, PrintsAsPython) {
-  const Mapping mapping = Mapping(pointwise_pair())
-                              .with(command("B", "tile", {"i", "j", std::int64_t{4}, std::int64_t{8}}))
-                              .with(command("B", "parallelize", {"i0"}))
-                              .with(command("C", "after", {"B"}));
-  EXPECT_EQ(to_string(mapping.schedule()), "B.tile(\"i\", \"j\", 4, 8).parallelize(\"i0\")\nC.after(\"B\")");
+  const Mapping mapping =
+      Mapping(pointwise_pair())
+          .with(command("B", "tile", {"i", "j", std::int64_t{4}, std::int64_t{8}}))
+          .with(command("B", "parallelize", {"i0"}))
+          .with(command("C", "after", {"B"}));
+  EXPECT_EQ(to_string(mapping.schedule()),
+            "B.tile(\"i\", \"j\", 4, 8).parallelize(\"i0\")\nC.after(\"B\")");
 }
 
 TEST(LayerTwo, IsPrintedAsInThePapers) {
@@ -225,5 +255,5 @@ TEST(LayerTwo, IsPrintedAsInThePapers) {
   EXPECT_THAT(layer_two(mapping), HasSubstr("{ C[i, j] -> [1, i(cpu), 1, j0, 1, j1, 1] : "));
 }
 
-}  // namespace
-}  // namespace tilewright
+} // namespace
+} // namespace tilewright

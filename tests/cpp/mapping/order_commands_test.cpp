@@ -20,8 +20,9 @@ std::shared_ptr<const Function> three_computations() {
   const auto a = input("A", {size("N"), size("M")});
   std::vector<ComputationPtr> outputs;
   for (const char *name : {"D", "E", "F"}) {
-    outputs.push_back(define("[N,M] -> { " + std::string(name) + "[i,j] : 0 <= i < N and 0 <= j < M }",
-                             plus(access(a, {at("i"), at("j")}), whole(1))));
+    outputs.push_back(
+        define("[N,M] -> { " + std::string(name) + "[i,j] : 0 <= i < N and 0 <= j < M }",
+               plus(access(a, {at("i"), at("j")}), whole(1))));
   }
   return function(outputs);
 }
@@ -73,8 +74,9 @@ TEST(Then, PlacesTheOtherOneAfter) {
 }
 
 TEST(After, TheLaterPlacementOfOneComputationCounts) {
-  const Mapping mapping =
-      Mapping(three_computations()).with(command("F", "after", {"D", "i"})).with(command("F", "after", {"E"}));
+  const Mapping mapping = Mapping(three_computations())
+                              .with(command("F", "after", {"D", "i"}))
+                              .with(command("F", "after", {"E"}));
   EXPECT_THAT(order_of(mapping, "F"), ElementsAre(2, 0, 0));
 }
 
@@ -84,16 +86,20 @@ TEST(After, Refuses) {
             "D.after(\"D\"): a computation cannot be placed relative to itself");
   EXPECT_THAT(refusal(mapping, command("D", "after", {"G"})),
               HasSubstr("there is no computation named 'G'; the computations are: D, E, F"));
-  EXPECT_THAT(refusal(mapping, command("D", "after", {"E", "k"})), HasSubstr("there is no loop named 'k'"));
-  const Mapping placed = mapping.with(command("D", "after", {"E"})).with(command("E", "after", {"F"}));
+  EXPECT_THAT(refusal(mapping, command("D", "after", {"E", "k"})),
+              HasSubstr("there is no loop named 'k'"));
+  const Mapping placed =
+      mapping.with(command("D", "after", {"E"})).with(command("E", "after", {"F"}));
   EXPECT_THAT(refusal(placed, command("F", "before", {"D"})),
               HasSubstr("D is itself placed relative to F; the order would be circular"));
 }
 
 TEST(After, RefusesToShareMoreLoopsThanThereAre) {
   const auto a = input("A", {size("N"), size("M")});
-  const auto b = define("[N,M] -> { B[i,j] : 0 <= i < N and 0 <= j < M }", plus(access(a, {at("i"), at("j")}), whole(1)));
-  const auto d = define("[N,M] -> { D[i] : 0 <= i < N and M > 0 }", access(b, {at("i"), constant(std::int64_t{0}, Int64)}));
+  const auto b = define("[N,M] -> { B[i,j] : 0 <= i < N and 0 <= j < M }",
+                        plus(access(a, {at("i"), at("j")}), whole(1)));
+  const auto d = define("[N,M] -> { D[i] : 0 <= i < N and M > 0 }",
+                        access(b, {at("i"), constant(std::int64_t{0}, Int64)}));
   const Mapping mapping(function({d}));
   EXPECT_THAT(refusal(mapping, command("D", "after", {"B", "j"})),
               HasSubstr("D has 1 loops and cannot share the 2 outermost loops of B"));
@@ -120,7 +126,8 @@ TEST(Reduction, InitialisationComesRightBeforeTheFirstReducedLoop) {
 }
 
 TEST(Reduction, InitialisationFollowsALoopOrderWithTheReducedLoopOutside) {
-  const Program program = build_program(Mapping(matmul()).with(command("C", "interchange", {"i", "k"})));
+  const Program program =
+      build_program(Mapping(matmul()).with(command("C", "interchange", {"i", "k"})));
   const Sizes all = {{"N", 3}, {"M", 3}, {"K", 3}};
   EXPECT_TRUE(runs_before(program, "C_init", {2, 2}, "C", {0, 0, 0}, all));
   EXPECT_TRUE(checked(time_map(statement(program, "C_init")).is_injective(), "injective"));
@@ -138,11 +145,28 @@ TEST(Reduction, InitialisationStaysInsideASplitOuterLoop) {
 TEST(Reduction, OverNothingIsInitialisedUnderAnySchedule) {
   const auto x = input("x", {size("N")});
   const ExprPtr never = binary(Op::Lt, at("k"), whole(0));
-  const ExprPtr sum = reduce(Op::ReduceSum, {{"k", constant(std::int64_t{0}, Int64), size("N")}}, access(x, {at("k")}), never);
+  const ExprPtr sum = reduce(Op::ReduceSum, {{"k", constant(std::int64_t{0}, Int64), size("N")}},
+                             access(x, {at("k")}), never);
   const Mapping mapping = Mapping(function({define("[N] -> { S[i] : 0 <= i < N }", sum)}))
                               .with(command("S", "set_schedule", {"{ S[i,k] -> [k, i] }"}));
   const Program program = build_program(mapping);
   EXPECT_FALSE(loops_of(program, "S_init", {1}, {{"N", 2}}).empty());
+}
+
+TEST(Inline, OfAReductionGivesItsReaderTheReducedLoops) {
+  const auto a = input("A", {size("N"), size("K")});
+  const ExprPtr sum = reduce(Op::ReduceSum, {{"k", constant(std::int64_t{0}, Int64), size("K")}},
+                             access(a, {at("i"), at("k")}));
+  const auto s = define("[N] -> { S[i] : 0 <= i < N }", sum);
+  const auto c = define("[N] -> { C[i,k] : 0 <= i < N and 0 <= k < 4 }", access(s, {at("i")}));
+  const Mapping mapping = Mapping(function({c}))
+                              .with(command("C", "split", {"i", std::int64_t{2}}))
+                              .with(command("S", "inline", {}));
+  ASSERT_EQ(loop_names(mapping, "C").size(), 4u);
+  const Program program = build_program(mapping);
+  EXPECT_EQ(statement(program, "C").role, StatementRole::Update);
+  EXPECT_EQ(loops_of(program, "C", {3, 2, 1}, {{"N", 4}, {"K", 2}}),
+            (std::vector<std::int64_t>{1, 1, 2, 1}));
 }
 
 TEST(Program, PiecesAreStatementsOfTheirOwnInOneNest) {
@@ -162,5 +186,5 @@ TEST(Program, BuffersAreInputsThenOutputsThenTemporaries) {
   EXPECT_EQ(program.buffers[2].kind, BufferKind::Temporary);
 }
 
-}  // namespace
-}  // namespace tilewright
+} // namespace
+} // namespace tilewright

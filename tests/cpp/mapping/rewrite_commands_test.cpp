@@ -1,4 +1,5 @@
-// inline and rfactor: the rewritten function behind the mapping, its loops and domains, and what is refused.
+// inline and rfactor: the rewritten function behind the mapping, its loops and domains, and what is
+// refused.
 #include "mapping/example_functions.h"
 
 namespace tilewright {
@@ -19,7 +20,8 @@ std::vector<std::string> computations(const Mapping &mapping) {
 bool has_domain(const Mapping &mapping, const std::string &name, const std::string &expected) {
   const isl::set domain = (*mapping.function().find(name))->pieces.front().domain;
   const isl::set context = mapping.function().context;
-  return checked(domain.intersect_params(context).is_equal(isl::set(isl_context(), expected).intersect_params(context)),
+  return checked(domain.intersect_params(context).is_equal(
+                     isl::set(isl_context(), expected).intersect_params(context)),
                  "comparing");
 }
 
@@ -27,7 +29,8 @@ bool has_domain(const Mapping &mapping, const std::string &name, const std::stri
 std::shared_ptr<const Function> sum_of(const ExprPtr &condition = nullptr) {
   const auto x = input("x", {size("K")}, Int64);
   const ReduceRange range{"k", constant(std::int64_t{0}, Int64), size("K")};
-  return function({define("{ C[] }", reduce(Op::ReduceSum, {range}, access(x, {at("k")}), condition), Int64)});
+  return function(
+      {define("{ C[] }", reduce(Op::ReduceSum, {range}, access(x, {at("k")}), condition), Int64)});
 }
 
 TEST(Inline, LeavesTheReaderAlone) {
@@ -41,27 +44,32 @@ TEST(Inline, LeavesTheReaderAlone) {
 
 TEST(Inline, ShiftsTheSubscripts) {
   const Mapping after = Mapping(two_stencils()).with(command("B", "inline", {}));
-  EXPECT_EQ(to_string((*after.function().find("C"))->pieces.front().value), "x[i] + x[i + 1] + (x[i + 1] + x[i + 1 + 1])");
+  EXPECT_EQ(to_string((*after.function().find("C"))->pieces.front().value),
+            "x[i] + x[i + 1] + (x[i + 1] + x[i + 1 + 1])");
 }
 
 TEST(Inline, RefusesOutputsAndRecurrences) {
-  EXPECT_THAT(refusal(Mapping(pointwise_pair()), command("C", "inline", {})), HasSubstr("C is an output"));
-  EXPECT_THAT(refusal(Mapping(jacobi_1d()), command("A", "inline", {})), HasSubstr("reads its own earlier values"));
+  EXPECT_THAT(refusal(Mapping(pointwise_pair()), command("C", "inline", {})),
+              HasSubstr("C is an output"));
+  EXPECT_THAT(refusal(Mapping(jacobi_1d()), command("A", "inline", {})),
+              HasSubstr("reads its own earlier values"));
 }
 
 TEST(Inline, AllButTheReaderForgetIt) {
   const Mapping placed = Mapping(pointwise_pair()).with(command("C", "after", {"B", "i"}));
   const Mapping after = placed.with(command("B", "inline", {}));
   EXPECT_TRUE(after.state().placements.empty());
-  EXPECT_THAT(refusal(after, command("B", "split", {"i", std::int64_t{4}})), HasSubstr("'B' is not a computation"));
+  EXPECT_THAT(refusal(after, command("B", "split", {"i", std::int64_t{4}})),
+              HasSubstr("'B' is not a computation"));
 }
 
 TEST(Rfactor, OverTheInnerPartOfASplit) {
   const Mapping split = Mapping(matmul()).with(command("C", "split", {"k", std::int64_t{4}}));
   const Mapping after = split.with(command("C", "rfactor", {"k1"}));
   EXPECT_THAT(computations(after), ElementsAre("C_partial", "C"));
-  EXPECT_TRUE(has_domain(after, "C_partial",
-                         "[N,M,K] -> { C_partial[i,j,r] : 0 <= i < N and 0 <= j < M and 0 <= r < 4 and r < K }"));
+  EXPECT_TRUE(has_domain(
+      after, "C_partial",
+      "[N,M,K] -> { C_partial[i,j,r] : 0 <= i < N and 0 <= j < M and 0 <= r < 4 and r < K }"));
   EXPECT_THAT(loop_names(after, "C_partial"), ElementsAre("i", "j", "k0", "k1"));
   EXPECT_THAT(loop_names(after, "C"), ElementsAre("i", "j", "k1"));
 }
@@ -69,17 +77,21 @@ TEST(Rfactor, OverTheInnerPartOfASplit) {
 TEST(Rfactor, OverTheOuterPartOfASplit) {
   const Mapping split = Mapping(matmul()).with(command("C", "split", {"k", std::int64_t{4}}));
   const Mapping after = split.with(command("C", "rfactor", {"k0", "part"}));
-  EXPECT_TRUE(has_domain(after, "part", "[N,M,K] -> { part[i,j,r] : 0 <= i < N and 0 <= j < M and 0 <= 4r < K }"));
+  EXPECT_TRUE(has_domain(after, "part",
+                         "[N,M,K] -> { part[i,j,r] : 0 <= i < N and 0 <= j < M and 0 <= 4r < K }"));
   EXPECT_THAT(loop_names(after, "part"), ElementsAre("i", "j", "k0", "k1"));
 }
 
 TEST(Rfactor, ParametersMayComeInAnotherOrder) {
   const auto a = input("A", {size("N"), size("M")}, Int64);
   const ExprPtr zero = constant(std::int64_t{0}, Int64);
-  const ExprPtr sum = reduce(Op::ReduceSum, {{"i", zero, size("N")}, {"j", zero, size("M")}}, access(a, {at("i"), at("j")}));
+  const ExprPtr sum = reduce(Op::ReduceSum, {{"i", zero, size("N")}, {"j", zero, size("M")}},
+                             access(a, {at("i"), at("j")}));
   const Mapping mapping(function({define("{ C[] }", sum, Int64)}));
-  EXPECT_THAT(loop_names(mapping.with(command("C", "rfactor", {"j"})), "C_partial"), ElementsAre("i", "j"));
-  EXPECT_THAT(loop_names(mapping.with(command("C", "rfactor", {"i"})), "C_partial"), ElementsAre("i", "j"));
+  EXPECT_THAT(loop_names(mapping.with(command("C", "rfactor", {"j"})), "C_partial"),
+              ElementsAre("i", "j"));
+  EXPECT_THAT(loop_names(mapping.with(command("C", "rfactor", {"i"})), "C_partial"),
+              ElementsAre("i", "j"));
 }
 
 TEST(Rfactor, GapsAreFilledWithTheIdentity) {
@@ -87,21 +99,26 @@ TEST(Rfactor, GapsAreFilledWithTheIdentity) {
   const Mapping mapping(sum_of(even));
   const Mapping split = mapping.with(command("C", "split", {"k", std::int64_t{4}}));
   const Mapping after = split.with(command("C", "rfactor", {"k1"}));
-  EXPECT_TRUE(has_domain(after, "C_partial", "[K] -> { C_partial[r] : 0 <= r <= 2 and K > r and (K > 2 or r = 0) }"));
+  EXPECT_TRUE(has_domain(after, "C_partial",
+                         "[K] -> { C_partial[r] : 0 <= r <= 2 and K > r and (K > 2 or r = 0) }"));
   EXPECT_THAT(refusal(mapping, command("C", "rfactor", {"k"})), HasSubstr("'k' have gaps"));
 }
 
 TEST(Rfactor, RefusesWhatIsNoReducedLoop) {
   const Mapping mapping(matmul());
-  EXPECT_THAT(refusal(mapping, command("C", "rfactor", {"i"})), HasSubstr("must run over the reduced iterators"));
-  EXPECT_THAT(refusal(mapping, command("C", "rfactor", {"k", "A"})), HasSubstr("named 'A' already"));
-  EXPECT_THAT(refusal(Mapping(pointwise_pair()), command("C", "rfactor", {"i"})), HasSubstr("is not a reduction"));
+  EXPECT_THAT(refusal(mapping, command("C", "rfactor", {"i"})),
+              HasSubstr("must run over the reduced iterators"));
+  EXPECT_THAT(refusal(mapping, command("C", "rfactor", {"k", "A"})),
+              HasSubstr("named 'A' already"));
+  EXPECT_THAT(refusal(Mapping(pointwise_pair()), command("C", "rfactor", {"i"})),
+              HasSubstr("is not a reduction"));
   const Mapping skewed = mapping.with(command("C", "skew", {"i", "k"}));
   EXPECT_THAT(refusal(skewed, command("C", "rfactor", {"k"})), HasSubstr("over nothing else"));
 }
 
 TEST(Transform, RefusesALoopTwice) {
-  const Command twice = command("C", "transform", {"i", "i", std::vector<std::int64_t>{1, 0, 0, 1}});
+  const Command twice =
+      command("C", "transform", {"i", "i", std::vector<std::int64_t>{1, 0, 0, 1}});
   EXPECT_THAT(refusal(Mapping(map_2d()), twice), HasSubstr("'i' is named twice"));
 }
 
@@ -109,8 +126,10 @@ TEST(SetSchedule, TagsStandBehindADimension) {
   const auto refuse_text = [](const std::string &text) {
     return refusal(Mapping(map_2d()), command("C", "set_schedule", {text}));
   };
-  EXPECT_THAT(refuse_text("{ C[i,j] -> (cpu)[i, j] }"), HasSubstr("does not stand behind a dimension"));
-  EXPECT_THAT(refuse_text("{ C[i,j(cpu)] -> [i, j] }"), HasSubstr("does not stand behind a dimension"));
+  EXPECT_THAT(refuse_text("{ C[i,j] -> (cpu)[i, j] }"),
+              HasSubstr("does not stand behind a dimension"));
+  EXPECT_THAT(refuse_text("{ C[i,j(cpu)] -> [i, j] }"),
+              HasSubstr("does not stand behind a dimension"));
   EXPECT_THAT(refuse_text("{ C[i,j] -> [i(cpu)(unroll), j] }"), HasSubstr("two different tags"));
 }
 
@@ -119,5 +138,5 @@ TEST(SetAccess, EveryInstanceNeedsAnElement) {
   EXPECT_THAT(refusal(Mapping(pointwise_pair()), partial), HasSubstr("no element to B[0,0]"));
 }
 
-}  // namespace
-}  // namespace tilewright
+} // namespace
+} // namespace tilewright

@@ -1,4 +1,5 @@
-// store_in: the element that each instance is stored in, the size of the buffer, and what is refused.
+// store_in: the element that each instance is stored in, the size of the buffer, and what is
+// refused.
 #include "mapping/example_functions.h"
 
 namespace tilewright {
@@ -36,11 +37,13 @@ std::vector<std::string> extents_of(const Mapping &mapping, const std::string &b
 
 TEST(StoreIn, ByDefaultABufferOfTheComputationsShape) {
   EXPECT_THAT(extents_of(Mapping(map_2d()), "A"), ElementsAre("N", "M"));
-  EXPECT_THAT(layer_three(Mapping(pointwise_pair())), HasSubstr("{ B[i, j] -> B[i, j] }    B: float32["));
+  EXPECT_THAT(layer_three(Mapping(pointwise_pair())),
+              HasSubstr("{ B[i, j] -> B[i, j] }    B: float32["));
 }
 
 TEST(StoreIn, PermutedSubscripts) {
-  const Mapping mapping = Mapping(pointwise_pair()).with(command("B", "store_in", {"buffer[j, i]"}));
+  const Mapping mapping =
+      Mapping(pointwise_pair()).with(command("B", "store_in", {"buffer[j, i]"}));
   EXPECT_EQ(mapping.storage("B").buffer, "buffer");
   EXPECT_THAT(extents_of(mapping, "buffer"), ElementsAre("M", "N"));
 }
@@ -55,33 +58,43 @@ TEST(StoreIn, ProjectedAndFoldedSubscripts) {
 }
 
 TEST(StoreIn, SizesMayBeGiven) {
-  const Mapping mapping = Mapping(jacobi_1d()).with(
-      command("A", "store_in", {"ring[t mod 2, i]", std::vector<std::string>{"2", "N + 4"}}));
+  const Mapping mapping =
+      Mapping(jacobi_1d())
+          .with(command("A", "store_in",
+                        {"ring[t mod 2, i]", std::vector<std::string>{"2", "N + 4"}}));
   EXPECT_THAT(extents_of(mapping, "ring"), ElementsAre("2", "N + 4"));
 }
 
 TEST(StoreIn, Refuses) {
   const Mapping mapping(pointwise_pair());
-  EXPECT_THAT(refusal(mapping, command("B", "store_in", {"buffer[i*j]"})),
-              HasSubstr("'buffer[i*j]' is not a buffer with affine subscripts in the iterators of B[i,j]"));
-  EXPECT_THAT(refusal(mapping, command("B", "store_in", {"[i, j]"})), HasSubstr("the buffer needs a name"));
+  EXPECT_THAT(
+      refusal(mapping, command("B", "store_in", {"buffer[i*j]"})),
+      HasSubstr("'buffer[i*j]' is not a buffer with affine subscripts in the iterators of B[i,j]"));
+  EXPECT_THAT(refusal(mapping, command("B", "store_in", {"[i, j]"})),
+              HasSubstr("the buffer needs a name"));
   EXPECT_THAT(refusal(mapping, command("B", "store_in", {"A[i, j]"})),
               HasSubstr("'A' is an input; computations are stored in buffers of their own"));
   EXPECT_THAT(refusal(mapping, command("C", "store_in", {"row[j]"})),
               HasSubstr("C is an output, and two of its elements would share one place"));
-  EXPECT_THAT(refusal(mapping, command("B", "store_in", {"b[i, j]", std::vector<std::string>{"N"}})),
-              HasSubstr("the buffer has 2 dimensions but 1 sizes were given"));
-  EXPECT_THAT(refusal(mapping, command("B", "store_in", {"b[i, j]", std::vector<std::string>{"N", "M - 1"}})),
+  EXPECT_THAT(
+      refusal(mapping, command("B", "store_in", {"b[i, j]", std::vector<std::string>{"N"}})),
+      HasSubstr("the buffer has 2 dimensions but 1 sizes were given"));
+  EXPECT_THAT(refusal(mapping, command("B", "store_in",
+                                       {"b[i, j]", std::vector<std::string>{"N", "M - 1"}})),
               HasSubstr("element b[0,0] (N = 1, M = 1) lies outside the buffer"));
-  EXPECT_THAT(refusal(mapping, command("B", "store_in", {"b[i, j]", std::vector<std::string>{"N", "M*N"}})),
-              HasSubstr("'M*N' is not an affine size in the parameters"));
-  EXPECT_THAT(refusal(mapping, command("B", "store_in", {"b[i - 1, j]"})), HasSubstr("lies outside the buffer"));
+  EXPECT_THAT(
+      refusal(mapping, command("B", "store_in", {"b[i, j]", std::vector<std::string>{"N", "M*N"}})),
+      HasSubstr("'M*N' is not an affine size in the parameters"));
+  EXPECT_THAT(refusal(mapping, command("B", "store_in", {"b[i - 1, j]"})),
+              HasSubstr("lies outside the buffer"));
 }
 
 TEST(StoreIn, AnOutputKeepsTheShapeThatACallerSees) {
   const Mapping mapping(pointwise_pair());
-  EXPECT_THAT(refusal(mapping, command("C", "store_in", {"out[j, i]"})), HasSubstr("C is an output"));
-  EXPECT_THAT(refusal(mapping, command("C", "store_in", {"out[i + 1, j]"})), HasSubstr("C is an output"));
+  EXPECT_THAT(refusal(mapping, command("C", "store_in", {"out[j, i]"})),
+              HasSubstr("C is an output"));
+  EXPECT_THAT(refusal(mapping, command("C", "store_in", {"out[i + 1, j]"})),
+              HasSubstr("C is an output"));
 }
 
 TEST(StoreIn, TwoOutputsNeverShareABuffer) {
@@ -89,7 +102,8 @@ TEST(StoreIn, TwoOutputsNeverShareABuffer) {
   const auto c = define("[N] -> { C[i] : 0 <= i < N }", plus(access(x, {at("i")}), whole(1)));
   const auto d = define("[N] -> { D[i] : 0 <= i < N }", plus(access(x, {at("i")}), whole(2)));
   const Mapping mapping(function({c, d}));
-  EXPECT_THAT(program_refusal(mapping, command("D", "store_in", {"C[i]"})), HasSubstr("D is an output"));
+  EXPECT_THAT(program_refusal(mapping, command("D", "store_in", {"C[i]"})),
+              HasSubstr("D is an output"));
 }
 
 TEST(StoreIn, ATemporaryKeepsToTheElementsThatTheOutputWrites) {
@@ -97,7 +111,8 @@ TEST(StoreIn, ATemporaryKeepsToTheElementsThatTheOutputWrites) {
   const auto b = define("[N] -> { B[i] : 0 <= i < N }", plus(access(x, {at("i")}), whole(1)));
   const auto c = define("[N] -> { C[i] : 0 < i < N }", access(b, {at("i")}));
   EXPECT_EQ(program_refusal(Mapping(function({c})), command("B", "store_in", {"C[i]"})),
-            "B cannot be stored in the output 'C', which does not write element C[0] of the caller's array (N = 1)");
+            "B cannot be stored in the output 'C', which does not write element C[0] of the "
+            "caller's array (N = 1)");
 }
 
 TEST(StoreIn, AnOutputsBufferIsNotEnlargedForATemporary) {
@@ -114,8 +129,9 @@ TEST(StoreIn, ComputationsOfOneBufferHaveOneType) {
   const auto b = define("[N] -> { B[i] : 0 <= i < N }", cast(access(x, {at("i")}), Int32), Int32);
   const auto c = define("[N] -> { C[i] : 0 <= i < N }", cast(access(b, {at("i")}), Float32));
   const Mapping mapping(function({c}));
-  EXPECT_THAT(program_refusal(mapping, command("B", "store_in", {"C[i]"})), HasSubstr("cannot be stored in buffer 'C'"));
+  EXPECT_THAT(program_refusal(mapping, command("B", "store_in", {"C[i]"})),
+              HasSubstr("cannot be stored in buffer 'C'"));
 }
 
-}  // namespace
-}  // namespace tilewright
+} // namespace
+} // namespace tilewright

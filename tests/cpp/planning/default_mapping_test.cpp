@@ -1,19 +1,22 @@
-// The mapping of a function that nobody has scheduled is legal, also where the order of iterators is not.
-#include "planning/default_mapping.h"
-
+// The mapping of a function that nobody has scheduled is legal, also where the order of iterators
+// is not.
 #include "analysis/legality.h"
 #include "mapping/example_functions.h"
+#include "planning/default_mapping.h"
 
 namespace tilewright {
 namespace {
 
 using namespace examples;
 
-std::optional<Violation> violation(const Mapping &mapping) { return find_violation(build_program(mapping)); }
+std::optional<Violation> violation(const Mapping &mapping) {
+  return find_violation(build_program(mapping));
+}
 
 void expect_legal(const Mapping &mapping) {
   const std::optional<Violation> found = violation(mapping);
-  EXPECT_FALSE(found) << found->explanation << ": " << found->source_instance << " -> " << found->sink_instance;
+  EXPECT_FALSE(found) << found->explanation << ": " << found->source_instance << " -> "
+                      << found->sink_instance;
 }
 
 TEST(DefaultMapping, OfMutualRecurrencesIsLegal) {
@@ -39,5 +42,5 @@ TEST(DefaultMapping, OfARecurrenceThatRunsBackwardsIsLegal) {
   expect_legal(default_mapping(backwards));
 }
 
-}  // namespace
-}  // namespace tilewright
+} // namespace
+} // namespace tilewright

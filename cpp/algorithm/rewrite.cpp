@@ -63,6 +63,34 @@ bool reads(const Computation &computation, const Computation *producer) {
   return found;
 }
 
+/// Refuses reads of `producer` whose subscripts isl does not see: only where it is stored can they be checked.
+void require_affine_reads(const Computation &reader, const Computation &producer, const SourceLocation &where) {
+  IterationSpace space{reader.name, reader.iterators};
+  for (const Piece &piece : reader.pieces) {
+    visit(piece.value, [&](const ExprPtr &node) {
+      for (const ReduceRange &range : node->ranges) {
+        if (std::find(space.iterators.begin(), space.iterators.end(), range.iterator) == space.iterators.end()) {
+          space.iterators.push_back(range.iterator);
+        }
+      }
+    });
+  }
+  for (const Piece &piece : reader.pieces) {
+    visit(piece.value, [&](const ExprPtr &node) {
+      if (node->kind != ExprKind::Access || node->producer.get() != &producer) {
+        return;
+      }
+      for (const ExprPtr &subscript : node->operands) {
+        if (!to_affine(subscript, space)) {
+          refuse(reader.name + " reads " + to_string(node) + ", and the subscript " + to_string(subscript) +
+                     " is checked against the bounds of " + producer.name + " when it runs, which needs its storage",
+                 where);
+        }
+      }
+    });
+  }
+}
+
 /// lower <= r < upper over the computation's own iterators; an empty range where nothing is
 /// reduced.
 ReduceRange range_of(const std::string &iterator, const isl::map &values, const isl::set &domain,
@@ -95,6 +123,9 @@ inline_computation(const Function &function, const std::string &name, const Sour
     refuse(name + " has " + std::to_string(original->pieces.size()) +
                " pieces; only one expression can be inlined",
            where);
+  }
+  for (const ComputationPtr &reader : function.computations) {
+    require_affine_reads(*reader, *original, where);
   }
   Copies copies;
   std::shared_ptr<Function> result = copy_function(function, copies);

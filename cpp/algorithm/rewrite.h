@@ -12,7 +12,7 @@
 namespace tilewright {
 
 /// `name` is gone, and each of its readers computes its expression in place. Throws Error(Schedule)
-/// for outputs, for recurrences and for computations of several pieces.
+/// for outputs, recurrences, computations of several pieces, and reads at computed subscripts.
 std::shared_ptr<const Function>
 inline_computation(const Function &function, const std::string &name, const SourceLocation &where);
 

@@ -470,6 +470,48 @@ def test_compute_at_in_too_small_a_buffer():
     check(program, *SIZES)
 
 
+def packed() -> Program:
+    """A matrix product that reads a copy of its second factor."""
+    n, m, q = tw.params("N M K")
+    a = tw.input("A", [n, q], tw.int64)
+    b = tw.input("B", [q, m], tw.int64)
+    copy = tw.computation("P", {k: q, j: m}, b[k, j])
+    c = tw.computation("C", {i: n, j: m}, tw.sum(a[i, k] * copy[k, j], over={k: q}))
+    return Program(
+        tw.function("packed", outputs=[c], inputs=[a, b]),
+        lambda n, m, q=7: (integers((n, q), np.int64), integers((q, m), np.int64)),
+        lambda a, b: a @ b,
+    )
+
+
+def test_compute_at_packs_a_panel():
+    program = packed()
+    c = program.function["C"].tile(i, j, 4, 8).split(k, 4)
+    c.reorder("j0", "k0", "i0", "i1", "k1", "j1").vectorize("j1", 8)
+    panel = program.function["P"].compute_at("C", "k0").vectorize(j, 8)
+    check(program, *SIZES, (33, 40, 19))
+    illegal(program, lambda f: f["P"].storage_fold(k, 3))
+    panel.storage_fold(k, 4)
+    check(program, *SIZES, (33, 40, 19))
+
+
+def test_compute_at_of_what_an_argmin_reads():
+    n = tw.param("N")
+    x = tw.input("x", [n], tw.float64)
+    b = tw.computation("B", {i: n}, x[i] * 2)
+    c = tw.computation("C", {i: n}, tw.argmin(b[k], over={k: (0, i + 1)}))
+    f = tw.function("f", outputs=[c])
+    f["B"].compute_at("C", i)
+    g = f.copy()
+    g.reset_schedule()
+    g["B"].inline()
+    for size in (0, 1, 5, 16):
+        x_ = integers((size,), np.float64)
+        expected = np.array([np.argmin(x_[: last + 1]) for last in range(size)], np.int64)
+        np.testing.assert_array_equal(f(x_), expected)
+        np.testing.assert_array_equal(g(x_), expected)
+
+
 # ---- inline ----
 
 
@@ -566,6 +608,25 @@ def test_inline_that_makes_no_sense():
     c = tw.computation("C", {i: n}, b[i] * 2)
     program = Program(tw.function("f", outputs=[c]), lambda n: (integers((n,)),), np.cumsum)
     nonsense(program, lambda f: f["B"].inline(), "B has 2 pieces")
+
+
+def test_inline_under_a_computed_subscript():
+    """The bounds of B are checked when it runs; in its reader nobody would check them."""
+    n, m = tw.params("N M")
+    x = tw.input("x", [n + 5], tw.int64)
+    where = tw.input("where", [m], tw.int64)
+    b = tw.computation("B", {i: n}, x[i] * 3)
+    c = tw.computation("C", {i: m}, b[where[i]] + 1)
+    f = tw.function("gather", outputs=[c], inputs=[x, where])
+    with pytest.raises(tw.ScheduleError, match=r"C reads B\[where\[i\]\], and the subscript"):
+        f["B"].inline()
+    x_, good, bad = np.arange(10), np.array([4, 0, 2]), np.array([4, 6, 2])
+    f["C"].split(i, 2)
+    f["B"].compute_at("C", "i0")
+    np.testing.assert_array_equal(f(x_, good), x_[good] * 3 + 1)
+    for call in (f, f.evaluate):
+        with pytest.raises(tw.SubscriptError):
+            call(x_, bad)
 
 
 def test_commands_of_an_inlined_computation():

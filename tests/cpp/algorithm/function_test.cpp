@@ -222,7 +222,8 @@ TEST(Function, AParameterOfAConstraintOnlyIsNoneOfItsOwn) {
 TEST(Function, IntegerSumsOfANarrowerTypeAreReductions) {
   const ComputationPtr a = declare_input("A", {size("N")}, Int32, line(1));
   const ComputationPtr c = declare_computation("C", {}, nullptr, Int32, {}, line(1));
-  define_piece(c, nullptr, reduce(Op::ReduceSum, {over("i", size("N"))}, access(a, {i()})), line(2));
+  define_piece(c, nullptr, reduce(Op::ReduceSum, {over("i", size("N"))}, access(a, {i()})),
+               line(2));
   const Expr &root = *c->pieces.front().value;
   EXPECT_EQ(root.kind, ExprKind::Reduce);
   EXPECT_EQ(root.type, Int32);
@@ -232,7 +233,8 @@ TEST(Function, IntegerSumsOfANarrowerTypeAreReductions) {
 TEST(Function, FloatSumsKeepTheirType) {
   const ComputationPtr a = declare_input("A", {size("N")}, Float64, line(1));
   const ComputationPtr c = declare_computation("C", {}, nullptr, Float32, {}, line(1));
-  define_piece(c, nullptr, reduce(Op::ReduceSum, {over("i", size("N"))}, access(a, {i()})), line(2));
+  define_piece(c, nullptr, reduce(Op::ReduceSum, {over("i", size("N"))}, access(a, {i()})),
+               line(2));
   EXPECT_EQ(c->pieces.front().value->kind, ExprKind::Cast);
 }
 

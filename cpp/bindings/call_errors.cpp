@@ -86,8 +86,13 @@ void CallExplainer::unexpected_keyword(const std::string &name) const {
 }
 
 void CallExplainer::bad_parameter(const std::string &name, PyObject *value) const {
-  throw py::type_error(function_.function_->name + ": parameter " + name +
-                       " must be an integer, got " + type_of(value));
+  const std::string start =
+      function_.function_->name + ": parameter " + name + " must be an integer";
+  if (PyIndex_Check(value) != 0 && PyBool_Check(value) == 0) {
+    throw py::value_error(start + " of 64 bits, got " +
+                          py::str(py::handle(value)).cast<std::string>());
+  }
+  throw py::type_error(start + ", got " + type_of(value));
 }
 
 void CallExplainer::bad_out(PyObject *out) const {

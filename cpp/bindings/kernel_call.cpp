@@ -176,9 +176,10 @@ void KernelFunction::bind_keyword(PyObject *key, PyObject *value, BoundCall &cal
       if (!integer) {
         throw py::error_already_set();
       }
-      const long long number = PyLong_AsLongLong(integer.ptr());
-      if (number == -1 && PyErr_Occurred() != nullptr) {
-        throw py::error_already_set();
+      int overflow = 0;
+      const long long number = PyLong_AsLongLongAndOverflow(integer.ptr(), &overflow);
+      if (overflow != 0) {
+        CallExplainer(*this).bad_parameter(text_of(key), value);
       }
       call.parameters[i] = number;
       call.sources[i].kind = ParameterSource::Kind::Keyword;

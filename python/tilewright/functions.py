@@ -270,12 +270,31 @@ def function(
     """
     if not isinstance(name, str):
         raise DeclarationTypeError(f"a function's name must be a string, got {type(name).__name__}")
+    if not name.isidentifier():
+        raise DeclarationError(f"a function's name must be an identifier, got {name!r}")
     gathered = _listed(outputs, Computation, "outputs")
     if not gathered:
         raise DeclarationError(f"the function {name} needs at least one output")
     arrays = None if inputs is None else _listed(inputs, Input, "inputs")
+    result = Function(name, gathered, arrays, _conditions(context), fast_math)
+    if inputs is not None and not arrays and result.inputs:
+        needed = ", ".join(result.inputs)
+        raise DeclarationError(f"the function {name} reads {needed}, but inputs= is empty")
+    return result
+
+
+def _conditions(context: Sequence[Expression] | Expression | None) -> list[Expression]:
     if context is None:
-        conditions = []
-    else:
-        conditions = [context] if isinstance(context, Expression) else list(context)
-    return Function(name, gathered, arrays, conditions, fast_math)
+        return []
+    if isinstance(context, Expression):
+        context = [context]
+    if not isinstance(context, list | tuple):
+        raise DeclarationTypeError(
+            f"context must be conditions on parameters such as [N > 3], got {context!r}"
+        )
+    for condition in context:
+        if not isinstance(condition, Expression):
+            raise DeclarationTypeError(
+                f"context must be conditions on parameters such as N > 3, got {condition!r}"
+            )
+    return list(context)

@@ -200,3 +200,22 @@ def test_what_is_no_list_of_outputs():
         tw.function("f", outputs=[x])
     with pytest.raises(tw.DeclarationError, match="at least one output"):
         tw.function("f", outputs=[])
+
+
+def test_other_mistakes_of_a_function():
+    x = tw.input("x", [N], tw.int64)
+    y = tw.computation("y", {i: N}, x[i] + 1)
+    for name in ("", "two words", "3d"):
+        with pytest.raises(tw.DeclarationError, match="must be an identifier"):
+            tw.function(name, outputs=[y])
+    with pytest.raises(tw.DeclarationTypeError, match="must be a string"):
+        tw.function(3, outputs=[y])
+    with pytest.raises(tw.DeclarationError, match="reads x, but inputs= is empty"):
+        tw.function("f", outputs=[y], inputs=[])
+    for context in ([3], "N > 3", 3):
+        with pytest.raises(tw.DeclarationTypeError, match="conditions on parameters"):
+            tw.function("f", outputs=[y], context=context)
+    with pytest.raises(tw.DeclarationError, match="twice"):
+        tw.function("f", outputs=[y, y])
+    with pytest.raises(tw.DeclarationError, match="contradict"):
+        tw.function("f", outputs=[y], context=N < 0)

@@ -92,6 +92,13 @@ B = tw.computation("B", {i: N + 1}, 2 * A[i])
 C = tw.computation("C", {i: N}, B[i] + B[i + 1])
 f = tw.function("f", outputs=[C])
 """
+_STENCIL = """
+N = tw.param("N")
+i = tw.iter("i")
+A = tw.input("A", [N + 1], tw.float32)
+C = tw.computation("C", {i: N}, A[i] + A[i + 1])
+f = tw.function("f", outputs=[C])
+"""
 _MATMUL = """
 N, M, K = tw.params("N M K")
 i, j, k = tw.iters("i j k")
@@ -146,6 +153,7 @@ EXAMPLES = {
     "fission": Example(_PAIR, "C.fuse_with(B)"),
     "compute_at": Example(_WINDOW, "C.split(i, 32)"),
     "store_at": Example(_WINDOW, 'C.split(i, 32)\nB.compute_at(C, "i0")'),
+    "cache": Example(_STENCIL, "C.split(i, 32)"),
     "inline": Example(_PAIR),
     "rfactor": Example(_SUM, "C.split(k, 64)"),
     "set_access": Example(_PAIR_2D, "C.fuse_with(B)"),

@@ -381,7 +381,15 @@ def _call(command: Command) -> str:
         shape = _listed(int(e) if str(e).isdigit() else e for e in arguments[1])
         index = _listed(_split_subscripts(subscripts.rpartition("]")[0]))
         return f".store_in(tw.Buffer({_quoted(buffer.strip())}, {shape}), {index})"
-    texts = (_listed(a) if isinstance(a, tuple) else _quoted(a) for a in arguments)
+    texts = [_listed(a) if isinstance(a, tuple) else _quoted(a) for a in arguments]
+    if name == "cache":
+        # Recorded as (array, loop, name or "", memory, order).
+        keywords = zip(("name", "memory", "order"), arguments[2:], texts[2:], strict=False)
+        texts = texts[:2] + [
+            f"{keyword}={text}"
+            for keyword, value, text in keywords
+            if value not in ("", "auto", ())
+        ]
     return f".{name}({', '.join(texts)})"
 
 

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 import tilewright as tw
+from tilewright import reference
 from tilewright.instances import execution_at
 
 pytest.importorskip("matplotlib")
@@ -381,3 +382,23 @@ def test_copies_of_instances_made_by_compute_at():
     panel = function.plot(sizes={N: 4}).panels[0]
     assert len(panel.points) == 10
     assert {x for instance, (x, _) in panel.points.items() if instance in of_b} == set(range(5))
+
+
+@pytest.mark.parametrize("space", ["domain", "time"])
+@pytest.mark.parametrize("name", reference.commands())
+def test_every_command_can_be_drawn(name, space):
+    entry = reference.entry(name)
+    names = {"tw": tw}
+    exec(f"{entry.example.program}\n{entry.example.prepared}\n{entry.command}", names)
+    function = names["f"]
+    picture = function.plot(sizes=dict.fromkeys(function.parameters, 5), space=space)
+    panel = picture.panels[0]
+    shown = [instance for instance in panel.points if not instance.is_initial]
+    assert len(shown) == len(panel.points) >= 5
+    assert [instance for run in panel.path for instance in run] == shown
+    assert all(a.source in panel.points and a.sink in panel.points for a in panel.arrows)
+    if space == "time":
+        # A legal schedule: nothing needs what comes later.
+        rank = {instance: n for n, instance in enumerate(shown)}
+        assert all(rank[a.source] < rank[a.sink] for a in panel.arrows)
+    assert picture._repr_png_()

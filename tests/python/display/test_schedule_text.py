@@ -74,9 +74,9 @@ def test_the_names_of_copies_are_kept():
     schedule = tw.Schedule(
         [
             ("C", "cache", ["A", "i0"]),
-            ("C", "cache", ["A", "j0"]),
+            ("C", "cache", ["A", "j0", "", "auto", []]),
             ("A_cache2", "vectorize", ["j", 8]),
-            ("C", "cache", ["B", "i0", "tile"]),
+            ("C", "cache", ["B", "i0", "tile", "heap", [1, 0]]),
             ("C", "parallelize", ["i0"]),
         ]
     )
@@ -84,9 +84,27 @@ def test_the_names_of_copies_are_kept():
         'A_cache = C.cache("A", "i0")',
         'A_cache2 = C.cache("A", "j0")',
         'A_cache2.vectorize("j", 8)',
-        'tile = C.cache("B", "i0", "tile")',
+        'tile = C.cache("B", "i0", name="tile", memory="heap", order=[1, 0])',
         'C.parallelize("i0")',
     ]
+
+
+def test_the_text_of_a_copy_makes_it_again():
+    a = tw.input("A", [N, M + 2], tw.float64)
+    c = tw.computation("C", {i: N, j: M}, a[i, j] + a[i, j + 2])
+    function = tw.function("f", [c])
+    c.tile(i, j, 4, 8)
+    copy = c.cache(a, "j0")
+    copy.reverse(copy.loops[-1])
+    c.parallelize("i0")
+    assert str(function.schedule).count("\nA_cache.reverse(") == 1
+    other = function.copy().reset_schedule()
+    names = {"tw": tw, "C": other["C"]}
+    exec(str(function.schedule), names)
+    assert other.schedule == function.schedule
+    function.schedule.apply_to(other)
+    values = np.arange(60.0).reshape(6, 10)
+    np.testing.assert_array_equal(other(values), values[:, :-2] + values[:, 2:])
 
 
 def test_quotes_in_a_text_survive():

@@ -150,6 +150,39 @@ inline_computation(const Function &function, const std::string &name, const Sour
   return result;
 }
 
+std::shared_ptr<const Function> copy_reads(const Function &function, const std::string &reader,
+                                           const std::string &array, const std::string &copy,
+                                           const SourceLocation &where) {
+  Copies copies;
+  std::shared_ptr<Function> result = copy_function(function, copies);
+  const ComputationPtr consumer = *result->find(reader);
+  const ComputationPtr producer = *result->find(array);
+  if (!reads(*consumer, producer.get())) {
+    refuse(reader + " does not read " + array, where);
+  }
+  auto cached = std::make_shared<Computation>(*producer);
+  cached->name = copy;
+  cached->is_input = false;
+  cached->where = consumer->where;
+  cached->domain = isl::manage(isl_set_set_tuple_name(producer->domain.copy(), copy.c_str()));
+  cached->domain = checked(cached->domain, "a copy of an array");
+  std::vector<ExprPtr> subscripts;
+  for (const std::string &name : producer->iterators) {
+    subscripts.push_back(iterator(name));
+  }
+  cached->pieces = {
+      {cached->domain, access(producer, subscripts, consumer->where), consumer->where}};
+  for (Piece &piece : consumer->pieces) {
+    piece.value = rewrite_accesses(piece.value, [&](const ExprPtr &node) {
+      return node->producer == producer ? access(cached, node->operands, node->where) : node;
+    });
+  }
+  const auto position =
+      std::find(result->computations.begin(), result->computations.end(), consumer);
+  result->computations.insert(position, cached);
+  return result;
+}
+
 std::shared_ptr<const Function> factor_reduction(const Function &function, const std::string &name,
                                                  const ReductionFactor &factor,
                                                  const SourceLocation &where) {

@@ -16,6 +16,12 @@ namespace tilewright {
 std::shared_ptr<const Function>
 inline_computation(const Function &function, const std::string &name, const SourceLocation &where);
 
+/// `reader` reads a copy of `array` (an input or a computation) instead: a computation `copy` with
+/// copy[i] = array[i]. Other readers are left alone.
+std::shared_ptr<const Function> copy_reads(const Function &function, const std::string &reader,
+                                           const std::string &array, const std::string &copy,
+                                           const SourceLocation &where);
+
 /// How a reduction is factored: the instances of a loop r, an affine function of the reduction's
 /// body instances name[i..., k...], become an iterator of the partial results.
 struct ReductionFactor {

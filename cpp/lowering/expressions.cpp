@@ -248,7 +248,12 @@ ValuePtr ExpressionTranslator::translate_access(const Expr &expr) {
 ValuePtr ExpressionTranslator::outer_loop(const std::string &name) {
   for (size_t level = 0; level < statement_.loops.size(); ++level) {
     if (name == outer_loop_name(level)) {
-      return translate(from_affine(statement_.loops[level], statement_.iterators));
+      // Kept: translate() remembers values by the address of their expression.
+      ExprPtr &value = outer_loops_[name];
+      if (value == nullptr) {
+        value = from_affine(statement_.loops[level], statement_.iterators);
+      }
+      return translate(value);
     }
   }
   throw Error(ErrorKind::Internal, "there is no outer loop '" + name + "'");

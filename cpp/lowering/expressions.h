@@ -66,6 +66,7 @@ private:
   TranslationState &state_;
   const Statement &statement_;
   Frame frame_;
+  std::map<std::string, ExprPtr> outer_loops_;
   std::unordered_map<const Expr *, int> uses_;
 };
 

@@ -60,7 +60,7 @@ enum class StatementKind {
   Let,          ///< variable = value for the statements after it in the block
   DeclareLocal, ///< a mutable local with its first value
   AssignLocal,
-  Allocate, ///< children[0] with memory for `buffer`, which is there only inside
+  Allocate,  ///< children[0] with memory for `buffer`, which is there only inside
   CheckIndex ///< fails with code 1 and `site` when value < 0 or value >= upper
 };
 
@@ -89,8 +89,8 @@ struct KernelBuffer {
   ScalarType type;
   bool is_argument = true;
   bool is_written = false;
-  bool is_scoped = false;         ///< a temporary of an Allocate instead of the whole kernel
-  std::string memory = "auto";    ///< scoped: "auto", "stack" or "heap"
+  bool is_scoped = false;        ///< a temporary of an Allocate instead of the whole kernel
+  std::string memory = "auto";   ///< scoped: "auto", "stack" or "heap"
   std::vector<ValuePtr> extents; ///< over Parameters only
   int unit_dimension =
       -1; ///< the dimension whose stride equals the item size, -1 when none is known to

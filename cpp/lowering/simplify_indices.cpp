@@ -255,6 +255,10 @@ public:
     if (node->kind == StatementKind::If) {
       return simplify_if(node);
     }
+    if (node->kind == StatementKind::Allocate) {
+      const StmtPtr body = (*this)(node->children[0]);
+      return is_empty(body) ? body : with_children(node, {body});
+    }
     if (node->kind == StatementKind::Let &&
         (node->value->kind == ValueKind::Constant || node->value->kind == ValueKind::Variable)) {
       replaced_[node->id] = node->value;

@@ -319,8 +319,8 @@ private:
     }
     if (*stride == 1) {
       expressions_.set(key, counter);
-      const StmtPtr inner = with_memory(
-          dimension, body, translate(body, in_parallel || kind == LoopKind::Parallel));
+      const StmtPtr inner =
+          with_memory(dimension, body, translate(body, in_parallel || kind == LoopKind::Parallel));
       return for_loop(number, looks.name, lower, upper, kind, looks.tag.factor, inner);
     }
     // for t in range(lower, upper, stride): counted from zero

@@ -33,6 +33,7 @@ void fission_command(MappingState &state, const Command &command);
 
 // rewrite_commands.cpp
 void inline_command(MappingState &state, const Command &command);
+void cache_command(MappingState &state, const Command &command);
 void rfactor_command(MappingState &state, const Command &command);
 
 // storage_commands.cpp

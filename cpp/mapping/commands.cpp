@@ -18,6 +18,7 @@ const std::map<std::string, Handler> &handlers() {
       {"after", after_command},
       {"auto_allocate_map", auto_allocate_map_command},
       {"before", before_command},
+      {"cache", cache_command},
       {"compute_at", compute_at_command},
       {"fission", fission_command},
       {"fuse_with", fuse_with_command},

@@ -29,6 +29,25 @@ isl::map footprint(const std::vector<const Statement *> &readers, const Computat
 
 std::string outer_loop_name(size_t level) { return "@" + std::to_string(level); }
 
+namespace {
+
+/// The interval of constant size that holds all values of one dimension in each iteration, where
+/// isl finds one.
+isl::fixed_box fixed_interval(const isl::map &needed, unsigned dimension) {
+  isl_map *alone = needed.copy();
+  const auto rank = static_cast<unsigned>(std::max(isl_size(1), isl_map_dim(alone, isl_dim_out)));
+  alone = isl_map_project_out(alone, isl_dim_out, dimension + 1, rank - dimension - 1);
+  const isl::map values = isl::manage(isl_map_project_out(alone, isl_dim_out, 0, dimension));
+  const isl::fixed_box interval = values.range_simple_fixed_box_hull();
+  if (interval.is_null() || checked(interval.is_valid(), "a footprint")) {
+    return interval;
+  }
+  // Holes (strided reads) hide an interval that their convex hull shows.
+  return isl::map(values.polyhedral_hull()).range_simple_fixed_box_hull();
+}
+
+} // namespace
+
 FootprintBox footprint_box(const isl::map &footprint, const isl::set &context) {
   const isl::map needed = checked(footprint.intersect_params(context), "a footprint");
   std::vector<std::string> loops;
@@ -37,17 +56,15 @@ FootprintBox footprint_box(const isl::map &footprint, const isl::set &context) {
   }
   const unsigned rank = checked(needed.range_tuple_dim(), "a footprint");
   FootprintBox box;
-  const isl::fixed_box hull = needed.range_simple_fixed_box_hull();
-  if (!hull.is_null() && checked(hull.is_valid(), "a footprint")) {
-    const isl::multi_aff offset = checked(hull.offset(), "a footprint");
-    const isl::multi_val size = checked(hull.size(), "a footprint");
-    for (unsigned d = 0; d < rank; ++d) {
-      box.lower.push_back(from_affine(isl::pw_aff(offset.at(static_cast<int>(d))), loops));
-      box.extents.push_back(constant(std::int64_t(size.at(static_cast<int>(d)).num_si()), Int64));
-    }
-    return box;
-  }
   for (unsigned d = 0; d < rank; ++d) {
+    const isl::fixed_box interval = fixed_interval(needed, d);
+    if (!interval.is_null() && checked(interval.is_valid(), "a footprint")) {
+      const isl::multi_aff offset = checked(interval.offset(), "a footprint");
+      const isl::multi_val size = checked(interval.size(), "a footprint");
+      box.lower.push_back(from_affine(isl::pw_aff(offset.at(0)), loops));
+      box.extents.push_back(constant(std::int64_t(size.at(0).num_si()), Int64));
+      continue;
+    }
     const isl::pw_aff lower = needed.dim_min(static_cast<int>(d));
     const isl::pw_aff size = needed.dim_max(static_cast<int>(d)).sub(lower).add_constant(1L);
     isl::pw_aff largest = checked(size.as_map().range(), "a footprint").dim_max(0);

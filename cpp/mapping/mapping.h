@@ -84,6 +84,8 @@ struct Allocation {
   std::string other;
   int levels = 0;
   std::string memory = "auto"; ///< "auto", "stack" or "heap"
+  std::vector<int>
+      order; ///< which dimension of the computation each one of the buffer is; empty: alike
 };
 
 /// Everything that commands change. Commands work on a copy, so that a failure changes nothing.

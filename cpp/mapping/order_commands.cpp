@@ -151,7 +151,7 @@ void store_at_command(MappingState &state, const Command &command) {
     refuse(command, "the memory must be \"auto\", \"stack\" or \"heap\", got \"" + memory + "\"");
   }
   state.storage[name] = Storage::identity(**state.function->find(name));
-  state.allocations[name] = {reader, levels, memory};
+  state.allocations[name] = {reader, levels, memory, {}};
 }
 
 void fuse_with_command(MappingState &state, const Command &command) {

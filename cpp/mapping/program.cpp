@@ -385,9 +385,12 @@ private:
         footprint_box(footprint(readers, computation, levels), program_.context);
     buffer.level = allocation.levels;
     buffer.memory = allocation.memory;
-    buffer.extents = box.extents;
-    for (size_t d = 0; d < place.index.size(); ++d) {
-      place.index[d] = binary(Op::Sub, iterator(computation.iterators[d]), box.lower[d]);
+    buffer.extents.clear();
+    place.index.clear();
+    for (size_t d = 0; d < computation.rank(); ++d) {
+      const size_t of = allocation.order.empty() ? d : static_cast<size_t>(allocation.order[d]);
+      buffer.extents.push_back(box.extents[of]);
+      place.index.push_back(binary(Op::Sub, iterator(computation.iterators[of]), box.lower[of]));
     }
     for (size_t s = first; s < program_.statements.size(); ++s) {
       program_.statements[s].index = place.index;

@@ -58,7 +58,7 @@ private:
     std::unordered_map<std::int64_t, LocalSlot> locals;
     std::unordered_map<const Value *, Term> known; ///< values emitted in this statement
     std::unordered_map<const Value *, int> depths; ///< the same for depth_of
-    std::vector<llvm::AllocaInst *> scoped; ///< slots of heap memory that the exit frees
+    std::vector<llvm::AllocaInst *> scoped;        ///< slots of heap memory that the exit frees
     int depth = 0;
     bool parallel = false;
   };

@@ -13,6 +13,7 @@ from .errors import ScheduleError
 
 if TYPE_CHECKING:
     from .commands import Loop, ScheduleCommands
+    from .computations import Array
     from .functions import Function
 
 __all__ = ["RestructuringCommands"]
@@ -205,6 +206,63 @@ class RestructuringCommands:
         """
         self._give("store_at", [_name(reader, "a computation"), _loop(j), memory])
         return self
+
+    def cache(
+        self,
+        array: ScheduleCommands | Array | str,
+        j: Loop,
+        name: str | None = None,
+        memory: str = "auto",
+        order: Sequence[int] | None = None,
+    ) -> ScheduleCommands:
+        """Keeps what one iteration of loop `j` reads of an array in a packed buffer of its own.
+
+        The copy is an ordinary computation, placed by `compute_at` and `store_at`; its footprint is
+        found by isl, so it holds no more than is read, also at the borders.
+
+        Before::
+
+            for i0 in range(0, ceil(N / 32)):
+                for i1 in range(0, min(32, N - 32 * i0)):
+                    C[i] = A[i] + A[i + 1]
+
+        After ``C.cache(A, "i0")``::
+
+            for i0 in range(0, ceil(N / 32)):
+                A_cache = empty(33)
+                for i in range(32 * i0, min(32 * i0 + 33, N + 1)):
+                    A_cache[i - 32 * i0] = A[i]
+                for i1 in range(0, min(32, N - 32 * i0)):
+                    C[i] = A_cache[i1] + A_cache[i1 + 1]
+
+        Args:
+            array: an input or computation that this one reads.
+            j: the loop of this computation; each iteration fills the buffer anew.
+            name: of the copy; ``A_cache`` when it is left out.
+            memory: "stack", "heap" or "auto" (see `store_at`).
+            order: the dimensions of the array in the order in which the buffer has them, outermost
+                first; ``[1, 0]`` packs the transpose.
+
+        Returns:
+            The handle of the copy, to schedule its loops.
+        """
+        function, _ = self._command_target()
+        before = set(function.computations)
+        positions = (
+            [] if order is None else [_integer(entry, "an entry of order") for entry in order]
+        )
+        self._give(
+            "cache",
+            [
+                _name(array, "an array"),
+                _loop(j),
+                name if name is not None else "",
+                memory,
+                positions,
+            ],
+        )
+        (copy,) = set(function.computations) - before
+        return function[copy]
 
     def inline(self: Self) -> Self:
         """Computes this computation in its readers, anew for each read; it gets no storage.

@@ -512,6 +512,122 @@ def test_compute_at_of_what_an_argmin_reads():
         np.testing.assert_array_equal(g(x_), expected)
 
 
+# ---- store_at ----
+
+
+def test_store_at_a_tile():
+    program = blur()
+    program.function["C"].tile(i, j, 4, 8)
+    program.function["B"].compute_at("C", "j0").store_at("C", "j0")
+    assert "B = empty((6, 8), int32)" in str(program.function.loops)
+    program.function["C"].parallelize("i0").vectorize("j1")
+    check(program, *SIZES, (130, 40))
+
+
+def test_store_at_an_outer_loop():
+    """One buffer for the row of tiles, filled tile by tile."""
+    program = blur()
+    program.function["C"].tile(i, j, 4, 8)
+    program.function["B"].compute_at("C", "j0").store_at("C", "i0")
+    assert "B = empty((6, " in str(program.function.loops)
+    program.function["C"].parallelize("i0")
+    check(program, *SIZES, (130, 40))
+
+
+@pytest.mark.parametrize("memory", ["auto", "stack", "heap"])
+def test_store_at_in_memory(memory):
+    program = stencils()
+    program.function["C"].split(i, 8).parallelize("i0")
+    program.function["B"].compute_at("C", "i0").store_at("C", "i0", memory)
+    check(program, *LENGTHS, (1000,))
+
+
+def test_store_at_of_what_does_not_fit_the_stack():
+    program = stencils()
+    program.function["C"].split(i, 100_000)
+    program.function["B"].compute_at("C", "i0").store_at("C", "i0", "stack")
+    check(program, *LENGTHS, (250_000,))
+
+
+def test_store_at_of_a_chain():
+    program = stencils()
+    program.function["C"].split(i, 8)
+    program.function["B"].compute_at("C", "i0").store_at("C", "i0")
+    program.function["A"].compute_at("C", "i0").store_at("C", "i0")
+    program.function["C"].parallelize("i0").vectorize("i1")
+    check(program, *LENGTHS)
+
+
+def test_store_at_of_a_stage_in_a_stage():
+    program = stencils()
+    program.function["C"].split(i, 8)
+    program.function["B"].compute_at("C", "i0").store_at("C", "i0")
+    program.function["A"].compute_at("B", i).store_at("B", i)
+    check(program, *LENGTHS)
+
+
+def test_store_at_of_a_reduction():
+    """Each thread has its own sum."""
+    program = row_sums()
+    program.function["C"].parallelize(i)
+    program.function["S"].compute_at("C", i).store_at("C", i)
+    check(program, *SIZES, (130, 7))
+
+
+def test_store_at_lets_columns_be_parallel():
+    program = row_sums()
+    program.function["S"].compute_at("C", j)
+    illegal(program, lambda f: f["C"].parallelize(j))
+    program.function["S"].store_at("C", j)
+    program.function["C"].parallelize(j)
+    check(program, *SIZES)
+
+
+def test_store_at_with_a_vector_of_the_producer():
+    program = blur()
+    program.function["C"].tile(i, j, 4, 8)
+    program.function["B"].compute_at("C", "j0").store_at("C", "j0").vectorize(j, 8)
+    check(program, *SIZES)
+
+
+def test_store_at_and_then_elsewhere():
+    program = blur()
+    program.function["C"].tile(i, j, 4, 8)
+    program.function["B"].compute_at("C", "j0").store_at("C", "j0").auto_allocate_map()
+    check(program, *SIZES)
+    program.function["B"].store_at("C", "i0").store_in("turned[j, i]")
+    assert "turned = empty" in str(program.function.loops)
+    check(program, *SIZES)
+
+
+def test_store_at_then_the_producer_moves():
+    program = blur()
+    program.function["C"].tile(i, j, 4, 8)
+    program.function["B"].compute_at("C", "j0").store_at("C", "j0").compute_at("C", "i0")
+    check(program, *SIZES)
+    program.function["B"].before("C")
+    check(program, *SIZES)
+
+
+def test_store_at_then_the_reader_is_split():
+    program = blur()
+    program.function["B"].compute_at("C", i).store_at("C", i)
+    program.function["C"].split(i, 4)
+    check(program, *SIZES)
+    program.function["C"].interchange("i0", "i1")
+    check(program, *SIZES)
+
+
+def test_store_at_that_makes_no_sense():
+    nonsense(blur(), lambda f: f["B"].store_at("C", i), "give compute_at first")
+    program = blur()
+    program.function["B"].compute_at("C", i)
+    nonsense(program, lambda f: f["B"].store_at("C", j), "shares 1 loops with C")
+    nonsense(program, lambda f: f["B"].store_at("C", "q"), "no loop named 'q'")
+    nonsense(program, lambda f: f["B"].store_at("Z", i), "no computation named 'Z'")
+    nonsense(program, lambda f: f["B"].store_at("C", i, "cloud"), '"auto", "stack" or "heap"')
+
+
 # ---- inline ----
 
 
@@ -1049,6 +1165,10 @@ def rich_schedules() -> list[tuple[Callable[[], Program], Callable[[tw.Function]
         f["B"].store_in(tw.Buffer("rows", [tw.param("M")]), [j])
         f["B"].set_access("{ B[i,j] -> columns[j, i] }").auto_allocate_map()
 
+    def private(f):
+        f["C"].tile(i, j, 4, 8).parallelize("i0")
+        f["B"].compute_at("C", "j0").store_at("C", "j0", "stack")
+
     def transformed(f):
         f["C"].transform([i, j], [[1, 0], [1, 1]]).tile(i, j, 4, 4)
 
@@ -1059,6 +1179,7 @@ def rich_schedules() -> list[tuple[Callable[[], Program], Callable[[tw.Function]
         (programs.matmul, factored),
         (blur, inlined),
         (blur, windows),
+        (blur, private),
         (pair, stored),
         (diagonals, transformed),
         (programs.pointwise, given),

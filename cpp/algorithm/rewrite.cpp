@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace tilewright {
 
@@ -63,13 +64,16 @@ bool reads(const Computation &computation, const Computation *producer) {
   return found;
 }
 
-/// Refuses reads of `producer` whose subscripts isl does not see: only where it is stored can they be checked.
-void require_affine_reads(const Computation &reader, const Computation &producer, const SourceLocation &where) {
+/// Refuses reads of `producer` whose subscripts isl does not see: only where it is stored can they
+/// be checked.
+void require_affine_reads(const Computation &reader, const Computation &producer,
+                          const SourceLocation &where) {
   IterationSpace space{reader.name, reader.iterators};
   for (const Piece &piece : reader.pieces) {
     visit(piece.value, [&](const ExprPtr &node) {
       for (const ReduceRange &range : node->ranges) {
-        if (std::find(space.iterators.begin(), space.iterators.end(), range.iterator) == space.iterators.end()) {
+        if (std::find(space.iterators.begin(), space.iterators.end(), range.iterator) ==
+            space.iterators.end()) {
           space.iterators.push_back(range.iterator);
         }
       }
@@ -82,13 +86,72 @@ void require_affine_reads(const Computation &reader, const Computation &producer
       }
       for (const ExprPtr &subscript : node->operands) {
         if (!to_affine(subscript, space)) {
-          refuse(reader.name + " reads " + to_string(node) + ", and the subscript " + to_string(subscript) +
-                     " is checked against the bounds of " + producer.name + " when it runs, which needs its storage",
+          refuse(reader.name + " reads " + to_string(node) + ", and the subscript " +
+                     to_string(subscript) + " is checked against the bounds of " + producer.name +
+                     " when it runs, which needs its storage",
                  where);
         }
       }
     });
   }
+}
+
+/// The iterators of a computation and those that its value reduces.
+std::set<std::string> iterators_of(const Computation &computation, const ExprPtr &value) {
+  std::set<std::string> names(computation.iterators.begin(), computation.iterators.end());
+  visit(value, [&](const ExprPtr &node) {
+    for (const ReduceRange &range : node->ranges) {
+      names.insert(range.iterator);
+    }
+  });
+  return names;
+}
+
+/// The same value with reduced iterators that are not in `taken`: each name means one loop.
+ExprPtr with_other_iterators(const ExprPtr &node, const std::set<std::string> &taken) {
+  std::vector<ExprPtr> operands;
+  for (const ExprPtr &operand : node->operands) {
+    operands.push_back(with_other_iterators(operand, taken));
+  }
+  const bool changed = operands != node->operands;
+  const bool clashes =
+      std::any_of(node->ranges.begin(), node->ranges.end(),
+                  [&](const ReduceRange &range) { return taken.count(range.iterator) != 0; });
+  if (!clashes) {
+    return changed ? with_operands(node, std::move(operands)) : node;
+  }
+  std::set<std::string> used = taken;
+  for (const ReduceRange &range : node->ranges) {
+    used.insert(range.iterator);
+  }
+  visit(operands.front(), [&](const ExprPtr &inner) {
+    for (const ReduceRange &range : inner->ranges) {
+      used.insert(range.iterator);
+    }
+  });
+  std::map<std::string, ExprPtr> names;
+  std::vector<ReduceRange> ranges = node->ranges;
+  const auto replaced = [&](const ExprPtr &value) {
+    return substitute(value, [&](const std::string &name) {
+      const auto found = names.find(name);
+      return found == names.end() ? nullptr : found->second;
+    });
+  };
+  for (ReduceRange &range : ranges) {
+    range.lower = replaced(range.lower);
+    range.upper = replaced(range.upper);
+    if (taken.count(range.iterator) != 0) {
+      std::string name = range.iterator;
+      while (used.count(name) != 0) {
+        name += "_";
+      }
+      used.insert(name);
+      names[range.iterator] = iterator(name);
+      range.iterator = name;
+    }
+  }
+  return reduce(node->op, ranges, replaced(operands.front()),
+                node->condition == nullptr ? nullptr : replaced(node->condition));
 }
 
 /// lower <= r < upper over the computation's own iterators; an empty range where nothing is
@@ -134,11 +197,12 @@ inline_computation(const Function &function, const std::string &name, const Sour
   std::erase(result->computations, gone);
   for (const ComputationPtr &computation : result->computations) {
     for (Piece &piece : computation->pieces) {
+      const ExprPtr body = with_other_iterators(value, iterators_of(*computation, piece.value));
       piece.value = rewrite_accesses(piece.value, [&](const ExprPtr &node) -> ExprPtr {
         if (node->producer != gone) {
           return node;
         }
-        return substitute(value, [&](const std::string &iterator) -> ExprPtr {
+        return substitute(body, [&](const std::string &iterator) -> ExprPtr {
           const auto position = std::find(gone->iterators.begin(), gone->iterators.end(), iterator);
           return position == gone->iterators.end()
                      ? nullptr

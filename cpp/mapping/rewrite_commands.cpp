@@ -1,7 +1,6 @@
 // inline rfactor: commands that rewrite Layer I behind the mapping. The function that was declared
 // stays the one that is called and evaluated; the mapping carries the rewritten one.
 #include "algorithm/rewrite.h"
-#include "mapping/accesses.h"
 #include "mapping/command_arguments.h"
 #include "mapping/command_handlers.h"
 
@@ -46,22 +45,6 @@ isl::multi_aff projection(const isl::space &from, const isl::space &to,
   return checked(isl::manage(result), "loops of a partial reduction");
 }
 
-/// Throws where a reduction's bounds or condition are affine no more, because it was read through a
-/// subscript that is not.
-void require_affine_reductions(const Function &function) {
-  for (const ComputationPtr &computation : function.computations) {
-    for (const Piece &piece : computation->pieces) {
-      Statement statement;
-      statement.name = computation->name;
-      statement.computation = computation;
-      statement.iterators = computation->iterators;
-      statement.domain = piece.domain;
-      statement.value = piece.value;
-      read_accesses(statement);
-    }
-  }
-}
-
 /// Inlining may leave a reduction as the whole value of a reader, which is then scheduled by its
 /// body: its loops stay, and those of the reduced iterators come inside them.
 void add_reduced_loops(MappingState &state) {
@@ -102,7 +85,6 @@ void inline_command(MappingState &state, const Command &command) {
   arguments.expect_between(0, 0, "inline()");
   try {
     state.function = inline_computation(*state.function, command.computation, command.where);
-    require_affine_reductions(*state.function);
   } catch (const Error &error) {
     refuse(command, error.what());
   }

@@ -162,11 +162,22 @@ TEST(Inline, OfAReductionGivesItsReaderTheReducedLoops) {
   const Mapping mapping = Mapping(function({c}))
                               .with(command("C", "split", {"i", std::int64_t{2}}))
                               .with(command("S", "inline", {}));
-  ASSERT_EQ(loop_names(mapping, "C").size(), 4u);
+  ASSERT_EQ(loop_names(mapping, "C").size(), 4u) << layer_two(mapping);
   const Program program = build_program(mapping);
-  EXPECT_EQ(statement(program, "C").role, StatementRole::Update);
+  EXPECT_EQ(statement(program, "C").role, StatementRole::Update) << layer_two(mapping);
   EXPECT_EQ(loops_of(program, "C", {3, 2, 1}, {{"N", 4}, {"K", 2}}),
             (std::vector<std::int64_t>{1, 1, 2, 1}));
+}
+
+TEST(Inline, OfAReductionReadThroughASubscriptThatIsNotAffineIsRefused) {
+  const auto index = input("index", {size("N")}, Int64);
+  const auto a = input("A", {size("N"), size("N")});
+  const ExprPtr sum = reduce(Op::ReduceSum, {{"k", constant(std::int64_t{0}, Int64), at("i")}},
+                             access(a, {at("i"), at("k")}));
+  const auto s = define("[N] -> { S[i] : 0 <= i < N }", sum);
+  const auto c = define("[N] -> { C[i] : 0 <= i < N }", access(s, {access(index, {at("i")})}));
+  EXPECT_THAT(refusal(Mapping(function({c})), command("S", "inline", {})),
+              HasSubstr("C reads S[index[i]]"));
 }
 
 TEST(Program, PiecesAreStatementsOfTheirOwnInOneNest) {

@@ -36,13 +36,15 @@ _LARGEST_NUMBERED = 400
 
 @dataclass(frozen=True)
 class Arrow:
-    """A dependence as it was drawn, from the instance that must come first."""
+    """A dependence as it was drawn, from the instance that must come first; dashed where it only may
+    be there, since a subscript is not affine."""
 
     source: Instance
     sink: Instance
     kind: str
     start: Position
     end: Position
+    is_exact: bool = True
 
 
 @dataclass(frozen=True)
@@ -272,7 +274,14 @@ class _View:
             _draw_path(panel)
         if self.dependences:
             panel.arrows = [
-                Arrow(d.source, d.sink, d.kind, panel.points[d.source], panel.points[d.sink])
+                Arrow(
+                    d.source,
+                    d.sink,
+                    d.kind,
+                    panel.points[d.source],
+                    panel.points[d.sink],
+                    d.is_exact,
+                )
                 for d in execution.dependences
                 if d.source in panel.points and d.sink in panel.points
             ]
@@ -519,6 +528,7 @@ def _draw_arrow(panel: Panel, arrow: Arrow, colour: str, width: float, zorder: i
             shrinkB=4,
             color=colour,
             linewidth=width,
+            linestyle="-" if arrow.is_exact else "--",
             zorder=zorder,
         )
     )

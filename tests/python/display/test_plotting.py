@@ -155,6 +155,19 @@ def test_a_reduction_adds_in_order():
     }
 
 
+def test_a_dependence_that_only_may_be_there_is_dashed():
+    x = tw.input("x", [N], tw.float64)
+    index = tw.input("index", [N], tw.int64)
+    b = tw.computation("B", {i: N}, x[i] * 2)
+    c = tw.computation("C", {i: N}, b[index[i]] + b[i])
+    panel = tw.function("gather", [c]).plot(sizes={N: 3}).panels[0]
+    exact = {(a.source.values[0], a.sink.values[0]) for a in panel.arrows if a.is_exact}
+    assert exact == {(0, 0), (1, 1), (2, 2)}
+    assert len([a for a in panel.arrows if not a.is_exact]) == 9
+    styles = [patch.get_linestyle() for patch in panel.axes.patches]
+    assert (styles.count("-"), styles.count("--")) == (3, 9)
+
+
 def test_two_computations_of_one_dimension_get_a_row_each():
     panel = pair().plot(sizes={N: 4}).panels[0]
     heights = {instance.computation: y for instance, (_, y) in panel.points.items()}

@@ -128,15 +128,15 @@ JUDGED = [
     ([["R", "before", ["A"]]], False),
     (
         [
-            ["A", "set_schedule", [[affine(i=2, j=1), affine(i=1)]]],
-            ["R", "set_schedule", [[affine(99), affine(j=1)]]],
+            ["A", "set_schedule", [[affine(), affine(i=2, j=1), affine(i=1)]]],
+            ["R", "set_schedule", [[affine(1), affine(j=1)]]],
         ],
         True,
     ),
     (
         [
-            ["A", "set_schedule", [[affine(j=1), affine(i=1)]]],
-            ["R", "set_schedule", [[affine(99), affine(j=1)]]],
+            ["A", "set_schedule", [[affine(), affine(j=1), affine(i=1)]]],
+            ["R", "set_schedule", [[affine(1), affine(j=1)]]],
         ],
         False,
     ),

@@ -232,6 +232,7 @@ def main() -> int:
     parser.add_argument(
         "--scratch", type=Path, default=Path(tempfile.gettempdir()) / "tilewright-mutations"
     )
+    parser.add_argument("--tests-only", action="store_true", help="asks the unit tests alone")
     parser.add_argument("--fuzzer-only", action="store_true", help="asks the fuzzer alone")
     options = parser.parse_args()
     scratch = Scratch(options.scratch, options.jobs)
@@ -248,7 +249,8 @@ def main() -> int:
         file.write_text(applied(mutation, original))
         try:
             noticed = None if options.fuzzer_only else scratch.tests_fail()
-            noticed = noticed or scratch.fuzzer_fails(options.cases)
+            if not noticed and not options.tests_only:
+                noticed = scratch.fuzzer_fails(options.cases)
         finally:
             file.write_text(original)
         print(f"{number:2d}  {mutation.what}: {noticed or 'NOT NOTICED'}", flush=True)

@@ -1,5 +1,10 @@
 #include "mapping/command_arguments.h"
 
+#include "polyhedral/set_text.h"
+
+#include <algorithm>
+#include <cctype>
+
 namespace tilewright {
 
 void refuse(const Command &command, const std::string &message) {
@@ -67,10 +72,40 @@ size_t find_loop(const TimeSpaceMap &map, const std::string &name, const Command
 }
 
 void require_new_name(const TimeSpaceMap &map, const std::string &name, const Command &command) {
+  const auto plain = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
+  if (name.empty() || std::isdigit(static_cast<unsigned char>(name.front())) != 0 ||
+      !std::all_of(name.begin(), name.end(), plain)) {
+    refuse(command, "'" + name +
+                        "' cannot name a loop; expected letters, digits and underscores, "
+                        "not starting with a digit");
+  }
   for (const LoopDimension &dimension : map.dimensions) {
     if (dimension.name == name) {
       refuse(command, "a loop named '" + name + "' is there already; give other names");
     }
+  }
+}
+
+bool is_taken(const MappingState &state, const std::string &name) {
+  const std::vector<std::string> &parameters = state.function->parameters;
+  return state.function->find(name) != nullptr ||
+         std::find(parameters.begin(), parameters.end(), name) != parameters.end() ||
+         std::any_of(state.storage.begin(), state.storage.end(),
+                     [&](const auto &entry) { return entry.second.buffer == name; });
+}
+
+void require_new_computation(const MappingState &state, const std::string &name,
+                             const Command &command) {
+  if (!is_isl_identifier(name)) {
+    refuse(command, "'" + name +
+                        "' cannot name a computation; expected letters, digits and "
+                        "underscores, and no word of isl's notation");
+  }
+  if (is_taken(state, name)) {
+    const bool declared = state.function->find(name) != nullptr;
+    refuse(command, std::string("there is a ") +
+                        (declared ? "computation or input" : "parameter or buffer") + " named '" +
+                        name + "' already; give another name");
   }
 }
 

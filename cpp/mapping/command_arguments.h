@@ -35,5 +35,10 @@ private:
 size_t find_loop(const TimeSpaceMap &map, const std::string &name, const Command &command);
 /// Refuses a name that another loop of the computation has.
 void require_new_name(const TimeSpaceMap &map, const std::string &name, const Command &command);
+/// Whether something of the function has this name: a computation, an input, a parameter, a buffer.
+bool is_taken(const MappingState &state, const std::string &name);
+/// Refuses a name for a new computation that is taken or that isl cannot read.
+void require_new_computation(const MappingState &state, const std::string &name,
+                             const Command &command);
 
 } // namespace tilewright

@@ -45,6 +45,19 @@ const std::map<std::string, Handler> &handlers() {
   return table;
 }
 
+/// A buffer inside the loops of a reader holds one computation only.
+void require_private_buffers(const MappingState &state, const Command &command) {
+  for (const auto &[owner, allocation] : state.allocations) {
+    const std::string &buffer = state.storage.at(owner).buffer;
+    for (const auto &[name, storage] : state.storage) {
+      if (name != owner && storage.buffer == buffer) {
+        refuse(command, "buffer '" + buffer + "' of " + owner + " lives inside the loops of " +
+                            allocation.other + " (store_at), so it cannot hold " + name + " too");
+      }
+    }
+  }
+}
+
 } // namespace
 
 std::string instance_text(const std::string &name, const Point &point) {
@@ -86,6 +99,7 @@ void apply_command(MappingState &state, const Command &command) {
                         state.function->name + "'; its computations are: " + known);
   }
   handler->second(state, command);
+  require_private_buffers(state, command);
 }
 
 } // namespace tilewright

@@ -117,10 +117,7 @@ void rfactor_command(MappingState &state, const Command &command) {
   }
   ReductionFactor factor;
   factor.partial = arguments.optional_name(1, "the partial results").value_or(name + "_partial");
-  if (state.function->find(factor.partial) != nullptr) {
-    refuse(command, "there is a computation or input named '" + factor.partial +
-                        "' already; give another name");
-  }
+  require_new_computation(state, factor.partial, command);
   factor.value = loop.value;
   factor.iterator = loop.name;
   for (size_t k = outer; k < instances.iterators.size(); ++k) {
@@ -202,12 +199,9 @@ void cache_command(MappingState &state, const Command &command) {
   }
   for (int number = 1; name.empty(); ++number) {
     const std::string candidate = array + "_cache" + (number > 1 ? std::to_string(number) : "");
-    name = state.function->find(candidate) == nullptr ? candidate : "";
+    name = is_taken(state, candidate) ? "" : candidate;
   }
-  if (state.function->find(name) != nullptr) {
-    refuse(command,
-           "there is a computation or input named '" + name + "' already; give another name");
-  }
+  require_new_computation(state, name, command);
   try {
     state.function = copy_reads(*state.function, command.computation, array, name, command.where);
   } catch (const Error &error) {

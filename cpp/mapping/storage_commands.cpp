@@ -3,6 +3,7 @@
 #include "algorithm/affine.h"
 #include "mapping/command_arguments.h"
 #include "mapping/command_handlers.h"
+#include "polyhedral/set_text.h"
 
 #include <algorithm>
 
@@ -90,6 +91,13 @@ void store(MappingState &state, const Command &command, const isl::map &given,
       refuse(command, "'" + storage.buffer +
                           "' is an input; computations are stored in buffers of their own");
     }
+  }
+  const std::vector<std::string> &parameters = state.function->parameters;
+  if (!is_isl_identifier(storage.buffer) ||
+      std::find(parameters.begin(), parameters.end(), storage.buffer) != parameters.end()) {
+    refuse(command, "'" + storage.buffer +
+                        "' cannot name a buffer; expected letters, digits and "
+                        "underscores, no word of isl's notation and no parameter's name");
   }
   const isl::set written = written_elements(state, computation);
   storage.relation = given;

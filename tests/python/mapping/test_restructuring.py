@@ -600,6 +600,13 @@ def test_store_at_and_then_elsewhere():
     check(program, *SIZES)
 
 
+def test_new_names_of_loops_and_buffers():
+    for name in ("x y", "1x", "", "@0"):
+        nonsense(pair(), lambda f, name=name: f["B"].split(i, 4, name, "q"), "cannot name a loop")
+    nonsense(pair(), lambda f: f["B"].store_in("N[j, i]"), "'N' cannot name a buffer")
+    nonsense(pair(), lambda f: f["B"].store_in("and[j, i]"), "'and' cannot name a buffer")
+
+
 def test_store_at_then_the_producer_moves():
     program = blur()
     program.function["C"].tile(i, j, 4, 8)
@@ -626,6 +633,20 @@ def test_store_at_that_makes_no_sense():
     nonsense(program, lambda f: f["B"].store_at("C", "q"), "no loop named 'q'")
     nonsense(program, lambda f: f["B"].store_at("Z", i), "no computation named 'Z'")
     nonsense(program, lambda f: f["B"].store_at("C", i, "cloud"), '"auto", "stack" or "heap"')
+
+
+def test_store_at_of_a_shared_buffer():
+    """One computation only lives in a buffer inside loops."""
+    program = blur()
+    program.function["B"].store_in("lanes[j, i]")
+    nonsense(program, lambda f: f["C"].cache("B", i, "lanes"), "buffer named 'lanes' already")
+    program = stencils()
+    program.function["B"].compute_at("C", i).store_at("C", i)
+    nonsense(program, lambda f: f["A"].store_in("B[i]"), "so it cannot hold A too")
+    program = stencils()
+    program.function["B"].compute_at("C", i)
+    program.function["A"].store_in("B[i + 3]")
+    nonsense(program, lambda f: f["B"].store_at("C", i), "so it cannot hold A too")
 
 
 # ---- inline ----
@@ -932,9 +953,9 @@ def test_rfactor_that_makes_no_sense():
     nonsense(program, lambda f: f["C"].rfactor("q"), "no loop named 'q'; the loops are: i, j, k")
     nonsense(program, lambda f: f["C"].rfactor(k, "A"), "named 'A' already")
     nonsense(program, lambda f: f["C"].rfactor(k, "C"), "named 'C' already")
-    nonsense(
-        program, lambda f: f["C"].rfactor(k, "no name"), "cannot name|not a name|expected letters"
-    )
+    for name in ("no name", "1x", "", "and"):
+        nonsense(program, lambda f, name=name: f["C"].rfactor(k, name), "cannot name a computation")
+    nonsense(program, lambda f: f["C"].rfactor(k, "N"), "parameter or buffer named 'N'")
     nonsense(programs.pointwise(), lambda f: f["C"].rfactor(i), "C is not a reduction")
     program.function["C"].skew(i, k)
     nonsense(program, lambda f: f["C"].rfactor(k), "and over nothing else")

@@ -26,7 +26,10 @@ USES: dict[str, set[str]] = {
 EVERYWHERE = {"polyhedral/error.h"}
 INCLUDE = re.compile(r'^\s*#\s*include\s+"(([a-z_]+)/[^"]+)"')
 LLVM_FOLDERS = {"runtime", "targets", "compiler"}
-LLVM_INCLUDE = re.compile(r"^\s*#\s*include\s+<(llvm|llvm-c)/")
+# Containers and other support of LLVM may be used above them too; its IR and code generation not.
+LLVM_INCLUDE = re.compile(r"^\s*#\s*include\s+<(llvm/(?!ADT/|Support/)|llvm-c/)")
+LLVM_SUPPORT_INCLUDE = re.compile(r"^\s*#\s*include\s+<llvm/(ADT|Support)/")
+LLVM_SUPPORT_FOLDERS = LLVM_FOLDERS | {"bindings"}
 
 
 def reach(folder: str) -> set[str]:
@@ -60,6 +63,9 @@ def main() -> int:
                 wrong += 1
             if LLVM_INCLUDE.match(line) and folder not in LLVM_FOLDERS:
                 print(f"{where}: cpp/{folder} may not use LLVM")
+                wrong += 1
+            if LLVM_SUPPORT_INCLUDE.match(line) and folder not in LLVM_SUPPORT_FOLDERS:
+                print(f"{where}: cpp/{folder} may not use LLVM's support library")
                 wrong += 1
     return 1 if wrong else 0
 

@@ -37,9 +37,7 @@ public:
          computation != function_.computations.rend(); ++computation) {
       add_statements(*computation);
     }
-    std::stable_sort(
-        program_.statements.begin(), program_.statements.end(),
-        [this](const Statement &a, const Statement &b) { return position(a) < position(b); });
+    put_in_order();
     for (Statement &statement : program_.statements) {
       program_.depth = std::max(program_.depth, static_cast<int>(statement.loops.size()));
     }
@@ -397,10 +395,17 @@ private:
     }
   }
 
-  size_t position(const Statement &statement) const {
-    return static_cast<size_t>(std::find(function_.computations.begin(),
-                                         function_.computations.end(), statement.computation) -
-                               function_.computations.begin());
+  /// The statements in the order of their computations.
+  void put_in_order() {
+    std::vector<Statement> ordered;
+    for (const ComputationPtr &computation : function_.computations) {
+      for (Statement &statement : program_.statements) {
+        if (statement.computation == computation) {
+          ordered.push_back(statement);
+        }
+      }
+    }
+    program_.statements = std::move(ordered);
   }
 
   /// The tuple of the statement instead of the computation's.

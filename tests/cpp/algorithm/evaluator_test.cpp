@@ -252,9 +252,8 @@ TEST(Evaluator, IndirectReads) {
   const std::map<std::string, ArrayView> inputs{{"A", view(a, {3})}, {"index", view(indices, {3})}};
   evaluate(function_of({out}), {{"N", 2}}, inputs, {{"C", view(c, {3})}});
   EXPECT_THAT(c, ElementsAre(12, 10, 0));
-  const Error error = error_of([&] {
-    evaluate(function_of({out}), {{"N", 3}}, inputs, {{"C", view(c, {3})}});
-  });
+  const Error error =
+      error_of([&] { evaluate(function_of({out}), {{"N", 3}}, inputs, {{"C", view(c, {3})}}); });
   EXPECT_EQ(error.kind, ErrorKind::Index);
   EXPECT_THAT(error.what(), HasSubstr("C[2] reads A[5], outside 'A' of shape (3,)"));
   EXPECT_THAT(error.what(), HasSubstr("N = 3"));
@@ -267,9 +266,8 @@ TEST(Evaluator, ReadsThatNoPieceDefines) {
     const auto out = computation("C", Float64, {"i"});
     piece(out, "{ C[i] : 0 <= i < 1 }", access(table, {plus(i, shift)}));
     std::vector<double> c(1);
-    const Error error = error_of([&] {
-      evaluate(function_of({table, out}), {}, {}, {{"C", view(c, {1})}});
-    });
+    const Error error =
+        error_of([&] { evaluate(function_of({table, out}), {}, {}, {{"C", view(c, {1})}}); });
     EXPECT_EQ(error.kind, ErrorKind::Index);
     EXPECT_THAT(error.what(), HasSubstr("C[0] reads T[" + std::to_string(shift) +
                                         "], which no piece of 'T' defines"));
@@ -295,9 +293,8 @@ TEST(Evaluator, CyclesNameThePointAndTheChain) {
   const auto ring = computation("R", Float64, {"i"});
   piece(ring, "{ R[i] : 0 <= i < 1000 }", access(ring, {binary(Op::Mod, plus(i, 1), weak(1000))}));
   std::vector<double> r(1000);
-  const Error long_error = error_of([&] {
-    evaluate(function_of({ring}), {}, {}, {{"R", view(r, {1000})}});
-  });
+  const Error long_error =
+      error_of([&] { evaluate(function_of({ring}), {}, {}, {{"R", view(r, {1000})}}); });
   EXPECT_THAT(
       long_error.what(),
       HasSubstr("R[0] -> R[1] -> R[2] -> R[3] -> ... (994 more) -> R[998] -> R[999] -> R[0]"));

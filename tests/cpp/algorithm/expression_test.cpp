@@ -107,9 +107,7 @@ TEST(Expression, RefusedTypes) {
   EXPECT_THAT(type_error([] { unary(Op::Neg, scalar_of(Bool)); }), HasSubstr("bool"));
   EXPECT_THAT(type_error([] { unary(Op::Not, scalar_of(Float64)); }), HasSubstr("float64"));
   EXPECT_THAT(type_error([] { call(Op::Floor, {scalar_of(Complex64)}); }), HasSubstr("'floor'"));
-  EXPECT_THAT(type_error([] {
-                call(Op::Sqrt, {weak(1), weak(2)});
-              }),
+  EXPECT_THAT(type_error([] { call(Op::Sqrt, {weak(1), weak(2)}); }),
               HasSubstr("takes 1 argument, but 2"));
   EXPECT_THAT(type_error([] { access(array("A", Float32, 2), {iterator("i")}); }),
               HasSubstr("'A' has 2 dimensions"));
@@ -155,9 +153,7 @@ TEST(Expression, ReductionTypes) {
                 reduce(Op::ReduceArgMin, {k[0], {"l", k[0].lower, k[0].upper}}, scalar_of(Int8));
               }),
               HasSubstr("2 are reduced"));
-  EXPECT_THAT(type_error([&] {
-                reduce(Op::ReduceSum, {k[0], k[0]}, scalar_of(Int8));
-              }),
+  EXPECT_THAT(type_error([&] { reduce(Op::ReduceSum, {k[0], k[0]}, scalar_of(Int8)); }),
               HasSubstr("'k' twice"));
   EXPECT_THAT(type_error([&] { reduce(Op::ReduceSum, k, scalar_of(Int8), scalar_of(Int8)); }),
               HasSubstr("must be bool"));

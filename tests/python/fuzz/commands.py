@@ -36,7 +36,7 @@ WEIGHTS = {
     "transform": 3,
 }
 #: Commands that change what is computed where, which the judge's model does not follow: values are compared.
-REWRITES = {"compute_at": 5, "inline": 3, "rfactor": 3, "store_at": 2}
+REWRITES = {"compute_at": 6, "inline": 3, "rfactor": 3, "store_at": 3, "cache": 5}
 
 
 def draw_command(rng: random.Random, model: Model, program: dict[str, Any]) -> Command | None:

@@ -194,13 +194,11 @@ class Runner:
             give(self.function, command, self.model)
         except tw.IllegalScheduleError as error:
             self.count("commands refused as illegal")
-            if after is None and not self.unsure_names():
-                raise Failure(
-                    "accepted",
-                    f"{command} makes no sense, yet only its legality was refused",
-                    attempted,
-                ) from error
-            self.confirm(error, after, attempted)
+            if after is not None:
+                self.confirm(error, after, attempted)
+            elif not self.unsure_names():
+                text = f"{command} makes no sense, yet only its legality was refused"
+                raise Failure("accepted", text, attempted) from error
             return
         except tw.ScheduleError as error:
             unsure = command[1] in ("store_in", "set_schedule") or self.unsure_names()

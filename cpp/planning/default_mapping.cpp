@@ -25,32 +25,55 @@ std::set<std::string> producers_of(const Computation &computation) {
   return names;
 }
 
-/// Computations that need each other, in the order of the function; groups of one are left out.
-std::vector<std::vector<std::string>> recurrence_groups(const Function &function) {
-  std::map<std::string, std::set<std::string>> reaches;
-  for (const ComputationPtr &computation : function.computations) {
-    reaches[computation->name] = producers_of(*computation);
-  }
-  bool grown = true;
-  while (grown) {
-    grown = false;
-    for (auto &[name, targets] : reaches) {
-      const std::set<std::string> before = targets;
-      for (const std::string &target : before) {
-        targets.insert(reaches[target].begin(), reaches[target].end());
+/// What can be reached from `start` along `edges`.
+std::vector<bool> reachable(const std::vector<std::vector<size_t>> &edges, size_t start) {
+  std::vector<bool> seen(edges.size(), false);
+  std::vector<size_t> open = {start};
+  while (!open.empty()) {
+    const size_t at = open.back();
+    open.pop_back();
+    for (const size_t next : edges[at]) {
+      if (!seen[next]) {
+        seen[next] = true;
+        open.push_back(next);
       }
-      grown = grown || targets.size() != before.size();
+    }
+  }
+  return seen;
+}
+
+/// Computations that need each other, in the order of the function; groups of one are left out.
+/// Producers stand before their readers except inside a group, so a group is looked for only where
+/// somebody reads a later computation.
+std::vector<std::vector<std::string>> recurrence_groups(const Function &function) {
+  std::map<std::string, size_t> positions;
+  for (size_t c = 0; c < function.computations.size(); ++c) {
+    positions[function.computations[c]->name] = c;
+  }
+  std::vector<std::vector<size_t>> producers(positions.size());
+  std::vector<std::vector<size_t>> readers(positions.size());
+  std::vector<bool> reads_later(positions.size(), false);
+  for (size_t c = 0; c < function.computations.size(); ++c) {
+    for (const std::string &name : producers_of(*function.computations[c])) {
+      const size_t producer = positions.at(name);
+      producers[c].push_back(producer);
+      readers[producer].push_back(c);
+      reads_later[c] = reads_later[c] || producer > c;
     }
   }
   std::vector<std::vector<std::string>> groups;
-  std::set<std::string> grouped;
-  for (const ComputationPtr &computation : function.computations) {
+  std::vector<bool> grouped(positions.size(), false);
+  for (size_t c = 0; c < positions.size(); ++c) {
+    if (!reads_later[c] || grouped[c]) {
+      continue;
+    }
+    const std::vector<bool> needed = reachable(producers, c);
+    const std::vector<bool> needing = reachable(readers, c);
     std::vector<std::string> group;
-    for (const ComputationPtr &other : function.computations) {
-      if (reaches[computation->name].count(other->name) != 0 &&
-          reaches[other->name].count(computation->name) != 0 &&
-          grouped.insert(other->name).second) {
-        group.push_back(other->name);
+    for (size_t other = 0; other < positions.size(); ++other) {
+      if (needed[other] && needing[other]) {
+        group.push_back(function.computations[other]->name);
+        grouped[other] = true;
       }
     }
     if (group.size() > 1) {
@@ -93,17 +116,15 @@ Mapping fused(const Mapping &mapping, std::vector<std::string> group) {
   return mapping;
 }
 
-/// isl's scheduler on the flow dependences between the instances of all computations.
-Mapping scheduled_by_isl(const Mapping &mapping) {
-  const Program program = build_program(mapping);
+/// The times that isl's scheduler gives to the instances of `computations`, from the flow
+/// dependences among them.
+std::vector<isl::map> times_by_isl(const Program &program,
+                                   const std::set<std::string> &computations) {
   isl::union_set domain = isl::union_set::empty(isl_context());
   std::map<std::string, std::string> computation_of;
-  const auto is_scheduled = [](const Statement &statement) {
-    return statement.role != StatementRole::Initialise;
-  };
   for (const Statement &statement : program.statements) {
-    if (is_scheduled(statement)) {
-      const std::string &name = statement.computation->name;
+    const std::string &name = statement.computation->name;
+    if (statement.role != StatementRole::Initialise && computations.count(name) != 0) {
       computation_of[statement.name] = name;
       domain =
           domain.unite(isl::union_set(statement.domain.set_tuple_id(isl::id(isl_context(), name))));
@@ -130,14 +151,72 @@ Mapping scheduled_by_isl(const Mapping &mapping) {
       isl::manage(isl_schedule_constraints_compute_schedule(constraints));
   const isl::union_map times =
       checked(checked(schedule, "isl's scheduler").get_map(), "isl's scheduler");
-  Mapping result = mapping;
+  std::vector<isl::map> result;
   const isl::stat status = times.foreach_map([&](const isl::map &map) {
-    const std::string name = map.domain_tuple_id().name();
-    result = planned(result, name, "set_schedule", {to_text(map)});
+    result.push_back(map);
     return isl::stat::ok();
   });
   if (status.is_error()) {
     throw_isl_error("isl's scheduler");
+  }
+  return result;
+}
+
+/// isl's scheduler on all computations together.
+Mapping scheduled_together(const Mapping &mapping) {
+  std::set<std::string> all;
+  for (const ComputationPtr &computation : mapping.function().computations) {
+    all.insert(computation->name);
+  }
+  Mapping result = mapping;
+  for (const isl::map &time : times_by_isl(build_program(mapping), all)) {
+    result = planned(result, time.domain_tuple_id().name(), "set_schedule", {to_text(time)});
+  }
+  return result;
+}
+
+/// Behind `number`: the same times after those of all smaller numbers.
+isl::map numbered(const isl::map &time, size_t number) {
+  isl_map *result = isl_map_reset_tuple_id(time.copy(), isl_dim_out);
+  result = isl_map_insert_dims(result, isl_dim_out, 0, 1);
+  result = isl_map_fix_si(result, isl_dim_out, 0, static_cast<int>(number));
+  return checked(isl::manage(result), "isl's scheduler");
+}
+
+/// One group of computations that need each other after the other, in the order that isl's
+/// scheduler gives it alone. A group ends where the last of its members stands in the function:
+/// what it reads stands before, what reads it behind.
+Mapping scheduled_apart(const Mapping &mapping,
+                        const std::vector<std::vector<std::string>> &groups) {
+  const Function &function = mapping.function();
+  const Program program = build_program(mapping);
+  std::map<std::string, size_t> group_of;
+  for (size_t g = 0; g < groups.size(); ++g) {
+    for (const std::string &name : groups[g]) {
+      group_of[name] = g;
+    }
+  }
+  std::map<size_t, std::set<std::string>> members;  // by the position of the last one
+  std::map<size_t, size_t> last;
+  for (size_t c = function.computations.size(); c-- > 0;) {
+    const std::string &name = function.computations[c]->name;
+    const auto group = group_of.find(name);
+    const size_t number = group == group_of.end() ? c : last.emplace(group->second, c).first->second;
+    members[number].insert(name);
+  }
+  Mapping result = mapping;
+  for (const auto &[number, names] : members) {
+    const Computation &first = **function.find(*names.begin());
+    std::vector<isl::map> times;
+    if (names.size() == 1 && producers_of(first).count(first.name) == 0) {
+      times.push_back(isl::manage(isl_set_identity(instance_space(first).domain.copy())));
+    } else {
+      times = times_by_isl(program, names);
+    }
+    for (const isl::map &time : times) {
+      result = planned(result, time.domain_tuple_id().name(), "set_schedule",
+                       {to_text(numbered(time, number))});
+    }
   }
   return result;
 }

@@ -196,12 +196,13 @@ Mapping scheduled_apart(const Mapping &mapping,
       group_of[name] = g;
     }
   }
-  std::map<size_t, std::set<std::string>> members;  // by the position of the last one
+  std::map<size_t, std::set<std::string>> members; // by the position of the last one
   std::map<size_t, size_t> last;
   for (size_t c = function.computations.size(); c-- > 0;) {
     const std::string &name = function.computations[c]->name;
     const auto group = group_of.find(name);
-    const size_t number = group == group_of.end() ? c : last.emplace(group->second, c).first->second;
+    const size_t number =
+        group == group_of.end() ? c : last.emplace(group->second, c).first->second;
     members[number].insert(name);
   }
   Mapping result = mapping;
@@ -209,7 +210,7 @@ Mapping scheduled_apart(const Mapping &mapping,
     const Computation &first = **function.find(*names.begin());
     std::vector<isl::map> times;
     if (names.size() == 1 && producers_of(first).count(first.name) == 0) {
-      times.push_back(isl::manage(isl_set_identity(instance_space(first).domain.copy())));
+      times.push_back(isl::manage(isl_set_identity(instance_space(first).domain.release())));
     } else {
       times = times_by_isl(program, names);
     }
@@ -230,10 +231,15 @@ Mapping default_mapping(const std::shared_ptr<const Function> &function) {
   for (const std::vector<std::string> &group : groups) {
     mapping = fused(mapping, group);
   }
-  if (!is_legal(mapping)) {
-    Mapping candidate = scheduled_by_isl(identity);
+  if (is_legal(mapping)) {
+    return mapping.as_starting_point();
+  }
+  // Together knows nothing of the initialisation of reductions; apart keeps it before its readers.
+  for (const bool apart : {false, true}) {
+    const Mapping candidate =
+        apart ? scheduled_apart(identity, groups) : scheduled_together(identity);
     if (is_legal(candidate)) {
-      mapping = candidate;
+      return candidate.as_starting_point();
     }
   }
   return mapping.as_starting_point();

@@ -42,5 +42,18 @@ TEST(DefaultMapping, OfARecurrenceThatRunsBackwardsIsLegal) {
   expect_legal(default_mapping(backwards));
 }
 
+TEST(DefaultMapping, OfABackwardRecurrenceThatReadsReductionsOverNothing) {
+  const ExprPtr some = binary(Op::Gt, at("b"), whole(0));
+  const ExprPtr sum = reduce(Op::ReduceSum, {{"k", constant(std::int64_t{0}, Int64), size("K")}},
+                             cast(at("k"), Float32), some);
+  const auto d = define("[N] -> { D[a,b] : 0 <= a < N and 0 <= b < N }", sum);
+  const auto e = declare("[N] -> { E[i,j] : 0 <= i < N and 0 <= j < N }");
+  define_on(e, "[N] -> { E[i,j] : i < N - 1 and j > 0 }",
+            plus(access(e, {at("i", 1), at("j", -1)}),
+                 access(d, {at("i", 1), constant(std::int64_t{0}, Int64)})));
+  define_on(e, "[N] -> { E[i,j] : i = N - 1 or j = 0 }", constant(1.0, Float32));
+  expect_legal(default_mapping(function({e})));
+}
+
 } // namespace
 } // namespace tilewright

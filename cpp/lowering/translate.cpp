@@ -159,8 +159,7 @@ public:
   }
 
   Kernel run() {
-    kernel_.body =
-        ast_.root.is_null() ? block({}) : with_memory(-1, ast_.root, translate(ast_.root, false));
+    kernel_.body = ast_.root.is_null() ? block({}) : with_memory(-1, translate(ast_.root, false));
     return std::move(kernel_);
   }
 
@@ -297,7 +296,7 @@ private:
     const int dimension = std::stoi(key.substr(1));
     if (isl_ast_node_for_is_degenerate(node.get()) == isl_bool_true) {
       expressions_.set(key, lower);
-      return with_memory(dimension, body, translate(body, in_parallel));
+      return with_memory(dimension, translate(body, in_parallel));
     }
     const LoopLooks looks = looks_of(node, dimension);
     const isl::ast_expr step = checked(isl::manage(isl_ast_node_for_get_inc(node.get())), doing);
@@ -320,7 +319,7 @@ private:
     if (*stride == 1) {
       expressions_.set(key, counter);
       const StmtPtr inner =
-          with_memory(dimension, body, translate(body, in_parallel || kind == LoopKind::Parallel));
+          with_memory(dimension, translate(body, in_parallel || kind == LoopKind::Parallel));
       return for_loop(number, looks.name, lower, upper, kind, looks.tag.factor, inner);
     }
     // for t in range(lower, upper, stride): counted from zero
@@ -328,33 +327,39 @@ private:
     const ValuePtr count =
         floor_div(add(sub(upper, lower), integer(*stride - 1)), integer(*stride));
     const StmtPtr inner =
-        with_memory(dimension, body, translate(body, in_parallel || kind == LoopKind::Parallel));
+        with_memory(dimension, translate(body, in_parallel || kind == LoopKind::Parallel));
     return for_loop(number, looks.name, integer(0), count, kind, looks.tag.factor, inner);
   }
 
-  /// `body`, which is what `node` became, with the buffers that live inside one iteration of the
-  /// loop over time dimension `dimension` (-1: outside all loops) and are written below.
-  StmtPtr with_memory(int dimension, const isl::ast_node &node, StmtPtr body) {
+  /// `body`, what runs in one iteration of the loop over time dimension `dimension` (-1: outside
+  /// all loops), with the buffers that live there. isl leaves out loops of one iteration, so a
+  /// buffer gets its memory in the innermost loop that is there, around all that has none yet.
+  StmtPtr with_memory(int dimension, StmtPtr body) const {
     if (dimension >= 0 && dimension % 2 == 0) {
       return body;
     }
-    std::vector<size_t> buffers;
     for (size_t b = 0; b < program_.buffers.size(); ++b) {
-      if (program_.buffers[b].level > 0 && memory_dimension(program_.buffers[b]) == dimension) {
-        buffers.push_back(b);
-      }
-    }
-    if (buffers.empty()) {
-      return body;
-    }
-    const std::vector<const Statement *> below = statements_below(node);
-    for (const size_t b : buffers) {
-      if (std::any_of(below.begin(), below.end(),
-                      [&](const Statement *statement) { return statement->buffer == b; })) {
-        body = allocate(static_cast<std::int64_t>(b), program_.buffers[b].name, body);
+      const Buffer &buffer = program_.buffers[b];
+      const auto number = static_cast<std::int64_t>(b);
+      if (buffer.level > 0 && dimension <= memory_dimension(buffer) &&
+          lacks_memory(*body, number)) {
+        body = allocate(number, buffer.name, body);
       }
     }
     return body;
+  }
+
+  /// Whether a statement uses a buffer outside all allocations of it.
+  static bool lacks_memory(const LoopStatement &statement, std::int64_t buffer) {
+    if (statement.kind == StatementKind::Allocate && statement.buffer == buffer) {
+      return false;
+    }
+    bool uses = statement.kind == StatementKind::Store && statement.buffer == buffer;
+    visit_values(statement, [&](const Value &value) {
+      uses = uses || (value.kind == ValueKind::Load && value.id == buffer);
+    });
+    return uses || std::any_of(statement.children.begin(), statement.children.end(),
+                               [&](const StmtPtr &child) { return lacks_memory(*child, buffer); });
   }
 
   /// The scanned time dimension of the innermost loop outside which the buffer may live.

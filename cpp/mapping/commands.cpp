@@ -3,6 +3,7 @@
 #include "mapping/command_arguments.h"
 #include "mapping/command_handlers.h"
 
+#include <algorithm>
 #include <map>
 
 namespace tilewright {
@@ -43,6 +44,22 @@ const std::map<std::string, Handler> &handlers() {
       {"vectorize", vectorize_command},
   };
   return table;
+}
+
+/// A buffer lives no deeper than its computation runs, and only while that runs in its reader.
+void fit_allocations(MappingState &state) {
+  for (auto entry = state.allocations.begin(); entry != state.allocations.end();) {
+    Allocation &allocation = entry->second;
+    const Placement *placement = find_placement(state, entry->first);
+    const bool inside = placement != nullptr && placement->compute_at &&
+                        placement->other == allocation.other && placement->shared > 0;
+    if (inside) {
+      allocation.levels = std::min(allocation.levels, placement->shared);
+      ++entry;
+    } else {
+      entry = state.allocations.erase(entry);
+    }
+  }
 }
 
 /// A buffer inside the loops of a reader holds one computation only.
@@ -99,6 +116,7 @@ void apply_command(MappingState &state, const Command &command) {
                         state.function->name + "'; its computations are: " + known);
   }
   handler->second(state, command);
+  fit_allocations(state);
   require_private_buffers(state, command);
 }
 

@@ -68,8 +68,14 @@ FootprintBox footprint_box(const isl::map &footprint, const isl::set &context) {
     const isl::pw_aff lower = needed.dim_min(static_cast<int>(d));
     const isl::pw_aff size = needed.dim_max(static_cast<int>(d)).sub(lower).add_constant(1L);
     isl::pw_aff largest = checked(size.as_map().range(), "a footprint").dim_max(0);
-    const isl::set elsewhere = context.subtract(largest.domain());
-    largest = largest.union_add(isl::pw_aff(elsewhere, isl::val(isl_context(), 0L)));
+    const isl::pw_aff simple = largest.gist(largest.domain().intersect(context)).coalesce();
+    const isl::pw_aff nothing(context, isl::val(isl_context(), 0L));
+    if (checked(context.is_subset(simple.ge_set(nothing)), "a footprint")) {
+      largest = simple; // the same formula where nothing is read
+    } else {
+      const isl::set elsewhere = context.subtract(largest.domain());
+      largest = largest.union_add(isl::pw_aff(elsewhere, isl::val(isl_context(), 0L)));
+    }
     box.lower.push_back(
         from_affine(checked(lower.gist(needed.domain()).coalesce(), "a footprint"), loops));
     box.extents.push_back(

@@ -233,6 +233,7 @@ void KernelEmitter::close_frame() {
 void KernelEmitter::allocate(const LoopStatement &statement) {
   const auto b = static_cast<size_t>(statement.buffer);
   const KernelBuffer &buffer = kernel_.buffers.at(b);
+  const auto outer = frame_.buffers[b]; // memory of an enclosing allocation, or none
   const std::int64_t limit = buffer.memory == "stack"  ? largest_stack_buffer
                              : buffer.memory == "heap" ? 0
                                                        : largest_automatic_stack_buffer;
@@ -249,7 +250,7 @@ void KernelEmitter::allocate(const LoopStatement &statement) {
     memory->setAlignment(llvm::Align(64));
     open_temporary(b, memory);
     this->statement(*statement.children.at(0));
-    frame_.buffers[b].base = nullptr;
+    frame_.buffers[b] = outer;
     return;
   }
   llvm::AllocaInst *slot = entry_alloca(builder_.getPtrTy(), buffer.name + ".memory");
@@ -273,7 +274,7 @@ void KernelEmitter::allocate(const LoopStatement &statement) {
   this->statement(*statement.children.at(0));
   builder_.CreateCall(free_function(), {memory});
   builder_.CreateStore(llvm::ConstantPointerNull::get(builder_.getPtrTy()), slot);
-  frame_.buffers[b].base = nullptr;
+  frame_.buffers[b] = outer;
 }
 
 std::string kernel_symbol(const std::string &kernel_name) {

@@ -600,6 +600,25 @@ def test_store_at_and_then_elsewhere():
     check(program, *SIZES)
 
 
+def test_store_at_after_fission():
+    """The buffer moves out with the loop that the copy no longer shares."""
+    program = programs.prefix()
+    copy = program.function["C"].tile(i, j, 4, 8).cache("A", "j0", memory="stack")
+    assert "A_cache = empty((4, 8), int32)" in str(program.function.loops)
+    copy.fission(j)
+    assert "A_cache = empty((4, M), int32)" in str(program.function.loops)
+    check(program, *SIZES)
+    program.function["C"].tile("i0", "j0", 4, 8)
+    check(program, *SIZES, (40, 130))
+
+
+def test_store_at_in_a_loop_that_is_peeled():
+    """The first of the loop's iterations stands alone, and its buffer with it."""
+    program = diagonals()
+    program.function["C"].reverse(j).cache("A", j)
+    check(program, *SIZES)
+
+
 def test_new_names_of_loops_and_buffers():
     for name in ("x y", "1x", "", "@0"):
         nonsense(pair(), lambda f, name=name: f["B"].split(i, 4, name, "q"), "cannot name a loop")

@@ -102,6 +102,7 @@ TEST(Fusion, OfShiftedStencilsForbidsAParallelLoop) {
       Kind::Order);
   // One of the two tags is enough for the loop to be concurrent.
   expect_illegal(apply(fused, {command("B", "parallelize", {"i"})}), Kind::Order);
+  expect_illegal(apply(fused, {command("C", "parallelize", {"i"})}), Kind::Order);
 }
 
 TEST(Recurrence, RunsForwardOnly) {

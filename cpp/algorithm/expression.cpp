@@ -475,7 +475,8 @@ ExprPtr select(ExprPtr condition, const Operand &then, const Operand &otherwise)
               {cast(std::move(condition), Bool), bring_to(then, type), bring_to(otherwise, type)}));
 }
 
-ExprPtr reduce(Op op, std::vector<ReduceRange> ranges, ExprPtr body, ExprPtr condition) {
+ExprPtr reduce(Op op, std::vector<ReduceRange> ranges, ExprPtr body, ExprPtr condition,
+               bool ordered) {
   if (!is_reduce_op(op)) {
     refuse(quoted(op) + " is not a reduction");
   }
@@ -528,6 +529,7 @@ ExprPtr reduce(Op op, std::vector<ReduceRange> ranges, ExprPtr body, ExprPtr con
   Expr node = node_of(ExprKind::Reduce, position ? Int64 : type, {cast(std::move(body), type)}, op);
   node.ranges = std::move(ranges);
   node.condition = std::move(condition);
+  node.ordered = ordered;
   return make(std::move(node));
 }
 

@@ -80,6 +80,7 @@ struct Expr {
   ComputationPtr producer;         ///< Access
   std::vector<ReduceRange> ranges; ///< Reduce
   ExprPtr condition;    ///< Reduce: an extra affine condition on the reduced iterators, or null
+  bool ordered = false; ///< Reduce: combined in lexicographic order of the reduced iterators only
   SourceLocation where; ///< Access: where the read was written
 };
 
@@ -115,7 +116,8 @@ ExprPtr call(Op op, std::vector<Operand> arguments);
 /// is `!= 0`.
 ExprPtr cast(ExprPtr a, ScalarType type);
 ExprPtr select(ExprPtr condition, const Operand &then, const Operand &otherwise);
-ExprPtr reduce(Op op, std::vector<ReduceRange> ranges, ExprPtr body, ExprPtr condition = nullptr);
+ExprPtr reduce(Op op, std::vector<ReduceRange> ranges, ExprPtr body, ExprPtr condition = nullptr,
+               bool ordered = false);
 /// A weak number alone becomes bool, int64, float64 or complex128.
 ExprPtr strengthen(const Operand &operand);
 

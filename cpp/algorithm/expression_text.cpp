@@ -377,6 +377,9 @@ private:
     if (expr.condition) {
       text += " if " + print(expr.condition).text;
     }
+    if (expr.ordered) {
+      text += ", ordered";
+    }
     return {text + ")", Atom};
   }
 };

@@ -151,7 +151,7 @@ ExprPtr with_other_iterators(const ExprPtr &node, const std::set<std::string> &t
     }
   }
   return reduce(node->op, ranges, replaced(operands.front()),
-                node->condition == nullptr ? nullptr : replaced(node->condition));
+                node->condition == nullptr ? nullptr : replaced(node->condition), node->ordered);
 }
 
 /// lower <= r < upper over the computation's own iterators; an empty range where nothing is

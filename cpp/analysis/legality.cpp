@@ -88,6 +88,14 @@ private:
         check_flow(init, update, flow_relation(init, update, value), true);
       }
     }
+    const auto consecutive = [&] {
+      return same_replica(value.apply_range(value.reverse()), update.replicas)
+          .intersect(isl::map::lex_lt(update.domain.space()));
+    };
+    if (!violation_ && update.computation->pieces[update.piece].value->ordered) {
+      check_order_of_terms(update, consecutive());
+      return;
+    }
     // Two updates of one element differ in reduced iterators only, so only loops that those drive
     // can separate them.
     const auto outer = static_cast<unsigned>(update.replicas + update.computation->rank());
@@ -104,9 +112,7 @@ private:
     if (violation_ || !concurrent) {
       return;
     }
-    const isl::map pairs = same_replica(value.apply_range(value.reverse()), update.replicas)
-                               .intersect(isl::map::lex_lt(update.domain.space()));
-    for (const UnorderedPairs &forward : not_before(program_, update, update, pairs)) {
+    for (const UnorderedPairs &forward : not_before(program_, update, update, consecutive())) {
       if (!forward.concurrent) {
         continue;
       }
@@ -114,6 +120,20 @@ private:
       report(Violation::Kind::Race, update, update, race,
              "both add to the same element, and loop '" + loop_name(update, forward.level) +
                  "' is " + tag_name(update, forward.level) + ", so neither comes first");
+      add_element(update);
+      return;
+    }
+  }
+
+  /// An ordered reduction combines its terms in lexicographic order.
+  void check_order_of_terms(const Statement &update, const isl::map &pairs) {
+    for (const UnorderedPairs &wrong : not_before(program_, update, update, pairs)) {
+      report(Violation::Kind::Order, update, update,
+             checked(wrong.pairs.lexmin(), "the order of a reduction"),
+             update.computation->name + " is an ordered reduction, and loop '" +
+                 loop_name(update, wrong.level) + "' " +
+                 (wrong.concurrent ? "is " + tag_name(update, wrong.level)
+                                   : std::string("takes its terms in another order")));
       add_element(update);
       return;
     }

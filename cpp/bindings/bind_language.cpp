@@ -349,11 +349,12 @@ void bind_expressions(py::module_ &module) {
   module.def(
       "reduce",
       [](Op op, const std::vector<RangeTuple> &ranges, const py::handle &body,
-         const py::handle &condition) {
+         const py::handle &condition, bool ordered) {
         return ExprHandle{reduce(op, to_reduce_ranges(ranges), to_expression(body),
-                                 to_optional_expression(condition))};
+                                 to_optional_expression(condition), ordered)};
       },
-      py::arg("op"), py::arg("ranges"), py::arg("body"), py::arg("condition") = py::none());
+      py::arg("op"), py::arg("ranges"), py::arg("body"), py::arg("condition") = py::none(),
+      py::arg("ordered") = false);
 }
 
 void bind_computations(py::module_ &module) {

@@ -101,6 +101,9 @@ void rfactor_command(MappingState &state, const Command &command) {
   if (instances.reduced == 0) {
     refuse(command, name + " is not a reduction scheduled by its body");
   }
+  if (before.pieces.front().value->ordered) {
+    refuse(command, name + " is an ordered reduction, and partial results would change its order");
+  }
   const TimeSpaceMap map = state.time_space.at(name);
   const size_t factored = find_loop(map, arguments.name(0, "a loop"), command);
   const auto outer = static_cast<unsigned>(before.rank());

@@ -2,8 +2,8 @@
 
 The ranges may be half-open pairs, and their bounds may use outer iterators and earlier reduced
 ones; `where` adds an affine condition. As the person wrote a reduction, its elements may be
-combined in any order; sums and products of bool and narrow integers are kept in (u)int64, as NumPy
-does.
+combined in any order, unless `ordered` says otherwise; sums and products of bool and narrow
+integers are kept in (u)int64, as NumPy does.
 """
 
 from __future__ import annotations
@@ -88,6 +88,7 @@ def _reduce(
     value: ExpressionLike,
     over: Ranges | None,
     where: ExpressionLike | None,
+    ordered: bool = False,
 ) -> Expression:
     what = f"the reduction tw.{name}"
     if over is None:
@@ -106,11 +107,15 @@ def _reduce(
         iterator, bounds = pair if isinstance(pair, tuple) else (pair, None)
         ranges.append(range_operands(iterator, bounds, what))
     condition = condition_operand(where, f"where= of tw.{name}")
-    return Expression(_core.reduce(op, ranges, operand(value), condition))
+    return Expression(_core.reduce(op, ranges, operand(value), condition, ordered))
 
 
 def sum(
-    value: ExpressionLike, *, over: Ranges | None = None, where: ExpressionLike | None = None
+    value: ExpressionLike,
+    *,
+    over: Ranges | None = None,
+    where: ExpressionLike | None = None,
+    ordered: bool = False,
 ) -> Expression:
     """The sum over all points of `over` where `where` holds; 0 over none.
 
@@ -118,15 +123,21 @@ def sum(
         value: the expression that is summed.
         over: {k: K} for 0 <= k < K, {k: (1, K)} for 1 <= k < K; several iterators, outermost first.
         where: an affine condition on iterators.
+        ordered: add the terms one after the other in the order of `over` and in no other: schedules
+            that change it are refused. (`fast_math` of a function allows the compiler more.)
     """
-    return _reduce(Op.ReduceSum, "sum", value, over, where)
+    return _reduce(Op.ReduceSum, "sum", value, over, where, ordered)
 
 
 def prod(
-    value: ExpressionLike, *, over: Ranges | None = None, where: ExpressionLike | None = None
+    value: ExpressionLike,
+    *,
+    over: Ranges | None = None,
+    where: ExpressionLike | None = None,
+    ordered: bool = False,
 ) -> Expression:
     """The product over all points of `over`; 1 over none. Arguments as of `sum`."""
-    return _reduce(Op.ReduceProd, "prod", value, over, where)
+    return _reduce(Op.ReduceProd, "prod", value, over, where, ordered)
 
 
 def min(

@@ -142,3 +142,40 @@ x = tw.input("x", [N], tw.float32)
 def test_reductions_that_make_no_sense(use, error, message):
     with pytest.raises(error, match=message):
         use()
+
+
+def ordered_sum(ordered):
+    n = tw.param("N")
+    i = tw.iter("i")
+    x = tw.input("x", [n], tw.float32)
+    total = tw.computation("total", {}, tw.sum(x[i], over={i: n}, ordered=ordered))
+    return tw.function("ordered", outputs=[total])
+
+
+def test_ordered_reductions_keep_their_order():
+    function = ordered_sum(True)
+    total = function["total"]
+    total.split("i", 4)
+    for command in (
+        lambda: total.reverse("i1"),
+        lambda: total.interchange("i0", "i1"),
+        lambda: total.parallelize("i0"),
+        lambda: total.vectorize("i1"),
+    ):
+        with pytest.raises(tw.IllegalScheduleError, match="ordered reduction"):
+            command()
+    with pytest.raises(tw.ScheduleError, match="partial results would change its order"):
+        total.rfactor("i0")
+    values = np.random.default_rng(0).random(1001, np.float32)
+    expected = np.float32(0)
+    for value in values:
+        expected += value
+    assert function(values) == expected
+    assert "ordered" in function.layers
+
+
+def test_other_reductions_may_be_reordered():
+    function = ordered_sum(False)
+    function["total"].split("i", 4).interchange("i0", "i1")
+    values = np.arange(11, dtype=np.float32)
+    assert function(values) == 55

@@ -28,7 +28,7 @@ def child() -> Iterator[Child]:
 
 
 @settings(
-    max_examples=150,
+    max_examples=250,
     deadline=None,
     derandomize=True,
     database=None,

@@ -442,7 +442,9 @@ class Space:
         self, computation: dict[str, Any], base: dict[Any, int], by_body: bool, limit: int
     ) -> None:
         name, names = computation["name"], computation["iterators"]
-        values, inits, updates = [], [], []
+        values: list[Any] = []
+        inits: list[Any] = []
+        updates: list[Any] = []
         for env in points(names, computation["ranges"], computation["where"], base):
             cell = tuple(env[i] for i in names)
             value = next(v for condition, v in computation["pieces"] if holds(condition, env))

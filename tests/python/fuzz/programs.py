@@ -34,7 +34,8 @@ def shifted(value: list[Any], by: int) -> list[Any]:
 
 def substitute(value: list[Any], names: dict[str, list[Any]]) -> list[Any]:
     """The affine expression with iterators replaced by affine expressions."""
-    constant, terms = value[0], {}
+    constant = value[0]
+    terms: dict[str, int] = {}
     for name, coefficient in value[1].items():
         inner = names.get(name, [0, {name: 1}])
         constant += coefficient * inner[0]
@@ -125,7 +126,7 @@ class Generator:
 
     def bounds(self, array: dict[str, Any], subscripts: list[Any]) -> list[Any]:
         if "extents" in array:
-            return list(subscripts) + [
+            return [*subscripts] + [
                 [e[0] - s[0] - 1, substitute([0, {"e": 1, "s": -1}], {"e": e, "s": s})[1]]
                 for e, s in zip(array["extents"], subscripts, strict=True)
             ]
@@ -139,7 +140,8 @@ class Generator:
         draw = rng.random()
         if depth <= 0 or draw < 0.35:
             if reads and rng.random() < 0.85:
-                return reads.pop()
+                taken: list[Any] = reads.pop()
+                return taken
             if rng.random() < 0.85:
                 return self.read(self.array_for(list(around.values())), around, needs)
             if around and rng.random() < 0.5:

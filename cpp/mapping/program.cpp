@@ -361,7 +361,13 @@ private:
       }
       statement.replicas = shared_;
       for (size_t level = shared_; level-- > 0;) {
-        statement.iterators.insert(statement.iterators.begin(), "@" + shared.loop_names[level]);
+        // Loops of one name are there where the reader is itself computed inside loops.
+        std::string iterator = "@" + shared.loop_names[level];
+        while (std::find(statement.iterators.begin(), statement.iterators.end(), iterator) !=
+               statement.iterators.end()) {
+          iterator += "_";
+        }
+        statement.iterators.insert(statement.iterators.begin(), iterator);
         statement.loop_names.insert(statement.loop_names.begin(), shared.loop_names[level]);
         statement.tags.insert(statement.tags.begin(), shared.tags[level]);
         statement.loops.insert(

@@ -619,6 +619,22 @@ def test_store_at_in_a_loop_that_is_peeled():
     check(program, *SIZES)
 
 
+def test_store_at_of_a_copy_of_a_copy():
+    """The loops around the inner copy have the same names: those of C and those of the outer one."""
+    n, m = tw.params("N M")
+    a = tw.input("A", [n, m], tw.int32)
+    b = tw.computation("B", {i: n, j: m}, a[i, j] * 3 + 1)
+    c = tw.computation("C", {j: m, i: n}, b[n - 1 - i, j] - a[i, j])
+    program = Program(
+        tw.function("copies", outputs=[c]),
+        lambda n, m: (integers((n, m)),),
+        lambda a: ((a * 3 + 1)[::-1] - a).T,
+    )
+    program.function["C"].cache("B", i, "outer").cache("B", j, "inner")
+    assert "inner[0, 0] = B[N - i - 1, j]" in str(program.function.loops)
+    check(program, *SIZES)
+
+
 def test_new_names_of_loops_and_buffers():
     for name in ("x y", "1x", "", "@0"):
         nonsense(pair(), lambda f, name=name: f["B"].split(i, 4, name, "q"), "cannot name a loop")

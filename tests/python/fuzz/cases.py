@@ -120,11 +120,11 @@ class Runner:
 
     # ---- verdicts ----
 
-    def space(self, sizes: tuple[int, ...]) -> Space | None:
+    def space(self, sizes: tuple[int, ...], limit: int = 12000) -> Space | None:
         if sizes not in self.spaces:
             try:
                 self.spaces[sizes] = Space(
-                    self.program, dict(zip(AXES, sizes, strict=True)), self.by_body, 12000
+                    self.program, dict(zip(AXES, sizes, strict=True)), self.by_body, limit
                 )
             except OverflowError:
                 self.spaces[sizes] = None
@@ -230,6 +230,8 @@ class Runner:
             for name, value in re.findall(r"(\w+) = (-?\d+)", error.parameters or "")
         }
         witness = tuple(known.get(axis, 3) for axis in AXES)
+        if max(witness) <= 40:
+            self.space(witness, 150000)
         tried = 0
         for sizes in [witness, *self.case["sizes"], *SEARCHED]:
             if max(sizes) > 40:

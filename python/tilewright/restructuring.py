@@ -280,8 +280,8 @@ class RestructuringCommands:
                 C[i] = 2 * (A[i] + 1)
 
         The computation is gone from the function's schedule; it stays in its declaration, which
-        `Function.evaluate` follows. Outputs, recurrences and computations of several pieces are
-        refused.
+        `Function.evaluate` follows. Outputs, recurrences, computations of several pieces and those
+        read at computed subscripts (whose bounds are checked where they are stored) are refused.
         """
         self._give("inline", [])
         return self

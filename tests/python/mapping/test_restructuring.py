@@ -996,6 +996,23 @@ def test_rfactor_that_makes_no_sense():
     nonsense(program, lambda f: f["C"].rfactor(k), "and over nothing else")
 
 
+def test_an_ordered_reduction_keeps_its_order():
+    n, m = tw.params("N M")
+    a = tw.input("A", [n, m], tw.float32)
+    c = tw.computation("C", {i: n}, tw.sum(a[i, k], over={k: m}, ordered=True))
+    program = Program(
+        tw.function("f", outputs=[c]),
+        lambda n, m: (np.random.default_rng(3).random((n, m), dtype=np.float32),),
+        lambda a: np.cumsum(a, axis=1)[:, -1] if a.shape[1] else np.zeros(len(a), np.float32),
+    )
+    nonsense(program, lambda f: f["C"].rfactor(k), "C is an ordered reduction")
+    illegal(program, lambda f: f["C"].reverse(k), "takes its terms in another order")
+    program.function["C"].split(k, 4)
+    illegal(program, lambda f: f["C"].interchange("k0", "k1"), "in another order")
+    program.function["C"].interchange(i, "k0").vectorize(i, 8)
+    check(program, *SIZES)
+
+
 def test_rfactor_of_argmin():
     n, m = tw.params("N M")
     a = tw.input("A", [n, m], tw.float64)

@@ -87,6 +87,7 @@ Mapping::Mapping(std::shared_ptr<const Function> function) {
 }
 
 Mapping Mapping::with(const Command &command) const {
+  const OperationLimit limit(mapping_operation_limit);
   Mapping result = *this;
   apply_command(result.state_, command);
   result.state_.schedule.commands.push_back(command);

@@ -99,6 +99,9 @@ struct MappingState {
   std::map<std::string, Allocation> allocations;
 };
 
+/// isl operations that one command, or building one program, may take.
+inline constexpr std::uint64_t mapping_operation_limit = 20'000'000;
+
 class Mapping {
 public:
   /// Every computation in its own loop nest, in iterator order, producers first, stored in a buffer

@@ -460,6 +460,9 @@ isl::map time_map(const Statement &statement) {
   return checked(time.as_map().intersect_domain(statement.domain), "the time of a statement");
 }
 
-Program build_program(const Mapping &mapping) { return ProgramBuilder(mapping).build(); }
+Program build_program(const Mapping &mapping) {
+  const OperationLimit limit(mapping_operation_limit);
+  return ProgramBuilder(mapping).build();
+}
 
 } // namespace tilewright

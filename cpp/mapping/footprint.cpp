@@ -27,6 +27,8 @@ isl::map footprint(const std::vector<const Statement *> &readers, const Computat
   return checked(result, "a footprint").coalesce();
 }
 
+constexpr std::uint64_t footprint_operation_limit = 500'000;
+
 std::string outer_loop_name(size_t level) { return "@" + std::to_string(level); }
 
 namespace {
@@ -49,6 +51,7 @@ isl::fixed_box fixed_interval(const isl::map &needed, unsigned dimension) {
 } // namespace
 
 FootprintBox footprint_box(const isl::map &footprint, const isl::set &context) {
+  const OperationLimit limit(footprint_operation_limit); // shapes far from a box have no small one
   const isl::map needed = checked(footprint.intersect_params(context), "a footprint");
   std::vector<std::string> loops;
   for (unsigned level = 0; level < checked(needed.domain_tuple_dim(), "a footprint"); ++level) {

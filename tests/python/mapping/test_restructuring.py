@@ -635,6 +635,17 @@ def test_store_at_of_a_copy_of_a_copy():
     check(program, *SIZES)
 
 
+def test_a_footprint_far_from_a_box_is_refused_in_time():
+    program = total()
+    skewed = program.function["C"].skew(i, j).tile(i, j, 2, 4)
+    skewed.transform(["i0", "j0"], [[1, 1], [1, 0]])
+    before = program.function.schedule
+    with pytest.raises(tw.AnalysisLimitError, match="a footprint"):
+        program.function["C"].cache("A", "i0", order=[1, 0])
+    assert program.function.schedule == before
+    check(program, *SIZES)
+
+
 def test_new_names_of_loops_and_buffers():
     for name in ("x y", "1x", "", "@0"):
         nonsense(pair(), lambda f, name=name: f["B"].split(i, 4, name, "q"), "cannot name a loop")

@@ -199,23 +199,6 @@ ValuePtr binary_value(Op op, const ValuePtr &a, const ValuePtr &b) {
   return value;
 }
 
-namespace {
-ValuePtr contracted(const ValuePtr &value) {
-  auto copy = std::make_shared<Value>(*value);
-  copy->contract = true;
-  return copy;
-}
-} // namespace
-
-ValuePtr combine_value(Op op, const ValuePtr &accumulator, const ValuePtr &term) {
-  const bool floating = accumulator->type.scalar.is_floating();
-  if (!floating || (op != Op::Add && op != Op::Mul)) {
-    return binary_value(op, accumulator, term);
-  }
-  const bool product = op == Op::Add && term->kind == ValueKind::Binary && term->op == Op::Mul;
-  return contracted(binary_value(op, accumulator, product ? contracted(term) : term));
-}
-
 ValuePtr call_value(Op op, std::vector<ValuePtr> arguments, ScalarType type) {
   auto value = make(ValueKind::Call, {type, lanes_of(arguments)});
   value->op = op;
@@ -407,10 +390,8 @@ ValuePtr with_operands(const ValuePtr &value, std::vector<ValuePtr> operands) {
   switch (value->kind) {
   case ValueKind::Unary:
     return unary_value(value->op, operands[0]);
-  case ValueKind::Binary: {
-    const ValuePtr result = binary_value(value->op, operands[0], operands[1]);
-    return value->contract ? contracted(result) : result;
-  }
+  case ValueKind::Binary:
+    return binary_value(value->op, operands[0], operands[1]);
   case ValueKind::Call:
     return call_value(value->op, std::move(operands), value->type.scalar);
   case ValueKind::Cast:

@@ -25,9 +25,6 @@ ValuePtr unary_value(Op op, const ValuePtr &a);
 /// The result is bool for comparisons, else of the type of `a`; the lanes are those of the
 /// operands, which agree.
 ValuePtr binary_value(Op op, const ValuePtr &a, const ValuePtr &b);
-/// acc op term for a reduction: the sum, and a product that it adds, may be contracted into one
-/// rounding.
-ValuePtr combine_value(Op op, const ValuePtr &accumulator, const ValuePtr &term);
 ValuePtr call_value(Op op, std::vector<ValuePtr> arguments, ScalarType type);
 ValuePtr cast_value(const ValuePtr &a, ScalarType type);
 ValuePtr select_value(const ValuePtr &condition, const ValuePtr &then, const ValuePtr &otherwise);

@@ -417,7 +417,7 @@ ValuePtr ExpressionTranslator::translate_reduce(const ExprPtr &expr) {
   const ValuePtr sum = local(id, name, {expr->type, 1});
   reduce_loops(*expr, [&] {
     const ValuePtr term = cast_value(translate(expr->operands[0]), expr->type);
-    emit(assign_local(id, name, combine_value(reduction_combiner(expr->op), sum, term)));
+    emit(assign_local(id, name, binary_value(reduction_combiner(expr->op), sum, term)));
   });
   return sum;
 }

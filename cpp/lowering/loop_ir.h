@@ -44,8 +44,6 @@ struct Value {
   std::vector<ValuePtr>
       operands; ///< Load: the subscripts (int64, scalar or vector). Select: condition, then, else
   Op op = Op::None;
-  bool contract =
-      false; ///< Binary: combines a reduction (or is the product that it adds): may be fused
   ConstantValue constant{};
   std::int64_t id =
       0; ///< Variable and Local: unique number; Parameter: position; Load: buffer; Ramp: stride

@@ -434,8 +434,8 @@ private:
     const auto number = static_cast<std::int64_t>(statement.buffer);
     ValuePtr value = cast_value(translator.translate(statement.value), buffer.type);
     if (statement.role == StatementRole::Update) {
-      value = combine_value(statement.combine, load(number, buffer.name, {buffer.type, 1}, index),
-                            value);
+      value = binary_value(statement.combine, load(number, buffer.name, {buffer.type, 1}, index),
+                           value);
     }
     std::vector<StmtPtr> statements = translator.take_statements();
     statements.push_back(store(number, buffer.name, index, value));

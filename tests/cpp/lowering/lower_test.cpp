@@ -77,23 +77,6 @@ TEST(Lower, RegisterTileIsSeparatedOutsideTheReduction) {
   EXPECT_EQ(full.scalar_stores, 0) << print_loop_ir(kernel);
 }
 
-TEST(Lower, OnlyReductionsMayBeContracted) {
-  const auto marked = [](const Kernel &kernel) {
-    int count = 0;
-    visit_statements(kernel.body, [&](const LoopStatement &statement) {
-      visit_values(statement, [&](const Value &value) { count += value.contract ? 1 : 0; });
-    });
-    return count;
-  };
-  const Mapping vectors = Mapping(matmul()).with(command("C", "vectorize", {"j", 4_n}));
-  const Kernel kernel = lower_mapping(vectors);
-  EXPECT_EQ(marked(kernel), 4) << print_loop_ir(
-      kernel); // sum and product, of lanes and in the tail
-  const auto a = line_input("A");
-  const auto plain = line("C", access(a, {it("i")}) * access(a, {it("i")}) + f32(1));
-  EXPECT_EQ(marked(lower_mapping(Mapping(function_of({plain})))), 0);
-}
-
 TEST(Lower, RegisterTileOfSeveralVectors) {
   const Mapping mapping = Mapping(matmul())
                               .with(command("C", "tile", {"i", "j", 4_n, 8_n}))

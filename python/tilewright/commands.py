@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from . import _core
 from .buffers import Buffer
+from .command_arguments import integer, loop_name, name_of
 from .errors import ScheduleError
 from .expressions import Expression
 from .restructuring import RestructuringCommands
@@ -46,26 +47,13 @@ def _owners_of(identity: int) -> list[Function]:
     return [function for owner in _owners.get(identity, []) if (function := owner()) is not None]
 
 
-def _loop_name(loop: Loop) -> str:
-    name = loop if isinstance(loop, str) else getattr(loop, "name", None)
-    if not isinstance(name, str):
-        raise ScheduleError(f"a loop is given by its name or an iterator, got {loop!r}")
-    return name
-
-
-def _size(value: object, what: str) -> int:
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise ScheduleError(f"{what} must be an integer, got {value!r}")
-    return int(value.__index__())
-
-
 def _new_names(loop: str, outer: Loop | None, inner: Loop | None) -> list[str]:
     """The names of the two loops of a split, or nothing where both are left to their defaults."""
     if outer is None and inner is None:
         return []
     return [
-        f"{loop}0" if outer is None else _loop_name(outer),
-        f"{loop}1" if inner is None else _loop_name(inner),
+        f"{loop}0" if outer is None else loop_name(outer),
+        f"{loop}1" if inner is None else loop_name(inner),
     ]
 
 
@@ -109,8 +97,8 @@ class ScheduleCommands(RestructuringCommands):
             i0: name of the loop over blocks.
             i1: name of the loop in a block.
         """
-        loop = _loop_name(i)
-        self._give("split", [loop, _size(s, "the size of a block"), *_new_names(loop, i0, i1)])
+        loop = loop_name(i)
+        self._give("split", [loop, integer(s, "the size of a block"), *_new_names(loop, i0, i1)])
         return self
 
     def tile(self: Self, *arguments: Loop | int, **names: Loop | None) -> Self:
@@ -138,10 +126,10 @@ class ScheduleCommands(RestructuringCommands):
         loops: list[str] = []
         rest = list(arguments)
         while rest and isinstance(rest[0], str | Expression):
-            loops.append(_loop_name(rest.pop(0)))  # type: ignore[arg-type]
+            loops.append(loop_name(rest.pop(0)))
         count = len(loops)
-        sizes = [_size(size, "a tile size") for size in rest[:count]]
-        new = [_loop_name(name) for name in rest[count:]]  # type: ignore[arg-type]
+        sizes = [integer(size, "a tile size") for size in rest[:count]]
+        new = [loop_name(name) for name in rest[count:]]
         if count not in (2, 3) or len(sizes) != count or len(new) not in (0, 2 * count):
             raise ScheduleError(
                 "expected tile(i, j, t1, t2, i0=None, j0=None, i1=None, j1=None): two or three "
@@ -158,7 +146,7 @@ class ScheduleCommands(RestructuringCommands):
                         f"tile has no argument {key}; the names of new loops are {', '.join(keys)}"
                     )
                 if name is not None:
-                    new[keys.index(key)] = _loop_name(name)
+                    new[keys.index(key)] = loop_name(name)
         self._give("tile", [*loops, *sizes, *new])
         return self
 
@@ -179,7 +167,7 @@ class ScheduleCommands(RestructuringCommands):
 
         Tags (parallel, vector, unrolled) stay with their loops.
         """
-        self._give("interchange", [_loop_name(i), _loop_name(j)])
+        self._give("interchange", [loop_name(i), loop_name(j)])
         return self
 
     def reverse(self: Self, i: Loop) -> Self:
@@ -195,7 +183,7 @@ class ScheduleCommands(RestructuringCommands):
             for i in range(-N + 1, 1):
                 C[-i] = ...
         """
-        self._give("reverse", [_loop_name(i)])
+        self._give("reverse", [loop_name(i)])
         return self
 
     def shift(self: Self, i: Loop, s: int) -> Self:
@@ -215,7 +203,7 @@ class ScheduleCommands(RestructuringCommands):
             i: the loop.
             s: how many iterations later (negative: earlier).
         """
-        self._give("shift", [_loop_name(i), _size(s, "the shift")])
+        self._give("shift", [loop_name(i), integer(s, "the shift")])
         return self
 
     def skew(self: Self, i: Loop, j: Loop, f: int = 1) -> Self:
@@ -238,7 +226,7 @@ class ScheduleCommands(RestructuringCommands):
             j: the loop that is skewed.
             f: the factor.
         """
-        self._give("skew", [_loop_name(i), _loop_name(j), _size(f, "the factor")])
+        self._give("skew", [loop_name(i), loop_name(j), integer(f, "the factor")])
         return self
 
     # ---- order among computations ----
@@ -325,7 +313,7 @@ class ScheduleCommands(RestructuringCommands):
             parallel for i in range(0, N):
                 C[i] = ...
         """
-        self._give("parallelize", [_loop_name(i)])
+        self._give("parallelize", [loop_name(i)])
         return self
 
     def vectorize(
@@ -382,7 +370,7 @@ class ScheduleCommands(RestructuringCommands):
     def _tag_strip(
         self, command: str, i: Loop, v: int | None, i0: Loop | None, i1: Loop | None
     ) -> None:
-        loop = _loop_name(i)
+        loop = loop_name(i)
         if v is None:
             if i0 is not None or i1 is not None:
                 raise ScheduleError(
@@ -390,7 +378,7 @@ class ScheduleCommands(RestructuringCommands):
                 )
             self._give(command, [loop])
         else:
-            self._give(command, [loop, _size(v, "the size"), *_new_names(loop, i0, i1)])
+            self._give(command, [loop, integer(v, "the size"), *_new_names(loop, i0, i1)])
 
     def set_schedule(self: Self, isl_map: str) -> Self:
         """Gives the time-space map of this computation directly, as isl text.
@@ -452,13 +440,8 @@ class ScheduleCommands(RestructuringCommands):
 
 
 def _place(other: ScheduleCommands | str, i: Loop | None) -> list[str]:
-    if isinstance(other, str):
-        name = other
-    elif isinstance(other, ScheduleCommands):
-        name = getattr(other, "name", "")
-    else:
-        raise ScheduleError(f"expected a computation or its name, got {other!r}")
-    return [name] if i is None else [name, _loop_name(i)]
+    name = name_of(other, "a computation")
+    return [name] if i is None else [name, loop_name(i)]
 
 
 def _call_text(arguments: Sequence[Any]) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from .command_arguments import integer, loop_name, name_of
 from .errors import ScheduleError
 
 if TYPE_CHECKING:
@@ -19,23 +20,6 @@ if TYPE_CHECKING:
 __all__ = ["RestructuringCommands"]
 
 Self = TypeVar("Self", bound="RestructuringCommands")
-
-
-def _name(thing: object, what: str) -> str:
-    name = thing if isinstance(thing, str) else getattr(thing, "name", None)
-    if not isinstance(name, str):
-        raise ScheduleError(f"expected {what} or its name, got {thing!r}")
-    return name
-
-
-def _loop(loop: object) -> str:
-    return _name(loop, "a loop (an iterator)")
-
-
-def _integer(value: object, what: str) -> int:
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise ScheduleError(f"{what} must be an integer, got {value!r}")
-    return int(value.__index__())
 
 
 class RestructuringCommands:
@@ -69,7 +53,7 @@ class RestructuringCommands:
         Args:
             loops: two or more loops, outermost first. Loops that are not named stay where they are.
         """
-        self._give("reorder", [_loop(loop) for loop in loops])
+        self._give("reorder", [loop_name(loop) for loop in loops])
         return self
 
     def transform(self: Self, loops: Sequence[Loop], matrix: Sequence[Sequence[int]]) -> Self:
@@ -91,14 +75,14 @@ class RestructuringCommands:
             loops: the loops, as many as the matrix has rows.
             matrix: a square integer matrix of determinant 1 or -1.
         """
-        rows = [[_integer(entry, "an entry of the matrix") for entry in row] for row in matrix]
+        rows = [[integer(entry, "an entry of the matrix") for entry in row] for row in matrix]
         size = len(loops)
         if len(rows) != size or any(len(row) != size for row in rows):
             raise ScheduleError(
                 f"transform of {size} loops needs a {size} x {size} matrix, got {matrix!r}"
             )
         flat = [entry for row in rows for entry in row]
-        self._give("transform", [*(_loop(loop) for loop in loops), flat])
+        self._give("transform", [*(loop_name(loop) for loop in loops), flat])
         return self
 
     def fuse_with(self: Self, other: ScheduleCommands | str, i: Loop | None = None) -> Self:
@@ -121,8 +105,8 @@ class RestructuringCommands:
             other: the computation whose loops are shared.
             i: the innermost loop shared; the deepest that both have when it is left out.
         """
-        names = [_name(other, "a computation")]
-        self._give("fuse_with", names if i is None else [*names, _loop(i)])
+        names = [name_of(other, "a computation")]
+        self._give("fuse_with", names if i is None else [*names, loop_name(i)])
         return self
 
     def fission(self: Self, i: Loop) -> Self:
@@ -144,7 +128,7 @@ class RestructuringCommands:
         Args:
             i: the outermost loop that is not shared any more.
         """
-        self._give("fission", [_loop(i)])
+        self._give("fission", [loop_name(i)])
         return self
 
     def compute_at(self: Self, reader: ScheduleCommands | str, j: Loop) -> Self:
@@ -172,7 +156,7 @@ class RestructuringCommands:
             reader: the computation in whose loops this one runs; nobody outside may read it.
             j: the innermost loop of the reader that is shared.
         """
-        self._give("compute_at", [_name(reader, "a computation"), _loop(j)])
+        self._give("compute_at", [name_of(reader, "a computation"), loop_name(j)])
         return self
 
     def store_at(self: Self, reader: ScheduleCommands | str, j: Loop, memory: str = "auto") -> Self:
@@ -204,7 +188,7 @@ class RestructuringCommands:
             memory: "stack" (constant sizes up to 256 KiB, else the heap), "heap", or "auto": the
                 stack up to 32 KiB.
         """
-        self._give("store_at", [_name(reader, "a computation"), _loop(j), memory])
+        self._give("store_at", [name_of(reader, "a computation"), loop_name(j), memory])
         return self
 
     def cache(
@@ -249,13 +233,13 @@ class RestructuringCommands:
         function, _ = self._command_target()
         before = set(function.computations)
         positions = (
-            [] if order is None else [_integer(entry, "an entry of order") for entry in order]
+            [] if order is None else [integer(entry, "an entry of order") for entry in order]
         )
         self._give(
             "cache",
             [
-                _name(array, "an array"),
-                _loop(j),
+                name_of(array, "an array"),
+                loop_name(j),
                 name if name is not None else "",
                 memory,
                 positions,
@@ -313,7 +297,7 @@ class RestructuringCommands:
         Returns:
             The handle of the partial results, to schedule them.
         """
-        self._give("rfactor", [_loop(k)] if name is None else [_loop(k), name])
+        self._give("rfactor", [loop_name(k)] if name is None else [loop_name(k), name])
         function, own = self._command_target()
         return function[name if name is not None else f"{own}_partial"]
 
@@ -349,8 +333,8 @@ class RestructuringCommands:
             d: elements kept, at least 1. Too few are refused, since values still needed would be
                 overwritten. The smallest legal number (up to 64) when it is left out.
         """
-        name = _loop(i)
-        self._give("storage_fold", [name] if d is None else [name, _integer(d, "the fold")])
+        name = loop_name(i)
+        self._give("storage_fold", [name] if d is None else [name, integer(d, "the fold")])
         return self
 
     def auto_allocate_map(self: Self) -> Self:

@@ -247,6 +247,35 @@ std::shared_ptr<const Function> copy_reads(const Function &function, const std::
   return result;
 }
 
+std::shared_ptr<const Function> copy_writes(const Function &function, const std::string &name,
+                                            const std::string &local) {
+  Copies copies;
+  std::shared_ptr<Function> result = copy_function(function, copies);
+  const ComputationPtr original = copies.at(function.find(name)->get());
+  auto computed = std::make_shared<Computation>(*original);
+  computed->name = local;
+  const auto renamed = [&](const isl::set &domain) {
+    return checked(isl::manage(isl_set_set_tuple_name(domain.copy(), local.c_str())),
+                   "a local copy of a result");
+  };
+  computed->domain = renamed(original->domain);
+  isl::set written = isl::set::empty(original->domain.space());
+  for (Piece &piece : computed->pieces) {
+    written = written.unite(piece.domain);
+    piece.domain = renamed(piece.domain);
+  }
+  std::vector<ExprPtr> subscripts;
+  for (const std::string &own : original->iterators) {
+    subscripts.push_back(iterator(own));
+  }
+  original->pieces = {{checked(written.coalesce(), "a local copy of a result"),
+                       access(computed, subscripts, original->where), original->where}};
+  const auto position =
+      std::find(result->computations.begin(), result->computations.end(), original);
+  result->computations.insert(position, computed);
+  return result;
+}
+
 std::shared_ptr<const Function> factor_reduction(const Function &function, const std::string &name,
                                                  const ReductionFactor &factor,
                                                  const SourceLocation &where) {

@@ -22,6 +22,11 @@ std::shared_ptr<const Function> copy_reads(const Function &function, const std::
                                            const std::string &array, const std::string &copy,
                                            const SourceLocation &where);
 
+/// `name` becomes a copy of a new computation `local`, which takes over its expressions: name[i] =
+/// local[i]. What reads `name` reads it still.
+std::shared_ptr<const Function> copy_writes(const Function &function, const std::string &name,
+                                            const std::string &local);
+
 /// How a reduction is factored: the instances of a loop r, an affine function of the reduction's
 /// body instances name[i..., k...], become an iterator of the partial results.
 struct ReductionFactor {

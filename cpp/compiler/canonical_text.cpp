@@ -12,7 +12,7 @@ namespace tilewright {
 namespace {
 
 /// To be raised whenever the loops or the machine code made from the same text change.
-constexpr int code_generation_version = 1;
+constexpr int code_generation_version = 2;
 
 std::string constant_text(const ConstantValue &value) {
   return std::visit(
@@ -140,6 +140,15 @@ void write_mapping(Writer &out, const MappingState &state) {
     out.line(fmt::format("place {} {} {} {} {}", Writer::quoted(placement.computation),
                          Writer::quoted(placement.other), placement.shared, placement.before,
                          placement.compute_at));
+  }
+  for (const auto &[name, allocation] : state.allocations) {
+    std::string order;
+    for (const int dimension : allocation.order) {
+      order += fmt::format(" {}", dimension);
+    }
+    out.line(fmt::format("allocate {} {} {} {} order{}", Writer::quoted(name),
+                         Writer::quoted(allocation.other), allocation.levels, allocation.memory,
+                         order));
   }
   out.names("order", state.order);
 }

@@ -105,12 +105,51 @@ bool is_fixed(const std::vector<Scan> &scans, int dimension) {
   return isl_val_is_zero(common.get()) == isl_bool_true;
 }
 
+/// A buffer inside loops (store_at) needs each iteration of them in one piece, and isl may put what
+/// a statement does in the first iteration in front of the loop. An anchor is a statement without
+/// code, before all others in each iteration that uses the buffer: neither it nor they can leave.
+struct Anchor {
+  int level = 0;   ///< loops outside of the buffer
+  isl::set points; ///< in time
+};
+
+std::vector<Anchor> find_anchors(const Program &program, const std::vector<Scan> &scans) {
+  std::vector<Anchor> anchors;
+  const auto count = static_cast<unsigned>(2 * program.depth + 1);
+  for (size_t b = 0; b < program.buffers.size(); ++b) {
+    const int level = program.buffers[b].level;
+    isl_set *used = nullptr;
+    for (size_t s = 0; s < scans.size() && level > 0; ++s) {
+      if (program.statements[s].buffer == b) {
+        isl_set *points = isl_set_copy(scans[s].points.get());
+        used = used == nullptr ? points : isl_set_union(used, points);
+      }
+    }
+    if (used == nullptr) {
+      continue;
+    }
+    const auto first = static_cast<unsigned>(2 * level);
+    used = isl_set_project_out(used, isl_dim_set, first, count - first);
+    used = isl_set_add_dims(isl_set_coalesce(used), isl_dim_set, count - first);
+    for (unsigned d = first + 1; d < count; ++d) {
+      used = isl_set_fix_si(used, isl_dim_set, d, 0);
+    }
+    used = isl_set_fix_si(used, isl_dim_set, first, -1);
+    anchors.push_back({level, checked(isl::manage(used), doing)});
+  }
+  return anchors;
+}
+
 /// The time dimensions that are worth scanning: isl's time grows fast with their number.
-std::vector<int> useful_dimensions(const Program &program, const std::vector<Scan> &scans) {
+std::vector<int> useful_dimensions(const Program &program, const std::vector<Scan> &scans,
+                                   const std::vector<Anchor> &anchors) {
   std::vector<int> kept;
   for (int d = 0; d < 2 * program.depth + 1; ++d) {
     const bool is_static = d % 2 == 0;
-    if (is_static ? orders(program.statements, static_cast<size_t>(d / 2)) : !is_fixed(scans, d)) {
+    const bool anchored = std::any_of(anchors.begin(), anchors.end(),
+                                      [&](const Anchor &anchor) { return d == 2 * anchor.level; });
+    if (anchored || (is_static ? orders(program.statements, static_cast<size_t>(d / 2))
+                               : !is_fixed(scans, d))) {
       kept.push_back(d);
     }
   }
@@ -164,12 +203,18 @@ GeneratedAst generate_ast(const Program &program) {
     result.iterators.push_back(scans.back().iterators);
   }
   const int count = 2 * program.depth + 1;
-  result.dimensions = useful_dimensions(program, scans);
+  const std::vector<Anchor> anchors = find_anchors(program, scans);
+  result.dimensions = useful_dimensions(program, scans, anchors);
   isl::union_map schedule;
   for (size_t i = 0; i < scans.size(); ++i) {
     const isl::map part = schedule_of(program.statements[i], scans[i], result.dimensions, count);
     const isl::union_map one = isl::manage(isl_union_map_from_map(part.copy()));
     schedule = schedule.is_null() ? one : schedule.unite(one);
+  }
+  for (size_t a = 0; a < anchors.size(); ++a) {
+    isl_map *same = isl_set_identity(keep(anchors[a].points, result.dimensions, count).release());
+    same = isl_map_set_tuple_name(same, isl_dim_in, ("@" + std::to_string(a)).c_str());
+    schedule = schedule.unite(isl::manage(isl_union_map_from_map(same)));
   }
   isl::ast_build build = isl::manage(isl_ast_build_from_context(program.context.copy()));
   isl_id_list *names =

@@ -14,6 +14,7 @@
 namespace tilewright {
 
 struct GeneratedAst {
+  /// User nodes whose name is not a statement's stand for nothing.
   isl::ast_node root;
   /// The original time dimension of each scanned one; a `for` node's iterator is called "t<original
   /// dimension>". Left out are static dimensions that order no statements and loops that no

@@ -295,8 +295,9 @@ private:
     const isl::ast_node body = checked(isl::manage(isl_ast_node_for_get_body(node.get())), doing);
     const int dimension = std::stoi(key.substr(1));
     if (isl_ast_node_for_is_degenerate(node.get()) == isl_bool_true) {
+      // One iteration, of which isl may have made several pieces: memory comes from outside.
       expressions_.set(key, lower);
-      return with_memory(dimension, translate(body, in_parallel));
+      return translate(body, in_parallel);
     }
     const LoopLooks looks = looks_of(node, dimension);
     const isl::ast_expr step = checked(isl::manage(isl_ast_node_for_get_inc(node.get())), doing);
@@ -395,7 +396,11 @@ private:
     const isl::ast_expr call = checked(isl::manage(isl_ast_node_user_get_expr(node.get())), doing);
     const isl::ast_expr name = checked(isl::manage(isl_ast_expr_op_get_arg(call.get(), 0)), doing);
     const isl::id id = checked(isl::manage(isl_ast_expr_get_id(name.get())), doing);
-    const size_t position = statements_.at(isl_id_get_name(id.get()));
+    const auto found = statements_.find(isl_id_get_name(id.get()));
+    if (found == statements_.end()) {
+      return block({});
+    }
+    const size_t position = found->second;
     const Statement &statement = program_.statements[position];
     std::vector<ValuePtr> arguments;
     const int count = isl_ast_expr_op_get_n_arg(call.get());

@@ -33,8 +33,17 @@ void fission_command(MappingState &state, const Command &command);
 
 // rewrite_commands.cpp
 void inline_command(MappingState &state, const Command &command);
-void cache_command(MappingState &state, const Command &command);
 void rfactor_command(MappingState &state, const Command &command);
+/// Factors the command's computation over its loop at position `factored`: `partial` takes all of
+/// its loops, and it keeps those that no reduced iterator drives, and the one factored.
+void factor_loop(MappingState &state, const Command &command, size_t factored,
+                 const std::string &partial);
+/// Gives a computation that has become a reduction scheduled by its body loops for its reduced
+/// iterators, inside those it has.
+void add_reduced_loops(MappingState &state, const Computation &computation);
+
+// cache_command.cpp
+void cache_command(MappingState &state, const Command &command);
 
 // storage_commands.cpp
 void set_access_command(MappingState &state, const Command &command);

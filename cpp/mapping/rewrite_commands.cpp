@@ -45,82 +45,73 @@ isl::multi_aff projection(const isl::space &from, const isl::space &to,
   return checked(isl::manage(result), "loops of a partial reduction");
 }
 
-/// Inlining may leave a reduction as the whole value of a reader, which is then scheduled by its
-/// body: its loops stay, and those of the reduced iterators come inside them.
-void add_reduced_loops(MappingState &state) {
-  for (const ComputationPtr &computation : state.function->computations) {
-    const InstanceSpace instances = instance_space(*computation);
-    TimeSpaceMap &map = state.time_space.at(computation->name);
-    const auto reduced = static_cast<unsigned>(instances.reduced);
-    const auto rank = static_cast<unsigned>(computation->rank());
-    const bool known =
-        std::all_of(map.dimensions.begin(), map.dimensions.end(), [&](const LoopDimension &loop) {
-          return isl_pw_aff_dim(loop.value.get(), isl_dim_in) == isl_size(rank + reduced);
-        });
-    if (reduced == 0 || (known && map.dimensions.size() >= rank + reduced)) {
-      continue;
-    }
-    for (LoopDimension &loop : map.dimensions) {
-      isl_pw_aff *value = isl_pw_aff_add_dims(loop.value.copy(), isl_dim_in, reduced);
-      value = isl_pw_aff_set_tuple_id(value, isl_dim_in, instances.domain.tuple_id().release());
-      loop.value = checked(isl::manage(value), "inline");
-    }
-    for (unsigned k = rank; k < rank + reduced; ++k) {
-      std::string name = instances.iterators[k];
-      while (std::any_of(map.dimensions.begin(), map.dimensions.end(),
-                         [&](const LoopDimension &loop) { return loop.name == name; })) {
-        name += "_";
-      }
-      const isl::pw_aff value =
-          isl::pw_aff::var_on_domain(isl::local_space(instances.domain.space()), isl::dim::set, k);
-      map.dimensions.push_back({name, checked(value, "inline"), {}, 0});
-    }
-  }
+bool involves(const LoopDimension &loop, unsigned first, unsigned count) {
+  return checked(isl::manage(isl_pw_aff_involves_dims(loop.value.get(), isl_dim_in, first, count)),
+                 "the iterators of a loop");
 }
 
 } // namespace
 
+void add_reduced_loops(MappingState &state, const Computation &computation) {
+  const InstanceSpace instances = instance_space(computation);
+  TimeSpaceMap &map = state.time_space.at(computation.name);
+  const auto reduced = static_cast<unsigned>(instances.reduced);
+  const auto rank = static_cast<unsigned>(computation.rank());
+  for (LoopDimension &loop : map.dimensions) {
+    isl_pw_aff *value = isl_pw_aff_add_dims(loop.value.copy(), isl_dim_in, reduced);
+    value = isl_pw_aff_set_tuple_id(value, isl_dim_in, instances.domain.tuple_id().release());
+    loop.value = checked(isl::manage(value), "the loops of a reduction");
+  }
+  for (unsigned k = rank; k < rank + reduced; ++k) {
+    std::string name = instances.iterators[k];
+    while (std::any_of(map.dimensions.begin(), map.dimensions.end(),
+                       [&](const LoopDimension &loop) { return loop.name == name; })) {
+      name += "_";
+    }
+    const isl::pw_aff value =
+        isl::pw_aff::var_on_domain(isl::local_space(instances.domain.space()), isl::dim::set, k);
+    map.dimensions.push_back({name, checked(value, "the loops of a reduction"), {}, 0});
+  }
+}
+
+/// Inlining may leave a reduction as the whole value of a reader, which is then scheduled by its
+/// body: its loops stay, and those of the reduced iterators come inside them.
 void inline_command(MappingState &state, const Command &command) {
   const CommandArguments arguments(command);
   arguments.expect_between(0, 0, "inline()");
+  const std::shared_ptr<const Function> before = state.function;
   try {
     state.function = inline_computation(*state.function, command.computation, command.where);
   } catch (const Error &error) {
     refuse(command, error.what());
   }
   forget(state, command.computation);
-  add_reduced_loops(state);
+  for (const ComputationPtr &computation : state.function->computations) {
+    if (instance_space(**before->find(computation->name)).reduced == 0 &&
+        instance_space(*computation).reduced > 0) {
+      add_reduced_loops(state, *computation);
+    }
+  }
 }
 
-void rfactor_command(MappingState &state, const Command &command) {
-  const CommandArguments arguments(command);
-  arguments.expect_between(1, 2, "rfactor(k, name=None)");
+void factor_loop(MappingState &state, const Command &command, size_t factored,
+                 const std::string &partial_name) {
   const std::string &name = command.computation;
   const Computation before = **state.function->find(name);
   const InstanceSpace instances = instance_space(before);
-  if (instances.reduced == 0) {
-    refuse(command, name + " is not a reduction scheduled by its body");
-  }
-  if (before.pieces.front().value->ordered) {
-    refuse(command, name + " is an ordered reduction, and partial results would change its order");
-  }
   const TimeSpaceMap map = state.time_space.at(name);
-  const size_t factored = find_loop(map, arguments.name(0, "a loop"), command);
   const auto outer = static_cast<unsigned>(before.rank());
-  const auto involves = [](const LoopDimension &loop, unsigned first, unsigned count) {
-    return checked(
-        isl::manage(isl_pw_aff_involves_dims(loop.value.get(), isl_dim_in, first, count)),
-        "rfactor");
-  };
   const auto reduced = static_cast<unsigned>(instances.reduced);
   const LoopDimension &loop = map.dimensions[factored];
   if (!involves(loop, outer, reduced) || involves(loop, 0, outer)) {
     refuse(command,
            "loop '" + loop.name + "' must run over the reduced iterators, and over nothing else");
   }
+  if (before.pieces.front().value->ordered) {
+    refuse(command, name + " is an ordered reduction, and partial results would change its order");
+  }
   ReductionFactor factor;
-  factor.partial = arguments.optional_name(1, "the partial results").value_or(name + "_partial");
-  require_new_computation(state, factor.partial, command);
+  factor.partial = partial_name;
   factor.value = loop.value;
   factor.iterator = loop.name;
   for (size_t k = outer; k < instances.iterators.size(); ++k) {
@@ -164,7 +155,6 @@ void rfactor_command(MappingState &state, const Command &command) {
     if (d == factored) {
       kept.value = isl::pw_aff::var_on_domain(isl::local_space(final_space.domain.space()),
                                               isl::dim::set, outer);
-      kept.tag = {};
     } else if (!involves(kept, outer, reduced)) {
       isl_pw_aff *value = isl_pw_aff_drop_dims(kept.value.copy(), isl_dim_in, outer, reduced);
       value = isl_pw_aff_insert_dims(value, isl_dim_in, outer, 1);
@@ -179,87 +169,28 @@ void rfactor_command(MappingState &state, const Command &command) {
   state.time_space[name] = std::move(final_map);
   state.storage[factor.partial] = Storage::identity(partial);
   state.order.insert(std::find(state.order.begin(), state.order.end(), name), factor.partial);
-  if (find_placement(state, name) != nullptr) {
-    state.placements.push_back({factor.partial, name, 0, true, false});
-  }
 }
 
-void cache_command(MappingState &state, const Command &command) {
+void rfactor_command(MappingState &state, const Command &command) {
   const CommandArguments arguments(command);
-  arguments.expect_between(2, 5, "cache(A, j, name=\"\", memory=\"auto\", order=[])");
-  const std::string array = arguments.name(0, "an input or a computation");
-  const std::string loop = arguments.name(1, "a loop");
-  const std::string memory = arguments.optional_name(3, "the memory").value_or("auto");
-  std::string name = arguments.optional_name(2, "the copy").value_or("");
-  const ComputationPtr *found = state.function->find(array);
-  if (found == nullptr) {
-    refuse(command, "there is no input or computation named '" + array + "'");
+  arguments.expect_between(1, 2, "rfactor(k, name=None)");
+  const std::string &name = command.computation;
+  if (instance_space(**state.function->find(name)).reduced == 0) {
+    refuse(command, name + " is not a reduction scheduled by its body");
   }
-  if (array == command.computation) {
-    refuse(command,
-           "only what a computation reads can be cached; accumulators stay in registers by "
-           "themselves where their loops allow it");
+  const size_t factored =
+      find_loop(state.time_space.at(name), arguments.name(0, "a loop"), command);
+  const std::string partial =
+      arguments.optional_name(1, "the partial results").value_or(name + "_partial");
+  require_new_computation(state, partial, command);
+  const std::string loop = state.time_space.at(name).dimensions[factored].name;
+  factor_loop(state, command, factored, partial);
+  for (LoopDimension &kept : state.time_space.at(name).dimensions) {
+    kept.tag = kept.name == loop ? LoopTag{} : kept.tag;
   }
-  for (int number = 1; name.empty(); ++number) {
-    const std::string candidate = array + "_cache" + (number > 1 ? std::to_string(number) : "");
-    name = is_taken(state, candidate) ? "" : candidate;
+  if (find_placement(state, name) != nullptr) {
+    state.placements.push_back({partial, name, 0, true, false});
   }
-  require_new_computation(state, name, command);
-  try {
-    state.function = copy_reads(*state.function, command.computation, array, name, command.where);
-  } catch (const Error &error) {
-    refuse(command, error.what());
-  }
-  const Computation &copy = **state.function->find(name);
-  TimeSpaceMap map;
-  for (size_t d = 0; d < copy.iterators.size(); ++d) {
-    map.dimensions.push_back({copy.iterators[d],
-                              isl::pw_aff::var_on_domain(isl::local_space(copy.domain.space()),
-                                                         isl::dim::set, static_cast<unsigned>(d)),
-                              {},
-                              0});
-  }
-  std::vector<int> order;
-  if (arguments.size() == 5) {
-    const auto *positions = std::get_if<std::vector<std::int64_t>>(&command.arguments[4]);
-    const auto *none = std::get_if<std::vector<std::string>>(&command.arguments[4]);
-    const std::vector<std::int64_t> given = positions != nullptr ? *positions
-                                            : none != nullptr && none->empty()
-                                                ? std::vector<std::int64_t>()
-                                                : std::vector<std::int64_t>{-1};
-    std::vector<bool> seen(copy.rank(), false);
-    for (const std::int64_t position : given) {
-      const bool valid = position >= 0 && position < static_cast<std::int64_t>(copy.rank()) &&
-                         !seen[static_cast<size_t>(position)];
-      if (!valid) {
-        refuse(command, "the order must be a permutation of the " + std::to_string(copy.rank()) +
-                            " dimensions of " + array);
-      }
-      seen[static_cast<size_t>(position)] = true;
-      order.push_back(static_cast<int>(position));
-    }
-    if (!order.empty() && order.size() != copy.rank()) {
-      refuse(command,
-             "the order must name all " + std::to_string(copy.rank()) + " dimensions of " + array);
-    }
-  }
-  // The copy's loops run in the order of its memory.
-  if (!order.empty()) {
-    const std::vector<LoopDimension> loops = map.dimensions;
-    for (size_t d = 0; d < order.size(); ++d) {
-      map.dimensions[d] = loops[static_cast<size_t>(order[d])];
-    }
-  }
-  state.time_space[name] = std::move(map);
-  state.storage[name] = Storage::identity(copy);
-  state.order.insert(std::find(state.order.begin(), state.order.end(), command.computation), name);
-  Command placed = command;
-  placed.computation = name;
-  placed.arguments = {command.computation, loop};
-  compute_at_command(state, placed);
-  placed.arguments.emplace_back(memory);
-  store_at_command(state, placed);
-  state.allocations.at(name).order = order;
 }
 
 } // namespace tilewright

@@ -8,13 +8,14 @@ to a small function, and the function's loops are printed before and after.
 from __future__ import annotations
 
 import argparse
+import html
 import inspect
 import pathlib
 import re
 import sys
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import tilewright as tw
@@ -130,6 +131,13 @@ A = tw.input("A", [K], tw.float32)
 C = tw.computation("C", {}, tw.sum(A[k], over={k: K}))
 f = tw.function("f", outputs=[C])
 """
+_ROWS = """
+N, K = tw.params("N K")
+i, k = tw.iters("i k")
+A = tw.input("A", [N, K], tw.float32)
+C = tw.computation("C", {i: N}, tw.sum(A[i, k], over={k: K}))
+f = tw.function("f", outputs=[C])
+"""
 
 # The programs on which the commands of the docstrings are given.
 EXAMPLES = {
@@ -161,19 +169,21 @@ EXAMPLES = {
     "auto_allocate_map": Example(_PAIR, 'C.fuse_with(B)\nB.store_in("buffer[i % 2]")'),
 }
 
+# Those of the second and later pairs of loops in one docstring.
+FURTHER: dict[str, tuple[Example, ...]] = {
+    "cache": (Example(_ROWS, "C.split(i, 4)"),),
+}
+
 _AFTER = re.compile(r"^After ``(?P<command>.+)``(?P<condition>.*)::$")
 _BEFORE = re.compile(r"^Before::$")
 _SECTION = re.compile(r"^(Args|Returns|Raises|Example):$")
 
 
 @dataclass
-class Entry:
-    """A command as its docstring describes it, and as it is.
+class Shown:
+    """The loops before and after one command, as a docstring promises them and as they are.
 
     Attributes:
-        name: its name.
-        signature: how it is called.
-        description: what the docstring says beside the loops, as Markdown.
         before: the loops before, in the docstring.
         after: the loops after, in the docstring.
         command: the command that the docstring gives.
@@ -183,9 +193,6 @@ class Entry:
         real_after: those after it.
     """
 
-    name: str
-    signature: str
-    description: str
     before: str
     after: str
     command: str
@@ -193,6 +200,23 @@ class Entry:
     example: Example
     real_before: str
     real_after: str
+
+
+@dataclass
+class Entry(Shown):
+    """A command as its docstring describes it, and as it is.
+
+    Attributes:
+        name: its name.
+        signature: how it is called.
+        description: what the docstring says beside the loops, as Markdown.
+        further: the command's other forms, where the docstring shows several.
+    """
+
+    name: str
+    signature: str
+    description: str
+    further: tuple[Shown, ...]
 
 
 def commands() -> list[str]:
@@ -209,37 +233,65 @@ def entry(name: str) -> Entry:
     """One command.
 
     Raises:
-        ValueError: its docstring has no loops before and after, or it has no example.
+        ValueError: its docstring has no loops before and after, or they have no example.
     """
     method = getattr(ScheduleCommands, name)
-    doc = inspect.getdoc(method) or ""
-    text, blocks, command, condition = _parts(doc)
-    if "before" not in blocks or "after" not in blocks or not command:
+    text, pairs = _parts(inspect.getdoc(method) or "")
+    if not pairs or not all(pair.before and pair.after for pair in pairs):
         raise ValueError(f"the docstring of {name} must show the loops before and after")
-    example = EXAMPLES.get(name)
-    if example is None:
+    first = EXAMPLES.get(name)
+    if first is None:
         raise ValueError(f"{name} needs a program in tilewright.reference.EXAMPLES")
-    real_before, real_after = _loops(example, command)
+    examples = [first, *FURTHER.get(name, ())]
+    if len(examples) != len(pairs):
+        raise ValueError(
+            f"{name} shows {len(pairs)} pairs of loops and has {len(examples)} programs in "
+            "tilewright.reference.EXAMPLES and FURTHER"
+        )
+    shown = [_shown(pair, example) for pair, example in zip(pairs, examples, strict=True)]
+    for number, pair in enumerate(pairs[1:], 1):
+        text = text.replace(_mark(number), _pair_text(pair))
     return Entry(
+        **{field.name: getattr(shown[0], field.name) for field in fields(Shown)},
         name=name,
         signature=_signature(name, method),
         description=text,
-        before=blocks["before"],
-        after=blocks["after"],
-        command=command,
-        condition=condition,
+        further=tuple(shown[1:]),
+    )
+
+
+@dataclass
+class _Pair:
+    """Loops before and after a command in a docstring."""
+
+    before: str
+    after: str = ""
+    command: str = ""
+    condition: str = ""
+
+
+def _shown(pair: _Pair, example: Example) -> Shown:
+    real_before, real_after = _loops(example, pair.command)
+    return Shown(
+        before=pair.before,
+        after=pair.after,
+        command=pair.command,
+        condition=pair.condition,
         example=example,
         real_before=real_before,
         real_after=real_after,
     )
 
 
-def _parts(doc: str) -> tuple[str, dict[str, str], str, str]:
-    """A docstring's text without the loops, its two blocks of loops, the command it gives, and when
-    they hold."""
+def _mark(number: int) -> str:
+    """Where the text of a docstring shows its pair of loops of this number."""
+    return f"@loops{number}@"
+
+
+def _parts(doc: str) -> tuple[str, list[_Pair]]:
+    """A docstring's text, with marks for all loops but the first, and its loops."""
     text: list[str] = []
-    blocks: dict[str, str] = {}
-    command = condition = ""
+    pairs: list[_Pair] = []
     lines = doc.split("\n")
     position = 0
     while position < len(lines):
@@ -253,11 +305,15 @@ def _parts(doc: str) -> tuple[str, dict[str, str], str, str]:
         while position < len(lines) and (not lines[position] or lines[position].startswith(" ")):
             block.append(lines[position])
             position += 1
-        key = "after" if after is not None else "before"
-        blocks[key] = textwrap.dedent("\n".join(block)).strip("\n")
-        if after is not None:
-            command, condition = after["command"], after["condition"]
-    return _markdown(text), blocks, command, condition
+        loops = textwrap.dedent("\n".join(block)).strip("\n")
+        if after is None:
+            if pairs:
+                text += [_mark(len(pairs)), ""]
+            pairs.append(_Pair(loops))
+        elif pairs:
+            pairs[-1].after = loops
+            pairs[-1].command, pairs[-1].condition = after["command"], after["condition"]
+    return _markdown(text), pairs
 
 
 def _markdown(lines: Sequence[str]) -> str:
@@ -341,23 +397,34 @@ def _block(text: str, language: str = "python") -> str:
 def _entry_text(e: Entry) -> str:
     summary, _, rest = e.description.partition("\n\n")
     parts = [f"## {e.name}\n", f"`{e.signature}`\n", f"{' '.join(summary.split())}\n"]
-    parts += ["Before:\n", _block(e.before)]
-    parts += [f"After `{e.command}`{e.condition}:\n", _block(e.after)]
+    parts += [_pair_text(e), ""]
     if rest.strip():
         parts.append(f"{rest.strip()}\n")
-    program = e.example.program.strip()
-    if e.example.prepared:
-        program += f"\n{e.example.prepared}"
-    parts += [
-        "<details><summary>What the library makes of it</summary>\n",
-        _block(program),
-        "`print(f.loops)`:\n",
-        _block(e.real_before),
-        f"After `{e.command}`:\n",
-        _block(e.real_after),
-        "</details>\n",
-    ]
+    for shown in (e, *e.further):
+        program = shown.example.program.strip()
+        if shown.example.prepared:
+            program += f"\n{shown.example.prepared}"
+        parts += [
+            f"<details><summary>What the library makes of {_html(shown.command)}</summary>\n"
+            if e.further
+            else "<details><summary>What the library makes of it</summary>\n",
+            _block(program),
+            "`print(f.loops)`:\n",
+            _block(shown.real_before),
+            f"After `{shown.command}`:\n",
+            _block(shown.real_after),
+            "</details>\n",
+        ]
     return "\n".join(parts)
+
+
+def _pair_text(pair: _Pair | Shown) -> str:
+    after = f"After `{pair.command}`{pair.condition}:\n"
+    return "\n".join(["Before:\n", _block(pair.before), after, _block(pair.after)]).rstrip()
+
+
+def _html(text: str) -> str:
+    return f"<code>{html.escape(text, quote=False)}</code>"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -199,10 +199,12 @@ class RestructuringCommands:
         memory: str = "auto",
         order: Sequence[int] | None = None,
     ) -> ScheduleCommands:
-        """Keeps what one iteration of loop `j` reads of an array in a packed buffer of its own.
+        """Keeps what one iteration of loop `j` touches of an array in a packed buffer of its own.
 
-        The copy is an ordinary computation, placed by `compute_at` and `store_at`; its footprint is
-        found by isl, so it holds no more than is read, also at the borders.
+        An array that this computation reads is copied in; the computation itself is computed in
+        the buffer and copied out at the end of the iteration. Both are ordinary computations,
+        placed by `compute_at` and `store_at`; the footprint is found by isl (one box around all
+        accesses), so it holds no more than is touched, also at the borders.
 
         Before::
 
@@ -219,16 +221,41 @@ class RestructuringCommands:
                 for i1 in range(0, min(32, N - 32 * i0)):
                     C[i] = A_cache[i1] + A_cache[i1 + 1]
 
+        Caching what a computation writes gives its loops inside `j` to a local computation.
+
+        Before::
+
+            for i0 in range(0, ceil(N / 4)):
+                for i1 in range(0, min(4, N - 4 * i0)):
+                    for k in range(0, K):
+                        C[4 * i0 + i1] += A[4 * i0 + i1, k]
+
+        After ``C.cache(C, "i0")``::
+
+            for i0 in range(0, ceil(N / 4)):
+                C_local = empty(4)
+                for i1 in range(0, min(4, N - 4 * i0)):
+                    for k in range(0, K):
+                        C_local[i1] += A[4 * i0 + i1, k]
+                for i1 in range(0, min(4, N - 4 * i0)):
+                    C[4 * i0 + i1] = C_local[i1]
+
+        Where a loop over reduced iterators stands outside (``k0`` of a split), each of its
+        iterations computes a partial result in the buffer, which is added at its end, as `rfactor`
+        would.
+
         Args:
-            array: an input or computation that this one reads.
+            array: an input or computation that this one reads, or this computation itself.
             j: the loop of this computation; each iteration fills the buffer anew.
-            name: of the copy; ``A_cache`` when it is left out.
-            memory: "stack", "heap" or "auto" (see `store_at`).
+            name: of the copy; ``A_cache``, or ``C_local`` for the computation itself, when it is
+                left out.
+            memory: "registers", "stack", "heap" or "auto" (see `store_at`).
             order: the dimensions of the array in the order in which the buffer has them, outermost
                 first; ``[1, 0]`` packs the transpose.
 
         Returns:
-            The handle of the copy, to schedule its loops.
+            The handle of the copy, to schedule its loops. The loops of `C_local` are those that
+            this computation had inside `j`, with their tags; it keeps those of them that copy out.
         """
         function, _ = self._command_target()
         before = set(function.computations)

@@ -334,7 +334,8 @@ def _made(command: Command, known: Container[str]) -> str:
         return str(arguments[1]) if len(arguments) > 1 else f"{computation}_partial"
     if len(arguments) > 2 and arguments[2]:
         return str(arguments[2])
-    first = f"{arguments[0]}_cache" if arguments else "cache"
+    kind = "local" if arguments and arguments[0] == computation else "cache"
+    first = f"{arguments[0]}_{kind}" if arguments else kind
     numbered = (f"{first}{number}" for number in itertools.count(2))
     return next(made for made in itertools.chain([first], numbered) if made not in known)
 

@@ -74,8 +74,15 @@ LEFT_OUT = {
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in LEFT_OUT])
 def test_the_loops_of_a_docstring_are_those_that_are_made(name):
     entry = reference.entry(name)
-    assert nesting(entry.after) == nesting(entry.real_after)
-    assert nesting(entry.before) == nesting(entry.real_before)
+    for shown in (entry, *entry.further):
+        assert nesting(shown.after) == nesting(shown.real_after)
+        assert nesting(shown.before) == nesting(shown.real_before)
+
+
+def test_a_docstring_may_show_several_forms_of_a_command():
+    entry = reference.entry("cache")
+    assert [shown.command for shown in entry.further] == ['C.cache(C, "i0")']
+    assert entry.description.index("C_local = empty(4)") < entry.description.index("Where a loop")
 
 
 def test_the_reduction_of_reorder():

@@ -146,7 +146,7 @@ def test_indirect_reads_cache_all_that_may_be_read():
     ("arguments", "message"),
     [
         (("Q", "i"), "there is no input or computation named 'Q'"),
-        (("C", "i"), "only what a computation reads can be cached"),
+        (("C", "i", "A"), "there is a computation or input named 'A' already"),
         (("A", "q"), "there is no loop named 'q'"),
         (("A", "i", "B"), "there is a computation or input named 'B' already"),
     ],

@@ -42,6 +42,18 @@ public:
       return;
     }
     switch (expr->kind) {
+    case ExprKind::State:
+      if (!states_.contains(expr.get())) {
+        throw Error(ErrorKind::Declaration,
+                    owner_ + " uses " + expr->name +
+                        ", a state variable of a while_loop, outside of that loop; take the "
+                        "loop's result instead",
+                    where_);
+      }
+      break;
+    case ExprKind::While:
+      walk_loop(*expr);
+      return;
     case ExprKind::Iterator:
       if (!contains(scope_, expr->name)) {
         throw Error(ErrorKind::Declaration,
@@ -85,6 +97,27 @@ private:
     }
   }
 
+  void walk_loop(const Expr &loop) {
+    const WhileParts parts = while_parts(loop);
+    for (const ExprPtr &value : parts.initial) {
+      walk(value);
+    }
+    walk(parts.limit);
+    // What was seen inside may use states, which are out of scope outside.
+    const std::set<const Expr *> outside = seen_;
+    for (const ExprPtr &state : loop.states) {
+      states_.insert(state.get());
+    }
+    walk(parts.condition);
+    for (const ExprPtr &value : parts.next) {
+      walk(value);
+    }
+    for (const ExprPtr &state : loop.states) {
+      states_.erase(state.get());
+    }
+    seen_ = outside;
+  }
+
   void walk_reduction(const Expr &reduce) {
     const size_t outer = scope_.size();
     // What was seen outside may be out of scope inside and the other way round.
@@ -108,6 +141,7 @@ private:
       seen_.clear();
     }
     walk(reduce.condition);
+    walk(reduce.predicate);
     for (const ExprPtr &operand : reduce.operands) {
       walk(operand);
     }
@@ -119,6 +153,7 @@ private:
   const std::vector<std::string> &own_;
   std::vector<std::string> scope_;
   std::vector<std::string> parameters_;
+  std::set<const Expr *> states_; ///< of the loops around
   std::set<const Expr *> seen_;
   const SourceLocation &where_;
 };
@@ -156,6 +191,9 @@ public:
         inner.iterators.push_back(range.iterator);
       }
       std::set<const Expr *> inside;
+      if (expr->predicate) {
+        walk(expr->predicate, inner, inside);
+      }
       walk(expr->operands.front(), inner, inside);
       return;
     }

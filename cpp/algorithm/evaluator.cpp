@@ -261,6 +261,11 @@ private:
       case InstructionCode::Next:
         ++registers[instruction.out].i;
         break;
+      case InstructionCode::CountIteration:
+        if (++registers[instruction.out].i > most_iterations) {
+          report_endless();
+        }
+        break;
       case InstructionCode::Extremum:
         update_extremum(instruction, read(instruction.a), read(instruction.b),
                         registers + instruction.out);
@@ -377,6 +382,14 @@ private:
       text += (text.empty() ? " (with " : ", ") + name + " = " + std::to_string(value);
     }
     return text.empty() ? text : text + ")";
+  }
+
+  [[noreturn]] void report_endless() const {
+    throw Error(ErrorKind::Limit,
+                current_instance() + " has a while_loop that does not end within " +
+                    std::to_string(most_iterations) + " iterations" + with_parameters() +
+                    "; give it a limit= if that is meant",
+                current_piece().where);
   }
 
   /// The instance that is waited for already waits itself: the frames from it to the top are the

@@ -143,6 +143,12 @@ private:
       return emit_select(expr);
     case ExprKind::Reduce:
       return emit_reduce(expr);
+    case ExprKind::While:
+      return emit_while(expr);
+    case ExprKind::WhileResult:
+      return emit(expr.operands[0]) + static_cast<std::int32_t>(expr.position);
+    case ExprKind::State:
+      return states_.at(&expr);
     }
     throw Error(ErrorKind::Internal, "an expression of unknown kind");
   }
@@ -179,6 +185,45 @@ private:
     return out;
   }
 
+  /// The first of consecutive registers that hold the final states.
+  std::int32_t emit_while(const Expr &expr) {
+    const WhileParts parts = while_parts(expr);
+    std::vector<std::int32_t> values;
+    for (const ExprPtr &value : parts.initial) {
+      values.push_back(emit(value));
+    }
+    const std::int32_t limit = parts.limit ? emit(parts.limit) : 0;
+    const std::int32_t first = next_register_;
+    for (size_t k = 0; k < values.size(); ++k) {
+      const std::int32_t out = fresh();
+      states_[expr.states[k].get()] = out;
+      add(InstructionCode::Move, out, values[k]);
+    }
+    const std::int32_t count = fresh();
+    add(InstructionCode::Move, count, integer_constant(0));
+    const auto start = static_cast<std::int32_t>(program_.code.size());
+    std::vector<size_t> exits;
+    if (parts.limit) {
+      exits.push_back(add(InstructionCode::LoopTest, 0, count, limit));
+    }
+    scoped([&] {
+      exits.push_back(add(InstructionCode::JumpUnless, 0, emit(parts.condition)));
+      for (size_t k = 0; k < values.size(); ++k) {
+        values[k] = fresh();
+        add(InstructionCode::Move, values[k], emit(parts.next[k]));
+      }
+    });
+    for (size_t k = 0; k < values.size(); ++k) {
+      add(InstructionCode::Move, first + static_cast<std::int32_t>(k), values[k]);
+    }
+    add(parts.limit ? InstructionCode::Next : InstructionCode::CountIteration, count, count);
+    program_.code[add(InstructionCode::Jump, 0, 0)].target = start;
+    for (const size_t jump : exits) {
+      land(jump);
+    }
+    return first;
+  }
+
   std::int32_t emit_reduce(const Expr &expr) {
     const bool position = expr.op == Op::ReduceArgMin || expr.op == Op::ReduceArgMax;
     const std::int32_t out = fresh();
@@ -195,12 +240,14 @@ private:
 
   void emit_loop(const Expr &expr, size_t level, std::int32_t out) {
     if (level == expr.ranges.size()) {
-      size_t skip = 0;
-      if (expr.condition) {
-        skip = add(InstructionCode::JumpUnless, 0, emit_as(expr.condition, Bool));
+      std::vector<size_t> skips;
+      for (const ExprPtr &condition : {expr.condition, expr.predicate}) {
+        if (condition) {
+          skips.push_back(add(InstructionCode::JumpUnless, 0, emit_as(condition, Bool)));
+        }
       }
       emit_combination(expr, out);
-      if (expr.condition) {
+      for (const size_t skip : skips) {
         land(skip);
       }
       return;
@@ -236,6 +283,7 @@ private:
   const std::map<std::string, std::int64_t> &parameters_;
   const std::function<std::int32_t(const ComputationPtr &)> &target_of_;
   std::map<std::string, std::int32_t> iterators_;
+  std::unordered_map<const Expr *, std::int32_t> states_; ///< of while loops
   std::unordered_map<const Expr *, std::int32_t>
       known_; ///< values that are there whenever control comes here
   std::vector<const Expr *> order_;

@@ -21,7 +21,10 @@ namespace tilewright {
 
 // clang-format off
 enum class ExprKind {
-  Constant, Iterator, Parameter, Access, Unary, Binary, Call, Cast, Select, Reduce
+  Constant, Iterator, Parameter, Access, Unary, Binary, Call, Cast, Select, Reduce,
+  // A loop over state variables (a macro-statement): While is the loop, WhileResult one of its final
+  // values, State what a variable holds in the iteration at hand.
+  While, WhileResult, State
 };
 // clang-format on
 
@@ -71,15 +74,19 @@ struct Expr {
   ExprKind kind;
   ScalarType type;
   std::vector<ExprPtr>
-      operands;     ///< Access: the subscripts. Select: condition, then, else. Reduce: the body.
-  Op op = Op::None; ///< Unary, Binary, Call, Reduce
+      operands; ///< Access: the subscripts. Select: condition, then, else. Reduce: the body.
+                ///< While: initial values, condition, next values, limit. WhileResult: the While
+  Op op = Op::None;      ///< Unary, Binary, Call, Reduce
   ConstantValue value{}; ///< Constant
-  std::string name;      ///< Iterator, Parameter
+  std::string name;      ///< Iterator, Parameter, State
   std::string
       constraint; ///< Parameter: isl text over parameters, "[N] -> { : N >= 0 }"; empty for none
   ComputationPtr producer;         ///< Access
   std::vector<ReduceRange> ranges; ///< Reduce
-  ExprPtr condition;    ///< Reduce: an extra affine condition on the reduced iterators, or null
+  ExprPtr condition; ///< Reduce: an extra affine condition on the reduced iterators, or null
+  ExprPtr predicate; ///< Reduce: a condition that is not affine (it reads data), or null
+  std::vector<ExprPtr> states; ///< While: its State nodes, known by their address
+  size_t position = 0;         ///< WhileResult: which state
   bool ordered = false; ///< Reduce: combined in lexicographic order of the reduced iterators only
   SourceLocation where; ///< Access: where the read was written
 };
@@ -116,8 +123,19 @@ ExprPtr call(Op op, std::vector<Operand> arguments);
 /// is `!= 0`.
 ExprPtr cast(ExprPtr a, ScalarType type);
 ExprPtr select(ExprPtr condition, const Operand &then, const Operand &otherwise);
+/// The instances are those of the ranges where both conditions hold. Of `condition`, a conjunction,
+/// the affine parts bound the domain; the others join `predicate`, which is asked of each instance,
+/// before the body is computed, where the affine ones hold.
 ExprPtr reduce(Op op, std::vector<ReduceRange> ranges, ExprPtr body, ExprPtr condition = nullptr,
-               bool ordered = false);
+               bool ordered = false, ExprPtr predicate = nullptr);
+/// A state variable of a loop to be made by while_loop. Each call makes another one.
+ExprPtr state(const std::string &name, ScalarType type);
+/// The final values of `states` after: while fewer than `limit` iterations (null: no limit) were
+/// done and `condition` holds, all states take their `next` values at once. Conditions and next
+/// values read the states; `initial` and `limit` cannot.
+std::vector<ExprPtr> while_loop(std::vector<ExprPtr> states, std::vector<ExprPtr> initial,
+                                ExprPtr condition, std::vector<ExprPtr> next,
+                                ExprPtr limit = nullptr);
 /// A weak number alone becomes bool, int64, float64 or complex128.
 ExprPtr strengthen(const Operand &operand);
 
@@ -128,8 +146,10 @@ std::optional<ScalarType> operand_type(Op op, ScalarType a, ScalarType b);
 bool is_comparison(Op op);
 
 // ---- traversal ----
-/// The same node with other operands (bounds and condition of a Reduce are left alone).
+/// The same node with other operands (bounds and conditions of a Reduce are left alone).
 ExprPtr with_operands(const ExprPtr &node, std::vector<ExprPtr> operands);
+/// The same Reduce with another predicate.
+ExprPtr with_predicate(const ExprPtr &reduce, ExprPtr predicate);
 /// Calls `visit` on every node once (shared subtrees too), parents first, including reduce bounds
 /// and conditions.
 void visit(const ExprPtr &root, const std::function<void(const ExprPtr &)> &visit);
@@ -138,6 +158,15 @@ void visit(const ExprPtr &root, const std::function<void(const ExprPtr &)> &visi
 /// bounds and conditions.
 ExprPtr substitute(const ExprPtr &root,
                    const std::function<ExprPtr(const std::string &)> &replacement);
+
+/// The parts of a While by what they are.
+struct WhileParts {
+  std::vector<ExprPtr> initial;
+  ExprPtr condition;
+  std::vector<ExprPtr> next;
+  ExprPtr limit; ///< or null
+};
+WhileParts while_parts(const Expr &loop);
 
 /// Python-like text: "A[i, k] * B[k, j]", "sum(... for k in range(0, K))".
 std::string to_string(const ExprPtr &expr);

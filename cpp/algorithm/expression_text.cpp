@@ -279,6 +279,16 @@ public:
     }
     case ExprKind::Reduce:
       return print_reduce(*expr);
+    case ExprKind::State:
+      return {expr->name, Atom};
+    case ExprKind::While:
+      return print_while(*expr);
+    case ExprKind::WhileResult: {
+      const ExprPtr &loop = expr->operands[0];
+      const std::string text = print_while(*loop).text;
+      return {loop->states.size() == 1 ? text : text + "[" + std::to_string(expr->position) + "]",
+              Atom};
+    }
     }
     return {};
   }
@@ -356,6 +366,22 @@ private:
     return text;
   }
 
+  /// "while_loop(n > 1, n -> n // 2, steps -> steps + 1, initial=(a[i], 0), limit=64)"
+  Text print_while(const Expr &expr) const {
+    const WhileParts parts = while_parts(expr);
+    std::string text = "while_loop(" + print(parts.condition).text;
+    std::string initial;
+    for (size_t k = 0; k < expr.states.size(); ++k) {
+      text += ", " + expr.states[k]->name + " -> " + print(parts.next[k]).text;
+      initial += (k == 0 ? "" : ", ") + print(parts.initial[k]).text;
+    }
+    text += ", initial=" + (expr.states.size() == 1 ? initial : "(" + initial + ")");
+    if (parts.limit) {
+      text += ", limit=" + print_index(parts.limit);
+    }
+    return {text + ")", Atom};
+  }
+
   Text print_reduce(const Expr &expr) const {
     const ExprPtr &body = expr.operands[0];
     ExprPtr shown = body;
@@ -374,8 +400,11 @@ private:
       text += " for " + range.iterator + " in range(" + print_index(range.lower) + ", " +
               print_index(range.upper) + ")";
     }
-    if (expr.condition) {
-      text += " if " + print(expr.condition).text;
+    if (expr.condition && expr.predicate) {
+      text += " if " + print(expr.condition).at_least(BitAnd) + " & " +
+              print(expr.predicate).at_least(BitAnd);
+    } else if (expr.condition || expr.predicate) {
+      text += " if " + print(expr.condition ? expr.condition : expr.predicate).text;
     }
     if (expr.ordered) {
       text += ", ordered";

@@ -29,6 +29,15 @@ ExprPtr with_operands(const ExprPtr &node, std::vector<ExprPtr> operands) {
   return make(std::move(copy));
 }
 
+ExprPtr with_predicate(const ExprPtr &reduce, ExprPtr predicate) {
+  if (predicate == reduce->predicate) {
+    return reduce;
+  }
+  Expr copy = *reduce;
+  copy.predicate = std::move(predicate);
+  return make(std::move(copy));
+}
+
 void visit(const ExprPtr &root, const std::function<void(const ExprPtr &)> &visit) {
   std::unordered_set<const Expr *> seen;
   std::vector<ExprPtr> stack{root};
@@ -40,8 +49,10 @@ void visit(const ExprPtr &root, const std::function<void(const ExprPtr &)> &visi
     }
     visit(node);
     // Pushed last to first, so that children are visited in the order in which they are written.
-    if (node->condition) {
-      stack.push_back(node->condition);
+    for (const ExprPtr &condition : {node->predicate, node->condition}) {
+      if (condition) {
+        stack.push_back(condition);
+      }
     }
     for (auto range = node->ranges.rbegin(); range != node->ranges.rend(); ++range) {
       stack.push_back(range->upper);
@@ -79,6 +90,7 @@ void collect_free_iterators(const ExprPtr &expr, std::set<std::string> &bound,
     inner.insert(range.iterator);
   }
   collect_free_iterators(expr->condition, inner, free);
+  collect_free_iterators(expr->predicate, inner, free);
   collect_free_iterators(expr->operands[0], inner, free);
 }
 
@@ -175,8 +187,10 @@ private:
       scope.bound[old_name] = renamed;
     }
     copy.condition = rewrite(expr->condition, scope);
+    copy.predicate = rewrite(expr->predicate, scope);
     copy.operands[0] = rewrite(expr->operands[0], scope);
-    changed = changed || copy.condition != expr->condition || copy.operands[0] != expr->operands[0];
+    changed = changed || copy.condition != expr->condition || copy.predicate != expr->predicate ||
+              copy.operands[0] != expr->operands[0];
     return changed ? make(std::move(copy)) : expr;
   }
 

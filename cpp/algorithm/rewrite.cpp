@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <unordered_map>
 
 namespace tilewright {
 
@@ -12,17 +13,30 @@ namespace {
 
 using Copies = std::map<const Computation *, ComputationPtr>;
 
-/// The expression with each access changed by `change`, bottom up.
-ExprPtr rewrite_accesses(const ExprPtr &node,
-                         const std::function<ExprPtr(const ExprPtr &)> &change) {
-  std::vector<ExprPtr> operands;
-  bool changed = false;
-  for (const ExprPtr &operand : node->operands) {
-    operands.push_back(rewrite_accesses(operand, change));
-    changed = changed || operands.back() != operand;
+using Change = std::function<ExprPtr(const ExprPtr &)>;
+using Rewritten = std::unordered_map<const Expr *, ExprPtr>;
+
+ExprPtr rewrite_accesses(const ExprPtr &node, const Change &change, Rewritten &done) {
+  if (const auto found = done.find(node.get()); found != done.end()) {
+    return found->second; // a shared node stays shared
   }
-  const ExprPtr result = changed ? with_operands(node, std::move(operands)) : node;
-  return result->kind == ExprKind::Access ? change(result) : result;
+  std::vector<ExprPtr> operands;
+  for (const ExprPtr &operand : node->operands) {
+    operands.push_back(rewrite_accesses(operand, change, done));
+  }
+  ExprPtr result = with_operands(node, std::move(operands));
+  if (node->predicate) {
+    result = with_predicate(result, rewrite_accesses(node->predicate, change, done));
+  }
+  result = result->kind == ExprKind::Access ? change(result) : result;
+  done.emplace(node.get(), result);
+  return result;
+}
+
+/// The expression with each access changed by `change`, bottom up.
+ExprPtr rewrite_accesses(const ExprPtr &node, const Change &change) {
+  Rewritten done;
+  return rewrite_accesses(node, change, done);
 }
 
 /// A copy of the function and its computations that reads only copies.
@@ -107,31 +121,31 @@ std::set<std::string> iterators_of(const Computation &computation, const ExprPtr
   return names;
 }
 
-/// The same value with reduced iterators that are not in `taken`: each name means one loop.
-ExprPtr with_other_iterators(const ExprPtr &node, const std::set<std::string> &taken) {
-  std::vector<ExprPtr> operands;
-  for (const ExprPtr &operand : node->operands) {
-    operands.push_back(with_other_iterators(operand, taken));
-  }
-  const bool changed = operands != node->operands;
+/// A reduction over iterators that are not in `taken`; other nodes as they are.
+ExprPtr with_renamed_ranges(const ExprPtr &node, const std::set<std::string> &taken) {
   const bool clashes =
       std::any_of(node->ranges.begin(), node->ranges.end(),
                   [&](const ReduceRange &range) { return taken.count(range.iterator) != 0; });
   if (!clashes) {
-    return changed ? with_operands(node, std::move(operands)) : node;
+    return node;
   }
   std::set<std::string> used = taken;
   for (const ReduceRange &range : node->ranges) {
     used.insert(range.iterator);
   }
-  visit(operands.front(), [&](const ExprPtr &inner) {
-    for (const ReduceRange &range : inner->ranges) {
-      used.insert(range.iterator);
-    }
-  });
+  for (const ExprPtr &inside : {node->operands.front(), node->predicate}) {
+    visit(inside, [&](const ExprPtr &inner) {
+      for (const ReduceRange &range : inner->ranges) {
+        used.insert(range.iterator);
+      }
+    });
+  }
   std::map<std::string, ExprPtr> names;
   std::vector<ReduceRange> ranges = node->ranges;
-  const auto replaced = [&](const ExprPtr &value) {
+  const auto replaced = [&](const ExprPtr &value) -> ExprPtr {
+    if (!value) {
+      return value;
+    }
     return substitute(value, [&](const std::string &name) {
       const auto found = names.find(name);
       return found == names.end() ? nullptr : found->second;
@@ -150,8 +164,34 @@ ExprPtr with_other_iterators(const ExprPtr &node, const std::set<std::string> &t
       range.iterator = name;
     }
   }
-  return reduce(node->op, ranges, replaced(operands.front()),
-                node->condition == nullptr ? nullptr : replaced(node->condition), node->ordered);
+  // A sum of integers that was made narrow keeps its type.
+  return cast(reduce(node->op, ranges, replaced(node->operands.front()), replaced(node->condition),
+                     node->ordered, replaced(node->predicate)),
+              node->type);
+}
+
+/// The same value with reduced iterators that are not in `taken`: each name means one loop.
+ExprPtr with_other_iterators(const ExprPtr &node, const std::set<std::string> &taken,
+                             Rewritten &done) {
+  if (const auto found = done.find(node.get()); found != done.end()) {
+    return found->second;
+  }
+  std::vector<ExprPtr> operands;
+  for (const ExprPtr &operand : node->operands) {
+    operands.push_back(with_other_iterators(operand, taken, done));
+  }
+  ExprPtr result = with_operands(node, std::move(operands));
+  if (node->predicate) {
+    result = with_predicate(result, with_other_iterators(node->predicate, taken, done));
+  }
+  result = with_renamed_ranges(result, taken);
+  done.emplace(node.get(), result);
+  return result;
+}
+
+ExprPtr with_other_iterators(const ExprPtr &node, const std::set<std::string> &taken) {
+  Rewritten done;
+  return with_other_iterators(node, taken, done);
 }
 
 /// lower <= r < upper over the computation's own iterators; an empty range where nothing is
@@ -330,9 +370,13 @@ std::shared_ptr<const Function> factor_reduction(const Function &function, const
         binary(Op::Eq, from_affine(factor.value, body_iterators), iterator(factor.iterator));
     condition = condition == nullptr ? equal : binary(Op::And, condition, equal);
   }
-  const ExprPtr inner = cast(root.operands.front(), root.type);
-  define_piece(partial, nullptr, ranges.empty() ? inner : reduce(root.op, ranges, inner, condition),
-               computation->where);
+  ExprPtr inner = cast(root.operands.front(), root.type);
+  if (!ranges.empty()) {
+    inner = reduce(root.op, ranges, inner, condition, false, root.predicate);
+  } else if (root.predicate) {
+    inner = select(root.predicate, inner, reduction_identity(root.op, root.type));
+  }
+  define_piece(partial, nullptr, inner, computation->where);
 
   std::vector<ExprPtr> subscripts;
   for (const std::string &own : computation->iterators) {

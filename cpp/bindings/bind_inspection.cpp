@@ -163,6 +163,7 @@ py::dict describe_statement(const Program &program, const Statement &statement,
   result["loop_names"] = statement.loop_names;
   result["tags"] = tags;
   result["value"] = to_string(statement.value);
+  result["predicate"] = statement.predicate ? to_string(statement.predicate) : "";
   result["combine"] = statement.combine == Op::None ? "" : op_name(statement.combine);
   result["buffer"] = program.buffers[statement.buffer].name;
   result["index"] = texts(statement.index);

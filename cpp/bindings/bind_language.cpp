@@ -129,6 +129,12 @@ const char *kind_name(ExprKind kind) {
     return "select";
   case ExprKind::Reduce:
     return "reduce";
+  case ExprKind::While:
+    return "while";
+  case ExprKind::WhileResult:
+    return "while result";
+  case ExprKind::State:
+    return "state";
   }
   return "unknown";
 }
@@ -355,6 +361,23 @@ void bind_expressions(py::module_ &module) {
       },
       py::arg("op"), py::arg("ranges"), py::arg("body"), py::arg("condition") = py::none(),
       py::arg("ordered") = false);
+  module.def(
+      "state",
+      [](const std::string &name, const std::string &type) {
+        return ExprHandle{state(name, to_type(type))};
+      },
+      py::arg("name"), py::arg("type"));
+  module.def(
+      "while_loop",
+      [](const std::vector<ExprHandle> &states, const std::vector<ExprHandle> &initial,
+         const ExprHandle &condition, const std::vector<ExprHandle> &next,
+         const py::handle &limit) {
+        return to_handles(while_loop(to_expressions(states), to_expressions(initial),
+                                     condition.expr, to_expressions(next),
+                                     to_optional_expression(limit)));
+      },
+      py::arg("states"), py::arg("initial"), py::arg("condition"), py::arg("next"),
+      py::arg("limit") = py::none());
 }
 
 void bind_computations(py::module_ &module) {

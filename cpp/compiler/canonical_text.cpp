@@ -90,8 +90,17 @@ private:
       text +=
           fmt::format(" {} #{} #{}", quoted(range.iterator), node(range.lower), node(range.upper));
     }
+    for (const ExprPtr &state : expr->states) {
+      text += " state #" + std::to_string(node(state));
+    }
+    if (expr->kind == ExprKind::WhileResult) {
+      text += " " + std::to_string(expr->position);
+    }
     if (expr->condition) {
       text += " if #" + std::to_string(node(expr->condition));
+    }
+    if (expr->predicate) {
+      text += " where #" + std::to_string(node(expr->predicate));
     }
     const size_t number = numbers_.size() + 1;
     numbers_.emplace(expr.get(), number);

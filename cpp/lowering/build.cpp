@@ -318,6 +318,13 @@ StmtPtr for_loop(std::int64_t id, const std::string &name, const ValuePtr &lower
   return statement;
 }
 
+StmtPtr while_loop(const ValuePtr &condition, const StmtPtr &body) {
+  auto statement = make(StatementKind::While);
+  statement->value = condition;
+  statement->children = {body};
+  return statement;
+}
+
 StmtPtr if_then(const ValuePtr &condition, const StmtPtr &then, const StmtPtr &otherwise) {
   if (const auto known = as_boolean(condition)) {
     return *known ? then : otherwise ? otherwise : block({});

@@ -55,6 +55,7 @@ StmtPtr
 block(std::vector<StmtPtr> children); ///< flattens nested blocks; a single child is returned itself
 StmtPtr for_loop(std::int64_t id, const std::string &name, const ValuePtr &lower,
                  const ValuePtr &upper, LoopKind loop, std::int64_t factor, const StmtPtr &body);
+StmtPtr while_loop(const ValuePtr &condition, const StmtPtr &body);
 /// Folds constant conditions; `otherwise` may be null.
 StmtPtr if_then(const ValuePtr &condition, const StmtPtr &then, const StmtPtr &otherwise = nullptr);
 StmtPtr store(std::int64_t buffer, const std::string &name, std::vector<ValuePtr> subscripts,

@@ -178,6 +178,15 @@ ValuePtr ExpressionTranslator::compute(const ExprPtr &expr) {
     return expr->op == Op::ReduceArgMin || expr->op == Op::ReduceArgMax
                ? translate_argument_reduce(expr)
                : translate_reduce(expr);
+  case ExprKind::WhileResult:
+    return translate_while(expr->operands[0]).at(expr->position);
+  case ExprKind::State: {
+    const auto found = states_.find(expr.get());
+    if (found == states_.end()) {
+      throw Error(ErrorKind::Internal, "state '" + expr->name + "' is read outside of its loop");
+    }
+    return found->second;
+  }
   default:
     break;
   }
@@ -192,7 +201,7 @@ bool ExpressionTranslator::is_affine(const ExprPtr &expr) const {
   if (is_plainly_affine(*expr)) {
     return true;
   }
-  if (contains(expr, {ExprKind::Access, ExprKind::Reduce})) {
+  if (contains(expr, {ExprKind::Access, ExprKind::Reduce, ExprKind::While})) {
     return false;
   }
   return to_affine(expr, {statement_.name, frame_.names}).has_value();
@@ -320,7 +329,7 @@ bool ExpressionTranslator::always_in_bounds(const Expr &access) const {
 }
 
 bool ExpressionTranslator::always_readable(const ExprPtr &expr) const {
-  if (expr->kind == ExprKind::Reduce) {
+  if (expr->kind == ExprKind::Reduce || expr->kind == ExprKind::While) {
     return false;
   }
   if (expr->kind == ExprKind::Access) {
@@ -334,14 +343,28 @@ bool ExpressionTranslator::always_readable(const ExprPtr &expr) const {
                      [&](const ExprPtr &e) { return always_readable(e); });
 }
 
+StmtPtr ExpressionTranslator::scoped(const std::function<void()> &body) {
+  std::vector<StmtPtr> outer = std::exchange(frame_.statements, {});
+  auto done = frame_.done;
+  auto loops = frame_.loops;
+  body();
+  frame_.done = std::move(done);
+  frame_.loops = std::move(loops);
+  return block(std::exchange(frame_.statements, std::move(outer)));
+}
+
 StmtPtr ExpressionTranslator::branch(const ExprPtr &value, std::int64_t id,
                                      const std::string &name) {
-  std::vector<StmtPtr> outer = std::exchange(frame_.statements, {});
-  const auto done = frame_.done;
-  const ValuePtr result = translate(value);
-  emit(assign_local(id, name, result));
-  frame_.done = done;
-  return block(std::exchange(frame_.statements, std::move(outer)));
+  return scoped([&] { emit(assign_local(id, name, translate(value))); });
+}
+
+void ExpressionTranslator::guarded(const ExprPtr &condition, const std::function<void()> &body) {
+  if (!condition) {
+    body();
+    return;
+  }
+  const ValuePtr holds = translate(condition);
+  emit(if_then(holds, scoped(body)));
 }
 
 ValuePtr ExpressionTranslator::translate_select(const Expr &expr) {
@@ -388,17 +411,8 @@ void ExpressionTranslator::reduce_loops(const Expr &reduce, const std::function<
     frame_.done.clear();
     loops.push_back(std::move(loop));
   }
-  StmtPtr statement;
-  if (reduce.condition) {
-    const ValuePtr condition = translate(reduce.condition);
-    std::vector<StmtPtr> before = take_statements();
-    body();
-    before.push_back(if_then(condition, block(take_statements())));
-    statement = block(std::move(before));
-  } else {
-    body();
-    statement = block(take_statements());
-  }
+  guarded(reduce.condition, [&] { guarded(reduce.predicate, body); });
+  StmtPtr statement = block(take_statements());
   for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop) {
     std::vector<StmtPtr> nest = std::move(loop->before);
     nest.push_back(
@@ -420,6 +434,89 @@ ValuePtr ExpressionTranslator::translate_reduce(const ExprPtr &expr) {
     emit(assign_local(id, name, binary_value(reduction_combiner(expr->op), sum, term)));
   });
   return sum;
+}
+
+const std::vector<ValuePtr> &ExpressionTranslator::translate_while(const ExprPtr &expr) {
+  if (const auto found = frame_.loops.find(expr.get()); found != frame_.loops.end()) {
+    return found->second;
+  }
+  const WhileParts parts = while_parts(*expr);
+  std::vector<ValuePtr> initial;
+  for (const ExprPtr &value : parts.initial) {
+    initial.push_back(translate(value));
+  }
+  ValuePtr limit;
+  if (parts.limit) {
+    limit = translate(parts.limit);
+    if (!limit->operands.empty()) {
+      const std::int64_t id = state_.numbers.next();
+      emit(declare_local(id, "limit", limit));
+      limit = local(id, "limit", {Int64, 1});
+    }
+  }
+  std::vector<ValuePtr> states;
+  for (size_t k = 0; k < initial.size(); ++k) {
+    const Expr &variable = *expr->states[k];
+    const std::int64_t id = state_.numbers.next();
+    emit(declare_local(id, variable.name, initial[k]));
+    states.push_back(local(id, variable.name, {variable.type, 1}));
+    states_[&variable] = states.back();
+  }
+  ValuePtr count;
+  if (limit) {
+    const std::int64_t id = state_.numbers.next();
+    emit(declare_local(id, "count", integer(0)));
+    count = local(id, "count", {Int64, 1});
+  }
+  const ValuePtr below = count ? binary_value(Op::Lt, count, limit) : boolean(true);
+  const auto iterate = [&] {
+    while_body(*expr, states);
+    if (count) {
+      emit(assign_local(count->id, "count", add(count, integer(1))));
+    }
+  };
+  ValuePtr condition;
+  const StmtPtr before = scoped([&] { condition = translate(parts.condition); });
+  if (is_empty(before)) {
+    emit(while_loop(both(below, condition), scoped(iterate)));
+  } else {
+    // The condition takes statements of its own.
+    const std::int64_t id = state_.numbers.next();
+    const ValuePtr running = local(id, "running", {Bool, 1});
+    emit(declare_local(id, "running", boolean(true)));
+    const StmtPtr step = scoped([&] {
+      emit(assign_local(id, "running", translate(parts.condition)));
+      emit(if_then(running, scoped(iterate)));
+    });
+    emit(while_loop(both(below, running), step));
+  }
+  return frame_.loops[expr.get()] = states;
+}
+
+void ExpressionTranslator::while_body(const Expr &loop, const std::vector<ValuePtr> &states) {
+  std::vector<ValuePtr> next;
+  for (const ExprPtr &value : while_parts(loop).next) {
+    next.push_back(translate(value));
+  }
+  // All change at once: a value that reads a state assigned before it is computed first.
+  for (size_t k = 0; k < states.size(); ++k) {
+    bool reads = false;
+    visit_value(next[k], [&](const Value &value) {
+      for (size_t earlier = 0; earlier < k; ++earlier) {
+        reads = reads || (value.kind == ValueKind::Local && value.id == states[earlier]->id);
+      }
+    });
+    if (reads) {
+      const std::int64_t id = state_.numbers.next();
+      emit(declare_local(id, "next", next[k]));
+      next[k] = local(id, "next", next[k]->type);
+    }
+  }
+  for (size_t k = 0; k < states.size(); ++k) {
+    if (!same_value(next[k], states[k])) {
+      emit(assign_local(states[k]->id, states[k]->name, next[k]));
+    }
+  }
 }
 
 ValuePtr ExpressionTranslator::translate_argument_reduce(const ExprPtr &expr) {

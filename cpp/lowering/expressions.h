@@ -7,6 +7,7 @@
 #include "lowering/build.h"
 #include "mapping/program.h"
 
+#include <functional>
 #include <map>
 #include <string>
 #include <unordered_map>
@@ -30,6 +31,9 @@ public:
 
   /// The value of an expression at this instance; appends what must run before it to `statements`.
   ValuePtr translate(const ExprPtr &expr);
+  /// Writes what `body` writes where `condition` holds; a null condition always does.
+  void guarded(const ExprPtr &condition, const std::function<void()> &body);
+  void emit(const StmtPtr &statement) { frame_.statements.push_back(statement); }
   /// The statements that must run before the values translated so far; empties the list.
   std::vector<StmtPtr> take_statements();
   /// Index expressions over other iterators (a computation's place).
@@ -45,6 +49,7 @@ private:
     std::vector<std::string> names; ///< of the iterators, in the order of `domain`
     isl::set domain; ///< the instances for which the code runs, guards left out; null: not known
     std::unordered_map<const Expr *, ValuePtr> done;
+    std::unordered_map<const Expr *, std::vector<ValuePtr>> loops; ///< final states of While nodes
     std::vector<StmtPtr> statements;
   };
 
@@ -53,6 +58,10 @@ private:
   ValuePtr translate_select(const Expr &expr);
   ValuePtr translate_reduce(const ExprPtr &expr);
   ValuePtr translate_argument_reduce(const ExprPtr &expr);
+  const std::vector<ValuePtr> &translate_while(const ExprPtr &expr);
+  void while_body(const Expr &loop, const std::vector<ValuePtr> &states);
+  /// What `body` writes; values computed in it are forgotten, as it may not run.
+  StmtPtr scoped(const std::function<void()> &body);
   /// Opens loops over the reduced iterators around what `body` writes.
   void reduce_loops(const Expr &reduce, const std::function<void()> &body);
   ValuePtr checked_subscript(const Expr &access, size_t dimension, const ValuePtr &value);
@@ -60,7 +69,6 @@ private:
   bool always_readable(const ExprPtr &expr) const;
   bool always_in_bounds(const Expr &access) const;
   StmtPtr branch(const ExprPtr &value, std::int64_t local, const std::string &name);
-  void emit(const StmtPtr &statement) { frame_.statements.push_back(statement); }
   void count_uses(const ExprPtr &root);
 
   TranslationState &state_;
@@ -68,6 +76,7 @@ private:
   Frame frame_;
   std::map<std::string, ExprPtr> outer_loops_;
   std::unordered_map<const Expr *, int> uses_;
+  std::unordered_map<const Expr *, ValuePtr> states_; ///< of the while loops around
 };
 
 /// An expression over parameters only.

@@ -53,6 +53,7 @@ struct Value {
 enum class StatementKind {
   Block,        ///< children in order
   For,          ///< variable in [lower, upper), step 1
+  While,        ///< children[0] again and again, as long as `value` holds before it
   If,           ///< children[0], and children[1] when present
   Store,        ///< buffer[subscripts] = value
   Let,          ///< variable = value for the statements after it in the block
@@ -74,7 +75,7 @@ struct LoopStatement {
   std::string name;    ///< of that variable or local
   ValuePtr lower;      ///< For
   ValuePtr upper;      ///< For, CheckIndex
-  ValuePtr value;      ///< If: condition; Store, Let, DeclareLocal, AssignLocal, CheckIndex
+  ValuePtr value;      ///< If, While: condition; Store, Let, DeclareLocal, AssignLocal, CheckIndex
   LoopKind loop = LoopKind::Serial; ///< For
   std::int64_t factor = 0; ///< For: lanes of a Vector loop, largest extent of an Unrolled one
   std::int64_t buffer = 0; ///< Store, Allocate

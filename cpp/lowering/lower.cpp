@@ -52,6 +52,7 @@ Kernel lower(const Program &program, const LoweringOptions &options) {
   const Ranges known = parameter_ranges(program);
 
   kernel.body = simplify_indices(kernel.body, known);
+  kernel.body = simplify_indices(tighten_guards(kernel.body), known);
   if (!options.vectorize) {
     return kernel;
   }

@@ -14,6 +14,14 @@ namespace tilewright {
 /// gives the ranges of the parameters.
 StmtPtr simplify_indices(const StmtPtr &body, const Ranges &known);
 
+/// A loop whose body runs only where data says so, by comparisons that are linear in the loop's
+/// variable, gets these as its bounds; an equality makes it one iteration. The data are read once,
+/// where the loop has an iteration at all.
+///     for p in range(0, K): if row[i] <= p and p < row[i + 1]: S
+/// becomes
+///     if 0 < K: start = row[i]; stop = row[i + 1]; for p in range(max(0, start), min(K, stop)): S
+StmtPtr tighten_guards(const StmtPtr &body);
+
 /// Tile separation: for a Vector or Unrolled loop of `factor` iterations, fewer in border tiles,
 /// the test for a full tile is made as far out as its variables are known, by splitting the loop
 /// around it or by an If. The full part has loops of constant extent; in the other part they are

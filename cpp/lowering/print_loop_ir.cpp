@@ -149,6 +149,10 @@ private:
     case StatementKind::For:
       print_loop(*statement);
       return;
+    case StatementKind::While:
+      line("while " + print(statement->value).text + ":");
+      indented(statement->children[0]);
+      return;
     case StatementKind::If:
       line("if " + print(statement->value).text + ":");
       indented(statement->children[0]);

@@ -138,7 +138,9 @@ private:
     if (runs) {
       running.push_back(binary_value(Op::Lt, statement->lower, statement->upper));
     }
-    const bool inside = always && statement->kind != StatementKind::If && (!is_loop || runs);
+    const bool perhaps =
+        statement->kind == StatementKind::If || statement->kind == StatementKind::While;
+    const bool inside = always && !perhaps && (!is_loop || runs);
     for (const StmtPtr &child : statement->children) {
       collect(child, inside, running);
     }

@@ -255,6 +255,9 @@ public:
     if (node->kind == StatementKind::If) {
       return simplify_if(node);
     }
+    if (node->kind == StatementKind::While) {
+      return with_children(node, {(*this)(node->children[0])});
+    }
     if (node->kind == StatementKind::Allocate) {
       const StmtPtr body = (*this)(node->children[0]);
       return is_empty(body) ? body : with_children(node, {body});

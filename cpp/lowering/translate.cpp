@@ -437,14 +437,15 @@ private:
     const std::vector<ValuePtr> index = translator.translate_place(statement.index, iterators);
     const KernelBuffer &buffer = kernel_.buffers.at(statement.buffer);
     const auto number = static_cast<std::int64_t>(statement.buffer);
-    ValuePtr value = cast_value(translator.translate(statement.value), buffer.type);
-    if (statement.role == StatementRole::Update) {
-      value = binary_value(statement.combine, load(number, buffer.name, {buffer.type, 1}, index),
-                           value);
-    }
-    std::vector<StmtPtr> statements = translator.take_statements();
-    statements.push_back(store(number, buffer.name, index, value));
-    return block(std::move(statements));
+    translator.guarded(statement.predicate, [&] {
+      ValuePtr value = cast_value(translator.translate(statement.value), buffer.type);
+      if (statement.role == StatementRole::Update) {
+        value = binary_value(statement.combine, load(number, buffer.name, {buffer.type, 1}, index),
+                             value);
+      }
+      translator.emit(store(number, buffer.name, index, value));
+    });
+    return block(translator.take_statements());
   }
 
   const Program &program_;

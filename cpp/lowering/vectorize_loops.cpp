@@ -143,8 +143,9 @@ private:
       return converted->type.lanes == 1 ? check_index(node->id, converted, value(node->upper))
                                         : fail();
     }
+    case StatementKind::While:
     case StatementKind::Allocate:
-      return fail(); // each lane has memory of its own
+      return fail(); // each lane has iterations, or memory, of its own
     }
     return fail();
   }

@@ -91,6 +91,14 @@ private:
       check(statement->children[0]);
       return;
     }
+    case StatementKind::While: {
+      check(statement->value);
+      require(statement->value->type == ValueType{Bool, 1}, "a condition is a bool scalar");
+      require(statement->children.size() == 1, "a loop has one body");
+      Scope scope(*this);
+      check(statement->children[0]);
+      return;
+    }
     case StatementKind::If: {
       check(statement->value);
       require(statement->value->type == ValueType{Bool, 1}, "a condition is a bool scalar");

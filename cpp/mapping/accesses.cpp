@@ -12,6 +12,10 @@ public:
       : statement_(statement), outer_(static_cast<unsigned>(statement.iterators.size())) {}
 
   std::vector<ReadAccess> collect() {
+    if (statement_.predicate) {
+      walk(statement_.predicate, statement_.domain, statement_.iterators);
+    }
+    // What the predicate may leave out is a dependence all the same.
     walk(statement_.value, statement_.domain, statement_.iterators);
     return std::move(reads_);
   }
@@ -35,7 +39,11 @@ private:
       for (const ReduceRange &range : node->ranges) {
         inner.push_back(range.iterator);
       }
-      walk(node->operands.front(), reduction_domain(*node, domain, iterators, node->where), inner);
+      const isl::set instances = reduction_domain(*node, domain, iterators, node->where);
+      if (node->predicate) {
+        walk(node->predicate, instances, inner);
+      }
+      walk(node->operands.front(), instances, inner);
       return;
     }
     default:

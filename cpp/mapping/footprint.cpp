@@ -92,9 +92,11 @@ std::vector<const Statement *> readers_of(const std::vector<Statement> &statemen
   std::vector<const Statement *> readers;
   for (const Statement &statement : statements) {
     bool reads = false;
-    visit(statement.value, [&](const ExprPtr &node) {
-      reads = reads || (node->kind == ExprKind::Access && node->producer.get() == &computation);
-    });
+    for (const ExprPtr &expr : {statement.predicate, statement.value}) {
+      visit(expr, [&](const ExprPtr &node) {
+        reads = reads || (node->kind == ExprKind::Access && node->producer.get() == &computation);
+      });
+    }
     if (reads) {
       readers.push_back(&statement);
     }

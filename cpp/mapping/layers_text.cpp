@@ -68,7 +68,11 @@ std::string layer_two(const Mapping &mapping) {
     if (!definitions.empty()) {
       line += " : " + definitions;
     }
-    out += line + " }\n";
+    line += " }";
+    if (statement.predicate) {
+      line += " where " + to_string(statement.predicate);
+    }
+    out += line + "\n";
   }
   return out;
 }

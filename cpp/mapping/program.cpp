@@ -208,6 +208,7 @@ private:
     update.iterators = instances.iterators;
     update.domain = instances.domain;
     update.value = cast(root.operands.front(), root.type);
+    update.predicate = root.predicate;
     update.combine = reduction_combiner(root.op);
     for (const LoopDimension &loop : map.dimensions) {
       add_loop(update, loop);

@@ -27,7 +27,7 @@ struct Buffer {
 enum class StatementRole {
   Value,      ///< buffer[index] = value
   Initialise, ///< buffer[index] = value (the identity of the reduction)
-  Update      ///< buffer[index] = combine(buffer[index], value)
+  Update      ///< buffer[index] = combine(buffer[index], value), where `predicate` holds
 };
 
 struct Statement {
@@ -47,6 +47,7 @@ struct Statement {
   std::vector<std::string> loop_names; ///< one for each loop level this statement really has
                                        ///< (deeper ones are fixed at 0)
   ExprPtr value;                       ///< Update: the reduction's body
+  ExprPtr predicate;                   ///< Update: a condition that reads data, or null: always
   Op combine = Op::None;               ///< Update: Add, Mul, Min, Max, And, Or
   size_t buffer = 0;                   ///< index into Program::buffers
   std::vector<ExprPtr> index;          ///< element written, in terms of the computation's iterators

@@ -91,6 +91,7 @@ private:
   void block(const LoopStatement &statement);
   void serial_loop(const LoopStatement &statement);
   void loop_between(const LoopStatement &statement, llvm::Value *lower, llvm::Value *upper);
+  void while_loop(const LoopStatement &statement);
   void condition(const LoopStatement &statement);
   void declare_local(const LoopStatement &statement);
   void assign_local(const LoopStatement &statement);

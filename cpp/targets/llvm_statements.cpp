@@ -20,6 +20,9 @@ void KernelEmitter::statement(const LoopStatement &statement) {
       serial_loop(statement);
     }
     break;
+  case StatementKind::While:
+    while_loop(statement);
+    break;
   case StatementKind::If:
     condition(statement);
     break;
@@ -87,6 +90,24 @@ void KernelEmitter::loop_between(const LoopStatement &statement, llvm::Value *lo
   builder_.CreateCondBr(builder_.CreateICmpSLT(next, upper), body, leave);
   builder_.SetInsertPoint(leave);
   builder_.CreateBr(after);
+  builder_.SetInsertPoint(after);
+  frame_.known.clear();
+  frame_.depths.clear();
+}
+
+void KernelEmitter::while_loop(const LoopStatement &statement) {
+  llvm::BasicBlock *ask = llvm::BasicBlock::Create(context_, "while.ask", frame_.function);
+  llvm::BasicBlock *body = llvm::BasicBlock::Create(context_, "while.body", frame_.function);
+  llvm::BasicBlock *after = llvm::BasicBlock::Create(context_, "while.after", frame_.function);
+  builder_.CreateBr(ask);
+  builder_.SetInsertPoint(ask);
+  ++frame_.depth;
+  llvm::Value *condition = scalar(*statement.value);
+  builder_.CreateCondBr(condition, body, after);
+  builder_.SetInsertPoint(body);
+  this->statement(*statement.children.at(0));
+  --frame_.depth;
+  builder_.CreateBr(ask);
   builder_.SetInsertPoint(after);
   frame_.known.clear();
   frame_.depths.clear();

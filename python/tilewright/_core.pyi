@@ -130,6 +130,14 @@ def reduce(
     condition: _Operand | None = None,
     ordered: bool = False,
 ) -> Expr: ...
+def state(name: str, type: str) -> Expr: ...
+def while_loop(
+    states: Sequence[Expr],
+    initial: Sequence[Expr],
+    condition: Expr,
+    next: Sequence[Expr],
+    limit: _Operand | None = None,
+) -> list[Expr]: ...
 def declare_input(
     name: str, extents: Sequence[_Operand], type: str, where: _Where = None
 ) -> Computation: ...

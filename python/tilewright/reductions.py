@@ -1,7 +1,7 @@
 """Reductions are expressions: `tw.sum(A[i, k] * B[k, j], over={k: K})`.
 
 The ranges may be half-open pairs, and their bounds may use outer iterators and earlier reduced
-ones; `where` adds an affine condition. As the person wrote a reduction, its elements may be
+ones; `where` adds a condition, which may read arrays as np.sum's may. As the person wrote a reduction, its elements may be
 combined in any order, unless `ordered` says otherwise; sums and products of bool and narrow
 integers are kept in (u)int64, as NumPy does.
 """
@@ -122,7 +122,15 @@ def sum(
     Args:
         value: the expression that is summed.
         over: {k: K} for 0 <= k < K, {k: (1, K)} for 1 <= k < K; several iterators, outermost first.
-        where: an affine condition on iterators.
+        where: a condition, such as `(k < i) & (mask[k] > 0)`. What is affine in it bounds the
+            domain; what reads arrays is asked of each of its points, and the value is computed
+            (and read) only where it holds. Comparisons of the innermost iterator with values that
+            stay the same in its loop become the bounds of that loop:
+
+                y = tw.computation("y", {i: N}, tw.sum(val[p] * x[col[p]], over={p: NNZ},
+                                   where=(row[i] <= p) & (p < row[i + 1])))
+
+            is a sparse matrix (CSR) times a vector, without a test in its inner loop.
         ordered: add the terms one after the other in the order of `over` and in no other: schedules
             that change it are refused. (`fast_math` of a function allows the compiler more.)
     """

@@ -294,6 +294,11 @@ private:
       }
       return;
     }
+    case StatementKind::While:
+      while (failed_site_ < 0 && value(node->value)[0].i != 0) {
+        execute(node->children[0]);
+      }
+      return;
     case StatementKind::If:
       if (value(node->value)[0].i != 0) {
         execute(node->children[0]);

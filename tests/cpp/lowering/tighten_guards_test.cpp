@@ -1,0 +1,201 @@
+#include "fixture.h"
+
+#include <functional>
+#include <vector>
+
+namespace tilewright::test {
+namespace {
+
+/// Parameter N, inputs R (int32) and W (int64) of N elements, an output Y (int64) of N elements.
+/// Programs run over all their loops before and after the pass and must store the same.
+class TightenGuards : public testing::Test {
+protected:
+  TightenGuards() {
+    kernel.name = "guards";
+    kernel.parameters = {"N"};
+    array("R", Int32, false);
+    array("W", Int64, false);
+    array("Y", Int64, true);
+  }
+
+  void array(const std::string &name, ScalarType type, bool is_written) {
+    KernelBuffer buffer;
+    buffer.name = name;
+    buffer.type = type;
+    buffer.is_written = is_written;
+    buffer.extents = {n};
+    buffer.unit_dimension = 0;
+    kernel.buffers.push_back(buffer);
+  }
+
+  static ValuePtr r(const ValuePtr &at) {
+    return cast_value(load(0, "R", {Int32, 1}, {at}), Int64);
+  }
+  static ValuePtr w(const ValuePtr &at) { return load(1, "W", {Int64, 1}, {at}); }
+  static StmtPtr y(const ValuePtr &at, const ValuePtr &value) { return store(2, "Y", {at}, value); }
+  static ValuePtr le(const ValuePtr &a, const ValuePtr &b) { return binary_value(Op::Le, a, b); }
+  static ValuePtr lt(const ValuePtr &a, const ValuePtr &b) { return binary_value(Op::Lt, a, b); }
+  static StmtPtr loop(const ValuePtr &counter, const ValuePtr &upper, const StmtPtr &body) {
+    return for_loop(counter->id, counter->name, integer(0), upper, LoopKind::Serial, 0, body);
+  }
+
+  std::vector<std::int64_t> stored(const StmtPtr &body, std::int64_t size,
+                                   const std::vector<std::int64_t> &data, int *site) {
+    Kernel run = kernel;
+    run.body = body;
+    verify_kernel(run);
+    Interpreter interpreter(run, {size});
+    for (std::int64_t e = 0; e < size; ++e) {
+      for (size_t b = 0; b < 2; ++b) {
+        interpreter.memory.data[b][static_cast<size_t>(e)] = {
+            data[static_cast<size_t>(e) % data.size()], 0};
+      }
+      interpreter.memory.data[2][static_cast<size_t>(e)] = {0, 0};
+    }
+    *site = interpreter.run();
+    std::vector<std::int64_t> values;
+    for (const Number &number : interpreter.memory.data[2]) {
+      values.push_back(number.i);
+    }
+    return values;
+  }
+
+  /// The printed loops after the pass, whose stores agree with those before it.
+  std::string tightened(const StmtPtr &body) {
+    const StmtPtr after = simplify_indices(tighten_guards(body), known);
+    const std::vector<std::vector<std::int64_t>> contents = {
+        {0, 2, 2, 5, 1, 7, 3}, {-4, 9, 1, 1}, {3}, {INT64_MIN, INT64_MAX, 2}};
+    for (std::int64_t size = 0; size < 9; ++size) {
+      for (const std::vector<std::int64_t> &data : contents) {
+        int before_site = -1;
+        int after_site = -1;
+        const auto before = stored(body, size, data, &before_site);
+        EXPECT_EQ(stored(after, size, data, &after_site), before) << "N = " << size;
+        EXPECT_EQ(after_site, before_site) << "N = " << size;
+      }
+    }
+    kernel.body = after;
+    return print_loop_ir(kernel);
+  }
+
+  Kernel kernel;
+  Ranges known;
+  ValuePtr n = parameter_value(0, "N");
+  ValuePtr i = variable(1, "i");
+  ValuePtr p = variable(2, "p");
+  ValuePtr q = variable(3, "q");
+};
+
+TEST_F(TightenGuards, RowsOfASparseMatrix) {
+  const ValuePtr at = integer(1);
+  const auto body =
+      if_then(both(le(r(i), p), lt(p, r(add(i, at)))), y(p, add(load(2, "Y", {Int64, 1}, {p}), i)));
+  EXPECT_EQ(tightened(loop(i, sub(n, at), loop(p, n, body))),
+            "for i in range(0, N - 1):\n"
+            "  if 0 < N:\n"
+            "    start = int64(R[i])\n"
+            "    stop = int64(R[i + 1])\n"
+            "    for p in range(max(0, start), min(N, stop)):\n"
+            "      Y[p] = Y[p] + i\n");
+}
+
+TEST_F(TightenGuards, AnEqualityIsOneIteration) {
+  const auto body = if_then(binary_value(Op::Eq, w(i), p), y(p, add(i, integer(1))));
+  EXPECT_EQ(tightened(loop(i, n, loop(p, n, body))), "for i in range(0, N):\n"
+                                                     "  if 0 < N:\n"
+                                                     "    p = W[i]\n"
+                                                     "    if 0 <= p and p < N:\n"
+                                                     "      Y[p] = i + 1\n");
+}
+
+TEST_F(TightenGuards, TiledLoopsAreBothBounded) {
+  const auto at = add(mul(integer(4), p), q);
+  const auto tiles = floor_div(add(n, integer(3)), integer(4));
+  const auto body = if_then(lt(at, r(i)), y(at, add(i, integer(1))));
+  const std::string text = tightened(
+      loop(i, n, loop(p, tiles, loop(q, minimum(integer(4), sub(n, mul(integer(4), p))), body))));
+  EXPECT_EQ(text, "for i in range(0, N):\n"
+                  "  if 0 < (N + 3) // 4:\n"
+                  "    stop = int64(R[i])\n"
+                  "    for p in range(0, min((N + 3) // 4, (stop + 3) // 4)):\n"
+                  "      for q in range(0, min(4, N - 4 * p, stop - 4 * p)):\n"
+                  "        Y[4 * p + q] = i + 1\n");
+}
+
+TEST_F(TightenGuards, WideDataDoNotWrap) {
+  // i - p <= W[i]: the bound of p is i - W[i], which wraps for the smallest number.
+  const auto body = if_then(le(sub(i, p), w(i)), y(p, add(i, integer(1))));
+  const std::string text = tightened(loop(i, n, loop(p, n, body)));
+  EXPECT_NE(text.find("start = max(min(W[i], 72057594037927936), -72057594037927936)"),
+            std::string::npos)
+      << text;
+  // p <= W[i] asks for W[i] + 1.
+  tightened(loop(i, n, loop(p, n, if_then(le(p, w(i)), y(p, i)))));
+  tightened(loop(i, n, loop(p, n, if_then(lt(w(i), p), y(p, i)))));
+  tightened(loop(i, n, loop(p, n, if_then(lt(p, w(i)), y(p, i)))));
+  tightened(loop(i, n, loop(p, n, if_then(le(w(i), p), y(p, i)))));
+}
+
+TEST_F(TightenGuards, SteepAndFallingTests) {
+  for (const std::int64_t factor : {-3, -2, -1, 2, 3}) {
+    for (const Op op : {Op::Lt, Op::Le, Op::Gt, Op::Ge, Op::Eq}) {
+      const auto linear = add(mul(integer(factor), p), sub(i, integer(2)));
+      tightened(loop(i, n, loop(p, n, if_then(binary_value(op, linear, r(i)), y(p, add(p, i))))));
+      tightened(loop(i, n, loop(p, n, if_then(binary_value(op, w(i), linear), y(p, add(p, i))))));
+    }
+  }
+}
+
+TEST_F(TightenGuards, OtherTestsStayInside) {
+  const auto test = both(le(r(i), p), lt(integer(2), w(p)));
+  EXPECT_EQ(tightened(loop(i, n, loop(p, n, if_then(test, y(p, add(i, integer(1))))))),
+            "for i in range(0, N):\n"
+            "  if 0 < N:\n"
+            "    start = int64(R[i])\n"
+            "    for p in range(max(0, start), N):\n"
+            "      if 2 < W[p]:\n"
+            "        Y[p] = i + 1\n");
+}
+
+TEST_F(TightenGuards, ANestedTestIsAskedWhereTheOuterOneHolds) {
+  // W[i - 1] may be read only where p < i for some p: not for i = 0.
+  const auto inner = if_then(lt(w(sub(i, integer(1))), p), y(p, add(i, integer(1))));
+  const std::string text = tightened(loop(i, n, loop(p, n, if_then(lt(p, i), inner))));
+  EXPECT_NE(text.find("if 0 < min(N, i):"), std::string::npos) << text;
+}
+
+TEST_F(TightenGuards, ChecksStayWhereTheyWere) {
+  // A check that differs between iterations must be made in all of them.
+  kernel.sites.push_back({"Y[W[p]]", "Y", 0});
+  const auto at = variable(9, "at");
+  const auto each =
+      block({let(9, "at", w(p)), check_index(0, at, integer(8)), if_then(lt(p, r(i)), y(p, at))});
+  const std::string text = tightened(loop(i, n, loop(p, n, each)));
+  EXPECT_NE(text.find("for p in range(0, N):"), std::string::npos) << text;
+  // One that is the same in all of them moves out with the value that it protects.
+  const auto once =
+      block({let(9, "at", w(i)), check_index(0, at, n), if_then(lt(p, r(at)), y(p, i))});
+  EXPECT_EQ(tightened(loop(i, n, loop(p, n, once))), "for i in range(0, N):\n"
+                                                     "  if 0 < N:\n"
+                                                     "    at = W[i]\n"
+                                                     "    assert 0 <= at < N  # Y[W[p]]\n"
+                                                     "    stop = int64(R[at])\n"
+                                                     "    for p in range(0, min(N, stop)):\n"
+                                                     "      Y[p] = i\n");
+}
+
+TEST_F(TightenGuards, LeavesTestsAloneThatTheLoopChanges) {
+  const auto own = load(2, "Y", {Int64, 1}, {i});
+  const auto body = if_then(lt(p, own), y(i, add(own, integer(-1))));
+  const std::string text = tightened(loop(i, n, loop(p, n, body)));
+  EXPECT_NE(text.find("if p < Y[i]:"), std::string::npos) << text;
+}
+
+TEST_F(TightenGuards, LeavesAffineTestsToOthers) {
+  const auto body = if_then(lt(p, i), y(p, i));
+  const StmtPtr before = loop(i, n, loop(p, n, body));
+  EXPECT_EQ(tighten_guards(before), before);
+}
+
+} // namespace
+} // namespace tilewright::test

@@ -1,0 +1,78 @@
+"""Guards that read data become loop bounds and indirect writes."""
+
+import numpy as np
+
+import tilewright as tw
+
+i, p, b = tw.iters("i p b")
+N, M, B, NNZ = tw.params("N M B NNZ")
+
+
+def test_a_sparse_product_loops_over_its_rows():
+    val = tw.input("val", [NNZ], tw.float64)
+    col = tw.input("col", [NNZ], tw.int32)
+    row = tw.input("row", [N + 1], tw.int32)
+    x = tw.input("x", [M], tw.float64)
+    y = tw.computation(
+        "y",
+        {i: N},
+        tw.sum(val[p] * x[col[p]], over={p: NNZ}, where=(row[i] <= p) & (p < row[i + 1])),
+    )
+    f = tw.function("spmv", inputs=[val, col, row, x], outputs=[y])
+    f["y"].parallelize(i)
+    assert (
+        str(f.loops).rstrip()
+        == """\
+for i in range(0, N):  # parallel
+  y[i] = 0.0
+  if 0 < NNZ:
+    start = int64(row[i])
+    stop = int64(row[i + 1])
+    for p in range(max(0, start), min(NNZ, stop)):
+      index = int64(col[p])
+      assert 0 <= index < M  # x[int64(col[p])]
+      y[i] = y[i] + val[p] * x[index]"""
+    )
+
+
+def test_a_histogram_writes_indirectly():
+    img = tw.input("img", [N], tw.uint8)
+    H = tw.computation("H", {b: B}, tw.sum(1, over={i: N}, where=img[i] == b))
+    f = tw.function("histogram", outputs=[H])
+    f["H"].interchange(b, i)
+    assert (
+        str(f.loops).rstrip()
+        == """\
+for b in range(0, B):
+  H[b] = 0
+for i in range(0, N):
+  if 0 < B:
+    b = int64(img[i])
+    if 0 <= b and b < B:
+      H[b] = H[b] + 1"""
+    )
+    data = np.random.default_rng(0).integers(0, 256, 1000).astype(np.uint8)
+    out = np.zeros(256, np.int64)
+    f(data, out=out)
+    np.testing.assert_array_equal(out, np.bincount(data, minlength=256))
+
+
+def test_row_starts_out_of_range_are_clipped():
+    """Data never take a loop out of the range that was declared."""
+    a = tw.input("a", [M], tw.float64)
+    row = tw.input("row", [N + 1], tw.int64)
+    s = tw.computation(
+        "s", {i: N}, tw.sum(a[p], over={p: M}, where=(row[i] <= p) & (p < row[i + 1]))
+    )
+    f = tw.function("f", inputs=[a, row], outputs=[s])
+    values = np.arange(1.0, 6.0)
+    extreme = np.iinfo(np.int64)
+    starts = np.array([extreme.min, 2, 1, extreme.max, -7, 99, 3])
+    expected = [
+        sum(v for at, v in enumerate(values) if first <= at < last)
+        for first, last in zip(starts.tolist(), starts.tolist()[1:], strict=False)
+    ]
+    np.testing.assert_array_equal(f(values, starts), expected)
+    np.testing.assert_array_equal(f.evaluate(values, starts), expected)
+    f["s"].split(p, 2)
+    np.testing.assert_array_equal(f(values, starts), expected)

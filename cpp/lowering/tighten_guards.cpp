@@ -421,11 +421,11 @@ public:
       children.push_back((*this)(child));
       changed = changed || children.back() != child;
     }
-    const StmtPtr node = changed ? with_children(statement, std::move(children)) : statement;
+    StmtPtr node = changed ? with_children(statement, std::move(children)) : statement;
     if (node->kind != StatementKind::For) {
       return node;
     }
-    const StmtPtr tight = GuardedLoop(node, numbers_, data_).tighten();
+    StmtPtr tight = GuardedLoop(node, numbers_, data_).tighten();
     return tight ? tight : node;
   }
 

@@ -29,7 +29,7 @@ enum class InstructionCode : std::uint8_t {
 };
 
 /// A loop without a limit that runs longer than this is taken for one that never ends.
-constexpr std::int64_t most_iterations = std::int64_t{1} << 26;
+constexpr std::int64_t most_iterations = std::int64_t{1} << 24;
 
 /// Registers are numbered from 0; a negative number n names the constant ~n.
 struct Instruction {

@@ -71,6 +71,7 @@ from .expressions import (
     trunc,
 )
 from .functions import Function, function
+from .loops import while_loop
 from .plotting import Picture, plot_domain
 from .reductions import all, any, argmax, argmin, max, min, prod, sum
 from .schedules import Schedule, ScheduleDifference
@@ -192,4 +193,5 @@ __all__ = [
     "uint16",
     "uint32",
     "uint64",
+    "while_loop",
 ]

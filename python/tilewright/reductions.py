@@ -1,9 +1,9 @@
 """Reductions are expressions: `tw.sum(A[i, k] * B[k, j], over={k: K})`.
 
 The ranges may be half-open pairs, and their bounds may use outer iterators and earlier reduced
-ones; `where` adds a condition, which may read arrays as np.sum's may. As the person wrote a reduction, its elements may be
-combined in any order, unless `ordered` says otherwise; sums and products of bool and narrow
-integers are kept in (u)int64, as NumPy does.
+ones; `where` adds a condition, which may read arrays as np.sum's may. As the person wrote a
+reduction, its elements may be combined in any order, unless `ordered` says otherwise; sums and
+products of bool and narrow integers are kept in (u)int64, as NumPy does.
 """
 
 from __future__ import annotations

@@ -89,7 +89,9 @@ struct KernelBuffer {
   bool is_argument = true;
   bool is_written = false;
   bool is_scoped = false;        ///< a temporary of an Allocate instead of the whole kernel
-  std::string memory = "auto";   ///< scoped: "auto", "stack" or "heap"
+  std::string memory = "auto";   ///< scoped: "auto", "registers", "stack" or "heap"
+  std::string command;           ///< scoped: what put it there, for messages
+  SourceLocation where;          ///< of that command
   std::vector<ValuePtr> extents; ///< over Parameters only
   int unit_dimension =
       -1; ///< the dimension whose stride equals the item size, -1 when none is known to
@@ -113,5 +115,8 @@ struct Kernel {
 
 /// Pseudo-code of the kernel: Python-like loops with their tags.
 std::string print_loop_ir(const Kernel &kernel);
+/// One element in the same spelling: "A[i, 8 * j : 8 * j + 8]".
+std::string print_element(const Kernel &kernel, std::int64_t buffer,
+                          const std::vector<ValuePtr> &subscripts);
 
 } // namespace tilewright

@@ -2,6 +2,7 @@
 
 #include "lowering/ast_generation.h"
 #include "lowering/passes.h"
+#include "lowering/registers.h"
 #include "lowering/translate.h"
 
 #include <isl/ilp.h>
@@ -56,12 +57,14 @@ Kernel lower(const Program &program, const LoweringOptions &options) {
   if (!options.vectorize) {
     return kernel;
   }
+  check_register_loops(kernel);
   kernel.body = separate_tiles(kernel.body);
   kernel.body = simplify_indices(kernel.body, known);
   kernel.body = unroll_loops(kernel.body);
   kernel.body = simplify_indices(kernel.body, known);
   kernel.body = vectorize_loops(kernel.body);
   kernel.body = simplify_indices(kernel.body, known);
+  check_registers(kernel);
   kernel.body = promote_accumulators(kernel.body);
   kernel.body = simplify_indices(kernel.body, known);
   return kernel;

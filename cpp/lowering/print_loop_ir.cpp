@@ -108,6 +108,24 @@ public:
     return text_;
   }
 
+  /// "A[i, 8*j : 8*j + 8]": a ramp is printed as the slice that it is.
+  std::string element(const std::string &name, const std::vector<ValuePtr> &subscripts) {
+    std::string text;
+    for (const ValuePtr &subscript : subscripts) {
+      text += text.empty() ? "" : ", ";
+      if (subscript->kind != ValueKind::Ramp || subscript->id < 1) {
+        text += print(subscript).text;
+        continue;
+      }
+      const ValuePtr &base = subscript->operands[0];
+      const ValuePtr end = add(base, integer(subscript->id * subscript->type.lanes));
+      const auto shorter = is_index(end) ? linear_of(end) : std::nullopt;
+      text += print(base).text + " : " + print(shorter ? value_of(*shorter) : end).text;
+      text += subscript->id == 1 ? "" : " : " + std::to_string(subscript->id);
+    }
+    return name + "[" + (subscripts.empty() ? "()" : text) + "]";
+  }
+
 private:
   void allocation(const KernelBuffer &buffer) {
     line(buffer.name + " = empty((" + list(buffer.extents) +
@@ -228,24 +246,6 @@ private:
     return text;
   }
 
-  /// "A[i, 8*j : 8*j + 8]": a ramp is printed as the slice that it is.
-  std::string element(const std::string &name, const std::vector<ValuePtr> &subscripts) {
-    std::string text;
-    for (const ValuePtr &subscript : subscripts) {
-      text += text.empty() ? "" : ", ";
-      if (subscript->kind != ValueKind::Ramp || subscript->id < 1) {
-        text += print(subscript).text;
-        continue;
-      }
-      const ValuePtr &base = subscript->operands[0];
-      const ValuePtr end = add(base, integer(subscript->id * subscript->type.lanes));
-      const auto shorter = is_index(end) ? linear_of(end) : std::nullopt;
-      text += print(base).text + " : " + print(shorter ? value_of(*shorter) : end).text;
-      text += subscript->id == 1 ? "" : " : " + std::to_string(subscript->id);
-    }
-    return name + "[" + (subscripts.empty() ? "()" : text) + "]";
-  }
-
   Text print(const ValuePtr &value) {
     const std::vector<ValuePtr> &operands = value->operands;
     switch (value->kind) {
@@ -355,5 +355,10 @@ private:
 } // namespace
 
 std::string print_loop_ir(const Kernel &kernel) { return Printer(kernel).run(); }
+
+std::string print_element(const Kernel &kernel, std::int64_t buffer,
+                          const std::vector<ValuePtr> &subscripts) {
+  return Printer(kernel).element(kernel.buffers.at(static_cast<size_t>(buffer)).name, subscripts);
+}
 
 } // namespace tilewright

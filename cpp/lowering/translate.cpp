@@ -173,6 +173,8 @@ private:
       buffer.is_argument = from.kind != BufferKind::Temporary;
       buffer.is_scoped = from.level > 0;
       buffer.memory = from.memory;
+      buffer.command = from.command;
+      buffer.where = from.where;
       for (const ExprPtr &extent : from.extents) {
         buffer.extents.push_back(
             cast_value(translate_parameters(extent, program_.parameters), Int64));

@@ -87,7 +87,9 @@ void place_inside(MappingState &state, const Command &command, const CacheArgume
   compute_at_command(state, placed);
   placed.arguments.emplace_back(given.memory);
   store_at_command(state, placed);
-  state.allocations.at(given.name).order = given.order;
+  Allocation &allocation = state.allocations.at(given.name);
+  allocation.order = given.order;
+  allocation.command = to_string(command);
 }
 
 // ---- what is read ----

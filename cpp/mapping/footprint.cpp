@@ -50,6 +50,20 @@ isl::fixed_box fixed_interval(const isl::map &needed, unsigned dimension) {
 
 } // namespace
 
+std::int64_t constant_width(const Statement &statement, size_t levels, size_t loop) {
+  const OperationLimit limit(footprint_operation_limit);
+  isl::map values = isl::map::from_domain(statement.domain);
+  for (size_t level = 0; level < levels; ++level) {
+    values = values.flat_range_product(statement.loops[level].as_map());
+  }
+  values = values.reverse().apply_range(statement.loops[loop].as_map());
+  const isl::fixed_box interval = fixed_interval(checked(values, "extent of a loop"), 0);
+  if (interval.is_null() || !checked(interval.is_valid(), "extent of a loop")) {
+    return 0;
+  }
+  return checked(interval.size(), "extent of a loop").at(0).num_si();
+}
+
 FootprintBox footprint_box(const isl::map &footprint, const isl::set &context) {
   const OperationLimit limit(footprint_operation_limit); // shapes far from a box have no small one
   const isl::map needed = checked(footprint.intersect_params(context), "a footprint");

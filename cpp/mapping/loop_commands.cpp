@@ -2,6 +2,7 @@
 // computation's time-space map.
 #include "mapping/command_arguments.h"
 #include "mapping/command_handlers.h"
+#include "mapping/footprint.h"
 
 #include <algorithm>
 #include <map>
@@ -63,16 +64,50 @@ std::int64_t constant_extent(const MappingState &state, const Command &command,
   return last.num_si() - first.num_si() + 1;
 }
 
-void require_constant_extent(const MappingState &state, const Command &command,
-                             LoopDimension &loop) {
-  const std::int64_t extent = constant_extent(state, command, loop);
+/// The constant number of values that a loop takes in one iteration of the loops that compute_at
+/// shares, 0 where there is none.
+std::int64_t extent_inside(const MappingState &state, const std::string &computation,
+                           size_t position) {
+  const Placement *placement = find_placement(state, computation);
+  if (placement == nullptr || !placement->compute_at) {
+    return 0;
+  }
+  const std::string &name = state.time_space.at(computation).dimensions[position].name;
+  const auto shared = static_cast<size_t>(placement->shared);
+  std::int64_t largest = 0;
+  const Program program = build_program(state);
+  for (const Statement &statement : program.statements) {
+    if (statement.computation->name != computation) {
+      continue;
+    }
+    for (size_t level = shared; level < statement.loop_names.size(); ++level) {
+      if (statement.loop_names[level] == name) {
+        const std::int64_t width = constant_width(statement, shared, level);
+        if (width == 0) {
+          return 0;
+        }
+        largest = std::max(largest, width);
+      }
+    }
+  }
+  return largest;
+}
+
+std::int64_t require_constant_extent(MappingState &state, const Command &command, size_t position) {
+  LoopDimension &loop = state.time_space.at(command.computation).dimensions[position];
+  std::int64_t extent = constant_extent(state, command, loop);
+  if (extent > 0) {
+    loop.extent = extent;
+  } else {
+    extent = extent_inside(state, command.computation, position); // until compute_at changes
+  }
   constexpr std::int64_t largest = 1024;
   if (extent <= 0 || extent > largest) {
     refuse(command, "loop '" + loop.name + "' has no constant extent of at most " +
                         std::to_string(largest) + "; give a size, e.g. " + command.name + "(\"" +
                         loop.name + "\", 8)");
   }
-  loop.extent = extent;
+  return extent;
 }
 
 /// Tags a loop of constant extent `size`, splitting when the loop is longer.
@@ -84,8 +119,9 @@ void tag_strip(MappingState &state, const Command &command, Tag tag) {
   TimeSpaceMap &map = state.time_space.at(command.computation);
   const std::string name = arguments.name(0, "the loop");
   size_t position = find_loop(map, name, command);
+  std::int64_t extent = 0;
   if (arguments.size() == 1) {
-    require_constant_extent(state, command, map.dimensions[position]);
+    extent = require_constant_extent(state, command, position);
   } else {
     const std::int64_t size = arguments.integer(1, "the size", 1);
     if (size > 1024) {
@@ -97,8 +133,9 @@ void tag_strip(MappingState &state, const Command &command, Tag tag) {
                arguments.optional_name(3, "the inner loop").value_or(name + "1"), command);
       ++position;
     }
+    extent = map.dimensions[position].extent;
   }
-  map.dimensions[position].tag = {tag, map.dimensions[position].extent};
+  map.dimensions[position].tag = {tag, extent};
 }
 
 /// Determinant by cofactors; the matrices are as large as a loop nest is deep.

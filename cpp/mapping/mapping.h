@@ -83,9 +83,11 @@ struct Storage {
 struct Allocation {
   std::string other;
   int levels = 0;
-  std::string memory = "auto"; ///< "auto", "stack" or "heap"
+  std::string memory = "auto"; ///< "auto", "registers", "stack" or "heap"
   std::vector<int>
       order; ///< which dimension of the computation each one of the buffer is; empty: alike
+  std::string command;  ///< that asked for it, for messages
+  SourceLocation where; ///< of that command
 };
 
 /// Everything that commands change. Commands work on a copy, so that a failure changes nothing.

@@ -3,6 +3,7 @@
 #include "algorithm/affine.h"
 #include "mapping/accesses.h"
 #include "mapping/footprint.h"
+#include "mapping/local_memory.h"
 #include "mapping/static_order.h"
 #include "polyhedral/set_text.h"
 
@@ -19,15 +20,14 @@ isl::pw_aff zero_on(const isl::set &domain) {
 
 class ProgramBuilder {
 public:
-  explicit ProgramBuilder(const Mapping &mapping)
-      : mapping_(mapping), function_(mapping.function()) {}
+  explicit ProgramBuilder(const MappingState &state) : state_(state), function_(*state.function) {}
 
   Program build() {
-    program_.function = mapping_.function_pointer();
+    program_.function = state_.function;
     program_.parameters = function_.parameters;
     program_.context = function_.context;
     add_buffers();
-    order_ = static_order(mapping_.state());
+    order_ = static_order(state_);
     for (const ComputationPtr &computation : function_.computations) {
       names_.insert(computation->name);
     }
@@ -57,7 +57,8 @@ private:
       }
       place.relation =
           checked(isl::map::identity(input->domain.space().map_from_set()), "place of an input");
-      program_.buffers.push_back({input->name, input->type, BufferKind::Input, input->extents});
+      program_.buffers.push_back(
+          buffer_of(input->name, input->type, BufferKind::Input, input->extents));
       program_.places[input->name] = std::move(place);
     }
     for (const ComputationPtr &output : function_.outputs) {
@@ -70,12 +71,23 @@ private:
     }
   }
 
+  static Buffer buffer_of(const std::string &name, ScalarType type, BufferKind kind,
+                          const std::vector<ExprPtr> &extents) {
+    Buffer buffer;
+    buffer.name = name;
+    buffer.type = type;
+    buffer.kind = kind;
+    buffer.extents = extents;
+    return buffer;
+  }
+
   void add_place(const Computation &computation, BufferKind kind) {
-    const Storage &storage = mapping_.storage(computation.name);
+    const Storage &storage = state_.storage.at(computation.name);
     auto found = std::find_if(program_.buffers.begin(), program_.buffers.end(),
                               [&](const Buffer &buffer) { return buffer.name == storage.buffer; });
     if (found == program_.buffers.end()) {
-      program_.buffers.push_back({storage.buffer, computation.type, kind, storage.extents});
+      program_.buffers.push_back(
+          buffer_of(storage.buffer, computation.type, kind, storage.extents));
       found = program_.buffers.end() - 1;
     } else {
       share(computation, storage, *found, kind);
@@ -130,7 +142,7 @@ private:
                     const Buffer &buffer) const {
     isl::set room = isl::set::empty(storage.relation.range().space());
     for (const ComputationPtr &output : function_.outputs) {
-      const Storage &other = mapping_.storage(output->name);
+      const Storage &other = state_.storage.at(output->name);
       if (other.buffer == buffer.name) {
         room = room.unite(stored(*output, other));
       }
@@ -149,8 +161,8 @@ private:
 
   void add_statements(const ComputationPtr &computation) {
     const InstanceSpace instances = instance_space(*computation);
-    const TimeSpaceMap &map = mapping_.time_space(computation->name);
-    const Placement *placement = find_placement(mapping_.state(), computation->name);
+    const TimeSpaceMap &map = state_.time_space.at(computation->name);
+    const Placement *placement = find_placement(state_, computation->name);
     shared_ =
         placement != nullptr && placement->compute_at ? static_cast<size_t>(placement->shared) : 0;
     const size_t first = program_.statements.size();
@@ -341,8 +353,8 @@ private:
                   computation.where);
     }
     const Statement shared = *model;
-    const auto allocation = mapping_.state().allocations.find(computation.name);
-    if (allocation != mapping_.state().allocations.end()) {
+    const auto allocation = state_.allocations.find(computation.name);
+    if (allocation != state_.allocations.end()) {
       allocate_inside(computation, allocation->second, readers, first);
     }
     const isl::map needed = footprint(readers, computation, shared_);
@@ -390,6 +402,8 @@ private:
         footprint_box(footprint(readers, computation, levels), program_.context);
     buffer.level = allocation.levels;
     buffer.memory = allocation.memory;
+    buffer.command = allocation.command;
+    buffer.where = allocation.where;
     buffer.extents.clear();
     place.index.clear();
     for (size_t d = 0; d < computation.rank(); ++d) {
@@ -397,6 +411,7 @@ private:
       buffer.extents.push_back(box.extents[of]);
       place.index.push_back(binary(Op::Sub, iterator(computation.iterators[of]), box.lower[of]));
     }
+    require_fits(buffer, allocation);
     for (size_t s = first; s < program_.statements.size(); ++s) {
       program_.statements[s].index = place.index;
     }
@@ -433,7 +448,7 @@ private:
     statement.order.resize(static_cast<size_t>(program_.depth) + 1, 0);
   }
 
-  const Mapping &mapping_;
+  const MappingState &state_;
   const Function &function_;
   Program program_;
   std::map<std::string, std::vector<int>> order_;
@@ -461,9 +476,11 @@ isl::map time_map(const Statement &statement) {
   return checked(time.as_map().intersect_domain(statement.domain), "the time of a statement");
 }
 
-Program build_program(const Mapping &mapping) {
+Program build_program(const MappingState &state) {
   const OperationLimit limit(mapping_operation_limit);
-  return ProgramBuilder(mapping).build();
+  return ProgramBuilder(state).build();
 }
+
+Program build_program(const Mapping &mapping) { return build_program(mapping.state()); }
 
 } // namespace tilewright

@@ -22,6 +22,8 @@ struct Buffer {
   std::vector<ExprPtr> extents; ///< affine in parameters
   int level = 0; ///< > 0: there is one for each iteration of so many outermost loops (store_at)
   std::string memory = "auto";
+  std::string command;  ///< that put it there, for messages
+  SourceLocation where; ///< of that command
 };
 
 enum class StatementRole {
@@ -72,6 +74,7 @@ struct Program {
 };
 
 Program build_program(const Mapping &mapping);
+Program build_program(const MappingState &state);
 
 /// name[iterators] -> [s0, d0, s1, ..., sD], an anonymous tuple of 2 * depth + 1 dimensions. Made
 /// only where isl has to generate loops: legality needs no more than Statement::order and

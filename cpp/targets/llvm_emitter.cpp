@@ -1,6 +1,7 @@
 // The frame of a kernel: its function, arguments, temporaries and exit; and the pass pipeline.
 #include "targets/llvm_emitter.h"
 
+#include "mapping/local_memory.h"
 #include "targets/llvm_function_emitter.h"
 
 #include <llvm/IR/MDBuilder.h>
@@ -15,9 +16,6 @@ namespace tilewright {
 namespace {
 
 constexpr std::int32_t out_of_memory = 2;
-/// Bytes of a scoped buffer on the stack: by default, and where a schedule asks for it.
-constexpr std::int64_t largest_automatic_stack_buffer = 32 * 1024;
-constexpr std::int64_t largest_stack_buffer = 256 * 1024;
 
 /// libmvec's instruction-set letters that the machine runs, widest first.
 std::string vector_isas(const llvm::TargetMachine &machine) {
@@ -234,7 +232,8 @@ void KernelEmitter::allocate(const LoopStatement &statement) {
   const auto b = static_cast<size_t>(statement.buffer);
   const KernelBuffer &buffer = kernel_.buffers.at(b);
   const auto outer = frame_.buffers[b]; // memory of an enclosing allocation, or none
-  const std::int64_t limit = buffer.memory == "stack"  ? largest_stack_buffer
+  const bool on_stack = buffer.memory == "stack" || buffer.memory == "registers";
+  const std::int64_t limit = on_stack                  ? largest_stack_buffer
                              : buffer.memory == "heap" ? 0
                                                        : largest_automatic_stack_buffer;
   std::int64_t bytes = buffer.type.bytes();

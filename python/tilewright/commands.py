@@ -335,7 +335,8 @@ class ScheduleCommands(RestructuringCommands):
 
         Args:
             i: the loop. It is split by `v` unless it has that constant extent already.
-            v: lanes; may be left out for a loop of constant extent.
+            v: lanes; may be left out for a loop of constant extent, such as the whole loop of a
+                copy made by `cache`.
             i0: name of the loop over vectors.
             i1: name of the vector loop.
         """
@@ -360,7 +361,8 @@ class ScheduleCommands(RestructuringCommands):
 
         Args:
             i: the loop. It is split by `v` unless it has that constant extent already.
-            v: iterations; may be left out for a loop of constant extent.
+            v: iterations; may be left out for a loop of constant extent, such as the whole loop
+                of a copy made by `cache`.
             i0: name of the outer loop.
             i1: name of the unrolled loop.
         """

@@ -185,8 +185,16 @@ class RestructuringCommands:
         Args:
             reader: the computation given to `compute_at`.
             j: a loop of the reader, the one given to `compute_at` or one around it.
-            memory: "stack" (constant sizes up to 256 KiB, else the heap), "heap", or "auto": the
-                stack up to 32 KiB.
+            memory: "registers", "stack", "heap", or "auto": the stack for constant sizes up to
+                32 KiB, else the heap. "stack" needs a constant size of at most 256 KiB,
+                "registers" one of at most 4 KiB (64 vector registers); besides, each access must
+                have constant subscripts once unrolled and vector loops are gone, which is asked
+                when the function is compiled. Tiles at a border, shorter than their loops, are
+                kept on the stack.
+
+        Raises:
+            ScheduleError: the buffer does not fit the memory; the message names its size, or the
+                access and the loop to unroll or vectorize.
         """
         self._give("store_at", [name_of(reader, "a computation"), loop_name(j), memory])
         return self

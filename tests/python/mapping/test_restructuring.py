@@ -545,7 +545,13 @@ def test_store_at_in_memory(memory):
 def test_store_at_of_what_does_not_fit_the_stack():
     program = stencils()
     program.function["C"].split(i, 100_000)
-    program.function["B"].compute_at("C", "i0").store_at("C", "i0", "stack")
+    producer = program.function["B"].compute_at("C", "i0")
+    with pytest.raises(
+        tw.ScheduleError, match="400004 bytes are more than the stack holds"
+    ) as refusal:
+        producer.store_at("C", "i0", "stack")
+    assert "262144" in str(refusal.value) and refusal.value.location is not None
+    producer.store_at("C", "i0", "heap")
     check(program, *LENGTHS, (250_000,))
 
 
@@ -603,7 +609,7 @@ def test_store_at_and_then_elsewhere():
 def test_store_at_after_fission():
     """The buffer moves out with the loop that the copy no longer shares."""
     program = programs.prefix()
-    copy = program.function["C"].tile(i, j, 4, 8).cache("A", "j0", memory="stack")
+    copy = program.function["C"].tile(i, j, 4, 8).cache("A", "j0")
     assert "A_cache = empty((4, 8), int32)" in str(program.function.loops)
     copy.fission(j)
     assert "A_cache = empty((4, M), int32)" in str(program.function.loops)
@@ -678,7 +684,7 @@ def test_store_at_that_makes_no_sense():
     nonsense(program, lambda f: f["B"].store_at("C", j), "shares 1 loops with C")
     nonsense(program, lambda f: f["B"].store_at("C", "q"), "no loop named 'q'")
     nonsense(program, lambda f: f["B"].store_at("Z", i), "no computation named 'Z'")
-    nonsense(program, lambda f: f["B"].store_at("C", i, "cloud"), '"auto", "stack" or "heap"')
+    nonsense(program, lambda f: f["B"].store_at("C", i, "cloud"), '"stack" or "heap"')
 
 
 def test_store_at_of_a_shared_buffer():

@@ -194,6 +194,17 @@ ExprPtr with_other_iterators(const ExprPtr &node, const std::set<std::string> &t
   return with_other_iterators(node, taken, done);
 }
 
+/// Whether the expression uses one of the iterators from position `first` on.
+bool mentions(const ExprPtr &value, const std::vector<std::string> &iterators, size_t first) {
+  bool found = false;
+  visit(value, [&](const ExprPtr &node) {
+    found = found || (node->kind == ExprKind::Iterator &&
+                      std::find(iterators.begin() + static_cast<std::ptrdiff_t>(first),
+                                iterators.end(), node->name) != iterators.end());
+  });
+  return found;
+}
+
 /// lower <= r < upper over the computation's own iterators; an empty range where nothing is
 /// reduced.
 ReduceRange range_of(const std::string &iterator, const isl::map &values, const isl::set &domain,
@@ -359,16 +370,24 @@ std::shared_ptr<const Function> factor_reduction(const Function &function, const
   std::vector<ReduceRange> ranges;
   ExprPtr condition = root.condition;
   std::vector<std::string> body_iterators = computation->iterators;
+  const auto also = [&](const ExprPtr &one) {
+    condition = condition == nullptr ? one : binary(Op::And, condition, one);
+  };
   for (const ReduceRange &range : root.ranges) {
-    body_iterators.push_back(range.iterator);
     if (!factor.is_iterator || range.iterator != factor.iterator) {
       ranges.push_back(range);
+    } else if (mentions(range.lower, body_iterators, outer) ||
+               mentions(range.upper, body_iterators, outer)) {
+      // Bounds over iterators that are still reduced hold for each of their terms.
+      also(binary(Op::Le, range.lower, iterator(range.iterator)));
+      also(binary(Op::Lt, iterator(range.iterator), range.upper));
     }
+    body_iterators.push_back(range.iterator);
   }
   if (!factor.is_iterator) {
     const ExprPtr equal =
         binary(Op::Eq, from_affine(factor.value, body_iterators), iterator(factor.iterator));
-    condition = condition == nullptr ? equal : binary(Op::And, condition, equal);
+    also(equal);
   }
   ExprPtr inner = cast(root.operands.front(), root.type);
   if (!ranges.empty()) {

@@ -247,6 +247,7 @@ void bind_functions(py::module_ &module) {
              return std::make_tuple(to_string(mapping.function()), layer_two(mapping),
                                     layer_three(mapping));
            })
+      .def("_require_legal", &KernelFunction::require_checked)
       .def("_loops_text",
            [](KernelFunction &self) {
              self.require_checked();

@@ -50,19 +50,13 @@ bool involves(const LoopDimension &loop, unsigned first, unsigned count) {
                  "the iterators of a loop");
 }
 
-} // namespace
-
-void add_reduced_loops(MappingState &state, const Computation &computation) {
-  const InstanceSpace instances = instance_space(computation);
-  TimeSpaceMap &map = state.time_space.at(computation.name);
-  const auto reduced = static_cast<unsigned>(instances.reduced);
-  const auto rank = static_cast<unsigned>(computation.rank());
-  for (LoopDimension &loop : map.dimensions) {
-    isl_pw_aff *value = isl_pw_aff_add_dims(loop.value.copy(), isl_dim_in, reduced);
-    value = isl_pw_aff_set_tuple_id(value, isl_dim_in, instances.domain.tuple_id().release());
-    loop.value = checked(isl::manage(value), "the loops of a reduction");
-  }
-  for (unsigned k = rank; k < rank + reduced; ++k) {
+/// Gives each iterator that no loop runs over a loop of its own, innermost.
+void add_missing_loops(TimeSpaceMap &map, const InstanceSpace &instances) {
+  for (unsigned k = 0; k < instances.iterators.size(); ++k) {
+    if (std::any_of(map.dimensions.begin(), map.dimensions.end(),
+                    [&](const LoopDimension &loop) { return involves(loop, k, 1); })) {
+      continue;
+    }
     std::string name = instances.iterators[k];
     while (std::any_of(map.dimensions.begin(), map.dimensions.end(),
                        [&](const LoopDimension &loop) { return loop.name == name; })) {
@@ -70,8 +64,22 @@ void add_reduced_loops(MappingState &state, const Computation &computation) {
     }
     const isl::pw_aff value =
         isl::pw_aff::var_on_domain(isl::local_space(instances.domain.space()), isl::dim::set, k);
-    map.dimensions.push_back({name, checked(value, "the loops of a reduction"), {}, 0});
+    map.dimensions.push_back({name, checked(value, "the loop of an iterator"), {}, 0});
   }
+}
+
+} // namespace
+
+void add_reduced_loops(MappingState &state, const Computation &computation) {
+  const InstanceSpace instances = instance_space(computation);
+  TimeSpaceMap &map = state.time_space.at(computation.name);
+  for (LoopDimension &loop : map.dimensions) {
+    isl_pw_aff *value = isl_pw_aff_add_dims(loop.value.copy(), isl_dim_in,
+                                            static_cast<unsigned>(instances.reduced));
+    value = isl_pw_aff_set_tuple_id(value, isl_dim_in, instances.domain.tuple_id().release());
+    loop.value = checked(isl::manage(value), "the loops of a reduction");
+  }
+  add_missing_loops(map, instances);
 }
 
 /// Inlining may leave a reduction as the whole value of a reader, which is then scheduled by its
@@ -165,6 +173,9 @@ void factor_loop(MappingState &state, const Command &command, size_t factored,
     }
     final_map.dimensions.push_back(kept);
   }
+  // A nested reduction is one more loop of the partial results; a skewed loop was dropped here.
+  add_missing_loops(partial_map, partial_space);
+  add_missing_loops(final_map, final_space);
   state.time_space[factor.partial] = std::move(partial_map);
   state.time_space[name] = std::move(final_map);
   state.storage[factor.partial] = Storage::identity(partial);

@@ -228,6 +228,7 @@ void auto_allocate_map_command(MappingState &state, const Command &command) {
   const CommandArguments arguments(command);
   arguments.expect_between(0, 0, "auto_allocate_map()");
   const Computation &computation = **state.function->find(command.computation);
+  state.allocations.erase(computation.name);
   state.storage[computation.name] = Storage::identity(computation);
 }
 

@@ -326,7 +326,8 @@ class RestructuringCommands:
                 C += C_partial[k0]
 
         Args:
-            k: a loop over reduced iterators only.
+            k: a loop over reduced iterators only, with values from 0 on (`shift` one that has
+                others): they number the partial results.
             name: of the partial results; ``C_partial`` when it is left out.
 
         Returns:

@@ -9,18 +9,11 @@ from typing import Any
 import numpy as np
 
 import tilewright as tw
-from fuzz.commands import REWRITES, Command, draw_command, draw_rewrite, give
-from fuzz.judge import (
-    Judge,
-    Model,
-    Refused,
-    Space,
-    Unknown,
-    disagreement,
-    has_reduction,
-    start_table,
-)
-from fuzz.programs import AXES, Declaration, Program, draw_program, walk
+from fuzz.commands import RESTRUCTURING, Command, draw_command, give
+from fuzz.judge import Judge, Unknown, World, disagreement, start_table
+from fuzz.linear import Refused
+from fuzz.model import Model, NotModelled
+from fuzz.programs import AXES, Declaration, Program, draw_program, has_reduction, walk
 from tilewright import _core
 
 Case = dict[str, Any]
@@ -70,11 +63,12 @@ class Runner:
         self.compiled = compiled
         self.program: Program = case["program"]
         self.statistics: dict[str, int] = {}
-        self.spaces: dict[tuple[int, ...], Space | None] = {}
+        self.worlds: dict[Any, World] = {}
         self.starts: dict[tuple[int, ...], Any] = {}
         self.done: list[Command] = []
         self.attempted: list[Command] = []
-        self.followed = True
+        #: Why the model does not know the mapping any more; then only values are compared.
+        self.lost = ""
 
     def count(self, what: str) -> None:
         self.statistics[what] = self.statistics.get(what, 0) + 1
@@ -86,33 +80,29 @@ class Runner:
         except tw.DeclarationError as error:
             self.count(f"not a program ({type(error).__name__})")
             return self.statistics
-        description = _core.describe(self.function)
-        self.model = Model(description)
-        self.by_body = {n for n, one in description["computations"].items() if one["reduced"]}
-        self.known_start = not self.model.planned
+        self.model = Model(_core.describe(self.function), self.program)
         try:
-            self.function._loops_text()
+            self.function._require_legal()
         except tw.IllegalScheduleError:
             self.count("no default schedule found")
             return self.statistics
         try:
             self.agree(self.model)
+            self.same_times(self.model)
         except Unknown:
             self.count("starting point not judged")
             return self.statistics
         if self.case["commands"] is None:
             rng = random.Random(self.case["seed"] + ":commands")
-            for _ in range(rng.randint(1, 6)):
-                command = draw_command(rng, self.model, self.program)
-                if command is not None:
-                    self.step(command)
-            for _ in range(rng.randint(1, 3) if rng.random() < 0.35 else 0):
-                command = draw_rewrite(rng, self.function, self.program)
+            for _ in range(rng.randint(1, 7)):
+                command = draw_command(rng, self.model)
                 if command is not None:
                     self.step(command)
         else:
             for command in self.case["commands"]:
                 self.step(command)
+        if not self.lost:
+            self.same_times(self.model)
         if self.compiled:
             for sizes in self.case["sizes"]:
                 self.compare(sizes)
@@ -120,28 +110,19 @@ class Runner:
 
     # ---- verdicts ----
 
-    def space(self, sizes: tuple[int, ...], limit: int = 12000) -> Space | None:
-        if sizes not in self.spaces:
-            try:
-                self.spaces[sizes] = Space(
-                    self.program, dict(zip(AXES, sizes, strict=True)), self.by_body, limit
-                )
-            except OverflowError:
-                self.spaces[sizes] = None
-        return self.spaces[sizes]
-
-    def judge(self, model: Model, sizes: tuple[int, ...]) -> Judge | None:
-        space = self.space(sizes)
+    def judge(self, model: Model, sizes: tuple[int, ...], limit: int = 12000) -> Judge | None:
+        world = self.worlds.setdefault(model.rewritten, World(model))
+        space = world.space(sizes, limit)
         if space is None:
             return None
         if model.planned and sizes not in self.starts:
             original = Declaration(self.program).function
             known = dict(zip(AXES, sizes, strict=True))
             self.starts[sizes] = start_table(_core.describe(original, known), model)
-        return Judge(model, space, self.starts.get(sizes))
+        return Judge(model, world, space, self.starts.get(sizes))
 
     def agree(self, model: Model) -> None:
-        """The library says legal: no violation at any size, and the same times."""
+        """The library says legal: no violation at any size."""
         for sizes in self.case["sizes"]:
             judge = self.judge(model, sizes)
             if judge is None:
@@ -150,7 +131,9 @@ class Runner:
             problem = judge.violation()
             if problem:
                 raise Failure("missed", f"found legal, but at {shown(sizes)}: {problem}", self.done)
-            self.count("verdicts legal and judged legal")
+
+    def same_times(self, model: Model) -> None:
+        """Every instance runs at the time that the model says, and writes the element that it says."""
         sizes = self.case["sizes"][-1]
         judge = self.judge(model, sizes)
         if judge is not None:
@@ -159,54 +142,62 @@ class Runner:
             if difference:
                 raise Failure("order", f"at {shown(sizes)}: {difference}", self.done)
 
-    def rewrite(self, command: Command) -> None:
-        """A command that the model does not follow, or one after it: only values are compared from here on."""
-        self.followed = False
-        self.attempted.append(command)
+    def unjudged(self, command: Command) -> None:
+        """A command whose result the model does not know: only values are compared."""
         try:
             give(self.function, command, self.model)
         except tw.IllegalScheduleError:
-            self.count(f"refused, not judged: {command[1]}")
-        except tw.ScheduleError:
-            self.count(f"commands without sense ({command[1]})")
+            self.count(f"not judged ({self.lost}): refused")
+        except (tw.ScheduleError, KeyError):
+            self.count(f"not judged ({self.lost}): without sense")
         except tw.AnalysisLimitError:
             self.count("operation limit reached")
         else:
             self.done = [*self.done, command]
-            self.count(f"legal, not judged: {command[1]}")
+            self.count(f"not judged ({self.lost}): legal")
 
     def unsure_names(self) -> bool:
         """What set_schedule names its loops depends on which dimensions equal iterators on the domain."""
         return any(c[1] == "set_schedule" for c in self.done)
 
     def step(self, command: Command) -> None:
-        if command[1] in REWRITES or not self.followed:
-            self.rewrite(command)
-            return
-        self.count("commands")
-        try:
-            after = self.model.after(command)
-        except Refused:
-            after = None
-        attempted = [*self.done, command]
         self.attempted.append(command)
+        self.count("commands")
+        after: Model | None = None
+        try:
+            if not self.lost:
+                after = self.model.after(command)
+        except Refused:
+            pass
+        except NotModelled as error:
+            self.lost = str(error)
+        if self.lost:
+            self.unjudged(command)
+            return
+        attempted = [*self.done, command]
         try:
             give(self.function, command, self.model)
         except tw.IllegalScheduleError as error:
-            self.count("commands refused as illegal")
+            self.count(f"refused: {command[1]}")
             if after is not None:
                 self.confirm(error, after, attempted)
-            elif not self.unsure_names():
+            elif self.unsure_names():
+                self.count("not judged (names of set_schedule): refused")
+            else:
                 text = f"{command} makes no sense, yet only its legality was refused"
                 raise Failure("accepted", text, attempted) from error
             return
-        except tw.ScheduleError as error:
+        except (tw.ScheduleError, KeyError) as error:
             unsure = command[1] in ("store_in", "set_schedule") or self.unsure_names()
             if after is not None and not unsure:
                 raise Failure(
                     "command", f"refused, but it makes sense: {error}", attempted
                 ) from error
-            self.count(f"commands without sense ({command[1]})")
+            self.count(f"without sense: {command[1]}")
+            if after is None:
+                self.count("verdicts: no sense / no sense")
+            else:
+                self.count("not judged (sense of store_in and set_schedule): without sense")
             return
         except tw.AnalysisLimitError:
             self.count("operation limit reached")
@@ -215,13 +206,16 @@ class Runner:
             if not self.unsure_names():
                 raise Failure("accepted", "accepted, but it makes no sense", attempted)
             self.done = attempted
-            self.followed = False
+            self.lost = "names of set_schedule"
+            self.count(f"not judged ({self.lost}): legal")
             return
-        self.count("commands legal")
         self.count(f"legal: {command[1]}")
         self.done = attempted
         self.model = after
         self.agree(after)
+        self.count("verdicts: legal / legal")
+        if command[1] in RESTRUCTURING:
+            self.same_times(after)
 
     def confirm(self, error: Any, model: Model, attempted: list[Command]) -> None:
         """The library says illegal: there is a violation at its witness, or at some small sizes."""
@@ -230,22 +224,20 @@ class Runner:
             for name, value in re.findall(r"(\w+) = (-?\d+)", error.parameters or "")
         }
         witness = tuple(known.get(axis, 3) for axis in AXES)
-        if max(witness) <= 40:
-            self.space(witness, 150000)
         tried = 0
         for sizes in [witness, *self.case["sizes"], *SEARCHED]:
             if max(sizes) > 40:
                 continue
-            judge = self.judge(model, sizes)
+            judge = self.judge(model, sizes, 150000 if sizes == witness else 12000)
             if judge is None:
                 continue
             tried += 1
             if judge.violation():
-                self.count("refusals confirmed")
+                self.count("verdicts: refused / refused")
                 if sizes != witness:
                     self.count("refusals not shown by their witness")
                 return
-            if len(self.spaces) > 260:
+            if tried > 260:
                 break
         raise Failure(
             "false refusal",

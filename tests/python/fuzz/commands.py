@@ -9,8 +9,8 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from fuzz.judge import Model
-from fuzz.programs import names_read
+from fuzz.model import Model
+from fuzz.programs import walk
 
 Command = list[Any]
 
@@ -34,22 +34,24 @@ WEIGHTS = {
     "fuse_with": 5,
     "fission": 2,
     "transform": 3,
+    "auto_allocate_map": 1,
 }
-#: Commands that change what is computed where, which the judge's model does not follow: values are compared.
-REWRITES = {"compute_at": 6, "inline": 3, "rfactor": 3, "store_at": 3, "cache": 5}
+#: Commands that change what is computed where: not only when, and not only where it is stored.
+RESTRUCTURING = {"compute_at": 14, "inline": 4, "rfactor": 9, "store_at": 9, "cache": 9}
+WEIGHTS.update(RESTRUCTURING)
 
 
-def draw_command(rng: random.Random, model: Model, program: dict[str, Any]) -> Command | None:
+def draw_command(rng: random.Random, model: Model) -> Command | None:
     """A command that mostly makes sense for the model; None when nothing fits what was drawn."""
-    names = list(model.order)
+    known = list(model.order)
     name = rng.choices(list(WEIGHTS), list(WEIGHTS.values()))[0]
-    computation = rng.choice(names)
+    computation = rng.choice(known)
     loops = [loop.name for loop in model.nests[computation].loops]
     size = rng.choice((1, 2, 2, 3, 4))
     if name in ("after", "before", "then", "fuse_with"):
-        if len(names) < 2:
+        if len(known) < 2:
             return None
-        other = rng.choice([n for n in names if n != computation])
+        other = rng.choice([n for n in known if n != computation])
         # `then` places the other one.
         lead, placed = (computation, other) if name == "then" else (other, computation)
         levels = [loop.name for loop in model.nests[lead].loops][: len(model.nests[placed].loops)]
@@ -57,15 +59,18 @@ def draw_command(rng: random.Random, model: Model, program: dict[str, Any]) -> C
             return [computation, name, [other, rng.choice(levels)]]
         return [computation, name, [other]]
     if name == "store_in":
-        return draw_storage(rng, model, computation, program)
+        return draw_storage(rng, model, computation)
     if name == "set_schedule":
         return draw_schedule(rng, model, computation)
     if name == "storage_fold":
-        own = model.iterators[computation]
-        own = own[: len(own) - model.reduced[computation]]
-        if not own or computation in program["outputs"]:
+        own = model.own(computation)
+        if not own or computation in model.outputs:
             return None
         return [computation, name, [rng.choice(own), rng.choice((1, 2, 2, 3))]]
+    if name in RESTRUCTURING:
+        return draw_restructuring(rng, model, computation, name)
+    if name == "auto_allocate_map":
+        return [computation, name, []]
     if not loops:
         return None
     loop = rng.choice(loops)
@@ -101,45 +106,52 @@ def draw_command(rng: random.Random, model: Model, program: dict[str, Any]) -> C
             return None
         return [computation, name, [*rng.sample(loops, 2), rng.choice((1, 1, -1, 2))]]
     if name in ("vectorize", "unroll"):
-        known = model.nests[computation].loops[loops.index(loop)].extent
+        extent = model.nests[computation].loops[loops.index(loop)].extent
         return [
             computation,
             name,
-            [loop, known if known and rng.random() < 0.7 else rng.choice((2, 4))],
+            [loop, extent if extent and rng.random() < 0.7 else rng.choice((2, 4))],
         ]
     return [computation, name, [loop]]
 
 
-def draw_rewrite(rng: random.Random, function: Any, program: dict[str, Any]) -> Command | None:
-    """A command that the model does not follow, or a plain one after it."""
-    names = list(function.computations)
-    computation = rng.choice(names)
-    loops = [name for name, _ in function._loops(computation)]
-    if rng.random() < 0.35 and loops:
-        loop = rng.choice(loops)
-        name = rng.choice(("parallelize", "vectorize", "split", "reverse"))
-        return [
-            computation,
-            name,
-            [loop, rng.choice((2, 4))] if name in ("vectorize", "split") else [loop],
-        ]
-    name = rng.choices(list(REWRITES), list(REWRITES.values()))[0]
+def draw_restructuring(
+    rng: random.Random, model: Model, computation: str, name: str
+) -> Command | None:
+    """compute_at, store_at, cache, inline or rfactor; sometimes one that cannot be."""
+    mostly = rng.random() < 0.9
     if name == "inline":
         return [computation, name, []]
     if name == "rfactor":
+        sums = [n for n in model.order if model.reduced[n]]
+        if sums and mostly:
+            computation = rng.choice(sums)
+        loops = [loop.name for loop in model.nests[computation].loops]
         return [computation, name, [rng.choice(loops)]] if loops else None
-    readers = [
-        c["name"] for c in program["computations"] if c["name"] in names and reads(c, computation)
-    ]
-    if not readers:
-        return None
-    reader = rng.choice(readers)
-    theirs = [name for name, _ in function._loops(reader)]
-    return [computation, name, [reader, rng.choice(theirs)]] if theirs else None
+    if name == "cache":
+        read = sorted({n for _, v in model.computations[computation]["pieces"] for n in names(v)})
+        loops = [loop.name for loop in model.nests[computation].loops]
+        if not read or not loops:
+            return None
+        return [computation, name, [rng.choice(read), rng.choice(loops)]]
+    placed = [p.computation for p in model.placements if p.inside]
+    if name == "store_at" and placed and mostly:
+        computation = rng.choice(placed)
+        reader = next(p.other for p in model.placements if p.computation == computation)
+    else:
+        readers = model.readers(computation) if mostly else list(model.order)
+        if name == "compute_at" and computation in model.outputs and mostly:
+            return None
+        if not readers:
+            return None
+        reader = rng.choice(readers)
+    loops = [loop.name for loop in model.nests[reader].loops]
+    return [computation, name, [reader, rng.choice(loops)]] if loops else None
 
 
-def reads(consumer: dict[str, Any], producer: str) -> bool:
-    return producer in names_read(consumer)
+def names(value: list[Any]) -> set[str]:
+    """The arrays that a value reads."""
+    return {node[1] for node in walk(value) if node[0] == "read"}
 
 
 def draw_schedule(rng: random.Random, model: Model, computation: str) -> Command | None:
@@ -163,12 +175,9 @@ def draw_schedule(rng: random.Random, model: Model, computation: str) -> Command
     return [computation, "set_schedule", [dimensions]]
 
 
-def draw_storage(
-    rng: random.Random, model: Model, computation: str, program: dict[str, Any]
-) -> Command | None:
-    own = model.iterators[computation]
-    own = own[: len(own) - model.reduced[computation]]
-    if computation in program["outputs"] and rng.random() < 0.9:
+def draw_storage(rng: random.Random, model: Model, computation: str) -> Command | None:
+    own = model.own(computation)
+    if computation in model.outputs and rng.random() < 0.9:
         return None
     draw = rng.random()
     index: list[Any] = [[0, {i: 1}] for i in own]

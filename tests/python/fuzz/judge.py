@@ -1,386 +1,25 @@
 """The independent judge: what a schedule means, on concrete sizes, without isl and without the library's code.
 
-`Model` keeps, for each computation, its loops as linear combinations of iterators and floors, as the documentation
-of the commands says. `Judge` enumerates the instances of a program at concrete sizes, gives each the time vector of
-the model, and asks of every pair that matters whether one happens before the other: two iterations of a parallel or
-vector loop are not ordered. It reads declarations from the same plain data that the declaration is made of.
+`Space` enumerates the instances of a program at concrete sizes. `Judge` gives each the time vector of a `Model`, and
+asks of every pair that matters whether one happens before the other: two iterations of a parallel or vector loop are
+not ordered. A computation inside the loops of a reader (compute_at) has, for each iteration of these loops, the
+instances that are read in it; a buffer inside loops (store_at) is another one in each iteration.
 """
 
 from __future__ import annotations
 
-import copy
-import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from fuzz.programs import AXES, Program, walk
+from fuzz.linear import Linear, Loop, iterator
+from fuzz.model import Model
+from fuzz.programs import AXES
+from fuzz.rewriting import evaluate, evaluate_affine, evaluate_index, is_affine, points
 
 Sizes = dict[str, int]
 Cell = tuple[int, ...]
-
-
-class Refused(Exception):
-    """The command's arguments do not make sense; the library must refuse it too."""
-
-
-# ---- linear combinations ----
-
-
-class Linear:
-    """constant + sum of coefficient * atom; atoms are ("iterator", name), ("floor", Linear, d), ("start", position)."""
-
-    __slots__ = ("constant", "terms")
-
-    def __init__(self, constant: int = 0, terms: dict[Any, int] | None = None) -> None:
-        self.constant = constant
-        self.terms = {a: c for a, c in (terms or {}).items() if c != 0}
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Linear) and (self.constant, self.terms) == (
-            other.constant,
-            other.terms,
-        )
-
-    def __hash__(self) -> int:
-        return hash((self.constant, frozenset(self.terms.items())))
-
-    def plus(self, other: Linear, factor: int = 1) -> Linear:
-        terms = dict(self.terms)
-        for atom, c in other.terms.items():
-            terms[atom] = terms.get(atom, 0) + factor * c
-        return Linear(self.constant + factor * other.constant, terms)
-
-    def times(self, factor: int) -> Linear:
-        return Linear().plus(self, factor)
-
-    def floor(self, d: int) -> Linear:
-        """floor(self / d), multiples of d taken out."""
-        outside = Linear(self.constant // d, {a: c // d for a, c in self.terms.items()})
-        inside = self.plus(outside, -d)
-        if not inside.terms:
-            return outside
-        return outside.plus(Linear(0, {("floor", inside, d): 1}))
-
-    def uses(self, names: set[Any]) -> bool:
-        return any(
-            atom[1].uses(names) if atom[0] == "floor" else (atom in names or atom[1] in names)
-            for atom in self.terms
-        )
-
-    def evaluate(self, env: dict[Any, int]) -> int:
-        total = self.constant
-        for atom, c in self.terms.items():
-            if atom[0] == "floor":
-                total += c * (atom[1].evaluate(env) // atom[2])
-            elif atom[0] == "iterator":
-                total += c * env[atom[1]]
-            else:
-                total += c * env[atom]
-        return total
-
-
-def iterator(name: str) -> Linear:
-    return Linear(0, {("iterator", name): 1})
-
-
-class Loop:
-    __slots__ = ("extent", "factor", "name", "tag", "value")
-
-    def __init__(
-        self, name: str, value: Linear, tag: str = "", factor: int = 0, extent: int = 0
-    ) -> None:
-        self.name, self.value, self.tag, self.factor, self.extent = name, value, tag, factor, extent
-
-    @property
-    def concurrent(self) -> bool:
-        return self.tag in ("parallel", "vector")
-
-
-# ---- the model of a mapping ----
-
-
-class Nest:
-    """The loops of one computation."""
-
-    def __init__(self, loops: list[Loop], explicit: bool = False) -> None:
-        self.loops = loops
-        self.explicit = explicit
-
-    def find(self, name: str) -> int:
-        for position, loop in enumerate(self.loops):
-            if loop.name == name:
-                return position
-        raise Refused(f"no loop {name}")
-
-    def require_new(self, names: list[str]) -> None:
-        if len(set(names)) != len(names) or any(loop.name in names for loop in self.loops):
-            raise Refused(f"names {names} are taken")
-
-
-class Model:
-    """A mapping as the documentation describes it; `apply` is one command."""
-
-    def __init__(self, description: dict[str, Any]) -> None:
-        self.order: list[str] = list(description["order"])
-        self.placements: list[tuple[str, str, int, bool]] = [
-            tuple(p) for p in description["placements"]
-        ]
-        self.iterators: dict[str, list[str]] = {}
-        self.reduced: dict[str, int] = {}
-        self.nests: dict[str, Nest] = {}
-        self.storage: dict[str, tuple[str, list[Any]]] = {}
-        #: Computations whose loops at the start are a planner's: their values are looked up in a table.
-        self.planned: set[str] = set()
-        #: Those of them that reduced iterators drive: (computation, position).
-        self.planned_driven: set[tuple[str, int]] = set()
-        for name, one in description["computations"].items():
-            names = list(one["iterators"])
-            self.iterators[name] = names
-            self.reduced[name] = one["reduced"]
-            loops = []
-            for position, loop in enumerate(one["loops"]):
-                if not one["explicit"] and loop["name"] in names:
-                    loops.append(Loop(loop["name"], iterator(loop["name"])))
-                else:
-                    loops.append(Loop(loop["name"], Linear(0, {("start", position): 1})))
-                    self.planned.add(name)
-                    reduced = set(names[len(names) - one["reduced"] :])
-                    if reduced & set(re.findall(r"\w+", loop["value"].split("->", 2)[-1])):
-                        self.planned_driven.add((name, position))
-            self.nests[name] = Nest(loops, one["explicit"])
-            own = names[: len(names) - one["reduced"]]
-            self.storage[name] = (name, [[0, {n: 1}] for n in own])
-
-    def after(self, command: list[Any]) -> Model:
-        """The model after [computation, name, arguments]; raises Refused."""
-        result = copy.deepcopy(self)
-        computation, name, arguments = command
-        getattr(result, "_" + name)(computation, *arguments)
-        return result
-
-    # ---- loops ----
-
-    def _strip(self, loop: Loop, size: int, outer: str, inner: str) -> tuple[Loop, Loop]:
-        block = loop.value.floor(size)
-        return Loop(outer, block), Loop(inner, loop.value.plus(block, -size), extent=size)
-
-    def _split(self, c: str, i: str, s: int, i0: str = "", i1: str = "") -> None:
-        nest = self.nests[c]
-        position = nest.find(i)
-        loop = nest.loops.pop(position)
-        names = [i0 or i + "0", i1 or i + "1"]
-        nest.require_new(names)
-        nest.loops[position:position] = self._strip(loop, s, *names)
-
-    def _tile(self, c: str, *arguments: Any) -> None:
-        nest = self.nests[c]
-        loops = [a for a in arguments if isinstance(a, str)]
-        sizes = [a for a in arguments if isinstance(a, int)]
-        first = nest.find(loops[0])
-        if [nest.find(name) for name in loops] != list(range(first, first + len(loops))):
-            raise Refused("not neighbours")
-        pairs = [
-            self._strip(nest.loops[first + d], size, name + "0", name + "1")
-            for d, (name, size) in enumerate(zip(loops, sizes, strict=True))
-        ]
-        del nest.loops[first : first + len(loops)]
-        new = [p[0] for p in pairs] + [p[1] for p in pairs]
-        nest.require_new([loop.name for loop in new])
-        nest.loops[first:first] = new
-
-    def _interchange(self, c: str, i: str, j: str) -> None:
-        loops = self.nests[c].loops
-        a, b = self.nests[c].find(i), self.nests[c].find(j)
-        loops[a], loops[b] = loops[b], loops[a]
-
-    def _reorder(self, c: str, *names: str) -> None:
-        nest = self.nests[c]
-        positions = [nest.find(name) for name in names]
-        loops = [nest.loops[p] for p in positions]
-        for position, loop in zip(sorted(positions), loops, strict=True):
-            nest.loops[position] = loop
-
-    def _reverse(self, c: str, i: str) -> None:
-        loop = self.nests[c].loops[self.nests[c].find(i)]
-        loop.value = loop.value.times(-1)
-
-    def _shift(self, c: str, i: str, s: int) -> None:
-        loop = self.nests[c].loops[self.nests[c].find(i)]
-        loop.value = loop.value.plus(Linear(s))
-
-    def _skew(self, c: str, i: str, j: str, f: int = 1) -> None:
-        nest = self.nests[c]
-        if i == j:
-            raise Refused("skewed by itself")
-        loop = nest.loops[nest.find(j)]
-        loop.value = loop.value.plus(nest.loops[nest.find(i)].value, f)
-        loop.extent = 0
-
-    def _parallelize(self, c: str, i: str) -> None:
-        loop = self.nests[c].loops[self.nests[c].find(i)]
-        loop.tag, loop.factor = "parallel", 0
-
-    def _tag_strip(self, tag: str, c: str, i: str, v: int) -> None:
-        nest = self.nests[c]
-        position = nest.find(i)
-        if nest.loops[position].extent != v:
-            self._split(c, i, v)
-            position += 1
-        nest.loops[position].tag, nest.loops[position].factor = tag, v
-
-    def _vectorize(self, c: str, i: str, v: int) -> None:
-        self._tag_strip("vector", c, i, v)
-
-    def _unroll(self, c: str, i: str, v: int) -> None:
-        self._tag_strip("unroll", c, i, v)
-
-    def _set_schedule(self, c: str, dimensions: list[Any]) -> None:
-        loops: list[Loop] = []
-        taken: set[str] = set()
-        for position, (constant, terms) in enumerate(dimensions):
-            value = Linear(constant, {("iterator", n): k for n, k in terms.items()})
-            name = f"t{position}"
-            for own in self.iterators[c]:
-                if value == iterator(own) and own not in taken:
-                    name = own
-                    taken.add(own)
-                    break
-            loops.append(Loop(name, value))
-        self.nests[c] = Nest(loops, True)
-        self.placements = [p for p in self.placements if p[0] != c]
-
-    # ---- order ----
-
-    def _place(self, c: str, other: str, level: str, before: bool) -> None:
-        if c == other:
-            raise Refused("relative to itself")
-        shared = 0
-        if level:
-            shared = self.nests[other].find(level) + 1
-            if shared > len(self.nests[c].loops):
-                raise Refused("too few loops")
-        at = {p[0]: p[1] for p in self.placements}
-        current: str | None = other
-        while current is not None:
-            current = at.get(current)
-            if current == c:
-                raise Refused("circular")
-        self.placements = [p for p in self.placements if p[0] != c]
-        self.nests[c].explicit = False
-        self.placements.append((c, other, shared, before))
-
-    def _after(self, c: str, other: str, level: str = "") -> None:
-        self._place(c, other, level, False)
-
-    def _before(self, c: str, other: str, level: str = "") -> None:
-        self._place(c, other, level, True)
-
-    def _then(self, c: str, other: str, level: str = "") -> None:
-        self._place(other, c, level, False)
-
-    def paths(self) -> dict[str, list[int]]:
-        """Static positions s0, s1, ... of each computation: a tree of sequences, by nested lists."""
-        root: list[Any] = []
-        found: dict[str, list[list[Any]]] = {}
-        placed = {p[0]: p for p in self.placements if not self.nests[p[0]].explicit}
-        shared_time: list[list[Any]] = []
-
-        def branch(parent: list[Any], at: int, length: int) -> list[list[Any]]:
-            made = []
-            for _ in range(length):
-                node: list[Any] = []
-                parent.insert(at, node)
-                made.append(node)
-                parent, at = node, 0
-            return made
-
-        def insert(name: str) -> None:
-            if name in found:
-                return
-            nest = self.nests[name]
-            if nest.explicit:
-                if not shared_time:
-                    length = max(len(n.loops) for n in self.nests.values() if n.explicit) + 1
-                    shared_time.extend(branch(root, len(root), length))
-                found[name] = shared_time
-            elif name not in placed:
-                found[name] = branch(root, len(root), len(nest.loops) + 1)
-            else:
-                _, other, shared, before = placed[name]
-                insert(other)
-                theirs = found[other]
-                shared = min(shared, len(theirs) - 1, len(nest.loops))
-                parent = theirs[shared - 1] if shared else root
-                at = index_of(parent, theirs[shared]) + (0 if before else 1)
-                found[name] = theirs[:shared] + branch(parent, at, len(nest.loops) + 1 - shared)
-
-        for name in [n for n in self.order if n not in placed] + [
-            n for n in self.order if n in placed
-        ]:
-            insert(name)
-        return {
-            name: [
-                index_of(parent, node) for parent, node in zip([root, *path], path, strict=False)
-            ]
-            for name, path in found.items()
-        }
-
-    def _fuse_with(self, c: str, other: str, level: str = "") -> None:
-        common = min(len(self.nests[c].loops), len(self.nests[other].loops))
-        if not level and common == 0:
-            raise Refused("no loops to share")
-        self._place(c, other, level or self.nests[other].loops[common - 1].name, False)
-
-    def _fission(self, c: str, i: str) -> None:
-        level = self.nests[c].find(i)
-        cut = [p for p in self.placements if c in p[:2] and p[2] > level]
-        if not cut:
-            raise Refused("not shared")
-        self.placements = [(*p[:2], level, p[3]) if p in cut else p for p in self.placements]
-
-    def _transform(self, c: str, *arguments: Any) -> None:
-        nest, names, flat = self.nests[c], arguments[:-1], arguments[-1]
-        loops = [nest.loops[nest.find(name)] for name in names]
-        values = [loop.value for loop in loops]
-        for row, loop in enumerate(loops):
-            loop.value = Linear()
-            for column, value in enumerate(values):
-                loop.value = loop.value.plus(value, flat[row * len(names) + column])
-            loop.extent = 0
-
-    # ---- storage ----
-
-    def _storage_fold(self, c: str, i: str, d: int) -> None:
-        buffer, index = self.storage[c]
-        if [0, {i: 1}] not in index:
-            raise Refused("no such dimension")
-        self.storage[c] = (buffer, [["mod", s, d] if s == [0, {i: 1}] else s for s in index])
-
-    def _store_in(self, c: str, buffer: str, index: list[Any]) -> None:
-        self.storage[c] = (buffer, index)
-
-
-def index_of(parent: list[Any], node: list[Any]) -> int:
-    return next(k for k, child in enumerate(parent) if child is node)
-
-
-# ---- concrete sizes ----
-
-
-def evaluate_affine(value: list[Any], env: dict[Any, int]) -> int:
-    total: int = value[0]
-    for name, coefficient in value[1].items():
-        total += coefficient * env[name]
-    return total
-
-
-def evaluate_index(index: list[Any], env: dict[Any, int]) -> int:
-    if index[0] == "mod":
-        return evaluate_affine(index[1], env) % int(index[2])
-    if index[0] == "div":
-        return evaluate_affine(index[1], env) // int(index[2])
-    return evaluate_affine(index, env)
+Time = tuple[int, ...]
 
 
 def holds(condition: Any, env: dict[Any, int]) -> bool:
@@ -390,96 +29,96 @@ def holds(condition: Any, env: dict[Any, int]) -> bool:
     return together if condition[0] == "all" else not together
 
 
-def points(
-    names: list[str], ranges: list[Any], where: list[Any], env: dict[Any, int]
-) -> Iterator[dict[Any, int]]:
-    """All environments in a box with bounds over earlier names, where the constraints hold."""
-    if not names:
-        if all(evaluate_affine(c, env) >= 0 for c in where):
-            yield dict(env)
-        return
-    low, high = (evaluate_affine(bound, env) for bound in ranges[0])
-    for value in range(low, high):
-        yield from points(names[1:], ranges[1:], where, {**env, names[0]: value})
+# ---- concrete sizes ----
+
+
+class Base:
+    """The instances of one role of a computation: value, initialise or update; independent of any mapping."""
+
+    __slots__ = ("by_cell", "cells", "name", "names", "reads", "role", "rows")
+
+    def __init__(self, name: str, role: str, names: list[str]) -> None:
+        self.name, self.role, self.names = name, role, names
+        self.rows: list[Cell] = []
+        self.cells: list[Cell] = []
+        self.reads: list[list[tuple[str, Cell]]] = []
+        self.by_cell: dict[Cell, list[int]] = {}
+
+    def add(self, row: Cell, cell: Cell, reads: list[tuple[str, Cell]]) -> None:
+        self.by_cell.setdefault(cell, []).append(len(self.rows))
+        self.rows.append(row)
+        self.cells.append(cell)
+        self.reads.append(reads)
 
 
 class Space:
-    """The instances of a program at concrete sizes and what each reads; independent of any mapping."""
+    """The instances of a program at concrete sizes and what each reads."""
 
-    def __init__(
-        self, program: Program, sizes: Sizes, by_body: set[str], limit: int = 4000
-    ) -> None:
+    def __init__(self, model: Model, sizes: Sizes, limit: int = 4000) -> None:
         self.sizes = sizes
-        self.computations = {c["name"]: c for c in program["computations"]}
-        self.outputs = set(program["outputs"])
-        #: (computation, role) -> [(instance, environment, cell, reads)]; a read is (computation, cell)
-        self.instances: dict[
-            tuple[str, str], list[tuple[Cell, dict[Any, int], Cell, list[tuple[str, Cell]]]]
-        ] = {}
+        self.computations, self.types = model.computations, model.types
+        self.base: dict[Any, int] = {axis: sizes.get(axis, 0) for axis in AXES}
         self.cells: dict[str, set[Cell]] = {}
-        self._wide: dict[str, list[dict[Any, int]]] = {}
+        self.bases: dict[str, list[Base]] = {}
         self.count = 0
-        base: dict[Any, int] = {axis: sizes.get(axis, 0) for axis in AXES}
-        for computation in program["computations"]:
-            self.cells[computation["name"]] = {
-                tuple(env[i] for i in computation["iterators"])
-                for env in points(
-                    computation["iterators"], computation["ranges"], computation["where"], base
-                )
-            }
-        for computation in program["computations"]:
-            self._enumerate(computation, base, computation["name"] in by_body, limit)
-
-    def wide(self, name: str) -> list[dict[Any, int]]:
-        """The elements of a computation at rather large sizes."""
-        if name not in self._wide:
-            one = self.computations[name]
-            base: dict[Any, int] = dict.fromkeys(AXES, 9)
-            self._wide[name] = list(points(one["iterators"], one["ranges"], one["where"], base))
-        return self._wide[name]
+        #: Time vectors and elements by the text of what makes them, and flows that are known to be in order.
+        self.made: dict[Any, list[Any]] = {}
+        self.in_order: set[Any] = set()
+        self._edges: dict[Any, list[Any]] = {}
+        environments = {}
+        for name, one in self.computations.items():
+            found = list(points(one["iterators"], one["ranges"], one["where"], self.base))
+            environments[name] = found
+            self.cells[name] = {tuple(env[i] for i in one["iterators"]) for env in found}
+            self.count += len(found)
+            if self.count > limit:
+                raise OverflowError("too many instances")
+        for name in self.computations:
+            self._enumerate(name, environments[name], model.reduced[name], limit)
 
     def _enumerate(
-        self, computation: dict[str, Any], base: dict[Any, int], by_body: bool, limit: int
+        self, name: str, environments: list[dict[Any, int]], reduced: int, limit: int
     ) -> None:
-        name, names = computation["name"], computation["iterators"]
-        values: list[Any] = []
-        inits: list[Any] = []
-        updates: list[Any] = []
-        for env in points(names, computation["ranges"], computation["where"], base):
+        computation = self.computations[name]
+        names = list(computation["iterators"])
+        if not reduced:
+            values = Base(name, "value", names)
+            for env in environments:
+                cell = tuple(env[i] for i in names)
+                value = next(v for condition, v in computation["pieces"] if holds(condition, env))
+                values.add(cell, cell, list(self._reads(value, env)))
+            self.bases[name] = [values]
+            return
+        _, _, ranges, where, body = computation["pieces"][0][1]
+        inner_names = [r[0] for r in ranges]
+        inits = Base(name, "initialise", names)
+        updates = Base(name, "update", names + inner_names)
+        for env in environments:
             cell = tuple(env[i] for i in names)
-            value = next(v for condition, v in computation["pieces"] if holds(condition, env))
-            if by_body:
-                inits.append((cell, env, cell, []))
-                _, _, ranges, where, body = value
-                reduced = [r[0] for r in ranges]
-                for inner in points(reduced, [r[1:] for r in ranges], where, env):
-                    instance = (*cell, *(inner[k] for k in reduced))
-                    updates.append((instance, inner, cell, list(self._reads(body, inner))))
-            else:
-                values.append((cell, env, cell, list(self._reads(value, env))))
-            self.count += 1
-            if self.count + len(updates) > limit:
+            inits.add(cell, cell, [])
+            for inner in points(inner_names, [r[1:] for r in ranges], where, env):
+                instance = (*cell, *(inner[k] for k in inner_names))
+                updates.add(instance, cell, list(self._reads(body, inner)))
+            if self.count + len(updates.rows) > limit:
                 raise OverflowError("too many instances")
-        self.count += len(updates)
-        if by_body:
-            self.instances[name, "initialise"] = inits
-            self.instances[name, "update"] = updates
-        else:
-            self.instances[name, "value"] = values
+        self.count += len(updates.rows)
+        self.bases[name] = [inits, updates]
 
     def _reads(self, value: list[Any], env: dict[Any, int]) -> Iterator[tuple[str, Cell]]:
         operation, *rest = value
         if operation == "read":
             name, subscripts = rest
-            for subscript in subscripts:
-                if subscript[0] == "at":
-                    yield from self._reads(subscript[1], env)
+            computed = [s for s in subscripts if not callable(s) and s[0] == "at"]
+            for subscript in computed:
+                yield from self._reads(subscript[1], env)
             if name not in self.computations:
                 return
-            if any(s[0] == "at" for s in subscripts):
+            if computed:
                 # A subscript that is not affine may be any.
                 known = {
-                    d: evaluate_index(s, env) for d, s in enumerate(subscripts) if s[0] != "at"
+                    d: evaluate_index(s, env)
+                    for d, s in enumerate(subscripts)
+                    if callable(s) or s[0] != "at"
                 }
                 for cell in self.cells[name]:
                     if all(cell[d] == at for d, at in known.items()):
@@ -493,24 +132,122 @@ class Space:
             _, ranges, where, body = rest
             for inner in points([r[0] for r in ranges], [r[1:] for r in ranges], where, env):
                 yield from self._reads(body, inner)
+        elif operation == "choose" and all(is_affine(v, self.types) for v in rest[:2]):
+            taken = evaluate(rest[0], env) < evaluate(rest[1], env)
+            yield from self._reads(rest[2] if taken else rest[3], env)
         elif operation not in ("const", "aff"):
-            for child in rest:
+            for child in rest[1:] if operation == "cast" else rest:
                 yield from self._reads(child, env)
+
+    def edges(self, sink: Base, producer: str) -> list[tuple[Base, list[int], list[int]]]:
+        """For each role of the producer: its instances, and the sink's that read what they define."""
+        key = (sink.name, sink.role, producer)
+        if key not in self._edges:
+            self._edges[key] = []
+            for source in self.bases[producer]:
+                sources, sinks = [], []
+                for row, reads in enumerate(sink.reads):
+                    for name, cell in reads:
+                        if name == producer:
+                            for at in source.by_cell.get(cell, ()):
+                                sources.append(at)
+                                sinks.append(row)
+                self._edges[key].append((source, sources, sinks))
+        return self._edges[key]
+
+
+class World:
+    """The spaces of one set of equations, and what is known about it at all sizes."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.spaces: dict[tuple[int, ...], Space | None] = {}
+        self._wide: dict[str, list[Cell]] = {}
+        self._apart: dict[tuple[str, str], bool] = {}
+
+    def space(self, sizes: tuple[int, ...], limit: int = 12000) -> Space | None:
+        if sizes not in self.spaces:
+            try:
+                self.spaces[sizes] = Space(
+                    self.model, dict(zip(AXES, sizes, strict=True)), limit
+                )
+            except OverflowError:
+                self.spaces[sizes] = None
+        return self.spaces[sizes]
+
+    def tells_apart(self, name: str, source: str) -> bool:
+        """Whether no two elements have the same values, at rather large sizes."""
+        if name not in self._wide:
+            one = self.model.computations[name]
+            base: dict[Any, int] = dict.fromkeys(AXES, 9)
+            self._wide[name] = [
+                tuple(env[i] for i in one["iterators"])
+                for env in points(one["iterators"], one["ranges"], one["where"], base)
+            ]
+        if (name, source) not in self._apart:
+            make = compiled(source)
+            seen = {make(row) for row in self._wide[name]}
+            self._apart[name, source] = len(seen) == len(self._wide[name])
+        return self._apart[name, source]
+
+
+COMPILED: dict[str, Callable[[Cell], Any]] = {}
+
+
+def compiled(source: str) -> Callable[[Cell], Any]:
+    """The function of an instance `e` with this text."""
+    if source not in COMPILED:
+        if len(COMPILED) > 20000:
+            COMPILED.clear()
+        COMPILED[source] = eval(f"lambda e: {source}")
+    return COMPILED[source]
+
+
+def places(names: list[str], starts: int = 0) -> dict[Any, str]:
+    """Where the iterators stand in an instance, and behind them the loops of the starting point."""
+    result: dict[Any, str] = {name: f"e[{k}]" for k, name in enumerate(names)}
+    result.update({("start", p): f"e[{len(names) + p}]" for p in range(starts)})
+    return result
+
+
+def index_source(index: Any, at: dict[Any, str]) -> str:
+    if index[0] in ("mod", "div"):
+        return f"({index_source(index[1], at)}){'%' if index[0] == 'mod' else '//'}{index[2]}"
+    return Linear(index[0], {("iterator", n): c for n, c in index[1].items()}).source(at)
 
 
 # ---- the verdict ----
 
-Time = tuple[tuple[int, int, bool], ...]
 
-
-def happens_before(a: Time, b: Time) -> bool:
-    """a and b: (static position, loop value, whether that loop is concurrent) for each level."""
-    for (s, v, concurrent), (t, w, other) in zip(a, b, strict=True):
-        if s != t:
-            return s < t
+def happens_before(a: Time, b: Time, concurrent: frozenset[int] | set[int]) -> bool:
+    """a and b: static position and loop value in turn; `concurrent`: the positions of parallel and vector loops."""
+    if not concurrent:
+        return a < b
+    for position, (v, w) in enumerate(zip(a, b, strict=True)):
         if v != w:
-            return v < w and not (concurrent or other)
+            return v < w and position not in concurrent
     return False
+
+
+class Statement:
+    """The scheduled instances of one role of a computation."""
+
+    __slots__ = ("base", "cells", "concurrent", "keys", "name", "reads", "replicas", "role", "rows", "times")
+
+    def __init__(self, base: Base, concurrent: frozenset[int], replicas: int) -> None:
+        self.base, self.name, self.role = base, base.name, base.role
+        self.concurrent, self.replicas = concurrent, replicas
+        self.rows, self.cells, self.reads = base.rows, base.cells, base.reads
+        self.times: list[Time] = []
+        #: What a read of it names: the cell, behind the iteration of the shared loops where there are replicas.
+        self.keys: list[Any] = base.cells
+
+    def instance(self, row: int) -> str:
+        return f"{self.name}{self.rows[row]} ({self.role})"
+
+    def prefix(self, row: int, levels: int) -> Cell:
+        """The values of its outermost loops."""
+        return self.times[row][1 : 2 * levels : 2]
 
 
 class Judge:
@@ -519,154 +256,318 @@ class Judge:
     def __init__(
         self,
         model: Model,
+        world: World,
         space: Space,
         start: dict[tuple[str, Cell], dict[int, int]] | None = None,
     ) -> None:
-        self.model = model
-        self.space = space
-        self.start = start or {}
-        self.depth = max([len(n.loops) for n in model.nests.values()], default=0) + 1
+        self.model, self.world, self.space, self.start = model, world, space, start or {}
         self.paths = model.paths()
-        #: (computation, role, instance) -> time
-        self.times: dict[tuple[str, str, Cell], Time] = {}
-        depth = 0
-        for (name, role), instances in space.instances.items():
-            make = self._initial_time(name) if role == "initialise" else self._time(name)
-            for instance, env, _, _ in instances:
-                time = make(instance, env)
-                depth = max(depth, len(time))
-                self.times[name, role, instance] = time
-        for key, time in self.times.items():
-            self.times[key] = time + ((0, 0, False),) * (depth - len(time))
+        deepest = max(
+            (len(path) + len(model.iterators[n]) for n, path in self.paths.items()), default=0
+        )
+        self.width = 2 * (deepest + -deepest % 8) + 1
+        #: The statements of each computation; readers are made before what they read.
+        self.statements: dict[str, list[Statement]] = {}
+        self.tags: dict[str, list[bool]] = {}
+        for name in reversed(model.computations):
+            self._schedule(name)
 
-    def _environment(self, name: str, instance: Cell, env: dict[Any, int]) -> dict[Any, int]:
-        if name not in self.model.planned:
-            return env
-        values = self.start[name, instance]
-        return {**env, **{("start", position): value for position, value in values.items()}}
+    # ---- times ----
 
-    def _time(self, name: str) -> Any:
-        loops, path = self.model.nests[name].loops, self.paths[name]
-        statics = [2 * p + 1 for p in path]
+    def _schedule(self, name: str) -> None:
+        model = self.model
+        inherited = model.inherited(name)
+        outside = self.tags[model.guide(name)][:inherited] if inherited else []
+        loops, path = model.nests[name].loops, self.paths[name]
+        self.tags[name] = outside + [loop.concurrent for loop in loops]
+        placement = model.placement(name)
+        inside = placement is not None and placement.inside
+        needed = self._needed(name, inherited) if inside else None
+        self.statements[name] = []
+        for base in self.space.bases[name]:
+            if base.role == "initialise":
+                statics, chosen = self._initial_loops(name, path, inherited)
+            else:
+                statics, chosen = [2 * p + 1 for p in path], loops
+            tags = outside + [loop.concurrent for loop in chosen]
+            concurrent = frozenset(2 * level + 1 for level, tag in enumerate(tags) if tag)
+            statement = Statement(base, concurrent, inherited)
+            times = self._own_times(base, statics[inherited:], chosen, inherited)
+            if needed is None:
+                statement.times = times
+            else:
+                self._replicate(statement, times, statics[:inherited], needed)
+            self.statements[name].append(statement)
 
-        def make(instance: Cell, env: dict[Any, int]) -> Time:
-            env = self._environment(name, instance, env)
-            levels = [
-                (s, loop.value.evaluate(env), loop.concurrent)
-                for s, loop in zip(statics, loops, strict=False)
-            ]
-            levels.extend((s, 0, False) for s in statics[len(loops) :])
-            return tuple(levels)
+    def _own_times(
+        self, base: Base, statics: list[int], loops: list[Loop], inherited: int
+    ) -> list[Time]:
+        """The time vectors but for the loops that compute_at shares."""
+        at = places(base.names, 32)
+        parts = []
+        for level, static in enumerate(statics):
+            parts.append(str(static))
+            parts.append(loops[level].value.source(at) if level < len(loops) else "0")
+        parts.extend(["0"] * (self.width - 2 * inherited - len(parts)))
+        source = f"({','.join(parts)})"
+        key = (base.name, base.role, source)
+        if key not in self.space.made:
+            self.space.made[key] = list(map(compiled(source), self._extended(base)))
+        return self.space.made[key]
 
-        return make
+    def _extended(self, base: Base) -> list[Cell]:
+        """The instances, with the values of the loops that a planner gave behind."""
+        if base.name not in self.model.planned:
+            return base.rows
+        key = (base.name, base.role)
+        if key not in self.space.made:
+            known = set(self.model.planned[base.name])
+            kept = [k for k, name in enumerate(base.names) if name in known]
+            rows = []
+            for row in base.rows:
+                values = self.start[base.name, tuple(row[k] for k in kept)]
+                rows.append((*row, *(values.get(p, 0) for p in range(max(values, default=-1) + 1))))
+            self.space.made[key] = rows
+        return self.space.made[key]
 
-    def _initial_time(self, name: str) -> Any:
+    def _initial_loops(
+        self, name: str, path: list[int], inherited: int
+    ) -> tuple[list[int], list[Loop]]:
         """The loops before the first one that a reduced iterator drives; then those that are left, or, where these do
         not tell instances apart, the iterators."""
-        loops, path = self.model.nests[name].loops, self.paths[name]
-        names = self.model.iterators[name]
-        own = names[: len(names) - self.model.reduced[name]]
-        by_plan = {("start", position) for c, position in self.model.planned_driven if c == name}
-        driven = [loop.value.uses(set(names[len(own) :]) | by_plan) for loop in loops]
+        model = self.model
+        loops, own = model.nests[name].loops, model.own(name)
+        by_plan = {("start", position) for c, position in model.planned_driven if c == name}
+        summed = set(model.iterators[name][len(own) :]) | by_plan
+        driven = [loop.value.uses(summed) for loop in loops]
         prefix = driven.index(True) if True in driven else len(loops)
         kept = [loop for loop, by_reduced in zip(loops, driven, strict=True) if not by_reduced]
-        statics = [2 * p + 1 for p in path[: prefix + 1]]
-        statics[-1] -= 1
-
-        def with_loops(chosen: list[Loop]) -> Any:
-            def make(instance: Cell, env: dict[Any, int]) -> Time:
-                env = self._environment(name, instance, env)
-                values = [(loop.value.evaluate(env), loop.concurrent) for loop in chosen]
-                static = statics + [0] * (len(chosen) + 1 - len(statics))
-                return tuple((s, *v) for s, v in zip(static, [*values, (0, False)], strict=True))
-
-            return make
-
-        if not self._tells_apart(name, kept):
+        if not self._tells_apart(name, kept, own):
             kept = loops[:prefix] + [Loop(i, iterator(i)) for i in own]
-        return with_loops(kept)
+        statics = [2 * p + 1 for p in path[: inherited + prefix + 1]]
+        statics[-1] -= 1
+        return statics + [0] * (inherited + len(kept) + 1 - len(statics)), kept
 
-    def _tells_apart(self, name: str, loops: list[Loop]) -> bool:
-        """Whether no two instances have the same values of the loops, at sizes where a difference would show."""
-        if name in self.model.planned:
-            instances = self.space.instances[name, "initialise"]
-            environments = [
-                self._environment(name, instance, env) for instance, env, _, _ in instances
-            ]
-        else:
-            environments = self.space.wide(name)
-        seen = {tuple(loop.value.evaluate(env) for loop in loops) for env in environments}
-        return len(seen) == len(environments)
+    def _tells_apart(self, name: str, loops: list[Loop], own: list[str]) -> bool:
+        plain = {loop.name for loop in loops if loop.value == iterator(loop.name)}
+        if plain >= set(own):
+            return True
+        at = places(own, 32)
+        source = f"({''.join(loop.value.source(at) + ',' for loop in loops)})"
+        if name not in self.model.planned:
+            return self.world.tells_apart(name, source)
+        rows = self._extended(self.space.bases[name][0])
+        return len(set(map(compiled(source), rows))) == len(rows)
 
-    def element(self, name: str, cell: Cell) -> tuple[str, Cell]:
+    def _needed(self, name: str, levels: int) -> dict[Cell, set[Cell]]:
+        """For each element: the iterations of the shared loops in which it is read."""
+        needed: dict[Cell, set[Cell]] = defaultdict(set)
+        for reader in self.model.readers(name):
+            for statement in self.statements[reader]:
+                for row, reads in enumerate(statement.reads):
+                    for producer, cell in reads:
+                        if producer == name:
+                            needed[cell].add(statement.prefix(row, levels))
+        return needed
+
+    def _replicate(
+        self,
+        statement: Statement,
+        times: list[Time],
+        statics: list[int],
+        needed: dict[Cell, set[Cell]],
+    ) -> None:
+        base = statement.base
+        statement.rows, statement.cells, statement.reads, statement.keys = [], [], [], []
+        for cell, prefixes in needed.items():
+            for prefix in prefixes:
+                outer = tuple(x for pair in zip(statics, prefix, strict=True) for x in pair)
+                for row in base.by_cell.get(cell, ()):
+                    statement.rows.append(prefix + base.rows[row])
+                    statement.cells.append(cell)
+                    statement.reads.append(base.reads[row])
+                    statement.keys.append((prefix, cell))
+                    statement.times.append(outer + times[row])
+
+    # ---- storage ----
+
+    def elements(self, statement: Statement) -> list[tuple[str, Cell]]:
+        """The element of memory that each instance writes."""
+        name = statement.name
         buffer, index = self.model.storage[name]
-        names = self.model.iterators[name]
-        env: dict[Any, int] = {**self.space.sizes, **dict(zip(names, cell, strict=False))}
-        return buffer, tuple(evaluate_index(i, env) for i in index)
+        at = places(self.model.own(name))
+        source = f"({''.join(index_source(i, at) + ',' for i in index)})"
+        key = (name, statement.role, buffer, source)
+        make = compiled(source)
+        if name in self.model.allocations:
+            levels = self.model.allocations[name][1]
+            return [
+                (buffer, row[:levels] + make(cell))
+                for row, cell in zip(statement.rows, statement.cells, strict=True)
+            ]
+        if statement.cells is not statement.base.cells:
+            return [(buffer, make(cell)) for cell in statement.cells]
+        if key not in self.space.made:
+            self.space.made[key] = [(buffer, make(cell)) for cell in statement.cells]
+        return self.space.made[key]
+
+    def _shared_buffers(self) -> set[str]:
+        """Buffers in which one element may hold several values."""
+        owners: dict[str, list[str]] = defaultdict(list)
+        for name, (buffer, _) in self.model.storage.items():
+            owners[buffer].append(name)
+        shared = set()
+        for buffer, names in owners.items():
+            (name, *others) = names
+            index = self.model.storage[name][1]
+            apart = all([0, {i: 1}] in index for i in self.model.own(name))
+            again = self.model.reduced[name] and self.statements[name][0].keys is not (
+                self.statements[name][0].base.cells
+            )
+            if others or not apart or again:
+                shared.add(buffer)
+        return shared
+
+    # ---- violations ----
 
     def violation(self) -> str | None:
         """The first thing that goes wrong, or None."""
-        sources: dict[tuple[str, Cell], list[tuple[Any, Time]]] = defaultdict(list)
-        writes: dict[tuple[str, Cell], list[tuple[tuple[str, Cell], Any, Time]]] = defaultdict(list)
-        for (name, role), instances in self.space.instances.items():
-            for instance, _, cell, _ in instances:
-                key = (name, role, instance)
-                sources[name, cell].append((key, self.times[key]))
-                writes[self.element(name, cell)].append(((name, cell), key, self.times[key]))
-        shared = {e for e, ws in writes.items() if len({w[0] for w in ws}) > 1}
-        for (name, role), instances in self.space.instances.items():
-            for instance, _, cell, reads in instances:
-                key = (name, role, instance)
-                time = self.times[key]
-                if role == "update":
-                    problem = self._accumulation(key, time, sources[name, cell], writes, shared)
-                    if problem:
-                        return problem
-                for value in reads:
-                    for source, at in sources[value]:
-                        if not happens_before(at, time):
-                            return f"{key} reads {value}, but {source} does not come before it"
-                        problem = self._overwritten(value, source, at, key, time, writes, shared)
-                        if problem:
-                            return problem
-        for name in self.space.outputs:
-            for cell in self.space.cells[name]:
-                element = self.element(name, cell)
-                for source, at in sources[name, cell] if element in shared else ():
-                    for other, writer, when in writes[element]:
-                        if other != (name, cell) and not happens_before(when, at):
-                            return f"{writer} overwrites {element}, the output of {source}"
-        return None
-
-    def _accumulation(
-        self, key: Any, time: Time, sources: Any, writes: Any, shared: Any
-    ) -> str | None:
-        for source, at in sources:
-            if source == key:
+        self.writes: dict[tuple[str, Cell], list[tuple[Any, Statement, int]]] = defaultdict(list)
+        self.shared: set[tuple[str, Cell]] = set()
+        self.written: dict[Statement, list[tuple[str, Cell]]] = {}
+        buffers = self._shared_buffers()
+        for name, statements in self.statements.items():
+            if self.model.storage[name][0] not in buffers:
                 continue
-            if source[1] == "initialise":
-                if not happens_before(at, time):
-                    return f"{key} comes before {source}"
-                problem = self._overwritten(
-                    (key[0], source[2]), source, at, key, time, writes, shared
-                )
+            for statement in statements:
+                self.written[statement] = self.elements(statement)
+                for row, element in enumerate(self.written[statement]):
+                    value = (name, self._value(statement, row))
+                    self.writes[element].append((value, statement, row))
+        self.shared = {e for e, ws in self.writes.items() if len({w[0] for w in ws}) > 1}
+        for statements in self.statements.values():
+            for sink in statements:
+                problem = self._accumulation(sink) if sink.role == "update" else None
+                problem = problem or self._flows(sink)
                 if problem:
                     return problem
-            elif not happens_before(at, time) and not happens_before(time, at):
-                return f"{key} and {source} are not ordered"
+        return self._survival()
+
+    @staticmethod
+    def _value(statement: Statement, row: int) -> Any:
+        """The value that is in the making: every replica of a plain one has the same, each sum is its own."""
+        return statement.cells[row] if statement.role == "value" else statement.keys[row]
+
+    def _flows(self, sink: Statement) -> str | None:
+        for producer in {name for reads in sink.base.reads for name, _ in reads}:
+            for source, sources, sinks in self._pairs(sink, producer):
+                concurrent = source.concurrent | sink.concurrent
+                known = (id(source.times), id(sink.times), concurrent)
+                overwritten = bool(self.shared) and source in self.written
+                if known in self.space.in_order and not overwritten:
+                    continue
+                first, second = source.times, sink.times
+                for a, b in zip(sources, sinks, strict=True):
+                    if not happens_before(first[a], second[b], concurrent):
+                        return (
+                            f"{sink.instance(b)} reads what {source.instance(a)} writes, which "
+                            "does not come before it"
+                        )
+                    problem = self._overwritten(source, a, sink, b) if overwritten else None
+                    if problem:
+                        return problem
+                if sink.rows is sink.base.rows and source.rows is source.base.rows:
+                    self.space.in_order.add(known)
         return None
 
-    def _overwritten(
-        self, value: Any, source: Any, at: Time, sink: Any, time: Time, writes: Any, shared: Any
-    ) -> str | None:
-        element = self.element(*value)
-        if element not in shared:
+    def _pairs(
+        self, sink: Statement, producer: str
+    ) -> Iterator[tuple[Statement, list[int], list[int]]]:
+        """The instances that define what the sink's instances read of a producer, those beside them."""
+        plain = all(s.rows is s.base.rows for s in (sink, *self.statements[producer]))
+        if plain:
+            for statement, (_, sources, sinks) in zip(
+                self.statements[producer], self.space.edges(sink.base, producer), strict=True
+            ):
+                yield statement, sources, sinks
+            return
+        for source in self.statements[producer]:
+            index: dict[Any, list[int]] = defaultdict(list)
+            for row, key in enumerate(source.keys):
+                index[key].append(row)
+            replicated = source.keys is not source.base.cells
+            sources, sinks = [], []
+            for row, reads in enumerate(sink.reads):
+                for name, cell in reads:
+                    if name == producer:
+                        here = (sink.prefix(row, source.replicas), cell) if replicated else cell
+                        for at in index.get(here, ()):
+                            sources.append(at)
+                            sinks.append(row)
+            yield source, sources, sinks
+
+    def _accumulation(self, update: Statement) -> str | None:
+        """Initialisation first; updates of one element in some order."""
+        init = self.statements[update.name][0]
+        concurrent = init.concurrent | update.concurrent
+        begins = {key: row for row, key in enumerate(init.keys)}
+        together: dict[Any, list[int]] = defaultdict(list)
+        known = (id(init.times), id(update.times), concurrent)
+        overwritten = bool(self.shared) and init in self.written
+        if known in self.space.in_order and not overwritten:
             return None
-        for other, writer, when in writes[element]:
-            if other == value or writer == sink:
+        for row, key in enumerate(update.keys):
+            together[key].append(row)
+            begin = begins[key]
+            if not happens_before(init.times[begin], update.times[row], concurrent):
+                return f"{update.instance(row)} comes before {init.instance(begin)}"
+            problem = self._overwritten(init, begin, update, row) if overwritten else None
+            if problem:
+                return problem
+        for rows in together.values():
+            # Neighbours in lexicographic order share the most loops: where two updates are not ordered, two
+            # neighbours are not.
+            times = sorted(update.times[row] for row in rows)
+            for a, b in zip(times, times[1:], strict=False):
+                if not happens_before(a, b, update.concurrent):
+                    return f"two updates of {update.name}{update.cells[rows[0]]} are not ordered"
+        if update.rows is update.base.rows:
+            self.space.in_order.add(known)
+        return None
+
+    def _overwritten(self, source: Statement, at: int, sink: Statement, row: int) -> str | None:
+        element = self.written[source][at]
+        if element not in self.shared:
+            return None
+        value = (source.name, self._value(source, at))
+        for other, writer, when in self.writes[element]:
+            if other == value or (writer is sink and when == row):
                 continue
-            if not happens_before(when, at) and not happens_before(time, when):
-                return f"{writer} overwrites {element}, which {source} wrote and {sink} reads"
+            if not happens_before(
+                writer.times[when], source.times[at], writer.concurrent | source.concurrent
+            ) and not happens_before(
+                sink.times[row], writer.times[when], sink.concurrent | writer.concurrent
+            ):
+                return (
+                    f"{writer.instance(when)} overwrites {element}, which {source.instance(at)} "
+                    f"wrote and {sink.instance(row)} reads"
+                )
+        return None
+
+    def _survival(self) -> str | None:
+        for name in self.model.outputs:
+            for source in self.statements[name]:
+                for at, element in enumerate(self.written.get(source, ())):
+                    value = (name, self._value(source, at))
+                    for other, writer, when in self.writes[element] if element in self.shared else ():
+                        concurrent = writer.concurrent | source.concurrent
+                        if other != value and not happens_before(
+                            writer.times[when], source.times[at], concurrent
+                        ):
+                            return (
+                                f"{writer.instance(when)} overwrites {element}, the output of "
+                                f"{source.instance(at)}"
+                            )
         return None
 
 
@@ -695,43 +596,40 @@ def start_table(
 
 
 def disagreement(judge: Judge, description: dict[str, Any]) -> str | None:
-    """Where the time vectors of the library order instances otherwise than the judge's, or hold other loop values."""
-    ours: list[Any] = []
+    """Where the time vectors of the library order instances otherwise than the judge's, hold other loop values, or
+    where it stores them in other elements."""
+    ours: list[Time] = []
     theirs: list[Any] = []
+    mine = {(s.name, s.role): s for ss in judge.statements.values() for s in ss}
     # A reduction over nothing has an initialisation and no updates beside which it could be placed.
-    idle = {
-        c
-        for (c, role), instances in judge.space.instances.items()
-        if role == "update" and not instances
-    }
+    idle = {name for (name, role), s in mine.items() if role == "update" and not s.rows}
+    known = {key: {row: k for k, row in enumerate(s.rows)} for key, s in mine.items()}
     for statement in description["statements"]:
         name, role = statement["computation"], statement["role"]
         if name in idle:
             continue
-        found = {tuple(instance): tuple(time) for instance, time in statement["times"]}
-        for instance, time in found.items():
-            mine = judge.times.get((name, role, instance))
-            if mine is None:
+        own = mine[name, role]
+        elements = judge.elements(own)
+        buffer = statement["buffer"]
+        for (instance, time), (_, element) in zip(
+            sorted(statement["times"]), sorted(statement["elements"]), strict=True
+        ):
+            row = known[name, role].get(instance)
+            if row is None:
                 return f"{name}{instance} ({role}) is no instance"
-            flat = tuple(x for level in mine for x in level[:2])
-            if role != "initialise":
-                values = [v for _, v, _ in mine]
-                if any(time[2 * d + 1] != v for d, v in enumerate(values) if 2 * d + 1 < len(time)):
-                    return f"{name}{instance} ({role}) runs at {time}, not at {flat}"
+            flat = own.times[row]
+            if role != "initialise" and time[1::2] != flat[1 : len(time) : 2]:
+                return f"{name}{instance} ({role}) runs at {time}, not at {flat}"
+            if (buffer, element) != elements[row]:
+                return f"{name}{instance} ({role}) is at {buffer}{element}, not {elements[row]}"
             ours.append(flat)
             theirs.append(time)
-    expected = sum(len(i) for (c, _), i in judge.space.instances.items() if c not in idle)
+    expected = sum(len(s.rows) for (name, _), s in mine.items() if name not in idle)
     if len(ours) != expected:
         return f"{len(ours)} instances, expected {expected}"
     ranks_ours = {t: r for r, t in enumerate(sorted(set(ours)))}
     ranks_theirs = {t: r for r, t in enumerate(sorted(set(theirs)))}
-    for mine, other in zip(ours, theirs, strict=True):
-        if ranks_ours[mine] != ranks_theirs[other]:
-            return f"the order differs at time {other} (here {mine})"
+    for a, b in zip(ours, theirs, strict=True):
+        if ranks_ours[a] != ranks_theirs[b]:
+            return f"the order differs at time {b} (here {a})"
     return None
-
-
-def has_reduction(program: Program) -> bool:
-    return any(
-        n[0] == "reduce" for c in program["computations"] for _, v in c["pieces"] for n in walk(v)
-    )

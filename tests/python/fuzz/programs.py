@@ -440,7 +440,7 @@ def walk(value: list[Any]) -> Any:
 
 
 OPERATIONS = frozenset(
-    ("const", "aff", "read", "add", "sub", "mul", "min", "max", "neg", "select", "choose", "reduce")
+    "const aff read add sub mul min max neg select choose reduce cast".split()
 )
 
 
@@ -455,6 +455,12 @@ def names_read(computation: dict[str, Any]) -> set[str]:
 
 def self_reads(value: list[Any], name: str) -> list[Any]:
     return [node for node in walk(value) if node[0] == "read" and node[1] == name]
+
+
+def has_reduction(program: Program) -> bool:
+    return any(
+        n[0] == "reduce" for c in program["computations"] for _, v in c["pieces"] for n in walk(v)
+    )
 
 
 def parameters_of(program: Program) -> list[str]:

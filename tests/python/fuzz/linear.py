@@ -1,0 +1,135 @@
+"""Linear combinations of iterators and floors, and the loops of a computation made of them.
+
+They are what the documentation of the loop commands talks about. For concrete sizes they become Python source, which
+the judge compiles: a loop is evaluated for every instance of a program.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class Refused(Exception):
+    """The command's arguments do not make sense; the library must refuse it too."""
+
+
+class Linear:
+    """constant + sum of coefficient * atom; atoms are ("iterator", name), ("floor", Linear, d), ("start", position)."""
+
+    __slots__ = ("constant", "terms")
+
+    def __init__(self, constant: int = 0, terms: dict[Any, int] | None = None) -> None:
+        self.constant = constant
+        self.terms = {a: c for a, c in (terms or {}).items() if c != 0}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Linear) and (self.constant, self.terms) == (
+            other.constant,
+            other.terms,
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.constant, frozenset(self.terms.items())))
+
+    def plus(self, other: Linear, factor: int = 1) -> Linear:
+        terms = dict(self.terms)
+        for atom, c in other.terms.items():
+            terms[atom] = terms.get(atom, 0) + factor * c
+        return Linear(self.constant + factor * other.constant, terms)
+
+    def times(self, factor: int) -> Linear:
+        return Linear().plus(self, factor)
+
+    def floor(self, d: int) -> Linear:
+        """floor(self / d), multiples of d taken out."""
+        outside = Linear(self.constant // d, {a: c // d for a, c in self.terms.items()})
+        inside = self.plus(outside, -d)
+        if not inside.terms:
+            return outside
+        return outside.plus(Linear(0, {("floor", inside, d): 1}))
+
+    def uses(self, names: set[Any]) -> bool:
+        """Whether an iterator of these names, or one of these atoms, takes part."""
+        return any(
+            atom[1].uses(names) if atom[0] == "floor" else (atom in names or atom[1] in names)
+            for atom in self.terms
+        )
+
+    def looked_up(self) -> bool:
+        """Whether a loop of the starting point takes part, which is known by a table only."""
+        return any(
+            atom[1].looked_up() if atom[0] == "floor" else atom[0] == "start" for atom in self.terms
+        )
+
+    def evaluate(self, env: dict[Any, int]) -> int:
+        total = self.constant
+        for atom, c in self.terms.items():
+            if atom[0] == "floor":
+                total += c * (atom[1].evaluate(env) // atom[2])
+            elif atom[0] == "iterator":
+                total += c * env[atom[1]]
+            else:
+                total += c * env[atom]
+        return total
+
+    def source(self, places: dict[Any, str]) -> str:
+        """Python text of the value; `places` gives the text of iterators (by name) and of other atoms."""
+        text = str(self.constant)
+        for atom, c in self.terms.items():
+            if atom[0] == "floor":
+                value = f"({atom[1].source(places)})//{atom[2]}"
+            else:
+                value = places[atom[1] if atom[0] == "iterator" else atom]
+            text += f"+{value}" if c == 1 else f"+{c}*({value})"
+        return text[2:] if text.startswith("0+") else text
+
+
+def iterator(name: str) -> Linear:
+    return Linear(0, {("iterator", name): 1})
+
+
+class Loop:
+    """One loop of a nest; never changed once it is made, so that nests can share them."""
+
+    __slots__ = ("extent", "factor", "name", "tag", "value")
+
+    def __init__(
+        self, name: str, value: Linear, tag: str = "", factor: int = 0, extent: int = 0
+    ) -> None:
+        self.name, self.value, self.tag, self.factor, self.extent = name, value, tag, factor, extent
+
+    @property
+    def concurrent(self) -> bool:
+        return self.tag in ("parallel", "vector")
+
+    def but(self, **changes: Any) -> Loop:
+        return Loop(**{name: changes.get(name, getattr(self, name)) for name in Loop.__slots__})
+
+
+class Nest:
+    """The loops of one computation, outermost first."""
+
+    def __init__(self, loops: list[Loop], explicit: bool = False) -> None:
+        self.loops = loops
+        self.explicit = explicit
+
+    def find(self, name: str) -> int:
+        for position, loop in enumerate(self.loops):
+            if loop.name == name:
+                return position
+        raise Refused(f"no loop {name}")
+
+    def require_new(self, names: list[str]) -> None:
+        if len(set(names)) != len(names) or any(loop.name in names for loop in self.loops):
+            raise Refused(f"names {names} are taken")
+
+    def change(self, name: str, **changes: Any) -> None:
+        """Another loop in the place of the one of this name."""
+        position = self.find(name)
+        self.loops[position] = self.loops[position].but(**changes)
+
+    def fresh(self, name: str) -> str:
+        """The name, with as many underscores as make it new."""
+        while any(loop.name == name for loop in self.loops):
+            name += "_"
+        return name

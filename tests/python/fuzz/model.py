@@ -1,0 +1,542 @@
+"""The model of a mapping: what each command does to loops, order, storage and the equations, as its documentation says.
+
+Written from the documentation of the commands, without isl and without the library's code. `Model.after` is one more
+command; it raises `Refused` where the arguments make no sense, which the library must say too.
+"""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import re
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fuzz.linear import Linear, Loop, Nest, Refused, iterator
+from fuzz.programs import AXES, Program, self_reads
+from fuzz.rewriting import (
+    copied,
+    factored,
+    inlined,
+    is_computed,
+    points,
+    reading,
+    reads_of,
+    type_of,
+)
+
+
+class NotModelled(Exception):
+    """What the command makes of the loops follows from something that the model does not know."""
+
+
+class Placement(NamedTuple):
+    """`computation` runs after (or before) `other`, sharing its `shared` outermost loops; `inside`: by compute_at."""
+
+    computation: str
+    other: str
+    shared: int
+    before: bool
+    inside: bool = False
+
+
+class Model:
+    """A mapping. Nests, equations and storage are never changed in place, but replaced."""
+
+    def __init__(self, description: dict[str, Any], program: Program) -> None:
+        self.order: list[str] = list(description["order"])
+        self.placements = [Placement(*p) for p in description["placements"]]
+        #: The equations, as rewritten by commands, in the order of the function.
+        by_name = {c["name"]: c for c in program["computations"]}
+        self.computations = {name: by_name[name] for name in description["computations"]}
+        self.inputs = {array["name"]: array for array in program["inputs"]}
+        self.outputs = list(program["outputs"])
+        self.types = {b["name"]: b["type"] for b in description.get("buffers", ())}
+        #: Changes with every rewriting; programs with one key have the same instances.
+        self.rewritten: tuple[Any, ...] = ()
+        self.iterators: dict[str, list[str]] = {}
+        self.reduced: dict[str, int] = {}
+        self.nests: dict[str, Nest] = {}
+        self.storage: dict[str, tuple[str, list[Any]]] = {}
+        #: store_at: the buffer lives inside so many loops of a reader.
+        self.allocations: dict[str, tuple[str, int]] = {}
+        #: Computations whose loops at the start are a planner's: their values are looked up in a table, by the
+        #: instances that they had at the start.
+        self.planned: dict[str, list[str]] = {}
+        #: Those of them that reduced iterators drive: (computation, position).
+        self.planned_driven: set[tuple[str, int]] = set()
+        for name, one in description["computations"].items():
+            self._start(name, one)
+
+    def _start(self, name: str, one: dict[str, Any]) -> None:
+        names = list(one["iterators"])
+        own = names[: len(names) - one["reduced"]]
+        self.iterators[name] = names
+        self.reduced[name] = one["reduced"]
+        loops = []
+        for position, loop in enumerate(one["loops"]):
+            if not one["explicit"] and loop["name"] in names:
+                loops.append(Loop(loop["name"], iterator(loop["name"])))
+            else:
+                loops.append(Loop(loop["name"], Linear(0, {("start", position): 1})))
+                self.planned[name] = names
+                reduced = set(names[len(own) :])
+                if reduced & set(re.findall(r"\w+", loop["value"].split("->", 2)[-1])):
+                    self.planned_driven.add((name, position))
+        self.nests[name] = Nest(loops, one["explicit"])
+        self.storage[name] = (name, [[0, {n: 1}] for n in own])
+
+    def after(self, command: list[Any]) -> Model:
+        """The model after [computation, name, arguments]; raises Refused."""
+        result = copy.copy(self)
+        for name in ("order", "placements", "inputs"):
+            setattr(result, name, copy.copy(getattr(self, name)))
+        for name in ("computations", "iterators", "reduced", "storage", "allocations"):
+            setattr(result, name, dict(getattr(self, name)))
+        result.types, result.planned = dict(self.types), dict(self.planned)
+        result.nests = {n: Nest(list(nest.loops), nest.explicit) for n, nest in self.nests.items()}
+        computation, name, arguments = command
+        if computation not in self.nests:
+            raise Refused(f"no computation {computation}")
+        getattr(result, "_" + name)(computation, *arguments)
+        result._fit()
+        return result
+
+    def own(self, c: str) -> list[str]:
+        """The iterators of a computation without those that it reduces."""
+        return self.iterators[c][: len(self.iterators[c]) - self.reduced[c]]
+
+    # ---- loops ----
+
+    def _strip(self, loop: Loop, size: int, outer: str, inner: str) -> tuple[Loop, Loop]:
+        block = loop.value.floor(size)
+        return Loop(outer, block), Loop(inner, loop.value.plus(block, -size), extent=size)
+
+    def _split(self, c: str, i: str, s: int, i0: str = "", i1: str = "") -> None:
+        nest = self.nests[c]
+        position = nest.find(i)
+        loop = nest.loops.pop(position)
+        names = [i0 or i + "0", i1 or i + "1"]
+        nest.require_new(names)
+        nest.loops[position:position] = self._strip(loop, s, *names)
+
+    def _tile(self, c: str, *arguments: Any) -> None:
+        nest = self.nests[c]
+        loops = [a for a in arguments if isinstance(a, str)]
+        sizes = [a for a in arguments if isinstance(a, int)]
+        first = nest.find(loops[0])
+        if [nest.find(name) for name in loops] != list(range(first, first + len(loops))):
+            raise Refused("not neighbours")
+        pairs = [
+            self._strip(nest.loops[first + d], size, name + "0", name + "1")
+            for d, (name, size) in enumerate(zip(loops, sizes, strict=True))
+        ]
+        del nest.loops[first : first + len(loops)]
+        new = [p[0] for p in pairs] + [p[1] for p in pairs]
+        nest.require_new([loop.name for loop in new])
+        nest.loops[first:first] = new
+
+    def _interchange(self, c: str, i: str, j: str) -> None:
+        loops = self.nests[c].loops
+        a, b = self.nests[c].find(i), self.nests[c].find(j)
+        loops[a], loops[b] = loops[b], loops[a]
+
+    def _reorder(self, c: str, *names: str) -> None:
+        nest = self.nests[c]
+        positions = [nest.find(name) for name in names]
+        loops = [nest.loops[p] for p in positions]
+        for position, loop in zip(sorted(positions), loops, strict=True):
+            nest.loops[position] = loop
+
+    def _reverse(self, c: str, i: str) -> None:
+        nest = self.nests[c]
+        nest.change(i, value=nest.loops[nest.find(i)].value.times(-1))
+
+    def _shift(self, c: str, i: str, s: int) -> None:
+        nest = self.nests[c]
+        nest.change(i, value=nest.loops[nest.find(i)].value.plus(Linear(s)))
+
+    def _skew(self, c: str, i: str, j: str, f: int = 1) -> None:
+        nest = self.nests[c]
+        if i == j:
+            raise Refused("skewed by itself")
+        value = nest.loops[nest.find(j)].value
+        nest.change(j, value=value.plus(nest.loops[nest.find(i)].value, f), extent=0)
+
+    def _parallelize(self, c: str, i: str) -> None:
+        self.nests[c].change(i, tag="parallel", factor=0)
+
+    def _tag_strip(self, tag: str, c: str, i: str, v: int) -> None:
+        nest = self.nests[c]
+        position = nest.find(i)
+        if nest.loops[position].extent != v:
+            self._split(c, i, v)
+            position += 1
+        nest.loops[position] = nest.loops[position].but(tag=tag, factor=v)
+
+    def _vectorize(self, c: str, i: str, v: int) -> None:
+        self._tag_strip("vector", c, i, v)
+
+    def _unroll(self, c: str, i: str, v: int) -> None:
+        self._tag_strip("unroll", c, i, v)
+
+    def _transform(self, c: str, *arguments: Any) -> None:
+        nest, names, flat = self.nests[c], arguments[:-1], arguments[-1]
+        values = [nest.loops[nest.find(name)].value for name in names]
+        for row, name in enumerate(names):
+            value = Linear()
+            for column, old in enumerate(values):
+                value = value.plus(old, flat[row * len(names) + column])
+            nest.change(name, value=value, extent=0)
+
+    def _set_schedule(self, c: str, dimensions: list[Any]) -> None:
+        loops: list[Loop] = []
+        taken: set[str] = set()
+        for position, (constant, terms) in enumerate(dimensions):
+            value = Linear(constant, {("iterator", n): k for n, k in terms.items()})
+            name = f"t{position}"
+            for own in self.iterators[c]:
+                if value == iterator(own) and own not in taken:
+                    name = own
+                    taken.add(own)
+                    break
+            loops.append(Loop(name, value))
+        self.nests[c] = Nest(loops, True)
+        self.placements = [p for p in self.placements if p.computation != c]
+
+    # ---- order ----
+
+    def placement(self, c: str) -> Placement | None:
+        return next((p for p in self.placements if p.computation == c), None)
+
+    def inherited(self, c: str) -> int:
+        """How many loops a computation shares by compute_at; they stand outside its own."""
+        found = self.placement(c)
+        return found.shared if found is not None and found.inside else 0
+
+    def _require_no_circle(self, c: str, other: str) -> None:
+        current: str | None = other
+        while current is not None:
+            if current == c:
+                raise Refused("circular")
+            found = self.placement(current)
+            current = found.other if found else None
+
+    def _shared_with(self, other: str, level: str) -> int:
+        """The number of loops of `other` down to the one of this name."""
+        return self.inherited(other) + self.nests[other].find(level) + 1
+
+    def _place(self, c: str, other: str, level: str, before: bool) -> None:
+        if other not in self.nests:
+            raise Refused(f"no computation {other}")
+        shared = self._shared_with(other, level) if level else 0
+        if shared > len(self.nests[c].loops):
+            raise Refused("too few loops")
+        self._require_no_circle(c, other)
+        self.placements = [p for p in self.placements if p.computation != c]
+        self.nests[c].explicit = False
+        self.placements.append(Placement(c, other, shared, before))
+        self.allocations.pop(c, None)
+
+    def _after(self, c: str, other: str, level: str = "") -> None:
+        self._place(c, other, level, False)
+
+    def _before(self, c: str, other: str, level: str = "") -> None:
+        self._place(c, other, level, True)
+
+    def _then(self, c: str, other: str, level: str = "") -> None:
+        if other not in self.nests:
+            raise Refused(f"no computation {other}")
+        self._place(other, c, level, False)
+
+    def _fuse_with(self, c: str, other: str, level: str = "") -> None:
+        if other not in self.nests:
+            raise Refused(f"no computation {other}")
+        common = min(len(self.nests[c].loops), len(self.nests[other].loops))
+        if not level and common == 0:
+            raise Refused("no loops to share")
+        self._place(c, other, level or self.nests[other].loops[common - 1].name, False)
+
+    def _fission(self, c: str, i: str) -> None:
+        level = self.nests[c].find(i)  # the first that is not shared, those of compute_at included
+        cut = [p for p in self.placements if c in p[:2] and p.shared > level]
+        if not cut:
+            raise Refused("not shared")
+        self.placements = [p._replace(shared=level) if p in cut else p for p in self.placements]
+
+    def paths(self) -> dict[str, list[int]]:
+        """Static positions s0, s1, ... of each computation: a tree of sequences, by nested lists."""
+        root: list[Any] = []
+        found: dict[str, list[list[Any]]] = {}
+        placed = {p.computation: p for p in self.placements if not self.nests[p[0]].explicit}
+        shared_time: list[list[Any]] = []
+
+        def branch(parent: list[Any], at: int, length: int) -> list[list[Any]]:
+            made = []
+            for _ in range(length):
+                node: list[Any] = []
+                parent.insert(at, node)
+                made.append(node)
+                parent, at = node, 0
+            return made
+
+        def insert(name: str) -> None:
+            if name in found:
+                return
+            nest = self.nests[name]
+            if nest.explicit:
+                if not shared_time:
+                    length = max(len(n.loops) for n in self.nests.values() if n.explicit) + 1
+                    shared_time.extend(branch(root, len(root), length))
+                found[name] = shared_time
+                return
+            length = len(nest.loops) + 1
+            if name not in placed:
+                found[name] = branch(root, len(root), length)
+                return
+            _, other, shared, before, inside = placed[name]
+            insert(other)
+            theirs = found[other]
+            length += shared if inside else 0
+            shared = min(shared, len(theirs) - 1, length - 1)
+            parent = theirs[shared - 1] if shared else root
+            at = index_of(parent, theirs[shared]) + (0 if before else 1)
+            found[name] = theirs[:shared] + branch(parent, at, length - shared)
+
+        for name in [n for n in self.order if n not in placed] + [
+            n for n in self.order if n in placed
+        ]:
+            insert(name)
+        return {
+            name: [
+                index_of(parent, node) for parent, node in zip([root, *path], path, strict=False)
+            ]
+            for name, path in found.items()
+        }
+
+    # ---- computing inside the loops of a reader ----
+
+    def readers(self, c: str) -> list[str]:
+        """Who reads a computation, in the order of the function. In a recurrence only those count that stand behind
+        it: a computation cannot run in the loops of one that it is itself a part of."""
+        names = list(self.computations)
+        behind = names[names.index(c) + 1 :]
+        return [n for n in behind if reads_of(self.computations[n], c)]
+
+    def guide(self, c: str) -> str:
+        """The reader whose loops a computation shares by compute_at: the one named, or one beside it."""
+        placement = self.placement(c)
+        readers = self.readers(c)
+        assert placement is not None
+        return placement.other if placement.other in readers else readers[-1]
+
+    def _compute_at(self, c: str, reader: str, loop: str) -> None:
+        if reader not in self.nests:
+            raise Refused(f"no computation {reader}")
+        self._require_no_circle(c, reader)
+        if c in self.outputs:
+            raise Refused("an output")
+        if any(self_reads(value, c) for _, value in self.computations[c]["pieces"]):
+            raise Refused("reads itself")
+        shared = self._shared_with(reader, loop)
+        self.placements = [p for p in self.placements if p.computation != c]
+        self.nests[c].explicit = False
+        self.placements.append(Placement(c, reader, shared, True, True))
+        self.allocations.pop(c, None)
+
+    def _store_at(self, c: str, reader: str, loop: str) -> None:
+        placement = self.placement(c)
+        if placement is None or not placement.inside or placement.other != reader:
+            raise Refused("not computed there")
+        levels = self._shared_with(reader, loop)
+        if levels > placement.shared:
+            raise Refused("deeper than it is computed")
+        self.storage[c] = (c, [[0, {n: 1}] for n in self.own(c)])
+        self.allocations[c] = (reader, levels)
+
+    def _fit(self) -> None:
+        """What has to hold after each command: readers inside the loops, buffers no deeper than their computations."""
+        for c, (reader, levels) in list(self.allocations.items()):
+            placement = self.placement(c)
+            if placement is None or not placement.inside or placement.other != reader:
+                del self.allocations[c]
+            elif placement.shared == 0:
+                del self.allocations[c]
+            else:
+                self.allocations[c] = (reader, min(levels, placement.shared))
+        for c in self.allocations:
+            if any(self.storage[n][0] == self.storage[c][0] for n in self.storage if n != c):
+                raise Refused("a buffer inside loops holds two computations")
+        inside = [p for p in self.placements if p.inside]
+        paths = self.paths() if inside else {}
+        for c, _, shared, _, _ in inside:
+            readers = self.readers(c)
+            if not readers:
+                raise Refused("nobody reads it there")
+            for reader in readers:
+                loops = self.inherited(reader) + len(self.nests[reader].loops)
+                if loops < shared or paths[reader][:shared] != paths[c][:shared]:
+                    raise Refused("read outside of the loops")
+
+    # ---- equations ----
+
+    def _taken(self, name: str) -> bool:
+        buffers = {buffer for buffer, _ in self.storage.values()}
+        return name in self.computations or name in self.inputs or name in buffers
+
+    def _add(self, new: dict[str, Any], reader: str, loops: list[Loop], reduced: int) -> None:
+        """A new computation in front of its reader."""
+        name = new["name"]
+        computations = list(self.computations.items())
+        position = next(k for k, (n, _) in enumerate(computations) if n == reader)
+        self.computations = dict([*computations[:position], (name, new), *computations[position:]])
+        self.order.insert(self.order.index(reader), name)
+        value = new["pieces"][0][1]
+        self.iterators[name] = [*new["iterators"]]
+        if reduced:
+            self.iterators[name] += [r[0] for r in value[2]]
+        self.reduced[name] = reduced
+        self.nests[name] = Nest(loops)
+        self.storage[name] = (name, [[0, {n: 1}] for n in new["iterators"]])
+
+    def _missing_loops(self, c: str) -> None:
+        """Iterators that no loop runs over get loops of their own, innermost."""
+        nest = self.nests[c]
+        for name in self.iterators[c]:
+            if not any(loop.value.uses({name}) for loop in nest.loops):
+                nest.loops.append(Loop(nest.fresh(name), iterator(name)))
+
+    def _inline(self, c: str) -> None:
+        gone = self.computations[c]
+        if c in self.outputs or len(gone["pieces"]) != 1 or reads_of(gone, c):
+            raise Refused("cannot be inlined")
+        readers = [n for n in self.computations if reads_of(self.computations[n], c)]
+        for reader in readers:
+            for node in reads_of(self.computations[reader], c):
+                if any(is_computed(s) for s in node[2]):
+                    raise Refused("read at a computed subscript")
+        for reader in readers:
+            before = self.computations[reader]["pieces"]
+            whole = len(before) == 1 and before[0][1][:2] == ["read", c]
+            self.computations[reader] = inlined(self.computations[reader], gone, self.types)
+            if whole and self.reduced[c] and self.types[reader] == self.types[c]:
+                # The reader is now a reduction itself; what it reduces runs inside its loops.
+                ranges = self.computations[reader]["pieces"][0][1][2]
+                self.iterators[reader] = [*self.iterators[reader], *(r[0] for r in ranges)]
+                self.reduced[reader] = len(ranges)
+                nest = self.nests[reader]
+                for r in ranges:
+                    nest.loops.append(Loop(nest.fresh(r[0]), iterator(r[0])))
+        self.rewritten += (("inline", c),)
+        self.placements = [p for p in self.placements if c not in p[:2]]
+        for table in (self.computations, self.nests, self.storage, self.iterators, self.reduced):
+            del table[c]  # type: ignore[attr-defined]
+        self.allocations.pop(c, None)
+        self.order.remove(c)
+
+    def _rfactor(self, c: str, k: str, name: str = "") -> None:
+        if not self.reduced[c]:
+            raise Refused("no reduction")
+        nest = self.nests[c]
+        position = nest.find(k)
+        loop = nest.loops[position]
+        own = self.own(c)
+        summed = set(self.iterators[c][len(own) :])
+        if any(l.value.looked_up() for l in nest.loops):
+            raise NotModelled("rfactor of loops that a planner made")
+        if not loop.value.uses(summed) or loop.value.uses(set(own)):
+            raise Refused("not a loop over reduced iterators only")
+        name = name or c + "_partial"
+        if self._taken(name):
+            raise Refused("the name is taken")
+        itself = next((i for i in self.iterators[c] if loop.value == iterator(i)), None)
+        new = itself or loop.name
+        while itself is None and new in self.iterators[c]:
+            new += "_"
+        partial, final = factored(self.computations[c], name, loop.value, new, itself is not None)
+        value = partial["pieces"][0][1]
+        self._require_a_range(self.computations[c], loop.value, value[0] == "reduce")
+        loops = [l.but(value=iterator(new)) if d == position else l for d, l in enumerate(nest.loops)]
+        kept = [
+            l.but(value=iterator(new), tag="", factor=0) if d == position else l
+            for d, l in enumerate(nest.loops)
+            if d == position or not l.value.uses(summed)
+        ]
+        # A nested reduction that is all that is left of the value is scheduled by its body.
+        reduced = len(value[2]) if value[0] == "reduce" and not self._converted(c, value) else 0
+        self._add(partial, c, loops, reduced)
+        self.types[name] = self.types[c]
+        self.computations[c] = final
+        self.iterators[c] = [*own, new]
+        self.reduced[c] = 1
+        self.nests[c] = Nest(kept)
+        self._missing_loops(name)
+        self._missing_loops(c)
+        self.planned.pop(c, None)
+        if self.placement(c) is not None:
+            self.placements.append(Placement(name, c, 0, True))
+        self.rewritten += (("rfactor", c, name, loop.value),)
+
+    def _converted(self, c: str, value: list[Any]) -> bool:
+        """Whether the partial results are of another type than a reduction nested in their value."""
+        return type_of(value, self.types) != np.dtype(self.types[c])
+
+    def _require_a_range(self, computation: dict[str, Any], loop: Linear, gaps: bool) -> None:
+        """Partial results are elements from 0 on; where each is one term, the terms must stand without gaps."""
+        root = computation["pieces"][0][1]
+        names = [r[0] for r in root[2]]
+        ranges = [r[1:] for r in root[2]]
+        for sizes in [(4, 4, 4), (5, 3, 2), (6, 6, 6), *itertools.product(range(3), repeat=3)]:
+            base = dict(zip(AXES, sizes, strict=True))
+            for env in points(
+                computation["iterators"], computation["ranges"], computation["where"], base
+            ):
+                values = {loop.evaluate(e) for e in points(names, ranges, root[3], env)}
+                if values and min(values) < 0:
+                    raise Refused("negative")
+                if values and not gaps and len(values) != max(values) - min(values) + 1:
+                    raise Refused("gaps")
+
+    def _cache(self, c: str, array: str, loop: str, name: str = "") -> None:
+        if array not in self.computations and array not in self.inputs:
+            raise Refused(f"nothing named {array}")
+        if array == c:
+            raise Refused("caches itself")
+        number = 1
+        while not name:
+            candidate = f"{array}_cache{number if number > 1 else ''}"
+            name = "" if self._taken(candidate) else candidate
+            number += 1
+        if self._taken(name):
+            raise Refused("the name is taken")
+        if not reads_of(self.computations[c], array):
+            raise Refused("not read")
+        copy_of = copied(self.computations.get(array) or self.inputs[array], name)
+        self.computations[c] = reading(self.computations[c], array, name)
+        self._add(copy_of, c, [Loop(i, iterator(i)) for i in copy_of["iterators"]], 0)
+        self.types[name] = self.types[array]
+        self.rewritten += (("cache", c, array, name),)
+        self._compute_at(name, c, loop)
+        self._store_at(name, c, loop)
+
+    # ---- storage ----
+
+    def _storage_fold(self, c: str, i: str, d: int) -> None:
+        buffer, index = self.storage[c]
+        if [0, {i: 1}] not in index:
+            raise Refused("no such dimension")
+        self.storage[c] = (buffer, [["mod", s, d] if s == [0, {i: 1}] else s for s in index])
+        self.allocations.pop(c, None)
+
+    def _store_in(self, c: str, buffer: str, index: list[Any]) -> None:
+        self.storage[c] = (buffer, index)
+        self.allocations.pop(c, None)
+
+    def _auto_allocate_map(self, c: str) -> None:
+        self.storage[c] = (c, [[0, {n: 1}] for n in self.own(c)])
+        self.allocations.pop(c, None)
+
+
+def index_of(parent: list[Any], node: list[Any]) -> int:
+    return next(k for k, child in enumerate(parent) if child is node)

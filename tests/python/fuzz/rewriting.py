@@ -1,0 +1,338 @@
+"""What inline, rfactor and cache make of a program: the same computations, in other equations.
+
+Programs stay plain data as `programs` describes them. Bounds and constraints that are not affine (the range of the
+partial results of a reduction) are objects that are called with an environment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from fuzz.linear import Linear
+from fuzz.programs import OPERATIONS, substitute, walk
+
+Env = dict[Any, int]
+
+
+def evaluate_affine(value: Any, env: Env) -> int:
+    if callable(value):
+        computed: int = value(env)
+        return computed
+    total: int = value[0]
+    for name, coefficient in value[1].items():
+        total += coefficient * env[name]
+    return total
+
+
+def evaluate_index(index: Any, env: Env) -> int:
+    if not callable(index) and index[0] == "mod":
+        return evaluate_affine(index[1], env) % int(index[2])
+    if not callable(index) and index[0] == "div":
+        return evaluate_affine(index[1], env) // int(index[2])
+    return evaluate_affine(index, env)
+
+
+def points(names: list[str], ranges: list[Any], where: list[Any], env: Env) -> Iterator[Env]:
+    """All environments in a box with bounds over earlier names, where the constraints hold."""
+    if not names:
+        if all(evaluate_affine(c, env) >= 0 for c in where):
+            yield dict(env)
+        return
+    low, high = (evaluate_affine(bound, env) for bound in ranges[0])
+    for value in range(low, high):
+        yield from points(names[1:], ranges[1:], where, {**env, names[0]: value})
+
+
+# ---- expressions that are not affine ----
+
+
+class Extreme:
+    """The smallest value of a loop over the terms of a reduction, or one more than the largest; 0 without terms."""
+
+    def __init__(self, root: list[Any], loop: Linear, largest: bool) -> None:
+        _, _, ranges, self.where, _ = root
+        self.names = [r[0] for r in ranges]
+        self.ranges = [r[1:] for r in ranges]
+        self.loop, self.largest = loop, largest
+
+    def __call__(self, env: Env) -> int:
+        values = [self.loop.evaluate(e) for e in points(self.names, self.ranges, self.where, env)]
+        if not values:
+            return 0
+        return max(values) + 1 if self.largest else min(values)
+
+
+class Equal:
+    """Not negative where the loop has the value of an iterator."""
+
+    def __init__(self, loop: Linear, name: str) -> None:
+        self.loop, self.name = loop, name
+
+    def __call__(self, env: Env) -> int:
+        return 0 if self.loop.evaluate(env) == env[self.name] else -1
+
+
+class Substituted:
+    def __init__(self, value: Any, names: dict[str, Any]) -> None:
+        self.value, self.names = value, names
+
+    def __call__(self, env: Env) -> int:
+        inner = {name: evaluate_affine(value, env) for name, value in self.names.items()}
+        return evaluate_affine(self.value, {**env, **inner})
+
+
+def with_names(value: Any, names: dict[str, Any]) -> Any:
+    """An affine expression or a subscript with iterators replaced."""
+    if not callable(value) and value[0] in ("mod", "div"):
+        return [value[0], with_names(value[1], names), value[2]]
+    if callable(value) or any(callable(new) for new in names.values()):
+        return Substituted(value, names)
+    return substitute(value, names)
+
+
+# ---- values ----
+
+
+def with_children(value: list[Any], change: Callable[[list[Any]], list[Any]]) -> list[Any]:
+    """The value with each operand changed; those in subscripts too."""
+    if value[0] == "read":
+        subscripts = [["at", change(s[1])] if is_computed(s) else s for s in value[2]]
+        return ["read", value[1], subscripts]
+    return [value[0], *(change(child) if is_value(child) else child for child in value[1:])]
+
+
+def is_value(child: Any) -> bool:
+    return (
+        isinstance(child, list)
+        and bool(child)
+        and isinstance(child[0], str)
+        and child[0] in OPERATIONS
+    )
+
+
+def is_computed(subscript: Any) -> bool:
+    return not callable(subscript) and subscript[0] == "at"
+
+
+def replaced(value: list[Any], change: Callable[[list[Any]], list[Any]]) -> list[Any]:
+    """The value with each read changed, innermost first."""
+    result = with_children(value, lambda child: replaced(child, change))
+    return change(result) if result[0] == "read" else result
+
+
+def substituted(value: list[Any], names: dict[str, Any]) -> list[Any]:
+    """The value with free iterators replaced by affine expressions."""
+    operation = value[0]
+    result = with_children(value, lambda child: substituted(child, names))
+    if operation == "aff":
+        return ["aff", with_names(result[1], names)]
+    if operation == "read":
+        subscripts = [s if is_computed(s) else with_names(s, names) for s in result[2]]
+        return ["read", result[1], subscripts]
+    if operation == "select":
+        return ["select", [with_names(c, names) for c in result[1]], *result[2:]]
+    if operation == "reduce":
+        _, op, ranges, where, body = result
+        bounds = [[n, with_names(low, names), with_names(high, names)] for n, low, high in ranges]
+        return ["reduce", op, bounds, [with_names(c, names) for c in where], body]
+    return result
+
+
+def reduced_names(value: list[Any]) -> set[str]:
+    return {r[0] for node in walk(value) if node[0] == "reduce" for r in node[2]}
+
+
+def with_other_iterators(value: list[Any], taken: set[str]) -> list[Any]:
+    """Reduced iterators whose names are taken get underscores."""
+    value = with_children(value, lambda child: with_other_iterators(child, taken))
+    if value[0] != "reduce" or not any(r[0] in taken for r in value[2]):
+        return value
+    _, op, ranges, where, body = value
+    used = taken | {r[0] for r in ranges} | reduced_names(body)
+    names: dict[str, Any] = {}
+    for r in ranges:
+        if r[0] in taken:
+            new = r[0]
+            while new in used:
+                new += "_"
+            used.add(new)
+            names[r[0]] = [0, {new: 1}]
+    bounds = [
+        [next(iter(names[n][1])) if n in names else n, with_names(low, names), with_names(high, names)]
+        for n, low, high in ranges
+    ]
+    return [
+        "reduce",
+        op,
+        bounds,
+        [with_names(c, names) for c in where],
+        substituted(body, names),
+    ]
+
+
+def reads_of(computation: dict[str, Any], name: str) -> list[list[Any]]:
+    return [
+        node
+        for _, value in computation["pieces"]
+        for node in walk(value)
+        if node[0] == "read" and node[1] == name
+    ]
+
+
+# ---- types, and what can be decided without the contents of arrays ----
+
+
+def type_of(value: list[Any], types: dict[str, str]) -> np.dtype[Any]:
+    """The type of a value, by NumPy's rules; integers are summed in 64 bits."""
+    operation, *rest = value
+    if operation == "read":
+        return np.dtype(types[rest[0]])
+    if operation == "cast":
+        return np.dtype(rest[0])
+    if operation in ("const", "aff"):
+        return np.dtype("int32" if operation == "const" else "int64")
+    if operation == "reduce":
+        body = type_of(rest[3], types)
+        if rest[0] in ("sum", "prod") and body.kind in "iub":
+            return np.dtype("uint64" if body.kind == "u" else "int64")
+        return body
+    if operation in ("select", "choose"):
+        rest = rest[-2:]
+    return np.result_type(*(type_of(child, types) for child in rest))
+
+
+def is_affine(value: list[Any], types: dict[str, str]) -> bool:
+    """Whether isl may see the value: integers made of iterators, where nothing wraps around."""
+    operation, *rest = value
+    if operation in ("const", "aff"):
+        return True
+    if operation == "cast":
+        inner = type_of(rest[1], types)
+        wider = inner.kind in "iu" and np.can_cast(inner, rest[0]) and np.dtype(rest[0]).kind in "iu"
+        return wider and is_affine(rest[1], types)
+    if operation == "select":
+        return is_affine(rest[1], types) and is_affine(rest[2], types)
+    if operation == "choose":
+        return all(is_affine(child, types) for child in rest)
+    if operation not in ("neg", "add", "sub", "mul", "min", "max"):
+        return False
+    if operation not in ("min", "max") and type_of(value, types) != np.dtype("int64"):
+        return False
+    if operation == "mul" and not any(is_constant(child) for child in rest):
+        return False
+    return all(is_affine(child, types) for child in rest)
+
+
+def is_constant(value: list[Any]) -> bool:
+    return all(
+        node[0] in ("const", "cast", "neg", "add", "sub", "mul", "min", "max")
+        or (node[0] == "aff" and not callable(node[1]) and not node[1][1])
+        for node in walk(value)
+    )
+
+
+def evaluate(value: list[Any], env: Env) -> int:
+    """An affine value."""
+    operation, *rest = value
+    if operation == "const":
+        return int(rest[0])
+    if operation == "aff":
+        return evaluate_affine(rest[0], env)
+    if operation == "cast":
+        return evaluate(rest[1], env)
+    if operation == "select":
+        taken = all(evaluate_affine(c, env) >= 0 for c in rest[0])
+        return evaluate(rest[1] if taken else rest[2], env)
+    numbers = [evaluate(child, env) for child in rest]
+    if operation == "neg":
+        return -numbers[0]
+    if operation == "choose":
+        return numbers[2] if numbers[0] < numbers[1] else numbers[3]
+    a, b = numbers
+    return {"add": a + b, "sub": a - b, "mul": a * b, "min": min(a, b), "max": max(a, b)}[operation]
+
+
+# ---- programs ----
+
+
+def inlined(
+    reader: dict[str, Any], gone: dict[str, Any], types: dict[str, str]
+) -> dict[str, Any]:
+    """The reader with the value of `gone`, which has one piece, in place of its reads."""
+    pieces = []
+    dtype = types[gone["name"]]
+    whole = gone["pieces"][0][1]
+    if type_of(whole, types) != np.dtype(dtype):
+        whole = ["cast", dtype, whole]
+    for condition, value in reader["pieces"]:
+        body = with_other_iterators(whole, set(reader["iterators"]) | reduced_names(value))
+
+        def change(node: list[Any], body: list[Any] = body) -> list[Any]:
+            if node[1] != gone["name"]:
+                return node
+            return substituted(body, dict(zip(gone["iterators"], node[2], strict=True)))
+
+        pieces.append([condition, replaced(value, change)])
+    return {**reader, "pieces": pieces}
+
+
+def factored(
+    computation: dict[str, Any], name: str, loop: Linear, iterator: str, is_iterator: bool
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The partial results of a reduction, one for each value of a loop, and the reduction of these."""
+    root = computation["pieces"][0][1]
+    _, op, ranges, where, body = root
+    low, high = Extreme(root, loop, False), Extreme(root, loop, True)
+    kept = [r for r in ranges if not is_iterator or r[0] != iterator]
+    if is_iterator:
+        own = next(r for r in ranges if r[0] == iterator)
+        where = [
+            *where,
+            with_names([0, {iterator: 1, "low": -1}], {"low": own[1]}),
+            with_names([-1, {iterator: -1, "high": 1}], {"high": own[2]}),
+        ]
+    else:
+        where = [*where, Equal(loop, iterator)]
+    partial = {
+        "name": name,
+        "iterators": [*computation["iterators"], iterator],
+        "ranges": [*computation["ranges"], [low, high]],
+        "where": computation["where"],
+        "pieces": [[None, ["reduce", op, kept, where, body] if kept else body]],
+    }
+    index = [[0, {i: 1}] for i in partial["iterators"]]
+    final = ["reduce", op, [[iterator, low, high]], [], ["read", name, index]]
+    return partial, {**computation, "pieces": [[None, final]]}
+
+
+INPUT_ITERATORS = ("i", "j", "k", "l", "m", "n")
+
+
+def copied(array: dict[str, Any], name: str) -> dict[str, Any]:
+    """A computation that holds a copy of an input or of a computation."""
+    if "extents" in array:
+        iterators = list(INPUT_ITERATORS[: len(array["extents"])])
+        ranges = [[[0, {}], extent] for extent in array["extents"]]
+        where: list[Any] = []
+    else:
+        iterators, ranges, where = array["iterators"], array["ranges"], array["where"]
+    own = [[0, {i: 1}] for i in iterators]
+    return {
+        "name": name,
+        "iterators": iterators,
+        "ranges": ranges,
+        "where": where,
+        "pieces": [[None, ["read", array["name"], own]]],
+    }
+
+
+def reading(reader: dict[str, Any], array: str, copy: str) -> dict[str, Any]:
+    """The reader with reads of the copy in place of those of the array."""
+
+    def change(node: list[Any]) -> list[Any]:
+        return ["read", copy, node[2]] if node[1] == array else node
+
+    return {**reader, "pieces": [[c, replaced(v, change)] for c, v in reader["pieces"]]}

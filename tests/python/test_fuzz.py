@@ -167,6 +167,87 @@ def test_the_library_agrees_about_jacobi(commands: list[Any], legal: bool) -> No
     assert (statistics.get("verdicts: refused / refused", 0) == 0) == legal
 
 
+def window() -> dict[str, Any]:
+    """B[i] = x[i] for i < N; S[i] = sum of B[k] for i <= k < i + 2; T[i] = 2 S[i], both for i < N - 1."""
+    copy = {"name": "B", "iterators": ["i"], "axes": ["N"], "ranges": [[affine(0), affine(N=1)]]}
+    copy |= {"domain": [affine(i=1), affine(-1, N=1, i=-1)], "where": [], "dtype": "int32"}
+    copy["pieces"] = [[None, ["read", "x", [affine(i=1)]]]]
+    short = {"ranges": [[affine(0), affine(-1, N=1)]], "where": [], "axes": ["N"]}
+    short |= {"iterators": ["i"], "domain": [affine(i=1), affine(-2, N=1, i=-1)]}
+    over = [["k", affine(i=1), affine(2, i=1)]]
+    sums = {"name": "S", **short, "dtype": None}
+    sums["pieces"] = [[None, ["reduce", "sum", over, [], ["read", "B", [affine(k=1)]]]]]
+    twice = {"name": "T", **short, "dtype": "int64"}
+    twice["pieces"] = [[None, ["mul", ["const", 2], ["read", "S", [affine(i=1)]]]]]
+    x = {"name": "x", "axes": ["N"], "extents": [affine(N=1)], "dtype": "int32"}
+    return {"inputs": [x], "computations": [copy, sums, twice], "outputs": ["T"]}
+
+
+REPLICATED = [
+    # Each iteration computes the two elements that it reads; with threads they need two buffers ...
+    ([["B", "compute_at", ["S", "i"]]], True),
+    ([["B", "compute_at", ["S", "i"]], ["S", "parallelize", ["i"]]], True),
+    ([["B", "compute_at", ["S", "i"]], ["B", "storage_fold", ["i", 2]]], True),
+    (
+        [
+            ["B", "compute_at", ["S", "i"]],
+            ["B", "storage_fold", ["i", 2]],
+            ["S", "parallelize", ["i"]],
+        ],
+        False,
+    ),
+    ([["B", "compute_at", ["S", "i"]], ["B", "storage_fold", ["i", 1]]], False),
+    # ... inside the loop over k there is one element at a time.
+    ([["B", "compute_at", ["S", "k"]], ["B", "storage_fold", ["i", 1]]], True),
+    ([["B", "compute_at", ["S", "i"]], ["B", "parallelize", ["i"]]], True),
+    ([["B", "compute_at", ["S", "k"]], ["S", "interchange", ["i", "k"]]], True),
+    # A sum that is computed anew in another thread would begin anew in the same element.
+    ([["S", "compute_at", ["T", "i"]], ["T", "parallelize", ["i"]]], True),
+    ([["S", "compute_at", ["T", "i"]], ["S", "store_at", ["T", "i"]]], True),
+    ([["S", "compute_at", ["T", "i"]], ["S", "parallelize", ["k"]]], False),
+    ([["S", "cache", ["B", "i"]], ["S", "parallelize", ["i"]]], True),
+    ([["S", "cache", ["B", "k"]], ["S", "parallelize", ["i"]], ["S", "parallelize", ["k"]]], False),
+    ([["S", "cache", ["x", "i"]]], None),
+    ([["B", "cache", ["x", "i"]], ["B", "vectorize", ["i", 2]]], True),
+    ([["S", "cache", ["S", "i"]], ["S_local", "parallelize", ["k"]]], False),
+    ([["S", "cache", ["S", "i"]], ["S", "parallelize", ["i"]]], True),
+    ([["S", "rfactor", ["k"]], ["S_partial", "parallelize", ["k"]]], True),
+    ([["S", "rfactor", ["k"]], ["S", "parallelize", ["k"]]], False),
+    ([["S", "rfactor", ["i"]]], None),
+    ([["B", "inline", []], ["S", "parallelize", ["i"]]], True),
+    ([["S", "inline", []], ["T", "parallelize", ["i"]]], True),
+    ([["T", "inline", []]], None),
+    ([["B", "inline", []], ["B", "parallelize", ["i"]]], None),
+    ([["T", "compute_at", ["S", "i"]]], None),
+    ([["B", "compute_at", ["T", "i"]]], None),
+    ([["B", "store_at", ["S", "i"]]], None),
+    ([["B", "compute_at", ["S", "i"]], ["B", "store_at", ["S", "k"]]], None),
+    ([["B", "compute_at", ["S", "i"]], ["S", "inline", []]], True),
+]
+
+
+@pytest.mark.parametrize(("commands", "legal"), REPLICATED)
+def test_judge_and_library_know_what_is_computed_inside_loops(
+    commands: list[Any], legal: bool | None
+) -> None:
+    """None: the last command makes no sense."""
+    case = {"program": window(), "sizes": [(0, 0, 0), (2, 0, 0), (6, 0, 0)], "seed": ""}
+    statistics = Runner({**case, "commands": commands}).run()
+    assert sum(c for w, c in statistics.items() if w.startswith("not judged")) == 0
+    assert statistics.get("verdicts: no sense / no sense", 0) == (legal is None)
+    assert statistics.get("verdicts: refused / refused", 0) == (legal is False)
+
+
+def test_replicas_are_what_is_read_in_an_iteration() -> None:
+    runner = Runner({"program": window(), "sizes": [(5, 0, 0)], "seed": "", "commands": []})
+    runner.run()
+    model = runner.model.after(["B", "compute_at", ["S", "i"]]).after(["B", "store_at", ["S", "i"]])
+    judge = Judge(model, World(model), Space(model, {"N": 4}))
+    (copies,) = judge.statements["B"]
+    assert sorted(copies.rows) == [(0, 0), (0, 1), (1, 1), (1, 2), (2, 2), (2, 3)]
+    assert dict(zip(copies.rows, judge.elements(copies), strict=True))[1, 2] == ("B", (1, 2))
+
+
 def test_a_wrong_verdict_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     """With the judge made to see violations everywhere, the library's 'legal' is reported."""
     monkeypatch.setattr(Judge, "violation", lambda _: "made up")

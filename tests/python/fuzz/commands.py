@@ -131,6 +131,8 @@ def draw_restructuring(
     if name == "cache":
         read = sorted({n for _, v in model.computations[computation]["pieces"] for n in names(v)})
         loops = [loop.name for loop in model.nests[computation].loops]
+        if rng.random() < 0.3:
+            read = [computation]
         if not read or not loops:
             return None
         return [computation, name, [rng.choice(read), rng.choice(loops)]]

@@ -8,6 +8,7 @@ instances that are read in it; a buffer inside loops (store_at) is another one i
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -168,9 +169,7 @@ class World:
     def space(self, sizes: tuple[int, ...], limit: int = 12000) -> Space | None:
         if sizes not in self.spaces:
             try:
-                self.spaces[sizes] = Space(
-                    self.model, dict(zip(AXES, sizes, strict=True)), limit
-                )
+                self.spaces[sizes] = Space(self.model, dict(zip(AXES, sizes, strict=True)), limit)
             except OverflowError:
                 self.spaces[sizes] = None
         return self.spaces[sizes]
@@ -232,7 +231,18 @@ def happens_before(a: Time, b: Time, concurrent: frozenset[int] | set[int]) -> b
 class Statement:
     """The scheduled instances of one role of a computation."""
 
-    __slots__ = ("base", "cells", "concurrent", "keys", "name", "reads", "replicas", "role", "rows", "times")
+    __slots__ = (
+        "base",
+        "cells",
+        "concurrent",
+        "keys",
+        "name",
+        "reads",
+        "replicas",
+        "role",
+        "rows",
+        "times",
+    )
 
     def __init__(self, base: Base, concurrent: frozenset[int], replicas: int) -> None:
         self.base, self.name, self.role = base, base.name, base.role
@@ -333,8 +343,8 @@ class Judge:
     def _initial_loops(
         self, name: str, path: list[int], inherited: int
     ) -> tuple[list[int], list[Loop]]:
-        """The loops before the first one that a reduced iterator drives; then those that are left, or, where these do
-        not tell instances apart, the iterators."""
+        """The loops before the first one that a reduced iterator drives; then those that are left, or, where loops mix
+        reduced and other iterators so that these do not tell instances apart, the iterators."""
         model = self.model
         loops, own = model.nests[name].loops, model.own(name)
         by_plan = {("start", position) for c, position in model.planned_driven if c == name}
@@ -342,7 +352,11 @@ class Judge:
         driven = [loop.value.uses(summed) for loop in loops]
         prefix = driven.index(True) if True in driven else len(loops)
         kept = [loop for loop, by_reduced in zip(loops, driven, strict=True) if not by_reduced]
-        if not self._tells_apart(name, kept, own):
+        mixed = any(
+            by_reduced and (loop.value.uses(set(own)) or loop.value.looked_up())
+            for loop, by_reduced in zip(loops, driven, strict=True)
+        )
+        if (mixed or model.nests[name].explicit) and not self._tells_apart(name, kept, own):
             kept = loops[:prefix] + [Loop(i, iterator(i)) for i in own]
         statics = [2 * p + 1 for p in path[: inherited + prefix + 1]]
         statics[-1] -= 1
@@ -528,7 +542,7 @@ class Judge:
             # Neighbours in lexicographic order share the most loops: where two updates are not ordered, two
             # neighbours are not.
             times = sorted(update.times[row] for row in rows)
-            for a, b in zip(times, times[1:], strict=False):
+            for a, b in itertools.pairwise(times):
                 if not happens_before(a, b, update.concurrent):
                     return f"two updates of {update.name}{update.cells[rows[0]]} are not ordered"
         if update.rows is update.base.rows:
@@ -559,7 +573,9 @@ class Judge:
             for source in self.statements[name]:
                 for at, element in enumerate(self.written.get(source, ())):
                     value = (name, self._value(source, at))
-                    for other, writer, when in self.writes[element] if element in self.shared else ():
+                    for other, writer, when in (
+                        self.writes[element] if element in self.shared else ()
+                    ):
                         concurrent = writer.concurrent | source.concurrent
                         if other != value and not happens_before(
                             writer.times[when], source.times[at], concurrent

@@ -438,18 +438,26 @@ class Model:
     def _rfactor(self, c: str, k: str, name: str = "") -> None:
         if not self.reduced[c]:
             raise Refused("no reduction")
-        nest = self.nests[c]
-        position = nest.find(k)
-        loop = nest.loops[position]
-        own = self.own(c)
-        summed = set(self.iterators[c][len(own) :])
-        if any(l.value.looked_up() for l in nest.loops):
-            raise NotModelled("rfactor of loops that a planner made")
-        if not loop.value.uses(summed) or loop.value.uses(set(own)):
-            raise Refused("not a loop over reduced iterators only")
+        position = self.nests[c].find(k)
         name = name or c + "_partial"
         if self._taken(name):
             raise Refused("the name is taken")
+        self._factor(c, position, name)
+        final = self.nests[c].loops
+        factored_at = next(d for d, loop in enumerate(final) if loop.name == k)
+        final[factored_at] = final[factored_at].but(tag="", factor=0)
+        if self.placement(c) is not None:
+            self.placements.append(Placement(name, c, 0, True))
+
+    def _factor(self, c: str, position: int, name: str) -> None:
+        """The loop at this position becomes an iterator of partial results of this name."""
+        nest, own = self.nests[c], self.own(c)
+        loop = nest.loops[position]
+        summed = set(self.iterators[c][len(own) :])
+        if any(one.value.looked_up() for one in nest.loops):
+            raise NotModelled("loops that a planner made")
+        if not loop.value.uses(summed) or loop.value.uses(set(own)):
+            raise Refused("not a loop over reduced iterators only")
         itself = next((i for i in self.iterators[c] if loop.value == iterator(i)), None)
         new = itself or loop.name
         while itself is None and new in self.iterators[c]:
@@ -457,11 +465,9 @@ class Model:
         partial, final = factored(self.computations[c], name, loop.value, new, itself is not None)
         value = partial["pieces"][0][1]
         self._require_a_range(self.computations[c], loop.value, value[0] == "reduce")
-        loops = [l.but(value=iterator(new)) if d == position else l for d, l in enumerate(nest.loops)]
-        kept = [
-            l.but(value=iterator(new), tag="", factor=0) if d == position else l
-            for d, l in enumerate(nest.loops)
-            if d == position or not l.value.uses(summed)
+        loops = [
+            one.but(value=iterator(new)) if d == position else one
+            for d, one in enumerate(nest.loops)
         ]
         # A nested reduction that is all that is left of the value is scheduled by its body.
         reduced = len(value[2]) if value[0] == "reduce" and not self._converted(c, value) else 0
@@ -470,13 +476,13 @@ class Model:
         self.computations[c] = final
         self.iterators[c] = [*own, new]
         self.reduced[c] = 1
-        self.nests[c] = Nest(kept)
+        self.nests[c] = Nest(
+            [one for d, one in enumerate(loops) if d == position or not one.value.uses(summed)]
+        )
         self._missing_loops(name)
         self._missing_loops(c)
         self.planned.pop(c, None)
-        if self.placement(c) is not None:
-            self.placements.append(Placement(name, c, 0, True))
-        self.rewritten += (("rfactor", c, name, loop.value),)
+        self.rewritten += (("factored", c, name, loop.value),)
 
     def _converted(self, c: str, value: list[Any]) -> bool:
         """Whether the partial results are of another type than a reduction nested in their value."""
@@ -501,15 +507,17 @@ class Model:
     def _cache(self, c: str, array: str, loop: str, name: str = "") -> None:
         if array not in self.computations and array not in self.inputs:
             raise Refused(f"nothing named {array}")
-        if array == c:
-            raise Refused("caches itself")
         number = 1
         while not name:
-            candidate = f"{array}_cache{number if number > 1 else ''}"
+            suffix = "_local" if array == c else "_cache"
+            candidate = f"{array}{suffix}{number if number > 1 else ''}"
             name = "" if self._taken(candidate) else candidate
             number += 1
         if self._taken(name):
             raise Refused("the name is taken")
+        if array == c:
+            self._cache_writes(c, loop, name)
+            return
         if not reads_of(self.computations[c], array):
             raise Refused("not read")
         copy_of = copied(self.computations.get(array) or self.inputs[array], name)
@@ -519,6 +527,63 @@ class Model:
         self.rewritten += (("cache", c, array, name),)
         self._compute_at(name, c, loop)
         self._store_at(name, c, loop)
+
+    def _cache_writes(self, c: str, loop: str, name: str) -> None:
+        """The loops inside of one become those of a local computation, whose results are copied out."""
+        nest, own = self.nests[c], self.own(c)
+        level = nest.find(loop)
+        if nest.explicit:
+            raise Refused("loops given as a map")
+        outside = level + 1 + self.inherited(c)
+        if any(p.shared > outside and c in p[:2] and not p.inside for p in self.placements):
+            raise Refused("somebody else shares the loops inside")
+        if any(one.value.looked_up() for one in nest.loops):
+            raise NotModelled("loops that a planner made")
+        summed = set(self.iterators[c][len(own) :])
+        driven = [d for d in range(level + 1) if nest.loops[d].value.uses(summed)]
+        if len(driven) > 1:
+            raise Refused("two loops over reduced iterators outside")
+        if driven:
+            self._factor(c, driven[0], name)
+        else:
+            local = {**self.computations[c], "name": name}
+            self._add(local, c, list(nest.loops), self.reduced[c])
+            self.types[name] = self.types[c]
+            index = [[0, {i: 1}] for i in own]
+            self.computations[c] = {**local, "name": c, "pieces": [[None, ["read", name, index]]]}
+            self.iterators[c], self.reduced[c] = own, 0
+            self.nests[c] = Nest([one for one in nest.loops if not one.value.uses(summed)])
+            self.planned.pop(c, None)
+            self.rewritten += (("cache", c, c, name),)
+        del self.nests[name].loops[: level + 1]
+        if not self._tells_apart(c):
+            kept = self.nests[c] = Nest(self.nests[c].loops[: level + 1])
+            for i in self.iterators[c]:
+                kept.loops.append(Loop(kept.fresh(i), iterator(i)))
+        self._compute_at(name, c, loop)
+        self._store_at(name, c, loop)
+        # What ran inside the loops for the reads of the computation runs there for the local one's.
+        for p in [p for p in self.placements if p.inside and p.other == c]:
+            if p.computation != name:
+                self.placements[self.placements.index(p)] = p._replace(other=name)
+                if p.computation in self.allocations:
+                    levels = self.allocations[p.computation][1]
+                    self.allocations[p.computation] = (name, levels)
+
+    def _tells_apart(self, c: str) -> bool:
+        """Whether the loops of a computation tell its instances apart, at rather large sizes."""
+        loops = [loop.value for loop in self.nests[c].loops]
+        if all(iterator(i) in loops for i in self.iterators[c]):
+            return True
+        one = self.computations[c]
+        seen, count = set(), 0
+        for env in points(one["iterators"], one["ranges"], one["where"], dict.fromkeys(AXES, 7)):
+            ranges = one["pieces"][0][1][2] if self.reduced[c] else []
+            where = one["pieces"][0][1][3] if self.reduced[c] else []
+            for inner in points([r[0] for r in ranges], [r[1:] for r in ranges], where, env):
+                seen.add(tuple(value.evaluate(inner) for value in loops))
+                count += 1
+        return len(seen) == count
 
     # ---- storage ----
 

@@ -439,9 +439,7 @@ def walk(value: list[Any]) -> Any:
             yield from walk(child)
 
 
-OPERATIONS = frozenset(
-    "const aff read add sub mul min max neg select choose reduce cast".split()
-)
+OPERATIONS = frozenset("const aff read add sub mul min max neg select choose reduce cast".split())
 
 
 def names_read(computation: dict[str, Any]) -> set[str]:

@@ -6,6 +6,7 @@ partial results of a reduction) are objects that are called with an environment.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -80,7 +81,10 @@ class Substituted:
         self.value, self.names = value, names
 
     def __call__(self, env: Env) -> int:
-        inner = {name: evaluate_affine(value, env) for name, value in self.names.items()}
+        inner = {}
+        for name, value in self.names.items():
+            with contextlib.suppress(KeyError):  # one that is not in scope here is not used here
+                inner[name] = evaluate_affine(value, env)
         return evaluate_affine(self.value, {**env, **inner})
 
 
@@ -161,7 +165,11 @@ def with_other_iterators(value: list[Any], taken: set[str]) -> list[Any]:
             used.add(new)
             names[r[0]] = [0, {new: 1}]
     bounds = [
-        [next(iter(names[n][1])) if n in names else n, with_names(low, names), with_names(high, names)]
+        [
+            next(iter(names[n][1])) if n in names else n,
+            with_names(low, names),
+            with_names(high, names),
+        ]
         for n, low, high in ranges
     ]
     return [
@@ -211,7 +219,9 @@ def is_affine(value: list[Any], types: dict[str, str]) -> bool:
         return True
     if operation == "cast":
         inner = type_of(rest[1], types)
-        wider = inner.kind in "iu" and np.can_cast(inner, rest[0]) and np.dtype(rest[0]).kind in "iu"
+        wider = (
+            inner.kind in "iu" and np.can_cast(inner, rest[0]) and np.dtype(rest[0]).kind in "iu"
+        )
         return wider and is_affine(rest[1], types)
     if operation == "select":
         return is_affine(rest[1], types) and is_affine(rest[2], types)
@@ -258,9 +268,7 @@ def evaluate(value: list[Any], env: Env) -> int:
 # ---- programs ----
 
 
-def inlined(
-    reader: dict[str, Any], gone: dict[str, Any], types: dict[str, str]
-) -> dict[str, Any]:
+def inlined(reader: dict[str, Any], gone: dict[str, Any], types: dict[str, str]) -> dict[str, Any]:
     """The reader with the value of `gone`, which has one piece, in place of its reads."""
     pieces = []
     dtype = types[gone["name"]]

@@ -1030,6 +1030,46 @@ def test_an_ordered_reduction_keeps_its_order():
     check(program, *SIZES)
 
 
+def test_rfactor_of_an_iterator_whose_range_depends_on_another():
+    """The bounds of the loop that is factored out hold for the terms that stay."""
+    n = tw.param("N")
+    a = tw.input("A", [n], tw.int64)
+    c = tw.computation("C", {}, tw.sum(a[k] * a[j], over={k: n, j: (0, k)}))
+    f = tw.function("f", outputs=[c])
+    f["C"].rfactor(j).parallelize(j)
+    for size in (0, 1, 2, 7):
+        array = integers((size,), np.int64)
+        assert f(array) == f.evaluate(array) == np.tril(np.outer(array, array), -1).sum()
+
+
+def test_rfactor_of_a_sum_of_sums():
+    """The inner sum is what one partial result adds up, in a loop that can be scheduled."""
+    n, m = tw.params("N M")
+    a = tw.input("A", [n, m], tw.int64)
+    c = tw.computation("C", {}, tw.sum(tw.sum(a[k, j], over={j: m}), over={k: n}))
+    f = tw.function("f", outputs=[c])
+    partial = f["C"].rfactor(k)
+    assert partial.loops == ("k", "j")
+    partial.split(j, 4).rfactor("j1")
+    for shape in ((0, 3), (3, 0), (5, 9)):
+        array = integers(shape, np.int64)
+        assert f(array) == f.evaluate(array) == array.sum()
+
+
+def test_rfactor_leaves_every_iterator_a_loop():
+    """The skewed loop goes with the terms; what it ran over has a loop of its own again."""
+    n, m = tw.params("N M")
+    a = tw.input("A", [n, m], tw.int64)
+    c = tw.computation("C", {i: n}, tw.sum(a[i, k], over={k: m}))
+    f = tw.function("f", outputs=[c])
+    f["C"].skew(k, i).rfactor(k)
+    assert f["C"].loops == ("k", "i")
+    f["C"].parallelize(i)
+    for shape in ((0, 3), (3, 0), (5, 9)):
+        array = integers(shape, np.int64)
+        np.testing.assert_array_equal(f(array), array.sum(axis=1))
+
+
 def test_rfactor_of_argmin():
     n, m = tw.params("N M")
     a = tw.input("A", [n, m], tw.float64)
@@ -1139,6 +1179,15 @@ def test_auto_allocate_map():
     program = pair()
     program.function["B"].store_in("turned[j, i]").auto_allocate_map()
     assert "turned" not in str(program.function.layers)
+    check(program, *SIZES)
+
+
+def test_auto_allocate_map_takes_store_at_back():
+    program = blur()
+    program.function["B"].compute_at("C", i).store_at("C", i)
+    assert "B = empty((3, M), int32)" in str(program.function.loops)
+    program.function["B"].auto_allocate_map()
+    assert "B = empty((N + 2, M), int32)" in str(program.function.loops)
     check(program, *SIZES)
 
 

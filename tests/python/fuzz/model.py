@@ -11,10 +11,8 @@ import itertools
 import re
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from fuzz.linear import Linear, Loop, Nest, Refused, iterator
-from fuzz.programs import AXES, Program, self_reads
+from fuzz.programs import AXES, Program, dtype_of, self_reads, type_of
 from fuzz.rewriting import (
     copied,
     factored,
@@ -23,7 +21,6 @@ from fuzz.rewriting import (
     points,
     reading,
     reads_of,
-    type_of,
 )
 
 
@@ -486,7 +483,7 @@ class Model:
 
     def _converted(self, c: str, value: list[Any]) -> bool:
         """Whether the partial results are of another type than a reduction nested in their value."""
-        return type_of(value, self.types) != np.dtype(self.types[c])
+        return type_of(value, self.types) != dtype_of(self.types[c])
 
     def _require_a_range(self, computation: dict[str, Any], loop: Linear, gaps: bool) -> None:
         """Partial results are elements from 0 on; where each is one term, the terms must stand without gaps."""

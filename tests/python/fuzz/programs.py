@@ -9,7 +9,9 @@ Affine expressions are ``[constant, {name: coefficient}]``. Subscripts are affin
     ["const", v]  ["aff", affine]  ["read", name, [subscript, ...]]
     ["add" | "sub" | "mul" | "min" | "max", a, b]  ["neg", a]
     ["select", [affine >= 0, ...], a, b]  ["choose", a, b, c, d] (c where a < b, else d)
+    ["cast", type, a]
     ["reduce", op, [[iterator, low, high], ...], [affine >= 0, ...], body]
+    ["guard", a, b, body] as the body of a reduction: only the terms where a < b
 """
 
 from __future__ import annotations
@@ -17,11 +19,35 @@ from __future__ import annotations
 import random
 from typing import Any
 
+import ml_dtypes
+import numpy as np
+
 import tilewright as tw
 
 Program = dict[str, Any]
 AXES = ("N", "M", "K")
 REDUCTIONS = ("sum", "min", "max", "prod")
+#: Types that go together in one program; plain ones come more often than others.
+TYPES = (
+    ["int32"],
+    ["int64"],
+    ["float32"],
+    ["float64"],
+    ["int32", "int64"],
+    ["float64", "float32"],
+    ["float64", "float32"],
+    ["int32", "int64"],
+    ["int8", "int16", "int64"],
+    ["uint8", "uint16", "int32"],
+    ["uint32", "uint64", "int64"],
+    ["float16"],
+    ["float16", "float32"],
+    ["bfloat16", "float32", "float64"],
+    ["bool", "int32"],
+    ["bool", "uint8", "float32"],
+    ["complex64"],
+    ["complex128", "complex64"],
+)
 
 
 def affine(constant: int = 0, **coefficients: int) -> list[Any]:
@@ -44,6 +70,9 @@ def substitute(value: list[Any], names: dict[str, list[Any]]) -> list[Any]:
     return [constant, {name: c for name, c in terms.items() if c != 0}]
 
 
+CONVERTED = {"bool": "int64", "uint64": "int64", "bfloat16": "float32"}
+
+
 class Generator:
     """Draws one program. Reads stay inside by construction: a consumer takes on the constraints that the
     producers of its reads have at the subscripts."""
@@ -52,16 +81,12 @@ class Generator:
         self.rng = rng
         self.inputs: list[dict[str, Any]] = []
         self.computations: list[dict[str, Any]] = []
-        self.types = rng.choice(
-            (
-                ["int32"],
-                ["int64"],
-                ["float32"],
-                ["float64"],
-                ["int32", "int64"],
-                ["float64", "float32"],
-            )
-        )
+        self.types = rng.choice(TYPES)
+        #: The type of each array, by which values of awkward ones are converted where they are read.
+        self.known: dict[str, str] = {}
+        self.complex = self.types[0].startswith("complex")
+        #: Sums of these round even where their terms are small integers, so no value may decide between others.
+        self.rough = bool({"float16", "bfloat16"} & set(self.types))
         self.slack = rng.randint(0, 2)
 
     # ---- pieces of a program ----
@@ -79,7 +104,14 @@ class Generator:
             "dtype": dtype or self.rng.choice(self.types),
         }
         self.inputs.append(array)
+        self.known[array["name"]] = array["dtype"]
         return array
+
+    def converted(self, value: list[Any]) -> list[Any]:
+        """Truth values, which have no arithmetic, unsigned 64-bit integers, which become floats beside others, and
+        bfloat16, which NumPy does not mix with integers, are computed with in other types."""
+        name = type_of(value, self.known).name
+        return ["cast", CONVERTED[name], value] if name in CONVERTED else value
 
     def array_for(self, axes: list[str]) -> dict[str, Any]:
         """An input or an earlier computation; mostly a computation."""
@@ -120,9 +152,9 @@ class Generator:
                 )
             )
             subscripts[position] = ["at", ["read", index["name"], [low]]]
-            return ["read", array["name"], subscripts]
+            return self.converted(["read", array["name"], subscripts])
         needs.extend(self.bounds(array, subscripts))
-        return ["read", array["name"], subscripts]
+        return self.converted(["read", array["name"], subscripts])
 
     def bounds(self, array: dict[str, Any], subscripts: list[Any]) -> list[Any]:
         if "extents" in array:
@@ -161,11 +193,12 @@ class Generator:
                 first,
                 self.value(around, needs, depth - 1, reads),
             ]
-        if draw < 0.53:
+        if draw < 0.53 and not self.complex and not self.rough:
             return ["choose", *(self.value(around, needs, 0, reads) for _ in range(4))]
         if draw < 0.58:
-            return self.reduction(around, needs, depth - 1)
-        op = rng.choice(("add", "add", "sub", "mul", "min", "max"))
+            return self.converted(self.reduction(around, needs, depth - 1))
+        ordered = ("add", "add", "sub", "mul", "min", "max")
+        op = rng.choice(ordered[:4] if self.complex else ordered)
         return [
             op,
             self.value(around, needs, depth - 1, reads),
@@ -195,13 +228,17 @@ class Generator:
         body_needs: list[Any] = []
         body = self.value(inner, body_needs, min(depth, 1), [])
         where.extend(body_needs)  # reads only where they are inside
-        return [
-            "reduce",
-            rng.choice(REDUCTIONS[:3] if rng.random() < 0.9 else REDUCTIONS),
-            ranges,
-            where,
-            body,
-        ]
+        if "bool" in self.types and rng.random() < 0.4:
+            return ["reduce", rng.choice(("any", "all")), ranges, where, ["cast", "bool", body]]
+        op = rng.choice(REDUCTIONS[:3] if rng.random() < 0.9 else REDUCTIONS)
+        if body[:2] == ["cast", "float32"] and rng.random() < 0.5:
+            body = body[2]  # added up in bfloat16
+        if rng.random() < 0.12 and not self.complex and not self.rough:
+            first = self.read(self.array_for(list(inner.values())), inner, where)
+            body = ["guard", first, self.value(inner, where, 0, []), body]
+        if self.complex:
+            op = "sum" if op != "prod" else op
+        return ["reduce", op, ranges, where, body]
 
     # ---- computations ----
 
@@ -235,6 +272,7 @@ class Generator:
 
     def declare(self, name: str, iterators: list[str], axes: list[str]) -> dict[str, Any]:
         ranges, constraints = self.box(iterators, axes)
+        dtype = self.known[name] = self.rng.choice(self.types)
         return {
             "name": name,
             "iterators": iterators,
@@ -242,7 +280,7 @@ class Generator:
             "ranges": ranges,
             "domain": constraints,
             "where": [],
-            "dtype": self.rng.choice(self.types),
+            "dtype": dtype,
             "pieces": [],
         }
 
@@ -274,6 +312,7 @@ class Generator:
         if rng.random() < 0.3:
             result["pieces"] = [[None, self.reduction(around, needs, 1)]]
             result["dtype"] = None
+            self.known[name] = type_of(result["pieces"][0][1], self.known).name
         elif iterators and rng.random() < 0.25:
             condition = [affine(rng.randint(-2, 1), **{rng.choice(iterators): rng.choice((1, -1))})]
             result["pieces"] = [
@@ -309,16 +348,17 @@ class Generator:
             vector = [sign * v for v in self.distance(rank)]
             subscripts = [affine(v, **{i: 1}) for i, v in zip(iterators, vector, strict=True)]
             inside.extend(self.bounds(result, subscripts))
-            reads.append(["read", name, subscripts])
+            reads.append(self.converted(["read", name, subscripts]))
         needs: list[Any] = []
         body = ["add", reads.pop(), self.value(around, needs, 1, [])]
         for read in reads:
-            body = [rng.choice(("add", "sub", "max")), body, read]
+            body = [rng.choice(("add", "sub", "add" if self.complex else "max")), body, read]
         if rank == 1 and sign == 1 and rng.random() < 0.15:
             inner = "k"
             over = [[inner, result["ranges"][0][0], affine(0, **{iterators[0]: 1})]]
             if inner not in iterators:
-                body = ["reduce", "sum", over, [], ["read", name, [affine(0, **{inner: 1})]]]
+                read = self.converted(["read", name, [affine(0, **{inner: 1})]])
+                body = self.converted(["reduce", "sum", over, [], read])
                 body = ["add", body, self.value(around, needs, 0, [])]
                 inside = [affine(-1, **{iterators[0]: 1})]
         start = self.value(around, needs, 0, [])
@@ -348,7 +388,7 @@ class Generator:
         a = self.declare(first, iterators, axes)
         b = self.declare(second, iterators, axes)
         b["ranges"], b["domain"] = a["ranges"], list(a["domain"])
-        b["dtype"] = a["dtype"]
+        b["dtype"] = self.known[second] = a["dtype"]
         around = dict(zip(iterators, axes, strict=True))
         needs: list[Any] = []
         pieces = []
@@ -363,7 +403,7 @@ class Generator:
             for n, vector in enumerate(vectors):
                 target = other if n == 0 else own
                 subscripts = [affine(v, **{i: 1}) for i, v in zip(iterators, vector, strict=True)]
-                body = ["add", body, ["read", target["name"], subscripts]]
+                body = ["add", body, self.converted(["read", target["name"], subscripts])]
                 inside.append(subscripts)
             pieces.append((own, body, inside, self.value(around, needs, 0, [])))
         for own in (a, b):
@@ -439,7 +479,9 @@ def walk(value: list[Any]) -> Any:
             yield from walk(child)
 
 
-OPERATIONS = frozenset("const aff read add sub mul min max neg select choose reduce cast".split())
+OPERATIONS = frozenset(
+    "const aff read add sub mul min max neg select choose reduce cast guard".split()
+)
 
 
 def names_read(computation: dict[str, Any]) -> set[str]:
@@ -455,10 +497,65 @@ def self_reads(value: list[Any], name: str) -> list[Any]:
     return [node for node in walk(value) if node[0] == "read" and node[1] == name]
 
 
-def has_reduction(program: Program) -> bool:
-    return any(
-        n[0] == "reduce" for c in program["computations"] for _, v in c["pieces"] for n in walk(v)
-    )
+def dtype_of(name: str) -> np.dtype[Any]:
+    return np.dtype(ml_dtypes.bfloat16 if name == "bfloat16" else name)
+
+
+def type_of(value: list[Any], types: dict[str, str]) -> np.dtype[Any]:
+    """The type of a value, by NumPy's rules; integers are summed in 64 bits."""
+    operation, *rest = value
+    if operation == "read":
+        return dtype_of(types[rest[0]])
+    if operation == "cast":
+        return dtype_of(rest[0])
+    if operation in ("const", "aff"):
+        return np.dtype("int32" if operation == "const" else "int64")
+    if operation == "reduce":
+        body = type_of(rest[3], types)
+        if rest[0] in ("any", "all"):
+            return np.dtype(bool)
+        if rest[0] in ("sum", "prod") and body.kind in "iub":
+            return np.dtype("uint64" if body.kind == "u" else "int64")
+        return body
+    if operation in ("select", "choose"):
+        rest = rest[-2:]
+    if operation == "guard":
+        rest = rest[-1:]
+    return np.result_type(*(type_of(child, types) for child in rest))
+
+
+def types_of(program: Program) -> dict[str, str]:
+    """The type of every array."""
+    types = {array["name"]: array["dtype"] for array in program["inputs"]}
+    types.update({c["name"]: c["dtype"] for c in program["computations"] if c["dtype"]})
+    for c in program["computations"]:
+        if c["name"] not in types:
+            types[c["name"]] = type_of(c["pieces"][0][1], types).name
+    return types
+
+
+def reassociated(program: Program) -> set[str]:
+    """Computations that depend on a sum or product of floats, whose terms a schedule may combine in another order."""
+    types = types_of(program)
+    found: set[str] = set()
+    changed = True
+    while changed:
+        changed = False
+        for c in program["computations"]:
+            nodes = [n for _, v in c["pieces"] for n in walk(v)]
+            loose = any(
+                (n[0] == "read" and n[1] in found)
+                or (n[0] == "reduce" and n[1] in ("sum", "prod") and not is_exact(n[4], types))
+                for n in nodes
+            )
+            if loose and c["name"] not in found:
+                found.add(c["name"])
+                changed = True
+    return found
+
+
+def is_exact(value: list[Any], types: dict[str, str]) -> bool:
+    return type_of(value, types).kind in "biu"
 
 
 def parameters_of(program: Program) -> list[str]:
@@ -473,6 +570,10 @@ def draw_program(rng: random.Random) -> Program:
 # ---- declaration ----
 
 
+def named(dtype: str) -> Any:
+    return getattr(tw, dtype)
+
+
 class Declaration:
     """A program declared in tilewright."""
 
@@ -481,9 +582,7 @@ class Declaration:
         self.arrays: dict[str, Any] = {}
         for array in program["inputs"]:
             extents = [self.affine(e) for e in array["extents"]]
-            self.arrays[array["name"]] = tw.input(
-                array["name"], extents, getattr(tw, array["dtype"])
-            )
+            self.arrays[array["name"]] = tw.input(array["name"], extents, named(array["dtype"]))
         computations = program["computations"]
         for position, computation in enumerate(computations):
             if computation["name"] not in self.arrays:
@@ -508,23 +607,23 @@ class Declaration:
             if dtype is not None:
                 value = self.cast(value, dtype)
             self.arrays[computation["name"]] = tw.computation(
-                computation["name"], ranges, value, where=where, dtype=dtype and getattr(tw, dtype)
+                computation["name"], ranges, value, where=where, dtype=dtype and named(dtype)
             )
             return
         for one in group:
             ranges, where = self.domain(one)
-            dtype = getattr(tw, one["dtype"] or "float64")
+            dtype = named(one["dtype"] or "float64")
             self.arrays[one["name"]] = tw.computation(one["name"], ranges, where=where, dtype=dtype)
         for one in group:
             for condition, value in one["pieces"]:
-                cast = tw.cast(self.value(value), getattr(tw, one["dtype"] or "float64"))
+                cast = tw.cast(self.value(value), named(one["dtype"] or "float64"))
                 self.arrays[one["name"]].define(self.condition(condition), cast)
 
     @staticmethod
     def cast(value: Any, dtype: str) -> Any:
         if isinstance(value, list):
-            return [(condition, tw.cast(v, getattr(tw, dtype))) for condition, v in value]
-        return tw.cast(value, getattr(tw, dtype))
+            return [(condition, tw.cast(v, named(dtype))) for condition, v in value]
+        return tw.cast(value, named(dtype))
 
     def domain(self, computation: dict[str, Any]) -> tuple[Any, Any]:
         ranges = {
@@ -582,6 +681,8 @@ class Declaration:
             return self.arrays[rest[0]][tuple(self.subscript(s) for s in rest[1])]
         if operation == "neg":
             return -self.value(rest[0])
+        if operation == "cast":
+            return tw.cast(self.value(rest[1]), named(rest[0]))
         if operation == "select":
             condition = self.all(rest[0])
             return tw.select(condition, self.value(rest[1]), self.value(rest[2]))
@@ -592,7 +693,12 @@ class Declaration:
         if operation == "reduce":
             op, ranges, where, body = rest
             over = {tw.iter(n): (self.affine(low), self.affine(high)) for n, low, high in ranges}
-            return getattr(tw, op)(self.value(body), over=over, where=self.all(where))
+            condition = self.all(where)
+            if body[0] == "guard":
+                below = self.value(body[1]) < self.value(body[2])
+                condition = below if condition is None else condition & below
+                body = body[3]
+            return getattr(tw, op)(self.value(body), over=over, where=condition)
         a, b = self.value(rest[0]), self.value(rest[1])
         if operation in ("min", "max"):
             return (tw.minimum if operation == "min" else tw.maximum)(a, b)

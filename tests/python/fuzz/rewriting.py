@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from fuzz.linear import Linear
-from fuzz.programs import OPERATIONS, substitute, walk
+from fuzz.programs import OPERATIONS, dtype_of, substitute, type_of, walk
 
 Env = dict[Any, int]
 
@@ -193,25 +193,6 @@ def reads_of(computation: dict[str, Any], name: str) -> list[list[Any]]:
 # ---- types, and what can be decided without the contents of arrays ----
 
 
-def type_of(value: list[Any], types: dict[str, str]) -> np.dtype[Any]:
-    """The type of a value, by NumPy's rules; integers are summed in 64 bits."""
-    operation, *rest = value
-    if operation == "read":
-        return np.dtype(types[rest[0]])
-    if operation == "cast":
-        return np.dtype(rest[0])
-    if operation in ("const", "aff"):
-        return np.dtype("int32" if operation == "const" else "int64")
-    if operation == "reduce":
-        body = type_of(rest[3], types)
-        if rest[0] in ("sum", "prod") and body.kind in "iub":
-            return np.dtype("uint64" if body.kind == "u" else "int64")
-        return body
-    if operation in ("select", "choose"):
-        rest = rest[-2:]
-    return np.result_type(*(type_of(child, types) for child in rest))
-
-
 def is_affine(value: list[Any], types: dict[str, str]) -> bool:
     """Whether isl may see the value: integers made of iterators, where nothing wraps around."""
     operation, *rest = value
@@ -220,7 +201,7 @@ def is_affine(value: list[Any], types: dict[str, str]) -> bool:
     if operation == "cast":
         inner = type_of(rest[1], types)
         wider = (
-            inner.kind in "iu" and np.can_cast(inner, rest[0]) and np.dtype(rest[0]).kind in "iu"
+            inner.kind in "iu" and np.can_cast(inner, rest[0]) and dtype_of(rest[0]).kind in "iu"
         )
         return wider and is_affine(rest[1], types)
     if operation == "select":
@@ -273,7 +254,7 @@ def inlined(reader: dict[str, Any], gone: dict[str, Any], types: dict[str, str])
     pieces = []
     dtype = types[gone["name"]]
     whole = gone["pieces"][0][1]
-    if type_of(whole, types) != np.dtype(dtype):
+    if type_of(whole, types) != dtype_of(dtype):
         whole = ["cast", dtype, whole]
     for condition, value in reader["pieces"]:
         body = with_other_iterators(whole, set(reader["iterators"]) | reduced_names(value))

@@ -167,6 +167,8 @@ def simpler_values(value: list[Any]) -> Any:
         for k, c in enumerate(value)
         if k and isinstance(c, list) and c and isinstance(c[0], str) and c[0] in OPERATIONS
     ]
+    if value[0] == "guard":
+        yield value[3]
     if value[0] in ("add", "sub", "mul", "min", "max", "neg", "choose"):
         for k in children:
             yield value[k]

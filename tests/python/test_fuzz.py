@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 
 import tilewright as tw
 from fuzz.cases import Failure, Runner, draw_case
-from fuzz.judge import Judge, Space, World, happens_before
+from fuzz.judge import Judge, happens_before
 from fuzz.linear import Linear
 from fuzz.linear import iterator as linear
 from fuzz.model import Model
 from fuzz.programs import affine
 from fuzz.run import Child
+from fuzz.space import Space, World
 
 
 @pytest.fixture(scope="module")

@@ -10,19 +10,20 @@ import numpy as np
 
 import tilewright as tw
 from fuzz.commands import RESTRUCTURING, Command, draw_command, give
-from fuzz.judge import Judge, Unknown, World, disagreement, start_table
+from fuzz.generator import draw_program
+from fuzz.judge import Judge, Unknown, disagreement, start_table
 from fuzz.linear import Refused
 from fuzz.model import Model, NotModelled
 from fuzz.programs import (
     AXES,
     Declaration,
     Program,
-    draw_program,
     dtype_of,
     reassociated,
     types_of,
     walk,
 )
+from fuzz.space import World
 from tilewright import _core
 
 Case = dict[str, Any]
@@ -34,7 +35,7 @@ SEARCHED = [
     for b in range(6)
     for c in range(6)
     if a + b + c == total
-]
+] + [(7, 7, 7), (8, 8, 8), (9, 7, 8), (7, 9, 6)]
 
 
 class Failure(Exception):
@@ -165,11 +166,10 @@ class Runner:
             self.done = [*self.done, command]
             self.count(f"not judged ({self.lost}): legal")
 
-    def unsure_names(self) -> bool:
-        """What set_schedule names its loops depends on which dimensions equal iterators on the domain."""
-        return any(c[1] == "set_schedule" for c in self.done)
-
     def step(self, command: Command) -> None:
+        if command[1] == "storage_fold" and len(command[2]) == 1:
+            self.smallest_fold(command)
+            return
         self.attempted.append(command)
         self.count("commands")
         after: Model | None = None
@@ -190,34 +190,25 @@ class Runner:
             self.count(f"refused: {command[1]}")
             if after is not None:
                 self.confirm(error, after, attempted)
-            elif self.unsure_names():
-                self.count("not judged (names of set_schedule): refused")
             else:
                 text = f"{command} makes no sense, yet only its legality was refused"
                 raise Failure("accepted", text, attempted) from error
             return
         except (tw.ScheduleError, KeyError) as error:
-            unsure = command[1] in ("store_in", "set_schedule") or self.unsure_names()
-            if after is not None and not unsure:
+            if after is not None:
                 raise Failure(
                     "command", f"refused, but it makes sense: {error}", attempted
                 ) from error
             self.count(f"without sense: {command[1]}")
-            if after is None:
-                self.count("verdicts: no sense / no sense")
-            else:
-                self.count("not judged (sense of store_in and set_schedule): without sense")
+            self.count("verdicts: no sense / no sense")
             return
         except tw.AnalysisLimitError:
             self.count("operation limit reached")
             return
         if after is None:
-            if not self.unsure_names():
-                raise Failure("accepted", "accepted, but it makes no sense", attempted)
-            self.done = attempted
-            self.lost = "names of set_schedule"
-            self.count(f"not judged ({self.lost}): legal")
-            return
+            raise Failure("accepted", "accepted, but it makes no sense", attempted)
+        if command[1] == "set_schedule":
+            after.named(command[0], [name for name, _ in self.function._loops(command[0])])
         self.count(f"legal: {command[1]}")
         self.done = attempted
         self.model = after
@@ -225,6 +216,56 @@ class Runner:
         self.count("verdicts: legal / legal")
         if command[1] in RESTRUCTURING:
             self.same_times(after)
+
+    def smallest_fold(self, command: Command) -> None:
+        """storage_fold without a size: the library's is legal, and no smaller one is."""
+        computation, name, (iterator,) = command
+        attempted = [*self.done, command]
+        self.attempted.append(command)
+        self.count("commands")
+        try:
+            before = [self.model.after([computation, name, [iterator, d]]) for d in (1, 2)]
+        except (Refused, NotModelled):
+            before = []
+        try:
+            give(self.function, command, self.model)
+        except tw.IllegalScheduleError as error:
+            if not before:
+                raise Failure(
+                    "accepted", f"no sense, yet only refused: {error}", attempted
+                ) from error
+            for model in before:
+                self.confirm(error, model, attempted)
+            self.count("refused: storage_fold without a size")
+            return
+        except (tw.ScheduleError, KeyError) as error:
+            if before:
+                raise Failure(
+                    "command", f"refused, but it makes sense: {error}", attempted
+                ) from error
+            self.count("without sense: storage_fold without a size")
+            self.count("verdicts: no sense / no sense")
+            return
+        except tw.AnalysisLimitError:
+            self.count("operation limit reached")
+            return
+        if not before:
+            raise Failure("accepted", "accepted, but it makes no sense", attempted)
+        size = self.function._commands()[-1][2][1]
+        for smaller in range(1, size):
+            model = self.model.after([computation, name, [iterator, smaller]])
+            if not any(self.violated(model, sizes) for sizes in [*self.case["sizes"], *SEARCHED]):
+                text = f"a fold of {smaller} does as well as the smallest, {size}"
+                raise Failure("false refusal", text, attempted)
+        self.done = attempted
+        self.model = self.model.after([computation, name, [iterator, size]])
+        self.agree(self.model)
+        self.count("verdicts: legal / legal")
+        self.count("legal: storage_fold without a size")
+
+    def violated(self, model: Model, sizes: tuple[int, ...]) -> bool:
+        judge = self.judge(model, sizes)
+        return judge is not None and judge.violation() is not None
 
     def confirm(self, error: Any, model: Model, attempted: list[Command]) -> None:
         """The library says illegal: there is a violation at its witness, or at some small sizes."""

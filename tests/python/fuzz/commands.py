@@ -66,6 +66,8 @@ def draw_command(rng: random.Random, model: Model) -> Command | None:
         own = model.own(computation)
         if not own or computation in model.outputs:
             return None
+        if rng.random() < 0.2:
+            return [computation, name, [rng.choice(own)]]
         return [computation, name, [rng.choice(own), rng.choice((1, 2, 2, 3))]]
     if name in RESTRUCTURING:
         return draw_restructuring(rng, model, computation, name)

@@ -1,6 +1,6 @@
 """The independent judge: what a schedule means, on concrete sizes, without isl and without the library's code.
 
-`Space` enumerates the instances of a program at concrete sizes. `Judge` gives each the time vector of a `Model`, and
+`Judge` gives each instance of a program at concrete sizes (a `Space`) the time vector of a `Model`, and
 asks of every pair that matters whether one happens before the other: two iterations of a parallel or vector loop are
 not ordered. A computation inside the loops of a reader (compute_at) has, for each iteration of these loops, the
 instances that are read in it; a buffer inside loops (store_at) is another one in each iteration.
@@ -10,212 +10,14 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-from fuzz.linear import Linear, Loop, iterator
+from fuzz.linear import Loop, iterator
 from fuzz.model import Model
-from fuzz.programs import AXES
-from fuzz.rewriting import evaluate, evaluate_affine, evaluate_index, is_affine, points
+from fuzz.space import Base, Cell, Space, World, compiled, index_source, places
 
-Sizes = dict[str, int]
-Cell = tuple[int, ...]
 Time = tuple[int, ...]
-
-
-def holds(condition: Any, env: dict[Any, int]) -> bool:
-    if condition is None:
-        return True
-    together = all(evaluate_affine(c, env) >= 0 for c in condition[1])
-    return together if condition[0] == "all" else not together
-
-
-# ---- concrete sizes ----
-
-
-class Base:
-    """The instances of one role of a computation: value, initialise or update; independent of any mapping."""
-
-    __slots__ = ("by_cell", "cells", "name", "names", "reads", "role", "rows")
-
-    def __init__(self, name: str, role: str, names: list[str]) -> None:
-        self.name, self.role, self.names = name, role, names
-        self.rows: list[Cell] = []
-        self.cells: list[Cell] = []
-        self.reads: list[list[tuple[str, Cell]]] = []
-        self.by_cell: dict[Cell, list[int]] = {}
-
-    def add(self, row: Cell, cell: Cell, reads: list[tuple[str, Cell]]) -> None:
-        self.by_cell.setdefault(cell, []).append(len(self.rows))
-        self.rows.append(row)
-        self.cells.append(cell)
-        self.reads.append(reads)
-
-
-class Space:
-    """The instances of a program at concrete sizes and what each reads."""
-
-    def __init__(self, model: Model, sizes: Sizes, limit: int = 4000) -> None:
-        self.sizes = sizes
-        self.computations, self.types = model.computations, model.types
-        self.base: dict[Any, int] = {axis: sizes.get(axis, 0) for axis in AXES}
-        self.cells: dict[str, set[Cell]] = {}
-        self.bases: dict[str, list[Base]] = {}
-        self.count = 0
-        #: Time vectors and elements by the text of what makes them, and flows that are known to be in order.
-        self.made: dict[Any, list[Any]] = {}
-        self.in_order: set[Any] = set()
-        self._edges: dict[Any, list[Any]] = {}
-        environments = {}
-        for name, one in self.computations.items():
-            found = list(points(one["iterators"], one["ranges"], one["where"], self.base))
-            environments[name] = found
-            self.cells[name] = {tuple(env[i] for i in one["iterators"]) for env in found}
-            self.count += len(found)
-            if self.count > limit:
-                raise OverflowError("too many instances")
-        for name in self.computations:
-            self._enumerate(name, environments[name], model.reduced[name], limit)
-
-    def _enumerate(
-        self, name: str, environments: list[dict[Any, int]], reduced: int, limit: int
-    ) -> None:
-        computation = self.computations[name]
-        names = list(computation["iterators"])
-        if not reduced:
-            values = Base(name, "value", names)
-            for env in environments:
-                cell = tuple(env[i] for i in names)
-                value = next(v for condition, v in computation["pieces"] if holds(condition, env))
-                values.add(cell, cell, list(self._reads(value, env)))
-            self.bases[name] = [values]
-            return
-        _, _, ranges, where, body = computation["pieces"][0][1]
-        inner_names = [r[0] for r in ranges]
-        inits = Base(name, "initialise", names)
-        updates = Base(name, "update", names + inner_names)
-        for env in environments:
-            cell = tuple(env[i] for i in names)
-            inits.add(cell, cell, [])
-            for inner in points(inner_names, [r[1:] for r in ranges], where, env):
-                instance = (*cell, *(inner[k] for k in inner_names))
-                updates.add(instance, cell, list(self._reads(body, inner)))
-            if self.count + len(updates.rows) > limit:
-                raise OverflowError("too many instances")
-        self.count += len(updates.rows)
-        self.bases[name] = [inits, updates]
-
-    def _reads(self, value: list[Any], env: dict[Any, int]) -> Iterator[tuple[str, Cell]]:
-        operation, *rest = value
-        if operation == "read":
-            name, subscripts = rest
-            computed = [s for s in subscripts if not callable(s) and s[0] == "at"]
-            for subscript in computed:
-                yield from self._reads(subscript[1], env)
-            if name not in self.computations:
-                return
-            if computed:
-                # A subscript that is not affine may be any.
-                known = {
-                    d: evaluate_index(s, env)
-                    for d, s in enumerate(subscripts)
-                    if callable(s) or s[0] != "at"
-                }
-                for cell in self.cells[name]:
-                    if all(cell[d] == at for d, at in known.items()):
-                        yield name, cell
-            else:
-                yield name, tuple(evaluate_index(s, env) for s in subscripts)
-        elif operation == "select":
-            taken = all(evaluate_affine(c, env) >= 0 for c in rest[0])
-            yield from self._reads(rest[1] if taken else rest[2], env)
-        elif operation == "reduce":
-            _, ranges, where, body = rest
-            for inner in points([r[0] for r in ranges], [r[1:] for r in ranges], where, env):
-                yield from self._reads(body, inner)
-        elif operation == "choose" and all(is_affine(v, self.types) for v in rest[:2]):
-            taken = evaluate(rest[0], env) < evaluate(rest[1], env)
-            yield from self._reads(rest[2] if taken else rest[3], env)
-        elif operation not in ("const", "aff"):
-            for child in rest[1:] if operation == "cast" else rest:
-                yield from self._reads(child, env)
-
-    def edges(self, sink: Base, producer: str) -> list[tuple[Base, list[int], list[int]]]:
-        """For each role of the producer: its instances, and the sink's that read what they define."""
-        key = (sink.name, sink.role, producer)
-        if key not in self._edges:
-            self._edges[key] = []
-            for source in self.bases[producer]:
-                sources, sinks = [], []
-                for row, reads in enumerate(sink.reads):
-                    for name, cell in reads:
-                        if name == producer:
-                            for at in source.by_cell.get(cell, ()):
-                                sources.append(at)
-                                sinks.append(row)
-                self._edges[key].append((source, sources, sinks))
-        return self._edges[key]
-
-
-class World:
-    """The spaces of one set of equations, and what is known about it at all sizes."""
-
-    def __init__(self, model: Model) -> None:
-        self.model = model
-        self.spaces: dict[tuple[int, ...], Space | None] = {}
-        self._wide: dict[str, list[Cell]] = {}
-        self._apart: dict[tuple[str, str], bool] = {}
-
-    def space(self, sizes: tuple[int, ...], limit: int = 12000) -> Space | None:
-        if sizes not in self.spaces:
-            try:
-                self.spaces[sizes] = Space(self.model, dict(zip(AXES, sizes, strict=True)), limit)
-            except OverflowError:
-                self.spaces[sizes] = None
-        return self.spaces[sizes]
-
-    def tells_apart(self, name: str, source: str) -> bool:
-        """Whether no two elements have the same values, at rather large sizes."""
-        if name not in self._wide:
-            one = self.model.computations[name]
-            base: dict[Any, int] = dict.fromkeys(AXES, 9)
-            self._wide[name] = [
-                tuple(env[i] for i in one["iterators"])
-                for env in points(one["iterators"], one["ranges"], one["where"], base)
-            ]
-        if (name, source) not in self._apart:
-            make = compiled(source)
-            seen = {make(row) for row in self._wide[name]}
-            self._apart[name, source] = len(seen) == len(self._wide[name])
-        return self._apart[name, source]
-
-
-COMPILED: dict[str, Callable[[Cell], Any]] = {}
-
-
-def compiled(source: str) -> Callable[[Cell], Any]:
-    """The function of an instance `e` with this text."""
-    if source not in COMPILED:
-        if len(COMPILED) > 20000:
-            COMPILED.clear()
-        COMPILED[source] = eval(f"lambda e: {source}")
-    return COMPILED[source]
-
-
-def places(names: list[str], starts: int = 0) -> dict[Any, str]:
-    """Where the iterators stand in an instance, and behind them the loops of the starting point."""
-    result: dict[Any, str] = {name: f"e[{k}]" for k, name in enumerate(names)}
-    result.update({("start", p): f"e[{len(names) + p}]" for p in range(starts)})
-    return result
-
-
-def index_source(index: Any, at: dict[Any, str]) -> str:
-    if index[0] in ("mod", "div"):
-        return f"({index_source(index[1], at)}){'%' if index[0] == 'mod' else '//'}{index[2]}"
-    return Linear(index[0], {("iterator", n): c for n, c in index[1].items()}).source(at)
-
-
-# ---- the verdict ----
 
 
 def happens_before(a: Time, b: Time, concurrent: frozenset[int] | set[int]) -> bool:
@@ -538,7 +340,14 @@ class Judge:
             problem = self._overwritten(init, begin, update, row) if overwritten else None
             if problem:
                 return problem
+        ordered = self.model.computations[update.name]["pieces"][0][1][1] == "osum"
         for rows in together.values():
+            if ordered:
+                rows.sort(key=update.rows.__getitem__)
+                for a, b in itertools.pairwise(rows):
+                    if not happens_before(update.times[a], update.times[b], update.concurrent):
+                        return f"{update.instance(a)} does not come before {update.instance(b)}"
+                continue
             # Neighbours in lexicographic order share the most loops: where two updates are not ordered, two
             # neighbours are not.
             times = sorted(update.times[row] for row in rows)

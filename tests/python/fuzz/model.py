@@ -9,12 +9,14 @@ from __future__ import annotations
 import copy
 import itertools
 import re
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from fuzz.linear import Linear, Loop, Nest, Refused, iterator
-from fuzz.programs import AXES, Program, dtype_of, self_reads, type_of
+from fuzz.programs import AXES, Program, dtype_of, self_reads, type_of, types_of
 from fuzz.rewriting import (
     copied,
+    evaluate_index,
     factored,
     inlined,
     is_computed,
@@ -49,7 +51,7 @@ class Model:
         self.computations = {name: by_name[name] for name in description["computations"]}
         self.inputs = {array["name"]: array for array in program["inputs"]}
         self.outputs = list(program["outputs"])
-        self.types = {b["name"]: b["type"] for b in description.get("buffers", ())}
+        self.types = types_of(program)
         #: Changes with every rewriting; programs with one key have the same instances.
         self.rewritten: tuple[Any, ...] = ()
         self.iterators: dict[str, list[str]] = {}
@@ -188,19 +190,18 @@ class Model:
             nest.change(name, value=value, extent=0)
 
     def _set_schedule(self, c: str, dimensions: list[Any]) -> None:
-        loops: list[Loop] = []
-        taken: set[str] = set()
-        for position, (constant, terms) in enumerate(dimensions):
-            value = Linear(constant, {("iterator", n): k for n, k in terms.items()})
-            name = f"t{position}"
-            for own in self.iterators[c]:
-                if value == iterator(own) and own not in taken:
-                    name = own
-                    taken.add(own)
-                    break
-            loops.append(Loop(name, value))
+        loops = [
+            Loop(f"t{position}", Linear(constant, {("iterator", n): k for n, k in terms.items()}))
+            for position, (constant, terms) in enumerate(dimensions)
+        ]
         self.nests[c] = Nest(loops, True)
         self.placements = [p for p in self.placements if p.computation != c]
+
+    def named(self, c: str, names: list[str]) -> None:
+        """What set_schedule names its loops follows from which of them are iterators everywhere on the domain, so the
+        library says it."""
+        nest = self.nests[c]
+        nest.loops = [one.but(name=name) for one, name in zip(nest.loops, names, strict=True)]
 
     # ---- order ----
 
@@ -455,6 +456,8 @@ class Model:
             raise NotModelled("loops that a planner made")
         if not loop.value.uses(summed) or loop.value.uses(set(own)):
             raise Refused("not a loop over reduced iterators only")
+        if self.computations[c]["pieces"][0][1][1] == "osum":
+            raise Refused("ordered")
         itself = next((i for i in self.iterators[c] if loop.value == iterator(i)), None)
         new = itself or loop.name
         while itself is None and new in self.iterators[c]:
@@ -588,12 +591,56 @@ class Model:
         buffer, index = self.storage[c]
         if [0, {i: 1}] not in index:
             raise Refused("no such dimension")
-        self.storage[c] = (buffer, [["mod", s, d] if s == [0, {i: 1}] else s for s in index])
-        self.allocations.pop(c, None)
+        self._store_in(c, buffer, [["mod", s, d] if s == [0, {i: 1}] else s for s in index])
 
     def _store_in(self, c: str, buffer: str, index: list[Any]) -> None:
+        if buffer in self.inputs:
+            raise Refused("an input")
         self.storage[c] = (buffer, index)
         self.allocations.pop(c, None)
+        if c in self.outputs and not self._everywhere(lambda sizes: self._in_its_place(c, sizes)):
+            raise Refused("an output has its elements where the caller wants them")
+        together = [n for n in self.storage if self.storage[n][0] == buffer]
+        if any(
+            self.types[n] != self.types[c] or len(self.storage[n][1]) != len(index)
+            for n in together
+        ):
+            raise Refused("another type or rank")
+        outputs = [n for n in together if n in self.outputs]
+        if len(outputs) > 1:
+            raise Refused("two outputs")
+        if outputs and not self._everywhere(lambda sizes: self._has_room(together, sizes)):
+            raise Refused("the caller's array is written where the output does not write")
+
+    @staticmethod
+    def _everywhere(check: Callable[[dict[str, int]], bool]) -> bool:
+        """Whether it holds at small sizes."""
+        return all(
+            check(dict(zip(AXES, sizes, strict=True)))
+            for sizes in [(5, 5, 5), *itertools.product(range(4), repeat=3)]
+        )
+
+    def _cells(self, c: str, sizes: dict[str, int]) -> list[dict[str, int]]:
+        one = self.computations[c]
+        return list(points(one["iterators"], one["ranges"], one["where"], sizes))
+
+    def _in_its_place(self, c: str, sizes: dict[str, int]) -> bool:
+        index, own = self.storage[c][1], self.own(c)
+        return len(index) == len(own) and all(
+            evaluate_index(s, env) == env[i]
+            for env in self._cells(c, sizes)
+            for s, i in zip(index, own, strict=True)
+        )
+
+    def _has_room(self, together: list[str], sizes: dict[str, int]) -> bool:
+        """Whether the others write only what the one that is an output writes."""
+        written: dict[bool, set[Any]] = {True: set(), False: set()}
+        for name in together:
+            index = self.storage[name][1]
+            written[name in self.outputs] |= {
+                tuple(evaluate_index(s, env) for s in index) for env in self._cells(name, sizes)
+            }
+        return written[False] <= written[True]
 
     def _auto_allocate_map(self, c: str) -> None:
         self.storage[c] = (c, [[0, {n: 1}] for n in self.own(c)])

@@ -2,6 +2,7 @@
 
     scripts/fuzz --minutes 10 --seed 7          # until the time is over; prints statistics
     scripts/fuzz --cases 100000 --no-compile    # verdicts only
+    scripts/fuzz --seed 7 --start 5000 --cases 5000 --jobs 2 --report summary.txt
     scripts/fuzz --seed 7 --case 123            # one case again, with what it is
     scripts/fuzz --replay failure.json          # a stored one
 
@@ -289,11 +290,46 @@ class Fuzzer:
         self.failures.append({"seed": seed, **outcome})
 
     def report(self, seconds: float) -> None:
-        print(f"\n{self.statistics['cases']} cases in {seconds:.0f} s, seed {self.options.seed}")
+        text = "\n".join(self.summary(seconds))
+        print("\n" + text)
+        if self.options.report:
+            self.options.report.write_text(text + "\n")
+
+    def summary(self, seconds: float) -> list[str]:
+        """What was run and what came out: verdicts in pairs (library / judge), commands by name."""
+        options, count = self.options, self.statistics["cases"]
+        what = "verdicts only" if options.no_compile else "compiled and compared with the evaluator"
+        jobs = f"{options.jobs} process{'es' if options.jobs > 1 else ''}"
+        lines = [
+            f"tilewright {library_version()}",
+            f"{count} cases ({what}), seed {options.seed}, from case {options.start}",
+            f"{seconds:.0f} s with {jobs}, {1000 * seconds * options.jobs / max(count, 1):.1f} ms a case",
+            f"{sum(self.kinds.values())} failures",
+        ]
+        lines += [f"{count:9d}  FAILED: {name}" for name, count in self.kinds.items()]
+        groups: dict[str, list[str]] = {}
         for name, count in sorted(self.statistics.items()):
-            print(f"{count:9d}  {name}")
-        for name, count in self.kinds.items():
-            print(f"{count:9d}  FAILED: {name}")
+            group = next((g for g in GROUPS if name.startswith(g)), "cases and calls")
+            groups.setdefault(group, []).append(f"{count:9d}  {name}")
+        for group in ("cases and calls", *GROUPS):
+            if group in groups:
+                total = sum(int(line.split()[0]) for line in groups[group])
+                title = group.strip(" :(")
+                lines += ["", title if group == "cases and calls" else f"{title}: {total}"]
+                lines += groups[group]
+        return lines
+
+
+#: How the lines of a summary begin that belong together.
+GROUPS = ("verdicts: ", "not judged (", "legal: ", "refused: ", "without sense: ")
+
+
+def library_version() -> str:
+    import tilewright as tw
+    from tilewright import _core
+
+    build = getattr(_core, "build_identity", None)
+    return f"{tw.__version__} {build() if callable(build) else ''}".strip()
 
 
 def store(case: Case, outcome: dict[str, Any], seed: str) -> Path:
@@ -346,6 +382,7 @@ def main() -> int:
     parser.add_argument("--replay", type=Path, help="runs a stored case")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
     parser.add_argument("--no-compile", action="store_true", help="verdicts only")
+    parser.add_argument("--report", type=Path, help="writes the summary to this file as well")
     parser.add_argument("--shrink", type=float, default=60.0, help="seconds to shrink a failure")
     parser.add_argument(
         "--shown", type=int, default=5, help="failures of one kind that are shrunk and shown"

@@ -1,5 +1,6 @@
 #include "bindings/bind_language.h"
 
+#include "algorithm/enclosing_ranges.h"
 #include "algorithm/function.h"
 #include "polyhedral/set_text.h"
 
@@ -356,8 +357,11 @@ void bind_expressions(py::module_ &module) {
       "reduce",
       [](Op op, const std::vector<RangeTuple> &ranges, const py::handle &body,
          const py::handle &condition, bool ordered) {
-        return ExprHandle{reduce(op, to_reduce_ranges(ranges), to_expression(body),
-                                 to_optional_expression(condition), ordered)};
+        const ExprPtr value = to_expression(body);
+        EnclosedRanges enclosed =
+            enclose_ranges(op, to_reduce_ranges(ranges), value, to_optional_expression(condition));
+        return ExprHandle{
+            reduce(op, std::move(enclosed.ranges), value, enclosed.condition, ordered)};
       },
       py::arg("op"), py::arg("ranges"), py::arg("body"), py::arg("condition") = py::none(),
       py::arg("ordered") = false);

@@ -134,8 +134,14 @@ def test_bounds_and_conditions_that_are_not_affine():
     )
     refuse(
         tw.DeclarationError,
+        r"the range of k in the sum is not affine: it reads .*index\[i\].*, and no array that is "
+        r"read at k itself .* give that range and compare: .*where=\(0 <= k\) & \(k < ",
+        lambda: tw.computation("C", {i: N}, tw.sum(x[k + 1], over={k: index[i]})),
+    )
+    refuse(
+        tw.DeclarationError,
         "not affine",
-        lambda: tw.computation("C", {i: N}, tw.sum(x[k], over={k: index[i]})),
+        lambda: tw.computation("C", {i: N}, tw.sum(x[k], over={k: i * N})),
     )
     refuse(
         tw.DeclarationError,

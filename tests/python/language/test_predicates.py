@@ -301,3 +301,100 @@ def test_every_type_of_mask():
         A = tw.input("A", [N], dtype)
         C = tw.computation("C", {}, tw.sum(i, over={i: N}, where=A[i] != 0))
         assert run(C, a) == 1 + 2 + 4
+
+
+# ---- ranges whose bounds read data ----
+
+
+def sparse_rows(value_type, index_type):
+    val = tw.input("val", [NNZ], value_type)
+    col = tw.input("col", [NNZ], index_type)
+    row = tw.input("row", [N + 1], index_type)
+    x = tw.input("x", [M], value_type)
+    y = tw.computation("y", {i: N}, tw.sum(val[p] * x[col[p]], over={p: (row[i], row[i + 1])}))
+    return tw.function("spmv", inputs=[val, col, row, x], outputs=[y])
+
+
+@pytest.mark.parametrize("index_type", [tw.int32, tw.int64, tw.uint64], ids=str)
+def test_bounds_of_reductions_may_read_data(index_type):
+    generator = np.random.default_rng(10)
+    spmv = sparse_rows(tw.float64, index_type)
+    for shape in [(7, 5), (20, 3), (0, 4), (3, 0)]:
+        dense, val, col, start = csr(generator, *shape)
+        x = generator.integers(-4, 5, shape[1]).astype(float)
+        arguments = val, col.astype(index_type), start.astype(index_type), x
+        np.testing.assert_array_equal(spmv(*arguments), dense @ x)
+        np.testing.assert_array_equal(spmv.evaluate(*arguments), dense @ x)
+
+
+def test_bounds_that_read_data_make_the_same_loops_as_a_condition():
+    assert str(sparse_rows(tw.float64, tw.int32).loops) == str(
+        sparse_product(tw.float64, tw.int32).loops
+    )
+
+
+def test_bounds_are_clipped_like_those_of_slices():
+    A = tw.input("A", [M], tw.float64)
+    first, last = tw.input("first", [N], tw.int64), tw.input("last", [N], tw.int64)
+    s = tw.computation("s", {i: N}, tw.sum(A[p], over={p: (first[i], last[i])}))
+    below = tw.computation("below", {i: N}, tw.max(A[p], over={p: last[i]}))
+    f = tw.function("f", inputs=[A, first, last], outputs=[s, below])
+    a = np.arange(1.0, 8.0)
+    begin, end = np.array([0, 2, 5, 3, -4, 6]), np.array([3, 2, 99, 1, 2, 7])
+    for found in (f(a, begin, end), f.evaluate(a, begin, end)):
+        np.testing.assert_array_equal(
+            found[0], [a[max(b, 0) : max(e, 0)].sum() for b, e in zip(begin, end, strict=True)]
+        )
+        np.testing.assert_array_equal(found[1], [a[:e].max(initial=-np.inf) for e in end])
+
+
+def test_the_smallest_array_encloses():
+    """An iterator that reads several arrays lies in all of them."""
+    A = tw.input("A", [N + 2], tw.float64)
+    B_ = tw.input("B", [N], tw.float64)
+    P = tw.computation("P", {j: (1, N)}, B_[j] + 1)
+    last = tw.input("last", [1], tw.int64)
+    s = tw.computation("s", {i: 1}, tw.sum(A[p] * P[p], over={p: (0, last[i])}, where=p > 0))
+    t = tw.computation("t", {i: 1}, tw.sum(A[p] * B_[p], over={p: last[i]}))
+    f = tw.function("f", inputs=[A, B_, last], outputs=[s, t])
+    a, c = np.arange(7.0), np.arange(5.0) - 2
+    for end in (0, 1, 3, 9):
+        for found in (f(a, c, np.array([end])), f.evaluate(a, c, np.array([end]))):
+            stop = min(end, 5)
+            assert found[0][0] == (a[1:stop] * (c[1:stop] + 1)).sum()
+            assert found[1][0] == (a[:stop] * c[:stop]).sum()
+
+
+def test_reads_that_may_not_happen_do_not_enclose():
+    A = tw.input("A", [N], tw.float64)
+    n = tw.input("n", [N], tw.int64)
+    with pytest.raises(tw.DeclarationError, match="no array that is read at p itself"):
+        tw.sum(tw.select(p < 3, A[p], 1.0), over={p: n[i]})
+    with pytest.raises(tw.DeclarationError, match="no array that is read at p itself"):
+        tw.sum(1, over={p: n[i]}, where=A[p] > 0)
+
+
+def test_nested_ranges_that_read_data():
+    """Rows of blocks: the inner bounds depend on the outer reduced iterator."""
+    value, start, block = (
+        tw.input("value", [M], tw.float64),
+        tw.input("start", [K], tw.int32),
+        tw.input("block", [N + 1], tw.int32),
+    )
+    s = tw.computation(
+        "s",
+        {i: N},
+        tw.sum(
+            value[p] * tw.cast(start[b], tw.float64),
+            over={b: (block[i], block[i + 1]), p: (start[b], start[b] + 2)},
+        ),
+    )
+    f = tw.function("f", inputs=[value, start, block], outputs=[s])
+    values = np.arange(1.0, 12.0)
+    starts, blocks = np.array([0, 4, 2, 10, 7], np.int32), np.array([0, 2, 2, 5], np.int32)
+    expected = [
+        sum(values[at : at + 2].sum() * at for at in starts[blocks[r] : blocks[r + 1]].tolist())
+        for r in range(3)
+    ]
+    np.testing.assert_array_equal(f(values, starts, blocks), expected)
+    np.testing.assert_array_equal(f.evaluate(values, starts, blocks), expected)

@@ -1,0 +1,25 @@
+// Reductions over ranges whose bounds read data, such as the rows of a sparse matrix: p from row[i]
+// to row[i + 1]. Their iteration domain is a range that encloses all of these (an over-approximated
+// domain in the sense of Benabderrahmane et al., "The polyhedral model is more widely applicable
+// than you think"), and the bounds become a condition on its points.
+#pragma once
+
+#include "algorithm/expression.h"
+
+#include <vector>
+
+namespace tilewright {
+
+struct EnclosedRanges {
+  std::vector<ReduceRange> ranges; ///< affine bounds
+  ExprPtr condition;               ///< with the bounds that read data; may be null
+};
+
+/// The ranges and the condition (may be null) of a reduction `op` of `body`. Where a bound is not
+/// affine, the enclosing range is that of the array dimensions which every instance of the body
+/// reads at the iterator itself: data beyond it are clipped, as NumPy does with slices. Throws
+/// Error(Declaration) when there is no such read.
+EnclosedRanges enclose_ranges(Op op, const std::vector<ReduceRange> &ranges, const ExprPtr &body,
+                              const ExprPtr &condition);
+
+} // namespace tilewright

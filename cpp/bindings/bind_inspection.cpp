@@ -176,10 +176,49 @@ py::dict describe_statement(const Program &program, const Statement &statement,
   return result;
 }
 
-py::dict describe(const KernelFunction &function, const std::optional<Sizes> &sizes) {
-  const Mapping &mapping = function.mapping();
-  const Program program = build_program(mapping);
+/// Only what a statement does at concrete sizes: isl's texts take longer than all of that.
+py::dict statement_at(const Program &program, const Statement &statement, const Sizes &sizes) {
   py::dict result;
+  result["computation"] = statement.computation->name;
+  result["role"] = role_name(statement.role);
+  result["loop_names"] = statement.loop_names;
+  result["buffer"] = program.buffers[statement.buffer].name;
+  result["times"] = pairs_at(time_map(statement), sizes);
+  result["elements"] = pairs_at(written_element(program, statement), sizes);
+  return result;
+}
+
+py::list statements_at(const KernelFunction &function, const Sizes &sizes) {
+  const Program program = build_program(function.mapping());
+  py::list statements;
+  for (const Statement &statement : program.statements) {
+    statements.append(statement_at(program, statement, sizes));
+  }
+  return statements;
+}
+
+/// Loops, storage and order of the computations: what commands change.
+py::dict describe_mapping(const KernelFunction &function) {
+  const Mapping &mapping = function.mapping();
+  py::dict result;
+  py::list placements;
+  for (const Placement &placement : mapping.state().placements) {
+    placements.append(
+        py::make_tuple(placement.computation, placement.other, placement.shared, placement.before));
+  }
+  result["placements"] = placements;
+  result["order"] = mapping.state().order;
+  py::dict computations;
+  for (const ComputationPtr &computation : mapping.function().computations) {
+    computations[py::str(computation->name)] = describe_computation(mapping, *computation);
+  }
+  result["computations"] = computations;
+  return result;
+}
+
+py::dict describe(const KernelFunction &function, const std::optional<Sizes> &sizes) {
+  const Program program = build_program(function.mapping());
+  py::dict result = describe_mapping(function);
   result["parameters"] = program.parameters;
   result["context"] = to_text(program.context);
   result["depth"] = program.depth;
@@ -193,18 +232,6 @@ py::dict describe(const KernelFunction &function, const std::optional<Sizes> &si
     buffers.append(entry);
   }
   result["buffers"] = buffers;
-  py::list placements;
-  for (const Placement &placement : mapping.state().placements) {
-    placements.append(
-        py::make_tuple(placement.computation, placement.other, placement.shared, placement.before));
-  }
-  result["placements"] = placements;
-  result["order"] = mapping.state().order;
-  py::dict computations;
-  for (const ComputationPtr &computation : program.function->computations) {
-    computations[py::str(computation->name)] = describe_computation(mapping, *computation);
-  }
-  result["computations"] = computations;
   py::list statements;
   for (const Statement &statement : program.statements) {
     statements.append(describe_statement(program, statement, sizes));
@@ -220,6 +247,12 @@ void bind_inspection(py::module_ &module) {
              "The scheduled program of a function as plain data; with sizes, also the time of each "
              "instance and the "
              "element that it writes.");
+  module.def(
+      "describe_mapping", &describe_mapping, py::arg("function"),
+      "The loops, the storage and the order of the computations of a function as plain data.");
+  module.def("statements_at", &statements_at, py::arg("function"), py::arg("sizes"),
+             "The statements of a function at concrete sizes: the time of each instance and the "
+             "element that it writes, without the texts of `describe`.");
 }
 
 } // namespace tilewright

@@ -168,6 +168,9 @@ class Generator:
             ]
         if draw < 0.53 and not self.complex and not self.rough:
             return ["choose", *(self.value(around, needs, 0, reads) for _ in range(4))]
+        if draw < 0.545 and not self.complex and not self.rough:
+            values = [self.value(around, needs, 0, reads) for _ in range(3)]
+            return self.converted(["while", *values, rng.randint(1, 4)])
         if draw < 0.58:
             return self.converted(self.reduction(around, needs, depth - 1))
         ordered = ("add", "add", "sub", "mul", "min", "max")

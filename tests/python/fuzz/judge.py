@@ -401,11 +401,11 @@ class Unknown(Exception):
 
 
 def start_table(
-    description: dict[str, Any], model: Model
+    description: dict[str, Any], statements: list[dict[str, Any]], model: Model
 ) -> dict[tuple[str, Cell], dict[int, int]]:
-    """Loop values of the computations that a planner scheduled, from the description at concrete sizes."""
+    """Loop values of the computations that a planner scheduled, from the statements at concrete sizes."""
     table: dict[tuple[str, Cell], dict[int, int]] = {}
-    for statement in description["statements"]:
+    for statement in statements:
         name = statement["computation"]
         if name not in model.planned:
             continue
@@ -420,7 +420,7 @@ def start_table(
     return table
 
 
-def disagreement(judge: Judge, description: dict[str, Any]) -> str | None:
+def disagreement(judge: Judge, statements: list[dict[str, Any]]) -> str | None:
     """Where the time vectors of the library order instances otherwise than the judge's, hold other loop values, or
     where it stores them in other elements."""
     ours: list[Time] = []
@@ -429,7 +429,7 @@ def disagreement(judge: Judge, description: dict[str, Any]) -> str | None:
     # A reduction over nothing has an initialisation and no updates beside which it could be placed.
     idle = {name for (name, role), s in mine.items() if role == "update" and not s.rows}
     known = {key: {row: k for k, row in enumerate(s.rows)} for key, s in mine.items()}
-    for statement in description["statements"]:
+    for statement in statements:
         name, role = statement["computation"], statement["role"]
         if name in idle:
             continue

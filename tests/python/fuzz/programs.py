@@ -9,7 +9,7 @@ Affine expressions are ``[constant, {name: coefficient}]``. Subscripts are affin
     ["const", v]  ["aff", affine]  ["read", name, [subscript, ...]]
     ["add" | "sub" | "mul" | "min" | "max", a, b]  ["neg", a]
     ["select", [affine >= 0, ...], a, b]  ["choose", a, b, c, d] (c where a < b, else d)
-    ["cast", type, a]
+    ["cast", type, a]  ["while", first, bound, step, n] (add step while below the bound, n times at most)
     ["reduce", op, [[iterator, low, high], ...], [affine >= 0, ...], body]
     (op "osum": a sum in the order of the iterators)
     ["guard", a, b, body] as the body of a reduction: only the terms where a < b
@@ -90,7 +90,7 @@ def walk(value: list[Any]) -> Any:
 
 
 OPERATIONS = frozenset(
-    "const aff read add sub mul min max neg select choose reduce cast guard".split()
+    "const aff read add sub mul min max neg select choose reduce cast guard while".split()
 )
 
 
@@ -131,6 +131,8 @@ def type_of(value: list[Any], types: dict[str, str]) -> np.dtype[Any]:
         rest = rest[-2:]
     if operation == "guard":
         rest = rest[-1:]
+    if operation == "while":
+        rest = [rest[0], rest[2]]
     return np.result_type(*(type_of(child, types) for child in rest))
 
 
@@ -296,6 +298,9 @@ class Declaration:
             return tw.select(
                 self.value(rest[0]) < self.value(rest[1]), self.value(rest[2]), self.value(rest[3])
             )
+        if operation == "while":
+            first, bound, step = (self.value(child) for child in rest[:3])
+            return tw.while_loop(lambda s: s < bound, lambda s: s + step, first, limit=rest[3])
         if operation == "reduce":
             op, ranges, where, body = rest
             over = {tw.iter(n): (self.affine(low), self.affine(high)) for n, low, high in ranges}

@@ -170,6 +170,8 @@ def simpler_values(value: list[Any]) -> Any:
     ]
     if value[0] == "guard":
         yield value[3]
+    if value[0] == "while":
+        yield value[1]
     if value[0] in ("add", "sub", "mul", "min", "max", "neg", "choose"):
         for k in children:
             yield value[k]

@@ -8,7 +8,7 @@ from typing import Any
 from fuzz.linear import Linear
 from fuzz.model import Model
 from fuzz.programs import AXES
-from fuzz.rewriting import evaluate, evaluate_affine, evaluate_index, is_affine, points
+from fuzz.rewriting import evaluate, evaluate_affine, evaluate_index, is_affine, is_value, points
 
 Sizes = dict[str, int]
 Cell = tuple[int, ...]
@@ -125,8 +125,9 @@ class Space:
             taken = evaluate(rest[0], env) < evaluate(rest[1], env)
             yield from self._reads(rest[2] if taken else rest[3], env)
         elif operation not in ("const", "aff"):
-            for child in rest[1:] if operation == "cast" else rest:
-                yield from self._reads(child, env)
+            for child in rest:
+                if is_value(child):
+                    yield from self._reads(child, env)
 
     def edges(self, sink: Base, producer: str) -> list[tuple[Base, list[int], list[int]]]:
         """For each role of the producer: its instances, and the sink's that read what they define."""

@@ -1,10 +1,11 @@
-"""Twenty deliberate breaks of the legality checker; the unit tests or the fuzzer's judge must notice each.
+"""Twenty deliberate breaks of the legality checker; the unit tests and the fuzzer's judge must notice each.
 
-    python tests/python/fuzz/mutations.py                 # all; minutes of building
+    python tests/python/fuzz/mutations.py                 # all, by tests and fuzzer; minutes of building
     python tests/python/fuzz/mutations.py --only 3 7      # some
+    python tests/python/fuzz/mutations.py --tests-only    # only the file that is broken and the tests are built anew
 
-Works on a copy of the sources in a scratch folder. A break is noticed when a test of mapping or analysis fails, or,
-where all pass, when the fuzzer finds a verdict that is wrong. What the copy is built of is not changed.
+Works on a copy of the sources in a scratch folder with a build folder of its own. A break is noticed by the unit tests
+when one of analysis or mapping fails, and by the fuzzer when it finds a verdict that is wrong.
 """
 
 from __future__ import annotations
@@ -186,38 +187,37 @@ class Scratch:
             raise SystemExit(done.stdout[-4000:])
 
     def tests_fail(self) -> str | None:
-        self.make("tw_test_mapping", "tw_test_analysis")
-        for name in ("tw_test_mapping", "tw_test_analysis"):
+        for name in ("tw_test_analysis", "tw_test_mapping"):
+            self.make(name)
             found = next(self.build.rglob(name))
             done = subprocess.run([str(found)], capture_output=True, text=True)
             if done.returncode != 0:
                 failed = re.findall(r"\[  FAILED  \] (\S+) \(", done.stdout)
-                return f"unit tests: {', '.join(failed[:3])}" + (
-                    f" and {len(failed) - 3} more" if len(failed) > 3 else ""
-                )
+                more = f" and {len(failed) - 3} more" if len(failed) > 3 else ""
+                return f"{', '.join(failed[:3]) or 'it ends early'}{more}"
         return None
 
     def fuzzer_fails(self, cases: int) -> str | None:
         self.make("_core")
         environment = {**os.environ, "PYTHONPATH": str(self.sources / "python")}
         script = ROOT / "tests/python/fuzz/run.py"
-        command = [
-            sys.executable,
-            str(script),
-            "--no-compile",
+        command = [sys.executable, str(script), "--no-compile", "--stop", "--seed", "mutation"]
+        command += [
             "--cases",
             str(cases),
-            "--seed",
-            "mutation",
+            "--shrink",
+            "0",
+            "--shown",
+            "0",
+            "--jobs",
+            str(self.jobs),
         ]
-        command += ["--shrink", "0", "--shown", "0", "--jobs", str(self.jobs)]
         done = subprocess.run(command, capture_output=True, text=True, env=environment)
-        kinds = re.findall(r"(\d+)  FAILED: (.+)", done.stdout)
-        return (
-            None
-            if done.returncode == 0
-            else "fuzzer: " + ", ".join(f"{count} {kind}" for count, kind in kinds)
-        )
+        ran = re.search(r"^(\d+) cases \(", done.stdout, re.MULTILINE)
+        kinds = re.findall(r"\d+  FAILED: (.+)", done.stdout)
+        if not ran:
+            raise SystemExit(done.stdout[-2000:] + done.stderr[-2000:])
+        return f"{', '.join(kinds)} after {ran.group(1)} cases" if kinds else None
 
 
 def main() -> int:
@@ -225,9 +225,7 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--only", type=int, nargs="*", help="numbers of mutations, from 1")
-    parser.add_argument(
-        "--cases", type=int, default=600, help="cases of the fuzzer for each that the tests pass"
-    )
+    parser.add_argument("--cases", type=int, default=4000, help="cases of the fuzzer for each")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument(
         "--scratch", type=Path, default=Path(tempfile.gettempdir()) / "tilewright-mutations"
@@ -235,28 +233,42 @@ def main() -> int:
     parser.add_argument("--tests-only", action="store_true", help="asks the unit tests alone")
     parser.add_argument("--fuzzer-only", action="store_true", help="asks the fuzzer alone")
     options = parser.parse_args()
+    chosen = [
+        (number, mutation)
+        for number, mutation in enumerate(MUTATIONS, 1)
+        if not options.only or number in options.only
+    ]
+    for _, mutation in chosen:
+        applied(mutation, (ROOT / mutation.file).read_text())  # all fit, before anything is built
     scratch = Scratch(options.scratch, options.jobs)
-    problem = scratch.tests_fail()
-    if problem:
-        print(f"the tests fail without a mutation: {problem}")
-        return 1
-    missed = 0
-    for number, mutation in enumerate(MUTATIONS, 1):
-        if options.only and number not in options.only:
-            continue
+    asked = {}
+    if not options.fuzzer_only:
+        asked["unit tests"] = scratch.tests_fail
+    if not options.tests_only:
+        asked["fuzzer"] = lambda: scratch.fuzzer_fails(options.cases)
+    for who, ask in asked.items():
+        problem = ask()
+        if problem:
+            print(f"without a mutation, the {who} find: {problem}")
+            return 1
+    missed: dict[str, list[int]] = {who: [] for who in asked}
+    for number, mutation in chosen:
         file = scratch.sources / mutation.file
         original = file.read_text()
         file.write_text(applied(mutation, original))
+        print(f"{number:2d}  {mutation.what}", flush=True)
         try:
-            noticed = None if options.fuzzer_only else scratch.tests_fail()
-            if not noticed and not options.tests_only:
-                noticed = scratch.fuzzer_fails(options.cases)
+            for who, ask in asked.items():
+                noticed = ask()
+                print(f"    {who}: {noticed or 'NOT NOTICED'}", flush=True)
+                if not noticed:
+                    missed[who].append(number)
         finally:
             file.write_text(original)
-        print(f"{number:2d}  {mutation.what}: {noticed or 'NOT NOTICED'}", flush=True)
-        missed += noticed is None
-    print(f"{missed} not noticed")
-    return 1 if missed else 0
+    for who, numbers in missed.items():
+        names = f" (not {', '.join(map(str, numbers))})" if numbers else ""
+        print(f"{who}: {len(chosen) - len(numbers)} of {len(chosen)} noticed{names}")
+    return 1 if any(missed.values()) else 0
 
 
 if __name__ == "__main__":

@@ -235,6 +235,9 @@ class Fuzzer:
 
         def give(child: Child) -> bool:
             nonlocal following
+            if options.stop and self.failures:
+                child.request = None
+                return False
             over = time.monotonic() - begin > options.minutes * 60 if options.minutes else False
             if over or (options.cases and following >= options.start + options.cases):
                 child.request = None
@@ -384,6 +387,7 @@ def main() -> int:
     parser.add_argument("--replay", type=Path, help="runs a stored case")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
     parser.add_argument("--no-compile", action="store_true", help="verdicts only")
+    parser.add_argument("--stop", action="store_true", help="ends at the first failure")
     parser.add_argument("--report", type=Path, help="writes the summary to this file as well")
     parser.add_argument("--shrink", type=float, default=60.0, help="seconds to shrink a failure")
     parser.add_argument(

@@ -340,7 +340,7 @@ class Judge:
             problem = self._overwritten(init, begin, update, row) if overwritten else None
             if problem:
                 return problem
-        ordered = self.model.computations[update.name]["pieces"][0][1][1] == "osum"
+        ordered = self.model.computations[update.name]["pieces"][0][1][1].startswith("osum")
         for rows in together.values():
             if ordered:
                 rows.sort(key=update.rows.__getitem__)

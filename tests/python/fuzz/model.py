@@ -20,6 +20,7 @@ from fuzz.rewriting import (
     factored,
     inlined,
     is_computed,
+    narrowed,
     points,
     reading,
     reads_of,
@@ -456,7 +457,7 @@ class Model:
             raise NotModelled("loops that a planner made")
         if not loop.value.uses(summed) or loop.value.uses(set(own)):
             raise Refused("not a loop over reduced iterators only")
-        if self.computations[c]["pieces"][0][1][1] == "osum":
+        if self.computations[c]["pieces"][0][1][1].startswith("osum"):
             raise Refused("ordered")
         itself = next((i for i in self.iterators[c] if loop.value == iterator(i)), None)
         new = itself or loop.name
@@ -486,7 +487,8 @@ class Model:
 
     def _converted(self, c: str, value: list[Any]) -> bool:
         """Whether the partial results are of another type than a reduction nested in their value."""
-        return type_of(value, self.types) != dtype_of(self.types[c])
+        same = type_of(value, self.types) == dtype_of(self.types[c])
+        return not same and narrowed(value, self.types[c], self.types) is None
 
     def _require_a_range(self, computation: dict[str, Any], loop: Linear, gaps: bool) -> None:
         """Partial results are elements from 0 on; where each is one term, the terms must stand without gaps."""

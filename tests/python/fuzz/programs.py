@@ -122,6 +122,8 @@ def type_of(value: list[Any], types: dict[str, str]) -> np.dtype[Any]:
         return np.dtype("int32" if operation == "const" else "int64")
     if operation == "reduce":
         body = type_of(rest[3], types)
+        if "/" in rest[0]:  # a sum in a narrow type
+            return dtype_of(rest[0].partition("/")[2])
         if rest[0] in ("any", "all"):
             return np.dtype(bool)
         if rest[0] in ("sum", "prod", "osum") and body.kind in "iub":

@@ -193,6 +193,16 @@ def reads_of(computation: dict[str, Any], name: str) -> list[list[Any]]:
 # ---- types, and what can be decided without the contents of arrays ----
 
 
+def narrowed(value: list[Any], dtype: str, types: dict[str, str]) -> list[Any] | None:
+    """A sum or product of integers in a type with as many bits or fewer, which is a reduction again; else None."""
+    natural, wanted = type_of(value, types), dtype_of(dtype)
+    if value[0] != "reduce" or value[1].partition("/")[0] not in ("sum", "prod", "osum"):
+        return None
+    if natural.kind not in "iu" or wanted.kind not in "iu" or wanted.itemsize > natural.itemsize:
+        return None
+    return ["reduce", f"{value[1].partition('/')[0]}/{dtype}", *value[2:]]
+
+
 def is_affine(value: list[Any], types: dict[str, str]) -> bool:
     """Whether isl may see the value: integers made of iterators, where nothing wraps around."""
     operation, *rest = value
@@ -255,7 +265,7 @@ def inlined(reader: dict[str, Any], gone: dict[str, Any], types: dict[str, str])
     dtype = types[gone["name"]]
     whole = gone["pieces"][0][1]
     if type_of(whole, types) != dtype_of(dtype):
-        whole = ["cast", dtype, whole]
+        whole = narrowed(whole, dtype, types) or ["cast", dtype, whole]
     for condition, value in reader["pieces"]:
         body = with_other_iterators(whole, set(reader["iterators"]) | reduced_names(value))
 

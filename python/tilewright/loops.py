@@ -8,6 +8,7 @@ state lives in registers, so it is nothing that other iterations could see.
 from __future__ import annotations
 
 import inspect
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any, overload
 
@@ -19,8 +20,15 @@ __all__ = ["while_loop"]
 
 _WEAK = {bool: "weak bool", int: "weak int", float: "weak float", complex: "weak complex"}
 
-#: The state variables of the loops that are being declared, outermost first.
-_active: list[str] = []
+
+class _Active(threading.local):
+    """The state variables of the loops that this thread is declaring, outermost first."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+
+
+_active = _Active()
 
 
 @overload
@@ -85,8 +93,8 @@ def while_loop(
     names = _state_names(body, condition, len(values))
     # Promotion goes up only, so this ends.
     types = [_first_type(value) for value in values]
-    outer = len(_active)
-    _active.extend(names)
+    outer = len(_active.names)
+    _active.names.extend(names)
     try:
         while True:
             states = [_core.state(name, kind) for name, kind in zip(names, types, strict=True)]
@@ -106,7 +114,7 @@ def while_loop(
             types = wider
         test = operand(condition(*arguments))
     finally:
-        del _active[outer:]
+        del _active.names[outer:]
     asked = _core.strengthen(test)
     if asked.type != "bool":
         raise DeclarationTypeError(
@@ -143,7 +151,7 @@ def _state_names(body: Callable[..., Any], condition: Callable[..., Any], count:
     for name in names:
         new = name
         number = 2
-        while new in _active or new in unique:
+        while new in _active.names or new in unique:
             new = f"{name}_{number}"
             number += 1
         unique.append(new)

@@ -5,9 +5,11 @@
 // before. Refusals name the command, the dependence and two concrete instances.
 #pragma once
 
+#include "analysis/unchanged.h"
 #include "mapping/accesses.h"
 #include "mapping/program.h"
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,6 +22,7 @@ struct Violation {
     Overwrite,    ///< another write to the same element lies between, or is not ordered with them
     Race,         ///< two iterations of a parallel or vector loop touch one element
     NotInjective, ///< two instances of a computation at the same time
+    Promise,      ///< independent() contradicts a dependence that is there for certain
     Undecided     ///< not affine, or the operation limit was reached
   };
   Kind kind;
@@ -45,8 +48,10 @@ struct Violation {
 std::optional<Violation> find_violation(const Program &program);
 
 /// Throws Error(IllegalSchedule) with the violation when `program` (the mapping after `command`) is
-/// illegal.
-void require_legal(const Program &program, const Command *command);
+/// illegal. With `before`, the program before the command, only what the command may have changed is
+/// asked.
+std::shared_ptr<const LegalProgram> require_legal(Program program, const Command *command,
+                                                  const LegalProgram *before = nullptr);
 
 /// One dependence of Layer I as a relation between statement instances.
 struct Dependence {

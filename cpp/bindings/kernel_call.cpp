@@ -75,33 +75,34 @@ const Mapping &KernelFunction::mapping() const {
   return *mapping_;
 }
 
-void KernelFunction::set_mapping(Mapping next, bool is_checked) {
+void KernelFunction::set_mapping(Mapping next, std::shared_ptr<const LegalProgram> legal) {
   mapping_ = std::move(next);
   kernels_.clear();
-  is_checked_ = is_checked;
+  legal_ = std::move(legal);
   ++version_;
 }
 
 void KernelFunction::apply(const Command &given) {
   const Command command = resolve(mapping(), given);
   Mapping next = mapping().with(command);
-  require_legal(build_program(next), &command);
-  set_mapping(std::move(next), true);
+  std::shared_ptr<const LegalProgram> legal =
+      require_legal(build_program(next), &command, legal_.get());
+  set_mapping(std::move(next), std::move(legal));
 }
 
 void KernelFunction::replay(const Schedule &schedule) {
   Mapping next = default_mapping(function_);
+  std::shared_ptr<const LegalProgram> legal;
   for (const auto &command : schedule.commands) {
     next = next.with(command);
-    require_legal(build_program(next), &command);
+    legal = require_legal(build_program(next), &command, legal.get());
   }
-  set_mapping(std::move(next), !schedule.commands.empty());
+  set_mapping(std::move(next), std::move(legal));
 }
 
 void KernelFunction::require_checked() {
-  if (!is_checked_) {
-    require_legal(build_program(mapping()), nullptr);
-    is_checked_ = true;
+  if (legal_ == nullptr) {
+    legal_ = require_legal(build_program(mapping()), nullptr);
   }
 }
 

@@ -4,6 +4,7 @@
 // everything wrong ends in call_errors.h, which explains.
 #pragma once
 
+#include "analysis/unchanged.h"
 #include "bindings/bind_arrays.h"
 #include "bindings/shape_plan.h"
 #include "compiler/compiler.h"
@@ -98,7 +99,7 @@ private:
     std::shared_ptr<const CompiledKernel> kernel;
   };
 
-  void set_mapping(Mapping next, bool is_checked);
+  void set_mapping(Mapping next, std::shared_ptr<const LegalProgram> legal);
   void bind(PyObject *arguments, PyObject *keywords, BoundCall &call) const;
   void bind_outputs(PyObject *out, BoundCall &call) const;
   void bind_keyword(PyObject *key, PyObject *value, BoundCall &call, PyObject *&out) const;
@@ -120,7 +121,7 @@ private:
   bool fast_math_;
   mutable std::optional<Mapping> mapping_;
   std::uint64_t version_ = 0;
-  bool is_checked_ = false;
+  std::shared_ptr<const LegalProgram> legal_; ///< of the mapping; null until it is asked
   std::vector<ArrayArgument> arguments_; ///< inputs, then outputs
   size_t inputs_ = 0;
   std::vector<pybind11::object> parameter_names_;

@@ -160,6 +160,7 @@ void write_mapping(Writer &out, const MappingState &state) {
                          order));
   }
   out.names("order", state.order);
+  out.names("atomic", {state.atomic.begin(), state.atomic.end()});
 }
 
 } // namespace

@@ -351,6 +351,17 @@ StmtPtr store(std::int64_t buffer, const std::string &name, std::vector<ValuePtr
   return statement;
 }
 
+StmtPtr atomic_update(Op op, std::int64_t buffer, const std::string &name,
+                      std::vector<ValuePtr> subscripts, const ValuePtr &value) {
+  auto statement = make(StatementKind::AtomicUpdate);
+  statement->op = op;
+  statement->buffer = buffer;
+  statement->name = name;
+  statement->subscripts = std::move(subscripts);
+  statement->value = value;
+  return statement;
+}
+
 namespace {
 StmtPtr named(StatementKind kind, std::int64_t id, const std::string &name, const ValuePtr &value) {
   auto statement = make(kind);

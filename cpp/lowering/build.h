@@ -60,6 +60,8 @@ StmtPtr while_loop(const ValuePtr &condition, const StmtPtr &body);
 StmtPtr if_then(const ValuePtr &condition, const StmtPtr &then, const StmtPtr &otherwise = nullptr);
 StmtPtr store(std::int64_t buffer, const std::string &name, std::vector<ValuePtr> subscripts,
               const ValuePtr &value);
+StmtPtr atomic_update(Op op, std::int64_t buffer, const std::string &name,
+                      std::vector<ValuePtr> subscripts, const ValuePtr &value);
 StmtPtr let(std::int64_t id, const std::string &name, const ValuePtr &value);
 StmtPtr declare_local(std::int64_t id, const std::string &name, const ValuePtr &value);
 StmtPtr assign_local(std::int64_t id, const std::string &name, const ValuePtr &value);

@@ -56,6 +56,7 @@ enum class StatementKind {
   While,        ///< children[0] again and again, as long as `value` holds before it
   If,           ///< children[0], and children[1] when present
   Store,        ///< buffer[subscripts] = value
+  AtomicUpdate, ///< buffer[subscripts] = op(buffer[subscripts], value), in one step for all threads
   Let,          ///< variable = value for the statements after it in the block
   DeclareLocal, ///< a mutable local with its first value
   AssignLocal,
@@ -75,11 +76,13 @@ struct LoopStatement {
   std::string name;    ///< of that variable or local
   ValuePtr lower;      ///< For
   ValuePtr upper;      ///< For, CheckIndex
-  ValuePtr value;      ///< If, While: condition; Store, Let, DeclareLocal, AssignLocal, CheckIndex
+  ValuePtr value; ///< If, While: condition; Store, AtomicUpdate, Let, DeclareLocal, AssignLocal,
+                  ///< CheckIndex
   LoopKind loop = LoopKind::Serial; ///< For
   std::int64_t factor = 0; ///< For: lanes of a Vector loop, largest extent of an Unrolled one
-  std::int64_t buffer = 0; ///< Store, Allocate
-  std::vector<ValuePtr> subscripts; ///< Store
+  std::int64_t buffer = 0; ///< Store, AtomicUpdate, Allocate
+  std::vector<ValuePtr> subscripts; ///< Store, AtomicUpdate
+  Op op = Op::None;                 ///< AtomicUpdate
 };
 
 /// An array argument or a temporary of the kernel.

@@ -16,6 +16,7 @@ struct Element {
   std::string name;
   ValueType type;
   std::vector<ValuePtr> subscripts;
+  bool atomic = false;           ///< other threads update it too
   bool always_stored = false;    ///< each iteration stores it, once the loops around that store run
   std::vector<ValuePtr> running; ///< conditions under which they do
 };
@@ -88,7 +89,7 @@ public:
       const bool alone = std::all_of(elements_.begin(), elements_.end(), [&](const Element &other) {
         return &other == &element || other.buffer != element.buffer || disjoint(element, other);
       });
-      if (element.always_stored && fixed && alone && !scoped_.contains(element.buffer) &&
+      if (element.always_stored && !element.atomic && fixed && alone && !scoped_.contains(element.buffer) &&
           found.size() < max_accumulators) {
         found.push_back(element);
       }
@@ -114,7 +115,7 @@ private:
         return known;
       }
     }
-    elements_.push_back({buffer, name, type, subscripts, false, {}});
+    elements_.push_back({buffer, name, type, subscripts, false, false, {}});
     return elements_.back();
   }
 
@@ -131,6 +132,10 @@ private:
         stored.always_stored = true;
         stored.running = running;
       }
+    }
+    if (statement->kind == StatementKind::AtomicUpdate) {
+      element(statement->buffer, statement->name, statement->value->type, statement->subscripts)
+          .atomic = true;
     }
     const bool is_loop = statement->kind == StatementKind::For;
     const bool runs = is_loop && is_invariant(statement->lower) && is_invariant(statement->upper);

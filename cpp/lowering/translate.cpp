@@ -1,6 +1,7 @@
 #include "lowering/translate.h"
 
 #include "lowering/expressions.h"
+#include "mapping/accesses.h"
 
 #include <isl/aff.h>
 #include <isl/ast.h>
@@ -357,7 +358,9 @@ private:
     if (statement.kind == StatementKind::Allocate && statement.buffer == buffer) {
       return false;
     }
-    bool uses = statement.kind == StatementKind::Store && statement.buffer == buffer;
+    const bool writes = statement.kind == StatementKind::Store ||
+                        statement.kind == StatementKind::AtomicUpdate;
+    bool uses = writes && statement.buffer == buffer;
     visit_values(statement, [&](const Value &value) {
       uses = uses || (value.kind == ValueKind::Load && value.id == buffer);
     });
@@ -439,8 +442,13 @@ private:
     const std::vector<ValuePtr> index = translator.translate_place(statement.index, iterators);
     const KernelBuffer &buffer = kernel_.buffers.at(statement.buffer);
     const auto number = static_cast<std::int64_t>(statement.buffer);
+    const bool atomic = statement.atomic && terms_may_meet(statement);
     translator.guarded(statement.predicate, [&] {
       ValuePtr value = cast_value(translator.translate(statement.value), buffer.type);
+      if (atomic) {
+        translator.emit(atomic_update(statement.combine, number, buffer.name, index, value));
+        return;
+      }
       if (statement.role == StatementRole::Update) {
         value = binary_value(statement.combine, load(number, buffer.name, {buffer.type, 1}, index),
                              value);

@@ -146,6 +146,8 @@ private:
     case StatementKind::While:
     case StatementKind::Allocate:
       return fail(); // each lane has iterations, or memory, of its own
+    case StatementKind::AtomicUpdate:
+      return fail(); // one element at a time
     }
     return fail();
   }

@@ -110,6 +110,7 @@ private:
       }
       return;
     }
+    case StatementKind::AtomicUpdate:
     case StatementKind::Store: {
       check(statement->value);
       check_subscripts(statement->buffer, statement->subscripts, statement->value->type.lanes);

@@ -63,6 +63,9 @@ private:
       const std::optional<isl::pw_aff> subscript = to_affine(access.operands[d], space);
       if (!subscript) {
         exact = false;
+        if (const auto possible = promised_values(access.operands[d], domain, iterators)) {
+          relation = relation.intersect(with_dimension(*possible, target, static_cast<unsigned>(d)));
+        }
         continue;
       }
       const isl::pw_aff coordinate = isl::pw_aff::var_on_domain(
@@ -77,6 +80,64 @@ private:
                                                   statement_.domain.tuple_id().release()));
     }
     reads_.push_back({access.producer, checked(relation, "a read"), exact, access.where});
+  }
+
+  /// instance -> [value]: what a subscript that reads an array may be, as far as assume() tells. Sums
+  /// of one such value and something affine are looked through.
+  std::optional<isl::map> promised_values(const ExprPtr &subscript, const isl::set &domain,
+                                          const std::vector<std::string> &iterators) const {
+    const IterationSpace space{statement_.name, iterators};
+    const Expr &node = *subscript;
+    if (node.kind == ExprKind::Cast && node.operands[0]->type.is_integer()) {
+      return promised_values(node.operands[0], domain, iterators);
+    }
+    // Narrower sums may wrap.
+    if (node.kind == ExprKind::Binary && node.type == Int64 && (node.op == Op::Add || node.op == Op::Sub)) {
+      const bool first = to_affine(node.operands[0], space).has_value();
+      const auto affine = to_affine(node.operands[first ? 0 : 1], space);
+      const auto values = promised_values(node.operands[first ? 1 : 0], domain, iterators);
+      if (!affine || !values || (first && node.op == Op::Sub)) {
+        return std::nullopt;
+      }
+      // isl_map_sum does not align parameters by itself.
+      isl_map *other = isl_map_align_params(affine->as_map().release(), values->space().release());
+      other = node.op == Op::Add ? other : isl_map_neg(other);
+      isl_map *aligned = isl_map_align_params(values->copy(), isl_map_get_space(other));
+      return checked(isl::manage(isl_map_sum(aligned, other)), "a promise");
+    }
+    if (node.kind != ExprKind::Access) {
+      return std::nullopt;
+    }
+    std::optional<isl::map> result;
+    for (const ValuePromise &promise : statement_.assumed) {
+      if (promise.array != node.producer->name) {
+        continue;
+      }
+      isl::map element =
+          isl::map::from_domain_and_range(domain, isl::set::universe(node.producer->domain.space()));
+      for (size_t d = 0; d < node.operands.size(); ++d) {
+        const auto index = to_affine(node.operands[d], space);
+        if (index) {
+          const isl::pw_aff coordinate =
+              isl::pw_aff::var_on_domain(isl::local_space(node.producer->domain.space()),
+                                         isl::dim::set, static_cast<unsigned>(d));
+          element = element.intersect(
+              isl::manage(isl_pw_aff_eq_map(index->copy(), coordinate.copy())));
+        }
+      }
+      const isl::map values = checked(element.apply_range(promise.values), "a promise");
+      result = result ? result->intersect(values) : values;
+    }
+    return result;
+  }
+
+  /// instance -> target[..., value, ...], the other dimensions free.
+  static isl::map with_dimension(const isl::map &values, const isl::set &target, unsigned position) {
+    const unsigned rank = checked(target.tuple_dim(), "a promise");
+    isl_map *result = isl_map_insert_dims(values.copy(), isl_dim_out, 0, position);
+    result = isl_map_add_dims(result, isl_dim_out, rank - position - 1);
+    result = isl_map_set_tuple_id(result, isl_dim_out, target.tuple_id().release());
+    return checked(isl::manage(result), "a promise");
   }
 
   const Statement &statement_;
@@ -108,6 +169,21 @@ isl::map flow_relation(const Statement &source, const Statement &sink, const isl
         isl::manage(isl_pw_aff_eq_map(source.loops[d].copy(), sink.loops[d].copy())));
   }
   return checked(pairs, "a dependence");
+}
+
+bool terms_may_meet(const Statement &update) {
+  const auto outer = static_cast<unsigned>(update.replicas + update.computation->rank());
+  const auto reduced = static_cast<unsigned>(update.iterators.size()) - outer;
+  for (size_t level = 0; level < update.tags.size(); ++level) {
+    const Tag tag = update.tags[level].tag;
+    if ((tag == Tag::Parallel || tag == Tag::Vector) &&
+        checked(isl::manage(isl_pw_aff_involves_dims(update.loops[level].get(), isl_dim_in, outer,
+                                                     reduced)),
+                "races of a reduction")) {
+      return true;
+    }
+  }
+  return false;
 }
 
 isl::map written_element(const Program &program, const Statement &statement) {

@@ -51,6 +51,11 @@ void storage_fold_command(MappingState &state, const Command &command);
 void auto_allocate_map_command(MappingState &state, const Command &command);
 void store_in_command(MappingState &state, const Command &command);
 
+// promise_commands.cpp
+void independent_command(MappingState &state, const Command &command);
+void assume_command(MappingState &state, const Command &command);
+void atomic_command(MappingState &state, const Command &command);
+
 /// "C[0,1] (N = 2)".
 std::string instance_text(const std::string &name, const Point &point);
 

@@ -17,12 +17,15 @@ using Handler = void (*)(MappingState &, const Command &);
 const std::map<std::string, Handler> &handlers() {
   static const std::map<std::string, Handler> table = {
       {"after", after_command},
+      {"assume", assume_command},
+      {"atomic", atomic_command},
       {"auto_allocate_map", auto_allocate_map_command},
       {"before", before_command},
       {"cache", cache_command},
       {"compute_at", compute_at_command},
       {"fission", fission_command},
       {"fuse_with", fuse_with_command},
+      {"independent", independent_command},
       {"inline", inline_command},
       {"interchange", interchange_command},
       {"parallelize", parallelize_command},
@@ -75,6 +78,21 @@ void require_private_buffers(const MappingState &state, const Command &command) 
   }
 }
 
+/// A command that rewrote a computation has made other instances of it: what was promised of the old
+/// ones says nothing about them.
+void drop_promises(MappingState &state, const Function &before) {
+  const auto rewritten = [&](const std::string &name) {
+    const ComputationPtr *now = state.function->find(name);
+    return now == nullptr || *now != *before.find(name);
+  };
+  for (IndependencePromise &promise : state.independent) {
+    std::erase_if(promise.values, [&](const auto &entry) { return rewritten(entry.first); });
+  }
+  std::erase_if(state.assumed,
+                [&](const ValuePromise &promise) { return rewritten(promise.computation); });
+  std::erase_if(state.atomic, rewritten);
+}
+
 } // namespace
 
 std::string instance_text(const std::string &name, const Point &point) {
@@ -115,7 +133,11 @@ void apply_command(MappingState &state, const Command &command) {
     refuse(command, "'" + command.computation + "' is not a computation of function '" +
                         state.function->name + "'; its computations are: " + known);
   }
+  const std::shared_ptr<const Function> before = state.function;
   handler->second(state, command);
+  if (state.function != before) {
+    drop_promises(state, *before);
+  }
   fit_allocations(state);
   require_private_buffers(state, command);
 }

@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -90,6 +91,22 @@ struct Allocation {
   SourceLocation where; ///< of that command
 };
 
+/// independent(i): in no two different iterations of the loop do instances of these computations
+/// touch one element. The loop is kept as functions of the instances, so that the promise holds
+/// whatever becomes of the loop later. (PENCIL: #pragma pencil independent.)
+struct IndependencePromise {
+  std::string loop;
+  std::map<std::string, isl::pw_aff> values; ///< by computation
+};
+
+/// assume(...): what `computation` reads from `array` and uses as a subscript: array[...] ->
+/// [value]. (PENCIL: __pencil_assume.)
+struct ValuePromise {
+  std::string computation;
+  std::string array;
+  isl::map values;
+};
+
 /// Everything that commands change. Commands work on a copy, so that a failure changes nothing.
 struct MappingState {
   std::shared_ptr<const Function> function;
@@ -99,6 +116,9 @@ struct MappingState {
   std::vector<Placement> placements; ///< at most one for each computation, in the order given
   std::vector<std::string> order;    ///< of the computations at the outermost level
   std::map<std::string, Allocation> allocations;
+  std::vector<IndependencePromise> independent;
+  std::vector<ValuePromise> assumed;
+  std::set<std::string> atomic; ///< reductions whose updates of one element may meet
 };
 
 /// isl operations that one command, or building one program, may take.

@@ -26,6 +26,9 @@ public:
     program_.function = state_.function;
     program_.parameters = function_.parameters;
     program_.context = function_.context;
+    for (const IndependencePromise &promise : mapping_.state().independent) {
+      program_.independent_loops.push_back(promise.loop);
+    }
     add_buffers();
     order_ = static_order(state_);
     for (const ComputationPtr &computation : function_.computations) {
@@ -172,6 +175,7 @@ private:
       add_values(computation, map);
     }
     for (size_t s = first; s < program_.statements.size(); ++s) {
+      add_promises(program_.statements[s]);
       name_tuple(program_.statements[s]);
     }
     if (placement != nullptr && placement->compute_at) {
@@ -366,11 +370,15 @@ private:
                   "instances of compute_at");
       const isl::id name(isl_context(), statement.name);
       statement.domain = isl::manage(isl_set_set_tuple_id(statement.domain.release(), name.copy()));
-      for (isl::pw_aff &loop : statement.loops) {
+      const auto with_replicas = [&](isl::pw_aff &loop) {
         isl_pw_aff *value =
             isl_pw_aff_insert_dims(loop.release(), isl_dim_in, 0, static_cast<unsigned>(shared_));
         loop = checked(isl::manage(isl_pw_aff_set_tuple_id(value, isl_dim_in, name.copy())),
                        "loops of compute_at");
+      };
+      std::for_each(statement.loops.begin(), statement.loops.end(), with_replicas);
+      for (auto &[promise, value] : statement.independent) {
+        with_replicas(value);
       }
       statement.replicas = shared_;
       for (size_t level = shared_; level-- > 0;) {
@@ -417,6 +425,26 @@ private:
     }
   }
 
+  /// What was promised of a statement's computation, where the statement has its instances.
+  void add_promises(Statement &statement) const {
+    const MappingState &state = mapping_.state();
+    const std::string &name = statement.computation->name;
+    const auto dimensions = static_cast<isl_size>(statement.iterators.size());
+    for (size_t p = 0; p < state.independent.size(); ++p) {
+      const auto value = state.independent[p].values.find(name);
+      if (value != state.independent[p].values.end() &&
+          isl_pw_aff_dim(value->second.get(), isl_dim_in) == dimensions) {
+        statement.independent.emplace(p, value->second);
+      }
+    }
+    for (const ValuePromise &promise : state.assumed) {
+      if (promise.computation == name) {
+        statement.assumed.push_back(promise);
+      }
+    }
+    statement.atomic = statement.role == StatementRole::Update && state.atomic.contains(name);
+  }
+
   /// The statements in the order of their computations.
   void put_in_order() {
     std::vector<Statement> ordered;
@@ -435,9 +463,13 @@ private:
     const isl::id name(isl_context(), statement.name);
     statement.domain = checked(
         statement.domain.intersect_params(program_.context).set_tuple_id(name), "a statement");
-    for (isl::pw_aff &loop : statement.loops) {
+    const auto rename = [&](isl::pw_aff &loop) {
       loop = checked(isl::manage(isl_pw_aff_set_tuple_id(loop.release(), isl_dim_in, name.copy())),
                      "a loop");
+    };
+    std::for_each(statement.loops.begin(), statement.loops.end(), rename);
+    for (auto &[promise, value] : statement.independent) {
+      rename(value);
     }
   }
 

@@ -53,6 +53,9 @@ struct Statement {
   Op combine = Op::None;               ///< Update: Add, Mul, Min, Max, And, Or
   size_t buffer = 0;                   ///< index into Program::buffers
   std::vector<ExprPtr> index;          ///< element written, in terms of the computation's iterators
+  bool atomic = false; ///< Update: one step for other threads (atomic), where they may meet
+  std::map<size_t, isl::pw_aff> independent; ///< by promise (independent): its loop's value
+  std::vector<ValuePromise> assumed;         ///< of what this computation reads (assume)
 };
 
 struct Program {
@@ -62,6 +65,7 @@ struct Program {
   int depth = 0;                     ///< loops in the time space
   std::vector<Buffer> buffers;       ///< inputs and outputs in argument order, then temporaries
   std::vector<Statement> statements; ///< in order of declaration
+  std::vector<std::string> independent_loops; ///< by promise (independent): for messages
 
   /// The buffer and the index expressions (over the computation's iterators) in which a computation
   /// or input lives.

@@ -123,6 +123,7 @@ private:
   };
   Term load(const Value &value);
   void store(const LoopStatement &statement);
+  void atomic_update(const LoopStatement &statement); // llvm_atomic.cpp
   Address address(size_t buffer, const std::vector<ValuePtr> &subscripts, int lanes);
   llvm::Value *lane_address(const Address &address, int lane);
   llvm::Value *load_part(size_t buffer, llvm::Value *address, int lanes);

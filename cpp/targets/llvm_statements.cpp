@@ -29,6 +29,9 @@ void KernelEmitter::statement(const LoopStatement &statement) {
   case StatementKind::Store:
     store(statement);
     break;
+  case StatementKind::AtomicUpdate:
+    atomic_update(statement);
+    break;
   case StatementKind::Let: {
     VariableSlot slot;
     slot.value = scalar(*statement.value);

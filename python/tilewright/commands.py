@@ -21,6 +21,7 @@ from .buffers import Buffer
 from .command_arguments import integer, loop_name, name_of
 from .errors import ScheduleError
 from .expressions import Expression
+from .promises import PromiseCommands
 from .restructuring import RestructuringCommands
 from .source import caller_location
 
@@ -57,7 +58,7 @@ def _new_names(loop: str, outer: Loop | None, inner: Loop | None) -> list[str]:
     ]
 
 
-class ScheduleCommands(RestructuringCommands):
+class ScheduleCommands(RestructuringCommands, PromiseCommands):
     """The commands; mixed into `Computation` and into the handles `f["C"]`."""
 
     __slots__ = ()

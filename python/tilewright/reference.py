@@ -139,6 +139,23 @@ C = tw.computation("C", {i: N}, tw.sum(A[i, k], over={k: K}))
 f = tw.function("f", outputs=[C])
 """
 
+_GATHER = """
+N = tw.param("N")
+i = tw.iter("i")
+A = tw.input("A", [N], tw.float32)
+idx = tw.input("idx", [N], tw.int64)
+B = tw.computation("B", {i: N}, A[i] + 1)
+C = tw.computation("C", {i: N}, 2 * B[idx[i]])
+f = tw.function("f", outputs=[C])
+"""
+_ROW_SUMS = """
+N, K = tw.params("N K")
+i, k = tw.iters("i k")
+A = tw.input("A", [N, K], tw.float32)
+C = tw.computation("C", {i: N}, tw.sum(A[i, k], over={k: K}))
+f = tw.function("f", outputs=[C])
+"""
+
 # The programs on which the commands of the docstrings are given.
 EXAMPLES = {
     "split": Example(_POINTWISE),
@@ -164,6 +181,9 @@ EXAMPLES = {
     "cache": Example(_STENCIL, "C.split(i, 32)"),
     "inline": Example(_PAIR),
     "rfactor": Example(_SUM, "C.split(k, 64)"),
+    "independent": Example(_GATHER, "C.assume(idx[i] <= i).fuse_with(B)"),
+    "assume": Example(_GATHER),
+    "atomic": Example(_ROW_SUMS),
     "set_access": Example(_PAIR_2D, "C.fuse_with(B)"),
     "storage_fold": Example(_STEPS),
     "auto_allocate_map": Example(_PAIR, 'C.fuse_with(B)\nB.store_in("buffer[i % 2]")'),

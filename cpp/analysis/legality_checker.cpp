@@ -1,0 +1,426 @@
+#include "analysis/legality_checker.h"
+
+#include "mapping/accesses.h"
+
+#include <algorithm>
+#include <set>
+
+namespace tilewright {
+
+namespace {
+
+std::string instance(const std::string &name, const std::vector<std::int64_t> &coordinates,
+                     size_t first, size_t count) {
+  std::string text = name + "[";
+  for (size_t d = 0; d < count; ++d) {
+    text += (d ? "," : "") + std::to_string(coordinates[first + d]);
+  }
+  return text + "]";
+}
+
+bool holds_one_value_each(const Program &program, size_t buffer) {
+  const Computation *owner = nullptr;
+  for (const Statement &statement : program.statements) {
+    if (statement.buffer != buffer) {
+      continue;
+    }
+    if (statement.replicas > 0 && statement.role != StatementRole::Value) {
+      return false; // a replica starts the same sum anew
+    }
+    if (owner != nullptr && owner != statement.computation.get()) {
+      return false;
+    }
+    owner = statement.computation.get();
+  }
+  if (owner == nullptr) {
+    return true;
+  }
+  isl::set written = isl::set::empty(owner->domain.space());
+  for (const Piece &piece : owner->pieces) {
+    written = written.unite(piece.domain);
+  }
+  const isl::map relation =
+      program.places.at(owner->name)
+          .relation.intersect_domain(written.intersect_params(program.context));
+  return checked(relation.is_injective(), "storage of a computation");
+}
+
+/// The pairs (of replicated instances) that belong to one iteration of the shared loops.
+isl::map same_replica(isl::map pairs, size_t replicas) {
+  for (size_t d = 0; d < replicas; ++d) {
+    pairs = pairs.equate(isl::dim::in, static_cast<int>(d), isl::dim::out, static_cast<int>(d));
+  }
+  return pairs;
+}
+
+std::string loop_name(const Statement &statement, int level) {
+  const auto position = static_cast<size_t>(level);
+  return position < statement.loop_names.size() ? statement.loop_names[position]
+                                                : std::to_string(level);
+}
+
+std::string tag_name(const Statement &statement, int level) {
+  return statement.tags[static_cast<size_t>(level)].tag == Tag::Vector ? "a vector loop"
+                                                                       : "parallel";
+}
+
+/// Whether threads that run this statement's loop `level` may update one element at the same time,
+/// in one step each.
+bool meets_atomically(const Statement &update, size_t level) {
+  return update.atomic && update.tags[level].tag == Tag::Parallel;
+}
+
+std::set<const Computation *> producers_of(const Statement &statement) {
+  std::set<const Computation *> producers;
+  visit(statement.value, [&](const ExprPtr &node) {
+    if (node->kind == ExprKind::Access) {
+      producers.insert(node->producer.get());
+    }
+  });
+  return producers;
+}
+
+} // namespace
+
+LegalityChecker::LegalityChecker(const Program &program, const LegalProgram *before)
+    : program_(program), unchanged_(program, before), writers_(program.buffers.size()) {
+  for (const Statement &statement : program.statements) {
+    statements_of_[statement.computation.get()].push_back(&statement);
+    writers_[statement.buffer].push_back(&statement);
+  }
+  for (size_t b = 0; b < program.buffers.size(); ++b) {
+    apart_.push_back(unchanged_.buffer(b) ? unchanged_.was_apart(b)
+                                          : holds_one_value_each(program, b));
+  }
+}
+
+std::optional<Violation> LegalityChecker::find() {
+  for (const Statement &sink : program_.statements) {
+    if (is_settled(sink)) {
+      continue;
+    }
+    if (sink.role == StatementRole::Update) {
+      check_accumulation(sink);
+    }
+    for (const ReadAccess &read : read_accesses(sink)) {
+      if (read.producer->is_input) {
+        check_input(sink, read);
+      } else {
+        check_read(sink, read);
+      }
+      if (violation_) {
+        return violation_;
+      }
+    }
+  }
+  for (const ComputationPtr &output : program_.function->outputs) {
+    for (const Statement *source : statements_of_[output.get()]) {
+      if (!violation_) {
+        check_survival(*source);
+      }
+    }
+  }
+  return violation_;
+}
+
+/// Nothing that the reads of `sink` rely on has changed.
+bool LegalityChecker::is_settled(const Statement &sink) const {
+  if (!unchanged_.statement(sink)) {
+    return false;
+  }
+  const auto settled_with = [&](const Computation *producer) {
+    const auto sources = statements_of_.find(producer);
+    return sources == statements_of_.end() ||
+           std::all_of(sources->second.begin(), sources->second.end(),
+                       [&](const Statement *source) { return is_settled(*source, sink); });
+  };
+  const std::set<const Computation *> producers = producers_of(sink);
+  for (const Computation *producer : producers) {
+    if (!producer->is_input) {
+      if (!settled_with(producer)) {
+        return false;
+      }
+      continue;
+    }
+    const size_t buffer = program_.places.at(producer->name).buffer;
+    if (!unchanged_.buffer(buffer) ||
+        !std::all_of(writers_[buffer].begin(), writers_[buffer].end(),
+                     [&](const Statement *writer) { return unchanged_.pair(sink, *writer); })) {
+      return false;
+    }
+  }
+  return sink.role != StatementRole::Update || settled_with(sink.computation.get());
+}
+
+/// The flow from `source` to `sink` is ordered as it was, among the same writes.
+bool LegalityChecker::is_settled(const Statement &source, const Statement &sink) const {
+  if (!unchanged_.pair(source, sink)) {
+    return false;
+  }
+  const std::vector<const Statement *> &writers = writers_[source.buffer];
+  return apart_[source.buffer] ||
+         (unchanged_.buffer(source.buffer) &&
+          std::all_of(writers.begin(), writers.end(), [&](const Statement *writer) {
+            return unchanged_.pair(sink, *writer);
+          }));
+}
+
+/// Initialisation first; updates of one element in any order, but not at once.
+void LegalityChecker::check_accumulation(const Statement &update) {
+  const isl::map value = defined_value(update);
+  for (const Statement *init : statements_of_[update.computation.get()]) {
+    if (init->role == StatementRole::Initialise && !is_settled(*init, update)) {
+      check_flow(*init, update, flow_relation(*init, update, value), true);
+    }
+  }
+  const auto consecutive = [&] {
+    return same_replica(value.apply_range(value.reverse()), update.replicas)
+        .intersect(isl::map::lex_lt(update.domain.space()));
+  };
+  if (!violation_ && update.computation->pieces[update.piece].value->ordered) {
+    check_order_of_terms(update, consecutive());
+    return;
+  }
+  if (violation_ || !terms_may_meet(update)) {
+    return;
+  }
+  const isl::map pairs = promised(update, update, consecutive(), true);
+  if (violation_) {
+    return;
+  }
+  for (const UnorderedPairs &forward : not_before(program_, update, update, pairs)) {
+    if (!forward.concurrent || meets_atomically(update, static_cast<size_t>(forward.level))) {
+      continue;
+    }
+    const isl::map race = checked(forward.pairs.lexmin(), "races of a reduction");
+    report(Violation::Kind::Race, update, update, race,
+           "both add to the same element, and loop '" + loop_name(update, forward.level) +
+               "' is " + tag_name(update, forward.level) + ", so neither comes first");
+    add_element(update);
+    return;
+  }
+}
+
+/// An ordered reduction combines its terms in lexicographic order.
+void LegalityChecker::check_order_of_terms(const Statement &update, const isl::map &pairs) {
+  for (const UnorderedPairs &wrong : not_before(program_, update, update, pairs)) {
+    report(Violation::Kind::Order, update, update,
+           checked(wrong.pairs.lexmin(), "the order of a reduction"),
+           update.computation->name + " is an ordered reduction, and loop '" +
+               loop_name(update, wrong.level) + "' " +
+               (wrong.concurrent ? "is " + tag_name(update, wrong.level)
+                                 : std::string("takes its terms in another order")));
+    add_element(update);
+    return;
+  }
+}
+
+void LegalityChecker::check_read(const Statement &sink, const ReadAccess &read) {
+  for (const Statement *source : statements_of_[read.producer.get()]) {
+    if (!violation_ && !is_settled(*source, sink)) {
+      check_flow(*source, sink, flow_relation(*source, sink, read.relation), read.exact);
+    }
+  }
+}
+
+/// An input whose array holds computations too (in-place): it is read before they overwrite it.
+void LegalityChecker::check_input(const Statement &sink, const ReadAccess &read) {
+  const Program::Place &place = program_.places.at(read.producer->name);
+  for (const Statement *writer : writers_[place.buffer]) {
+    isl::map pairs = read.relation.apply_range(place.relation)
+                         .apply_range(written_element(program_, *writer).reverse());
+    if (writer == &sink) {
+      // An instance reads before it writes.
+      pairs = pairs.subtract(isl::map::identity(pairs.space()));
+    }
+    pairs = promised(sink, *writer, checked(pairs, "reads of an overwritten input"), read.exact);
+    if (violation_) {
+      return;
+    }
+    for (const UnorderedPairs &wrong : not_before(program_, sink, *writer, pairs)) {
+      report(read.exact ? Violation::Kind::Overwrite : Violation::Kind::Undecided, sink, *writer,
+             wrong.pairs,
+             writer->name + " overwrites an element of the input " + read.producer->name +
+                 " that " + sink.name + " still has to read" +
+                 (wrong.concurrent ? ": the loops that run them are not ordered" : ""));
+      add_element(*writer, true);
+      return;
+    }
+  }
+}
+
+/// `pairs` of instances that may touch one element, without those that independent() promises away.
+/// A promise that surely existing pairs contradict is a violation itself.
+isl::map LegalityChecker::promised(const Statement &first, const Statement &second, isl::map pairs,
+                                   bool exact) {
+  for (const auto &[promise, value] : first.independent) {
+    const auto other = second.independent.find(promise);
+    if (other == second.independent.end() || violation_) {
+      continue;
+    }
+    const isl::map same =
+        checked(isl::manage(isl_pw_aff_eq_map(value.copy(), other->second.copy())), "a promise");
+    if (!exact) {
+      pairs = checked(pairs.intersect(same), "a promise");
+      continue;
+    }
+    const isl::map broken = pairs.subtract(same);
+    if (!checked(broken.is_empty(), "a promise")) {
+      report(Violation::Kind::Promise, first, second, broken,
+             "iterations of loop '" + program_.independent_loops[promise] +
+                 "' are promised to be independent, but two of them touch one element for certain");
+    }
+  }
+  return pairs;
+}
+
+/// Each pair of `flow` (source -> sink): the source comes first, and nothing overwrites its
+/// element in between.
+void LegalityChecker::check_flow(const Statement &source, const Statement &sink, isl::map flow,
+                bool exact) {
+  flow = promised(source, sink, flow, exact);
+  if (violation_) {
+    return;
+  }
+  for (const UnorderedPairs &wrong : not_before(program_, source, sink, flow)) {
+    report(exact ? Violation::Kind::Order : Violation::Kind::Undecided, source, sink, wrong.pairs,
+           order_explanation(source, sink, wrong, exact));
+    violation_->level = wrong.level;
+    violation_->is_static = wrong.is_static;
+    violation_->concurrent = wrong.concurrent;
+    return;
+  }
+  if (!apart_[source.buffer]) {
+    for (const Statement *writer : writers_[source.buffer]) {
+      if (!violation_) {
+        check_overwrite(source, sink, *writer, flow, exact);
+      }
+    }
+  }
+}
+
+/// Writes of other values to the element of `source`: writer -> source.
+isl::map LegalityChecker::other_writes(const Statement &source, const Statement &writer) const {
+  const isl::map here = written_element(program_, source);
+  const isl::map there = written_element(program_, writer);
+  isl::map pairs = there.apply_range(here.reverse());
+  if (source.computation == writer.computation) {
+    isl::map same = defined_value(writer).apply_range(defined_value(source).reverse());
+    if (source.role != StatementRole::Value) {
+      same = same_replica(same, source.replicas);
+    }
+    pairs = pairs.subtract(same);
+  }
+  return checked(pairs, "writes to one element");
+}
+
+void LegalityChecker::check_overwrite(const Statement &source, const Statement &sink, const Statement &writer,
+                     const isl::map &flow, bool exact) {
+  for (const UnorderedPairs &not_earlier :
+       not_before(program_, writer, source, other_writes(source, writer))) {
+    isl::map between = flow.reverse().apply_range(not_earlier.pairs.reverse());
+    if (&writer == &sink) {
+      // An instance reads before it writes.
+      between = between.subtract(isl::map::identity(between.space()));
+    }
+    for (const UnorderedPairs &not_later : not_before(program_, sink, writer, between)) {
+      report(exact ? Violation::Kind::Overwrite : Violation::Kind::Undecided, sink, writer,
+             not_later.pairs,
+             writer.name + " overwrites an element that " + sink.name +
+                 " still has to read (written by " + source.name + ")" +
+                 (not_later.concurrent || not_earlier.concurrent
+                      ? ": the loops that run them are not ordered"
+                      : ""));
+      add_element(writer, true);
+      return;
+    }
+  }
+}
+
+/// An output's elements are there at the end.
+void LegalityChecker::check_survival(const Statement &source) {
+  if (apart_[source.buffer] || unchanged_.buffer(source.buffer)) {
+    return;
+  }
+  for (const Statement *writer : writers_[source.buffer]) {
+    for (const UnorderedPairs &wrong :
+         not_before(program_, *writer, source, other_writes(source, *writer))) {
+      report(Violation::Kind::Overwrite, *writer, source, wrong.pairs,
+             writer->name + " overwrites an element of the output " + source.computation->name);
+      add_element(*writer);
+      return;
+    }
+  }
+}
+
+std::string LegalityChecker::order_explanation(const Statement &source, const Statement &sink,
+                              const UnorderedPairs &wrong, bool exact) const {
+  std::string text = sink.name + " reads what " + source.name + " writes, but ";
+  if (wrong.concurrent) {
+    const Statement &tagged =
+        source.tags[static_cast<size_t>(wrong.level)].tag == Tag::Parallel ||
+                source.tags[static_cast<size_t>(wrong.level)].tag == Tag::Vector
+            ? source
+            : sink;
+    text += "loop '" + loop_name(tagged, wrong.level) + "' is " + tag_name(tagged, wrong.level) +
+            " and carries the dependence";
+  } else if (wrong.level == program_.depth && !wrong.is_static) {
+    text += "both are scheduled at the same time";
+  } else {
+    text += "is scheduled before it";
+  }
+  return exact ? text : text + " (its subscript is not affine, so it may read any element)";
+}
+
+void LegalityChecker::report(Violation::Kind kind, const Statement &first, const Statement &second,
+            const isl::map &pairs, std::string explanation) {
+  Violation violation;
+  violation.kind = kind;
+  violation.dependence = relation_text(program_, pairs, first);
+  violation.source = first.name;
+  violation.sink = second.name;
+  violation.pairs = pairs;
+  Point point;
+  const isl::set flat = isl::manage(isl_set_flatten(isl_map_wrap(pairs.copy())));
+  if (sample_point(checked(flat, "a witness"), point)) {
+    const size_t count = first.iterators.size();
+    violation.source_instance = instance(first.name, point.coordinates, 0, count);
+    violation.sink_instance =
+        instance(second.name, point.coordinates, count, point.coordinates.size() - count);
+    for (const auto &[name, value] : point.parameters) {
+      violation.parameters +=
+          (violation.parameters.empty() ? "" : ", ") + name + " = " + std::to_string(value);
+    }
+    first_ = point;
+    first_.coordinates.resize(count);
+    second_ = point;
+    second_.coordinates.erase(second_.coordinates.begin(),
+                              second_.coordinates.begin() + static_cast<std::ptrdiff_t>(count));
+  }
+  violation.explanation = std::move(explanation);
+  violation_ = std::move(violation);
+}
+
+/// Names the element that `writer` (the first or the second instance of the witness) writes.
+void LegalityChecker::add_element(const Statement &writer, bool second) {
+  const Point &point = second ? second_ : first_;
+  isl::map element = written_element(program_, writer);
+  for (const auto &[name, value] : point.parameters) {
+    const int position = isl_map_find_dim_by_name(element.get(), isl_dim_param, name.c_str());
+    if (position >= 0) {
+      element = element.fix_si(isl::dim::param, static_cast<unsigned>(position),
+                               static_cast<int>(value));
+    }
+  }
+  for (size_t d = 0; d < point.coordinates.size(); ++d) {
+    element = element.fix_si(isl::dim::in, static_cast<unsigned>(d),
+                             static_cast<int>(point.coordinates[d]));
+  }
+  Point at;
+  if (sample_point(checked(element.range(), "a witness"), at)) {
+    violation_->element =
+        instance(program_.buffers[writer.buffer].name, at.coordinates, 0, at.coordinates.size());
+  }
+}
+
+} // namespace tilewright

@@ -1,0 +1,57 @@
+// The questions behind find_violation, one for each thing that a read relies on: the write it needs
+// comes first, nothing overwrites the element in between, and the terms of a reduction do not meet.
+// Each question is about two or three statements; what a legal program has answered before, and no
+// command has touched since, is not asked again (analysis/unchanged.h).
+#pragma once
+
+#include "analysis/happens_before.h"
+#include "analysis/legality.h"
+#include "analysis/unchanged.h"
+
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace tilewright {
+
+class LegalityChecker {
+public:
+  /// `before`: an earlier program of the same function that was found legal, or null.
+  LegalityChecker(const Program &program, const LegalProgram *before);
+
+  std::optional<Violation> find();
+
+  /// For each buffer, whether each of its elements holds one value of one computation only.
+  const std::vector<bool> &stored_apart() const { return apart_; }
+
+private:
+  bool is_settled(const Statement &sink) const;
+  bool is_settled(const Statement &source, const Statement &sink) const;
+  void check_accumulation(const Statement &update);
+  void check_order_of_terms(const Statement &update, const isl::map &pairs);
+  void check_read(const Statement &sink, const ReadAccess &read);
+  void check_input(const Statement &sink, const ReadAccess &read);
+  void check_flow(const Statement &source, const Statement &sink, isl::map flow, bool exact);
+  void check_overwrite(const Statement &source, const Statement &sink, const Statement &writer,
+                       const isl::map &flow, bool exact);
+  void check_survival(const Statement &source);
+  isl::map other_writes(const Statement &source, const Statement &writer) const;
+  isl::map promised(const Statement &first, const Statement &second, isl::map pairs, bool exact);
+  std::string order_explanation(const Statement &source, const Statement &sink,
+                                const UnorderedPairs &wrong, bool exact) const;
+  void report(Violation::Kind kind, const Statement &first, const Statement &second,
+              const isl::map &pairs, std::string explanation);
+  void add_element(const Statement &writer, bool second = false);
+
+  const Program &program_;
+  Unchanged unchanged_;
+  std::unordered_map<const Computation *, std::vector<const Statement *>> statements_of_;
+  std::vector<std::vector<const Statement *>> writers_; ///< of each buffer
+  std::vector<bool> apart_;
+  std::optional<Violation> violation_;
+  Point first_;
+  Point second_;
+};
+
+} // namespace tilewright

@@ -1,0 +1,130 @@
+#include "analysis/unchanged.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace tilewright {
+
+namespace {
+
+// Plain equality compares isl's representations: what it calls different may be equal, never the
+// other way round, and it takes no operations.
+
+bool is_same(const isl::pw_aff &a, const isl::pw_aff &b) {
+  return a.get() == b.get() || isl_pw_aff_plain_is_equal(a.get(), b.get()) == isl_bool_true;
+}
+
+bool is_same(const isl::set &a, const isl::set &b) {
+  return a.get() == b.get() || isl_set_plain_is_equal(a.get(), b.get()) == isl_bool_true;
+}
+
+bool is_same(const isl::map &a, const isl::map &b) {
+  return a.get() == b.get() || isl_map_plain_is_equal(a.get(), b.get()) == isl_bool_true;
+}
+
+bool is_same(const ValuePromise &a, const ValuePromise &b) {
+  return a.array == b.array && is_same(a.values, b.values);
+}
+
+bool same_promises(const Statement &a, const Statement &b) {
+  return a.atomic == b.atomic &&
+         std::equal(a.independent.begin(), a.independent.end(), b.independent.begin(),
+                    b.independent.end(),
+                    [](const auto &one, const auto &other) {
+                      return one.first == other.first && is_same(one.second, other.second);
+                    }) &&
+         std::equal(a.assumed.begin(), a.assumed.end(), b.assumed.begin(), b.assumed.end(),
+                    [](const ValuePromise &one, const ValuePromise &other) {
+                      return is_same(one, other);
+                    });
+}
+
+int sign_of_order(const Statement &a, const Statement &b, size_t level) {
+  const int first = level < a.order.size() ? a.order[level] : 0;
+  const int second = level < b.order.size() ? b.order[level] : 0;
+  return first < second ? -1 : first > second ? 1 : 0;
+}
+
+} // namespace
+
+Unchanged::Unchanged(const Program &now, const LegalProgram *before)
+    : now_(now), before_(before), earlier_(now.statements.size(), nullptr),
+      buffers_(now.buffers.size(), false) {
+  if (before == nullptr || !is_same(now.context, before->program.context)) {
+    return;
+  }
+  const Program &then = before->program;
+  std::unordered_map<std::string, const Statement *> by_name;
+  for (const Statement &statement : then.statements) {
+    by_name.emplace(statement.name, &statement);
+  }
+  for (size_t s = 0; s < now.statements.size(); ++s) {
+    const auto found = by_name.find(now.statements[s].name);
+    if (found != by_name.end() && same(now.statements[s], *found->second)) {
+      earlier_[s] = found->second;
+    }
+  }
+  std::vector<std::vector<const Statement *>> writers(now.buffers.size());
+  for (const Statement &statement : now.statements) {
+    writers[statement.buffer].push_back(&statement);
+  }
+  std::vector<size_t> earlier_writers(then.buffers.size(), 0);
+  for (const Statement &statement : then.statements) {
+    ++earlier_writers[statement.buffer];
+  }
+  for (size_t b = 0; b < now.buffers.size(); ++b) {
+    bool unchanged = b < then.buffers.size() && now.buffers[b].name == then.buffers[b].name &&
+                     earlier_writers[b] == writers[b].size();
+    for (size_t i = 0; unchanged && i < writers[b].size(); ++i) {
+      for (size_t j = i; unchanged && j < writers[b].size(); ++j) {
+        unchanged = pair(*writers[b][i], *writers[b][j]);
+      }
+    }
+    buffers_[b] = unchanged;
+  }
+}
+
+bool Unchanged::same(const Statement &now, const Statement &then) const {
+  const Buffer &buffer = now_.buffers[now.buffer];
+  const Buffer &earlier = before_->program.buffers[then.buffer];
+  // What a statement computes follows from its computation, which never changes.
+  const bool plain =
+      now.computation == then.computation && now.piece == then.piece && now.role == then.role &&
+      now.replicas == then.replicas && now.iterators == then.iterators && now.loop_names == then.loop_names &&
+      now.buffer == then.buffer && buffer.name == earlier.name && buffer.kind == earlier.kind &&
+      buffer.level == earlier.level;
+  if (!plain || !is_same(now.domain, then.domain) || !same_promises(now, then)) {
+    return false;
+  }
+  // Deeper loops are padding.
+  for (size_t level = 0; level < now.loop_names.size(); ++level) {
+    if (!(now.tags[level] == then.tags[level]) || !is_same(now.loops[level], then.loops[level])) {
+      return false;
+    }
+  }
+  const std::string &name = now.computation->name;
+  return is_same(now_.places.at(name).relation, before_->program.places.at(name).relation);
+}
+
+bool Unchanged::pair(const Statement &first, const Statement &second) const {
+  const Statement *one = earlier(first);
+  const Statement *other = earlier(second);
+  if (one == nullptr || other == nullptr) {
+    return false;
+  }
+  const size_t levels = std::max({first.order.size(), second.order.size(), one->order.size()});
+  for (size_t level = 0; level < levels; ++level) {
+    const int sign = sign_of_order(first, second, level);
+    if (sign != sign_of_order(*one, *other, level)) {
+      return false;
+    }
+    if (sign != 0) {
+      return true;
+    }
+  }
+  return true;
+}
+
+bool Unchanged::was_apart(size_t buffer) const { return before_->stored_apart[buffer]; }
+
+} // namespace tilewright

@@ -1,0 +1,46 @@
+// Which statements of a program are, for legality, those of an earlier program that was found
+// legal. A command changes one computation and perhaps its neighbours; a question that concerns
+// unchanged statements in unchanged order has the answer that it had.
+#pragma once
+
+#include "mapping/program.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tilewright {
+
+/// A program in which no violation was found, with what finding that out has told about it.
+struct LegalProgram {
+  Program program;
+  std::vector<bool> stored_apart; ///< by buffer
+};
+
+class Unchanged {
+public:
+  /// `before` may be null: then everything has changed. Both must outlive this object.
+  Unchanged(const Program &now, const LegalProgram *before);
+
+  /// The statement runs when and where it did, on its own, and does the same.
+  bool statement(const Statement &statement) const { return earlier(statement) != nullptr; }
+  /// Both did, and their order is what it was.
+  bool pair(const Statement &first, const Statement &second) const;
+  /// The statements that write a buffer are those that did, in the same order among each other.
+  bool buffer(size_t buffer) const { return buffers_[buffer]; }
+  /// What `stored_apart` was for an unchanged buffer.
+  bool was_apart(size_t buffer) const;
+
+private:
+  const Statement *earlier(const Statement &statement) const {
+    return earlier_[static_cast<size_t>(&statement - now_.statements.data())];
+  }
+  bool same(const Statement &now, const Statement &then) const;
+
+  const Program &now_;
+  const LegalProgram *before_;
+  std::vector<const Statement *> earlier_; ///< of each statement, or null
+  std::vector<bool> buffers_;
+};
+
+} // namespace tilewright

@@ -1,0 +1,270 @@
+"""independent(), assume() and atomic(): what they make legal, what they cannot, and values."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tilewright as tw
+
+N, M, K = tw.params("N M K")
+i, j, k = tw.iters("i j k")
+
+
+def gather(subscript: str = "idx") -> tuple[tw.Function, dict[str, tw.Computation], tw.Input]:
+    """B[i] = 2 * A[i] and C[i] = B[idx[i]] + 1."""
+    data = tw.input("A", [N], tw.float64)
+    idx = tw.input(subscript, [N], tw.int64)
+    b = tw.computation("B", {i: N}, data[i] * 2)
+    c = tw.computation("C", {i: N}, b[idx[i]] + 1)
+    return tw.function("gather", outputs=[c]), {"B": b, "C": c}, idx
+
+
+def earlier(n: int) -> np.ndarray:
+    return np.array([x // 2 for x in range(n)])
+
+
+def agree(function: tw.Function, expected: np.ndarray, *arrays: np.ndarray) -> None:
+    np.testing.assert_array_equal(function(*arrays), expected)
+    np.testing.assert_array_equal(function.evaluate(*arrays), expected)
+
+
+# ---- assume ----
+
+
+def test_assume_makes_a_fusion_legal():
+    function, c, idx = gather()
+    with pytest.raises(tw.IllegalScheduleError, match=r"assume\(...\) says which values") as caught:
+        c["C"].fuse_with("B")
+    assert caught.value.kind == "undecided"
+    c["C"].assume(idx[i] <= i).fuse_with("B")
+    x = np.arange(9.0)
+    agree(function, 2 * x[earlier(9)] + 1, x, earlier(9))
+    assert str(function.loops).count("for ") == 1
+
+
+def test_too_weak_an_assumption_does_not_help():
+    _, c, idx = gather()
+    c["C"].assume(idx[i] <= i + 1)
+    with pytest.raises(tw.IllegalScheduleError) as caught:
+        c["C"].fuse_with("B")
+    # The one element that may come too late.
+    assert (caught.value.source_instance, caught.value.sink_instance) == ("B[1]", "C[0]")
+
+
+def test_assumptions_add_up():
+    _, c, idx = gather()
+    c["C"].assume(idx[i] <= i + 1).assume(idx[i] != i + 1).fuse_with("B")
+
+
+def test_assume_reaches_through_sums_and_other_subscripts():
+    data = tw.input("A", [N], tw.float64)
+    idx = tw.input("idx", [N], tw.int32)
+    b = tw.computation("B", {i: N}, data[i] * 2)
+    c = tw.computation("C", {i: (1, N)}, b[tw.cast(idx[i - 1], tw.int64) + 1], shape=[N])
+    function = tw.function("f", outputs=[c])
+    c.assume("{ idx[q] -> [v] : 0 <= v <= q }").fuse_with(b)
+    x, places = np.arange(8.0), np.array([0, 1, 0, 3, 2, 5, 1, 7], np.int32)
+    expected = np.concatenate([[0.0], 2 * x[places[:-1] + 1]])
+    agree(function, expected, x, places)
+
+
+def test_assume_is_printed_compared_and_replayed():
+    function, c, idx = gather()
+    c["C"].assume((idx[i] >= 0) & (idx[i] <= i)).fuse_with("B")
+    text = str(function.schedule)
+    assert "assume" in text and "idx[i] -> [v]" in text
+    other, _, _ = gather()
+    function.schedule.apply_to(other)
+    assert other.schedule == function.schedule
+    assert tw.Schedule.from_json(function.schedule.to_json()) == function.schedule
+    fresh = gather()
+    with pytest.raises(tw.IllegalScheduleError):
+        fresh[1]["C"].fuse_with("B")  # promises belong to the schedule, not to the program
+
+
+@pytest.mark.parametrize(
+    ("condition", "message"),
+    [
+        (lambda idx: N > 3, "says nothing about an array"),
+        (lambda idx: idx[i] <= idx[i + 1], "one different iterator for each subscript"),
+        (lambda idx: idx[i] <= idx[j], "a second one"),
+        (lambda idx: idx[0] <= 3, "one different iterator"),
+        (lambda idx: "nonsense", "is not a relation"),
+        (lambda idx: "{ Q[i] -> [v] : v < 3 }", "no input or computation named 'Q'"),
+        (lambda idx: "{ idx[i,j] -> [v] : v < 3 }", "1 subscripts"),
+        (lambda idx: "{ A[i] -> [v] : v < 3 }", "uses no value of A as a subscript"),
+        (lambda idx: 7, "takes a comparison"),
+    ],
+)
+def test_assume_refuses_what_it_cannot_use(condition, message):
+    _, c, idx = gather()
+    with pytest.raises(tw.ScheduleError, match=message):
+        c["C"].assume(condition(idx))
+
+
+# ---- independent ----
+
+
+def test_independent_makes_a_fused_gather_parallel():
+    function, c, idx = gather()
+    c["C"].assume(idx[i] <= i).fuse_with("B")
+    with pytest.raises(tw.IllegalScheduleError):
+        c["B"].parallelize(i)
+    c["C"].independent(i, "B")
+    c["B"].parallelize(i)
+    c["C"].parallelize(i)
+    assert "# parallel" in str(function.loops)
+    x, own = np.arange(20.0), np.arange(20)
+    agree(function, 2 * x + 1, x, own)
+
+
+def test_independent_holds_through_a_split():
+    function, c, idx = gather()
+    c["C"].assume(idx[i] <= i).fuse_with("B").independent(i, "B")
+    for name in "BC":
+        c[name].split(i, 4)
+    for name in "BC":
+        c[name].parallelize("i0")
+    x, own = np.arange(21.0), np.arange(21)
+    agree(function, 2 * x + 1, x, own)
+
+
+def test_independent_of_one_computation_says_nothing_about_two():
+    _, c, idx = gather()
+    c["C"].assume(idx[i] <= i).fuse_with("B").independent(i)
+    with pytest.raises(tw.IllegalScheduleError):
+        c["B"].parallelize(i)
+
+
+def test_a_promise_that_is_certainly_wrong_is_refused():
+    data = tw.input("A", [N], tw.float64)
+    s = tw.computation(
+        "S", {i: N}, lambda s: [(i == 0, data[i]), (i > 0, s[i - 1] + data[i])], dtype=tw.float64
+    )
+    prefix = tw.function("prefix", outputs=[s])  # noqa: F841
+    with pytest.raises(tw.IllegalScheduleError, match="for certain") as caught:
+        s.independent(i)
+    assert caught.value.kind == "promise"
+    assert caught.value.sink_instance.startswith("S")
+
+
+def test_a_reduction_is_not_independent_in_its_own_loop():
+    data = tw.input("A", [N, K], tw.float64)
+    c = tw.computation("C", {i: N}, tw.sum(data[i, k], over={k: K}))
+    sums = tw.function("sums", outputs=[c])  # noqa: F841
+    c.independent(i)
+    with pytest.raises(tw.IllegalScheduleError, match="for certain"):
+        c.independent(k).parallelize(k)
+
+
+def test_a_promise_is_forgotten_where_the_computation_is_rewritten():
+    function, c, idx = gather()
+    c["C"].assume(idx[i] <= i)
+    c["C"].cache("B", i)  # C now reads a copy, through the same subscripts
+    assert "assume" in str(function.schedule)
+    x = np.arange(9.0)
+    agree(function, 2 * x[earlier(9)] + 1, x, earlier(9))
+
+
+def test_independent_refuses_loops_and_computations_that_are_not_there():
+    _function, c, _ = gather()
+    with pytest.raises(tw.ScheduleError, match="'j'"):
+        c["C"].independent(j)
+    with pytest.raises(tw.ScheduleError, match="'Z' is not a computation"):
+        c["C"].independent(i, "Z")
+
+
+# ---- atomic ----
+
+TYPES = [
+    tw.float16, tw.float32, tw.float64, tw.int8, tw.uint8, tw.int16, tw.int32, tw.uint32, tw.int64,
+    tw.uint64,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", TYPES, ids=lambda dtype: dtype.name)
+@pytest.mark.parametrize("reduction", ["sum", "prod", "min", "max"])
+def test_atomic_updates_from_parallel_threads(dtype, reduction):
+    data = tw.input("A", [N, K], dtype)
+    c = tw.computation("C", {i: N}, getattr(tw, reduction)(data[i, k], over={k: K}))
+    function = tw.function("f", outputs=[c])
+    c.interchange(i, k).atomic().parallelize(k)
+    assert "# atomic" in str(function.loops)
+    generator = np.random.default_rng(3)
+    if reduction == "prod":
+        a = np.where(generator.random((5, 600)) < 0.005, 2, 1).astype(dtype.name)
+    else:
+        a = generator.integers(0, 3, (5, 600)).astype(dtype.name)
+    np.testing.assert_array_equal(function(a), getattr(a, reduction)(axis=1))
+    np.testing.assert_array_equal(function.evaluate(a), function(a))
+
+
+@pytest.mark.parametrize("reduction", ["any", "all"])
+def test_atomic_updates_of_bools(reduction):
+    data = tw.input("A", [N, K], tw.bool)
+    c = tw.computation("C", {i: N}, getattr(tw, reduction)(data[i, k], over={k: K}))
+    function = tw.function("f", outputs=[c])
+    c.interchange(i, k).atomic().parallelize(k)
+    a = np.random.default_rng(3).random((6, 300)) < np.array([0, 1, 0.01, 0.99, 0.5, 0])[:, None]
+    agree(function, getattr(a, reduction)(axis=1), a)
+
+
+def test_atomic_min_keeps_nan():
+    data = tw.input("A", [K], tw.float64)
+    c = tw.computation("C", {}, tw.min(data[k], over={k: K}))
+    function = tw.function("f", outputs=[c])
+    c.atomic().parallelize(k)
+    a = np.random.default_rng(3).random(500)
+    a[77] = np.nan
+    assert np.isnan(function(a))
+
+
+def test_many_threads_meet_in_one_element():
+    data = tw.input("A", [K], tw.int64)
+    c = tw.computation("C", {}, tw.sum(data[k], over={k: K}))
+    function = tw.function("f", outputs=[c])
+    c.split(k, 8).atomic().parallelize("k0")
+    a = np.arange(200_000)
+    for _ in range(5):
+        assert function(a) == a.sum()
+
+
+def test_atomic_is_used_only_where_threads_meet():
+    data = tw.input("A", [N, K], tw.float64)
+    c = tw.computation("C", {i: N}, tw.sum(data[i, k], over={k: K}))
+    function = tw.function("f", outputs=[c])
+    c.atomic().parallelize(i)
+    assert "# atomic" not in str(function.loops)
+
+
+def test_atomic_does_not_excuse_readers():
+    data = tw.input("A", [N, K], tw.float64)
+    c = tw.computation("C", {i: N}, tw.sum(data[i, k], over={k: K}))
+    d = tw.computation("D", {i: N, k: K}, c[i] * data[i, k])
+    f = tw.function("f", outputs=[d])  # noqa: F841
+    c.interchange(i, k).atomic().parallelize(k)
+    with pytest.raises(tw.IllegalScheduleError):
+        d.interchange(i, k).fuse_with(c)
+
+
+def test_atomic_refusals():
+    data = tw.input("A", [N, K], tw.complex64)
+    c = tw.computation("C", {i: N}, tw.sum(data[i, k], over={k: K}))
+    f = tw.function("f", outputs=[c])  # noqa: F841
+    with pytest.raises(tw.ScheduleError, match="complex64"):
+        c.atomic()
+    real = tw.input("B", [N, K], tw.float32)
+    ordered = tw.computation("D", {i: N}, tw.sum(real[i, k], over={k: K}, ordered=True))
+    g = tw.function("g", outputs=[ordered])  # noqa: F841
+    with pytest.raises(tw.ScheduleError, match="ordered reduction"):
+        ordered.atomic()
+    plain = tw.computation("E", {i: N, k: K}, real[i, k])
+    h = tw.function("h", outputs=[plain])  # noqa: F841
+    with pytest.raises(tw.ScheduleError, match="not a reduction"):
+        plain.atomic()
+    lanes = tw.computation("F", {i: N}, tw.sum(real[i, k], over={k: K}))
+    v = tw.function("v", outputs=[lanes])  # noqa: F841
+    lanes.atomic()
+    with pytest.raises(tw.IllegalScheduleError, match="a vector loop"):
+        lanes.vectorize(k, 4)

@@ -16,6 +16,9 @@ namespace tilewright {
 
 namespace {
 
+/// isl finds the elements of each domain once; the values are found without it.
+constexpr std::uint64_t evaluation_operation_limit = 100'000'000;
+
 constexpr std::int64_t most_instances = std::int64_t{1} << 27;
 
 enum class State : std::uint8_t { Absent, InProgress, Done };
@@ -449,6 +452,7 @@ ComputationPtr find_computation(const Function &function, const std::string &nam
 void evaluate(const Function &function, const std::map<std::string, std::int64_t> &parameters,
               const std::map<std::string, ArrayView> &inputs,
               const std::map<std::string, ArrayView> &outputs) {
+  const OperationLimit limit(evaluation_operation_limit);
   Evaluation evaluation(parameters, inputs);
   for (const auto &[name, view] : outputs) {
     evaluation.compute(find_computation(function, name));

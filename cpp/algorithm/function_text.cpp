@@ -1,4 +1,5 @@
 // Layer I as text, in the notation of the papers.
+#include "algorithm/declaration_checks.h"
 #include "algorithm/function.h"
 #include "polyhedral/set_text.h"
 
@@ -33,6 +34,7 @@ std::string domain_text(const isl::set &domain, const isl::set &context) {
 } // namespace
 
 std::string to_string(const Function &function) {
+  const OperationLimit limit(declaration_operation_limit);
   std::string text = "function " + function.name + "(" + names_text(function.inputs) + ") -> " +
                      names_text(function.outputs) + "\n";
   if (!function.parameters.empty()) {

@@ -48,8 +48,8 @@ struct Violation {
 std::optional<Violation> find_violation(const Program &program);
 
 /// Throws Error(IllegalSchedule) with the violation when `program` (the mapping after `command`) is
-/// illegal. With `before`, the program before the command, only what the command may have changed is
-/// asked.
+/// illegal. With `before`, the program before the command, only what the command may have changed
+/// is asked.
 std::shared_ptr<const LegalProgram> require_legal(Program program, const Command *command,
                                                   const LegalProgram *before = nullptr);
 

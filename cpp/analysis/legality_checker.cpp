@@ -160,9 +160,8 @@ bool LegalityChecker::is_settled(const Statement &source, const Statement &sink)
   const std::vector<const Statement *> &writers = writers_[source.buffer];
   return apart_[source.buffer] ||
          (unchanged_.buffer(source.buffer) &&
-          std::all_of(writers.begin(), writers.end(), [&](const Statement *writer) {
-            return unchanged_.pair(sink, *writer);
-          }));
+          std::all_of(writers.begin(), writers.end(),
+                      [&](const Statement *writer) { return unchanged_.pair(sink, *writer); }));
 }
 
 /// Initialisation first; updates of one element in any order, but not at once.
@@ -194,8 +193,8 @@ void LegalityChecker::check_accumulation(const Statement &update) {
     }
     const isl::map race = checked(forward.pairs.lexmin(), "races of a reduction");
     report(Violation::Kind::Race, update, update, race,
-           "both add to the same element, and loop '" + loop_name(update, forward.level) +
-               "' is " + tag_name(update, forward.level) + ", so neither comes first");
+           "both add to the same element, and loop '" + loop_name(update, forward.level) + "' is " +
+               tag_name(update, forward.level) + ", so neither comes first");
     add_element(update);
     return;
   }
@@ -277,7 +276,7 @@ isl::map LegalityChecker::promised(const Statement &first, const Statement &seco
 /// Each pair of `flow` (source -> sink): the source comes first, and nothing overwrites its
 /// element in between.
 void LegalityChecker::check_flow(const Statement &source, const Statement &sink, isl::map flow,
-                bool exact) {
+                                 bool exact) {
   flow = promised(source, sink, flow, exact);
   if (violation_) {
     return;
@@ -314,8 +313,8 @@ isl::map LegalityChecker::other_writes(const Statement &source, const Statement 
   return checked(pairs, "writes to one element");
 }
 
-void LegalityChecker::check_overwrite(const Statement &source, const Statement &sink, const Statement &writer,
-                     const isl::map &flow, bool exact) {
+void LegalityChecker::check_overwrite(const Statement &source, const Statement &sink,
+                                      const Statement &writer, const isl::map &flow, bool exact) {
   for (const UnorderedPairs &not_earlier :
        not_before(program_, writer, source, other_writes(source, writer))) {
     isl::map between = flow.reverse().apply_range(not_earlier.pairs.reverse());
@@ -354,7 +353,7 @@ void LegalityChecker::check_survival(const Statement &source) {
 }
 
 std::string LegalityChecker::order_explanation(const Statement &source, const Statement &sink,
-                              const UnorderedPairs &wrong, bool exact) const {
+                                               const UnorderedPairs &wrong, bool exact) const {
   std::string text = sink.name + " reads what " + source.name + " writes, but ";
   if (wrong.concurrent) {
     const Statement &tagged =
@@ -373,7 +372,7 @@ std::string LegalityChecker::order_explanation(const Statement &source, const St
 }
 
 void LegalityChecker::report(Violation::Kind kind, const Statement &first, const Statement &second,
-            const isl::map &pairs, std::string explanation) {
+                             const isl::map &pairs, std::string explanation) {
   Violation violation;
   violation.kind = kind;
   violation.dependence = relation_text(program_, pairs, first);
@@ -408,8 +407,8 @@ void LegalityChecker::add_element(const Statement &writer, bool second) {
   for (const auto &[name, value] : point.parameters) {
     const int position = isl_map_find_dim_by_name(element.get(), isl_dim_param, name.c_str());
     if (position >= 0) {
-      element = element.fix_si(isl::dim::param, static_cast<unsigned>(position),
-                               static_cast<int>(value));
+      element =
+          element.fix_si(isl::dim::param, static_cast<unsigned>(position), static_cast<int>(value));
     }
   }
   for (size_t d = 0; d < point.coordinates.size(); ++d) {

@@ -88,11 +88,11 @@ bool Unchanged::same(const Statement &now, const Statement &then) const {
   const Buffer &buffer = now_.buffers[now.buffer];
   const Buffer &earlier = before_->program.buffers[then.buffer];
   // What a statement computes follows from its computation, which never changes.
-  const bool plain =
-      now.computation == then.computation && now.piece == then.piece && now.role == then.role &&
-      now.replicas == then.replicas && now.iterators == then.iterators && now.loop_names == then.loop_names &&
-      now.buffer == then.buffer && buffer.name == earlier.name && buffer.kind == earlier.kind &&
-      buffer.level == earlier.level;
+  const bool plain = now.computation == then.computation && now.piece == then.piece &&
+                     now.role == then.role && now.replicas == then.replicas &&
+                     now.iterators == then.iterators && now.loop_names == then.loop_names &&
+                     now.buffer == then.buffer && buffer.name == earlier.name &&
+                     buffer.kind == earlier.kind && buffer.level == earlier.level;
   if (!plain || !is_same(now.domain, then.domain) || !same_promises(now, then)) {
     return false;
   }

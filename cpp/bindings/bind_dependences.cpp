@@ -11,6 +11,8 @@ namespace tilewright {
 
 namespace {
 
+constexpr std::uint64_t inspection_limit = 100'000'000;
+
 const char *satisfaction_name(Satisfaction satisfaction) {
   switch (satisfaction) {
   case Satisfaction::Strict:
@@ -26,6 +28,7 @@ const char *satisfaction_name(Satisfaction satisfaction) {
 }
 
 py::list dependences(const KernelFunction &function) {
+  const OperationLimit limit(inspection_limit);
   py::list rows;
   for (const DependenceRow &row : dependence_table(build_program(function.mapping()))) {
     py::list loops;

@@ -21,6 +21,8 @@ namespace py = pybind11;
 
 namespace {
 
+constexpr std::uint64_t inspection_limit = 100'000'000;
+
 using Sizes = std::map<std::string, std::int64_t>;
 
 const char *tag_name(Tag tag) {
@@ -189,6 +191,7 @@ py::dict statement_at(const Program &program, const Statement &statement, const 
 }
 
 py::list statements_at(const KernelFunction &function, const Sizes &sizes) {
+  const OperationLimit limit(inspection_limit);
   const Program program = build_program(function.mapping());
   py::list statements;
   for (const Statement &statement : program.statements) {
@@ -199,6 +202,7 @@ py::list statements_at(const KernelFunction &function, const Sizes &sizes) {
 
 /// Loops, storage and order of the computations: what commands change.
 py::dict describe_mapping(const KernelFunction &function) {
+  const OperationLimit limit(inspection_limit);
   const Mapping &mapping = function.mapping();
   py::dict result;
   py::list placements;
@@ -217,6 +221,7 @@ py::dict describe_mapping(const KernelFunction &function) {
 }
 
 py::dict describe(const KernelFunction &function, const std::optional<Sizes> &sizes) {
+  const OperationLimit limit(inspection_limit);
   const Program program = build_program(function.mapping());
   py::dict result = describe_mapping(function);
   result["parameters"] = program.parameters;

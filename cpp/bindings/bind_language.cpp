@@ -304,6 +304,7 @@ void bind_expressions(py::module_ &module) {
   module.def(
       "check_constraint",
       [](const std::string &text, const py::handle &where) {
+        const OperationLimit limit(5'000'000);
         const isl::set set = read_parameter_set(text, "the constraint", to_location(where));
         return !checked(set.is_empty(), "the constraint of parameters");
       },

@@ -15,6 +15,10 @@ namespace py = pybind11;
 
 namespace {
 
+/// Of a default mapping, or of one command with all that is asked about it; each part has a tighter
+/// one.
+constexpr std::uint64_t planning_limit = 500'000'000;
+
 py::object interned(const std::string &text) {
   auto name = py::reinterpret_steal<py::object>(PyUnicode_InternFromString(text.c_str()));
   if (!name) {
@@ -70,6 +74,7 @@ KernelFunction::KernelFunction(std::shared_ptr<const Function> function, bool fa
 
 const Mapping &KernelFunction::mapping() const {
   if (!mapping_) {
+    const OperationLimit limit(planning_limit);
     mapping_.emplace(default_mapping(function_));
   }
   return *mapping_;
@@ -83,6 +88,7 @@ void KernelFunction::set_mapping(Mapping next, std::shared_ptr<const LegalProgra
 }
 
 void KernelFunction::apply(const Command &given) {
+  const OperationLimit limit(planning_limit);
   const Command command = resolve(mapping(), given);
   Mapping next = mapping().with(command);
   std::shared_ptr<const LegalProgram> legal =
@@ -91,6 +97,7 @@ void KernelFunction::apply(const Command &given) {
 }
 
 void KernelFunction::replay(const Schedule &schedule) {
+  const OperationLimit limit(planning_limit);
   Mapping next = default_mapping(function_);
   std::shared_ptr<const LegalProgram> legal;
   for (const auto &command : schedule.commands) {

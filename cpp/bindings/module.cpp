@@ -45,6 +45,8 @@ PYBIND11_MODULE(_core, module) {
   module.doc() = "The core of tilewright in C++: expressions, computations, functions, kernels.";
   module.attr("__version__") = TILEWRIGHT_VERSION;
   module.attr("isl_version") = tilewright::isl_version_text();
+  module.def("set_unscoped_limit", &tilewright::set_unscoped_limit, py::arg("operations"),
+             "Operations that isl may take where no limit is open; for tests.");
   tilewright::bind_errors(module);
   tilewright::bind_language(module);
   tilewright::bind_functions(module);

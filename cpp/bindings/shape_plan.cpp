@@ -247,6 +247,7 @@ bool append_rows(isl_mat *matrix, bool is_equality, size_t width, Rows &rows) {
 
 ContextCheck::ContextCheck(const isl::set &context, const std::vector<std::string> &parameters)
     : names_(parameters) {
+  const OperationLimit limit(2'000'000);
   // Every parameter of the function, in its order.
   isl_set *aligned = context.copy();
   isl_space *space =
@@ -345,6 +346,7 @@ std::vector<SolveStep> plan_steps(const std::vector<std::vector<Extent>> &argume
 }
 
 bool covers_array(const Computation &computation, const isl::set &context) {
+  const OperationLimit limit(2'000'000);
   try {
     if (computation.pieces.empty()) {
       return false;
@@ -353,7 +355,6 @@ bool covers_array(const Computation &computation, const isl::set &context) {
     for (size_t i = 1; i < computation.pieces.size(); ++i) {
       covered = covered.unite(computation.pieces[i].domain);
     }
-    const OperationLimit limit(2000000);
     const IterationSpace space{computation.name, computation.iterators};
     isl::set box = isl::set::universe(covered.get_space());
     for (size_t axis = 0; axis < computation.extents.size(); ++axis) {

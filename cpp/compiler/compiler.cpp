@@ -116,6 +116,7 @@ bool find_cached(CompiledKernel &kernel, const std::string &symbol) {
 } // namespace
 
 PreparedKernel prepare(const Mapping &mapping, const CompileOptions &options) {
+  const OperationLimit limit(lowering_limit);
   PreparedKernel prepared;
   prepared.options = options;
   prepared.kernel = std::make_shared<CompiledKernel>();
@@ -134,7 +135,6 @@ PreparedKernel prepare(const Mapping &mapping, const CompileOptions &options) {
   if (kernel.from_cache) {
     return prepared;
   }
-  const OperationLimit limit(lowering_limit);
   std::optional<Program> program;
   {
     const Phase phase(kernel, "analyse");

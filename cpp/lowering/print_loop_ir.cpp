@@ -185,9 +185,8 @@ private:
            " = " + print(statement->value).text);
       return;
     case StatementKind::AtomicUpdate: {
-      const std::string target =
-          element(kernel_.buffers[static_cast<size_t>(statement->buffer)].name,
-                  statement->subscripts);
+      const std::string target = element(
+          kernel_.buffers[static_cast<size_t>(statement->buffer)].name, statement->subscripts);
       const std::string value = print(statement->value).text;
       const std::string name = op_name(statement->op);
       const bool is_call = statement->op == Op::Min || statement->op == Op::Max;

@@ -89,8 +89,8 @@ public:
       const bool alone = std::all_of(elements_.begin(), elements_.end(), [&](const Element &other) {
         return &other == &element || other.buffer != element.buffer || disjoint(element, other);
       });
-      if (element.always_stored && !element.atomic && fixed && alone && !scoped_.contains(element.buffer) &&
-          found.size() < max_accumulators) {
+      if (element.always_stored && !element.atomic && fixed && alone &&
+          !scoped_.contains(element.buffer) && found.size() < max_accumulators) {
         found.push_back(element);
       }
     }

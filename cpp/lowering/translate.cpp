@@ -358,8 +358,8 @@ private:
     if (statement.kind == StatementKind::Allocate && statement.buffer == buffer) {
       return false;
     }
-    const bool writes = statement.kind == StatementKind::Store ||
-                        statement.kind == StatementKind::AtomicUpdate;
+    const bool writes =
+        statement.kind == StatementKind::Store || statement.kind == StatementKind::AtomicUpdate;
     bool uses = writes && statement.buffer == buffer;
     visit_values(statement, [&](const Value &value) {
       uses = uses || (value.kind == ValueKind::Load && value.id == buffer);

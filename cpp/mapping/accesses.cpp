@@ -64,7 +64,8 @@ private:
       if (!subscript) {
         exact = false;
         if (const auto possible = promised_values(access.operands[d], domain, iterators)) {
-          relation = relation.intersect(with_dimension(*possible, target, static_cast<unsigned>(d)));
+          relation =
+              relation.intersect(with_dimension(*possible, target, static_cast<unsigned>(d)));
         }
         continue;
       }
@@ -82,8 +83,8 @@ private:
     reads_.push_back({access.producer, checked(relation, "a read"), exact, access.where});
   }
 
-  /// instance -> [value]: what a subscript that reads an array may be, as far as assume() tells. Sums
-  /// of one such value and something affine are looked through.
+  /// instance -> [value]: what a subscript that reads an array may be, as far as assume() tells.
+  /// Sums of one such value and something affine are looked through.
   std::optional<isl::map> promised_values(const ExprPtr &subscript, const isl::set &domain,
                                           const std::vector<std::string> &iterators) const {
     const IterationSpace space{statement_.name, iterators};
@@ -92,7 +93,8 @@ private:
       return promised_values(node.operands[0], domain, iterators);
     }
     // Narrower sums may wrap.
-    if (node.kind == ExprKind::Binary && node.type == Int64 && (node.op == Op::Add || node.op == Op::Sub)) {
+    if (node.kind == ExprKind::Binary && node.type == Int64 &&
+        (node.op == Op::Add || node.op == Op::Sub)) {
       const bool first = to_affine(node.operands[0], space).has_value();
       const auto affine = to_affine(node.operands[first ? 0 : 1], space);
       const auto values = promised_values(node.operands[first ? 1 : 0], domain, iterators);
@@ -113,16 +115,16 @@ private:
       if (promise.array != node.producer->name) {
         continue;
       }
-      isl::map element =
-          isl::map::from_domain_and_range(domain, isl::set::universe(node.producer->domain.space()));
+      isl::map element = isl::map::from_domain_and_range(
+          domain, isl::set::universe(node.producer->domain.space()));
       for (size_t d = 0; d < node.operands.size(); ++d) {
         const auto index = to_affine(node.operands[d], space);
         if (index) {
           const isl::pw_aff coordinate =
               isl::pw_aff::var_on_domain(isl::local_space(node.producer->domain.space()),
                                          isl::dim::set, static_cast<unsigned>(d));
-          element = element.intersect(
-              isl::manage(isl_pw_aff_eq_map(index->copy(), coordinate.copy())));
+          element =
+              element.intersect(isl::manage(isl_pw_aff_eq_map(index->copy(), coordinate.copy())));
         }
       }
       const isl::map values = checked(element.apply_range(promise.values), "a promise");
@@ -132,7 +134,8 @@ private:
   }
 
   /// instance -> target[..., value, ...], the other dimensions free.
-  static isl::map with_dimension(const isl::map &values, const isl::set &target, unsigned position) {
+  static isl::map with_dimension(const isl::map &values, const isl::set &target,
+                                 unsigned position) {
     const unsigned rank = checked(target.tuple_dim(), "a promise");
     isl_map *result = isl_map_insert_dims(values.copy(), isl_dim_out, 0, position);
     result = isl_map_add_dims(result, isl_dim_out, rank - position - 1);

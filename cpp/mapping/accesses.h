@@ -25,8 +25,8 @@ isl::map defined_value(const Statement &statement);
 /// reader takes the value of the replica (compute_at) in its own iteration of the shared loops.
 isl::map flow_relation(const Statement &source, const Statement &sink, const isl::map &read);
 
-/// Whether a parallel or vector loop runs updates of one element in several of its iterations: it is
-/// driven by reduced iterators, in which alone they differ.
+/// Whether a parallel or vector loop runs updates of one element in several of its iterations: it
+/// is driven by reduced iterators, in which alone they differ.
 bool terms_may_meet(const Statement &update);
 
 /// statement instance -> buffer[index].

@@ -78,8 +78,8 @@ void require_private_buffers(const MappingState &state, const Command &command) 
   }
 }
 
-/// A command that rewrote a computation has made other instances of it: what was promised of the old
-/// ones says nothing about them.
+/// A command that rewrote a computation has made other instances of it: what was promised of the
+/// old ones says nothing about them.
 void drop_promises(MappingState &state, const Function &before) {
   const auto rewritten = [&](const std::string &name) {
     const ComputationPtr *now = state.function->find(name);

@@ -37,6 +37,7 @@ std::string affine_text(const isl::pw_aff &value) {
 } // namespace
 
 std::string layer_two(const Mapping &mapping) {
+  const OperationLimit limit(mapping_operation_limit);
   const Program program = build_program(mapping);
   std::string out;
   for (const Statement &statement : program.statements) {
@@ -78,6 +79,7 @@ std::string layer_two(const Mapping &mapping) {
 }
 
 std::string layer_three(const Mapping &mapping) {
+  const OperationLimit limit(mapping_operation_limit);
   const Program program = build_program(mapping);
   std::string out;
   for (const ComputationPtr &computation : program.function->computations) {

@@ -36,8 +36,8 @@ void independent_command(MappingState &state, const Command &command) {
   const auto add = [&](const std::string &name) {
     const auto map = state.time_space.find(name);
     if (map == state.time_space.end()) {
-      refuse(command, "'" + name + "' is not a computation of function '" + state.function->name +
-                          "'");
+      refuse(command,
+             "'" + name + "' is not a computation of function '" + state.function->name + "'");
     }
     const size_t position = find_loop(map->second, promise.loop, command);
     promise.values.insert_or_assign(name, map->second.dimensions[position].value);
@@ -75,9 +75,9 @@ void assume_command(MappingState &state, const Command &command) {
                         std::to_string((*found)->rank()) + " subscripts) to one value");
   }
   const Computation &reader = **state.function->find(command.computation);
-  const bool used = std::any_of(reader.pieces.begin(), reader.pieces.end(), [&](const Piece &piece) {
-    return reads_subscript_from(piece.value, array);
-  });
+  const bool used =
+      std::any_of(reader.pieces.begin(), reader.pieces.end(),
+                  [&](const Piece &piece) { return reads_subscript_from(piece.value, array); });
   if (!used) {
     refuse(command, command.computation + " uses no value of " + array +
                         " as a subscript, so nothing follows from it");
@@ -95,8 +95,8 @@ void atomic_command(MappingState &state, const Command &command) {
     refuse(command, command.computation + " is not a reduction scheduled by its body");
   }
   if (computation.pieces.front().value->ordered) {
-    refuse(command, command.computation +
-                        " is an ordered reduction, and atomic updates come in any order");
+    refuse(command,
+           command.computation + " is an ordered reduction, and atomic updates come in any order");
   }
   if (computation.type.is_complex()) {
     refuse(command, "elements of " + type_name(computation.type) +

@@ -10,6 +10,15 @@
 
 namespace tilewright {
 
+namespace {
+
+/// What isl may do outside all OperationLimits; every entry opens one, so this is reached by
+/// mistake only.
+std::uint64_t unscoped_limit = 100'000'000;
+int open_limits = 0;
+
+} // namespace
+
 isl::ctx isl_context() {
   // Never freed: isl objects with static storage elsewhere may outlive any static of this file.
   static isl_ctx *const context = [] {
@@ -18,6 +27,7 @@ isl::ctx isl_context() {
       throw Error(ErrorKind::Internal, "isl could not allocate its context");
     }
     isl_options_set_on_error(made, ISL_ON_ERROR_CONTINUE);
+    isl_ctx_set_max_operations(made, unscoped_limit);
     return made;
   }();
   return {context};
@@ -34,7 +44,7 @@ std::string isl_version_text() {
 OperationLimit::OperationLimit(std::uint64_t operations) {
   isl_ctx *context = isl_context().get();
   previous_ = isl_ctx_get_max_operations(context);
-  if (previous_ == 0 || operations < previous_) {
+  if (open_limits++ == 0 || operations < previous_) {
     isl_ctx_reset_operations(context);
     isl_ctx_set_max_operations(context, operations);
   }
@@ -42,9 +52,17 @@ OperationLimit::OperationLimit(std::uint64_t operations) {
 
 OperationLimit::~OperationLimit() {
   isl_ctx *context = isl_context().get();
-  if (isl_ctx_get_max_operations(context) != previous_) {
+  if (--open_limits == 0 || isl_ctx_get_max_operations(context) != previous_) {
     isl_ctx_reset_operations(context);
     isl_ctx_set_max_operations(context, previous_);
+  }
+}
+
+void set_unscoped_limit(std::uint64_t operations) {
+  unscoped_limit = operations;
+  if (open_limits == 0) {
+    isl_ctx_reset_operations(isl_context().get());
+    isl_ctx_set_max_operations(isl_context().get(), operations);
   }
 }
 

@@ -33,6 +33,10 @@ private:
   std::uint64_t previous_;
 };
 
+/// The operations that isl may take outside all OperationLimits, from one to the next. Tests lower
+/// it to find an entry that opens none.
+void set_unscoped_limit(std::uint64_t operations);
+
 /// Throws the last isl error (Limit when the quota was hit, else Internal) naming `what`; clears
 /// it.
 [[noreturn]] void throw_isl_error(const char *what);

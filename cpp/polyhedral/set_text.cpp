@@ -12,6 +12,8 @@ namespace tilewright {
 
 namespace {
 
+constexpr std::uint64_t reading_limit = 5'000'000;
+
 bool starts_name(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 bool continues_name(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '\'' || c == '$';
@@ -146,11 +148,13 @@ bool is_isl_identifier(const std::string &name) {
 }
 
 isl::set read_set(const std::string &text, const std::string &what, const SourceLocation &where) {
+  const OperationLimit limit(reading_limit);
   return parse(trimmed(text), what, where);
 }
 
 isl::set read_parameter_set(const std::string &text, const std::string &what,
                             const SourceLocation &where) {
+  const OperationLimit limit(reading_limit);
   std::string full = trimmed(text);
   if (full.find('{') == std::string::npos) {
     full = "{ : " + full + " }";

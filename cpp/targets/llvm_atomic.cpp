@@ -1,5 +1,5 @@
-// Updates of one element by several threads: one instruction where the processor has it, else a loop
-// that tries until nobody came in between. Relaxed order: the end of the parallel loop is what
+// Updates of one element by several threads: one instruction where the processor has it, else a
+// loop that tries until nobody came in between. Relaxed order: the end of the parallel loop is what
 // orders them before their readers.
 #include "targets/llvm_function_emitter.h"
 

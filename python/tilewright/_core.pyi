@@ -6,6 +6,8 @@ from typing import Any, ClassVar, TypeAlias, overload
 __version__: str
 isl_version: str
 
+def set_unscoped_limit(operations: int) -> None: ...
+
 # ---- the language: bind_language.cpp ----
 
 _Where: TypeAlias = tuple[str, int, str] | None

@@ -1,10 +1,16 @@
-"""What every test shares: kernels that are compiled here stay out of the user's cache."""
+"""What every test shares: kernels that are compiled here stay out of the user's cache, and isl may
+do next to nothing where no limit on its operations is open."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 import pytest
+
+from tilewright import _core
+
+# Every entry into the library opens a limit of its own; one that does not fails under this.
+_core.set_unscoped_limit(1)
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -70,13 +70,29 @@ bool meets_atomically(const Statement &update, size_t level) {
   return update.atomic && update.tags[level].tag == Tag::Parallel;
 }
 
+/// Why a dependence may not be there, as the end of a sentence; empty when it is there for certain.
+std::string doubt_about(const Statement &source, const Statement &sink, bool exact) {
+  if (!exact) {
+    return " (its subscript is not affine, so it may read any element)";
+  }
+  if (source.predicate || sink.predicate) {
+    return " (the condition of " + (sink.predicate ? sink : source).name +
+           " reads data, so it may run or not)";
+  }
+  return "";
+}
+
 std::set<const Computation *> producers_of(const Statement &statement) {
   std::set<const Computation *> producers;
-  visit(statement.value, [&](const ExprPtr &node) {
+  const auto collect = [&](const ExprPtr &node) {
     if (node->kind == ExprKind::Access) {
       producers.insert(node->producer.get());
     }
-  });
+  };
+  visit(statement.value, collect);
+  if (statement.predicate) {
+    visit(statement.predicate, collect);
+  }
   return producers;
 }
 
@@ -169,7 +185,7 @@ void LegalityChecker::check_accumulation(const Statement &update) {
   const isl::map value = defined_value(update);
   for (const Statement *init : statements_of_[update.computation.get()]) {
     if (init->role == StatementRole::Initialise && !is_settled(*init, update)) {
-      check_flow(*init, update, flow_relation(*init, update, value), true);
+      check_flow(*init, update, flow_relation(*init, update, value), "");
     }
   }
   const auto consecutive = [&] {
@@ -183,7 +199,7 @@ void LegalityChecker::check_accumulation(const Statement &update) {
   if (violation_ || !terms_may_meet(update)) {
     return;
   }
-  const isl::map pairs = promised(update, update, consecutive(), true);
+  const isl::map pairs = promised(update, update, consecutive(), !update.predicate);
   if (violation_) {
     return;
   }
@@ -217,7 +233,8 @@ void LegalityChecker::check_order_of_terms(const Statement &update, const isl::m
 void LegalityChecker::check_read(const Statement &sink, const ReadAccess &read) {
   for (const Statement *source : statements_of_[read.producer.get()]) {
     if (!violation_ && !is_settled(*source, sink)) {
-      check_flow(*source, sink, flow_relation(*source, sink, read.relation), read.exact);
+      check_flow(*source, sink, flow_relation(*source, sink, read.relation),
+                 doubt_about(*source, sink, read.exact));
     }
   }
 }
@@ -232,15 +249,16 @@ void LegalityChecker::check_input(const Statement &sink, const ReadAccess &read)
       // An instance reads before it writes.
       pairs = pairs.subtract(isl::map::identity(pairs.space()));
     }
-    pairs = promised(sink, *writer, checked(pairs, "reads of an overwritten input"), read.exact);
+    const std::string doubt = doubt_about(*writer, sink, read.exact);
+    pairs = promised(sink, *writer, checked(pairs, "reads of an overwritten input"), doubt.empty());
     if (violation_) {
       return;
     }
     for (const UnorderedPairs &wrong : not_before(program_, sink, *writer, pairs)) {
-      report(read.exact ? Violation::Kind::Overwrite : Violation::Kind::Undecided, sink, *writer,
+      report(doubt.empty() ? Violation::Kind::Overwrite : Violation::Kind::Undecided, sink, *writer,
              wrong.pairs,
              writer->name + " overwrites an element of the input " + read.producer->name +
-                 " that " + sink.name + " still has to read" +
+                 " that " + sink.name + " still has to read" + doubt +
                  (wrong.concurrent ? ": the loops that run them are not ordered" : ""));
       add_element(*writer, true);
       return;
@@ -276,14 +294,14 @@ isl::map LegalityChecker::promised(const Statement &first, const Statement &seco
 /// Each pair of `flow` (source -> sink): the source comes first, and nothing overwrites its
 /// element in between.
 void LegalityChecker::check_flow(const Statement &source, const Statement &sink, isl::map flow,
-                                 bool exact) {
-  flow = promised(source, sink, flow, exact);
+                                 const std::string &doubt) {
+  flow = promised(source, sink, flow, doubt.empty());
   if (violation_) {
     return;
   }
   for (const UnorderedPairs &wrong : not_before(program_, source, sink, flow)) {
-    report(exact ? Violation::Kind::Order : Violation::Kind::Undecided, source, sink, wrong.pairs,
-           order_explanation(source, sink, wrong, exact));
+    report(doubt.empty() ? Violation::Kind::Order : Violation::Kind::Undecided, source, sink,
+           wrong.pairs, order_explanation(source, sink, wrong) + doubt);
     violation_->level = wrong.level;
     violation_->is_static = wrong.is_static;
     violation_->concurrent = wrong.concurrent;
@@ -292,7 +310,7 @@ void LegalityChecker::check_flow(const Statement &source, const Statement &sink,
   if (!apart_[source.buffer]) {
     for (const Statement *writer : writers_[source.buffer]) {
       if (!violation_) {
-        check_overwrite(source, sink, *writer, flow, exact);
+        check_overwrite(source, sink, *writer, flow, doubt);
       }
     }
   }
@@ -314,7 +332,8 @@ isl::map LegalityChecker::other_writes(const Statement &source, const Statement 
 }
 
 void LegalityChecker::check_overwrite(const Statement &source, const Statement &sink,
-                                      const Statement &writer, const isl::map &flow, bool exact) {
+                                      const Statement &writer, const isl::map &flow,
+                                      const std::string &doubt) {
   for (const UnorderedPairs &not_earlier :
        not_before(program_, writer, source, other_writes(source, writer))) {
     isl::map between = flow.reverse().apply_range(not_earlier.pairs.reverse());
@@ -323,10 +342,10 @@ void LegalityChecker::check_overwrite(const Statement &source, const Statement &
       between = between.subtract(isl::map::identity(between.space()));
     }
     for (const UnorderedPairs &not_later : not_before(program_, sink, writer, between)) {
-      report(exact ? Violation::Kind::Overwrite : Violation::Kind::Undecided, sink, writer,
+      report(doubt.empty() ? Violation::Kind::Overwrite : Violation::Kind::Undecided, sink, writer,
              not_later.pairs,
              writer.name + " overwrites an element that " + sink.name +
-                 " still has to read (written by " + source.name + ")" +
+                 " still has to read (written by " + source.name + ")" + doubt +
                  (not_later.concurrent || not_earlier.concurrent
                       ? ": the loops that run them are not ordered"
                       : ""));
@@ -353,7 +372,7 @@ void LegalityChecker::check_survival(const Statement &source) {
 }
 
 std::string LegalityChecker::order_explanation(const Statement &source, const Statement &sink,
-                                               const UnorderedPairs &wrong, bool exact) const {
+                                               const UnorderedPairs &wrong) const {
   std::string text = sink.name + " reads what " + source.name + " writes, but ";
   if (wrong.concurrent) {
     const Statement &tagged =
@@ -368,7 +387,7 @@ std::string LegalityChecker::order_explanation(const Statement &source, const St
   } else {
     text += "is scheduled before it";
   }
-  return exact ? text : text + " (its subscript is not affine, so it may read any element)";
+  return text;
 }
 
 void LegalityChecker::report(Violation::Kind kind, const Statement &first, const Statement &second,

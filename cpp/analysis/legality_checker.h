@@ -32,14 +32,15 @@ private:
   void check_order_of_terms(const Statement &update, const isl::map &pairs);
   void check_read(const Statement &sink, const ReadAccess &read);
   void check_input(const Statement &sink, const ReadAccess &read);
-  void check_flow(const Statement &source, const Statement &sink, isl::map flow, bool exact);
+  void check_flow(const Statement &source, const Statement &sink, isl::map flow,
+                  const std::string &doubt);
   void check_overwrite(const Statement &source, const Statement &sink, const Statement &writer,
-                       const isl::map &flow, bool exact);
+                       const isl::map &flow, const std::string &doubt);
   void check_survival(const Statement &source);
   isl::map other_writes(const Statement &source, const Statement &writer) const;
   isl::map promised(const Statement &first, const Statement &second, isl::map pairs, bool exact);
   std::string order_explanation(const Statement &source, const Statement &sink,
-                                const UnorderedPairs &wrong, bool exact) const;
+                                const UnorderedPairs &wrong) const;
   void report(Violation::Kind kind, const Statement &first, const Statement &second,
               const isl::map &pairs, std::string explanation);
   void add_element(const Statement &writer, bool second = false);

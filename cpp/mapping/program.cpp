@@ -26,7 +26,7 @@ public:
     program_.function = state_.function;
     program_.parameters = function_.parameters;
     program_.context = function_.context;
-    for (const IndependencePromise &promise : mapping_.state().independent) {
+    for (const IndependencePromise &promise : state_.independent) {
       program_.independent_loops.push_back(promise.loop);
     }
     add_buffers();
@@ -427,22 +427,21 @@ private:
 
   /// What was promised of a statement's computation, where the statement has its instances.
   void add_promises(Statement &statement) const {
-    const MappingState &state = mapping_.state();
     const std::string &name = statement.computation->name;
     const auto dimensions = static_cast<isl_size>(statement.iterators.size());
-    for (size_t p = 0; p < state.independent.size(); ++p) {
-      const auto value = state.independent[p].values.find(name);
-      if (value != state.independent[p].values.end() &&
+    for (size_t p = 0; p < state_.independent.size(); ++p) {
+      const auto value = state_.independent[p].values.find(name);
+      if (value != state_.independent[p].values.end() &&
           isl_pw_aff_dim(value->second.get(), isl_dim_in) == dimensions) {
         statement.independent.emplace(p, value->second);
       }
     }
-    for (const ValuePromise &promise : state.assumed) {
+    for (const ValuePromise &promise : state_.assumed) {
       if (promise.computation == name) {
         statement.assumed.push_back(promise);
       }
     }
-    statement.atomic = statement.role == StatementRole::Update && state.atomic.contains(name);
+    statement.atomic = statement.role == StatementRole::Update && state_.atomic.contains(name);
   }
 
   /// The statements in the order of their computations.

@@ -268,3 +268,50 @@ def test_atomic_refusals():
     lanes.atomic()
     with pytest.raises(tw.IllegalScheduleError, match="a vector loop"):
         lanes.vectorize(k, 4)
+
+
+# ---- updates of elements that data choose ----
+
+
+def histogram() -> tuple[tw.Function, tw.Computation]:
+    """H[b]: how many elements of the image have the value b."""
+    image = tw.input("image", [N], tw.int64)
+    h = tw.computation("H", {j: 16}, tw.sum(1, over={i: N}, where=image[i] == j))
+    return tw.function("histogram", outputs=[h]), h
+
+
+def test_an_atomic_histogram():
+    function, h = histogram()
+    h.interchange(j, i)
+    with pytest.raises(tw.IllegalScheduleError):
+        h.parallelize(i)
+    h.atomic().parallelize(i)
+    image = np.random.default_rng(1).integers(0, 16, 5000)
+    agree(function, np.bincount(image, minlength=16), image)
+
+
+def test_a_histogram_of_a_permutation_needs_no_atomic_updates():
+    function, h = histogram()
+    h.interchange(j, i).independent(i).parallelize(i)
+    assert "# atomic" not in str(function.loops)
+    image = np.array([3, 1, 15, 7, 0])
+    agree(function, np.bincount(image, minlength=16), image)
+
+
+def test_the_bins_of_a_histogram_are_parallel_without_a_promise():
+    function, h = histogram()
+    h.parallelize(j)
+    image = np.random.default_rng(1).integers(0, 16, 500)
+    agree(function, np.bincount(image, minlength=16), image)
+
+
+def test_a_reader_of_what_conditions_choose_says_so():
+    _function, h = histogram()
+    image = tw.input("image", [N], tw.int64)
+    flag = tw.computation("F", {i: N}, image[i] % 2)
+    c = tw.computation("C", {k: N}, tw.sum(1, over={i: N}, where=flag[i] == k))
+    function = tw.function("f", outputs=[c])
+    with pytest.raises(tw.IllegalScheduleError) as caught:
+        flag.after(c)
+    assert caught.value.source_instance.startswith("F")
+    del function

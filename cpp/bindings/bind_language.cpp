@@ -358,6 +358,7 @@ void bind_expressions(py::module_ &module) {
       "reduce",
       [](Op op, const std::vector<RangeTuple> &ranges, const py::handle &body,
          const py::handle &condition, bool ordered) {
+        const OperationLimit limit(5'000'000);
         const ExprPtr value = to_expression(body);
         EnclosedRanges enclosed =
             enclose_ranges(op, to_reduce_ranges(ranges), value, to_optional_expression(condition));

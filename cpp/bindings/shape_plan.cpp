@@ -301,6 +301,7 @@ bool ContextCheck::holds(const std::int64_t *parameters) const {
 }
 
 bool ContextCheck::holds_by_isl(const std::int64_t *parameters) const {
+  const OperationLimit limit(2'000'000);
   isl_set *set = context_.copy();
   for (size_t i = 0; i < names_.size(); ++i) {
     set = isl_set_fix_val(set, isl_dim_param, static_cast<unsigned>(i),

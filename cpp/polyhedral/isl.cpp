@@ -17,6 +17,8 @@ namespace {
 std::uint64_t unscoped_limit = 100'000'000;
 int open_limits = 0;
 
+constexpr std::uint64_t printing_limit = 5'000'000;
+
 } // namespace
 
 isl::ctx isl_context() {
@@ -41,10 +43,10 @@ std::string isl_version_text() {
   return text;
 }
 
-OperationLimit::OperationLimit(std::uint64_t operations) {
+OperationLimit::OperationLimit(std::uint64_t operations, Inside inside) {
   isl_ctx *context = isl_context().get();
   previous_ = isl_ctx_get_max_operations(context);
-  if (open_limits++ == 0 || operations < previous_) {
+  if (open_limits++ == 0 || (inside == Inside::Tighten && operations < previous_)) {
     isl_ctx_reset_operations(context);
     isl_ctx_set_max_operations(context, operations);
   }
@@ -184,6 +186,7 @@ bool sample_point(const isl::set &set, Point &point) {
 }
 
 std::string to_text(const isl::set &set) {
+  const OperationLimit limit(printing_limit, OperationLimit::Inside::Keep);
   char *text = isl_set_to_str(set.get());
   if (text == nullptr) {
     throw_isl_error("printing a set");
@@ -196,6 +199,7 @@ std::string to_text(const isl::set &set) {
 }
 
 std::string to_text(const isl::map &map) {
+  const OperationLimit limit(printing_limit, OperationLimit::Inside::Keep);
   char *text = isl_map_to_str(map.get());
   if (text == nullptr) {
     throw_isl_error("printing a map");

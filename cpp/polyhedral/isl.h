@@ -24,7 +24,11 @@ std::string isl_version_text();
 /// (inner limits may only be tighter).
 class OperationLimit {
 public:
-  explicit OperationLimit(std::uint64_t operations);
+  enum class Inside {
+    Tighten, ///< a limit inside another one holds for its part alone
+    Keep     ///< inside another one, that one stays as it is
+  };
+  explicit OperationLimit(std::uint64_t operations, Inside inside = Inside::Tighten);
   ~OperationLimit();
   OperationLimit(const OperationLimit &) = delete;
   OperationLimit &operator=(const OperationLimit &) = delete;

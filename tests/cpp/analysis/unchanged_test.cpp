@@ -1,0 +1,120 @@
+// What a command leaves alone is not asked again, and the answer is the same as that of asking
+// everything.
+#include "analysis/legality.h"
+#include "mapping/example_functions.h"
+
+namespace tilewright {
+namespace {
+
+using namespace examples;
+
+std::shared_ptr<const LegalProgram> legal(const Mapping &mapping) {
+  return require_legal(build_program(mapping), nullptr);
+}
+
+TEST(Unchanged, NothingIsWithoutAnEarlierProgram) {
+  const Program program = build_program(Mapping(two_stencils()));
+  const Unchanged unchanged(program, nullptr);
+  EXPECT_FALSE(unchanged.statement(program.statements[0]));
+  EXPECT_FALSE(unchanged.buffer(0));
+}
+
+TEST(Unchanged, AllIsInTheSameMapping) {
+  const Mapping mapping(two_stencils());
+  const auto before = legal(mapping);
+  const Program program = build_program(mapping);
+  const Unchanged unchanged(program, before.get());
+  for (const Statement &statement : program.statements) {
+    EXPECT_TRUE(unchanged.pair(statement, program.statements[0])) << statement.name;
+    EXPECT_TRUE(unchanged.buffer(statement.buffer));
+  }
+}
+
+TEST(Unchanged, ACommandChangesItsComputationOnly) {
+  const Mapping mapping(pointwise_pair());
+  const auto before = legal(mapping);
+  const Program program = build_program(mapping.with(command("C", "parallelize", {std::string("i")})));
+  const Unchanged unchanged(program, before.get());
+  EXPECT_TRUE(unchanged.statement(statement(program, "B")));
+  EXPECT_FALSE(unchanged.statement(statement(program, "C")));
+  EXPECT_FALSE(unchanged.pair(statement(program, "B"), statement(program, "C")));
+}
+
+TEST(Unchanged, AnotherOrderChangesThePairNotTheStatements) {
+  const Mapping mapping(pointwise_pair());
+  const auto before = legal(mapping);
+  const Program program = build_program(mapping.with(command("C", "before", {"B"})));
+  const Unchanged unchanged(program, before.get());
+  EXPECT_TRUE(unchanged.statement(statement(program, "B")));
+  EXPECT_FALSE(unchanged.pair(statement(program, "B"), statement(program, "C")));
+}
+
+TEST(Unchanged, APromiseChangesItsComputation) {
+  const Mapping mapping(pointwise_pair());
+  const auto before = legal(mapping);
+  const Program program = build_program(mapping.with(command("C", "independent", {std::string("i")})));
+  const Unchanged unchanged(program, before.get());
+  EXPECT_TRUE(unchanged.statement(statement(program, "B")));
+  EXPECT_FALSE(unchanged.statement(statement(program, "C")));
+}
+
+/// After every legal first command, every second one has the verdict that asking all gives it.
+TEST(Unchanged, VerdictsAreThoseOfAskingEverything) {
+  const std::vector<std::shared_ptr<const Function>> functions = {
+      two_stencils(), pointwise_pair(), matmul(), prefix_sum(), jacobi_1d(), seidel(),
+      triangular_solve()};
+  size_t accepted = 0;
+  size_t refused = 0;
+  for (const auto &function : functions) {
+    const Mapping start(function);
+    std::vector<Command> commands;
+    for (const ComputationPtr &computation : function->computations) {
+      const std::string &name = computation->name;
+      for (const LoopDimension &loop : start.time_space(name).dimensions) {
+        commands.push_back(command(name, "parallelize", {loop.name}));
+        commands.push_back(command(name, "reverse", {loop.name}));
+        commands.push_back(command(name, "shift", {loop.name, std::int64_t(1)}));
+        commands.push_back(command(name, "storage_fold", {loop.name, std::int64_t(2)}));
+      }
+      for (const ComputationPtr &other : function->computations) {
+        commands.push_back(command(name, "before", {other->name}));
+        commands.push_back(command(name, "fuse_with", {other->name}));
+      }
+    }
+    const auto begin = legal(start);
+    for (const Command &first : commands) {
+      std::optional<Mapping> one;
+      std::shared_ptr<const LegalProgram> known;
+      try {
+        one = start.with(first);
+        known = require_legal(build_program(*one), &first, begin.get());
+      } catch (const Error &) {
+        continue;
+      }
+      for (const Command &second : commands) {
+        std::optional<Program> program;
+        try {
+          program = build_program(one->with(second));
+        } catch (const Error &) {
+          continue;
+        }
+        const bool all = !find_violation(*program);
+        bool some = true;
+        try {
+          require_legal(*program, nullptr, known.get());
+        } catch (const Error &error) {
+          ASSERT_EQ(static_cast<int>(error.kind), static_cast<int>(ErrorKind::IllegalSchedule));
+          some = false;
+        }
+        EXPECT_EQ(some, all) << function->name << ": " << to_string(first) << ", "
+                             << to_string(second);
+        (all ? accepted : refused) += 1;
+      }
+    }
+  }
+  EXPECT_GT(accepted, 100U);
+  EXPECT_GT(refused, 100U);
+}
+
+} // namespace
+} // namespace tilewright

@@ -33,7 +33,8 @@ TEST(Unchanged, AllIsInTheSameMapping) {
 TEST(Unchanged, ACommandChangesItsComputationOnly) {
   const Mapping mapping(pointwise_pair());
   const auto before = legal(mapping);
-  const Program program = build_program(mapping.with(command("C", "parallelize", {std::string("i")})));
+  const Program program =
+      build_program(mapping.with(command("C", "parallelize", {std::string("i")})));
   const Unchanged unchanged(program, before.get());
   EXPECT_TRUE(unchanged.statement(statement(program, "B")));
   EXPECT_FALSE(unchanged.statement(statement(program, "C")));
@@ -52,7 +53,8 @@ TEST(Unchanged, AnotherOrderChangesThePairNotTheStatements) {
 TEST(Unchanged, APromiseChangesItsComputation) {
   const Mapping mapping(pointwise_pair());
   const auto before = legal(mapping);
-  const Program program = build_program(mapping.with(command("C", "independent", {std::string("i")})));
+  const Program program =
+      build_program(mapping.with(command("C", "independent", {std::string("i")})));
   const Unchanged unchanged(program, before.get());
   EXPECT_TRUE(unchanged.statement(statement(program, "B")));
   EXPECT_FALSE(unchanged.statement(statement(program, "C")));
@@ -61,8 +63,8 @@ TEST(Unchanged, APromiseChangesItsComputation) {
 /// After every legal first command, every second one has the verdict that asking all gives it.
 TEST(Unchanged, VerdictsAreThoseOfAskingEverything) {
   const std::vector<std::shared_ptr<const Function>> functions = {
-      two_stencils(), pointwise_pair(), matmul(), prefix_sum(), jacobi_1d(), seidel(),
-      triangular_solve()};
+      two_stencils(), pointwise_pair(), matmul(),          prefix_sum(),
+      jacobi_1d(),    seidel(),         triangular_solve()};
   size_t accepted = 0;
   size_t refused = 0;
   for (const auto &function : functions) {

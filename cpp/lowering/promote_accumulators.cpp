@@ -16,7 +16,8 @@ struct Element {
   std::string name;
   ValueType type;
   std::vector<ValuePtr> subscripts;
-  bool atomic = false;           ///< other threads update it too
+  Op atomic = Op::None;          ///< other threads update it too, by this operation
+  bool read_or_stored = false;   ///< not only updated atomically
   bool always_stored = false;    ///< each iteration stores it, once the loops around that store run
   std::vector<ValuePtr> running; ///< conditions under which they do
 };
@@ -26,6 +27,17 @@ bool same_element(const Element &element, std::int64_t buffer,
   return element.buffer == buffer && element.type.lanes == lanes &&
          std::equal(element.subscripts.begin(), element.subscripts.end(), subscripts.begin(),
                     subscripts.end(), same_value);
+}
+
+/// What an operation leaves as it is when it is combined with this.
+ValuePtr identity_of(Op op, ScalarType type) {
+  for (const Op reduction : {Op::ReduceSum, Op::ReduceProd, Op::ReduceMin, Op::ReduceMax,
+                             Op::ReduceAny, Op::ReduceAll}) {
+    if (reduction_combiner(reduction) == op) {
+      return constant_of(reduction_identity(reduction, type)->value, type);
+    }
+  }
+  throw Error(ErrorKind::Internal, "an atomic update by " + op_name(op) + " has no identity");
 }
 
 /// The lowest subscript of a dimension and the distance to the highest one; nothing for gathers.
@@ -89,7 +101,8 @@ public:
       const bool alone = std::all_of(elements_.begin(), elements_.end(), [&](const Element &other) {
         return &other == &element || other.buffer != element.buffer || disjoint(element, other);
       });
-      if (element.always_stored && !element.atomic && fixed && alone &&
+      const bool updated = element.atomic != Op::None && !element.read_or_stored;
+      if ((element.always_stored || updated) && fixed && alone &&
           !scoped_.contains(element.buffer) && found.size() < max_accumulators) {
         found.push_back(element);
       }
@@ -115,27 +128,29 @@ private:
         return known;
       }
     }
-    elements_.push_back({buffer, name, type, subscripts, false, false, {}});
+    elements_.push_back({buffer, name, type, subscripts, Op::None, false, false, {}});
     return elements_.back();
   }
 
   void collect(const StmtPtr &statement, bool always, std::vector<ValuePtr> &running) {
     visit_values(*statement, [&](const Value &value) {
       if (value.kind == ValueKind::Load) {
-        element(value.id, value.name, value.type, value.operands);
+        element(value.id, value.name, value.type, value.operands).read_or_stored = true;
       }
     });
     if (statement->kind == StatementKind::Store) {
       Element &stored = element(statement->buffer, statement->name, statement->value->type,
                                 statement->subscripts);
+      stored.read_or_stored = true;
       if (always && !stored.always_stored) {
         stored.always_stored = true;
         stored.running = running;
       }
     }
     if (statement->kind == StatementKind::AtomicUpdate) {
+      // The local is combined with the element at the end: it may as well be the identity.
       element(statement->buffer, statement->name, statement->value->type, statement->subscripts)
-          .atomic = true;
+          .atomic = statement->op;
     }
     const bool is_loop = statement->kind == StatementKind::For;
     const bool runs = is_loop && is_invariant(statement->lower) && is_invariant(statement->upper);
@@ -187,9 +202,11 @@ private:
     ValuePtr running = boolean(true);
     for (const Element &element : elements) {
       locals.push_back(local(numbers_.next(), "acc", element.type));
-      all.push_back(
-          declare_local(locals.back()->id, "acc",
-                        load(element.buffer, element.name, element.type, element.subscripts)));
+      all.push_back(declare_local(
+          locals.back()->id, "acc",
+          element.atomic != Op::None
+              ? identity_of(element.atomic, element.type.scalar)
+              : load(element.buffer, element.name, element.type, element.subscripts)));
       for (const ValuePtr &condition : element.running) {
         if (std::none_of(conditions.begin(), conditions.end(),
                          [&](const ValuePtr &known) { return same_value(known, condition); })) {
@@ -222,6 +239,14 @@ private:
           return assign_local(locals[at]->id, "acc", read_locals(statement->value));
         }
       }
+      if (statement->kind == StatementKind::AtomicUpdate) {
+        const size_t at = position(statement->buffer, statement->subscripts, 1);
+        if (at < elements.size()) {
+          return assign_local(
+              locals[at]->id, "acc",
+              binary_value(statement->op, locals[at], read_locals(statement->value)));
+        }
+      }
       std::vector<StmtPtr> children;
       for (const StmtPtr &child : statement->children) {
         children.push_back(rewrite(child));
@@ -235,7 +260,11 @@ private:
     // thread's.
     all.push_back(promoted);
     for (size_t i = 0; i < elements.size(); ++i) {
-      all.push_back(store(elements[i].buffer, elements[i].name, elements[i].subscripts, locals[i]));
+      const Element &element = elements[i];
+      all.push_back(element.atomic != Op::None
+                        ? atomic_update(element.atomic, element.buffer, element.name,
+                                        element.subscripts, locals[i])
+                        : store(element.buffer, element.name, element.subscripts, locals[i]));
     }
     // Elements whose loops run under different conditions would need a test each.
     const bool uniform = std::all_of(elements.begin(), elements.end(), [&](const Element &element) {

@@ -319,6 +319,19 @@ private:
       }
       return;
     }
+    case StatementKind::AtomicUpdate: {
+      std::vector<Lanes> subscripts;
+      for (const ValuePtr &subscript : node->subscripts) {
+        subscripts.push_back(value(subscript));
+      }
+      const ValuePtr sum = binary_value(
+          node->op, load(node->buffer, node->name, node->value->type, node->subscripts),
+          node->value);
+      const Lanes updated = value(sum);
+      const auto buffer = static_cast<size_t>(node->buffer);
+      memory.data[buffer][offset(buffer, subscripts, 0)] = updated[0];
+      return;
+    }
     case StatementKind::Let:
       variables_[node->id] = value(node->value)[0].i;
       return;

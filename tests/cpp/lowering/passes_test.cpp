@@ -285,6 +285,31 @@ TEST(PromoteAccumulators, LoopsInsideMustRun) {
   EXPECT_EQ(text.find("if 0 < N:\n  acc = Y[3]\n  for r in range(0, 4):\n"), 0U) << text;
 }
 
+TEST(PromoteAccumulators, AnAtomicUpdateIsMadeOnceBehindItsLoop) {
+  Line line;
+  const auto k = variable(1, "k");
+  const auto loop = [&](const StmtPtr &body) {
+    return for_loop(1, "k", integer(0), line.n, LoopKind::Serial, 0, body);
+  };
+  const auto update = [&](const ValuePtr &at) {
+    return atomic_update(Op::Max, 1, "Y", {at}, Line::x(k));
+  };
+  // Under a condition too: the identity changes nothing.
+  line.kernel.body =
+      promote_accumulators(loop(if_then(binary_value(Op::Gt, k, line.n), update(integer(3)))));
+  EXPECT_EQ(line.printed(), "acc = -inf\n"
+                            "for k in range(0, N):\n"
+                            "  if k > N:\n"
+                            "    acc = maximum(acc, X[k])\n"
+                            "Y[3] = maximum(Y[3], acc)  # atomic\n");
+  // Elements that change, or that are read as well, stay as they are.
+  const auto read = Line::y(integer(4), load(1, "Y", {Float64, 1}, {integer(3)}));
+  for (const StmtPtr &body : {update(k), block({update(integer(3)), read})}) {
+    line.kernel.body = promote_accumulators(loop(body));
+    EXPECT_EQ(line.printed().find("-inf"), std::string::npos) << line.printed();
+  }
+}
+
 TEST(PromoteAccumulators, VectorsThatOverlapStayInMemory) {
   Line line;
   const auto k = variable(1, "k");

@@ -315,3 +315,13 @@ def test_a_reader_of_what_conditions_choose_says_so():
         flag.after(c)
     assert caught.value.source_instance.startswith("F")
     del function
+
+
+@pytest.mark.parametrize("reduction", ["sum", "prod", "min", "max"])
+def test_threads_that_combine_tiles(reduction):
+    data = tw.input("A", [N, K], tw.float64)
+    c = tw.computation("C", {i: N}, getattr(tw, reduction)(data[i, k], over={k: K}))
+    function = tw.function("f", outputs=[c])
+    c.split(k, 16).reorder("k0", i, "k1").atomic().parallelize("k0")
+    a = np.random.default_rng(2).integers(1, 3, (7, 40)).astype(np.float64)
+    agree(function, getattr(a, reduction)(axis=1), a)

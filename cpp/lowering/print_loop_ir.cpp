@@ -188,8 +188,9 @@ private:
       const std::string target = element(
           kernel_.buffers[static_cast<size_t>(statement->buffer)].name, statement->subscripts);
       const std::string value = print(statement->value).text;
-      const std::string name = op_name(statement->op);
       const bool is_call = statement->op == Op::Min || statement->op == Op::Max;
+      const std::string name =
+          is_call ? (statement->op == Op::Min ? "min" : "max") : op_name(statement->op);
       line(is_call ? target + " = " + name + "(" + target + ", " + value + ")  # atomic"
                    : target + " " + name + "= " + value + "  # atomic");
       return;

@@ -300,8 +300,8 @@ TEST(PromoteAccumulators, AnAtomicUpdateIsMadeOnceBehindItsLoop) {
   EXPECT_EQ(line.printed(), "acc = -inf\n"
                             "for k in range(0, N):\n"
                             "  if k > N:\n"
-                            "    acc = maximum(acc, X[k])\n"
-                            "Y[3] = maximum(Y[3], acc)  # atomic\n");
+                            "    acc = max(acc, X[k])\n"
+                            "Y[3] = max(Y[3], acc)  # atomic\n");
   // Elements that change, or that are read as well, stay as they are.
   const auto read = Line::y(integer(4), load(1, "Y", {Float64, 1}, {integer(3)}));
   for (const StmtPtr &body : {update(k), block({update(integer(3)), read})}) {

@@ -95,6 +95,14 @@ py::object new_array(const py::dtype &dtype, llvm::ArrayRef<std::int64_t> shape,
   return array;
 }
 
+bool same_elements(PyObject *a, PyObject *b) {
+  const auto &left = array_fields(a);
+  const auto &right = array_fields(b);
+  return a == b || (left.data == right.data && left.nd == right.nd &&
+                    std::equal(left.dimensions, left.dimensions + left.nd, right.dimensions) &&
+                    std::equal(left.strides, left.strides + left.nd, right.strides));
+}
+
 py::object copy_array(PyObject *array) {
   constexpr int keep_order = 2;
   auto copy = py::reinterpret_steal<py::object>(

@@ -62,6 +62,9 @@ bool shares_memory(PyObject *a, PyObject *b);
 pybind11::object new_array(const pybind11::dtype &dtype, llvm::ArrayRef<std::int64_t> shape,
                            bool zeros);
 
+/// Whether two arrays of one type and shape are the same elements of memory.
+bool same_elements(PyObject *a, PyObject *b);
+
 /// A fresh copy of an array with the same element type.
 pybind11::object copy_array(PyObject *array);
 

@@ -215,6 +215,7 @@ void bind_functions(py::module_ &module) {
             }
             return all;
           })
+      .def_property_readonly("_overwritten", &KernelFunction::overwritten)
       .def_property_readonly("fast_math", &KernelFunction::fast_math)
       .def_property_readonly("_identities",
                              [](const KernelFunction &self) {

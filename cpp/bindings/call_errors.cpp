@@ -235,9 +235,34 @@ void CallExplainer::bad_context(const BoundCall &call) const {
 }
 
 void CallExplainer::overlapping_outputs(size_t a, size_t b) const {
-  throw py::value_error(function_.function_->name + ": the outputs " +
-                        function_.arguments_[a].name + " and " + function_.arguments_[b].name +
-                        " share memory");
+  const auto written = [&](size_t argument) {
+    return function_.arguments_[argument].name +
+           (argument < function_.inputs_ ? " (an input that is overwritten)" : "");
+  };
+  const bool only_outputs = a >= function_.inputs_ && b >= function_.inputs_;
+  throw py::value_error(function_.function_->name + ": the " +
+                        (only_outputs ? "outputs " : "arrays ") + written(a) + " and " +
+                        written(b) + " share memory");
+}
+
+void CallExplainer::read_only_input(size_t argument) const {
+  std::string stored;
+  for (const auto &[input, computations] : function_.overwritten()) {
+    if (input == function_.arguments_[argument].name) {
+      stored = names_text(computations);
+    }
+  }
+  throw py::value_error(argument_text(argument) +
+                        ": the array is read-only, and the schedule "
+                        "overwrites it (" +
+                        stored + " is stored in it)");
+}
+
+void CallExplainer::other_output(size_t output, size_t input) const {
+  throw py::value_error(function_.function_->name + ": the output " +
+                        function_.arguments_[output].name + " is stored in the input " +
+                        function_.arguments_[input].name +
+                        ", so the call returns that array; out= can only be the same one");
 }
 
 void CallExplainer::self_overlap(size_t argument) const {

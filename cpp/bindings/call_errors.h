@@ -24,6 +24,10 @@ public:
   [[noreturn]] void bad_shape(size_t argument, int axis, const BoundCall &call) const;
   [[noreturn]] void bad_context(const BoundCall &call) const;
   [[noreturn]] void overlapping_outputs(size_t a, size_t b) const;
+  /// An input that the schedule overwrites.
+  [[noreturn]] void read_only_input(size_t argument) const;
+  /// out= for an output that is stored in an input.
+  [[noreturn]] void other_output(size_t output, size_t input) const;
   [[noreturn]] void self_overlap(size_t argument) const;
 
 private:

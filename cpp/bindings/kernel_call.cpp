@@ -66,6 +66,8 @@ KernelFunction::KernelFunction(std::shared_ptr<const Function> function, bool fa
   for (size_t i = 0; i < inputs_; ++i) {
     inputs.push_back(arguments_[i].extents);
   }
+  overwritten_.assign(arguments_.size(), false);
+  stored_in_.assign(arguments_.size(), -1);
   steps_ = plan_steps(inputs, std::vector<bool>(function_->parameters.size(), false));
   inputs_solve_all_ = steps_.size() == function_->parameters.size();
 }
@@ -84,6 +86,7 @@ void KernelFunction::set_mapping(Mapping next, std::shared_ptr<const LegalProgra
   mapping_ = std::move(next);
   kernels_.clear();
   legal_ = std::move(legal);
+  find_overwritten();
   ++version_;
 }
 
@@ -111,6 +114,43 @@ void KernelFunction::require_checked() {
   if (legal_ == nullptr) {
     legal_ = require_legal(build_program(mapping()), nullptr);
   }
+}
+
+void KernelFunction::find_overwritten() {
+  overwrites_ = false;
+  overwritten_.assign(arguments_.size(), false);
+  stored_in_.assign(arguments_.size(), -1);
+  for (size_t input = 0; input < inputs_; ++input) {
+    for (const auto &[computation, storage] : mapping_->state().storage) {
+      if (storage.buffer != arguments_[input].name) {
+        continue;
+      }
+      overwrites_ = true;
+      overwritten_[input] = true;
+      for (size_t output = inputs_; output < arguments_.size(); ++output) {
+        if (arguments_[output].name == computation) {
+          stored_in_[output] = static_cast<int>(input);
+        }
+      }
+    }
+  }
+}
+
+std::vector<std::pair<std::string, std::vector<std::string>>> KernelFunction::overwritten() const {
+  std::vector<std::pair<std::string, std::vector<std::string>>> all;
+  for (size_t input = 0; input < inputs_; ++input) {
+    std::vector<std::string> computations;
+    for (const ComputationPtr &computation : scheduled_function().computations) {
+      if (overwritten_[input] &&
+          mapping_->storage(computation->name).buffer == arguments_[input].name) {
+        computations.push_back(computation->name);
+      }
+    }
+    if (!computations.empty()) {
+      all.emplace_back(arguments_[input].name, std::move(computations));
+    }
+  }
+  return all;
 }
 
 CompileOptions KernelFunction::default_options() const {
@@ -334,22 +374,42 @@ void KernelFunction::make_outputs(BoundCall &call, bool zeros) const {
   }
 }
 
-void KernelFunction::separate(BoundCall &call) const {
-  for (size_t i = inputs_; i < arguments_.size(); ++i) {
-    if (call.is_fresh[i]) {
+void KernelFunction::place_in_inputs(BoundCall &call) const {
+  for (size_t i = 0; i < arguments_.size(); ++i) {
+    if (overwritten_[i] && !is_writeable(call.arrays[i])) {
+      CallExplainer(*this).read_only_input(i);
+    }
+    if (stored_in_[i] < 0) {
+      continue;
+    }
+    PyObject *array = call.arrays[static_cast<size_t>(stored_in_[i])];
+    if (call.arrays[i] != nullptr && !same_elements(call.arrays[i], array)) {
+      CallExplainer(*this).other_output(i, static_cast<size_t>(stored_in_[i]));
+    }
+    call.arrays[i] = array;
+  }
+}
+
+void KernelFunction::separate(BoundCall &call, bool in_place) const {
+  const auto is_written = [&](size_t i) {
+    return i < inputs_ ? in_place && overwritten_[i]
+                       : !call.is_fresh[i] && !(in_place && stored_in_[i] >= 0);
+  };
+  for (size_t i = 0; i < arguments_.size(); ++i) {
+    if (!is_written(i)) {
       continue;
     }
     if (may_overlap_itself(call.arrays[i])) {
       CallExplainer(*this).self_overlap(i);
     }
     for (size_t other = i + 1; other < arguments_.size(); ++other) {
-      if (!call.is_fresh[other] && shares_memory(call.arrays[i], call.arrays[other])) {
+      if (is_written(other) && shares_memory(call.arrays[i], call.arrays[other])) {
         CallExplainer(*this).overlapping_outputs(i, other);
       }
     }
     const MemoryRange written = memory_range(call.arrays[i]);
     for (size_t input = 0; input < inputs_; ++input) {
-      if (overlap(written, memory_range(call.arrays[input]))) {
+      if (!is_written(input) && overlap(written, memory_range(call.arrays[input]))) {
         call.owned.push_back(copy_array(call.arrays[input]));
         call.arrays[input] = call.owned.back().ptr();
       }
@@ -410,9 +470,12 @@ KernelFunction::make_kernel(const UnitDimensions &unit_dimensions) {
 py::object KernelFunction::call(PyObject *arguments, PyObject *keywords) {
   BoundCall call;
   bind(arguments, keywords, call);
+  if (overwrites_) {
+    place_in_inputs(call);
+  }
   make_outputs(call, false);
-  if (call.has_given_outputs) {
-    separate(call);
+  if (call.has_given_outputs || overwrites_) {
+    separate(call, true);
   }
   UnitDimensions unit_dimensions(arguments_.size());
   llvm::SmallVector<void *, 8> data(arguments_.size());
@@ -487,6 +550,9 @@ py::object KernelFunction::compile_for(PyObject *arguments, PyObject *keywords) 
   if (PyTuple_GET_SIZE(arguments) > 0 || (keywords != nullptr && PyDict_GET_SIZE(keywords) > 0)) {
     BoundCall call;
     bind(arguments, keywords, call);
+    if (overwrites_) {
+      place_in_inputs(call);
+    }
     for (size_t i = 0; i < arguments_.size(); ++i) {
       if (call.arrays[i] != nullptr) {
         unit_dimensions[i] = unit_dimension(call.arrays[i], arguments_[i].item_size);
@@ -520,7 +586,7 @@ py::object KernelFunction::evaluate(PyObject *arguments, PyObject *keywords) {
   bind(arguments, keywords, call);
   make_outputs(call, true);
   if (call.has_given_outputs) {
-    separate(call);
+    separate(call, false);
   }
   std::map<std::string, std::int64_t> parameters;
   for (size_t i = 0; i < call.parameters.size(); ++i) {

@@ -92,6 +92,8 @@ public:
   pybind11::object last_compile_info() const;
   const std::vector<ArrayArgument> &arguments() const { return arguments_; }
   size_t input_count() const { return inputs_; }
+  /// The inputs whose arrays a call overwrites, each with the computations that are stored there.
+  std::vector<std::pair<std::string, std::vector<std::string>>> overwritten() const;
 
 private:
   struct CompiledEntry {
@@ -108,7 +110,10 @@ private:
   void solve_axis(const SolveStep &step, BoundCall &call) const;
   void check_shapes(const BoundCall &call) const;
   void make_outputs(BoundCall &call, bool zeros) const;
-  void separate(BoundCall &call) const;
+  void find_overwritten();
+  /// Outputs that are stored in an input's array are that array.
+  void place_in_inputs(BoundCall &call) const;
+  void separate(BoundCall &call, bool in_place) const;
   pybind11::object results(const BoundCall &call) const;
   std::shared_ptr<const CompiledKernel> find_kernel(const UnitDimensions &unit_dimensions) const;
   std::shared_ptr<const CompiledKernel> make_kernel(const UnitDimensions &unit_dimensions);
@@ -129,6 +134,9 @@ private:
   std::vector<SolveStep> steps_;
   bool inputs_solve_all_ = false;
   ContextCheck context_;
+  bool overwrites_ = false;       ///< some input
+  std::vector<bool> overwritten_; ///< by argument: an input in which something is stored
+  std::vector<int> stored_in_;    ///< by argument: the input whose array an output is, or -1
   std::vector<CompiledEntry> kernels_;
   std::shared_ptr<const CompiledKernel> last_compile_;
 };

@@ -99,7 +99,7 @@ std::string layer_three(const Mapping &mapping) {
     }
     out += line + "]" +
            (buffer.kind == BufferKind::Output  ? ", output"
-            : buffer.kind == BufferKind::Input ? ", input"
+            : buffer.kind == BufferKind::Input ? ", input, overwritten"
                                                : "") +
            "\n";
   }

@@ -65,7 +65,13 @@ private:
       program_.places[input->name] = std::move(place);
     }
     for (const ComputationPtr &output : function_.outputs) {
+      const size_t own = program_.buffers.size();
       add_place(*output, BufferKind::Output);
+      if (program_.buffers.size() == own) {
+        // In place of an input: its own argument is the same array once more.
+        program_.buffers.push_back(
+            buffer_of(output->name, output->type, BufferKind::Output, output->extents));
+      }
     }
     for (const ComputationPtr &computation : function_.computations) {
       if (program_.places.count(computation->name) == 0) {
@@ -99,11 +105,17 @@ private:
                                          storage.index, storage.relation};
   }
 
-  /// A buffer of several computations: one type, one rank, the larger extents. An output's buffer
-  /// is the caller's array: one output to a buffer, and what else is stored there must fit.
+  /// A buffer of several computations: one type, one rank, the larger extents. An output's or an
+  /// input's buffer is the caller's array: one output to a buffer, and what else is stored there
+  /// must fit.
   void share(const Computation &computation, const Storage &storage, Buffer &buffer,
              BufferKind kind) const {
-    if (kind == BufferKind::Output) {
+    const bool taken = std::any_of(
+        function_.outputs.begin(), function_.outputs.end(), [&](const ComputationPtr &output) {
+          return output->name != computation.name && program_.places.count(output->name) != 0 &&
+                 state_.storage.at(output->name).buffer == buffer.name;
+        });
+    if (kind == BufferKind::Output && (taken || buffer.kind != BufferKind::Input)) {
       throw Error(ErrorKind::Schedule,
                   computation.name + " is an output and cannot share buffer '" + buffer.name +
                       "' with another output",
@@ -120,6 +132,8 @@ private:
     }
     if (buffer.kind == BufferKind::Output) {
       require_room(computation, storage, buffer);
+    }
+    if (buffer.kind != BufferKind::Temporary) {
       return;
     }
     for (size_t d = 0; d < buffer.extents.size(); ++d) {

@@ -73,6 +73,47 @@ ExprPtr derived_extent(const isl::set &image, unsigned dimension, const isl::set
   return from_affine(checked(extent.gist(context).coalesce(), "extent of a buffer"), {});
 }
 
+std::string shape_text(const Computation &array) {
+  std::string text;
+  for (const ExprPtr &extent : array.extents) {
+    text += (text.empty() ? "" : ", ") + to_string(extent);
+  }
+  return array.name + "[" + text + "]";
+}
+
+/// What an input's array has to be for `computation` to be stored in it.
+void require_same_array(const MappingState &state, const Command &command,
+                        const Computation &computation, const Computation &input, unsigned rank,
+                        bool sized) {
+  if (sized) {
+    refuse(command, "the size of the input '" + input.name + "' is the caller's");
+  }
+  if (computation.type != input.type) {
+    refuse(command, computation.name + " is " + type_name(computation.type) +
+                        " and cannot overwrite the input " + input.name + " of " +
+                        type_name(input.type));
+  }
+  if (rank != input.rank()) {
+    refuse(command, "the input " + shape_text(input) + " has " + std::to_string(input.rank()) +
+                        " dimensions, and " + std::to_string(rank) + " subscripts were given");
+  }
+  if (!is_output(state, computation.name)) {
+    return;
+  }
+  bool same = computation.rank() == input.rank();
+  for (size_t d = 0; same && d < input.rank(); ++d) {
+    const auto own = to_affine(computation.extents[d], {"", {}});
+    const auto its = to_affine(input.extents[d], {"", {}});
+    same = own && its &&
+           checked(state.function->context.is_subset(own->eq_set(*its).params()), "store_in");
+  }
+  if (!same) {
+    refuse(command, "the call returns the array of " + input.name + " as the output " +
+                        computation.name + ", and their shapes differ: " + shape_text(input) +
+                        " and " + shape_text(computation));
+  }
+}
+
 } // namespace
 
 /// Stores the command's computation by `given`: computation[iterators] -> buffer[index], in a
@@ -86,11 +127,13 @@ void store(MappingState &state, const Command &command, const isl::map &given,
   }
   Storage storage;
   storage.buffer = given.range_tuple_id().name();
+  const Computation *overwritten = nullptr; // in place: elements of an input's array
   for (const ComputationPtr &input : state.function->inputs) {
-    if (input->name == storage.buffer) {
-      refuse(command, "'" + storage.buffer +
-                          "' is an input; computations are stored in buffers of their own");
-    }
+    overwritten = input->name == storage.buffer ? input.get() : overwritten;
+  }
+  if (overwritten != nullptr) {
+    require_same_array(state, command, computation, *overwritten,
+                       checked(given.range_tuple_dim(), "store_in"), !sizes.empty());
   }
   const std::vector<std::string> &parameters = state.function->parameters;
   if (!is_isl_identifier(storage.buffer) ||
@@ -141,7 +184,8 @@ void store(MappingState &state, const Command &command, const isl::map &given,
   isl::set inside = isl::set::universe(image.space());
   for (unsigned d = 0; d < rank; ++d) {
     storage.index.push_back(from_affine(index.at(static_cast<int>(d)), computation.iterators));
-    storage.extents.push_back(sized && !sizes[d].empty()
+    storage.extents.push_back(overwritten != nullptr ? overwritten->extents[d]
+                              : sized && !sizes[d].empty()
                                   ? size_expression(command, parameter_list(state), sizes[d])
                                   : derived_extent(image, d, state.function->context));
     const std::optional<isl::pw_aff> size = to_affine(storage.extents[d], elements);
@@ -150,7 +194,8 @@ void store(MappingState &state, const Command &command, const isl::map &given,
     inside = inside.lower_bound_si(isl::dim::set, d, 0).intersect(position.lt_set(size.value()));
   }
   if (sample_point(checked(image.subtract(inside), "store_in"), point)) {
-    refuse(command, "element " + instance_text(storage.buffer, point) + " lies outside the buffer");
+    refuse(command, "element " + instance_text(storage.buffer, point) + " lies outside the " +
+                        (overwritten != nullptr ? "array" : "buffer"));
   }
   state.storage[computation.name] = std::move(storage);
 }

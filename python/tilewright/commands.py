@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from . import _core
-from .buffers import Buffer
+from .buffers import Buffer, BufferElement
 from .command_arguments import integer, loop_name, name_of
 from .errors import ScheduleError
 from .expressions import Expression
@@ -409,7 +409,9 @@ class ScheduleCommands(RestructuringCommands, PromiseCommands):
     # ---- where it is stored ----
 
     def store_in(
-        self: Self, buffer: str | Buffer, index: Sequence[Any] | Expression | int | None = None
+        self: Self,
+        buffer: str | Buffer | BufferElement | Expression,
+        index: Sequence[Any] | Expression | int | None = None,
     ) -> Self:
         """Stores element ``C[i, j]`` in another place: a permutation or a projection of its
         indices.
@@ -425,10 +427,35 @@ class ScheduleCommands(RestructuringCommands, PromiseCommands):
         A projection (``B.store_in("row[j]")``) keeps less than the whole array, and is legal when
         no element is overwritten while it is needed.
 
+        In an input, computation is in place.
+
+        Before::
+
+            for i in range(0, N):
+                for j in range(0, M):
+                    C[i, j] = 2 * A[i, j]
+
+        After ``C.store_in(A[i, j])``::
+
+            for i in range(0, N):
+                for j in range(0, M):
+                    A[i, j] = 2 * A[i, j]
+
+        The call then overwrites the array that it is given for `A`; when `C` is an output, it
+        returns that array. It is refused where an element of `A` is overwritten before it is read.
+
         Args:
-            buffer: ``"name[index, ...]"`` in terms of the computation's iterators, or a `Buffer`.
+            buffer: ``"name[index, ...]"`` in terms of the computation's iterators, an element
+                ``buffer[i, j]`` of a `Buffer` or ``A[i, j]`` of an input, or a `Buffer`.
             index: with a `Buffer`: the subscripts, affine in the iterators.
+
+        Raises:
+            ScheduleError: the buffer has another type, rank or shape than what is stored needs.
+            IllegalScheduleError: an element is overwritten while it is needed.
         """
+        if isinstance(buffer, BufferElement):
+            element = buffer
+            buffer, index = element.buffer, element.index
         if isinstance(buffer, Buffer):
             if index is None:
                 raise ScheduleError(f"store_in({buffer!r}, ...) needs the subscripts as a list")
@@ -438,7 +465,7 @@ class ScheduleCommands(RestructuringCommands, PromiseCommands):
         else:
             if index is not None:
                 raise ScheduleError('with a text, subscripts stand in it: store_in("buffer[j, i]")')
-            self._give("store_in", [buffer])
+            self._give("store_in", [str(buffer)])
         return self
 
 

@@ -42,6 +42,10 @@ class Function(_core.Function):
     output is copied first. Several outputs come as a tuple. The interpreter lock is released while
     the kernel runs.
 
+    Where the schedule stores a computation in an input (``C.store_in(A[i, j])``), the call
+    overwrites the caller's array; an output stored so is that array, and the call returns it.
+    The signature shows such an input as ``inout``.
+
     Raises (at a call):
         TypeError: an argument is missing, is not an array, or has another type.
         ValueError: an array has a wrong shape, is read-only where it is written, or is not aligned.
@@ -179,9 +183,22 @@ class Function(_core.Function):
 
     @property
     def signature(self) -> str:
-        """``matmul(A: float32[N, K], B: float32[K, M]) -> C: float32[N, M]``."""
+        """``matmul(A: float32[N, K], B: float32[K, M]) -> C: float32[N, M]``.
+
+        An input that the schedule overwrites is ``A: inout float32[N, K]``, an output stored in
+        it ``C: float32[N, K] in A``.
+        """
+        overwritten = dict(self._overwritten)
+        place = {
+            stored: name for name, computations in overwritten.items() for stored in computations
+        }
         described = [
-            (f"{name}: {dtype}[{', '.join(extents)}]", is_output)
+            (
+                f"{name}: {'inout ' if name in overwritten and not is_output else ''}"
+                f"{dtype}[{', '.join(extents)}]"
+                f"{f' in {place[name]}' if is_output and name in place else ''}",
+                is_output,
+            )
             for name, dtype, extents, is_output in self._arguments
         ]
         inputs = ", ".join(text for text, is_output in described if not is_output)

@@ -192,6 +192,7 @@ EXAMPLES = {
 # Those of the second and later pairs of loops in one docstring.
 FURTHER: dict[str, tuple[Example, ...]] = {
     "cache": (Example(_ROWS, "C.split(i, 4)"),),
+    "store_in": (Example(_POINTWISE_2D),),
 }
 
 _AFTER = re.compile(r"^After ``(?P<command>.+)``(?P<condition>.*)::$")

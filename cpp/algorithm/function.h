@@ -34,6 +34,8 @@ struct Computation {
   isl::set context; ///< parameter set: the constraints of all parameters in the declaration and the
                     ///< pieces
   bool is_input = false;
+  std::string record; ///< an input that is a field of a structured array: the array's name
+  std::string field;  ///< and the field's
   SourceLocation where;
 
   size_t rank() const { return iterators.size(); }

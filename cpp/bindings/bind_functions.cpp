@@ -216,6 +216,19 @@ void bind_functions(py::module_ &module) {
             return all;
           })
       .def_property_readonly("_overwritten", &KernelFunction::overwritten)
+      .def_property_readonly(
+          "_fields",
+          [](const KernelFunction &self) {
+            std::vector<std::tuple<std::string, std::string, std::string>> fields;
+            for (const auto &input : self.function().inputs) {
+              fields.emplace_back(input->name, input->record, input->field);
+            }
+            return fields;
+          })
+      .def("_output_shapes",
+           [](const KernelFunction &self, const py::args &arguments, const py::kwargs &keywords) {
+             return self.output_shapes(arguments.ptr(), keywords.ptr());
+           })
       .def_property_readonly("fast_math", &KernelFunction::fast_math)
       .def_property_readonly("_identities",
                              [](const KernelFunction &self) {

@@ -408,15 +408,20 @@ void bind_computations(py::module_ &module) {
   module.def(
       "declare_input",
       [](const std::string &name, const std::vector<py::object> &extents, const std::string &type,
-         const py::handle &where) {
+         const py::handle &where, const std::string &record, const std::string &field) {
         std::vector<ExprPtr> expressions;
         expressions.reserve(extents.size());
         for (const py::object &extent : extents) {
           expressions.push_back(to_expression(extent));
         }
-        return declare_input(name, std::move(expressions), to_type(type), to_location(where));
+        ComputationPtr input =
+            declare_input(name, std::move(expressions), to_type(type), to_location(where));
+        input->record = record;
+        input->field = field;
+        return input;
       },
-      py::arg("name"), py::arg("extents"), py::arg("type"), py::arg("where") = py::none());
+      py::arg("name"), py::arg("extents"), py::arg("type"), py::arg("where") = py::none(),
+      py::arg("record") = "", py::arg("field") = "");
   module.def(
       "declare_computation",
       [](const std::string &name, const std::vector<RangeTuple> &ranges,

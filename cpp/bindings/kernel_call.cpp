@@ -49,6 +49,7 @@ KernelFunction::KernelFunction(std::shared_ptr<const Function> function, bool fa
       argument.extents.emplace_back(extent, function_->parameters);
     }
     argument.is_output = is_output;
+    argument.is_field = !computation.record.empty();
     argument.needs_zeros = is_output && !covers_array(computation, function_->context);
     arguments_.push_back(std::move(argument));
   };
@@ -285,8 +286,8 @@ void KernelFunction::check_array(size_t argument, PyObject *array) const {
   }
   const auto &fields = array_fields(array);
   if (!same_dtype(fields.descr, expected.dtype.ptr()) ||
-      static_cast<size_t>(fields.nd) != expected.extents.size() || !is_aligned(array) ||
-      (expected.is_output && !is_writeable(array))) {
+      static_cast<size_t>(fields.nd) != expected.extents.size() ||
+      (!expected.is_field && !is_aligned(array)) || (expected.is_output && !is_writeable(array))) {
     CallExplainer(*this).bad_array(argument, array);
   }
 }
@@ -564,6 +565,20 @@ py::object KernelFunction::compile_for(PyObject *arguments, PyObject *keywords) 
     make_kernel(unit_dimensions);
   }
   return last_compile_info();
+}
+
+std::vector<std::vector<std::int64_t>> KernelFunction::output_shapes(PyObject *arguments,
+                                                                     PyObject *keywords) const {
+  BoundCall call;
+  bind(arguments, keywords, call);
+  std::vector<std::vector<std::int64_t>> shapes;
+  for (size_t i = inputs_; i < arguments_.size(); ++i) {
+    std::vector<std::int64_t> &shape = shapes.emplace_back();
+    for (const auto &extent : arguments_[i].extents) {
+      shape.push_back(std::max<std::int64_t>(extent.evaluate(call.parameters.data()), 0));
+    }
+  }
+  return shapes;
 }
 
 py::object KernelFunction::last_compile_info() const {

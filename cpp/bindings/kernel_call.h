@@ -29,6 +29,7 @@ struct ArrayArgument {
   pybind11::object interned_name;
   std::vector<Extent> extents;
   bool is_output = false;
+  bool is_field = false;    ///< of a structured array: need not be aligned
   bool needs_zeros = false; ///< output: its computation does not write every element
 };
 
@@ -66,6 +67,9 @@ public:
   pybind11::object evaluate(PyObject *arguments, PyObject *keywords);
   /// Compiles for the layout of the given arrays; without arguments for row-major ones.
   pybind11::object compile_for(PyObject *arguments, PyObject *keywords);
+  /// The shape of each output of such a call.
+  std::vector<std::vector<std::int64_t>> output_shapes(PyObject *arguments,
+                                                       PyObject *keywords) const;
 
   /// One more command: checked for sense and legality; nothing changes when it throws.
   void apply(const Command &command);

@@ -76,6 +76,7 @@ from .plotting import Picture, plot_domain
 from .reductions import all, any, argmax, argmin, max, min, prod, sum
 from .schedules import Schedule, ScheduleDifference
 from .source import SourceLocation
+from .structs import StructInput, StructOutput, struct
 from .threads import get_num_threads, set_num_threads
 from .types import (
     DType,
@@ -122,6 +123,8 @@ __all__ = [
     "ScheduleError",
     "SelfDependenceError",
     "SourceLocation",
+    "StructInput",
+    "StructOutput",
     "SubscriptError",
     "TilewrightError",
     "__version__",
@@ -185,6 +188,7 @@ __all__ = [
     "sin",
     "sinh",
     "sqrt",
+    "struct",
     "sum",
     "tan",
     "tanh",

@@ -8,7 +8,9 @@ user's line.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TypeAlias, overload
+from typing import TYPE_CHECKING, TypeAlias, overload
+
+import numpy as np
 
 from . import _core
 from .commands import ScheduleCommands
@@ -26,6 +28,9 @@ from .expressions import (
 from .reductions import RangeLike, range_operands
 from .source import SourceLocation, caller_location
 from .types import DType, DTypeLike, as_dtype
+
+if TYPE_CHECKING:
+    from .structs import StructInput
 
 __all__ = ["Array", "Computation", "Input", "computation", "input"]
 
@@ -201,8 +206,27 @@ class Computation(ScheduleCommands, Array):
         _core.define_piece(self._handle, condition_operand(condition, what), element, where)
 
 
-def input(name: str, shape: Sequence[ExpressionLike] | ExpressionLike, dtype: DTypeLike) -> Input:
+@overload
+def input(
+    name: str, shape: Sequence[ExpressionLike] | ExpressionLike, dtype: np.dtype[np.void]
+) -> StructInput: ...
+
+
+@overload
+def input(
+    name: str, shape: Sequence[ExpressionLike] | ExpressionLike, dtype: DTypeLike
+) -> Input: ...
+
+
+def input(
+    name: str, shape: Sequence[ExpressionLike] | ExpressionLike, dtype: DTypeLike
+) -> Input | StructInput:
     """Declares an input array.
+
+    With a structured NumPy dtype it is an array of structures, and its fields are read one by one::
+
+        P = tw.input("P", [N], np.dtype([("x", np.float32), ("id", np.int64)]))
+        X = tw.computation("X", {i: N}, 2 * P.x[i])                    # or P["x"][i]
 
     Args:
         name: the name of the argument.
@@ -212,9 +236,14 @@ def input(name: str, shape: Sequence[ExpressionLike] | ExpressionLike, dtype: DT
     Raises:
         DeclarationError: for a name that is no identifier, or an extent that is not affine in
             parameters.
+        DeclarationTypeError: for a type that kernels do not have.
     """
     check_identifier(name, "input")
     extents = [_extent(extent, f"the shape of {name}") for extent in _shape(shape, name)]
+    if isinstance(dtype, np.dtype) and dtype.names is not None:
+        from .structs import StructInput
+
+        return StructInput(name, extents, dtype)
     return Input(_core.declare_input(name, extents, as_dtype(dtype).name, caller_location()))
 
 

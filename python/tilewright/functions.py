@@ -22,6 +22,7 @@ from .source import caller_location
 
 if TYPE_CHECKING:
     from .plotting import Picture
+    from .structs import StructInput, StructOutput
 
 __all__ = ["Function", "function"]
 
@@ -125,7 +126,7 @@ class Function(_core.Function):
         Commands called on a computation (``C.tile(...)``) go to the original, those on ``g["C"]``
         to the copy.
         """
-        copy = Function.__new__(Function)
+        copy = type(self).__new__(type(self))
         _core.Function.__init__(copy, self)
         copy._declared = self._declared
         return copy
@@ -188,28 +189,37 @@ class Function(_core.Function):
         An input that the schedule overwrites is ``A: inout float32[N, K]``, an output stored in
         it ``C: float32[N, K] in A``.
         """
+        inputs, outputs = self._signature_parts()
+        return f"{self.name}({', '.join(inputs)}) -> {', '.join(outputs)}"
+
+    def _described(self) -> list[tuple[str, str, bool]]:
+        """(name, type and shape, is an output) of each array of a call."""
         overwritten = dict(self._overwritten)
-        place = {
-            stored: name for name, computations in overwritten.items() for stored in computations
-        }
-        described = [
-            (
-                f"{name}: {'inout ' if name in overwritten and not is_output else ''}"
-                f"{dtype}[{', '.join(extents)}]"
-                f"{f' in {place[name]}' if is_output and name in place else ''}",
-                is_output,
-            )
-            for name, dtype, extents, is_output in self._arguments
-        ]
-        inputs = ", ".join(text for text, is_output in described if not is_output)
-        outputs = ", ".join(text for text, is_output in described if is_output)
-        return f"{self.name}({inputs}) -> {outputs}"
+        place = {stored: name for name, all_ in overwritten.items() for stored in all_}
+        described = []
+        for name, dtype, extents, is_output in self._arguments:
+            text = f"{dtype}[{', '.join(extents)}]"
+            if is_output and name in place:
+                text += f" in {place[name]}"
+            elif name in overwritten and not is_output:
+                text = f"inout {text}"
+            described.append((name, text, is_output))
+        return described
+
+    def _signature_parts(self) -> tuple[list[str], list[str]]:
+        """The inputs and the outputs of a call, as text."""
+        described = self._described()
+        inputs = [f"{name}: {text}" for name, text, is_output in described if not is_output]
+        return inputs, [f"{name}: {text}" for name, text, is_output in described if is_output]
+
+    def _argument_names(self) -> list[str]:
+        return list(self.inputs)
 
     @property
     def __signature__(self) -> inspect.Signature:
         """The arguments of a call, for `help` and for editors."""
         kinds = inspect.Parameter
-        arrays = [kinds(name, kinds.POSITIONAL_OR_KEYWORD) for name in self.inputs]
+        arrays = [kinds(name, kinds.POSITIONAL_OR_KEYWORD) for name in self._argument_names()]
         options = [kinds(name, kinds.KEYWORD_ONLY, default=None) for name in self.parameters]
         out = kinds("out", kinds.KEYWORD_ONLY, default=None)
         return inspect.Signature([*arrays, *options, out])
@@ -260,8 +270,8 @@ def _described(value: object) -> str:
 
 def function(
     name: str,
-    outputs: Sequence[Computation] | Computation,
-    inputs: Sequence[Input] | None = None,
+    outputs: Sequence[Computation | StructOutput] | Computation | StructOutput,
+    inputs: Sequence[Input | StructInput] | None = None,
     context: Sequence[Expression] | Expression | None = None,
     fast_math: bool = False,
 ) -> Function:
@@ -269,7 +279,7 @@ def function(
 
     Args:
         name: its name.
-        outputs: the computations that a call returns.
+        outputs: the computations that a call returns; `struct` makes several of them one array.
         inputs: the input arrays in the order in which a call takes them; without it, in the order
             of first use.
         context: conditions on parameters that every call keeps, e.g. ``[N > 3]``; checked at each
@@ -289,11 +299,18 @@ def function(
         raise DeclarationTypeError(f"a function's name must be a string, got {type(name).__name__}")
     if not name.isidentifier():
         raise DeclarationError(f"a function's name must be an identifier, got {name!r}")
-    gathered = _listed(outputs, Computation, "outputs")
+    from .structs import StructFunction, flat_inputs, flat_outputs
+
+    results: list[Any] = list(outputs) if isinstance(outputs, list | tuple) else [outputs]
+    gathered = _listed(flat_outputs(results), Computation, "outputs")
     if not gathered:
         raise DeclarationError(f"the function {name} needs at least one output")
-    arrays = None if inputs is None else _listed(inputs, Input, "inputs")
+    arrays = None if inputs is None else _listed(flat_inputs(inputs), Input, "inputs")
     result = Function(name, gathered, arrays, _conditions(context), fast_math)
+    structured = not all(isinstance(output, Computation) for output in results)
+    if structured or any(record for _, record, _ in result._fields):
+        result = StructFunction(name, gathered, arrays, _conditions(context), fast_math)
+        result._prepare(results)
     if inputs is not None and not arrays and result.inputs:
         needed = ", ".join(result.inputs)
         raise DeclarationError(f"the function {name} reads {needed}, but inputs= is empty")

@@ -137,7 +137,9 @@ void write_mapping(Writer &out, const MappingState &state) {
     }
   }
   for (const auto &[name, storage] : state.storage) {
-    out.line(fmt::format("storage {} {}", Writer::quoted(name), Writer::quoted(storage.buffer)));
+    out.line(fmt::format("storage {} {} {} {} {}", Writer::quoted(name),
+                         Writer::quoted(storage.buffer), Writer::quoted(storage.record.name),
+                         storage.record.offset, storage.record.size));
     for (const ExprPtr &index : storage.index) {
       out.expression("index", index);
     }

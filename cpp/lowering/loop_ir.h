@@ -6,6 +6,7 @@
 #pragma once
 
 #include "algorithm/expression.h"
+#include "mapping/mapping.h"
 
 #include <cstdint>
 #include <memory>
@@ -95,6 +96,7 @@ struct KernelBuffer {
   std::string memory = "auto";   ///< scoped: "auto", "registers", "stack" or "heap"
   std::string command;           ///< scoped: what put it there, for messages
   SourceLocation where;          ///< of that command
+  Record record;                 ///< temporaries of the whole kernel
   std::vector<ValuePtr> extents; ///< over Parameters only
   int unit_dimension =
       -1; ///< the dimension whose stride equals the item size, -1 when none is known to

@@ -174,6 +174,7 @@ private:
       buffer.is_argument = from.kind != BufferKind::Temporary;
       buffer.is_scoped = from.level > 0;
       buffer.memory = from.memory;
+      buffer.record = from.record;
       buffer.command = from.command;
       buffer.where = from.where;
       for (const ExprPtr &extent : from.extents) {

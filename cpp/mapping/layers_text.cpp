@@ -101,6 +101,10 @@ std::string layer_three(const Mapping &mapping) {
            (buffer.kind == BufferKind::Output  ? ", output"
             : buffer.kind == BufferKind::Input ? ", input, overwritten"
                                                : "") +
+           (buffer.record.name.empty()
+                ? ""
+                : ", " + std::to_string(buffer.record.offset) + " bytes into the records '" +
+                      buffer.record.name + "' of " + std::to_string(buffer.record.size)) +
            "\n";
   }
   return out;

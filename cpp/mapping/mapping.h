@@ -67,6 +67,16 @@ struct InstanceSpace {
 };
 InstanceSpace instance_space(const Computation &computation);
 
+/// A buffer that is a field of an array of structures: each of its elements lies `offset` bytes into
+/// a record of `size` bytes, beside the elements of the record's other fields.
+struct Record {
+  std::string name; ///< empty: a buffer of its own
+  std::int64_t offset = 0;
+  std::int64_t size = 0;
+
+  bool operator==(const Record &) const = default;
+};
+
 /// Layer III of one computation: element [index...] of `buffer` holds the computation's element;
 /// index is quasi-affine in the computation's own iterators (not the reduced ones).
 struct Storage {
@@ -74,6 +84,7 @@ struct Storage {
   std::vector<ExprPtr> index;
   std::vector<ExprPtr> extents; ///< of the buffer; affine in parameters
   isl::map relation;            ///< computation[iterators] -> buffer[index]
+  Record record;                ///< of the buffer
 
   /// A buffer of the computation's own name and shape.
   static Storage identity(const Computation &computation);

@@ -98,6 +98,8 @@ private:
       program_.buffers.push_back(
           buffer_of(storage.buffer, computation.type, kind, storage.extents));
       found = program_.buffers.end() - 1;
+      found->record = storage.record;
+      require_place_in_record(computation, *found);
     } else {
       share(computation, storage, *found, kind);
     }
@@ -121,6 +123,12 @@ private:
                       "' with another output",
                   computation.where);
     }
+    if (!(buffer.record == storage.record)) {
+      throw Error(ErrorKind::Schedule,
+                  "buffer '" + buffer.name + "' is declared as a field of a record in one way by " +
+                      computation.name + " and in another by what is stored there already",
+                  computation.where);
+    }
     if (buffer.type != computation.type || buffer.extents.size() != storage.extents.size()) {
       throw Error(ErrorKind::Schedule,
                   computation.name + " (" + type_name(computation.type) + ", " +
@@ -139,6 +147,32 @@ private:
     for (size_t d = 0; d < buffer.extents.size(); ++d) {
       if (to_string(buffer.extents[d]) != to_string(storage.extents[d])) {
         buffer.extents[d] = binary(Op::Max, buffer.extents[d], storage.extents[d]);
+      }
+    }
+  }
+
+  /// The fields of a record lie side by side, and their arrays have one shape.
+  void require_place_in_record(const Computation &computation, const Buffer &field) const {
+    if (field.record.name.empty()) {
+      return;
+    }
+    for (const Buffer &other : program_.buffers) {
+      if (&other == &field || other.record.name != field.record.name) {
+        continue;
+      }
+      bool same = other.record.size == field.record.size &&
+                  other.extents.size() == field.extents.size();
+      for (size_t d = 0; same && d < field.extents.size(); ++d) {
+        same = to_string(other.extents[d]) == to_string(field.extents[d]);
+      }
+      const bool apart = other.record.offset + other.type.bytes() <= field.record.offset ||
+                         field.record.offset + field.type.bytes() <= other.record.offset;
+      if (!same || !apart) {
+        throw Error(ErrorKind::Schedule,
+                    "buffers '" + other.name + "' and '" + field.name + "' are fields of '" +
+                        field.record.name + "' and " +
+                        (same ? "overlap in its records" : "differ in shape"),
+                    computation.where);
       }
     }
   }

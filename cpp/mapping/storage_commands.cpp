@@ -200,9 +200,40 @@ void store(MappingState &state, const Command &command, const isl::map &given,
   state.storage[computation.name] = std::move(storage);
 }
 
+/// store_in(buffer, sizes, record, [offset, size]): the buffer is a field of an array of structures.
+void place_in_record(MappingState &state, const Command &command) {
+  const CommandArguments arguments(command);
+  const Computation &computation = **state.function->find(command.computation);
+  Storage &storage = state.storage.at(computation.name);
+  storage.record.name = arguments.name(2, "the name of the records");
+  const auto *numbers = arguments.size() == 4
+                            ? std::get_if<std::vector<std::int64_t>>(&command.arguments[3])
+                            : nullptr;
+  if (numbers == nullptr || numbers->size() != 2) {
+    refuse(command, "a record needs the offset of the field and its own size, in bytes");
+  }
+  storage.record.offset = (*numbers)[0];
+  storage.record.size = (*numbers)[1];
+  const std::int64_t bytes = computation.type.bytes();
+  constexpr std::int64_t largest = 4096;
+  if (storage.record.offset < 0 || storage.record.size > largest ||
+      storage.record.offset + bytes > storage.record.size) {
+    refuse(command, type_name(computation.type) + " at byte " +
+                        std::to_string(storage.record.offset) + " does not fit a record of " +
+                        std::to_string(storage.record.size) + " bytes (at most " +
+                        std::to_string(largest) + ")");
+  }
+  const bool is_input = state.function->find(storage.buffer) != nullptr &&
+                        (*state.function->find(storage.buffer))->is_input;
+  if (is_input || is_output(state, computation.name)) {
+    refuse(command, "the caller's array decides how elements lie in '" + storage.buffer +
+                        "'; only temporaries have records of the schedule's choice");
+  }
+}
+
 void store_in_command(MappingState &state, const Command &command) {
   const CommandArguments arguments(command);
-  arguments.expect_between(1, 2, "store_in(\"buffer[index, ...]\", sizes=None)");
+  arguments.expect_between(1, 4, "store_in(\"buffer[index, ...]\", sizes=None, record=None)");
   const std::string target = arguments.name(0, "a buffer element");
   const std::string element = element_text(**state.function->find(command.computation));
   const isl::map given(isl_context(),
@@ -213,7 +244,7 @@ void store_in_command(MappingState &state, const Command &command) {
                         element);
   }
   std::vector<std::string> sizes;
-  if (arguments.size() == 2) {
+  if (arguments.size() > 1) {
     if (const auto *texts = std::get_if<std::vector<std::string>>(&command.arguments[1])) {
       sizes = *texts;
     } else if (const auto *numbers =
@@ -226,6 +257,9 @@ void store_in_command(MappingState &state, const Command &command) {
     }
   }
   store(state, command, given, sizes);
+  if (arguments.size() > 2) {
+    place_in_record(state, command);
+  }
 }
 
 void set_access_command(MappingState &state, const Command &command) {
@@ -266,7 +300,9 @@ void storage_fold_command(MappingState &state, const Command &command) {
     refuse(command,
            "no dimension of buffer '" + storage.buffer + "' is indexed by '" + name + "' alone");
   }
+  const Record record = storage.record;
   store(state, command, checked(relation, "storage_fold"), sizes);
+  state.storage.at(computation.name).record = record;
 }
 
 void auto_allocate_map_command(MappingState &state, const Command &command) {

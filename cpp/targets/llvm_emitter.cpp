@@ -136,8 +136,13 @@ void KernelEmitter::open_temporary(size_t b, llvm::Value *base) {
   BufferSlot &slot = frame_.buffers[b];
   slot.base = base;
   slot.alignment = llvm::Align(static_cast<std::uint64_t>(component_type(buffer.type).bytes()));
+  if (!buffer.record.name.empty()) {
+    const auto place = static_cast<std::uint64_t>(buffer.record.offset | buffer.record.size);
+    slot.alignment = llvm::commonAlignment(slot.alignment, place);
+    slot.base = offset(base, builder_.getInt64(static_cast<std::uint64_t>(buffer.record.offset)));
+  }
   slot.strides.assign(buffer.extents.size(), nullptr);
-  llvm::Value *stride = builder_.getInt64(static_cast<std::uint64_t>(buffer.type.bytes()));
+  llvm::Value *stride = builder_.getInt64(element_bytes(b));
   for (size_t d = buffer.extents.size(); d-- > 0;) {
     slot.strides[d] = stride;
     if (d > 0) {
@@ -146,10 +151,16 @@ void KernelEmitter::open_temporary(size_t b, llvm::Value *base) {
   }
 }
 
+std::uint64_t KernelEmitter::element_bytes(size_t b) const {
+  const KernelBuffer &buffer = kernel_.buffers[b];
+  return static_cast<std::uint64_t>(buffer.record.name.empty() ? buffer.type.bytes()
+                                                               : buffer.record.size);
+}
+
 llvm::Value *KernelEmitter::temporary_bytes(size_t b) {
   // -1, which no allocator grants, when the product does not fit.
   const KernelBuffer &buffer = kernel_.buffers[b];
-  llvm::Value *bytes = builder_.getInt64(static_cast<std::uint64_t>(buffer.type.bytes()));
+  llvm::Value *bytes = builder_.getInt64(element_bytes(b));
   llvm::Value *lost = builder_.getFalse();
   for (const ValuePtr &extent : buffer.extents) {
     llvm::Value *length = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, scalar(*extent),
@@ -176,13 +187,20 @@ void KernelEmitter::emit() {
   open_frame(function, function->getArg(0), function->getArg(1), function->getArg(2));
 
   std::vector<llvm::Value *> temporaries;
+  std::map<std::string, llvm::Value *> records; // the fields of a record share its memory
   llvm::Value *missing = builder_.getFalse();
   for (size_t b = 0; b < kernel_.buffers.size(); ++b) {
     if (!kernel_.buffers[b].is_argument && !kernel_.buffers[b].is_scoped) {
+      const std::string &record = kernel_.buffers[b].record.name;
+      if (const auto known = records.find(record); !record.empty() && known != records.end()) {
+        open_temporary(b, known->second);
+        continue;
+      }
       llvm::CallInst *memory =
           builder_.CreateCall(allocate_function(), {temporary_bytes(b)}, kernel_.buffers[b].name);
       temporaries.push_back(memory);
       missing = builder_.CreateOr(missing, builder_.CreateIsNull(memory));
+      records.emplace(record, memory);
       open_temporary(b, memory);
     }
   }

@@ -76,6 +76,7 @@ private:
   void open_arguments();
   void open_temporary(size_t buffer, llvm::Value *base);
   llvm::Value *temporary_bytes(size_t buffer);
+  std::uint64_t element_bytes(size_t b) const; ///< from one element of a temporary to the next
   void make_alias_scopes();
   llvm::AllocaInst *entry_alloca(llvm::Type *type, const std::string &name);
   void fail_with(llvm::Value *status);

@@ -461,7 +461,11 @@ class ScheduleCommands(RestructuringCommands, PromiseCommands):
                 raise ScheduleError(f"store_in({buffer!r}, ...) needs the subscripts as a list")
             items = index if isinstance(index, list | tuple) else [index]
             subscripts = ", ".join(map(str, items))
-            self._give("store_in", [f"{buffer.name}[{subscripts}]", [str(e) for e in buffer.shape]])
+            arguments: list[Any] = [f"{buffer.name}[{subscripts}]", [str(e) for e in buffer.shape]]
+            if buffer.record is not None:
+                record, offset, size = buffer.record
+                arguments += [record, [offset, size]]
+            self._give("store_in", arguments)
         else:
             if index is not None:
                 raise ScheduleError('with a text, subscripts stand in it: store_in("buffer[j, i]")')

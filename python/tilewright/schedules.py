@@ -377,11 +377,15 @@ def _call(command: Command) -> str:
         and len(arguments[-1]) == size * size
     ):
         return f".transform({_listed(arguments[:-1])}, {_matrix_text(arguments[-1], size)})"
-    if name == "store_in" and size == 1 and isinstance(arguments[0], str):
+    if name == "store_in" and size in (1, 3) and isinstance(arguments[0], str):
         buffer, _, subscripts = arguments[0].partition("[")
         shape = _listed(int(e) if str(e).isdigit() else e for e in arguments[1])
         index = _listed(_split_subscripts(subscripts.rpartition("]")[0]))
-        return f".store_in(tw.Buffer({_quoted(buffer.strip())}, {shape}), {index})"
+        record = ""
+        if size == 3:
+            place = ", ".join(map(str, arguments[3]))
+            record = f", record=({_quoted(arguments[2])}, {place})"
+        return f".store_in(tw.Buffer({_quoted(buffer.strip())}, {shape}{record}), {index})"
     texts = [_listed(a) if isinstance(a, tuple) else _quoted(a) for a in arguments]
     if name == "cache":
         # Recorded as (array, loop, name or "", memory, order).

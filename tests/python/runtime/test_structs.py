@@ -224,3 +224,104 @@ def test_fields_of_other_lengths():
     function = tw.function("f", outputs=[tw.struct("Q", x=x, z=z)])
     with pytest.raises(ValueError, match=r"fields of Q differ in shape: x \(3,\), z \(6,\)"):
         function(points(3))
+
+
+# ---- temporaries ----
+
+
+def two_fields(n=N):
+    a = tw.input("A", [n], tw.float32)
+    x = tw.computation("X", {i: n}, a[i] * 2)
+    label = tw.computation("L", {i: n}, tw.cast(a[i], tw.int64) + i)
+    c = tw.computation("C", {i: n}, x[n - 1 - i] + tw.cast(label[i], tw.float32))
+    return tw.function("f", outputs=[c]), x, label, c
+
+
+def check_two_fields(function):
+    for n in (0, 1, 7, 40):
+        a = np.arange(n, dtype=np.float32) - 3
+        expected = (a * 2)[::-1] + (a + np.arange(n, dtype=np.float32))
+        np.testing.assert_array_equal(function(a), expected)
+        np.testing.assert_array_equal(function.evaluate(a), expected)
+
+
+@pytest.mark.parametrize("layout", ["soa", "aos"])
+@pytest.mark.parametrize("dtype", [POINT, ALIGNED])
+@pytest.mark.parametrize("vector", [False, True])
+def test_temporaries_with_fields(layout, dtype, vector):
+    function, x, label, c = two_fields()
+    buffer = tw.Buffer("buf", [N], dtype, layout=layout)
+    x.store_in(buffer["x"][i])
+    label.store_in(buffer["id"], [i])
+    if vector:
+        for each in (x, label, c):
+            each.vectorize(i, 8)
+    assert "buf_x[" in function.loops and "buf_id[" in function.loops
+    check_two_fields(function)
+    memory = function.llvm.count("call ptr @tilewright_allocate")
+    assert memory == (1 if layout == "aos" else 2)
+    size = dtype.itemsize
+    shown = f"bytes into the records 'buf' of {size}" in function.layers
+    assert shown == (layout == "aos")
+
+
+def test_records_are_part_of_the_schedule():
+    function, x, label, _ = two_fields()
+    buffer = tw.Buffer("buf", [N], ALIGNED, layout="aos")
+    x.store_in(buffer["x"][i])
+    label.store_in(buffer["id"][i])
+    text = str(function.schedule)
+    assert text.split("\n") == [
+        'X.store_in(tw.Buffer("buf_x", ["N"], record=("buf", 0, 24)), ["i"])',
+        'L.store_in(tw.Buffer("buf_id", ["N"], record=("buf", 8, 24)), ["i"])',
+    ]
+    other, x2, label2, _ = two_fields()
+    other.set_schedule(tw.Schedule.from_json(function.schedule.to_json()))
+    assert other.schedule == function.schedule and other.layers == function.layers
+    again, x3, label3, _ = two_fields()
+    exec(text, {"tw": tw, "X": x3, "L": label3})
+    assert again.schedule == function.schedule
+    check_two_fields(again)
+    plain, x4, label4, _ = two_fields()
+    apart = tw.Buffer("buf", [N], ALIGNED)
+    x4.store_in(apart["x"][i])
+    label4.store_in(apart["id"][i])
+    assert plain.compile()["key"] != again.compile()["key"]
+
+
+def test_folded_records():
+    n, m = tw.params("N M")
+    a = tw.input("A", [n, m], tw.int64)
+    rows = tw.computation("R", {i: n, j: m}, a[i, j] * 2)
+    c = tw.computation("C", {i: n, j: m}, rows[i, j] + 1)
+    function = tw.function("f", outputs=[c])
+    c.after(rows, i)
+    record = np.dtype([("r", np.int64), ("other", np.int32)])
+    rows.store_in(tw.Buffer("buf", [n, m], record, layout="aos")["r"][i, j])
+    rows.storage_fold(i, 1)
+    assert "records 'buf' of 12" in function.layers
+    array = np.arange(20).reshape(4, 5)
+    np.testing.assert_array_equal(function(array), array * 2 + 1)
+
+
+def test_errors_of_records():
+    function, x, label, c = two_fields()
+    buffer = tw.Buffer("buf", [N], ALIGNED, layout="aos")
+    with pytest.raises(tw.ScheduleError, match="buffer buf has no field 'z'; its fields are x, id"):
+        buffer["z"]
+    with pytest.raises(tw.ScheduleError, match='"soa" or "aos"'):
+        tw.Buffer("buf", [N], ALIGNED, layout="columns")
+    with pytest.raises(tw.ScheduleError, match="must have fields"):
+        tw.Buffer("buf", [N], np.dtype(np.float32))
+    with pytest.raises(tw.ScheduleError, match="only temporaries have records"):
+        c.store_in(buffer["x"][i])
+    with pytest.raises(tw.ScheduleError, match="int64 at byte 4 does not fit a record of 8 bytes"):
+        label.store_in(tw.Buffer("buf_id", [N], record=("buf", 4, 8)), [i])
+    x.store_in(buffer["x"][i])
+    with pytest.raises(tw.ScheduleError, match="overlap in its records"):
+        label.store_in(tw.Buffer("buf_id", [N], record=("buf", 0, 24)), [i])
+    with pytest.raises(tw.ScheduleError, match="differ in shape"):
+        label.store_in(tw.Buffer("buf_id", [N + 1], record=("buf", 8, 24)), [i])
+    with pytest.raises(tw.ScheduleError, match="declared as a field of a record in one way"):
+        label.store_in(tw.Buffer("buf_x", [N]), [i])
+    assert len(function.schedule) == 1

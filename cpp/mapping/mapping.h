@@ -67,8 +67,8 @@ struct InstanceSpace {
 };
 InstanceSpace instance_space(const Computation &computation);
 
-/// A buffer that is a field of an array of structures: each of its elements lies `offset` bytes into
-/// a record of `size` bytes, beside the elements of the record's other fields.
+/// A buffer that is a field of an array of structures: each of its elements lies `offset` bytes
+/// into a record of `size` bytes, beside the elements of the record's other fields.
 struct Record {
   std::string name; ///< empty: a buffer of its own
   std::int64_t offset = 0;

@@ -160,8 +160,8 @@ private:
       if (&other == &field || other.record.name != field.record.name) {
         continue;
       }
-      bool same = other.record.size == field.record.size &&
-                  other.extents.size() == field.extents.size();
+      bool same =
+          other.record.size == field.record.size && other.extents.size() == field.extents.size();
       for (size_t d = 0; same && d < field.extents.size(); ++d) {
         same = to_string(other.extents[d]) == to_string(field.extents[d]);
       }

@@ -22,7 +22,7 @@ struct Buffer {
   std::vector<ExprPtr> extents; ///< affine in parameters
   int level = 0; ///< > 0: there is one for each iteration of so many outermost loops (store_at)
   std::string memory = "auto";
-  Record record; ///< temporaries
+  Record record;        ///< temporaries
   std::string command;  ///< that put it there, for messages
   SourceLocation where; ///< of that command
 };

@@ -200,7 +200,8 @@ void store(MappingState &state, const Command &command, const isl::map &given,
   state.storage[computation.name] = std::move(storage);
 }
 
-/// store_in(buffer, sizes, record, [offset, size]): the buffer is a field of an array of structures.
+/// store_in(buffer, sizes, record, [offset, size]): the buffer is a field of an array of
+/// structures.
 void place_in_record(MappingState &state, const Command &command) {
   const CommandArguments arguments(command);
   const Computation &computation = **state.function->find(command.computation);

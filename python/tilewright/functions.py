@@ -299,14 +299,15 @@ def function(
         raise DeclarationTypeError(f"a function's name must be a string, got {type(name).__name__}")
     if not name.isidentifier():
         raise DeclarationError(f"a function's name must be an identifier, got {name!r}")
-    from .structs import StructFunction, flat_inputs, flat_outputs
+    from .structs import StructFunction, StructOutput, flat_inputs, flat_outputs
 
-    results: list[Any] = list(outputs) if isinstance(outputs, list | tuple) else [outputs]
+    results: Any = [outputs] if isinstance(outputs, StructOutput) else outputs
     gathered = _listed(flat_outputs(results), Computation, "outputs")
     if not gathered:
         raise DeclarationError(f"the function {name} needs at least one output")
     arrays = None if inputs is None else _listed(flat_inputs(inputs), Input, "inputs")
     result = Function(name, gathered, arrays, _conditions(context), fast_math)
+    results = gathered if isinstance(results, Computation) else results
     structured = not all(isinstance(output, Computation) for output in results)
     if structured or any(record for _, record, _ in result._fields):
         result = StructFunction(name, gathered, arrays, _conditions(context), fast_math)

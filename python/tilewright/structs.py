@@ -163,8 +163,10 @@ def flat_inputs(inputs: Any) -> Any:
     ]
 
 
-def flat_outputs(outputs: Sequence[Any]) -> list[Any]:
+def flat_outputs(outputs: Any) -> Any:
     """The list with the fields of a structured output in its place."""
+    if not isinstance(outputs, list | tuple):
+        return outputs
     return [
         each
         for output in outputs

@@ -1128,7 +1128,7 @@ def test_set_access_that_makes_no_sense():
         ("{ B[i] -> b[i] }", r"must start from B\[i,j\]"),
         ("{ C[i,j] -> b[i, j] }", r"must start from B\[i,j\]"),
         ("{ B[i,j] -> [i, j] }", "the buffer needs a name"),
-        ("{ B[i,j] -> A[i, j] }", "'A' is an input"),
+        ("{ B[i,j] -> A[i] }", "2 dimensions, and 1 subscripts were given"),
         ("{ B[i,j] -> b[i, k] }", "several elements|isl cannot read"),
         ("{ B[i,j] -> b[i - 1, j] }", "lies outside the buffer"),
     ]

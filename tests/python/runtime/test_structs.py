@@ -275,7 +275,7 @@ def test_records_are_part_of_the_schedule():
         'X.store_in(tw.Buffer("buf_x", ["N"], record=("buf", 0, 24)), ["i"])',
         'L.store_in(tw.Buffer("buf_id", ["N"], record=("buf", 8, 24)), ["i"])',
     ]
-    other, x2, label2, _ = two_fields()
+    other, *_ = two_fields()
     other.set_schedule(tw.Schedule.from_json(function.schedule.to_json()))
     assert other.schedule == function.schedule and other.layers == function.layers
     again, x3, label3, _ = two_fields()

@@ -442,7 +442,8 @@ class ScheduleCommands(RestructuringCommands, PromiseCommands):
                     A[i, j] = 2 * A[i, j]
 
         The call then overwrites the array that it is given for `A`; when `C` is an output, it
-        returns that array. It is refused where an element of `A` is overwritten before it is read.
+        returns that array, so the shapes are equal, and elements that `C` does not define stay as
+        they were. It is refused where an element of `A` is overwritten before it is read.
 
         Args:
             buffer: ``"name[index, ...]"`` in terms of the computation's iterators, an element

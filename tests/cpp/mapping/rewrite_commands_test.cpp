@@ -116,6 +116,84 @@ TEST(Rfactor, RefusesWhatIsNoReducedLoop) {
   EXPECT_THAT(refusal(skewed, command("C", "rfactor", {"k"})), HasSubstr("over nothing else"));
 }
 
+// ---- cache of what is written ----
+
+Mapping tiled_matmul() {
+  return Mapping(matmul()).with(
+      command("C", "tile", {"i", "j", std::int64_t{4}, std::int64_t{16}}));
+}
+
+TEST(CacheOfAResult, TakesTheInnerLoops) {
+  const Mapping after = tiled_matmul().with(command("C", "cache", {"C", "j0"}));
+  EXPECT_THAT(computations(after), ElementsAre("C_local", "C"));
+  EXPECT_THAT(loop_names(after, "C_local"), ElementsAre("i1", "j1", "k"));
+  EXPECT_THAT(loop_names(after, "C"), ElementsAre("i0", "j0", "i1", "j1"));
+  EXPECT_EQ(to_string((*after.function().find("C"))->pieces.front().value), "C_local[i, j]");
+  const Program program = build_program(after);
+  const Statement &local = statement(program, "C_local");
+  EXPECT_EQ(local.replicas, 2u);
+  const Buffer &buffer = program.buffers[local.buffer];
+  EXPECT_EQ(buffer.level, 2);
+  ASSERT_EQ(buffer.extents.size(), 2u);
+  EXPECT_EQ(to_string(buffer.extents[0]), "4");
+  EXPECT_EQ(to_string(buffer.extents[1]), "16");
+}
+
+TEST(CacheOfAResult, FactorsTheReducedLoopOutside) {
+  const Mapping split = tiled_matmul().with(command("C", "split", {"k", std::int64_t{8}}));
+  const Mapping ordered = split.with(command("C", "reorder", {"i0", "j0", "k0", "i1", "j1", "k1"}));
+  const Mapping after = ordered.with(command("C", "cache", {"C", "k0"}));
+  EXPECT_THAT(loop_names(after, "C_local"), ElementsAre("i1", "j1", "k1"));
+  EXPECT_THAT(loop_names(after, "C"), ElementsAre("i0", "j0", "k0", "i1", "j1"));
+  EXPECT_EQ((*after.function().find("C_local"))->rank(), 3u);
+}
+
+TEST(CacheOfAResult, InlineAfterIt) {
+  const Mapping cached = Mapping(pointwise_pair()).with(command("C", "cache", {"C", "i"}));
+  const Mapping after = cached.with(command("B", "inline", {}));
+  EXPECT_THAT(computations(after), ElementsAre("C_local", "C"));
+  EXPECT_THAT(loop_names(after, "C_local"), ElementsAre("j"));
+}
+
+TEST(CacheOfAResult, MemoryHasALimit) {
+  const auto refuse_memory = [](const Mapping &mapping, const std::string &loop,
+                                const std::string &memory) -> std::string {
+    try {
+      build_program(mapping.with(command("C", "cache", {"C", loop, "", memory})));
+    } catch (const Error &error) {
+      EXPECT_EQ(error.kind, ErrorKind::Schedule) << error.what();
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(refuse_memory(tiled_matmul(), "j0", "registers"), "");
+  EXPECT_THAT(refuse_memory(tiled_matmul(), "i0", "registers"), HasSubstr("a constant size"));
+  EXPECT_THAT(refuse_memory(tiled_matmul(), "i0", "stack"), HasSubstr("a constant size"));
+  const Mapping large =
+      Mapping(matmul()).with(command("C", "tile", {"i", "j", std::int64_t{64}, std::int64_t{64}}));
+  EXPECT_THAT(refuse_memory(large, "j0", "registers"), HasSubstr("more than registers hold"));
+  EXPECT_EQ(refuse_memory(large, "j0", "stack"), "");
+}
+
+// ---- in place ----
+
+TEST(StoreInAnInput, IsTheBufferOfTheInput) {
+  const Mapping after = Mapping(matmul()).with(command("C", "store_in", {"C[i, j]"}));
+  EXPECT_EQ(build_program(after).places.at("C").buffer, 2u);
+  const auto a = input("A", {size("N")}, Int64);
+  const ComputationPtr twice =
+      define("[N] -> { T[i] : 0 <= i < N }", times(access(a, {at("i")}), whole(2)), Int64);
+  const Mapping mapping(function({twice}));
+  const Program program = build_program(mapping.with(command("T", "store_in", {"A[i]"})));
+  EXPECT_EQ(program.places.at("T").buffer, program.places.at("A").buffer);
+  ASSERT_EQ(program.buffers.size(), 2u); // the output keeps its place among the arguments
+  EXPECT_EQ(program.buffers[1].kind, BufferKind::Output);
+  EXPECT_THAT(refusal(mapping, command("T", "store_in", {"A[i, 0]"})),
+              HasSubstr("has 1 dimensions, and 2 subscripts"));
+  EXPECT_THAT(refusal(mapping, command("T", "store_in", {"A[N - 1 - i]"})),
+              HasSubstr("decides where its elements are"));
+}
+
 TEST(Transform, RefusesALoopTwice) {
   const Command twice =
       command("C", "transform", {"i", "i", std::vector<std::int64_t>{1, 0, 0, 1}});

@@ -47,6 +47,16 @@ std::optional<Violation> find_violation(const Program &program) {
   return LegalityChecker(program, nullptr).find();
 }
 
+std::shared_ptr<const LegalProgram> find_legal(Program program) {
+  const OperationLimit limit(operation_limit);
+  LegalityChecker checker(program, nullptr);
+  if (checker.find()) {
+    return nullptr;
+  }
+  return std::make_shared<const LegalProgram>(
+      LegalProgram{std::move(program), checker.stored_apart()});
+}
+
 std::shared_ptr<const LegalProgram> require_legal(Program program, const Command *command,
                                                   const LegalProgram *before) {
   const OperationLimit limit(operation_limit);

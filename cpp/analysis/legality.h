@@ -47,6 +47,9 @@ struct Violation {
 /// The first violation found, or nothing when the program is legal.
 std::optional<Violation> find_violation(const Program &program);
 
+/// The program when no violation is found in it, else null.
+std::shared_ptr<const LegalProgram> find_legal(Program program);
+
 /// Throws Error(IllegalSchedule) with the violation when `program` (the mapping after `command`) is
 /// illegal. With `before`, the program before the command, only what the command may have changed
 /// is asked.

@@ -78,7 +78,9 @@ KernelFunction::KernelFunction(std::shared_ptr<const Function> function, bool fa
 const Mapping &KernelFunction::mapping() const {
   if (!mapping_) {
     const OperationLimit limit(planning_limit);
-    mapping_.emplace(default_mapping(function_));
+    PlannedMapping planned = plan_default(function_);
+    mapping_.emplace(std::move(planned.mapping));
+    legal_ = std::move(planned.legal);
   }
   return *mapping_;
 }
@@ -102,8 +104,9 @@ void KernelFunction::apply(const Command &given) {
 
 void KernelFunction::replay(const Schedule &schedule) {
   const OperationLimit limit(planning_limit);
-  Mapping next = default_mapping(function_);
-  std::shared_ptr<const LegalProgram> legal;
+  PlannedMapping planned = plan_default(function_);
+  Mapping next = std::move(planned.mapping);
+  std::shared_ptr<const LegalProgram> legal = std::move(planned.legal);
   for (const auto &command : schedule.commands) {
     next = next.with(command);
     legal = require_legal(build_program(next), &command, legal.get());
@@ -112,8 +115,9 @@ void KernelFunction::replay(const Schedule &schedule) {
 }
 
 void KernelFunction::require_checked() {
+  const Mapping &current = mapping();
   if (legal_ == nullptr) {
-    legal_ = require_legal(build_program(mapping()), nullptr);
+    legal_ = require_legal(build_program(current), nullptr);
   }
 }
 

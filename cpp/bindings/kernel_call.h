@@ -130,8 +130,9 @@ private:
   bool fast_math_;
   mutable std::optional<Mapping> mapping_;
   std::uint64_t version_ = 0;
-  std::shared_ptr<const LegalProgram> legal_; ///< of the mapping; null until it is asked
-  std::vector<ArrayArgument> arguments_;      ///< inputs, then outputs
+  mutable std::shared_ptr<const LegalProgram>
+      legal_;                            ///< of the mapping; null where no legal order was found
+  std::vector<ArrayArgument> arguments_; ///< inputs, then outputs
   size_t inputs_ = 0;
   std::vector<pybind11::object> parameter_names_;
   pybind11::object out_name_;

@@ -53,11 +53,13 @@ std::string layer_two(const Mapping &mapping) {
         continue;
       }
       if (level < statement.loop_names.size()) {
-        const std::string &name = statement.loop_names[level];
-        line += ", " + name + tag_text(statement.tags[level]);
+        std::string name = statement.loop_names[level];
         const bool is_iterator = std::find(statement.iterators.begin(), statement.iterators.end(),
                                            name) != statement.iterators.end();
         const std::string value = affine_text(statement.loops[level]);
+        // A shifted or skewed loop keeps its name, but is not the iterator any more.
+        name += is_iterator && value != name ? "'" : "";
+        line += ", " + name + tag_text(statement.tags[level]);
         if (!is_iterator || value != name) {
           definitions += (definitions.empty() ? "" : " and ") + name + " = " + value;
         }

@@ -224,25 +224,29 @@ Mapping scheduled_apart(const Mapping &mapping,
 
 } // namespace
 
-Mapping default_mapping(const std::shared_ptr<const Function> &function) {
+PlannedMapping plan_default(const std::shared_ptr<const Function> &function) {
   const Mapping identity(function);
   const std::vector<std::vector<std::string>> groups = recurrence_groups(*function);
   Mapping mapping = identity;
   for (const std::vector<std::string> &group : groups) {
     mapping = fused(mapping, group);
   }
-  if (is_legal(mapping)) {
-    return mapping.as_starting_point();
+  if (auto legal = find_legal(build_program(mapping))) {
+    return {mapping.as_starting_point(), std::move(legal)};
   }
   // Together knows nothing of the initialisation of reductions; apart keeps it before its readers.
   for (const bool apart : {false, true}) {
     const Mapping candidate =
         apart ? scheduled_apart(identity, groups) : scheduled_together(identity);
-    if (is_legal(candidate)) {
-      return candidate.as_starting_point();
+    if (auto legal = find_legal(build_program(candidate))) {
+      return {candidate.as_starting_point(), std::move(legal)};
     }
   }
-  return mapping.as_starting_point();
+  return {mapping.as_starting_point(), nullptr};
+}
+
+Mapping default_mapping(const std::shared_ptr<const Function> &function) {
+  return plan_default(function).mapping;
 }
 
 } // namespace tilewright

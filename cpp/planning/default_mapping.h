@@ -4,12 +4,21 @@
 // implements it).
 #pragma once
 
+#include "analysis/unchanged.h"
 #include "mapping/mapping.h"
 
 namespace tilewright {
 
-/// Throws Error(IllegalSchedule) when no order is found, which only a recurrence with non-affine
-/// reads can cause.
+/// A mapping, and its program as it was found legal; null where no order is.
+struct PlannedMapping {
+  Mapping mapping;
+  std::shared_ptr<const LegalProgram> legal;
+};
+
+/// No order is found only for recurrences with non-affine reads; whoever runs the function asks
+/// for its legality (analysis/legality.h), and gets the reason.
+PlannedMapping plan_default(const std::shared_ptr<const Function> &function);
+
 Mapping default_mapping(const std::shared_ptr<const Function> &function);
 
 } // namespace tilewright

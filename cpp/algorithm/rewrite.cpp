@@ -409,4 +409,19 @@ std::shared_ptr<const Function> factor_reduction(const Function &function, const
   return result;
 }
 
+std::shared_ptr<const Function> merge_reductions(const Function &function, const std::string &outer,
+                                                 const std::string &inner) {
+  Copies copies;
+  std::shared_ptr<Function> result = copy_function(function, copies);
+  const ComputationPtr kept = copies.at(function.find(outer)->get());
+  const ComputationPtr gone = copies.at(function.find(inner)->get());
+  const Expr &sum = *kept->pieces.front().value;
+  const Expr &terms = *gone->pieces.front().value;
+  std::vector<ReduceRange> ranges = sum.ranges;
+  ranges.insert(ranges.end(), terms.ranges.begin(), terms.ranges.end());
+  kept->pieces.front().value = reduce(sum.op, ranges, terms.operands.front(), terms.condition);
+  std::erase(result->computations, gone);
+  return result;
+}
+
 } // namespace tilewright

@@ -42,4 +42,9 @@ std::shared_ptr<const Function> factor_reduction(const Function &function, const
                                                  const ReductionFactor &factor,
                                                  const SourceLocation &where);
 
+/// `outer` is a reduction of the values of `inner`, which is one itself and is gone: outer[i] =
+/// reduce(a, inner[i,a]), inner[i,a] = reduce(b, body) becomes outer[i] = reduce(a, b, body).
+std::shared_ptr<const Function> merge_reductions(const Function &function, const std::string &outer,
+                                                 const std::string &inner);
+
 } // namespace tilewright

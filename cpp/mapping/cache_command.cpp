@@ -217,7 +217,33 @@ void complete(TimeSpaceMap &map, const Computation &computation, size_t levels) 
   }
 }
 
+/// Factors a reduction over several of its loops: one after the other through reductions of their
+/// own, which then become one.
+void factor_loops(MappingState &state, const Command &command, const std::vector<size_t> &factored,
+                  const std::string &partial) {
+  const std::string &name = command.computation;
+  Command step = command;
+  std::vector<std::string> between;
+  for (size_t f = 0; f + 1 < factored.size(); ++f) {
+    between.push_back(new_name(state, partial + "_" + std::to_string(f)));
+    factor_loop(state, step, factored[f], between.back());
+    step.computation = between.back();
+  }
+  factor_loop(state, step, factored.back(), partial);
+  if (between.empty()) {
+    return;
+  }
+  // The innermost of them has all loops of the sum that is left.
+  const TimeSpaceMap loops = state.time_space.at(between.back());
+  for (const std::string &gone : between) {
+    state.function = merge_reductions(*state.function, name, gone);
+    forget(state, gone);
+  }
+  state.time_space[name] = same_loops(loops, instance_space(**state.function->find(name)).domain);
+}
+
 void cache_writes(MappingState &state, const Command &command, CacheArguments given) {
+  const std::vector<int> order = given.order;
   const std::string &name = command.computation;
   const size_t level = find_loop(state.time_space.at(name), given.loop, command);
   require_own_loops(state, command, level);
@@ -230,18 +256,12 @@ void cache_writes(MappingState &state, const Command &command, CacheArguments gi
       outside.push_back(d);
     }
   }
-  if (outside.size() > 1) {
-    const auto &loops = state.time_space.at(name).dimensions;
-    refuse(command, "loops '" + loops[outside[0]].name + "' and '" + loops[outside[1]].name +
-                        "' both run over what " + name +
-                        " reduces outside of the local computation; one can, so factor the "
-                        "other out with rfactor first, or reorder");
-  }
   if (!outside.empty()) {
-    // Each iteration of that loop computes a partial result of its own, which is added outside.
-    factor_loop(state, command, outside.front(), given.name);
-    if (!given.order.empty()) {
-      given.order.insert(given.order.begin(), static_cast<int>(rank));
+    // Each iteration of those loops computes a partial result of its own, which is added outside.
+    factor_loops(state, command, outside, given.name);
+    for (size_t d = 0; d < outside.size() && !order.empty(); ++d) {
+      given.order.insert(given.order.begin() + static_cast<std::ptrdiff_t>(d),
+                         static_cast<int>(rank + d));
     }
   } else {
     state.function = copy_writes(*state.function, name, given.name);

@@ -34,6 +34,8 @@ void fission_command(MappingState &state, const Command &command);
 // rewrite_commands.cpp
 void inline_command(MappingState &state, const Command &command);
 void rfactor_command(MappingState &state, const Command &command);
+/// Removes a computation that the function has no more.
+void forget(MappingState &state, const std::string &name);
 /// Factors the command's computation over its loop at position `factored`: `partial` takes all of
 /// its loops, and it keeps those that no reduced iterator drives, and the one factored.
 void factor_loop(MappingState &state, const Command &command, size_t factored,

@@ -10,15 +10,6 @@ namespace tilewright {
 
 namespace {
 
-void forget(MappingState &state, const std::string &name) {
-  state.time_space.erase(name);
-  state.storage.erase(name);
-  state.allocations.erase(name);
-  std::erase_if(state.placements,
-                [&](const Placement &p) { return p.computation == name || p.other == name; });
-  std::erase(state.order, name);
-}
-
 /// The loops of `map`, functions of one instance space, as functions of another through `back`: new
 /// -> old instance.
 std::vector<LoopDimension> pulled_back(const std::vector<LoopDimension> &loops,
@@ -69,6 +60,15 @@ void add_missing_loops(TimeSpaceMap &map, const InstanceSpace &instances) {
 }
 
 } // namespace
+
+void forget(MappingState &state, const std::string &name) {
+  state.time_space.erase(name);
+  state.storage.erase(name);
+  state.allocations.erase(name);
+  std::erase_if(state.placements,
+                [&](const Placement &p) { return p.computation == name || p.other == name; });
+  std::erase(state.order, name);
+}
 
 void add_reduced_loops(MappingState &state, const Computation &computation) {
   const InstanceSpace instances = instance_space(computation);

@@ -248,7 +248,7 @@ class RestructuringCommands:
                 for i1 in range(0, min(4, N - 4 * i0)):
                     C[4 * i0 + i1] = C_local[i1]
 
-        Where a loop over reduced iterators stands outside (``k0`` of a split), each of its
+        Where loops over reduced iterators stand outside (``k0`` of a split), each of their
         iterations computes a partial result in the buffer, which is added at its end, as `rfactor`
         would.
 

@@ -47,11 +47,46 @@ def test_the_layout_of_partial_results():
     check(program, *MATMUL_SIZES)
 
 
-def test_two_reduced_loops_outside_are_refused():
+def test_several_reduced_loops_outside():
     program = matmul()
-    program.function["C"].split(k, 8).split("k0", 4, "ka", "kb").reorder("ka", "kb", i, j, "k1")
-    with pytest.raises(tw.ScheduleError, match="'ka' and 'kb' both run over what C reduces"):
-        program.function["C"].cache("C", j)
+    nest = program.function["C"].split(k, 4).split("k0", 2, "ka", "kb").tile(i, j, 4, 8)
+    nest.reorder("ka", "i0", "kb", "j0", "i1", "j1", "k1").cache("C", "j0", order=[1, 0])
+    assert "C_local = empty((1, 1, 8, 4), float64)" in loops(program)
+    assert set(program.function.computations) == {"C", "C_local"}
+    check(program, *MATMUL_SIZES)
+
+
+def test_all_reduced_loops_outside():
+    program = matmul()
+    program.function["C"].split(k, 4).reorder("k0", "k1", i, j).cache("C", i)
+    check(program, *MATMUL_SIZES)
+    program = Program(*convolution())
+    nest = program.function["C"].reorder("u", "v", i, j).tile(i, j, 4, 8)
+    nest.cache("C", "j0", memory="stack")
+    check(program, (0, 0), (1, 1), (5, 9), (12, 20))
+
+
+def convolution():
+    n, m = tw.params("N M")
+    u, v = tw.iters("u v")
+    a = tw.input("A", [n + 2, m + 2], tw.int64)
+    w = tw.input("W", [3, 3], tw.int64)
+    c = tw.computation("C", {i: n, j: m}, tw.sum(a[i + u, j + v] * w[u, v], over={u: 3, v: (0, 3)}))
+
+    def numpy(a, w):
+        n, m = a.shape[0] - 2, a.shape[1] - 2
+        shape = (n, m)
+        result = np.zeros(shape, np.int64)
+        for u in range(3):
+            for v in range(3):
+                result += a[u : u + n, v : v + m] * w[u, v]
+        return result
+
+    def arrays(n, m):
+        generator = np.random.default_rng(n)
+        return generator.integers(-9, 9, (n + 2, m + 2)), generator.integers(-9, 9, (3, 3))
+
+    return tw.function("convolution", outputs=[c]), arrays, numpy
 
 
 def test_a_loop_that_mixes_reduced_iterators_and_others():

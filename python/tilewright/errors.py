@@ -210,6 +210,8 @@ class AnalysisLimitError(TilewrightError, RuntimeError):
 
     Mended: give the same domain with fewer disjunctions or quantified variables, or split the
     computation into several.
+
+    The evaluator raises it, too, for a `tw.while_loop` that does not end within 2**24 iterations.
     """
 
 

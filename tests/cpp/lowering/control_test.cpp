@@ -108,6 +108,27 @@ TEST(Control, AConditionThatWantsStatementsKeepsTheLimitBeforeIt) {
   }
 }
 
+TEST(Control, WhatAWhileLoopMayStoreIsNotKeptInALocal) {
+  Kernel kernel;
+  kernel.name = "maybe";
+  kernel.parameters = {"N"};
+  const ValuePtr n = parameter_value(0, "N");
+  KernelBuffer y;
+  y.name = "Y";
+  y.type = Int64;
+  y.is_written = true;
+  y.extents = {n};
+  kernel.buffers = {y};
+  const ValuePtr element = load(0, "Y", {Int64, 1}, {integer(0)});
+  const StmtPtr step = store(0, "Y", {integer(0)}, sub(element, integer(1)));
+  const StmtPtr body = while_loop(binary_value(Op::Lt, variable(1, "i"), element), step);
+  kernel.body = for_loop(1, "i", integer(0), n, LoopKind::Serial, 0, body);
+  verify_kernel(kernel);
+  const std::string before = print_loop_ir(kernel);
+  kernel.body = promote_accumulators(kernel.body);
+  EXPECT_EQ(print_loop_ir(kernel), before);
+}
+
 TEST(Control, VectorLoopsAroundAWhileLoopAreSerial) {
   const auto n = par("N");
   const auto x = declare_input("X", {n}, Int64, {});

@@ -164,6 +164,45 @@ TEST_F(TightenGuards, ANestedTestIsAskedWhereTheOuterOneHolds) {
   EXPECT_NE(text.find("if 0 < min(N, i):"), std::string::npos) << text;
 }
 
+TEST_F(TightenGuards, NothingIsReadBehindATestThatStaysInside) {
+  // No W[p] is below the smallest number, and R[i - 1] is not there for i = 0.
+  const auto inner = if_then(lt(p, r(sub(i, integer(1)))), y(p, add(i, integer(1))));
+  const auto body = if_then(lt(w(p), integer(INT64_MIN)), inner);
+  const std::string text = tightened(loop(i, n, loop(p, n, body)));
+  EXPECT_NE(text.find("if W[p] < "), std::string::npos) << text;
+}
+
+TEST_F(TightenGuards, NothingIsReadBehindAnEqualityThatDoesNotHold) {
+  // R[W[i]] is there where some p equals W[i].
+  const auto inner = if_then(lt(p, r(w(i))), y(p, add(i, integer(1))));
+  const auto body = if_then(binary_value(Op::Eq, p, w(i)), inner);
+  tightened(loop(i, n, loop(p, n, body)));
+}
+
+TEST_F(TightenGuards, TwoEqualitiesAreBothAsked) {
+  const auto both_equal =
+      both(binary_value(Op::Eq, p, w(i)), binary_value(Op::Eq, r(sub(n, integer(1))), p));
+  const std::string text =
+      tightened(loop(i, n, loop(p, n, if_then(both_equal, y(p, add(i, integer(1)))))));
+  EXPECT_EQ(text.find("for p"), std::string::npos) << text;
+}
+
+TEST_F(TightenGuards, LocalsThatDifferBetweenIterationsStayInside) {
+  const ValuePtr own = local(9, "own", {Int64, 1});
+  const auto body =
+      block({declare_local(9, "own", w(p)), if_then(lt(i, own), y(p, add(i, integer(1))))});
+  const std::string text = tightened(loop(i, n, loop(p, n, body)));
+  EXPECT_NE(text.find("if i < own:"), std::string::npos) << text;
+  const auto compared =
+      block({declare_local(9, "own", w(p)), if_then(lt(p, own), y(p, add(i, integer(1))))});
+  EXPECT_NE(tightened(loop(i, n, loop(p, n, compared))).find("if p < own:"), std::string::npos);
+  // One from outside that the loop changes.
+  const auto change = block({y(p, own), assign_local(9, "own", sub(own, integer(1)))});
+  const auto around =
+      block({declare_local(9, "own", r(i)), loop(p, n, if_then(lt(p, own), change))});
+  EXPECT_NE(tightened(loop(i, n, around)).find("if p < own:"), std::string::npos);
+}
+
 TEST_F(TightenGuards, ChecksStayWhereTheyWere) {
   // A check that differs between iterations must be made in all of them.
   kernel.sites.push_back({"Y[W[p]]", "Y", 0});

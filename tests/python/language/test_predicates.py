@@ -245,6 +245,18 @@ def test_masks_take_part_in_dependences():
     np.testing.assert_array_equal(f(a), expected)
 
 
+def test_masks_inside_expressions_take_part_in_dependences():
+    a = np.random.default_rng(9).integers(-4, 5, (6, 8)).astype(np.float64)
+    A = tw.input("A", [N, K], tw.float64)
+    P = tw.computation("P", {i: N, k: K}, A[i, k] * 2 - 1)
+    C = tw.computation("C", {i: N}, 1 + tw.sum(A[i, k], over={k: K}, where=P[i, k] > 0))
+    f = tw.function("f", outputs=[C])
+    with pytest.raises(tw.IllegalScheduleError):
+        f["P"].after("C")
+    f["P"].compute_at("C", i)
+    np.testing.assert_array_equal(f(a), 1 + np.where(a * 2 - 1 > 0, a, 0).sum(axis=1))
+
+
 def test_masks_reach_the_cache_key():
     a = np.array([1.0, -2.0, 3.0])
     A = tw.input("A", [N], tw.float64)

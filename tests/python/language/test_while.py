@@ -269,6 +269,20 @@ def test_a_loop_runs_only_in_the_branch_taken():
     np.testing.assert_array_equal(run(f, start), [0, -1, 3, -1, 9])
 
 
+def test_branches_may_share_a_loop():
+    n = tw.input("n", [N], tw.int64)
+    steps = collatz_steps(n[i])
+    even = tw.select(n[i] % 2 == 0, steps, 0)
+    odd = tw.select(n[i] % 2 == 0, 0, -steps)
+    f = function_of(even + odd + tw.sum(steps * k, over={k: 3}, where=steps > 3))
+    start = np.arange(1, 12)
+    expected = []
+    for x in start.tolist():
+        count = collatz(x)
+        expected.append((count if x % 2 == 0 else -count) + (3 * count if count > 3 else 0))
+    np.testing.assert_array_equal(run(f, start), expected)
+
+
 def test_integer_logarithms_of_all_types():
     for dtype in (tw.uint8, tw.int16, tw.uint32, tw.int64, tw.uint64):
         n = tw.input("n", [N], dtype)
@@ -319,6 +333,23 @@ def test_inlining_and_caching_keep_loops():
     g = tw.function("g", outputs=[C])
     g["P"].compute_at("C", i)
     np.testing.assert_array_equal(g(start, out=out), expected)
+
+
+def test_all_of_a_loop_reaches_the_cache_key():
+    n = tw.input("n", [N], tw.int64)
+
+    def loop(bound=1, step=1, start=0, limit=None, position=0):
+        states = tw.while_loop(
+            lambda x, y: x < n[i] * bound, lambda x, y: (x + step, y + 2), (start, 0), limit
+        )
+        return function_of(states[position])(np.array([7]))[0]
+
+    assert loop() == 7
+    assert loop(bound=2) == 14
+    assert loop(step=3) == 9
+    assert loop(start=20) == 20
+    assert loop(limit=4) == 4
+    assert loop(position=1) == 14
 
 
 def test_the_printed_layers_and_loops():

@@ -114,7 +114,7 @@ public:
         locals_.insert(inner.id);
         assigned_.insert(inner.id);
       }
-      if (inner.kind == StatementKind::Store) {
+      if (inner.kind == StatementKind::Store || inner.kind == StatementKind::AtomicUpdate) {
         stored_.insert(inner.buffer);
       }
     });

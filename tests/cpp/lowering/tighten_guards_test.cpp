@@ -225,9 +225,11 @@ TEST_F(TightenGuards, ChecksStayWhereTheyWere) {
 
 TEST_F(TightenGuards, LeavesTestsAloneThatTheLoopChanges) {
   const auto own = load(2, "Y", {Int64, 1}, {i});
-  const auto body = if_then(lt(p, own), y(i, add(own, integer(-1))));
-  const std::string text = tightened(loop(i, n, loop(p, n, body)));
-  EXPECT_NE(text.find("if p < Y[i]:"), std::string::npos) << text;
+  for (const StmtPtr &change :
+       {y(i, add(own, integer(-1))), atomic_update(Op::Add, 2, "Y", {i}, integer(-1))}) {
+    const std::string text = tightened(loop(i, n, loop(p, n, if_then(lt(p, own), change))));
+    EXPECT_NE(text.find("if p < Y[i]:"), std::string::npos) << text;
+  }
 }
 
 TEST_F(TightenGuards, LeavesAffineTestsToOthers) {

@@ -57,6 +57,19 @@ for i in range(0, N):
     np.testing.assert_array_equal(out, np.bincount(data, minlength=256))
 
 
+def test_threads_share_a_histogram_by_atomic_updates():
+    img = tw.input("img", [N], tw.uint8)
+    H = tw.computation("H", {b: B}, tw.sum(1, over={i: N}, where=img[i] == b))
+    f = tw.function("histogram", outputs=[H])
+    f["H"].interchange(b, i).atomic().parallelize(i)
+    assert "for i in range(0, N):  # parallel" in str(f.loops)
+    assert "H[b] += 1  # atomic" in str(f.loops)
+    data = np.random.default_rng(1).integers(0, 200, 100_000).astype(np.uint8)
+    out = np.zeros(256, np.int64)
+    f(data, out=out)
+    np.testing.assert_array_equal(out, np.bincount(data, minlength=256))
+
+
 def test_row_starts_out_of_range_are_clipped():
     """Data never take a loop out of the range that was declared."""
     a = tw.input("a", [M], tw.float64)

@@ -8,6 +8,7 @@ instances that are read in it; a buffer inside loops (store_at) is another one i
 
 from __future__ import annotations
 
+import bisect
 import itertools
 from collections import defaultdict
 from collections.abc import Iterator
@@ -28,6 +29,14 @@ def happens_before(a: Time, b: Time, concurrent: frozenset[int] | set[int]) -> b
         if v != w:
             return v < w and position not in concurrent
     return False
+
+
+#: More than these are not looked at, but smaller sizes are.
+MOST_REPLICAS, MOST_EFFORT = 30_000, 2_000_000
+
+
+class TooLarge(Exception):
+    """Too much to look at one by one."""
 
 
 class Statement:
@@ -198,6 +207,8 @@ class Judge:
         for cell, prefixes in needed.items():
             for prefix in prefixes:
                 outer = tuple(x for pair in zip(statics, prefix, strict=True) for x in pair)
+                if len(statement.rows) > MOST_REPLICAS:
+                    raise TooLarge("instances inside loops")
                 for row in base.by_cell.get(cell, ()):
                     statement.rows.append(prefix + base.rows[row])
                     statement.cells.append(cell)
@@ -250,6 +261,8 @@ class Judge:
         """The first thing that goes wrong, or None."""
         self.writes: dict[tuple[str, Cell], list[tuple[Any, Statement, int]]] = defaultdict(list)
         self.shared: set[tuple[str, Cell]] = set()
+        self.ordered: dict[tuple[str, Cell], tuple[list[Time], list[Any], list[int]]] = {}
+        self.effort = 0
         self.written: dict[Statement, list[tuple[str, Cell]]] = {}
         buffers = self._shared_buffers()
         for name, statements in self.statements.items():
@@ -363,7 +376,23 @@ class Judge:
         if element not in self.shared:
             return None
         value = (source.name, self._value(source, at))
-        for other, writer, when in self.writes[element]:
+        times, writes, following = self._ordered(element)
+        if following and not sink.concurrent:
+            # All in one order: only what stands between the source and the sink can be in the way.
+            k = bisect.bisect_left(times, source.times[at])
+            while k < len(times) and times[k] <= sink.times[row]:
+                other, writer, when = writes[k]
+                if other == value:
+                    k = following[k]
+                elif writer is sink and when == row:
+                    k += 1
+                else:
+                    return self._conflict(writer, when, element, source, at, sink, row)
+            return None
+        self.effort += len(writes)
+        if self.effort > MOST_EFFORT:
+            raise TooLarge("writes to one element")
+        for other, writer, when in writes:
             if other == value or (writer is sink and when == row):
                 continue
             if not happens_before(
@@ -371,11 +400,37 @@ class Judge:
             ) and not happens_before(
                 sink.times[row], writer.times[when], sink.concurrent | writer.concurrent
             ):
-                return (
-                    f"{writer.instance(when)} overwrites {element}, which {source.instance(at)} "
-                    f"wrote and {sink.instance(row)} reads"
-                )
+                return self._conflict(writer, when, element, source, at, sink, row)
         return None
+
+    @staticmethod
+    def _conflict(
+        writer: Statement,
+        when: int,
+        element: Any,
+        source: Statement,
+        at: int,
+        sink: Statement,
+        row: int,
+    ) -> str:
+        return (
+            f"{writer.instance(when)} overwrites {element}, which {source.instance(at)} "
+            f"wrote and {sink.instance(row)} reads"
+        )
+
+    def _ordered(self, element: Any) -> tuple[list[Time], list[Any], list[int]]:
+        """The writes of an element in lexicographic order of time, and for each the next one of another value; the last
+        is empty where loops are concurrent, so that this is no order."""
+        if element not in self.ordered:
+            writes = sorted(self.writes[element], key=lambda w: w[1].times[w[2]])
+            following: list[int] = []
+            if not any(writer.concurrent for _, writer, _ in writes):
+                following = [len(writes)] * len(writes)
+                for k in range(len(writes) - 2, -1, -1):
+                    same = writes[k][0] == writes[k + 1][0]
+                    following[k] = following[k + 1] if same else k + 1
+            self.ordered[element] = ([w[1].times[w[2]] for w in writes], writes, following)
+        return self.ordered[element]
 
     def _survival(self) -> str | None:
         for name in self.model.outputs:

@@ -78,19 +78,28 @@ void require_private_buffers(const MappingState &state, const Command &command) 
   }
 }
 
-/// A command that rewrote a computation has made other instances of it: what was promised of the
-/// old ones says nothing about them.
+/// A command that rewrote a computation may have made other instances of it: what was promised of
+/// the old ones says nothing about them. Computations that it only copied keep their promises.
 void drop_promises(MappingState &state, const Function &before) {
   const auto rewritten = [&](const std::string &name) {
     const ComputationPtr *now = state.function->find(name);
-    return now == nullptr || *now != *before.find(name);
+    if (now == nullptr) {
+      return true;
+    }
+    const InstanceSpace instances = instance_space(**now);
+    const InstanceSpace earlier = instance_space(**before.find(name));
+    return instances.iterators != earlier.iterators ||
+           !checked(instances.domain.is_equal(earlier.domain), "promises");
   };
   for (IndependencePromise &promise : state.independent) {
     std::erase_if(promise.values, [&](const auto &entry) { return rewritten(entry.first); });
   }
   std::erase_if(state.assumed,
                 [&](const ValuePromise &promise) { return rewritten(promise.computation); });
-  std::erase_if(state.atomic, rewritten);
+  std::erase_if(state.atomic, [&](const std::string &name) {
+    const ComputationPtr *now = state.function->find(name);
+    return now == nullptr || instance_space(**now).reduced == 0;
+  });
 }
 
 } // namespace

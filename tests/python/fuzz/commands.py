@@ -35,6 +35,9 @@ WEIGHTS = {
     "fission": 2,
     "transform": 3,
     "auto_allocate_map": 1,
+    "atomic": 3,
+    "assume": 1,
+    "independent": 2,
 }
 #: Commands that change what is computed where: not only when, and not only where it is stored.
 RESTRUCTURING = {"compute_at": 14, "inline": 4, "rfactor": 9, "store_at": 9, "cache": 9}
@@ -73,9 +76,27 @@ def draw_command(rng: random.Random, model: Model) -> Command | None:
         return draw_restructuring(rng, model, computation, name)
     if name == "auto_allocate_map":
         return [computation, name, []]
+    if name == "atomic":
+        sums = [n for n in known if model.reduced[n]]
+        return [rng.choice(sums) if sums and rng.random() < 0.9 else computation, name, []]
+    if name == "assume":
+        index = [x for x, one in model.inputs.items() if one.get("index")]
+        users = [
+            n
+            for n in known
+            if any(x in names(v) for x in index for _, v in model.computations[n]["pieces"])
+        ]
+        return [rng.choice(users), name, [index[0], rng.choice((0, 0, 1))]] if users else None
     if not loops:
         return None
     loop = rng.choice(loops)
+    if name == "independent":
+        beside = [
+            n
+            for n in known
+            if n != computation and any(one.name == loop for one in model.nests[n].loops)
+        ]
+        return [computation, name, [loop, *rng.sample(beside, rng.randint(0, len(beside)))]]
     if name == "split":
         return [computation, name, [loop, size]]
     if name == "tile":
@@ -181,9 +202,9 @@ def draw_schedule(rng: random.Random, model: Model, computation: str) -> Command
 
 def draw_storage(rng: random.Random, model: Model, computation: str) -> Command | None:
     own = model.own(computation)
-    if computation in model.outputs and rng.random() < 0.9:
-        return None
     draw = rng.random()
+    if computation in model.outputs and rng.random() < 0.9:
+        draw = 0.7  # outputs have their own places, or those of an input
     index: list[Any] = [[0, {i: 1}] for i in own]
     buffer = f"b_{computation}"
     if draw < 0.35 and own:
@@ -196,6 +217,15 @@ def draw_storage(rng: random.Random, model: Model, computation: str) -> Command 
         rng.shuffle(index)
     elif draw < 0.65 and own:
         index[rng.randrange(len(index))] = ["div", index[0], 2]
+    elif draw < 0.75:
+        fitting = [
+            x
+            for x, one in model.inputs.items()
+            if one["dtype"] == model.types[computation] and len(one["extents"]) == len(index)
+        ]
+        if not fitting:
+            return None
+        buffer = rng.choice(fitting)
     else:
         others = [n for n in model.order if n != computation]
         if not others:
@@ -236,6 +266,8 @@ def give(function: Any, command: Command, model: Model) -> None:
         handle.set_schedule(f"{{ {computation}[{iterators}] -> [{times}] }}")
     elif name == "store_in":
         handle.store_in(f"{arguments[0]}[{', '.join(affine_text(i) for i in arguments[1])}]")
+    elif name == "assume":
+        handle.assume(f"{{ {arguments[0]}[i] -> [v] : 0 <= v <= {arguments[1]} }}")
     elif name == "transform":
         *loops, flat = arguments
         handle.transform(loops, [flat[k : k + len(loops)] for k in range(0, len(flat), len(loops))])

@@ -11,12 +11,12 @@ from __future__ import annotations
 import bisect
 import itertools
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from fuzz.linear import Loop, iterator
 from fuzz.model import Model
-from fuzz.space import Base, Cell, Space, World, compiled, index_source, places
+from fuzz.space import Base, Cell, Pairs, Space, World, compiled, index_source, places
 
 Time = tuple[int, ...]
 
@@ -35,6 +35,11 @@ def happens_before(a: Time, b: Time, concurrent: frozenset[int] | set[int]) -> b
 MOST_REPLICAS, MOST_EFFORT = 30_000, 2_000_000
 
 
+def positions(tags: list[str], wanted: tuple[str, ...]) -> frozenset[int]:
+    """Where in a time vector the loops with these tags stand."""
+    return frozenset(2 * level + 1 for level, tag in enumerate(tags) if tag in wanted)
+
+
 class TooLarge(Exception):
     """Too much to look at one by one."""
 
@@ -48,20 +53,27 @@ class Statement:
         "concurrent",
         "keys",
         "name",
+        "origin",
         "reads",
         "replicas",
         "role",
         "rows",
+        "threads",
         "times",
     )
 
     def __init__(self, base: Base, concurrent: frozenset[int], replicas: int) -> None:
         self.base, self.name, self.role = base, base.name, base.role
         self.concurrent, self.replicas = concurrent, replicas
+        self.origin: list[int] = []  # the instances of `base` that replicas are of
+        self.threads: frozenset[int] = frozenset()  # those of them that are not lanes of a vector
         self.rows, self.cells, self.reads = base.rows, base.cells, base.reads
         self.times: list[Time] = []
         #: What a read of it names: the cell, behind the iteration of the shared loops where there are replicas.
         self.keys: list[Any] = base.cells
+
+    def origins(self) -> Iterable[int]:
+        return range(len(self.rows)) if self.rows is self.base.rows else self.origin
 
     def instance(self, row: int) -> str:
         return f"{self.name}{self.rows[row]} ({self.role})"
@@ -89,7 +101,7 @@ class Judge:
         self.width = 2 * (deepest + -deepest % 8) + 1
         #: The statements of each computation; readers are made before what they read.
         self.statements: dict[str, list[Statement]] = {}
-        self.tags: dict[str, list[bool]] = {}
+        self.tags: dict[str, list[str]] = {}
         for name in reversed(model.computations):
             self._schedule(name)
 
@@ -100,7 +112,7 @@ class Judge:
         inherited = model.inherited(name)
         outside = self.tags[model.guide(name)][:inherited] if inherited else []
         loops, path = model.nests[name].loops, self.paths[name]
-        self.tags[name] = outside + [loop.concurrent for loop in loops]
+        self.tags[name] = outside + [loop.tag for loop in loops]
         placement = model.placement(name)
         inside = placement is not None and placement.inside
         needed = self._needed(name, inherited) if inside else None
@@ -110,9 +122,9 @@ class Judge:
                 statics, chosen = self._initial_loops(name, path, inherited)
             else:
                 statics, chosen = [2 * p + 1 for p in path], loops
-            tags = outside + [loop.concurrent for loop in chosen]
-            concurrent = frozenset(2 * level + 1 for level, tag in enumerate(tags) if tag)
-            statement = Statement(base, concurrent, inherited)
+            tags = outside + [loop.tag for loop in chosen]
+            statement = Statement(base, positions(tags, ("parallel", "vector")), inherited)
+            statement.threads = positions(tags, ("parallel",))
             times = self._own_times(base, statics[inherited:], chosen, inherited)
             if needed is None:
                 statement.times = times
@@ -190,7 +202,7 @@ class Judge:
         for reader in self.model.readers(name):
             for statement in self.statements[reader]:
                 for row, reads in enumerate(statement.reads):
-                    for producer, cell in reads:
+                    for producer, cell, _ in reads:
                         if producer == name:
                             needed[cell].add(statement.prefix(row, levels))
         return needed
@@ -211,6 +223,7 @@ class Judge:
                     raise TooLarge("instances inside loops")
                 for row in base.by_cell.get(cell, ()):
                     statement.rows.append(prefix + base.rows[row])
+                    statement.origin.append(row)
                     statement.cells.append(cell)
                     statement.reads.append(base.reads[row])
                     statement.keys.append((prefix, cell))
@@ -251,7 +264,7 @@ class Judge:
             again = self.model.reduced[name] and self.statements[name][0].keys is not (
                 self.statements[name][0].base.cells
             )
-            if others or not apart or again:
+            if others or not apart or again or buffer in self.model.inputs:
                 shared.add(buffer)
         return shared
 
@@ -263,6 +276,7 @@ class Judge:
         self.shared: set[tuple[str, Cell]] = set()
         self.ordered: dict[tuple[str, Cell], tuple[list[Time], list[Any], list[int]]] = {}
         self.effort = 0
+        self.iterations: dict[Any, list[int]] = {}
         self.written: dict[Statement, list[tuple[str, Cell]]] = {}
         buffers = self._shared_buffers()
         for name, statements in self.statements.items():
@@ -288,15 +302,26 @@ class Judge:
         return statement.cells[row] if statement.role == "value" else statement.keys[row]
 
     def _flows(self, sink: Statement) -> str | None:
-        for producer in {name for reads in sink.base.reads for name, _ in reads}:
-            for source, sources, sinks in self._pairs(sink, producer):
+        for producer in {name for reads in sink.base.reads for name, *_ in reads}:
+            if producer in self.model.inputs:
+                problem = self._input(sink, producer)
+                if problem:
+                    return problem
+                continue
+            for source, pairs in self._pairs(sink, producer):
                 concurrent = source.concurrent | sink.concurrent
                 known = (id(source.times), id(sink.times), concurrent)
                 overwritten = bool(self.shared) and source in self.written
-                if known in self.space.in_order and not overwritten:
+                promises = self._promises(source, sink)
+                if known in self.space.in_order and not overwritten and not promises:
                     continue
                 first, second = source.times, sink.times
-                for a, b in zip(sources, sinks, strict=True):
+                certain = not self._guarded(source) and not self._guarded(sink)
+                for a, b, sure in pairs:
+                    if promises and any(x[a] != y[b] for x, y in promises):
+                        if sure and certain:
+                            return f"{source.instance(a)} -> {sink.instance(b)} breaks a promise"
+                        continue
                     if not happens_before(first[a], second[b], concurrent):
                         return (
                             f"{sink.instance(b)} reads what {source.instance(a)} writes, which "
@@ -305,35 +330,78 @@ class Judge:
                     problem = self._overwritten(source, a, sink, b) if overwritten else None
                     if problem:
                         return problem
-                if sink.rows is sink.base.rows and source.rows is source.base.rows:
+                if sink.rows is sink.base.rows and source.rows is source.base.rows and not promises:
                     self.space.in_order.add(known)
         return None
 
-    def _pairs(
-        self, sink: Statement, producer: str
-    ) -> Iterator[tuple[Statement, list[int], list[int]]]:
+    def _input(self, sink: Statement, name: str) -> str | None:
+        """An input's elements are read before computations that are stored there overwrite them."""
+        for row, reads in enumerate(sink.reads):
+            for array, cell, sure in reads:
+                for _, writer, when in self.writes.get((name, cell), ()) if array == name else ():
+                    if writer is sink and when == row:
+                        continue
+                    promises = self._promises(sink, writer)
+                    if any(x[row] != y[when] for x, y in promises):
+                        if sure and not self._guarded(sink) and not self._guarded(writer):
+                            return (
+                                f"{sink.instance(row)} -> {writer.instance(when)} breaks a promise"
+                            )
+                        continue
+                    concurrent = sink.concurrent | writer.concurrent
+                    if not happens_before(sink.times[row], writer.times[when], concurrent):
+                        return (
+                            f"{writer.instance(when)} overwrites {name}{cell} of the input, which "
+                            f"{sink.instance(row)} still has to read"
+                        )
+        return None
+
+    def _promises(self, first: Statement, second: Statement) -> list[tuple[list[int], list[int]]]:
+        """For each promise (independent) that concerns both: the iterations that their instances belong to."""
+        return [
+            (self._iterations(first, p), self._iterations(second, p))
+            for p in range(len(self.model.independent))
+            if all(
+                one.name in self.model.independent[p]
+                and len(one.base.names) == len(self.model.iterators[one.name])
+                for one in (first, second)
+            )
+        ]
+
+    def _iterations(self, statement: Statement, promise: int) -> list[int]:
+        key = (promise, statement.name, statement.role)
+        if key not in self.iterations:
+            at = places(statement.base.names, 32)
+            make = compiled(self.model.independent[promise][statement.name].source(at))
+            values = [make(row) for row in self._extended(statement.base)]
+            self.iterations[key] = [values[origin] for origin in statement.origins()]
+        return self.iterations[key]
+
+    def _guarded(self, statement: Statement) -> bool:
+        """Whether a condition on data decides if the instances run."""
+        value = self.model.computations[statement.name]["pieces"][0][1]
+        return statement.role == "update" and value[4][0] == "guard"
+
+    def _pairs(self, sink: Statement, producer: str) -> Iterator[tuple[Statement, Pairs]]:
         """The instances that define what the sink's instances read of a producer, those beside them."""
         plain = all(s.rows is s.base.rows for s in (sink, *self.statements[producer]))
         if plain:
-            for statement, (_, sources, sinks) in zip(
+            yield from zip(
                 self.statements[producer], self.space.edges(sink.base, producer), strict=True
-            ):
-                yield statement, sources, sinks
+            )
             return
         for source in self.statements[producer]:
             index: dict[Any, list[int]] = defaultdict(list)
             for row, key in enumerate(source.keys):
                 index[key].append(row)
             replicated = source.keys is not source.base.cells
-            sources, sinks = [], []
+            pairs = []
             for row, reads in enumerate(sink.reads):
-                for name, cell in reads:
+                for name, cell, sure in reads:
                     if name == producer:
                         here = (sink.prefix(row, source.replicas), cell) if replicated else cell
-                        for at in index.get(here, ()):
-                            sources.append(at)
-                            sinks.append(row)
-            yield source, sources, sinks
+                        pairs.extend((at, row, sure) for at in index.get(here, ()))
+            yield source, pairs
 
     def _accumulation(self, update: Statement) -> str | None:
         """Initialisation first; updates of one element in some order."""
@@ -354,6 +422,15 @@ class Judge:
             if problem:
                 return problem
         ordered = self.model.computations[update.name]["pieces"][0][1][1].startswith("osum")
+        promises = [x for x, _ in self._promises(update, update)] if self._may_meet(update) else []
+        if promises and not ordered:
+            apart: dict[Any, list[int]] = defaultdict(list)
+            for key, rows in together.items():
+                for row in rows:
+                    apart[key, tuple(x[row] for x in promises)].append(row)
+            if len(apart) > len(together) and not self._guarded(update):
+                return f"updates of one element of {update.name} break a promise"
+            together = apart
         for rows in together.values():
             if ordered:
                 rows.sort(key=update.rows.__getitem__)
@@ -364,12 +441,22 @@ class Judge:
             # Neighbours in lexicographic order share the most loops: where two updates are not ordered, two
             # neighbours are not.
             times = sorted(update.times[row] for row in rows)
+            races = update.concurrent
+            if update.name in self.model.atomic:
+                races -= update.threads  # which may meet: each update is one step
             for a, b in itertools.pairwise(times):
-                if not happens_before(a, b, update.concurrent):
+                if not happens_before(a, b, races):
                     return f"two updates of {update.name}{update.cells[rows[0]]} are not ordered"
         if update.rows is update.base.rows:
             self.space.in_order.add(known)
         return None
+
+    def _may_meet(self, update: Statement) -> bool:
+        """Whether a loop that reduced iterators drive is concurrent."""
+        model, name = self.model, update.name
+        summed: set[Any] = set(model.iterators[name][len(model.own(name)) :])
+        summed |= {("start", position) for c, position in model.planned_driven if c == name}
+        return any(loop.concurrent and loop.value.uses(summed) for loop in model.nests[name].loops)
 
     def _overwritten(self, source: Statement, at: int, sink: Statement, row: int) -> str | None:
         element = self.written[source][at]

@@ -13,9 +13,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from fuzz.linear import Linear, Loop, Nest, Refused, iterator
-from fuzz.programs import AXES, Program, dtype_of, self_reads, type_of, types_of
+from fuzz.programs import AXES, Program, dtype_of, self_reads, type_of, types_of, walk
 from fuzz.rewriting import (
     copied,
+    evaluate_affine,
     evaluate_index,
     factored,
     inlined,
@@ -25,6 +26,7 @@ from fuzz.rewriting import (
     reading,
     reads_of,
 )
+from tilewright import _core
 
 
 class NotModelled(Exception):
@@ -50,9 +52,18 @@ class Model:
         #: The equations, as rewritten by commands, in the order of the function.
         by_name = {c["name"]: c for c in program["computations"]}
         self.computations = {name: by_name[name] for name in description["computations"]}
-        self.inputs = {array["name"]: array for array in program["inputs"]}
+        read = {
+            node[1]
+            for one in program["computations"]
+            for _, value in one["pieces"]
+            for node in walk(value)
+            if node[0] == "read"
+        }
+        self.inputs = {a["name"]: a for a in program["inputs"] if a["name"] in read}
         self.outputs = list(program["outputs"])
         self.types = types_of(program)
+        #: The extents of outputs, as texts.
+        self.shapes: dict[str, list[str]] = {}
         #: Changes with every rewriting; programs with one key have the same instances.
         self.rewritten: tuple[Any, ...] = ()
         self.iterators: dict[str, list[str]] = {}
@@ -61,6 +72,11 @@ class Model:
         self.storage: dict[str, tuple[str, list[Any]]] = {}
         #: store_at: the buffer lives inside so many loops of a reader.
         self.allocations: dict[str, tuple[str, int]] = {}
+        #: Reductions whose updates may meet; what is known of subscripts: (reader, index array) -> their largest value.
+        self.atomic: set[str] = set()
+        self.assumed: dict[tuple[str, str], int] = {}
+        #: For each promise: the values of the loop that it was given for, by computation.
+        self.independent: list[dict[str, Linear]] = []
         #: Computations whose loops at the start are a planner's: their values are looked up in a table, by the
         #: instances that they had at the start.
         self.planned: dict[str, list[str]] = {}
@@ -95,13 +111,25 @@ class Model:
         for name in ("computations", "iterators", "reduced", "storage", "allocations"):
             setattr(result, name, dict(getattr(self, name)))
         result.types, result.planned = dict(self.types), dict(self.planned)
+        result.atomic, result.assumed = set(self.atomic), dict(self.assumed)
+        result.independent = list(self.independent)
         result.nests = {n: Nest(list(nest.loops), nest.explicit) for n, nest in self.nests.items()}
         computation, name, arguments = command
         if computation not in self.nests:
             raise Refused(f"no computation {computation}")
         getattr(result, "_" + name)(computation, *arguments)
+        if result.rewritten != self.rewritten:
+            result._forget_promises(self)
         result._fit()
         return result
+
+    def key(self) -> Any:
+        """Models with one key have the same instances and reads."""
+        return (self.rewritten, frozenset(self.assumed.items()), tuple(self.overwritten()))
+
+    def overwritten(self) -> list[str]:
+        """The inputs in whose arrays computations are stored."""
+        return sorted({buffer for buffer, _ in self.storage.values() if buffer in self.inputs})
 
     def own(self, c: str) -> list[str]:
         """The iterators of a computation without those that it reduces."""
@@ -587,6 +615,48 @@ class Model:
                 count += 1
         return len(seen) == count
 
+    # ---- promises ----
+
+    def _atomic(self, c: str) -> None:
+        if not self.reduced[c] or self.computations[c]["pieces"][0][1][1].startswith("osum"):
+            raise Refused("no reduction that takes its terms in any order")
+        if self.types[c].startswith("complex"):
+            raise Refused("two parts")
+        self.atomic.add(c)
+
+    def _assume(self, c: str, index: str, most: int) -> None:
+        """The values of an array that are used as subscripts are 0 to `most`."""
+        subscripts = [
+            node
+            for _, value in self.computations[c]["pieces"]
+            for node in walk(value)
+            if node[0] == "read" and any(is_computed(s) and s[1][1] == index for s in node[2])
+        ]
+        if not subscripts:
+            raise Refused("no subscript")
+        self.assumed[c, index] = min(most, self.assumed.get((c, index), most))
+
+    def _independent(self, c: str, loop: str, *others: str) -> None:
+        promise = {}
+        for name in (c, *others):
+            if name not in self.nests:
+                raise Refused(f"no computation {name}")
+            promise[name] = self.nests[name].loops[self.nests[name].find(loop)].value
+        self.independent.append(promise)
+
+    def _forget_promises(self, before: Model) -> None:
+        """Promises are about instances: they stay where these are what they were."""
+        self.atomic = {c for c in self.atomic if self.reduced.get(c)}
+        same = {
+            c
+            for c in self.computations
+            if self.iterators[c] == before.iterators.get(c) and self.reduced[c] == before.reduced[c]
+        }
+        for c, index in list(self.assumed):
+            if c not in same:
+                del self.assumed[c, index]
+        self.independent = [{c: v for c, v in p.items() if c in same} for p in self.independent]
+
     # ---- storage ----
 
     def _storage_fold(self, c: str, i: str, d: int) -> None:
@@ -597,7 +667,9 @@ class Model:
 
     def _store_in(self, c: str, buffer: str, index: list[Any]) -> None:
         if buffer in self.inputs:
-            raise Refused("an input")
+            if not hasattr(_core.Function, "_overwritten"):
+                raise Refused("an input")
+            self._require_same_array(c, self.inputs[buffer], index)
         self.storage[c] = (buffer, index)
         self.allocations.pop(c, None)
         if c in self.outputs and not self._everywhere(lambda sizes: self._in_its_place(c, sizes)):
@@ -611,15 +683,42 @@ class Model:
         outputs = [n for n in together if n in self.outputs]
         if len(outputs) > 1:
             raise Refused("two outputs")
-        if outputs and not self._everywhere(lambda sizes: self._has_room(together, sizes)):
+        if (
+            outputs
+            and buffer not in self.inputs
+            and not self._everywhere(lambda sizes: self._has_room(together, sizes))
+        ):
             raise Refused("the caller's array is written where the output does not write")
+
+    def _require_same_array(self, c: str, array: dict[str, Any], index: list[Any]) -> None:
+        """In place: elements of the caller's array, which is of one type and as large as it is."""
+        if array["dtype"] != self.types[c] or len(array["extents"]) != len(index):
+            raise Refused("another type or rank than the input's")
+
+        def fits(sizes: dict[str, int]) -> bool:
+            extents = [evaluate_affine(e, sizes) for e in array["extents"]]
+            if c in self.outputs and self.shape(c, sizes) != extents:
+                return False
+            return all(
+                0 <= evaluate_index(s, env) < extent
+                for env in self._cells(c, sizes)
+                for s, extent in zip(index, extents, strict=True)
+            )
+
+        if not self._everywhere(fits):
+            raise Refused("another shape than the input's")
+
+    def shape(self, c: str, sizes: dict[str, int]) -> list[int]:
+        """Of an output, as the function tells callers."""
+        known = {"maximum": max, "minimum": min, **sizes}
+        return [eval(text, {"__builtins__": {}}, known) for text in self.shapes[c]]
 
     @staticmethod
     def _everywhere(check: Callable[[dict[str, int]], bool]) -> bool:
         """Whether it holds at small sizes."""
         return all(
             check(dict(zip(AXES, sizes, strict=True)))
-            for sizes in [(5, 5, 5), *itertools.product(range(4), repeat=3)]
+            for sizes in itertools.product(range(6), repeat=3)
         )
 
     def _cells(self, c: str, sizes: dict[str, int]) -> list[dict[str, int]]:

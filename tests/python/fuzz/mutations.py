@@ -1,4 +1,4 @@
-"""Twenty deliberate breaks of the legality checker; the unit tests and the fuzzer's judge must notice each.
+"""Deliberate breaks of the legality checker, two dozen; the unit tests and the fuzzer's judge must notice each.
 
     python tests/python/fuzz/mutations.py                 # all, by tests and fuzzer; minutes of building
     python tests/python/fuzz/mutations.py --only 3 7      # some
@@ -22,7 +22,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
 ORDER = "cpp/analysis/happens_before.cpp"
-LEGALITY = "cpp/analysis/legality.cpp"
+CHECKER = "cpp/analysis/legality_checker.cpp"
+UNCHANGED = "cpp/analysis/unchanged.cpp"
 ACCESSES = "cpp/mapping/accesses.cpp"
 
 
@@ -91,58 +92,82 @@ MUTATIONS = [
     ),
     Mutation(
         "races of reductions are not looked for",
-        LEGALITY,
-        "if (violation_ || !concurrent) {",
+        CHECKER,
+        "if (violation_ || !terms_may_meet(update)) {",
         "if (!violation_) {",
     ),
     Mutation(
         "parallel reductions do not race",
-        LEGALITY,
-        "update.tags[level].tag == Tag::Parallel || update.tags[level].tag == Tag::Vector;",
-        "update.tags[level].tag == Tag::Vector;",
+        ACCESSES,
+        "if ((tag == Tag::Parallel || tag == Tag::Vector) &&",
+        "if (tag == Tag::Vector &&",
+    ),
+    Mutation(
+        "every reduction counts as atomic",
+        CHECKER,
+        "return update.atomic && update.tags[level].tag == Tag::Parallel;",
+        "return update.tags[level].tag == Tag::Parallel;",
     ),
     Mutation(
         "folded storage counts as storage of its own",
-        LEGALITY,
+        CHECKER,
         'return checked(relation.is_injective(), "storage of a computation");',
         "return true;",
     ),
     Mutation(
         "a buffer of two computations counts as storage of its own",
-        LEGALITY,
+        CHECKER,
         "if (owner != nullptr && owner != statement.computation.get()) { return false; }",
         "",
     ),
     Mutation(
         "an instance may not overwrite what it reads",
-        LEGALITY,
+        CHECKER,
         "between = between.subtract(isl::map::identity(between.space()));",
         "",
     ),
-    Mutation("a value is overwritten by itself", LEGALITY, "pairs = pairs.subtract(same);", ""),
+    Mutation("a value is overwritten by itself", CHECKER, "pairs = pairs.subtract(same);", ""),
     Mutation(
         "outputs may be overwritten at the end",
-        LEGALITY,
-        "if (writer.buffer != source.buffer || violation_) {",
-        "if (true) {",
+        CHECKER,
+        "for (const Statement *source : statements_of_[output.get()]) { if (!violation_) {",
+        "for (const Statement *source : statements_of_[output.get()]) { if (false) {",
     ),
     Mutation(
         "only the first piece of a producer is asked about",
-        LEGALITY,
-        "if (source.computation != read.producer || violation_) {",
-        "if (source.computation != read.producer || violation_ || source.piece > 0) {",
+        CHECKER,
+        "if (!violation_ && !is_settled(*source, sink)) {",
+        "if (!violation_ && !is_settled(*source, sink) && source->piece == 0) {",
     ),
     Mutation(
         "reads that are not affine are trusted",
-        LEGALITY,
-        "check_flow(source, sink, flow_relation(source, sink, read.relation), read.exact);",
-        "if (read.exact) { check_flow(source, sink, flow_relation(source, sink, read.relation), true); }",
+        CHECKER,
+        "doubt_about(*source, sink, read.exact));",
+        'read.exact ? std::string() : std::string("x")); if (!read.exact) { violation_.reset(); }',
     ),
     Mutation(
         "only a producer itself overwrites its elements",
-        LEGALITY,
-        "if (writer.buffer == source.buffer && !violation_) {",
-        "if (&writer == &source && !violation_) {",
+        CHECKER,
+        "for (const Statement *writer : writers_[source.buffer]) { if (!violation_) {",
+        "for (const Statement *writer : writers_[source.buffer]) { if (!violation_ && writer == &source) {",
+    ),
+    Mutation(
+        "what a command changed counts as unchanged",
+        UNCHANGED,
+        "if (!(now.tags[level] == then.tags[level]) || !is_same(now.loops[level], then.loops[level])) {",
+        "if (!is_same(now.loops[level], then.loops[level])) {",
+    ),
+    Mutation(
+        "a new order of statements counts as unchanged",
+        UNCHANGED,
+        "if (sign != sign_of_order(*one, *other, level)) { return false; }",
+        "",
+    ),
+    Mutation(
+        "a new place in memory counts as unchanged",
+        UNCHANGED,
+        "return is_same(now_.places.at(name).relation, before_->program.places.at(name).relation);",
+        "return !name.empty();",
     ),
 ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -12,6 +13,8 @@ from fuzz.rewriting import evaluate, evaluate_affine, evaluate_index, is_affine,
 
 Sizes = dict[str, int]
 Cell = tuple[int, ...]
+#: Of a computation, or of an input that is overwritten: its name, the cell, and whether it is this one for certain.
+Read = tuple[str, Cell, bool]
 
 
 def holds(condition: Any, env: dict[Any, int]) -> bool:
@@ -19,6 +22,13 @@ def holds(condition: Any, env: dict[Any, int]) -> bool:
         return True
     together = all(evaluate_affine(c, env) >= 0 for c in condition[1])
     return together if condition[0] == "all" else not together
+
+
+#: More than any subscript.
+MOST = 1 << 40
+
+
+Pairs = list[tuple[int, int, bool]]
 
 
 class Base:
@@ -30,10 +40,10 @@ class Base:
         self.name, self.role, self.names = name, role, names
         self.rows: list[Cell] = []
         self.cells: list[Cell] = []
-        self.reads: list[list[tuple[str, Cell]]] = []
+        self.reads: list[list[Read]] = []
         self.by_cell: dict[Cell, list[int]] = {}
 
-    def add(self, row: Cell, cell: Cell, reads: list[tuple[str, Cell]]) -> None:
+    def add(self, row: Cell, cell: Cell, reads: list[Read]) -> None:
         self.by_cell.setdefault(cell, []).append(len(self.rows))
         self.rows.append(row)
         self.cells.append(cell)
@@ -46,6 +56,8 @@ class Space:
     def __init__(self, model: Model, sizes: Sizes, limit: int = 4000) -> None:
         self.sizes = sizes
         self.computations, self.types = model.computations, model.types
+        self.inputs, self.overwritten = model.inputs, model.overwritten()
+        self.assumed = model.assumed
         self.base: dict[Any, int] = {axis: sizes.get(axis, 0) for axis in AXES}
         self.cells: dict[str, set[Cell]] = {}
         self.bases: dict[str, list[Base]] = {}
@@ -62,7 +74,11 @@ class Space:
             self.count += len(found)
             if self.count > limit:
                 raise OverflowError("too many instances")
+        for name in self.overwritten:
+            extents = [evaluate_affine(e, self.base) for e in self.inputs[name]["extents"]]
+            self.cells[name] = set(itertools.product(*map(range, extents)))
         for name in self.computations:
+            self.reader = name
             self._enumerate(name, environments[name], model.reduced[name], limit)
 
     def _enumerate(
@@ -93,27 +109,30 @@ class Space:
         self.count += len(updates.rows)
         self.bases[name] = [inits, updates]
 
-    def _reads(self, value: list[Any], env: dict[Any, int]) -> Iterator[tuple[str, Cell]]:
+    def _reads(self, value: list[Any], env: dict[Any, int]) -> Iterator[Read]:
         operation, *rest = value
         if operation == "read":
             name, subscripts = rest
-            computed = [s for s in subscripts if not callable(s) and s[0] == "at"]
-            for subscript in computed:
-                yield from self._reads(subscript[1], env)
-            if name not in self.computations:
+            computed = {
+                d: s[1] for d, s in enumerate(subscripts) if not callable(s) and s[0] == "at"
+            }
+            for subscript in computed.values():
+                yield from self._reads(subscript, env)
+            if name not in self.cells:
+                return  # an input that is never overwritten
+            known = {
+                d: evaluate_index(s, env) for d, s in enumerate(subscripts) if d not in computed
+            }
+            if not computed:
+                yield name, tuple(known.values()), True
                 return
-            if computed:
-                # A subscript that is not affine may be any.
-                known = {
-                    d: evaluate_index(s, env)
-                    for d, s in enumerate(subscripts)
-                    if callable(s) or s[0] != "at"
-                }
-                for cell in self.cells[name]:
-                    if all(cell[d] == at for d, at in known.items()):
-                        yield name, cell
-            else:
-                yield name, tuple(evaluate_index(s, env) for s in subscripts)
+            # A subscript that is not affine may be any that nobody has excluded.
+            most = {d: self.assumed.get((self.reader, s[1]), MOST) for d, s in computed.items()}
+            for cell in self.cells[name]:
+                if all(cell[d] == at for d, at in known.items()) and all(
+                    cell[d] <= limit for d, limit in most.items()
+                ):
+                    yield name, cell, False
         elif operation == "select":
             taken = all(evaluate_affine(c, env) >= 0 for c in rest[0])
             yield from self._reads(rest[1] if taken else rest[2], env)
@@ -129,20 +148,21 @@ class Space:
                 if is_value(child):
                     yield from self._reads(child, env)
 
-    def edges(self, sink: Base, producer: str) -> list[tuple[Base, list[int], list[int]]]:
-        """For each role of the producer: its instances, and the sink's that read what they define."""
+    def edges(self, sink: Base, producer: str) -> list[Pairs]:
+        """For each role of the producer: its instances, the sink's that read what they define, and whether for
+        certain."""
         key = (sink.name, sink.role, producer)
         if key not in self._edges:
-            self._edges[key] = []
-            for source in self.bases[producer]:
-                sources, sinks = [], []
-                for row, reads in enumerate(sink.reads):
-                    for name, cell in reads:
-                        if name == producer:
-                            for at in source.by_cell.get(cell, ()):
-                                sources.append(at)
-                                sinks.append(row)
-                self._edges[key].append((source, sources, sinks))
+            self._edges[key] = [
+                [
+                    (at, row, sure)
+                    for row, reads in enumerate(sink.reads)
+                    for name, cell, sure in reads
+                    if name == producer
+                    for at in source.by_cell.get(cell, ())
+                ]
+                for source in self.bases[producer]
+            ]
         return self._edges[key]
 
 

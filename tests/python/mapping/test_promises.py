@@ -167,6 +167,24 @@ def test_a_promise_is_forgotten_where_the_computation_is_rewritten():
     agree(function, 2 * x[earlier(9)] + 1, x, earlier(9))
 
 
+@pytest.mark.parametrize("rewrite", ["inline", "cache"])
+def test_a_promise_outlives_the_rewriting_of_another_computation(rewrite):
+    """The loops that it made legal are still there."""
+    table = tw.input("A", [N, K], tw.int64)
+    b = tw.computation("B", {i: N}, table[i, 0] + 1, where=K > 0)
+    c = tw.computation("C", {i: N}, tw.sum(table[i, k], over={k: K}))
+    d = tw.computation("D", {i: N}, b[i] + c[i], where=K > 0)
+    function = tw.function("f", outputs=[d])
+    function["C"].atomic().parallelize(k)
+    if rewrite == "inline":
+        function["B"].inline()
+    else:
+        function["D"].cache("B", i)
+    assert "# atomic" in str(function.loops)
+    x = np.arange(12).reshape(3, 4)
+    agree(function, x[:, 0] + 1 + x.sum(axis=1), x)
+
+
 def test_independent_refuses_loops_and_computations_that_are_not_there():
     _function, c, _ = gather()
     with pytest.raises(tw.ScheduleError, match="'j'"):

@@ -107,26 +107,35 @@ bool is_fixed(const std::vector<Scan> &scans, int dimension) {
 
 /// A buffer inside loops (store_at) needs each iteration of them in one piece, and isl may put what
 /// a statement does in the first iteration in front of the loop. An anchor is a statement without
-/// code, before all others in each iteration that uses the buffer: neither it nor they can leave.
+/// code, before all others in each iteration of these loops: neither it nor they can leave.
 struct Anchor {
   int level = 0;   ///< loops outside of the buffer
   isl::set points; ///< in time
 };
+
+/// Whether two statements stand in the same outermost loops, so many of them.
+bool share_loops(const Statement &a, const Statement &b, int level) {
+  return std::equal(a.order.begin(), a.order.begin() + level, b.order.begin());
+}
 
 std::vector<Anchor> find_anchors(const Program &program, const std::vector<Scan> &scans) {
   std::vector<Anchor> anchors;
   const auto count = static_cast<unsigned>(2 * program.depth + 1);
   for (size_t b = 0; b < program.buffers.size(); ++b) {
     const int level = program.buffers[b].level;
+    const auto owner =
+        std::find_if(program.statements.begin(), program.statements.end(),
+                     [&](const Statement &statement) { return statement.buffer == b; });
+    if (level == 0 || owner == program.statements.end()) {
+      continue;
+    }
+    // Where only some iterations use the buffer, these must not leave the loop either.
     isl_set *used = nullptr;
-    for (size_t s = 0; s < scans.size() && level > 0; ++s) {
-      if (program.statements[s].buffer == b) {
+    for (size_t s = 0; s < scans.size(); ++s) {
+      if (share_loops(program.statements[s], *owner, level)) {
         isl_set *points = isl_set_copy(scans[s].points.get());
         used = used == nullptr ? points : isl_set_union(used, points);
       }
-    }
-    if (used == nullptr) {
-      continue;
     }
     const auto first = static_cast<unsigned>(2 * level);
     used = isl_set_project_out(used, isl_dim_set, first, count - first);

@@ -324,7 +324,7 @@ def test_the_bins_of_a_histogram_are_parallel_without_a_promise():
 
 
 def test_a_reader_of_what_conditions_choose_says_so():
-    _function, h = histogram()
+    _function, _h = histogram()
     image = tw.input("image", [N], tw.int64)
     flag = tw.computation("F", {i: N}, image[i] % 2)
     c = tw.computation("C", {k: N}, tw.sum(1, over={i: N}, where=flag[i] == k))

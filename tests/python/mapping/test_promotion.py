@@ -353,3 +353,21 @@ def test_a_strided_access_keeps_its_box():
     for size in (1, 8, 19):
         a = np.arange(4 * size) ** 2
         np.testing.assert_array_equal(function(a), a[::4])
+
+
+def test_a_buffer_that_one_iteration_uses_stays_in_its_loop():
+    """The copy must not leave the loop on its own: what reads it would find another buffer."""
+    N, M = tw.params("N M")
+    x = tw.input("x", [M], tw.float32)
+    index = tw.input("index", [N], tw.int64)
+    d = tw.computation("D", {i: N, j: M - 2}, tw.float32(1) + 0 * x[j], where=M >= 3)
+    e = tw.computation(
+        "E", {i: N}, lambda E: [(i == 0, x[index[i]]), (i > 0, E[i - 1])], dtype=tw.float32
+    )
+    f = tw.function("f", outputs=[d, e])
+    f["E"].cache("x", i)
+    f["E"].unroll(i, 2).after("D", j)
+    for n, m in ((1, 3), (2, 3), (5, 6)):
+        array, zeros = np.arange(2, 2 + m, dtype=np.float32), np.zeros(n, np.int64)
+        for got, expected in zip(f(array, zeros), f.evaluate(array, zeros), strict=True):
+            np.testing.assert_array_equal(got, expected)

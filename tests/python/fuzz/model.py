@@ -512,6 +512,34 @@ class Model:
         self.planned.pop(c, None)
         self.rewritten += (("factored", c, name, loop.value),)
 
+    def _factor_several(self, c: str, factored_loops: list[int], name: str) -> None:
+        """One after the other through reductions of their own, which then become one."""
+        between, current = [], c
+        for position in factored_loops[:-1]:
+            between.append(f"{name}_{len(between)}")
+            self._factor(current, position, between[-1])
+            current = between[-1]
+        self._factor(current, factored_loops[-1], name)
+        if not between:
+            return
+        values = [self.computations[n]["pieces"][0][1] for n in (c, *between)]
+        ranges = [r for value in values for r in value[2]]
+        whole = ["reduce", values[0][1], ranges, [], values[-1][4]]
+        self.computations[c] = {**self.computations[c], "pieces": [[None, whole]]}
+        self.iterators[c] = [*self.own(c), *(r[0] for r in ranges)]
+        self.reduced[c] = len(ranges)
+        self.nests[c] = self.nests[between[-1]]
+        for gone in between:
+            for table in (
+                self.computations,
+                self.nests,
+                self.storage,
+                self.iterators,
+                self.reduced,
+            ):
+                del table[gone]  # type: ignore[attr-defined]
+            self.order.remove(gone)
+
     def _converted(self, c: str, value: list[Any]) -> bool:
         """Whether the partial results are of another type than a reduction nested in their value."""
         same = type_of(value, self.types) == dtype_of(self.types[c])
@@ -570,10 +598,8 @@ class Model:
             raise NotModelled("loops that a planner made")
         summed = set(self.iterators[c][len(own) :])
         driven = [d for d in range(level + 1) if nest.loops[d].value.uses(summed)]
-        if len(driven) > 1:
-            raise Refused("two loops over reduced iterators outside")
         if driven:
-            self._factor(c, driven[0], name)
+            self._factor_several(c, driven, name)
         else:
             local = {**self.computations[c], "name": name}
             self._add(local, c, list(nest.loops), self.reduced[c])

@@ -89,6 +89,11 @@ class Model:
         own = names[: len(names) - one["reduced"]]
         self.iterators[name] = names
         self.reduced[name] = one["reduced"]
+        (condition, value), *_ = self.computations[name]["pieces"]
+        if one["reduced"] and value[0] == "cast":
+            # A sum that is converted to a narrow type is a sum in that type.
+            whole = narrowed(value[2], self.types[name], self.types) or value[2]
+            self.computations[name] = {**self.computations[name], "pieces": [[condition, whole]]}
         loops = []
         for position, loop in enumerate(one["loops"]):
             if not one["explicit"] and loop["name"] in names:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -190,14 +189,23 @@ class Scratch:
 
     def __init__(self, folder: Path, jobs: int) -> None:
         self.sources, self.build, self.jobs = folder / "sources", folder / "build", jobs
-        if self.sources.exists():
-            shutil.rmtree(self.sources)
-        ignored = shutil.ignore_patterns("*.so", "__pycache__")
-        for name in ("cpp", "cmake", "tests/cpp", "python"):
-            shutil.copytree(ROOT / name, self.sources / name, ignore=ignored)
-        for name in ("CMakeLists.txt", "pyproject.toml", "README.md", "LICENSE"):
-            if (ROOT / name).exists():
-                shutil.copy2(ROOT / name, self.sources / name)
+        wanted = [
+            path
+            for name in ("cpp", "cmake", "tests/cpp", "python")
+            for path in sorted((ROOT / name).rglob("*"))
+            if path.is_file() and path.suffix != ".so" and "__pycache__" not in path.parts
+        ]
+        names = ("CMakeLists.txt", "pyproject.toml", "README.md", "LICENSE")
+        wanted += [ROOT / name for name in names if (ROOT / name).exists()]
+        copies = {self.sources / path.relative_to(ROOT): path for path in wanted}
+        for copy in self.sources.rglob("*"):
+            if copy.is_file() and copy not in copies and copy.suffix != ".so":
+                copy.unlink()
+        for copy, path in copies.items():
+            # Only what differs is written, and so built anew.
+            if not copy.exists() or copy.read_bytes() != path.read_bytes():
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                copy.write_bytes(path.read_bytes())
         command = ["cmake", "-S", str(self.sources), "-B", str(self.build), "-G", "Ninja"]
         subprocess.run(
             [*command, f"-DPython_EXECUTABLE={sys.executable}"],

@@ -113,7 +113,7 @@ std::vector<Dependence> flow_dependences(const Program &program) {
         }
         const isl::map relation = flow_relation(source, sink, read.relation);
         if (!checked(relation.is_empty(), "a dependence")) {
-          const bool exact = read.exact && !source.predicate && !sink.predicate;
+          const bool exact = read.exact && read.certain && !source.predicate && !sink.predicate;
           result.push_back({source.name, sink.name, read.producer->name, relation, exact});
         }
       }

@@ -71,13 +71,16 @@ bool meets_atomically(const Statement &update, size_t level) {
 }
 
 /// Why a dependence may not be there, as the end of a sentence; empty when it is there for certain.
-std::string doubt_about(const Statement &source, const Statement &sink, bool exact) {
-  if (!exact) {
+std::string doubt_about(const Statement &source, const Statement &sink, const ReadAccess &read) {
+  if (!read.exact) {
     return " (its subscript is not affine, so it may read any element)";
   }
   if (source.predicate || sink.predicate) {
     return " (the condition of " + (sink.predicate ? sink : source).name +
            " reads data, so it may run or not)";
+  }
+  if (!read.certain) {
+    return " (whether it is read depends on data)";
   }
   return "";
 }
@@ -234,7 +237,7 @@ void LegalityChecker::check_read(const Statement &sink, const ReadAccess &read) 
   for (const Statement *source : statements_of_[read.producer.get()]) {
     if (!violation_ && !is_settled(*source, sink)) {
       check_flow(*source, sink, flow_relation(*source, sink, read.relation),
-                 doubt_about(*source, sink, read.exact));
+                 doubt_about(*source, sink, read));
     }
   }
 }
@@ -249,7 +252,7 @@ void LegalityChecker::check_input(const Statement &sink, const ReadAccess &read)
       // An instance reads before it writes.
       pairs = pairs.subtract(isl::map::identity(pairs.space()));
     }
-    const std::string doubt = doubt_about(*writer, sink, read.exact);
+    const std::string doubt = doubt_about(*writer, sink, read);
     pairs = promised(sink, *writer, checked(pairs, "reads of an overwritten input"), doubt.empty());
     if (violation_) {
       return;

@@ -26,7 +26,7 @@ bool in_registers(const Kernel &kernel, std::int64_t buffer) {
 /// Calls `visit(buffer, subscripts, lanes)` for each access of one statement.
 template <class Visit>
 void visit_accesses(const LoopStatement &statement, const Visit &visit) {
-  if (statement.kind == StatementKind::Store) {
+  if (statement.kind == StatementKind::Store || statement.kind == StatementKind::AtomicUpdate) {
     int lanes = statement.value->type.lanes;
     for (const ValuePtr &subscript : statement.subscripts) {
       lanes = std::max(lanes, subscript->type.lanes);

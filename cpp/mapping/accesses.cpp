@@ -2,9 +2,18 @@
 
 #include "algorithm/affine.h"
 
+#include <utility>
+
 namespace tilewright {
 
 namespace {
+
+/// Whether a cast of integers keeps what a subscript can be: 64 bits hold all of them.
+bool keeps_values(ScalarType from, ScalarType to) {
+  return from.is_integer() && to.is_integer() &&
+         (to.bits == 64 ||
+          (integer_min(to) <= integer_min(from) && integer_max(to) >= integer_max(from)));
+}
 
 class ReadCollector {
 public:
@@ -30,8 +39,20 @@ private:
     case ExprKind::Select: {
       walk(node->operands[0], domain, iterators);
       const std::optional<isl::set> holds = to_set(node->operands[0], {statement_.name, iterators});
+      const bool certain = std::exchange(certain_, certain_ && holds.has_value());
       walk(node->operands[1], holds ? domain.intersect(*holds) : domain, iterators);
       walk(node->operands[2], holds ? domain.subtract(*holds) : domain, iterators);
+      certain_ = certain;
+      return;
+    }
+    case ExprKind::While: {
+      // The initial values and the condition are computed in any case, the next values perhaps.
+      const bool certain = certain_;
+      for (size_t part = 0; part < node->operands.size(); ++part) {
+        certain_ = certain && part <= node->states.size();
+        walk(node->operands[part], domain, iterators);
+      }
+      certain_ = certain;
       return;
     }
     case ExprKind::Reduce: {
@@ -43,7 +64,9 @@ private:
       if (node->predicate) {
         walk(node->predicate, instances, inner);
       }
+      const bool certain = std::exchange(certain_, certain_ && !node->predicate);
       walk(node->operands.front(), instances, inner);
+      certain_ = certain;
       return;
     }
     default:
@@ -80,7 +103,7 @@ private:
       relation = isl::manage(isl_map_set_tuple_id(relation.release(), isl_dim_in,
                                                   statement_.domain.tuple_id().release()));
     }
-    reads_.push_back({access.producer, checked(relation, "a read"), exact, access.where});
+    reads_.push_back({access.producer, checked(relation, "a read"), exact, certain_, access.where});
   }
 
   /// instance -> [value]: what a subscript that reads an array may be, as far as assume() tells.
@@ -89,7 +112,8 @@ private:
                                           const std::vector<std::string> &iterators) const {
     const IterationSpace space{statement_.name, iterators};
     const Expr &node = *subscript;
-    if (node.kind == ExprKind::Cast && node.operands[0]->type.is_integer()) {
+    // A narrower type may wrap: the promise is about the value before.
+    if (node.kind == ExprKind::Cast && keeps_values(node.operands[0]->type, node.type)) {
       return promised_values(node.operands[0], domain, iterators);
     }
     // Narrower sums may wrap.
@@ -145,6 +169,7 @@ private:
 
   const Statement &statement_;
   unsigned outer_;
+  bool certain_ = true; ///< of what is walked: no condition on data decides whether it is read
   std::vector<ReadAccess> reads_;
 };
 

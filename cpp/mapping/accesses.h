@@ -13,6 +13,7 @@ struct ReadAccess {
   ComputationPtr producer;
   isl::map relation; ///< statement instance -> producer[iterators]
   bool exact = true;
+  bool certain = true;  ///< false: whether it happens depends on data (select, the body of a while)
   SourceLocation where; ///< of the read in the user's program
 };
 

@@ -84,7 +84,11 @@ void assume_command(MappingState &state, const Command &command) {
   }
   // The values are integers: a name for the tuple would only be in the way.
   const isl::map plain = isl::manage(isl_map_reset_tuple_id(values.copy(), isl_dim_out));
-  state.assumed.push_back({command.computation, array, checked(plain, "assume")});
+  // Of elements to which the relation gives no value nothing is known.
+  const isl::map others = isl::map::from_domain_and_range(
+      plain.domain().complement(), isl::set::universe(plain.range().space()));
+  state.assumed.push_back(
+      {command.computation, array, checked(plain.unite(others).coalesce(), "assume")});
 }
 
 void atomic_command(MappingState &state, const Command &command) {

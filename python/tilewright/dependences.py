@@ -23,7 +23,8 @@ class Dependence:
         sink: the statement that reads.
         array: the computation that is written and read.
         relation: pairs of instances, as isl text.
-        exact: False where a subscript is not affine, so that more pairs are listed than there are.
+        exact: False where a subscript is not affine, or a condition on data decides whether it is
+            read: more pairs are listed than there are.
         loops: for each loop of the sink, outermost first, until nothing is left open: its name and
             "strict" (it orders every pair that the loops outside left open), "weak" (it orders
             some), "zero" (it orders none) or "violated" (it reverses some, or does not order them

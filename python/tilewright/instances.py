@@ -65,7 +65,8 @@ class InstanceDependence:
         sink: what needs it.
         kind: "flow" where the sink reads what the source computes; "accumulation" between two
             instances of a reduction that add to one element, in the order of the schedule.
-        is_exact: False where the subscript is not affine, so that the dependence only may be there.
+        is_exact: False where the subscript is not affine or a condition on data decides whether it
+            is read, so that the dependence only may be there.
     """
 
     source: Instance

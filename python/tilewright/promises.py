@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+
 from . import _core
 from .command_arguments import loop_name, name_of
 from .errors import ScheduleError
@@ -83,7 +85,8 @@ class PromiseCommands:
         Args:
             condition: comparisons of one element of the array with affine expressions of its
                 subscripts and of parameters, ``(idx[i] >= 0) & (idx[i] <= i)``; or the same as an
-                isl relation, ``"{ idx[i] -> [v] : 0 <= v <= i }"``.
+                isl relation, ``"{ idx[i] -> [v] : 0 <= v <= i }"``, which says nothing about
+                elements that it gives no value.
 
         Source: PENCIL (Baghdadi et al., PACT 2015), ``__pencil_assume``.
         """
@@ -133,6 +136,21 @@ def _relation_text(condition: object) -> str:
     return f"{{ {producer}[{', '.join(subscripts)}] -> [{writer.value}] : {constraint} }}"
 
 
+def _keeps_values(source: str, target: str) -> bool:
+    """Whether a cast changes no value that a subscript can have."""
+    kinds = np.dtype(source).kind + np.dtype(target).kind
+    if kinds[0] not in "iu" or kinds[1] not in "iuf":
+        return False
+    return target in ("int64", "uint64", "float64") or np.can_cast(source, target)
+
+
+def _constant(node: _core.Expr) -> int | None:
+    while node.kind == "cast":
+        node = node.operands[0]
+    value = node.value if node.kind == "constant" else None
+    return int(value) if isinstance(value, int | float) and value == int(value) else None
+
+
 class _RelationWriter:
     """Writes a condition in isl's notation, the one array element in it under a name of its own."""
 
@@ -143,7 +161,7 @@ class _RelationWriter:
     def text(self, node: _core.Expr) -> str:
         if node.kind == "access":
             return self._element(node)
-        if node.kind == "cast":
+        if node.kind == "cast" and _keeps_values(node.operands[0].type, node.type):
             return self.text(node.operands[0])
         if node.kind in ("iterator", "parameter"):
             return self._name(node.name)
@@ -152,25 +170,31 @@ class _RelationWriter:
         if node.kind == "unary" and node.operation == "-":
             return f"-({self.text(node.operands[0])})"
         if node.kind == "binary":
-            first, second = (self.text(operand) for operand in node.operands)
-            written = self._binary(node.operation, first, second)
+            written = self._binary(node)
             if written is not None:
                 return written
         raise ScheduleError(f"assume: {node} is not affine in the subscripts of the array")
 
-    @staticmethod
-    def _binary(operation: str | None, first: str, second: str) -> str | None:
+    def _binary(self, node: _core.Expr) -> str | None:
+        operation = node.operation
+        logical = operation in ("&", "|")
+        # isl reads "a < b = c < d" as a chain, and knows no arithmetic of truth values.
+        if any((operand.type == "bool") != logical for operand in node.operands):
+            return None
+        first, second = (self.text(operand) for operand in node.operands)
         if operation in _COMPARISONS:
-            sign = {"==": "=", "!=": "!="}.get(operation or "", operation)
-            return f"{first} {sign} {second}"
-        if operation in ("&", "|"):
+            return f"{first} {'=' if operation == '==' else operation} {second}"
+        if logical:
             return f"({first} {'and' if operation == '&' else 'or'} {second})"
         if operation in ("+", "-", "*"):
             return f"({first} {operation} {second})"
-        if operation == "//":
-            return f"floor(({first})/({second}))"
-        if operation == "%":
-            return f"(({first}) mod ({second}))"
+        if operation in ("//", "%"):
+            divisor = _constant(node.operands[1])
+            if divisor is None or divisor <= 0:
+                return None
+            return (
+                f"floor(({first})/{divisor})" if operation == "//" else f"({first} mod {divisor})"
+            )
         return None
 
     def _name(self, name: str) -> str:

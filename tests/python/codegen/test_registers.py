@@ -155,6 +155,15 @@ def test_threads_share_no_registers():
         function.compile()
 
 
+def test_threads_share_no_registers_by_atomic_updates():
+    a = tw.input("A", [4, 9], tw.float64)
+    c = tw.computation("C", {i: 4}, tw.sum(a[i, k], over={k: 9}))
+    function = tw.function("rows", outputs=[c])
+    c.cache("C", i, memory="registers").atomic().parallelize(k)
+    with pytest.raises(tw.ScheduleError, match="threads of the parallel loop 'k' would share"):
+        function.compile()
+
+
 def test_computed_subscripts():
     n = tw.param("N")
     table = tw.input("table", [16], tw.int64)

@@ -69,6 +69,41 @@ def test_assume_reaches_through_sums_and_other_subscripts():
     agree(function, expected, x, places)
 
 
+@pytest.mark.parametrize("dtype", [tw.int8, tw.uint8, tw.int32])
+def test_assume_does_not_reach_through_casts_that_may_wrap(dtype):
+    data = tw.input("A", [N], tw.float64)
+    idx = tw.input("idx", [N], tw.int64)
+    b = tw.computation("B", {i: N}, data[i] * 2)
+    c = tw.computation("C", {i: N}, b[tw.cast(idx[i], dtype)] + 1)
+    function = tw.function("f", outputs=[c])
+    c.assume(idx[i] <= i)
+    with pytest.raises(tw.IllegalScheduleError):
+        c.fuse_with(b)
+    bits = 8 * np.dtype(dtype.name).itemsize
+    x, wrapping = np.arange(4.0), np.array([3, 2, 1, 0]) - 2**bits  # idx[i] <= i holds
+    agree(function, 2 * x[::-1] + 1, x, wrapping)
+
+
+def test_assume_takes_quotients_and_remainders():
+    function, c, idx = gather()
+    c["C"].assume(idx[i] // 2 <= i // 2)
+    with pytest.raises(tw.IllegalScheduleError) as caught:
+        c["C"].fuse_with("B")
+    assert (caught.value.source_instance, caught.value.sink_instance) == ("B[1]", "C[0]")
+    c["C"].assume(idx[i] % 2 == 0).fuse_with("B")
+    x, places = np.arange(6.0), np.array([0, 0, 2, 2, 4, 0])
+    agree(function, 2 * x[places] + 1, x, places)
+
+
+def test_assume_says_nothing_about_elements_without_a_value():
+    _, c, idx = gather()
+    c["C"].assume("{ idx[i] -> [v] : i < 5 and v <= i }")
+    with pytest.raises(tw.IllegalScheduleError) as caught:
+        c["C"].fuse_with("B")
+    assert (caught.value.source_instance, caught.value.sink_instance) == ("B[6]", "C[5]")
+    c["C"].assume((i < 5) | (idx[i] <= i)).fuse_with("B")
+
+
 def test_assume_is_printed_compared_and_replayed():
     function, c, idx = gather()
     c["C"].assume((idx[i] >= 0) & (idx[i] <= i)).fuse_with("B")
@@ -90,6 +125,10 @@ def test_assume_is_printed_compared_and_replayed():
         (lambda idx: idx[i] <= idx[i + 1], "one different iterator for each subscript"),
         (lambda idx: idx[i] <= idx[j], "a second one"),
         (lambda idx: idx[0] <= 3, "one different iterator"),
+        (lambda idx: (idx[i] < i) == (idx[i] < N), "is not affine"),  # no chain a < b = c < d
+        (lambda idx: (idx[i] < i) + 1 < 2, "is not affine"),
+        (lambda idx: idx[i] // -2 < i, "idx.i. // -2 is not affine"),
+        (lambda idx: tw.cast(idx[i], tw.int8) < i, "int8.idx.i.. is not affine"),
         (lambda idx: "nonsense", "is not a relation"),
         (lambda idx: "{ Q[i] -> [v] : v < 3 }", "no input or computation named 'Q'"),
         (lambda idx: "{ idx[i,j] -> [v] : v < 3 }", "1 subscripts"),
@@ -135,6 +174,32 @@ def test_independent_of_one_computation_says_nothing_about_two():
     c["C"].assume(idx[i] <= i).fuse_with("B").independent(i)
     with pytest.raises(tw.IllegalScheduleError):
         c["B"].parallelize(i)
+
+
+@pytest.mark.parametrize("form", ["select", "while", "sum"])
+def test_independent_concerns_reads_that_conditions_on_data_choose(form):
+    data = tw.input("A", [N], tw.float64)
+    mask = tw.input("mask", [N], tw.int64)
+    b = tw.computation("B", {i: N}, data[i] * 2)
+    if form == "select":
+        value = tw.select(mask[i] > 0, b[N - 1 - i], 0.0)
+    elif form == "while":
+        _, value = tw.while_loop(
+            lambda n, _: n > 0,
+            lambda n, _: (n - 1, b[N - 1 - i]),
+            (mask[i], tw.cast(0, tw.float64)),
+        )
+    else:
+        value = 1.0 * tw.sum(b[N - 1 - i], over={k: 1}, where=mask[i] > 0)
+    c = tw.computation("C", {i: N}, value)
+    function = tw.function("f", outputs=[c])
+    with pytest.raises(tw.IllegalScheduleError) as caught:
+        c.fuse_with(b)
+    assert caught.value.kind == "undecided"
+    assert "depends on data" in str(caught.value)
+    c.independent(i, b).fuse_with(b)
+    x, chosen = np.arange(7.0), np.array([0, 0, 0, 1, 0, 0, 0])
+    agree(function, np.where(chosen, 2 * x[::-1], 0.0), x, chosen)
 
 
 def test_a_promise_that_is_certainly_wrong_is_refused():

@@ -204,10 +204,11 @@ def narrowed(value: list[Any], dtype: str, types: dict[str, str]) -> list[Any] |
 
 
 def is_affine(value: list[Any], types: dict[str, str]) -> bool:
-    """Whether isl may see the value: integers made of iterators, where nothing wraps around."""
+    """Whether isl may see the value: integers made of iterators, where nothing wraps around. Constants here are
+    converted to int32, which is not looked through."""
     operation, *rest = value
     if operation in ("const", "aff"):
-        return True
+        return operation == "aff"
     if operation == "cast":
         inner = type_of(rest[1], types)
         wider = (

@@ -82,7 +82,9 @@ def test_the_loops_of_a_docstring_are_those_that_are_made(name):
 def test_a_docstring_may_show_several_forms_of_a_command():
     entry = reference.entry("cache")
     assert [shown.command for shown in entry.further] == ['C.cache(C, "i0")']
-    assert entry.description.index("C_local = empty(4)") < entry.description.index("Where loops over")
+    assert entry.description.index("C_local = empty(4)") < entry.description.index(
+        "Where loops over"
+    )
 
 
 def test_the_reduction_of_reorder():

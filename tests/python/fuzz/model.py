@@ -746,7 +746,10 @@ class Model:
         """Whether it holds at small sizes."""
         return all(
             check(dict(zip(AXES, sizes, strict=True)))
-            for sizes in itertools.product(range(6), repeat=3)
+            for sizes in [
+                *itertools.product(range(6), repeat=3),
+                *itertools.product((0, 3, 9), repeat=3),
+            ]
         )
 
     def _cells(self, c: str, sizes: dict[str, int]) -> list[dict[str, int]]:

@@ -141,7 +141,7 @@ MUTATIONS = [
     Mutation(
         "reads that are not affine are trusted",
         CHECKER,
-        "doubt_about(*source, sink, read.exact));",
+        "doubt_about(*source, sink, read));",
         'read.exact ? std::string() : std::string("x")); if (!read.exact) { violation_.reset(); }',
     ),
     Mutation(

@@ -379,6 +379,23 @@ private:
 
   /// compute_at: for each iteration of the shared loops, the instances that are read in it.
   void replicate(const Computation &computation, const Placement &placement, size_t first) {
+    // Of computations that depend on each other, what an earlier one reads is not known here.
+    for (const ComputationPtr &earlier : function_.computations) {
+      if (earlier.get() == &computation) {
+        break;
+      }
+      for (const Piece &piece : earlier->pieces) {
+        visit(piece.value, [&](const ExprPtr &node) {
+          if (node->kind == ExprKind::Access && node->producer.get() == &computation) {
+            throw Error(ErrorKind::Schedule,
+                        computation.name + " and " + earlier->name +
+                            " depend on each other, so a part of " + computation.name +
+                            " cannot be computed alone (compute_at)",
+                        computation.where);
+          }
+        });
+      }
+    }
     const std::vector<Statement> built(program_.statements.begin(),
                                        program_.statements.begin() +
                                            static_cast<std::ptrdiff_t>(first));

@@ -444,6 +444,26 @@ def test_compute_at_of_a_recurrence():
     nonsense(program, lambda f: f["B"].compute_at("C", i), "reads its own earlier values")
 
 
+def test_compute_at_of_computations_that_depend_on_each_other():
+    n = tw.param("N")
+    x = tw.input("x", [n], tw.int32)
+    p = tw.computation("P", {i: n}, dtype=tw.int32)
+    q = tw.computation("Q", {i: n}, p[i])
+    p.define(i == 0, x[0]).define(i > 0, q[i - 1] + p[i - 1] + x[i])
+    e = tw.computation("E", {i: n, j: n}, q[i] * x[j])
+    f = tw.function("f", outputs=[e])
+
+    def expected(x):
+        p = []
+        for value in x:
+            p.append(2 * p[-1] + value if p else value)
+        return np.outer(np.array(p, np.int32).reshape(-1), x)
+
+    program = Program(f, lambda n: (integers((n,)),), expected)
+    for loop in f["E"].loops:
+        nonsense(program, lambda f, loop=loop: f["Q"].compute_at("E", loop), "depend on each other")
+
+
 def test_compute_at_with_a_reader_outside():
     n = tw.param("N")
     x = tw.input("x", [n], tw.int32)

@@ -402,6 +402,9 @@ class Model:
         inside = [p for p in self.placements if p.inside]
         paths = self.paths() if inside else {}
         for c, _, shared, _, _ in inside:
+            names = list(self.computations)
+            if any(reads_of(self.computations[n], c) for n in names[: names.index(c)]):
+                raise Refused("a part of a recurrence")
             readers = self.readers(c)
             if not readers:
                 raise Refused("nobody reads it there")

@@ -741,7 +741,8 @@ class Model:
 
     def shape(self, c: str, sizes: dict[str, int]) -> list[int]:
         """Of an output, as the function tells callers."""
-        known = {"maximum": max, "minimum": min, **sizes}
+        known: dict[str, Any] = {"maximum": max, "minimum": min, **sizes}
+        known["select"] = lambda condition, a, b: a if condition else b
         return [eval(text, {"__builtins__": {}}, known) for text in self.shapes[c]]
 
     @staticmethod

@@ -83,7 +83,27 @@ std::vector<std::vector<std::string>> recurrence_groups(const Function &function
   return groups;
 }
 
-bool is_legal(const Mapping &mapping) { return !find_violation(build_program(mapping)); }
+/// What isl's scheduler may take for one order. It counts pivots of a tableau that grows by cuts
+/// while it finds no integer point: this many take about a second, and orders that are found need
+/// far fewer.
+constexpr std::uint64_t scheduler_operation_limit = 20'000;
+
+/// What `attempt` finds; nothing where it needs more operations than its limit allows.
+template <class Attempt>
+auto within_limits(const Attempt &attempt) -> decltype(attempt()) {
+  try {
+    return attempt();
+  } catch (const Error &error) {
+    if (error.kind != ErrorKind::Limit) {
+      throw;
+    }
+    return {};
+  }
+}
+
+std::shared_ptr<const LegalProgram> legal_program(const Mapping &mapping) {
+  return within_limits([&] { return find_legal(build_program(mapping)); });
+}
 
 /// A command of the planner itself: it is not part of the person's schedule.
 Mapping planned(const Mapping &mapping, const std::string &computation, const std::string &name,
@@ -108,7 +128,7 @@ Mapping fused(const Mapping &mapping, std::vector<std::string> group) {
         const std::string &level = candidate.time_space(order[m - 1]).dimensions[shared - 1].name;
         candidate = planned(candidate, order[m], "after", {order[m - 1], level});
       }
-      if (is_legal(candidate)) {
+      if (legal_program(candidate)) {
         return candidate;
       }
     } while (order.size() <= most_members && std::next_permutation(order.begin(), order.end()));
@@ -144,6 +164,7 @@ std::vector<isl::map> times_by_isl(const Program &program,
       validity = validity.unite(isl::union_map(relation));
     }
   }
+  const OperationLimit limit(scheduler_operation_limit);
   isl_schedule_constraints *constraints = isl_schedule_constraints_on_domain(domain.copy());
   constraints = isl_schedule_constraints_set_validity(constraints, validity.copy());
   constraints = isl_schedule_constraints_set_proximity(constraints, validity.copy());
@@ -231,15 +252,17 @@ PlannedMapping plan_default(const std::shared_ptr<const Function> &function) {
   for (const std::vector<std::string> &group : groups) {
     mapping = fused(mapping, group);
   }
-  if (auto legal = find_legal(build_program(mapping))) {
+  if (auto legal = legal_program(mapping)) {
     return {mapping.as_starting_point(), std::move(legal)};
   }
   // Together knows nothing of the initialisation of reductions; apart keeps it before its readers.
   for (const bool apart : {false, true}) {
-    const Mapping candidate =
-        apart ? scheduled_apart(identity, groups) : scheduled_together(identity);
-    if (auto legal = find_legal(build_program(candidate))) {
-      return {candidate.as_starting_point(), std::move(legal)};
+    const std::optional<Mapping> candidate = within_limits([&]() -> std::optional<Mapping> {
+      return apart ? scheduled_apart(identity, groups) : scheduled_together(identity);
+    });
+    auto legal = candidate ? legal_program(*candidate) : nullptr;
+    if (legal) {
+      return {candidate->as_starting_point(), std::move(legal)};
     }
   }
   return {mapping.as_starting_point(), nullptr};

@@ -296,3 +296,27 @@ def test_commands_on_an_intermediate_computation():
     f = tw.function("f", outputs=[z])
     z.after(y, i)
     assert "after" in str(f.schedule)
+
+
+def test_a_recurrence_whose_order_isl_does_not_find_is_refused_in_time():
+    n, m = tw.params("N M")
+    a, b, c = tw.iters("a b c")
+    x = tw.input("x", [m], tw.int32)
+    inside = (a <= n - 2) & (b > 0) & (b <= n - 2) & (c >= 2) & (c <= m - 2)
+    border = (a > n - 2) | (b <= 0) | (b > n - 2) | (c < 2) | (c > m - 2)
+    e = tw.computation(
+        "E",
+        {a: n, b: n, c: (1, m)},
+        lambda e: [
+            (inside, e[a + 1, b - 1, c + 1] + e[a + 1, b + 1, c - 1] + e[a, b + 1, c + 1]),
+            (border, x[c]),
+        ],
+        dtype=tw.int32,
+    )
+    function = tw.function("f", outputs=[e])
+    try:
+        values = function(np.arange(5, dtype=np.int32), N=4)
+    except tw.IllegalScheduleError as error:  # no order was found
+        assert error.source_instance.startswith("E")
+    else:
+        np.testing.assert_array_equal(values, function.evaluate(np.arange(5, dtype=np.int32), N=4))

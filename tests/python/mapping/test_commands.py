@@ -4,6 +4,7 @@ evaluator and NumPy agree."""
 from __future__ import annotations
 
 import programs
+import numpy as np
 import pytest
 from programs import check
 

@@ -3,8 +3,8 @@ evaluator and NumPy agree."""
 
 from __future__ import annotations
 
-import programs
 import numpy as np
+import programs
 import pytest
 from programs import check
 

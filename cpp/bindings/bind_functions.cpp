@@ -183,9 +183,7 @@ void bind_functions(py::module_ &module) {
       .def(py::init([](const KernelFunction &other) {
              auto copy =
                  std::make_unique<KernelFunction>(other.shared_function(), other.fast_math());
-             if (!other.commands().empty()) {
-               copy->replay({other.commands()});
-             }
+             copy->take_mapping(other);
              return copy;
            }),
            py::arg("other"))

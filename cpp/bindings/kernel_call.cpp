@@ -114,6 +114,12 @@ void KernelFunction::replay(const Schedule &schedule) {
   set_mapping(std::move(next), std::move(legal));
 }
 
+void KernelFunction::take_mapping(const KernelFunction &other) {
+  if (other.mapping_) {
+    set_mapping(*other.mapping_, other.legal_);
+  }
+}
+
 void KernelFunction::require_checked() {
   const Mapping &current = mapping();
   if (legal_ == nullptr) {

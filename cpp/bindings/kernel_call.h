@@ -74,6 +74,8 @@ public:
   /// One more command: checked for sense and legality; nothing changes when it throws.
   void apply(const Command &command);
   void replay(const Schedule &schedule);
+  /// The schedule of another object of the same function.
+  void take_mapping(const KernelFunction &other);
 
   const Function &function() const { return *function_; }
   /// What is scheduled: `function`, or what inline() and rfactor() made of it.

@@ -5,6 +5,7 @@
 #include "mapping/command_handlers.h"
 
 #include <algorithm>
+#include <set>
 
 namespace tilewright {
 
@@ -130,8 +131,14 @@ void factor_loop(MappingState &state, const Command &command, size_t factored,
       factor.iterator = instances.iterators[k];
     }
   }
-  while (!factor.is_iterator && std::find(instances.iterators.begin(), instances.iterators.end(),
-                                          factor.iterator) != instances.iterators.end()) {
+  // Reductions inside the terms have iterators of their own.
+  std::set<std::string> taken(instances.iterators.begin(), instances.iterators.end());
+  visit(before.pieces.front().value, [&](const ExprPtr &node) {
+    for (const ReduceRange &range : node->ranges) {
+      taken.insert(range.iterator);
+    }
+  });
+  while (!factor.is_iterator && taken.contains(factor.iterator)) {
     factor.iterator += "_";
   }
   try {

@@ -84,9 +84,9 @@ std::vector<std::vector<std::string>> recurrence_groups(const Function &function
 }
 
 /// What isl's scheduler may take for one order. It counts pivots of a tableau that grows by cuts
-/// while it finds no integer point: this many take about a second, and orders that are found need
-/// far fewer.
-constexpr std::uint64_t scheduler_operation_limit = 20'000;
+/// while it finds no integer point: this many take some seconds, and orders that are found need
+/// fewer.
+constexpr std::uint64_t scheduler_operation_limit = 40'000;
 
 /// What `attempt` finds; nothing where it needs more operations than its limit allows.
 template <class Attempt>

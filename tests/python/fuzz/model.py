@@ -696,6 +696,8 @@ class Model:
         buffer, index = self.storage[c]
         if [0, {i: 1}] not in index:
             raise Refused("no such dimension")
+        if buffer in self.inputs:
+            raise Refused("the size of an input is the caller's")
         self._store_in(c, buffer, [["mod", s, d] if s == [0, {i: 1}] else s for s in index])
 
     def _store_in(self, c: str, buffer: str, index: list[Any]) -> None:
@@ -752,7 +754,7 @@ class Model:
             check(dict(zip(AXES, sizes, strict=True)))
             for sizes in [
                 *itertools.product(range(6), repeat=3),
-                *itertools.product((0, 3, 9), repeat=3),
+                *itertools.product((0, 4, 9), repeat=3),
             ]
         )
 

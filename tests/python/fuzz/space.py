@@ -143,6 +143,14 @@ class Space:
         elif operation == "choose" and all(is_affine(v, self.types) for v in rest[:2]):
             taken = evaluate(rest[0], env) < evaluate(rest[1], env)
             yield from self._reads(rest[2] if taken else rest[3], env)
+        elif operation in ("choose", "while", "guard"):
+            # Data decide whether a branch is taken, a loop goes on, a term counts.
+            sure = {"choose": rest[:2], "while": rest[:2], "guard": rest[:2]}[operation]
+            for child in rest:
+                if is_value(child):
+                    certain = any(child is one for one in sure)
+                    for name, cell, here in self._reads(child, env):
+                        yield name, cell, here and certain
         elif operation not in ("const", "aff"):
             for child in rest:
                 if is_value(child):

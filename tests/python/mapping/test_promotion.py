@@ -32,6 +32,18 @@ def test_the_accumulators_of_a_tile_are_a_buffer_of_the_tile():
     assert "C_local" in inner and "C[" not in inner
 
 
+def test_the_iterator_of_partial_results_is_none_of_the_terms():
+    n, m = tw.params("N M")
+    x = tw.input("x", [n], tw.int64)
+    c = tw.computation("C", {i: n}, tw.max(x[i] + k, over={k: m}))
+    e = tw.computation("E", {i: n}, tw.max(c[i] * k, over={k: m}))
+    function = tw.function("f", outputs=[e])
+    c.inline()
+    e.shift(k, 1).cache(e, "k")
+    array = np.arange(4) - 2
+    np.testing.assert_array_equal(function(array, M=3), function.evaluate(array, M=3))
+
+
 def test_partial_results_where_a_reduced_loop_stands_outside():
     program = matmul()
     program.function["C"].tile(i, j, k, 4, 16, 8).cache("C", "k0")

@@ -107,7 +107,8 @@ bool is_fixed(const std::vector<Scan> &scans, int dimension) {
 
 /// A buffer inside loops (store_at) needs each iteration of them in one piece, and isl may put what
 /// a statement does in the first iteration in front of the loop. An anchor is a statement without
-/// code, before all others in each iteration of these loops: neither it nor they can leave.
+/// code; there is one before and one behind all others in each iteration of these loops, and
+/// nothing between them can leave.
 struct Anchor {
   int level = 0;   ///< loops outside of the buffer
   isl::set points; ///< in time
@@ -143,8 +144,15 @@ std::vector<Anchor> find_anchors(const Program &program, const std::vector<Scan>
     for (unsigned d = first + 1; d < count; ++d) {
       used = isl_set_fix_si(used, isl_dim_set, d, 0);
     }
-    used = isl_set_fix_si(used, isl_dim_set, first, -1);
-    anchors.push_back({level, checked(isl::manage(used), doing)});
+    int last = 0;
+    for (const Statement &statement : program.statements) {
+      last = std::max(last, statement.order[static_cast<size_t>(level)] + 1);
+    }
+    const isl::set each = checked(isl::manage(used), doing);
+    for (const int position : {-1, last}) {
+      isl_set *points = isl_set_fix_si(each.copy(), isl_dim_set, first, position);
+      anchors.push_back({level, checked(isl::manage(points), doing)});
+    }
   }
   return anchors;
 }

@@ -32,6 +32,24 @@ def test_the_accumulators_of_a_tile_are_a_buffer_of_the_tile():
     assert "C_local" in inner and "C[" not in inner
 
 
+def test_the_last_iteration_stays_with_its_buffer():
+    m = tw.param("M")
+    x = tw.input("x", [m + 2, m + 2], tw.float32)
+    c = tw.computation(
+        "C",
+        {i: m},
+        lambda c: [(i == 1, x[1, i - 1]), (i >= 2, x[i + 1, i - 1])],
+        shape=[m],
+        dtype=tw.float32,
+    )
+    function = tw.function("f", outputs=[c])
+    c.cache(x, i)
+    c.reverse(i)
+    for size in (0, 1, 2, 3, 6):
+        array = np.arange((size + 2) ** 2, dtype=np.float32).reshape(size + 2, size + 2) + 1
+        np.testing.assert_array_equal(function(array), function.evaluate(array))
+
+
 def test_the_iterator_of_partial_results_is_none_of_the_terms():
     n, m = tw.params("N M")
     x = tw.input("x", [n], tw.int64)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
+import peers
 import tilewright as tw
-from common import best, report
+from harness import Case, Context, Missing
+
+TITLE = "Loops that depend on data"
+THREADS = (1, 2)
 
 i, p, b = tw.iters("i p b")
 N, M, NNZ, B = tw.params("N M NNZ B")
@@ -56,63 +60,43 @@ def escape_times_numpy(c: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return count
 
 
-def main() -> None:
+def cases(context: Context) -> Iterator[Case]:
     generator = np.random.default_rng(0)
-    rows: list[list[Any]] = []
-
-    def row(name: str, ours: Callable[[], Any], peer: str, theirs: Callable[[], Any]) -> None:
-        np.testing.assert_allclose(ours(), theirs(), rtol=1e-9)
-        ours_ms, theirs_ms = best(ours, 15), best(theirs, 15)
-        rows.append([name, ours_ms, peer, theirs_ms, theirs_ms / ours_ms])
-
-    size, width = 100_000, 20
+    size, width = (1_000 if context.quick else 100_000), 20
     degree = generator.integers(0, 2 * width, size)
     start = np.concatenate([[0], np.cumsum(degree)]).astype(np.int32)
     col = generator.integers(0, size, start[-1]).astype(np.int32)
     val, x = generator.random(start[-1]), generator.random(size)
     spmv = sparse_product()
+    spmv["y"].parallelize(i)
     owner = np.repeat(np.arange(size), degree)
-    for threads in ("one thread", "all threads"):
-        if threads == "all threads":
-            spmv["y"].parallelize(i)
-        row(
-            f"CSR times vector, {threads}",
-            lambda: spmv(val, col, start, x),
-            "np.bincount with weights",
-            lambda: np.bincount(owner, val * x[col], minlength=size),
-        )
-    try:
-        from scipy.sparse import csr_array  # type: ignore[import-not-found]
-    except ImportError:
-        pass
-    else:
-        matrix = csr_array((val, col, start), shape=(size, size))
-        row(
-            "CSR times vector, all threads",
-            lambda: spmv(val, col, start, x),
-            "scipy.sparse",
-            lambda: matrix @ x,
-        )
+    sparse = peers.module("scipy.sparse")
+    by_scipy: Any = sparse
+    if not isinstance(sparse, Missing):
+        matrix = sparse.csr_array((val, col, start), shape=(size, size))
+        by_scipy = lambda: matrix @ x  # noqa: E731
+    yield Case(
+        "CSR times vector",
+        lambda: spmv(val, col, start, x),
+        peers={
+            "np.bincount with weights": lambda: np.bincount(owner, val * x[col], minlength=size),
+            "scipy.sparse": by_scipy,
+        },
+        rtol=1e-9,
+    )
 
-    image = generator.integers(0, 256, 4_000_000).astype(np.uint8)
+    image = generator.integers(0, 256, 40_000 if context.quick else 4_000_000).astype(np.uint8)
     count, out = histogram(), np.zeros(256, np.int64)
-    row(
+    yield Case(
         "histogram of bytes",
         lambda: count(image, out=out),
-        "np.bincount",
-        lambda: np.bincount(image, minlength=256),
+        peers={"np.bincount": lambda: np.bincount(image, minlength=256)},
     )
 
     points = (np.linspace(-2, 1, 300)[None, :] + 1j * np.linspace(-1, 1, 200)[:, None]).ravel()
     escape = escape_times()
-    row(
-        "Mandelbrot, all threads",
+    yield Case(
+        "Mandelbrot",
         lambda: escape(points),
-        "NumPy with masks",
-        lambda: escape_times_numpy(points),
+        peers={"NumPy with masks": lambda: escape_times_numpy(points)},
     )
-    report("control", ["kernel", "tilewright ms", "peer", "peer ms", "times faster"], rows)
-
-
-if __name__ == "__main__":
-    main()

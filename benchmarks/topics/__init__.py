@@ -1,0 +1,1 @@
+"""The topics; `harness` says what one is."""

@@ -151,8 +151,15 @@ void require_computation(const KernelFunction &self, const std::string &name) {
 
 std::string tag_text(const LoopTag &tag) {
   switch (tag.tag) {
-  case Tag::Parallel:
-    return "parallel";
+  case Tag::Parallel: {
+    if (tag.joined) {
+      return "parallel(joined)";
+    }
+    const std::string chunk = tag.chunk > 0 ? ", " + std::to_string(tag.chunk) : "";
+    return tag.dealing == Dealing::Dynamic ? "parallel(dynamic" + chunk + ")"
+           : tag.chunk > 0                 ? "parallel(static" + chunk + ")"
+                                           : "parallel";
+  }
   case Tag::Vector:
     return "vector(" + std::to_string(tag.factor) + ")";
   case Tag::Unroll:

@@ -12,7 +12,7 @@ namespace tilewright {
 namespace {
 
 /// To be raised whenever the loops or the machine code made from the same text change.
-constexpr int code_generation_version = 4;
+constexpr int code_generation_version = 5;
 
 std::string constant_text(const ConstantValue &value) {
   return std::visit(
@@ -131,9 +131,10 @@ void write_mapping(Writer &out, const MappingState &state) {
   for (const auto &[name, time_space] : state.time_space) {
     out.line(fmt::format("time {} {}", Writer::quoted(name), time_space.explicit_time));
     for (const LoopDimension &dimension : time_space.dimensions) {
-      out.line(fmt::format("loop {} {} {} {} {}", Writer::quoted(dimension.name),
-                           static_cast<int>(dimension.tag.tag), dimension.tag.factor,
-                           dimension.extent, affine_text(dimension.value)));
+      const LoopTag &tag = dimension.tag;
+      out.line(fmt::format("loop {} {} {} {} {} {} {} {}", Writer::quoted(dimension.name),
+                           static_cast<int>(tag.tag), tag.factor, static_cast<int>(tag.dealing),
+                           tag.chunk, tag.joined, dimension.extent, affine_text(dimension.value)));
     }
   }
   for (const auto &[name, storage] : state.storage) {

@@ -318,6 +318,15 @@ StmtPtr for_loop(std::int64_t id, const std::string &name, const ValuePtr &lower
   return statement;
 }
 
+StmtPtr for_loop(const LoopStatement &like, const ValuePtr &lower, const ValuePtr &upper,
+                 const StmtPtr &body) {
+  auto statement = std::make_shared<LoopStatement>(like);
+  statement->lower = lower;
+  statement->upper = upper;
+  statement->children = {body};
+  return statement;
+}
+
 StmtPtr while_loop(const ValuePtr &condition, const StmtPtr &body) {
   auto statement = make(StatementKind::While);
   statement->value = condition;

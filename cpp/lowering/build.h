@@ -55,6 +55,9 @@ StmtPtr
 block(std::vector<StmtPtr> children); ///< flattens nested blocks; a single child is returned itself
 StmtPtr for_loop(std::int64_t id, const std::string &name, const ValuePtr &lower,
                  const ValuePtr &upper, LoopKind loop, std::int64_t factor, const StmtPtr &body);
+/// The loop `like` between other bounds and with another body.
+StmtPtr for_loop(const LoopStatement &like, const ValuePtr &lower, const ValuePtr &upper,
+                 const StmtPtr &body);
 StmtPtr while_loop(const ValuePtr &condition, const StmtPtr &body);
 /// Folds constant conditions; `otherwise` may be null.
 StmtPtr if_then(const ValuePtr &condition, const StmtPtr &then, const StmtPtr &otherwise = nullptr);

@@ -67,6 +67,13 @@ enum class StatementKind {
 
 enum class LoopKind { Serial, Parallel, Vector, Unrolled };
 
+/// How a Parallel loop runs (mapping.h says what the words mean).
+struct ParallelSchedule {
+  Dealing dealing = Dealing::Static;
+  std::int64_t chunk = 0;
+  bool joined = false; ///< runs as one with the Parallel loop of which it is the body
+};
+
 struct LoopStatement;
 using StmtPtr = std::shared_ptr<const LoopStatement>;
 
@@ -80,8 +87,9 @@ struct LoopStatement {
   ValuePtr value; ///< If, While: condition; Store, AtomicUpdate, Let, DeclareLocal, AssignLocal,
                   ///< CheckIndex
   LoopKind loop = LoopKind::Serial; ///< For
-  std::int64_t factor = 0; ///< For: lanes of a Vector loop, largest extent of an Unrolled one
-  std::int64_t buffer = 0; ///< Store, AtomicUpdate, Allocate
+  std::int64_t factor = 0;   ///< For: lanes of a Vector loop, largest extent of an Unrolled one
+  ParallelSchedule parallel; ///< For: of a Parallel loop
+  std::int64_t buffer = 0;   ///< Store, AtomicUpdate, Allocate
   std::vector<ValuePtr> subscripts; ///< Store, AtomicUpdate
   Op op = Op::None;                 ///< AtomicUpdate
 };

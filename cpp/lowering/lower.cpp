@@ -1,6 +1,7 @@
 #include "lowering/lower.h"
 
 #include "lowering/ast_generation.h"
+#include "lowering/joined_loops.h"
 #include "lowering/passes.h"
 #include "lowering/registers.h"
 #include "lowering/translate.h"
@@ -54,6 +55,7 @@ Kernel lower(const Program &program, const LoweringOptions &options) {
 
   kernel.body = simplify_indices(kernel.body, known);
   kernel.body = simplify_indices(tighten_guards(kernel.body), known);
+  check_joined_loops(kernel);
   if (!options.vectorize) {
     return kernel;
   }

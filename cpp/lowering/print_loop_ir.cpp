@@ -227,7 +227,7 @@ private:
     std::string text = "for " + define(loop.id, loop.name, false) + " in " + range + ":";
     switch (loop.loop) {
     case LoopKind::Parallel:
-      text += "  # parallel";
+      text += "  # parallel" + schedule_text(loop.parallel);
       break;
     case LoopKind::Vector:
       text += "  # vector(" + std::to_string(loop.factor) + ")";
@@ -241,6 +241,20 @@ private:
     line(text);
     indented(loop.children[0]);
     taken_ = outer;
+  }
+
+  /// ", dynamic, 4 at a time"; a loop that runs as one with the one outside says just that.
+  static std::string schedule_text(const ParallelSchedule &schedule) {
+    if (schedule.joined) {
+      return ", one with the loop outside";
+    }
+    const bool dynamic = schedule.dealing == Dealing::Dynamic;
+    if (!dynamic && schedule.chunk == 0) {
+      return "";
+    }
+    const std::int64_t chunk = std::max<std::int64_t>(schedule.chunk, 1);
+    return std::string(dynamic ? ", dynamic, " : ", static, ") + std::to_string(chunk) +
+           " at a time";
   }
 
   static std::string name_of(const std::map<std::int64_t, std::string> &names, std::int64_t id,

@@ -335,6 +335,9 @@ public:
 
   /// `statement` where the variables in `known_` have values.
   StmtPtr at(const StmtPtr &statement, int versions) {
+    if (statement->parallel.joined) {
+      return at_loop(statement, versions); // nothing comes between it and the loop outside
+    }
     const std::vector<Candidate> candidates = collect(statement);
     if (!candidates.empty()) {
       return version(statement, candidates, conditions_of(candidates), versions);

@@ -373,7 +373,7 @@ private:
           both(binary_value(Op::Le, lower_, counter), binary_value(Op::Lt, counter, upper_));
       result = block({let(loop_->id, loop_->name, only_), if_then(runs, body)});
     } else {
-      result = for_loop(loop_->id, loop_->name, lower_, upper_, loop_->loop, loop_->factor, body);
+      result = for_loop(*loop_, lower_, upper_, body);
     }
     for (auto layer = layers_.rbegin(); layer != layers_.rend(); ++layer) {
       for (const ValuePtr &guard : layer->guards) {
@@ -422,7 +422,7 @@ public:
       changed = changed || children.back() != child;
     }
     StmtPtr node = changed ? with_children(statement, std::move(children)) : statement;
-    if (node->kind != StatementKind::For) {
+    if (node->kind != StatementKind::For || node->parallel.joined) {
       return node;
     }
     StmtPtr tight = GuardedLoop(node, numbers_, data_).tighten();

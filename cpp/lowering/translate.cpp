@@ -314,26 +314,31 @@ private:
     const std::int64_t number = state_.numbers.next();
     const ValuePtr counter = variable(number, looks.name);
     LoopKind kind = LoopKind::Serial;
-    if (looks.tag.tag == Tag::Parallel && !in_parallel) {
+    if (looks.tag.tag == Tag::Parallel && (!in_parallel || looks.tag.joined)) {
       kind = LoopKind::Parallel;
     } else if (looks.tag.tag == Tag::Vector) {
       kind = LoopKind::Vector;
     } else if (looks.tag.tag == Tag::Unroll) {
       kind = LoopKind::Unrolled;
     }
+    const auto loop = [&](const ValuePtr &from, const ValuePtr &to) {
+      const bool inside = in_parallel || kind == LoopKind::Parallel;
+      const StmtPtr inner = with_memory(dimension, translate(body, inside));
+      auto made = std::make_shared<LoopStatement>(
+          *for_loop(number, looks.name, from, to, kind, looks.tag.factor, inner));
+      if (kind == LoopKind::Parallel) {
+        made->parallel = {looks.tag.dealing, looks.tag.chunk, looks.tag.joined && in_parallel};
+      }
+      return made;
+    };
     if (*stride == 1) {
       expressions_.set(key, counter);
-      const StmtPtr inner =
-          with_memory(dimension, translate(body, in_parallel || kind == LoopKind::Parallel));
-      return for_loop(number, looks.name, lower, upper, kind, looks.tag.factor, inner);
+      return loop(lower, upper);
     }
     // for t in range(lower, upper, stride): counted from zero
     expressions_.set(key, add(lower, mul(integer(*stride), counter)));
-    const ValuePtr count =
-        floor_div(add(sub(upper, lower), integer(*stride - 1)), integer(*stride));
-    const StmtPtr inner =
-        with_memory(dimension, translate(body, in_parallel || kind == LoopKind::Parallel));
-    return for_loop(number, looks.name, integer(0), count, kind, looks.tag.factor, inner);
+    return loop(integer(0),
+                floor_div(add(sub(upper, lower), integer(*stride - 1)), integer(*stride)));
   }
 
   /// `body`, what runs in one iteration of the loop over time dimension `dimension` (-1: outside

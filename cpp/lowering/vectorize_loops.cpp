@@ -95,8 +95,7 @@ private:
       if (lower->type.lanes != 1 || upper->type.lanes != 1 || node->loop == LoopKind::Vector) {
         return fail();
       }
-      return for_loop(node->id, node->name, lower, upper, node->loop, node->factor,
-                      statement(node->children[0]));
+      return for_loop(*node, lower, upper, statement(node->children[0]));
     }
     case StatementKind::If:
       return condition(node);

@@ -65,6 +65,27 @@ void fit_allocations(MappingState &state) {
   }
 }
 
+/// Loops that run as one stand directly inside each other: the outermost of them is the first, and
+/// one that other loops or tags have come between is a parallel loop of its own.
+void fit_joined_loops(MappingState &state) {
+  for (auto &[name, map] : state.time_space) {
+    std::vector<LoopDimension> &loops = map.dimensions;
+    for (size_t d = 0; d < loops.size(); ++d) {
+      if (!loops[d].tag.joined || (d > 0 && loops[d - 1].tag.tag == Tag::Parallel)) {
+        continue;
+      }
+      size_t next = d + 1;
+      while (next < loops.size() && loops[next].tag.joined) {
+        ++next;
+      }
+      loops[d].tag.joined = false;
+      if (next < loops.size() && loops[next].tag.tag == Tag::Parallel) {
+        loops[next].tag.joined = true;
+      }
+    }
+  }
+}
+
 /// A buffer inside the loops of a reader holds one computation only.
 void require_private_buffers(const MappingState &state, const Command &command) {
   for (const auto &[owner, allocation] : state.allocations) {
@@ -148,6 +169,7 @@ void apply_command(MappingState &state, const Command &command) {
     drop_promises(state, *before);
   }
   fit_allocations(state);
+  fit_joined_loops(state);
   require_private_buffers(state, command);
 }
 

@@ -138,6 +138,42 @@ void tag_strip(MappingState &state, const Command &command, Tag tag) {
   map.dimensions[position].tag = {tag, extent};
 }
 
+/// Refuses loops [first, first + count) where the bounds of one depend on another of them: the
+/// number of their iterations would be no product.
+void require_independent_bounds(const MappingState &state, const Command &command, size_t first,
+                                size_t count) {
+  const Placement *placement = find_placement(state, command.computation);
+  if (count < 2 || (placement != nullptr && placement->compute_at)) {
+    return; // inside other loops the bounds are known when the loops are made
+  }
+  const std::vector<LoopDimension> &loops = state.time_space.at(command.computation).dimensions;
+  const isl::set domain = instance_space(**state.function->find(command.computation))
+                              .domain.intersect_params(state.function->context);
+  isl::map times = isl::map::from_domain(domain);
+  for (size_t d = 0; d < first + count; ++d) {
+    times = times.flat_range_product(loops[d].value.as_map());
+  }
+  const isl::set points = checked(times.range(), "bounds of loops");
+  const auto without = [](const isl::set &set, size_t from, size_t end) {
+    return isl::manage(isl_set_project_out(set.copy(), isl_dim_set, static_cast<unsigned>(from),
+                                           static_cast<unsigned>(end - from)));
+  };
+  for (size_t inner = first + 1; inner < first + count; ++inner) {
+    const isl::set here = without(points, inner + 1, first + count);
+    const isl::set outside = without(here, inner, inner + 1);
+    const auto between = static_cast<unsigned>(inner - first);
+    const isl::set everywhere = isl::manage(isl_set_insert_dims(
+        without(here, first, inner).release(), isl_dim_set, static_cast<unsigned>(first), between));
+    const isl::set product = isl::manage(
+        isl_set_intersect(isl_set_add_dims(outside.copy(), isl_dim_set, 1), everywhere.copy()));
+    if (!checked(checked(product, "bounds of loops").is_subset(here), "bounds of loops")) {
+      refuse(command, "the bounds of loop '" + loops[inner].name + "' depend on those outside of " +
+                          "it, so that they cannot run as one; parallelize(\"" + loops[first].name +
+                          "\", \"dynamic\") deals out uneven iterations");
+    }
+  }
+}
+
 /// Determinant by cofactors; the matrices are as large as a loop nest is deep.
 std::int64_t integer_determinant(const std::vector<std::int64_t> &matrix, size_t size) {
   if (size == 1) {
@@ -355,9 +391,45 @@ void transform_command(MappingState &state, const Command &command) {
 
 void parallelize_command(MappingState &state, const Command &command) {
   const CommandArguments arguments(command);
-  arguments.expect_between(1, 1, "parallelize(i)");
+  size_t count = 0;
+  const auto is_dealing = [&](size_t position) {
+    return position > 0 && arguments.is_name(position) &&
+           (arguments.name(position, "") == "static" || arguments.name(position, "") == "dynamic");
+  };
+  while (arguments.is_name(count) && !is_dealing(count)) {
+    ++count;
+  }
+  const size_t rest = arguments.size() - count;
+  if (count == 0 || rest > 2 || (rest > 0 && !is_dealing(count))) {
+    refuse(command, "expected parallelize(i, ..., schedule=\"static\" or \"dynamic\", chunk=None): "
+                    "loops that stand directly inside each other, then the schedule and the "
+                    "number of iterations in a chunk");
+  }
+  LoopTag tag;
+  tag.tag = Tag::Parallel;
+  if (rest > 0 && arguments.name(count, "the schedule") == "dynamic") {
+    tag.dealing = Dealing::Dynamic;
+  }
+  if (rest > 1) {
+    tag.chunk = arguments.integer(count + 1, "the chunk", 1);
+  }
   TimeSpaceMap &map = state.time_space.at(command.computation);
-  map.dimensions[find_loop(map, arguments.name(0, "the loop"), command)].tag = {Tag::Parallel, 0};
+  const size_t first = find_loop(map, arguments.name(0, "the loop"), command);
+  for (size_t d = 1; d < count; ++d) {
+    const std::string name = arguments.name(d, "a loop");
+    if (find_loop(map, name, command) != first + d) {
+      refuse(command, "loops that run as one must be neighbours in this order; bring '" + name +
+                          "' there with interchange first");
+    }
+  }
+  require_independent_bounds(state, command, first, count);
+  for (size_t d = first + count; d < map.dimensions.size() && map.dimensions[d].tag.joined; ++d) {
+    map.dimensions[d].tag = {}; // ran as one with these until now
+  }
+  for (size_t d = 0; d < count; ++d) {
+    map.dimensions[first + d].tag = tag;
+    tag.joined = true;
+  }
 }
 
 void vectorize_command(MappingState &state, const Command &command) {

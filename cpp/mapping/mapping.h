@@ -20,9 +20,16 @@ namespace tilewright {
 
 enum class Tag { Sequential, Parallel, Vector, Unroll };
 
+/// How the iterations of a parallel loop are dealt out to threads: ranges or chunks that are the
+/// same for the same extent, or chunks to whoever is free (OpenMP's static and dynamic).
+enum class Dealing { Static, Dynamic };
+
 struct LoopTag {
   Tag tag = Tag::Sequential;
-  std::int64_t factor = 0; ///< Vector: lanes; Unroll: the constant extent
+  std::int64_t factor = 0;           ///< Vector: lanes; Unroll: the constant extent
+  Dealing dealing = Dealing::Static; ///< Parallel
+  std::int64_t chunk = 0;            ///< Parallel: iterations; 0: equal ranges, single ones
+  bool joined = false; ///< Parallel: runs as one with the parallel loop directly outside
 
   bool operator==(const LoopTag &) const = default;
 };

@@ -25,17 +25,18 @@ enum KernelStatus : std::int32_t {
 using KernelEntry = std::int32_t (*)(void *const *data, const std::int64_t *integers,
                                      KernelFailure *failure);
 
-/// The body of a parallel loop: iterations [begin, end). A status other than KernelOk is kept and
-/// returned at the end.
+/// The body of a parallel loop: iterations [begin, end), part of what one thread has to do. The
+/// first status other than KernelOk is returned at the end.
 using ParallelBody = std::int32_t (*)(std::int64_t begin, std::int64_t end, void *closure);
 
 } // namespace tilewright
 
 extern "C" {
-/// What compiled code calls. The first two run on the OpenMP library that the process has; see
-/// runtime/parallel.h.
+/// What compiled code calls. See runtime/parallel.h for the threads of a parallel loop, which are
+/// given its iterations by `dealing`: 0, one range of equal size each, the same for the same
+/// extent; n > 0, chunks of n iterations in turn; n < 0, chunks of -n to whoever is free.
 std::int32_t tilewright_parallel_for(std::int64_t begin, std::int64_t end, void *closure,
-                                     tilewright::ParallelBody body);
+                                     tilewright::ParallelBody body, std::int64_t dealing);
 void *tilewright_allocate(std::int64_t bytes); ///< 64-byte aligned, null when there is none
 void tilewright_free(void *memory);
 }

@@ -2,16 +2,17 @@
 
 #include "polyhedral/error.h"
 #include "runtime/abi.h"
+#include "runtime/thread_pool.h"
 
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <dlfcn.h>
 #include <link.h>
+#include <memory>
 #include <mutex>
 #include <pthread.h>
 #include <sched.h>
-#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -101,11 +102,17 @@ const OpenMP *find_runtime() {
   return made.release();
 }
 
+bool wants_openmp() {
+  const char *text = std::getenv("TILEWRIGHT_THREADS");
+  return text != nullptr && std::string(text) == "openmp";
+}
+
+/// The library to use, or nothing (`parallel` is null): our own threads.
 const OpenMP &openmp() {
   if (!runtime_known.load(std::memory_order_acquire)) {
     const std::lock_guard lock(runtime_mutex);
     if (runtime == nullptr) {
-      runtime = find_runtime();
+      runtime = wants_openmp() ? find_runtime() : new OpenMP{.path = "threads"};
       pthread_atfork([] { runtime_mutex.lock(); }, [] { runtime_mutex.unlock(); },
                      [] {
                        runtime_mutex.unlock();
@@ -138,66 +145,83 @@ int environment_threads() {
   return count;
 }
 
-/// One parallel loop in flight.
-struct Region {
+/// One parallel loop in flight. Differences are unsigned: a range may span more than half of int64.
+struct Loop {
   const OpenMP *openmp;
   std::int64_t begin;
-  std::int64_t end;
+  std::uint64_t length;
+  std::uint64_t chunk; ///< 0: equal ranges
+  bool dynamic;
+  int parts;
   void *closure;
   ParallelBody body;
   std::atomic<std::int32_t> status{KernelOk};
+  alignas(64) std::atomic<std::uint64_t> next{0}; ///< dynamic: the first iteration not dealt
 
-  void run_part(int part, int parts) {
-    // Differences as unsigned: a range may span more than half of int64.
-    const std::uint64_t length =
-        static_cast<std::uint64_t>(end) - static_cast<std::uint64_t>(begin);
-    const std::uint64_t share = length / static_cast<std::uint64_t>(parts);
-    const std::uint64_t rest = length % static_cast<std::uint64_t>(parts);
-    const auto index = static_cast<std::uint64_t>(part);
-    const std::uint64_t first = index * share + std::min(index, rest);
-    const std::uint64_t last = first + share + (index < rest ? 1 : 0);
-    if (first == last) {
-      return;
+  void run_part(int part) {
+    if (chunk == 0) {
+      run_range(static_cast<std::uint64_t>(part));
+    } else if (dynamic) {
+      run_free_chunks();
+    } else {
+      run_chunks(static_cast<std::uint64_t>(part));
     }
-    const std::int32_t result =
-        body(static_cast<std::int64_t>(static_cast<std::uint64_t>(begin) + first),
-             static_cast<std::int64_t>(static_cast<std::uint64_t>(begin) + last), closure);
+  }
+
+private:
+  void run_range(std::uint64_t part) {
+    const auto count = static_cast<std::uint64_t>(parts);
+    const std::uint64_t share = length / count;
+    const std::uint64_t rest = length % count;
+    const std::uint64_t first = part * share + std::min(part, rest);
+    run(first, first + share + (part < rest ? 1 : 0));
+  }
+
+  void run_chunks(std::uint64_t part) {
+    const std::uint64_t stride = chunk * static_cast<std::uint64_t>(parts);
+    for (std::uint64_t first = part * chunk; first < length; first += stride) {
+      if (!run(first, first + std::min(chunk, length - first)) || length - first <= stride) {
+        return;
+      }
+    }
+  }
+
+  void run_free_chunks() {
+    while (status.load(std::memory_order_relaxed) == KernelOk) {
+      const std::uint64_t first = next.fetch_add(chunk, std::memory_order_relaxed);
+      if (first >= length || !run(first, first + std::min(chunk, length - first))) {
+        return;
+      }
+    }
+  }
+
+  bool run(std::uint64_t first, std::uint64_t last) {
+    if (first == last) {
+      return true;
+    }
+    const std::uint64_t start = static_cast<std::uint64_t>(begin);
+    const std::int32_t result = body(static_cast<std::int64_t>(start + first),
+                                     static_cast<std::int64_t>(start + last), closure);
     if (result != KernelOk) {
       std::int32_t expected = KernelOk;
       status.compare_exchange_strong(expected, result);
     }
+    return result == KernelOk;
   }
 };
 
-void openmp_part(void *argument) {
-  auto &region = *static_cast<Region *>(argument);
+void pool_part(void *argument, int part) {
   inside_region = true;
-  region.run_part(region.openmp->thread_number(), region.openmp->team_size());
+  static_cast<Loop *>(argument)->run_part(part);
   inside_region = false;
 }
 
-void run_on_threads(Region &region, int count) {
-  auto work = [&region, count](int part) {
-    inside_region = true;
-    region.run_part(part, count);
-    inside_region = false;
-  };
-  std::vector<std::thread> threads;
-  int started = 1;
-  try {
-    threads.reserve(static_cast<size_t>(count));
-    for (; started < count; ++started) {
-      threads.emplace_back(work, started);
-    }
-  } catch (const std::exception &) {
-    // No more threads to be had: this one does what is left.
-  }
-  work(0);
-  for (int part = started; part < count; ++part) {
-    work(part);
-  }
-  for (std::thread &thread : threads) {
-    thread.join();
+/// The library may give fewer threads than were asked for.
+void openmp_part(void *argument) {
+  auto &loop = *static_cast<Loop *>(argument);
+  const int team = loop.openmp->team_size();
+  for (int part = loop.openmp->thread_number(); part < loop.parts; part += team) {
+    pool_part(argument, part);
   }
 }
 
@@ -223,7 +247,7 @@ std::string parallel_runtime() { return openmp().path; }
 extern "C" {
 
 std::int32_t tilewright_parallel_for(std::int64_t begin, std::int64_t end, void *closure,
-                                     tilewright::ParallelBody body) {
+                                     tilewright::ParallelBody body, std::int64_t dealing) {
   using namespace tilewright;
   if (begin >= end) {
     return KernelOk;
@@ -232,9 +256,20 @@ std::int32_t tilewright_parallel_for(std::int64_t begin, std::int64_t end, void 
     return body(begin, end, closure);
   }
   const std::uint64_t length = static_cast<std::uint64_t>(end) - static_cast<std::uint64_t>(begin);
-  const int count =
-      static_cast<int>(std::min<std::uint64_t>(length, static_cast<std::uint64_t>(num_threads())));
-  if (count <= 1) {
+  // No thread is worth less than a chunk. The counters cannot overflow: there are at most max_parts
+  // chunks more than the loop has.
+  constexpr std::uint64_t largest_chunk = std::uint64_t{1} << 40;
+  const bool dynamic = dealing < 0 && length <= std::uint64_t{1} << 62;
+  std::uint64_t chunk = std::min(dealing < 0 ? -static_cast<std::uint64_t>(dealing)
+                                             : static_cast<std::uint64_t>(dealing),
+                                 largest_chunk);
+  if (length > std::uint64_t{1} << 62) {
+    chunk = 0;
+  }
+  const std::uint64_t pieces = chunk == 0 ? length : (length - 1) / chunk + 1;
+  const int parts = static_cast<int>(std::min<std::uint64_t>(
+      pieces, static_cast<std::uint64_t>(std::min(num_threads(), max_parts))));
+  if (parts <= 1) {
     return body(begin, end, closure);
   }
   const OpenMP &library = openmp();
@@ -242,13 +277,13 @@ std::int32_t tilewright_parallel_for(std::int64_t begin, std::int64_t end, void 
   if (usable && library.in_parallel() != 0) {
     return body(begin, end, closure);
   }
-  Region region{&library, begin, end, closure, body};
+  Loop loop{&library, begin, length, chunk, dynamic, parts, closure, body};
   if (usable) {
-    library.parallel(openmp_part, &region, static_cast<unsigned>(count), 0);
+    library.parallel(openmp_part, &loop, static_cast<unsigned>(parts), 0);
   } else {
-    run_on_threads(region, count);
+    run_on_pool(parts, pool_part, &loop);
   }
-  return region.status.load();
+  return loop.status.load();
 }
 
 void tilewright_report_index(tilewright::KernelFailure *failure, std::int64_t site,

@@ -1,6 +1,6 @@
-// Parallel loops of compiled code on OpenMP, without linking to any vendor's library: the OpenMP
-// runtime that is already in the process is used, else LLVM's is loaded, else GNU's, else plain
-// threads. Iterations are dealt out in contiguous chunks, one a thread. Nested loops run in the
+// Parallel loops of compiled code: on a pool of threads of our own (thread_pool.h), or, where the
+// environment says TILEWRIGHT_THREADS=openmp, on the OpenMP runtime that is already in the process
+// (else LLVM's, else GNU's), without linking to any vendor's library. Nested loops run in the
 // thread that meets them. A child of fork keeps working.
 #pragma once
 
@@ -18,7 +18,7 @@ int num_threads();
 /// 0 goes back to the environment's answer. Throws Error(Argument) for a negative number.
 void set_num_threads(int count);
 
-/// What runs the loops: the path of the OpenMP library, or "threads".
+/// What runs the loops: "threads", or the path of the OpenMP library.
 std::string parallel_runtime();
 
 } // namespace tilewright

@@ -100,6 +100,8 @@ private:
 
   // llvm_parallel.cpp
   void parallel_loop(const LoopStatement &statement);
+  void joined_range(const std::vector<const LoopStatement *> &loops,
+                    const std::vector<llvm::Value *> &bounds, llvm::Value *begin, llvm::Value *end);
   Captures find_captures(const LoopStatement &loop) const;
 
   // llvm_values.cpp

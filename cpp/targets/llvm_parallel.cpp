@@ -1,6 +1,8 @@
 // A parallel loop becomes a function of its own, (begin, end, closure) -> status, and a call of
 // tilewright_parallel_for. The closure lives on the caller's stack and carries the kernel's
-// arguments, temporaries, variables and locals that the body uses.
+// arguments, temporaries, variables and locals that the body uses. Loops that run as one are
+// counted through: [begin, end) is a range of the product of their iterations.
+#include "lowering/joined_loops.h"
 #include "targets/llvm_function_emitter.h"
 
 #include <algorithm>
@@ -72,8 +74,23 @@ KernelEmitter::Captures KernelEmitter::find_captures(const LoopStatement &loop) 
 void KernelEmitter::parallel_loop(const LoopStatement &statement) {
   llvm::PointerType *pointer = builder_.getPtrTy();
   llvm::Type *i64 = builder_.getInt64Ty();
-  llvm::Value *lower = scalar(*statement.lower);
-  llvm::Value *upper = scalar(*statement.upper);
+  const std::vector<const LoopStatement *> loops = joined_loops(statement);
+  llvm::Value *begin = scalar(*statement.lower);
+  llvm::Value *end = scalar(*statement.upper);
+  std::vector<llvm::Value *> bounds; // of joined loops: where each begins, how many iterations
+  if (loops.size() > 1) {
+    llvm::Value *total = nullptr;
+    for (const LoopStatement *loop : loops) {
+      llvm::Value *lower = scalar(*loop->lower);
+      llvm::Value *extent = builder_.CreateBinaryIntrinsic(
+          llvm::Intrinsic::smax, builder_.CreateNSWSub(scalar(*loop->upper), lower),
+          builder_.getInt64(0));
+      total = total == nullptr ? extent : builder_.CreateNSWMul(total, extent);
+      bounds.insert(bounds.end(), {lower, extent});
+    }
+    begin = builder_.getInt64(0);
+    end = total;
+  }
   const Captures captures = find_captures(statement);
 
   // The closure: what the body sees, in one list.
@@ -83,6 +100,7 @@ void KernelEmitter::parallel_loop(const LoopStatement &statement) {
       carried.push_back(frame_.buffers[b].base);
     }
   }
+  carried.insert(carried.end(), bounds.begin(), bounds.end());
   for (const std::int64_t id : captures.variables) {
     carried.push_back(frame_.variables.at(id).value);
   }
@@ -111,9 +129,14 @@ void KernelEmitter::parallel_loop(const LoopStatement &statement) {
                                        type, false);
   llvm::FunctionCallee run = module_.getOrInsertFunction(
       "tilewright_parallel_for",
-      llvm::FunctionType::get(builder_.getInt32Ty(), {i64, i64, pointer, pointer}, false));
+      llvm::FunctionType::get(builder_.getInt32Ty(), {i64, i64, pointer, pointer, i64}, false));
   llvm::cast<llvm::Function>(run.getCallee())->setDoesNotThrow();
-  llvm::Value *status = builder_.CreateCall(run, {lower, upper, closure, body});
+  const ParallelSchedule &schedule = statement.parallel;
+  const std::int64_t dealing = schedule.dealing == Dealing::Dynamic
+                                   ? -std::max<std::int64_t>(schedule.chunk, 1)
+                                   : schedule.chunk;
+  llvm::Value *status = builder_.CreateCall(
+      run, {begin, end, closure, body, builder_.getInt64(static_cast<std::uint64_t>(dealing))});
   llvm::BasicBlock *failed = llvm::BasicBlock::Create(context_, "failed", frame_.function);
   llvm::BasicBlock *after =
       llvm::BasicBlock::Create(context_, statement.name + ".after", frame_.function);
@@ -143,6 +166,9 @@ void KernelEmitter::parallel_loop(const LoopStatement &statement) {
       open_temporary(b, take(kernel_.buffers[b].name));
     }
   }
+  for (llvm::Value *&bound : bounds) {
+    bound = take("bound");
+  }
   for (const std::int64_t id : captures.variables) {
     const VariableSlot &slot = outer.variables.at(id);
     frame_.variables[id] = VariableSlot{take("outer"), 0, slot.is_index};
@@ -164,7 +190,11 @@ void KernelEmitter::parallel_loop(const LoopStatement &statement) {
     }
     frame_.locals[id] = slot;
   }
-  loop_between(statement, body->getArg(0), body->getArg(1));
+  if (bounds.empty()) {
+    loop_between(statement, body->getArg(0), body->getArg(1));
+  } else {
+    joined_range(loops, bounds, body->getArg(0), body->getArg(1));
+  }
   builder_.CreateBr(frame_.exit);
   builder_.SetInsertPoint(frame_.exit);
   close_frame();
@@ -172,6 +202,48 @@ void KernelEmitter::parallel_loop(const LoopStatement &statement) {
   frame_ = std::move(outer);
   frame_.known.clear();
   frame_.depths.clear();
+  builder_.SetInsertPoint(after);
+}
+
+/// Iterations [begin, end) of loops that are counted through: whole rows of the innermost loop, of
+/// which the first and the last may be in part another thread's. Only a new row costs divisions.
+void KernelEmitter::joined_range(const std::vector<const LoopStatement *> &loops,
+                                 const std::vector<llvm::Value *> &bounds, llvm::Value *begin,
+                                 llvm::Value *end) {
+  llvm::Value *zero = builder_.getInt64(0);
+  llvm::Value *one = builder_.getInt64(1);
+  llvm::Value *length = bounds.back(); // of a row; positive, as there are iterations
+  llvm::Value *first = builder_.CreateUDiv(begin, length);
+  llvm::Value *last = builder_.CreateUDiv(builder_.CreateNSWSub(end, one), length);
+  llvm::BasicBlock *enter = builder_.GetInsertBlock();
+  llvm::BasicBlock *rows = llvm::BasicBlock::Create(context_, "row", frame_.function);
+  llvm::BasicBlock *after = llvm::BasicBlock::Create(context_, "rows.after", frame_.function);
+  builder_.CreateBr(rows);
+  builder_.SetInsertPoint(rows);
+  llvm::PHINode *row = builder_.CreatePHI(builder_.getInt64Ty(), 2, "row");
+  row->addIncoming(first, enter);
+  ++frame_.depth;
+  llvm::Value *rest = row;
+  for (size_t d = loops.size() - 1; d-- > 0;) {
+    llvm::Value *position = rest;
+    if (d > 0) {
+      position = builder_.CreateURem(rest, bounds[2 * d + 1]);
+      rest = builder_.CreateUDiv(rest, bounds[2 * d + 1]);
+    }
+    frame_.variables[loops[d]->id] =
+        VariableSlot{builder_.CreateNSWAdd(bounds[2 * d], position), frame_.depth, true};
+  }
+  llvm::Value *start = builder_.CreateNSWMul(row, length);
+  llvm::Value *from = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax,
+                                                     builder_.CreateNSWSub(begin, start), zero);
+  llvm::Value *to = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin,
+                                                   builder_.CreateNSWSub(end, start), length);
+  llvm::Value *lower = bounds[bounds.size() - 2];
+  loop_between(*loops.back(), builder_.CreateNSWAdd(lower, from), builder_.CreateNSWAdd(lower, to));
+  --frame_.depth;
+  llvm::Value *next = builder_.CreateNSWAdd(row, one);
+  row->addIncoming(next, builder_.GetInsertBlock());
+  builder_.CreateCondBr(builder_.CreateICmpSLE(next, last), rows, after);
   builder_.SetInsertPoint(after);
 }
 

@@ -301,8 +301,14 @@ class ScheduleCommands(RestructuringCommands, PromiseCommands):
 
     # ---- how a loop runs ----
 
-    def parallelize(self: Self, i: Loop) -> Self:
-        """Runs the iterations of loop `i` on several threads.
+    def parallelize(
+        self: Self,
+        i: Loop,
+        *inner: Loop | int,
+        schedule: str | None = None,
+        chunk: int | None = None,
+    ) -> Self:
+        """Runs the iterations of loop `i` on several threads; of several loops, all of theirs.
 
         Before::
 
@@ -313,8 +319,47 @@ class ScheduleCommands(RestructuringCommands, PromiseCommands):
 
             parallel for i in range(0, N):
                 C[i] = ...
+
+        Each thread gets one range of equal size. The same threads get the same ranges whenever the
+        extents are the same, so that a thread finds in the next loop, or the next call, what it
+        wrote in its own memory (first touch); a range that its thread has not begun when another
+        one is done goes to that one. Of loops inside each other that are parallel, the outermost
+        runs on threads, unless they are given together: ``C.parallelize(i, j)`` counts the
+        iterations of both through, so that few long rows keep many threads busy too. Nothing but
+        the loops may stand between them, and the bounds of one may not depend on another.
+
+        Args:
+            i: the loop.
+            *inner: the loops directly inside that run as one with it, outermost first. As printed
+                schedules have it, the words "static" and "dynamic" and an integer behind them are
+                `schedule` and `chunk`.
+            schedule: "static" (the default) deals out iterations before the loop runs; "dynamic"
+                gives the next ones to whoever is free, which pays where some take longer than
+                others: triangles, sparse rows.
+            chunk: how many iterations are dealt out at a time. Without it, static ones come in one
+                range for each thread, dynamic ones one by one.
         """
-        self._give("parallelize", [loop_name(i)])
+        loops = [loop_name(i)]
+        rest = list(inner)
+        while rest and not _is_dealing(rest[0]):
+            loops.append(loop_name(rest.pop(0)))
+        given = [option for option in (schedule, chunk) if option is not None]
+        if len(rest) > 2 or (rest and (given or not isinstance(rest[0], str))):
+            raise ScheduleError(
+                "expected parallelize(i, ..., schedule='static' or 'dynamic', chunk=None), got "
+                f"parallelize({', '.join(map(str, (i, *inner)))})"
+            )
+        if rest:
+            schedule = str(rest[0])
+            chunk = integer(rest[1], "the chunk") if len(rest) > 1 else None
+        if schedule not in (None, "static", "dynamic"):
+            raise ScheduleError(f"the schedule must be 'static' or 'dynamic', got {schedule!r}")
+        options: list[str | int] = []
+        if schedule == "dynamic" or chunk is not None:
+            options.append(schedule or "static")
+        if chunk is not None:
+            options.append(integer(chunk, "the chunk"))
+        self._give("parallelize", [*loops, *options])
         return self
 
     def vectorize(
@@ -477,6 +522,13 @@ class ScheduleCommands(RestructuringCommands, PromiseCommands):
 def _place(other: ScheduleCommands | str, i: Loop | None) -> list[str]:
     name = name_of(other, "a computation")
     return [name] if i is None else [name, loop_name(i)]
+
+
+def _is_dealing(argument: object) -> bool:
+    """Whether it can be no further loop of parallelize: its schedule or chunk."""
+    return isinstance(argument, int) or (
+        isinstance(argument, str) and argument in ("static", "dynamic")
+    )
 
 
 def _call_text(arguments: Sequence[Any]) -> str:

@@ -65,6 +65,13 @@ inline std::shared_ptr<const Function> map_2d() {
                           plus(access(a, {at("i"), at("j")}), whole(1)))});
 }
 
+/// C[i,j] = A[i,j] + 1 where j <= i.
+inline std::shared_ptr<const Function> triangle() {
+  const auto a = input("A", {size("N"), size("N")});
+  return function({define("[N] -> { C[i,j] : 0 <= j <= i < N }",
+                          plus(access(a, {at("i"), at("j")}), whole(1)))});
+}
+
 /// C[i,j,k] = A[i,j,k] + 1.
 inline std::shared_ptr<const Function> map_3d() {
   const auto a = input("A", {size("N"), size("N"), size("N")});

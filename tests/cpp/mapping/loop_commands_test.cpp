@@ -22,6 +22,33 @@ TEST(IdentityMapping, ReducedIteratorsComeLast) {
   EXPECT_THAT(loop_names(Mapping(matmul()), "C"), ElementsAre("i", "j", "k"));
 }
 
+TEST(Parallelize, SeveralLoopsAndHowTheyAreDealtOut) {
+  const Mapping one =
+      Mapping(map_2d()).with(command("C", "parallelize", {"i", "j", "dynamic", std::int64_t{4}}));
+  const std::vector<LoopDimension> &loops = one.time_space("C").dimensions;
+  EXPECT_EQ(loops[0].tag, (LoopTag{Tag::Parallel, 0, Dealing::Dynamic, 4, false}));
+  EXPECT_EQ(loops[1].tag, (LoopTag{Tag::Parallel, 0, Dealing::Dynamic, 4, true}));
+  const Mapping swapped = one.with(command("C", "interchange", {"i", "j"}));
+  EXPECT_FALSE(swapped.time_space("C").dimensions[0].tag.joined);
+  EXPECT_TRUE(swapped.time_space("C").dimensions[1].tag.joined);
+  const Mapping again = one.with(command("C", "parallelize", {"i"}));
+  EXPECT_EQ(again.time_space("C").dimensions[0].tag, LoopTag{Tag::Parallel});
+  EXPECT_EQ(again.time_space("C").dimensions[1].tag, LoopTag{});
+}
+
+TEST(Parallelize, Refuses) {
+  const Mapping mapping(map_2d());
+  EXPECT_THAT(refusal(mapping, command("C", "parallelize", {"j", "i"})), HasSubstr("neighbours"));
+  EXPECT_THAT(refusal(mapping, command("C", "parallelize", {"i", "static", std::int64_t{0}})),
+              HasSubstr("the chunk must be at least 1, got 0"));
+  for (const auto &arguments : std::vector<std::vector<Argument>>{
+           {}, {"i", std::int64_t{4}}, {"i", "static", "dynamic"}, {"static"}}) {
+    EXPECT_FALSE(refusal(mapping, command("C", "parallelize", arguments)).empty());
+  }
+  EXPECT_THAT(refusal(Mapping(triangle()), command("C", "parallelize", {"i", "j"})),
+              HasSubstr("the bounds of loop 'j' depend on those outside of it"));
+}
+
 TEST(Split, IsQuotientAndRemainder) {
   const Mapping mapping = Mapping(map_1d()).with(command("C", "split", {"i", std::int64_t{4}}));
   EXPECT_THAT(loop_names(mapping, "C"), ElementsAre("i0", "i1"));

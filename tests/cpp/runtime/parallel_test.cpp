@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstdint>
+#include <map>
 #include <mutex>
 #include <set>
 #include <sys/wait.h>
@@ -42,7 +44,7 @@ TEST_F(ParallelTest, EveryIterationRunsOnce) {
     set_num_threads(threads);
     for (const std::int64_t size : {0, 1, 2, 3, 5, 64, 1001}) {
       Visits visits(static_cast<size_t>(size));
-      EXPECT_EQ(tilewright_parallel_for(0, size, &visits, visit), KernelOk);
+      EXPECT_EQ(tilewright_parallel_for(0, size, &visits, visit, 0), KernelOk);
       for (const auto &count : visits.counts) {
         EXPECT_EQ(count, 1);
       }
@@ -51,17 +53,116 @@ TEST_F(ParallelTest, EveryIterationRunsOnce) {
   }
 }
 
+/// Parts that begin together: each waits for the others, so each needs a thread of its own.
+struct Meeting {
+  explicit Meeting(int parts) : expected(parts) {}
+  int expected;
+  std::atomic<int> present{0};
+  std::mutex mutex;
+  std::map<std::int64_t, std::thread::id> threads; ///< by first iteration
+};
+
+std::int32_t meet(std::int64_t begin, std::int64_t, void *closure) {
+  auto &meeting = *static_cast<Meeting *>(closure);
+  {
+    const std::lock_guard lock(meeting.mutex);
+    meeting.threads[begin] = std::this_thread::get_id();
+  }
+  ++meeting.present;
+  while (meeting.present < meeting.expected) {
+    std::this_thread::yield();
+  }
+  return KernelOk;
+}
+
 TEST_F(ParallelTest, SeveralThreadsTakePart) {
   set_num_threads(3);
-  Visits visits(300);
-  tilewright_parallel_for(0, 300, &visits, visit);
-  EXPECT_EQ(visits.threads.size(), 3U);
+  for (const std::int64_t dealing : {0, 100, -100}) {
+    Meeting meeting(3);
+    tilewright_parallel_for(0, 300, &meeting, meet, dealing);
+    std::set<std::thread::id> threads;
+    for (const auto &[first, thread] : meeting.threads) {
+      EXPECT_EQ(first % 100, 0);
+      threads.insert(thread);
+    }
+    EXPECT_EQ(threads.size(), 3U);
+    EXPECT_EQ(meeting.threads.at(0), std::this_thread::get_id());
+  }
+}
+
+TEST_F(ParallelTest, EveryIterationRunsOnceHoweverDealt) {
+  for (const int threads : {1, 2, 5}) {
+    set_num_threads(threads);
+    for (const std::int64_t size : {1, 2, 3, 5, 64, 1001}) {
+      for (const std::int64_t chunk : {1, 2, 7, 64, 2000}) {
+        for (const std::int64_t dealing : {chunk, -chunk}) {
+          Visits visits(static_cast<size_t>(size));
+          EXPECT_EQ(tilewright_parallel_for(0, size, &visits, visit, dealing), KernelOk);
+          for (const auto &count : visits.counts) {
+            EXPECT_EQ(count, 1);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_F(ParallelTest, ChunksAreNoLargerThanAskedFor) {
+  set_num_threads(3);
+  auto measure = [](std::int64_t begin, std::int64_t end, void *) -> std::int32_t {
+    return end - begin > 7 || begin % 7 != 0 ? KernelIndexError : KernelOk;
+  };
+  EXPECT_EQ(tilewright_parallel_for(0, 1000, nullptr, measure, 7), KernelOk);
+  EXPECT_EQ(tilewright_parallel_for(0, 1000, nullptr, measure, -7), KernelOk);
+  EXPECT_EQ(tilewright_parallel_for(0, 1000, nullptr, measure, 8), KernelIndexError);
+}
+
+TEST_F(ParallelTest, AFailureEndsTheDealing) {
+  set_num_threads(2);
+  for (const std::int64_t dealing : {1, -1}) {
+    std::atomic<int> runs{0};
+    auto fail = [](std::int64_t, std::int64_t, void *closure) -> std::int32_t {
+      ++*static_cast<std::atomic<int> *>(closure);
+      return KernelOutOfMemory;
+    };
+    EXPECT_EQ(tilewright_parallel_for(0, 1000, &runs, fail, dealing), KernelOutOfMemory);
+    EXPECT_LE(runs, 2);
+  }
+}
+
+TEST_F(ParallelTest, ExtremeRangesAndChunks) {
+  set_num_threads(2);
+  auto count = [](std::int64_t begin, std::int64_t end, void *closure) -> std::int32_t {
+    *static_cast<std::atomic<std::uint64_t> *>(closure) +=
+        static_cast<std::uint64_t>(end) - static_cast<std::uint64_t>(begin);
+    return KernelOk;
+  };
+  for (const std::int64_t dealing :
+       {std::int64_t{0}, std::int64_t{1} << 50, -(std::int64_t{1} << 50), INT64_MAX, INT64_MIN}) {
+    std::atomic<std::uint64_t> done{0};
+    tilewright_parallel_for(INT64_MIN, INT64_MAX, &done, count, dealing);
+    EXPECT_EQ(done, UINT64_MAX);
+    done = 0;
+    tilewright_parallel_for(0, std::int64_t{1} << 45, &done, count, dealing);
+    EXPECT_EQ(done, std::uint64_t{1} << 45);
+  }
+}
+
+TEST_F(ParallelTest, RegionsFollowEachOther) {
+  set_num_threads(4);
+  for (int round = 0; round < 20000; ++round) {
+    Visits visits(4);
+    tilewright_parallel_for(0, 4, &visits, visit, round % 2 == 0 ? 0 : -1);
+    for (const auto &count : visits.counts) {
+      ASSERT_EQ(count, 1);
+    }
+  }
 }
 
 TEST_F(ParallelTest, EmptyAndReversedRangesDoNothing) {
   Visits visits(1);
-  EXPECT_EQ(tilewright_parallel_for(5, 5, &visits, visit), KernelOk);
-  EXPECT_EQ(tilewright_parallel_for(5, -5, &visits, visit), KernelOk);
+  EXPECT_EQ(tilewright_parallel_for(5, 5, &visits, visit, 0), KernelOk);
+  EXPECT_EQ(tilewright_parallel_for(5, -5, &visits, visit, 0), KernelOk);
   EXPECT_TRUE(visits.threads.empty());
 }
 
@@ -70,8 +171,8 @@ TEST_F(ParallelTest, AFailureOfOnePartIsTheResult) {
   auto fail = [](std::int64_t begin, std::int64_t end, void *) -> std::int32_t {
     return begin <= 70 && 70 < end ? KernelIndexError : KernelOk;
   };
-  EXPECT_EQ(tilewright_parallel_for(0, 100, nullptr, fail), KernelIndexError);
-  EXPECT_EQ(tilewright_parallel_for(0, 70, nullptr, fail), KernelOk);
+  EXPECT_EQ(tilewright_parallel_for(0, 100, nullptr, fail, 0), KernelIndexError);
+  EXPECT_EQ(tilewright_parallel_for(0, 70, nullptr, fail, 0), KernelOk);
 }
 
 TEST_F(ParallelTest, NestedLoopsRunInPlace) {
@@ -80,14 +181,14 @@ TEST_F(ParallelTest, NestedLoopsRunInPlace) {
   auto outer = [](std::int64_t begin, std::int64_t end, void *closure) -> std::int32_t {
     for (std::int64_t i = begin; i < end; ++i) {
       Visits inner(50);
-      tilewright_parallel_for(0, 50, &inner, visit);
+      tilewright_parallel_for(0, 50, &inner, visit, 0);
       if (inner.threads != std::set<std::thread::id>{std::this_thread::get_id()}) {
         return KernelInterrupted;
       }
     }
     return visit(begin, end, closure);
   };
-  EXPECT_EQ(tilewright_parallel_for(0, 10, &visits, outer), KernelOk);
+  EXPECT_EQ(tilewright_parallel_for(0, 10, &visits, outer, 0), KernelOk);
   for (const auto &count : visits.counts) {
     EXPECT_EQ(count, 1);
   }
@@ -97,11 +198,11 @@ TEST_F(ParallelTest, CallersInSeveralThreadsDoNotDisturbEachOther) {
   set_num_threads(2);
   std::atomic<int> wrong{0};
   std::vector<std::thread> callers;
-  for (int caller = 0; caller < 4; ++caller) {
+  for (int caller = 0; caller < 8; ++caller) {
     callers.emplace_back([&] {
       for (int round = 0; round < 20; ++round) {
         Visits visits(97);
-        tilewright_parallel_for(0, 97, &visits, visit);
+        tilewright_parallel_for(0, 97, &visits, visit, 0);
         for (const auto &count : visits.counts) {
           wrong += count == 1 ? 0 : 1;
         }
@@ -117,13 +218,13 @@ TEST_F(ParallelTest, CallersInSeveralThreadsDoNotDisturbEachOther) {
 TEST_F(ParallelTest, AChildOfForkKeepsWorking) {
   set_num_threads(3);
   Visits before(100);
-  tilewright_parallel_for(0, 100, &before, visit);
+  tilewright_parallel_for(0, 100, &before, visit, 0);
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
     alarm(60);
     Visits visits(100);
-    bool good = tilewright_parallel_for(0, 100, &visits, visit) == KernelOk;
+    bool good = tilewright_parallel_for(0, 100, &visits, visit, 0) == KernelOk;
     for (const auto &count : visits.counts) {
       good = good && count == 1;
     }
@@ -133,7 +234,7 @@ TEST_F(ParallelTest, AChildOfForkKeepsWorking) {
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
   Visits after(100);
-  EXPECT_EQ(tilewright_parallel_for(0, 100, &after, visit), KernelOk);
+  EXPECT_EQ(tilewright_parallel_for(0, 100, &after, visit, 0), KernelOk);
 }
 
 TEST_F(ParallelTest, NumberOfThreads) {

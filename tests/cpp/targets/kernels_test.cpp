@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <complex>
 #include <numeric>
@@ -280,6 +281,45 @@ TEST(Parallel, BodySeesVariablesLocalsAndTemporariesAroundIt) {
       EXPECT_EQ(found[static_cast<size_t>(row * count + c)], static_cast<float>(c + 2 * row + 20));
     }
   }
+}
+
+TEST(ParallelLoops, SeveralRunAsOne) {
+  // for i in range(2, N): for j in range(0, M): for k in range(-1, K): out[i, j, k + 1] += 1, with
+  // the iterations of all three dealt out.
+  Kernel kernel;
+  kernel.name = "joined";
+  kernel.parameters = {"N", "M", "K"};
+  kernel.buffers = {argument("out", Float32, 3, true)};
+  const std::vector<ValuePtr> at = {variable(1, "i"), variable(2, "j"),
+                                    add(variable(3, "k"), integer(1))};
+  StmtPtr body = store(0, "out", at, add_f32(load(0, "out", {Float32, 1}, at), f32(1)));
+  for (const std::int64_t dealing : {0, 1, 2, 3, 50, -1, -2, -7, -1000}) {
+    const auto loop = [&](std::int64_t id, const char *name, std::int64_t lower,
+                          const StmtPtr &inside) {
+      LoopStatement made = *for_loop(id, name, integer(lower), parameter_value(id - 1, ""),
+                                     LoopKind::Parallel, 0, inside);
+      made.parallel = {dealing < 0 ? Dealing::Dynamic : Dealing::Static, std::abs(dealing), id > 1};
+      return std::make_shared<const LoopStatement>(made);
+    };
+    kernel.body = loop(1, "i", 2, loop(2, "j", 0, loop(3, "k", -1, body)));
+    const RunnableKernel compiled = compile_kernel(kernel);
+    for (const int threads : {1, 2, 5}) {
+      set_num_threads(threads);
+      for (const auto &[n, m, k] : std::vector<std::array<std::int64_t, 3>>{
+               {5, 3, 4}, {3, 1, 0}, {9, 1, 6}, {4, 7, 1}, {1, 5, 5}, {5, 0, 3}, {4, 4, -1}}) {
+        TestArray out = TestArray::of(std::vector<float>(10 * 10 * 10));
+        out.strides = {400, 40, 4};
+        ASSERT_EQ(run_kernel(compiled, {n, m, k}, {&out}), KernelOk);
+        const std::vector<float> found = out.values<float>();
+        for (std::int64_t place = 0; place < 1000; ++place) {
+          const bool inside =
+              place / 100 >= 2 && place / 100 < n && place / 10 % 10 < m && place % 10 <= k;
+          ASSERT_EQ(found[static_cast<size_t>(place)], inside ? 1.0F : 0.0F);
+        }
+      }
+    }
+  }
+  set_num_threads(0);
 }
 
 TEST(Temporaries, AllocationThatCannotBeIsReported) {

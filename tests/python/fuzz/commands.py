@@ -43,6 +43,9 @@ WEIGHTS = {
 RESTRUCTURING = {"compute_at": 14, "inline": 4, "rfactor": 9, "store_at": 9, "cache": 9}
 WEIGHTS.update(RESTRUCTURING)
 
+#: How parallelize deals out iterations.
+DEALINGS = (["dynamic"], ["dynamic", 2], ["static", 1], ["static", 3])
+
 
 def draw_command(rng: random.Random, model: Model) -> Command | None:
     """A command that mostly makes sense for the model; None when nothing fits what was drawn."""
@@ -135,6 +138,8 @@ def draw_command(rng: random.Random, model: Model) -> Command | None:
             name,
             [loop, extent if extent and rng.random() < 0.7 else rng.choice((2, 4))],
         ]
+    if name == "parallelize" and rng.random() < 0.5:
+        return [computation, name, [loop, *rng.choice(DEALINGS)]]
     return [computation, name, [loop]]
 
 

@@ -196,7 +196,7 @@ class Model:
         value = nest.loops[nest.find(j)].value
         nest.change(j, value=value.plus(nest.loops[nest.find(i)].value, f), extent=0)
 
-    def _parallelize(self, c: str, i: str) -> None:
+    def _parallelize(self, c: str, i: str, *dealing: str | int) -> None:
         self.nests[c].change(i, tag="parallel", factor=0)
 
     def _tag_strip(self, tag: str, c: str, i: str, v: int) -> None:

@@ -1,4 +1,10 @@
-"""How many threads parallel loops run on."""
+"""How many threads parallel loops run on.
+
+The threads are the library's own: they sleep when there is nothing to do, and starting a parallel
+loop costs well under a microsecond while they are awake. Where a program wants its loops on the
+threads of OpenMP (for their places and binding), ``TILEWRIGHT_THREADS=openmp`` in the environment
+takes the OpenMP library that the process has, else LLVM's.
+"""
 
 from __future__ import annotations
 

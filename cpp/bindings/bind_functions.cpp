@@ -6,6 +6,7 @@
 #include "bindings/kernel_call.h"
 #include "compiler/compiler.h"
 #include "mapping/mapping.h"
+#include "runtime/cpu.h"
 
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
@@ -179,17 +180,20 @@ void bind_functions(py::module_ &module) {
                              }))
       .def(py::init([](const std::string &name, std::vector<ComputationPtr> outputs,
                        std::vector<ComputationPtr> inputs, const std::vector<ExprHandle> &context,
-                       bool fast_math, const py::handle &where) {
+                       bool fast_math, const std::string &cpu, const py::handle &where) {
+             CompileOptions settings;
+             settings.fast_math = fast_math;
+             settings.cpu = cpu;
              return std::make_unique<KernelFunction>(
                  make_function(name, std::move(outputs), std::move(inputs), to_expressions(context),
                                to_location(where)),
-                 fast_math);
+                 settings);
            }),
            py::arg("name"), py::arg("outputs"), py::arg("inputs"), py::arg("context"),
-           py::arg("fast_math"), py::arg("where") = py::none())
+           py::arg("fast_math"), py::arg("cpu"), py::arg("where") = py::none())
       .def(py::init([](const KernelFunction &other) {
              auto copy =
-                 std::make_unique<KernelFunction>(other.shared_function(), other.fast_math());
+                 std::make_unique<KernelFunction>(other.shared_function(), other.settings());
              copy->take_mapping(other);
              return copy;
            }),
@@ -234,7 +238,11 @@ void bind_functions(py::module_ &module) {
            [](const KernelFunction &self, const py::args &arguments, const py::kwargs &keywords) {
              return self.output_shapes(arguments.ptr(), keywords.ptr());
            })
-      .def_property_readonly("fast_math", &KernelFunction::fast_math)
+      .def_property_readonly("fast_math",
+                             [](const KernelFunction &self) { return self.settings().fast_math; })
+      .def_property_readonly(
+          "cpu",
+          [](const KernelFunction &self) { return describe_cpu(self.settings().cpu).text(); })
       .def_property_readonly("_identities",
                              [](const KernelFunction &self) {
                                std::vector<std::uintptr_t> identities;

@@ -6,6 +6,7 @@
 #include "mapping/program.h"
 #include "planning/default_mapping.h"
 #include "planning/resolve.h"
+#include "runtime/cpu.h"
 
 #include <algorithm>
 
@@ -35,9 +36,10 @@ std::string text_of(PyObject *unicode) { return py::str(py::handle(unicode)).cas
 
 } // namespace
 
-KernelFunction::KernelFunction(std::shared_ptr<const Function> function, bool fast_math)
-    : function_(std::move(function)), fast_math_(fast_math), out_name_(interned("out")),
+KernelFunction::KernelFunction(std::shared_ptr<const Function> function, CompileOptions settings)
+    : function_(std::move(function)), settings_(std::move(settings)), out_name_(interned("out")),
       context_(function_->context, function_->parameters) {
+  describe_cpu(settings_.cpu);
   const auto add = [&](const Computation &computation, bool is_output) {
     ArrayArgument argument;
     argument.name = computation.name;
@@ -165,8 +167,7 @@ std::vector<std::pair<std::string, std::vector<std::string>>> KernelFunction::ov
 }
 
 CompileOptions KernelFunction::default_options() const {
-  CompileOptions options;
-  options.fast_math = fast_math_;
+  CompileOptions options = settings_;
   for (const auto &argument : arguments_) {
     options.unit_dimensions.push_back(static_cast<int>(argument.extents.size()) - 1);
   }
@@ -461,9 +462,8 @@ KernelFunction::find_kernel(const UnitDimensions &unit_dimensions) const {
 std::shared_ptr<const CompiledKernel>
 KernelFunction::make_kernel(const UnitDimensions &unit_dimensions) {
   require_checked();
-  CompileOptions options;
+  CompileOptions options = settings_;
   options.unit_dimensions.assign(unit_dimensions.begin(), unit_dimensions.end());
-  options.fast_math = fast_math_;
   const std::uint64_t version = version_;
   PreparedKernel prepared = prepare(mapping(), options); // all of isl's work, so under the lock
   std::shared_ptr<const CompiledKernel> kernel;

@@ -57,7 +57,9 @@ using UnitDimensions = llvm::SmallVector<int, 8>;
 
 class KernelFunction {
 public:
-  KernelFunction(std::shared_ptr<const Function> function, bool fast_math);
+  /// `settings` without unit dimensions, which the arrays of a call have. Throws Error(Argument)
+  /// for an unknown CPU.
+  KernelFunction(std::shared_ptr<const Function> function, CompileOptions settings);
   KernelFunction(const KernelFunction &) = delete;
   KernelFunction &operator=(const KernelFunction &) = delete;
 
@@ -90,7 +92,7 @@ public:
   std::vector<Command> commands() const {
     return mapping_ ? mapping_->schedule().commands : std::vector<Command>();
   }
-  bool fast_math() const { return fast_math_; }
+  const CompileOptions &settings() const { return settings_; }
   CompileOptions default_options() const;
   /// Throws Error(IllegalSchedule) when the default mapping is not legal; asks once.
   void require_checked();
@@ -129,7 +131,7 @@ private:
   friend class CallExplainer;
 
   std::shared_ptr<const Function> function_;
-  bool fast_math_;
+  CompileOptions settings_;
   mutable std::optional<Mapping> mapping_;
   std::uint64_t version_ = 0;
   mutable std::shared_ptr<const LegalProgram>

@@ -174,7 +174,7 @@ std::string canonical_text(const Mapping &mapping, const CompileOptions &options
   Writer out;
   out.line(fmt::format("tilewright code {} build {} llvm {} isl {}", code_generation_version,
                        build_identity(), llvm_version(), isl_version_text()));
-  out.line("cpu " + cpu.name + " " + cpu.features);
+  out.line("cpu " + cpu.text());
   std::string units;
   for (const int dimension : options.unit_dimensions) {
     units += fmt::format(" {}", dimension);

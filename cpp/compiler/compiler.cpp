@@ -64,6 +64,7 @@ Kernel lower_mapping(const Mapping &mapping, const CompileOptions &options, bool
 EmitOptions emit_options(const CompileOptions &options) {
   EmitOptions emit;
   emit.fast_math = options.fast_math;
+  emit.tuning = describe_cpu(options.cpu).tuning;
   emit.has_vector_function = has_vector_function;
   return emit;
 }

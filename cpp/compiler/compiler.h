@@ -19,7 +19,7 @@ struct CompileOptions {
   std::vector<int> unit_dimensions; ///< see LoweringOptions
   bool fast_math =
       false; ///< allows reassociation, contraction and approximate functions in all arithmetic
-  std::string cpu; ///< empty: this machine
+  std::string cpu; ///< a level or model of runtime/cpu.h; empty: this machine's level
 };
 
 /// A kernel in memory, ready to be called; keeps its code alive.

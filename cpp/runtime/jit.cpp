@@ -19,15 +19,12 @@
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
-#include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Support/MemoryBuffer.h>
-#include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/TargetParser/Host.h>
 
-#include <algorithm>
 #include <cstring>
 #include <dlfcn.h>
 #include <mutex>
@@ -48,15 +45,6 @@ T take(llvm::Expected<T> value, const char *what) {
     throw_llvm_error(what, value.takeError());
   }
   return std::move(*value);
-}
-
-void initialise_llvm() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    llvm::InitializeNativeTarget();
-    llvm::InitializeNativeTargetAsmPrinter();
-    llvm::InitializeNativeTargetAsmParser();
-  });
 }
 
 /// One lock for the linker. It is taken around fork, so that a child never inherits it held by a
@@ -229,62 +217,6 @@ LoadedCode Session::load(const std::string &object, const std::string &symbol) {
 }
 
 } // namespace
-
-const CpuDescription &host_cpu() {
-  static const CpuDescription cpu = [] {
-    CpuDescription description;
-    description.name = llvm::sys::getHostCPUName().str();
-    std::vector<std::string> features;
-    for (const auto &feature : llvm::sys::getHostCPUFeatures()) {
-      features.push_back((feature.getValue() ? "+" : "-") + feature.getKey().str());
-    }
-    std::sort(features.begin(), features.end());
-    for (const std::string &feature : features) {
-      description.features += (description.features.empty() ? "" : ",") + feature;
-    }
-    return description;
-  }();
-  return cpu;
-}
-
-CpuDescription describe_cpu(const std::string &cpu) {
-  if (cpu.empty() || cpu == "native") {
-    return host_cpu();
-  }
-  initialise_llvm();
-  std::string problem;
-  const std::string triple = llvm::sys::getProcessTriple();
-  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, problem);
-  if (target == nullptr) {
-    throw Error(ErrorKind::Internal, "LLVM has no target for " + triple + ": " + problem);
-  }
-  const std::unique_ptr<llvm::MCSubtargetInfo> subtarget(
-      target->createMCSubtargetInfo(triple, "", ""));
-  if (!subtarget || !subtarget->isCPUStringValid(cpu)) {
-    throw Error(ErrorKind::Argument, "unknown CPU '" + cpu + "'; LLVM " + llvm_version() + " on " +
-                                         triple + " knows names such as 'x86-64-v3' and '" +
-                                         host_cpu().name + "'");
-  }
-  return {cpu, ""};
-}
-
-void require_runnable(const CpuDescription &cpu) {
-  if (cpu.name == host_cpu().name && cpu.features == host_cpu().features) {
-    return;
-  }
-  const auto machine = make_target_machine(cpu, false);
-  std::string missing;
-  for (const auto &feature : llvm::sys::getHostCPUFeatures()) {
-    if (!feature.getValue() &&
-        machine->getMCSubtargetInfo()->checkFeatures("+" + feature.getKey().str())) {
-      missing += (missing.empty() ? "" : ", ") + feature.getKey().str();
-    }
-  }
-  if (!missing.empty()) {
-    throw Error(ErrorKind::Argument, "code for '" + cpu.name + "' cannot run on this machine ('" +
-                                         host_cpu().name + "'), which lacks: " + missing);
-  }
-}
 
 std::string llvm_version() { return LLVM_VERSION_STRING; }
 

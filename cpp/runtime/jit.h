@@ -4,6 +4,8 @@
 // functions may be called from any thread.
 #pragma once
 
+#include "runtime/cpu.h"
+
 #include <memory>
 #include <string>
 
@@ -14,26 +16,11 @@ class TargetMachine;
 
 namespace tilewright {
 
-/// LLVM's name of a CPU and its feature string, "znver3" and "+avx2,+fma,...".
-struct CpuDescription {
-  std::string name;
-  std::string features;
-};
-
-/// This machine; asked once.
-const CpuDescription &host_cpu();
-
-/// Features of `cpu` (LLVM's name); the host's with its real features when empty. Throws
-/// Error(Argument) for a name that LLVM does not know.
-CpuDescription describe_cpu(const std::string &cpu);
-
-/// Throws Error(Argument) naming the features that code for `cpu` needs and this machine has not.
-void require_runnable(const CpuDescription &cpu);
-
 /// "19.1.7"
 std::string llvm_version();
 
-/// A target machine for `cpu`; `fast_math` lets the code generator fuse multiplications and
+/// A target machine for `cpu` (its tuning is an attribute of each function: EmitOptions); `fast_math`
+/// lets the code generator fuse multiplications and
 /// additions.
 std::unique_ptr<llvm::TargetMachine> make_target_machine(const CpuDescription &cpu, bool fast_math);
 

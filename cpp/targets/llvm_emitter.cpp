@@ -308,6 +308,13 @@ std::unique_ptr<llvm::Module> emit_llvm(const Kernel &kernel, llvm::LLVMContext 
   } catch (const Error &error) {
     throw Error(error.kind, "kernel '" + kernel.name + "': " + error.what(), error.where);
   }
+  if (!options.tuning.empty()) {
+    for (llvm::Function &function : *module) {
+      if (!function.isDeclaration()) {
+        function.addFnAttr("tune-cpu", options.tuning);
+      }
+    }
+  }
   std::string problem;
   llvm::raw_string_ostream stream(problem);
   if (llvm::verifyModule(*module, &stream)) {

@@ -19,6 +19,7 @@ class TargetMachine;
 namespace tilewright {
 
 struct EmitOptions {
+  std::string tuning; ///< the CPU model whose timings are assumed; empty: the machine's own
   bool fast_math = false; ///< reassociation, contraction, reciprocals, approximate functions; NaN
                           ///< and infinity stay honest
   /// With fast_math: whether a vector function of libmvec ("_ZGVdN8v_sinf") can be linked. Empty:

@@ -180,6 +180,7 @@ class Function:
         inputs: Sequence[Computation],
         context: Sequence[Expr],
         fast_math: bool,
+        cpu: str,
         where: _Where = None,
     ) -> None: ...
     @overload
@@ -197,6 +198,8 @@ class Function:
     def computations(self) -> list[str]: ...
     @property
     def fast_math(self) -> bool: ...
+    @property
+    def cpu(self) -> str: ...
     @property
     def _arguments(self) -> list[tuple[str, str, list[str], bool]]: ...
     @property

@@ -60,6 +60,7 @@ class Function(_core.Function):
         inputs: Sequence[Input] | None = None,
         context: Sequence[Expression] | None = None,
         fast_math: bool = False,
+        cpu: str = "native",
     ) -> None:
         super().__init__(
             name,
@@ -67,6 +68,7 @@ class Function(_core.Function):
             [] if inputs is None else [array._handle for array in inputs],
             [] if context is None else [condition._handle for condition in context],
             fast_math,
+            cpu,
             caller_location(),
         )
         self._declared: tuple[str, ...] = tuple(self.computations)
@@ -274,6 +276,7 @@ def function(
     inputs: Sequence[Input | StructInput] | None = None,
     context: Sequence[Expression] | Expression | None = None,
     fast_math: bool = False,
+    cpu: str = "native",
 ) -> Function:
     """A callable function of what `outputs` need.
 
@@ -285,11 +288,17 @@ def function(
         context: conditions on parameters that every call keeps, e.g. ``[N > 3]``; checked at each
             call.
         fast_math: allows reassociation, contraction and approximate functions in all arithmetic.
+        cpu: which processors the code is for. "native" is the level of this one: "x86-64" (SSE2),
+            "x86-64-v2" (SSE4.2), "x86-64-v3" (AVX2, FMA) or "x86-64-v4" (AVX-512), with the
+            extensions for narrow types that it has (`Function.cpu` says which), so that machines
+            of one level share a cache; it is tuned for the machine that compiles it. A level, or a
+            model such as "znver3", can be named.
 
     Raises:
         DeclarationError: a computation is used twice under one name, has no definition, or an input
             is missing.
         DomainError: a computation reads outside the domain of another.
+        ValueError: a CPU that LLVM does not know, or (at the first call) that this one cannot be.
 
     Example:
         >>> matmul = tw.function("matmul", outputs=[C])
@@ -297,6 +306,8 @@ def function(
     """
     if not isinstance(name, str):
         raise DeclarationTypeError(f"a function's name must be a string, got {type(name).__name__}")
+    if not isinstance(cpu, str):
+        raise DeclarationTypeError(f"cpu must be a string, got {type(cpu).__name__}")
     if not name.isidentifier():
         raise DeclarationError(f"a function's name must be an identifier, got {name!r}")
     from .structs import StructFunction, StructOutput, flat_inputs, flat_outputs
@@ -306,11 +317,11 @@ def function(
     if not gathered:
         raise DeclarationError(f"the function {name} needs at least one output")
     arrays = None if inputs is None else _listed(flat_inputs(inputs), Input, "inputs")
-    result = Function(name, gathered, arrays, _conditions(context), fast_math)
+    result = Function(name, gathered, arrays, _conditions(context), fast_math, cpu)
     results = gathered if isinstance(results, Computation) else results
     structured = not all(isinstance(output, Computation) for output in results)
     if structured or any(record for _, record, _ in result._fields):
-        result = StructFunction(name, gathered, arrays, _conditions(context), fast_math)
+        result = StructFunction(name, gathered, arrays, _conditions(context), fast_math, cpu)
         result._prepare(results)
     if inputs is not None and not arrays and result.inputs:
         needed = ", ".join(result.inputs)

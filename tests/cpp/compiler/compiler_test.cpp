@@ -213,13 +213,22 @@ TEST_F(CompilerTest, KeysDependOnEverythingThatMatters) {
   EXPECT_NE(text, canonical_text(
                       mapping.with({"C", "interchange", {std::string("i"), std::string("j")}, {}}),
                       {}, host_cpu()));
-  EXPECT_NE(text, canonical_text(mapping, {}, {"another", ""}));
+  EXPECT_NE(text, canonical_text(mapping, {}, {"another", "", ""}));
   CompileOptions options;
   options.fast_math = true;
   EXPECT_NE(text, canonical_text(mapping, options, host_cpu()));
   options = {};
   options.unit_dimensions = {1, 1, 0};
   EXPECT_NE(text, canonical_text(mapping, options, host_cpu()));
+}
+
+TEST_F(CompilerTest, MachinesOfOneLevelShareTheirKernels) {
+  const Mapping mapping = default_mapping(matrix_product("matmul"));
+  const CpuDescription one{"x86-64-v3", "", "znver3"};
+  const CpuDescription other{"x86-64-v3", "", "haswell"};
+  const CpuDescription more{"x86-64-v3", "+avxvnni", "alderlake"};
+  EXPECT_EQ(canonical_text(mapping, {}, one), canonical_text(mapping, {}, other));
+  EXPECT_NE(canonical_text(mapping, {}, one), canonical_text(mapping, {}, more));
 }
 
 TEST_F(CompilerTest, OtherCpusByName) {

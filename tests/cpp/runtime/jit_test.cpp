@@ -102,7 +102,7 @@ TEST(Jit, AChildOfForkCompilesAndLoads) {
 TEST(Jit, RefusesCodeForAnotherMachine) {
   // No CPU has both AMD's and Intel's extensions of their time.
   try {
-    require_runnable({"x86-64", "+tbm,+fma4,+amx-tile"});
+    require_runnable({"x86-64", "+tbm,+fma4,+amx-tile", ""});
     FAIL();
   } catch (const Error &error) {
     EXPECT_EQ(error.kind, ErrorKind::Argument);
@@ -112,6 +112,7 @@ TEST(Jit, RefusesCodeForAnotherMachine) {
 
 TEST(Jit, KnowsTheMachine) {
   EXPECT_FALSE(host_cpu().name.empty());
+  EXPECT_EQ(host_cpu().tuning, host_model());
   EXPECT_EQ(llvm_version().substr(0, 3), "19.");
   EXPECT_EQ(describe_cpu("").name, host_cpu().name);
   EXPECT_EQ(describe_cpu("x86-64-v3").name, "x86-64-v3");

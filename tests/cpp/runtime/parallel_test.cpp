@@ -86,7 +86,10 @@ TEST_F(ParallelTest, SeveralThreadsTakePart) {
       threads.insert(thread);
     }
     EXPECT_EQ(threads.size(), 3U);
-    EXPECT_EQ(meeting.threads.at(0), std::this_thread::get_id());
+    if (dealing >= 0) {
+      EXPECT_EQ(meeting.threads.at(0),
+                std::this_thread::get_id()); // the first part is the caller's
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 #include "targets/kernel_runner.h"
 
+#include "targets/cross.h"
 #include "targets/llvm_emitter.h"
 
 #include <llvm/IR/LLVMContext.h>
@@ -16,6 +17,9 @@ RunnableKernel compile_kernel(const Kernel &kernel, bool fast_math, const std::s
   options.has_vector_function = has_vector_function;
   const auto module = emit_llvm(kernel, context, *machine, options);
   optimise_light(*module, *machine);
+  for (const char *features : {"+neon", "+sve"}) {
+    aarch64_assembly(kernel, features, fast_math); // throws where no code can be made
+  }
   RunnableKernel result;
   result.llvm = print_llvm(*module);
   result.code = load_object(compile_to_object(*module, *machine), kernel_symbol(kernel.name));

@@ -11,6 +11,9 @@ matmul = tw.function("matmul", outputs=[C])
 c = matmul(a, b)
 """
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
+
 from . import caching as cache
 from ._core import __version__
 from .buffers import Buffer
@@ -99,6 +102,9 @@ from .types import (
 )
 from .types import bool_ as bool
 
+if _TYPE_CHECKING:
+    from . import kernels
+
 __all__ = [
     "AnalysisLimitError",
     "Array",
@@ -168,6 +174,7 @@ __all__ = [
     "isnan",
     "iter",
     "iters",
+    "kernels",
     "log",
     "log2",
     "log10",
@@ -199,3 +206,12 @@ __all__ = [
     "uint64",
     "while_loop",
 ]
+
+
+def __getattr__(name: str) -> _Any:
+    """Modules that only some programs need are loaded when they are first named."""
+    if name == "kernels":
+        import importlib
+
+        return importlib.import_module(".kernels", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

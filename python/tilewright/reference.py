@@ -23,7 +23,7 @@ import tilewright as tw
 from . import _core
 from .commands import ScheduleCommands
 
-__all__ = ["commands", "entry", "main", "page"]
+__all__ = ["commands", "entry", "main", "markdown", "page"]
 
 
 @dataclass(frozen=True)
@@ -334,10 +334,10 @@ def _parts(doc: str) -> tuple[str, list[_Pair]]:
         elif pairs:
             pairs[-1].after = loops
             pairs[-1].command, pairs[-1].condition = after["command"], after["condition"]
-    return _markdown(text), pairs
+    return markdown(text), pairs
 
 
-def _markdown(lines: Sequence[str]) -> str:
+def markdown(lines: Sequence[str]) -> str:
     """A docstring's text as Markdown: sections become lists, roles become code."""
     out: list[str] = []
     in_section = False

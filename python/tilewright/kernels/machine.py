@@ -1,0 +1,44 @@
+"""What schedules need to know of the processor: how wide its vectors are, and how many it holds."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+import tilewright as tw
+
+__all__ = ["Tile", "register_tile", "vector_bytes"]
+
+
+@functools.cache
+def vector_bytes(cpu: str = "native") -> int:
+    """Bytes in a vector register at a level of processors: 64 (x86-64-v4), 32 (x86-64-v3) or 16.
+
+    Args:
+        cpu: as `tw.function` takes it. Of a model that is named, only 16 are supposed.
+    """
+    if cpu == "native":
+        cpu = tw.function("probe", outputs=tw.computation("c", {}, 0.0), cpu=cpu).cpu
+    level = cpu.split(",")[0]
+    return {"x86-64-v4": 64, "x86-64-v3": 32}.get(level, 16)
+
+
+@dataclass(frozen=True)
+class Tile:
+    """What a product keeps in registers: `rows` times `columns` sums, in vectors of `lanes`."""
+
+    rows: int
+    columns: int
+    lanes: int
+
+
+def register_tile(dtype: tw.DType, cpu: str = "native") -> Tile:
+    """The tile of a matrix product that fills the registers.
+
+    AVX-512 has 32 of them: 6 x 4 vectors of sums, one row of B (4), and an element of A in all
+    lanes. AVX2 and SSE2 have 16: 6 x 2, 2 and 1. There are enough sums to keep two fused
+    multiply-add units busy, which need 8 or 10 that do not wait for each other.
+    """
+    width = vector_bytes(cpu)
+    lanes = width // dtype.itemsize
+    return Tile(rows=6, columns=(4 if width == 64 else 2) * lanes, lanes=lanes)

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <map>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -83,6 +84,21 @@ py::list from_schedule(const Schedule &schedule) {
     commands.append(py::make_tuple(command.computation, command.name, arguments));
   }
   return commands;
+}
+
+Optimization to_optimization(const std::string &name) {
+  static const std::map<std::string, Optimization> known = {
+      {"auto", Optimization::Automatic},
+      {"light", Optimization::Light},
+      {"full", Optimization::Full},
+      {"background", Optimization::Background},
+  };
+  const auto found = known.find(name);
+  if (found == known.end()) {
+    throw Error(ErrorKind::Argument,
+                "optimize must be 'auto', 'light', 'full' or 'background', not '" + name + "'");
+  }
+  return found->second;
 }
 
 /// The C++ object inside an instance of _core.Function or of a class derived from it.
@@ -180,17 +196,19 @@ void bind_functions(py::module_ &module) {
                              }))
       .def(py::init([](const std::string &name, std::vector<ComputationPtr> outputs,
                        std::vector<ComputationPtr> inputs, const std::vector<ExprHandle> &context,
-                       bool fast_math, const std::string &cpu, const py::handle &where) {
+                       bool fast_math, const std::string &cpu, const std::string &optimize,
+                       const py::handle &where) {
              CompileOptions settings;
              settings.fast_math = fast_math;
              settings.cpu = cpu;
+             settings.optimize = to_optimization(optimize);
              return std::make_unique<KernelFunction>(
                  make_function(name, std::move(outputs), std::move(inputs), to_expressions(context),
                                to_location(where)),
                  settings);
            }),
            py::arg("name"), py::arg("outputs"), py::arg("inputs"), py::arg("context"),
-           py::arg("fast_math"), py::arg("cpu"), py::arg("where") = py::none())
+           py::arg("fast_math"), py::arg("cpu"), py::arg("optimize"), py::arg("where") = py::none())
       .def(py::init([](const KernelFunction &other) {
              auto copy =
                  std::make_unique<KernelFunction>(other.shared_function(), other.settings());
@@ -298,6 +316,8 @@ void bind_functions(py::module_ &module) {
            [](KernelFunction &self, const py::args &arguments, const py::kwargs &keywords) {
              return self.compile_for(arguments.ptr(), keywords.ptr());
            })
+      .def_property_readonly("_pending", &KernelFunction::is_pending)
+      .def_property_readonly("_full", &KernelFunction::is_full)
       .def("_last_compile", [](const KernelFunction &self) { return self.last_compile_info(); });
 
   module.def("computation_identity", &identity, py::arg("computation"));

@@ -508,7 +508,7 @@ py::object KernelFunction::call(PyObject *arguments, PyObject *keywords) {
   }
   KernelFailure failure;
   PyThreadState *state = PyEval_SaveThread();
-  const std::int32_t status = kernel->entry(data.data(), integers.data(), &failure);
+  const std::int32_t status = kernel->entry()(data.data(), integers.data(), &failure);
   PyEval_RestoreThread(state);
   if (status != KernelOk) {
     throw_failure(*kernel, status, failure);
@@ -603,7 +603,23 @@ py::object KernelFunction::last_compile_info() const {
   info["key"] = last_compile_->key;
   info["from_cache"] = last_compile_->from_cache;
   info["milliseconds"] = milliseconds;
+  const Improvement improvement = last_compile_->code->improvement();
+  info["optimized"] = last_compile_->is_full() ? "full" : "light";
+  info["pending"] = improvement == Improvement::Pending;
+  info["problem"] = last_compile_->code->problem();
   return info;
+}
+
+bool KernelFunction::is_pending() const {
+  return std::any_of(kernels_.begin(), kernels_.end(), [](const CompiledEntry &entry) {
+    return entry.kernel->code->improvement() == Improvement::Pending;
+  });
+}
+
+bool KernelFunction::is_full() const {
+  return !kernels_.empty() &&
+         std::all_of(kernels_.begin(), kernels_.end(),
+                     [](const CompiledEntry &entry) { return entry.kernel->is_full(); });
 }
 
 py::object KernelFunction::evaluate(PyObject *arguments, PyObject *keywords) {

@@ -98,6 +98,9 @@ public:
   void require_checked();
   /// None before the first compilation.
   pybind11::object last_compile_info() const;
+  /// Whether better code of a compiled kernel is being made; whether all run the best there is.
+  bool is_pending() const;
+  bool is_full() const;
   const std::vector<ArrayArgument> &arguments() const { return arguments_; }
   size_t input_count() const { return inputs_; }
   /// The inputs whose arrays a call overwrites, each with the computations that are stored there.

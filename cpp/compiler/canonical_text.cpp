@@ -175,6 +175,7 @@ std::string canonical_text(const Mapping &mapping, const CompileOptions &options
   out.line(fmt::format("tilewright code {} build {} llvm {} isl {}", code_generation_version,
                        build_identity(), llvm_version(), isl_version_text()));
   out.line("cpu " + cpu.text());
+  out.line(fmt::format("optimize {}", static_cast<int>(options.optimize)));
   std::string units;
   for (const int dimension : options.unit_dimensions) {
     units += fmt::format(" {}", dimension);

@@ -1,21 +1,23 @@
 // The whole road, top to bottom.
 //
-//   prepare   key            canonical text of function, mapping, options, versions, CPU -> BLAKE3
-//             cache          in memory, then on disk: a hit is linked and done, without isl and
-//             without LLVM IR analyse        the scheduled program: statements, time space, buffers
-//             mapping/program.h lower          isl's loops -> loop IR -> loop passes
-//             lowering/lower.h
-//   finish    emit           loop IR -> LLVM IR targets/llvm_emitter.h
-//             optimise       the light pipeline
-//             codegen        object code for this CPU runtime/jit.h store          the entry on
-//             disk                                             runtime/cache.h link object code ->
-//             callable memory
+//   prepare  key       canonical text of function, mapping, options, versions, CPU -> BLAKE3
+//            cache     in memory, then on disk: a hit is linked and done, without isl and LLVM IR
+//            analyse   the scheduled program: statements, time space, buffers   mapping/program.h
+//            lower     isl's loops -> loop IR -> loop passes                    lowering/lower.h
+//   finish   emit      loop IR -> LLVM IR targets/llvm_emitter.h
+//            optimise  the short pipeline, or the long one
+//            codegen   object code for this CPU                                 runtime/jit.h
+//            store     the entry on disk                                        runtime/cache.h
+//            link      object code -> callable memory
+//   later    improve   the long pipeline in the background, where it may pay    compiler/improve.h
 #include "compiler/compiler.h"
 
 #include "compiler/canonical_text.h"
+#include "compiler/improve.h"
 #include "compiler/kernel_metadata.h"
 #include "lowering/lower.h"
 #include "mapping/program.h"
+#include "runtime/background.h"
 #include "runtime/cache.h"
 #include "runtime/jit.h"
 #include "targets/llvm_emitter.h"
@@ -69,41 +71,58 @@ EmitOptions emit_options(const CompileOptions &options) {
   return emit;
 }
 
+bool improves_later(const CompileOptions &options, const Kernel &loops) {
+  return options.optimize == Optimization::Background ||
+         (options.optimize == Optimization::Automatic && may_improve(loops));
+}
+
+void optimise(llvm::Module &module, llvm::TargetMachine &machine, const CompileOptions &options) {
+  if (options.optimize == Optimization::Full) {
+    optimise_full(module, machine, ForkGuard::pause);
+  } else {
+    optimise_light(module, machine);
+  }
+}
+
 /// The optimised module of `kernel`, which lives in `context`.
 std::unique_ptr<llvm::Module> make_module(const Kernel &kernel, const CompileOptions &options,
                                           llvm::LLVMContext &context,
                                           llvm::TargetMachine &machine) {
   std::unique_ptr<llvm::Module> module = emit_llvm(kernel, context, machine, emit_options(options));
-  optimise_light(*module, machine);
+  optimise(*module, machine, options);
   return module;
 }
 
 /// Makes `kernel` callable with `cached`. False when the description is not one of ours.
 bool take_cached(CompiledKernel &kernel, const CachedKernel &cached) {
-  auto sites = decode_sites(cached.metadata);
-  if (!sites) {
+  auto metadata = decode_metadata(cached.metadata);
+  if (!metadata) {
     return false;
   }
-  kernel.sites = std::move(*sites);
-  kernel.code = cached.code.code;
-  kernel.entry = reinterpret_cast<KernelEntry>(cached.code.address);
+  kernel.sites = std::move(metadata->sites);
+  kernel.compiled_full = metadata->is_full;
+  kernel.code = cached.code;
   return true;
 }
 
-bool find_cached(CompiledKernel &kernel, const std::string &symbol) {
+bool find_cached(CompiledKernel &kernel, const std::string &symbol, const CompileOptions &options) {
   if (const auto known = cache_find(kernel.key)) {
     return take_cached(kernel, *known);
   }
-  const auto entry = cache_load(kernel.key);
+  auto entry = cache_load(kernel.key);
   if (!entry) {
     return false;
   }
   try {
     auto cached = std::make_shared<CachedKernel>();
-    cached->code = load_object(entry->object, symbol);
+    cached->code = std::make_shared<KernelCode>(load_object(entry->object, symbol));
     cached->metadata = entry->metadata;
     if (take_cached(kernel, *cached)) {
       cache_remember(kernel.key, std::move(cached));
+      if (!entry->module.empty()) {
+        // Stored by a process that ended before the better code was there.
+        improve_later(kernel.key, kernel.code, std::move(*entry), symbol, options);
+      }
       return true;
     }
   } catch (const Error &) {
@@ -131,7 +150,7 @@ PreparedKernel prepare(const Mapping &mapping, const CompileOptions &options) {
   }
   {
     const Phase phase(kernel, "load");
-    kernel.from_cache = find_cached(kernel, symbol);
+    kernel.from_cache = find_cached(kernel, symbol, options);
   }
   if (kernel.from_cache) {
     return prepared;
@@ -154,34 +173,47 @@ std::shared_ptr<CompiledKernel> finish(PreparedKernel prepared) {
   }
   CompiledKernel &kernel = *prepared.kernel;
   const Kernel &loops = *prepared.loops;
-  const auto machine =
-      make_target_machine(describe_cpu(prepared.options.cpu), prepared.options.fast_math);
-  llvm::LLVMContext context;
-  std::unique_ptr<llvm::Module> module;
-  {
-    const Phase phase(kernel, "emit");
-    module = emit_llvm(loops, context, *machine, emit_options(prepared.options));
-  }
-  {
-    const Phase phase(kernel, "optimise");
-    optimise_light(*module, *machine);
-  }
+  const CompileOptions &options = prepared.options;
+  const std::string symbol = kernel_symbol(loops.name);
+  KernelMetadata metadata;
+  metadata.sites = loops.sites;
+  metadata.is_full = options.optimize == Optimization::Full;
   CacheEntry entry;
+  entry.metadata = encode_metadata(metadata);
   {
+    const ForkGuard guard;
+    const auto machine = make_target_machine(describe_cpu(options.cpu), options.fast_math);
+    llvm::LLVMContext context;
+    std::unique_ptr<llvm::Module> module;
+    {
+      const Phase phase(kernel, "emit");
+      module = emit_llvm(loops, context, *machine, emit_options(options));
+      if (improves_later(options, loops)) {
+        entry.module = encode_module(*module);
+      }
+    }
+    {
+      const Phase phase(kernel, "optimise");
+      optimise(*module, *machine, options);
+    }
     const Phase phase(kernel, "codegen");
     entry.object = compile_to_object(*module, *machine);
   }
-  entry.metadata = encode_sites(loops.sites);
   {
     const Phase phase(kernel, "store");
     cache_store(kernel.key, entry);
   }
-  const Phase phase(kernel, "link");
-  auto cached = std::make_shared<CachedKernel>();
-  cached->code = load_object(entry.object, kernel_symbol(loops.name));
-  cached->metadata = entry.metadata;
-  take_cached(kernel, *cached);
-  cache_remember(kernel.key, std::move(cached));
+  {
+    const Phase phase(kernel, "link");
+    auto cached = std::make_shared<CachedKernel>();
+    cached->code = std::make_shared<KernelCode>(load_object(entry.object, symbol));
+    cached->metadata = entry.metadata;
+    take_cached(kernel, *cached);
+    cache_remember(kernel.key, std::move(cached));
+  }
+  if (!entry.module.empty()) {
+    improve_later(kernel.key, kernel.code, std::move(entry), symbol, options);
+  }
   return std::move(prepared.kernel);
 }
 

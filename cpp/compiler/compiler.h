@@ -6,6 +6,7 @@
 #include "lowering/loop_ir.h"
 #include "mapping/mapping.h"
 #include "runtime/abi.h"
+#include "runtime/kernel_code.h"
 
 #include <map>
 #include <memory>
@@ -15,22 +16,36 @@
 
 namespace tilewright {
 
+/// How much LLVM optimises. Ours is the vectorising, unrolling and tiling, so a short pipeline is
+/// enough for code that is scheduled; LLVM's long one pays for code that is not.
+enum class Optimization {
+  Automatic,  ///< Background where it may pay, else Light
+  Light,      ///< the short pipeline
+  Full,       ///< the long one, which the first call waits for
+  Background, ///< the short one; then the long one in the background, whose code replaces it
+};
+
 struct CompileOptions {
   std::vector<int> unit_dimensions; ///< see LoweringOptions
   bool fast_math =
       false; ///< allows reassociation, contraction and approximate functions in all arithmetic
   std::string cpu; ///< a level or model of runtime/cpu.h; empty: this machine's level
+  Optimization optimize = Optimization::Automatic;
 };
 
 /// A kernel in memory, ready to be called; keeps its code alive.
 struct CompiledKernel {
-  KernelEntry entry = nullptr;
+  KernelEntry entry() const { return reinterpret_cast<KernelEntry>(code->address()); }
+  /// Whether the code that runs now was optimised in full.
+  bool is_full() const { return compiled_full || code->improvement() == Improvement::Done; }
+
   std::vector<IndexSite> sites;
   std::string key; ///< cache key, hexadecimal
   bool from_cache = false;
   std::map<std::string, double>
       milliseconds; ///< by phase: key, load, analyse, lower, emit, optimise, codegen, store, link
-  std::shared_ptr<void> code; ///< owner of the machine code
+  std::shared_ptr<KernelCode> code;
+  bool compiled_full = false;
 };
 
 /// Compiles, or loads from the cache. The mapping must have been found legal (the caller asks;

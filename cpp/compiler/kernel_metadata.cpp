@@ -4,20 +4,20 @@
 
 namespace tilewright {
 
-std::string encode_sites(const std::vector<IndexSite> &sites) {
+std::string encode_metadata(const KernelMetadata &metadata) {
   llvm::json::Array list;
-  for (const IndexSite &site : sites) {
+  for (const IndexSite &site : metadata.sites) {
     list.push_back(llvm::json::Object{{"text", llvm::json::fixUTF8(site.text)},
                                       {"array", llvm::json::fixUTF8(site.array)},
                                       {"dimension", site.dimension}});
   }
   std::string text;
   llvm::raw_string_ostream(text) << llvm::json::Value(
-      llvm::json::Object{{"sites", std::move(list)}});
+      llvm::json::Object{{"sites", std::move(list)}, {"full", metadata.is_full}});
   return text;
 }
 
-std::optional<std::vector<IndexSite>> decode_sites(const std::string &text) {
+std::optional<KernelMetadata> decode_metadata(const std::string &text) {
   llvm::Expected<llvm::json::Value> parsed = llvm::json::parse(text);
   if (!parsed) {
     llvm::consumeError(parsed.takeError());
@@ -28,7 +28,8 @@ std::optional<std::vector<IndexSite>> decode_sites(const std::string &text) {
   if (list == nullptr) {
     return std::nullopt;
   }
-  std::vector<IndexSite> sites;
+  KernelMetadata metadata;
+  metadata.is_full = object->getBoolean("full").value_or(false);
   for (const llvm::json::Value &item : *list) {
     const llvm::json::Object *site = item.getAsObject();
     if (site == nullptr) {
@@ -40,9 +41,9 @@ std::optional<std::vector<IndexSite>> decode_sites(const std::string &text) {
     if (!site_text || !array || !dimension) {
       return std::nullopt;
     }
-    sites.push_back({site_text->str(), array->str(), static_cast<int>(*dimension)});
+    metadata.sites.push_back({site_text->str(), array->str(), static_cast<int>(*dimension)});
   }
-  return sites;
+  return metadata;
 }
 
 } // namespace tilewright

@@ -1,5 +1,5 @@
-// The description that stands beside the machine code in a cache entry: what a caller needs besides
-// the entry point.
+// What the cache keeps of a kernel beside its code: the sites of subscript checks, which name the
+// arrays and the reads in error messages, and how much the code was optimised.
 #pragma once
 
 #include "lowering/loop_ir.h"
@@ -10,8 +10,13 @@
 
 namespace tilewright {
 
-std::string encode_sites(const std::vector<IndexSite> &sites);
-/// Nothing when the text is not one that encode_sites wrote.
-std::optional<std::vector<IndexSite>> decode_sites(const std::string &text);
+struct KernelMetadata {
+  std::vector<IndexSite> sites;
+  bool is_full = false; ///< optimised in full
+};
+
+std::string encode_metadata(const KernelMetadata &metadata);
+/// Nothing when `text` is not what encode_metadata writes.
+std::optional<KernelMetadata> decode_metadata(const std::string &text);
 
 } // namespace tilewright

@@ -5,7 +5,7 @@
 // memory. All functions may be called from any thread.
 #pragma once
 
-#include "runtime/jit.h"
+#include "runtime/kernel_code.h"
 
 #include <cstdint>
 #include <memory>
@@ -20,11 +20,12 @@ std::string cache_key(const std::string &canonical_text);
 struct CacheEntry {
   std::string metadata; ///< the caller's own, small
   std::string object;   ///< relocatable object code
+  std::string module;   ///< what better code can be made of, while the object is not the best
 };
 
 /// A kernel that was loaded in this process.
 struct CachedKernel {
-  LoadedCode code;
+  std::shared_ptr<KernelCode> code;
   std::string metadata;
 };
 

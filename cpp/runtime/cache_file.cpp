@@ -18,10 +18,10 @@ namespace {
 
 constexpr char magic[] = "tilewright kernel\n";
 constexpr size_t magic_size = sizeof magic - 1;
-constexpr std::uint32_t format_version = 1;
+constexpr std::uint32_t format_version = 2;
 constexpr size_t key_size = 64;
 constexpr size_t checksum_size = 32;
-constexpr size_t header_size = magic_size + 4 + key_size + 8 + 8;
+constexpr size_t header_size = magic_size + 4 + key_size + 8 + 8 + 8;
 constexpr std::int64_t largest_file = std::int64_t{1} << 30;
 
 void append_number(std::string &out, std::uint64_t value, int bytes) {
@@ -52,6 +52,7 @@ std::string make_header(const std::string &key, const CacheEntry &entry) {
   header += key;
   append_number(header, entry.metadata.size(), 8);
   append_number(header, entry.object.size(), 8);
+  append_number(header, entry.module.size(), 8);
   return header;
 }
 
@@ -69,7 +70,7 @@ struct Descriptor {
 
 std::string encode_entry(const std::string &key, const CacheEntry &entry) {
   const std::string header = make_header(key, entry);
-  const std::string payload = entry.metadata + entry.object;
+  const std::string payload = entry.metadata + entry.object + entry.module;
   return header + checksum(header, payload.data(), payload.size()) + payload;
 }
 
@@ -80,13 +81,16 @@ std::optional<CacheEntry> decode_entry(const std::string &key, const std::string
   const char *sizes = bytes.data() + magic_size + 4 + key_size;
   const std::uint64_t metadata_size = read_number(sizes, 8);
   const std::uint64_t object_size = read_number(sizes + 8, 8);
+  const std::uint64_t module_size = read_number(sizes + 16, 8);
   const std::uint64_t payload_size = bytes.size() - header_size - checksum_size;
-  if (metadata_size > payload_size || object_size != payload_size - metadata_size) {
+  if (metadata_size > payload_size || object_size > payload_size - metadata_size ||
+      module_size != payload_size - metadata_size - object_size) {
     return std::nullopt;
   }
   const char *payload = bytes.data() + header_size + checksum_size;
   CacheEntry entry{std::string(payload, metadata_size),
-                   std::string(payload + metadata_size, object_size)};
+                   std::string(payload + metadata_size, object_size),
+                   std::string(payload + metadata_size + object_size, module_size)};
   const std::string header = make_header(key, entry);
   if (bytes.compare(0, header_size, header) != 0 ||
       bytes.compare(header_size, checksum_size, checksum(header, payload, payload_size)) != 0) {

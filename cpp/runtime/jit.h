@@ -19,9 +19,8 @@ namespace tilewright {
 /// "19.1.7"
 std::string llvm_version();
 
-/// A target machine for `cpu` (its tuning is an attribute of each function: EmitOptions); `fast_math`
-/// lets the code generator fuse multiplications and
-/// additions.
+/// A target machine for `cpu` (its tuning is an attribute of each function: EmitOptions);
+/// `fast_math` lets the code generator fuse multiplications and additions.
 std::unique_ptr<llvm::TargetMachine> make_target_machine(const CpuDescription &cpu, bool fast_math);
 
 /// Machine code of a module, as the bytes of a relocatable object file.

@@ -324,26 +324,48 @@ std::unique_ptr<llvm::Module> emit_llvm(const Kernel &kernel, llvm::LLVMContext 
   return module;
 }
 
-void optimise_light(llvm::Module &module, llvm::TargetMachine &machine) {
+namespace {
+
+/// A pass builder and the analyses that its passes ask for.
+struct Passes {
+  explicit Passes(llvm::TargetMachine &machine,
+                  llvm::PassInstrumentationCallbacks *callbacks = nullptr)
+      : builder(&machine, llvm::PipelineTuningOptions(), std::nullopt, callbacks) {
+    builder.registerModuleAnalyses(modules);
+    builder.registerCGSCCAnalyses(graphs);
+    builder.registerFunctionAnalyses(functions);
+    builder.registerLoopAnalyses(loops);
+    builder.crossRegisterProxies(loops, functions, graphs, modules);
+  }
+
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager graphs;
   llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&machine);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(graphs);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, graphs, modules);
+  llvm::PassBuilder builder;
+};
+
+} // namespace
+
+void optimise_light(llvm::Module &module, llvm::TargetMachine &machine) {
+  Passes with(machine);
   llvm::ModulePassManager passes;
   const char *pipeline =
       "function<eager-inv>(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,"
       "loop-mssa(loop-rotate,licm),gvn,simplifycfg,instcombine<no-verify-fixpoint>)";
-  if (llvm::Error error = builder.parsePassPipeline(passes, pipeline)) {
+  if (llvm::Error error = with.builder.parsePassPipeline(passes, pipeline)) {
     throw Error(ErrorKind::Internal,
                 "LLVM refused the pass pipeline: " + llvm::toString(std::move(error)));
   }
-  passes.run(module, modules);
+  passes.run(module, with.modules);
+}
+
+void optimise_full(llvm::Module &module, llvm::TargetMachine &machine, void (*between_passes)()) {
+  llvm::PassInstrumentationCallbacks callbacks;
+  callbacks.registerBeforeNonSkippedPassCallback(
+      [between_passes](llvm::StringRef, const llvm::Any &) { between_passes(); });
+  Passes with(machine, &callbacks);
+  with.builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3).run(module, with.modules);
 }
 
 std::string print_llvm(const llvm::Module &module) {

@@ -19,7 +19,7 @@ class TargetMachine;
 namespace tilewright {
 
 struct EmitOptions {
-  std::string tuning; ///< the CPU model whose timings are assumed; empty: the machine's own
+  std::string tuning;     ///< the CPU model whose timings are assumed; empty: the machine's own
   bool fast_math = false; ///< reassociation, contraction, reciprocals, approximate functions; NaN
                           ///< and infinity stay honest
   /// With fast_math: whether a vector function of libmvec ("_ZGVdN8v_sinf") can be linked. Empty:
@@ -38,6 +38,10 @@ std::unique_ptr<llvm::Module> emit_llvm(const Kernel &kernel, llvm::LLVMContext 
 /// Scalar clean-up, loop-invariant code motion and promotion of accumulators to registers; no
 /// vectoriser, no unroller.
 void optimise_light(llvm::Module &module, llvm::TargetMachine &machine);
+
+/// LLVM's own pipeline for speed (O3), with its vectorisers and unroller: for scalar code. Takes
+/// several times as long; `between_passes` is called now and then.
+void optimise_full(llvm::Module &module, llvm::TargetMachine &machine, void (*between_passes)());
 
 /// The textual IR of a module.
 std::string print_llvm(const llvm::Module &module);

@@ -7,6 +7,8 @@ machine code, in memory and on disk; later calls only run it.
 from __future__ import annotations
 
 import inspect
+import os
+import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -61,6 +63,7 @@ class Function(_core.Function):
         context: Sequence[Expression] | None = None,
         fast_math: bool = False,
         cpu: str = "native",
+        optimize: str | None = None,
     ) -> None:
         super().__init__(
             name,
@@ -69,6 +72,7 @@ class Function(_core.Function):
             [] if context is None else [condition._handle for condition in context],
             fast_math,
             cpu,
+            os.environ.get("TILEWRIGHT_OPTIMIZE", "auto") if optimize is None else optimize,
             caller_location(),
         )
         self._declared: tuple[str, ...] = tuple(self.computations)
@@ -91,10 +95,25 @@ class Function(_core.Function):
 
         Returns:
             "key": of the cache entry; "from_cache": whether it was loaded; "milliseconds": by
-            phase.
+            phase; "optimized": "light" or "full"; "pending": whether better code is being made in
+            the background; "problem": why that failed, or "".
         """
         info: dict[str, Any] = self._compile(*arrays, **keywords)
         return info
+
+    def wait_optimized(self, timeout: float | None = None) -> bool:
+        """Waits until the background has no better code to make for the kernels compiled so far.
+
+        Args:
+            timeout: the longest wait, in seconds.
+
+        Returns:
+            Whether all of them run code that was optimised in full.
+        """
+        end = None if timeout is None else time.monotonic() + timeout
+        while self._pending and (end is None or time.monotonic() < end):
+            time.sleep(0.002)
+        return self._full
 
     @property
     def last_compile(self) -> dict[str, Any] | None:
@@ -277,6 +296,7 @@ def function(
     context: Sequence[Expression] | Expression | None = None,
     fast_math: bool = False,
     cpu: str = "native",
+    optimize: str | None = None,
 ) -> Function:
     """A callable function of what `outputs` need.
 
@@ -293,12 +313,20 @@ def function(
             extensions for narrow types that it has (`Function.cpu` says which), so that machines
             of one level share a cache; it is tuned for the machine that compiles it. A level, or a
             model such as "znver3", can be named.
+        optimize: how much LLVM optimises. What schedules ask for (vectors, tiles, unrolling) is done
+            before LLVM sees the code, so "light", a short pipeline, is as fast as its long one for
+            code that is scheduled, in a fraction of the time. "full" is the long pipeline, which
+            the first call waits for. "background" starts with the short one and replaces its code,
+            in memory and in the cache, when the long one is done. "auto" does that for kernels
+            without vector loops, where it may pay. The default is the environment's
+            TILEWRIGHT_OPTIMIZE, else "auto". Under `fast_math` the two may differ in the last bits.
 
     Raises:
         DeclarationError: a computation is used twice under one name, has no definition, or an input
             is missing.
         DomainError: a computation reads outside the domain of another.
-        ValueError: a CPU that LLVM does not know, or (at the first call) that this one cannot be.
+        ValueError: a CPU that LLVM does not know, or (at the first call) that this one cannot be;
+            a word for `optimize` that is none of these.
 
     Example:
         >>> matmul = tw.function("matmul", outputs=[C])
@@ -306,8 +334,9 @@ def function(
     """
     if not isinstance(name, str):
         raise DeclarationTypeError(f"a function's name must be a string, got {type(name).__name__}")
-    if not isinstance(cpu, str):
-        raise DeclarationTypeError(f"cpu must be a string, got {type(cpu).__name__}")
+    for option, value in (("cpu", cpu), ("optimize", optimize)):
+        if not isinstance(value, str) and not (option == "optimize" and value is None):
+            raise DeclarationTypeError(f"{option} must be a string, got {type(value).__name__}")
     if not name.isidentifier():
         raise DeclarationError(f"a function's name must be an identifier, got {name!r}")
     from .structs import StructFunction, StructOutput, flat_inputs, flat_outputs
@@ -317,11 +346,13 @@ def function(
     if not gathered:
         raise DeclarationError(f"the function {name} needs at least one output")
     arrays = None if inputs is None else _listed(flat_inputs(inputs), Input, "inputs")
-    result = Function(name, gathered, arrays, _conditions(context), fast_math, cpu)
+    result = Function(name, gathered, arrays, _conditions(context), fast_math, cpu, optimize)
     results = gathered if isinstance(results, Computation) else results
     structured = not all(isinstance(output, Computation) for output in results)
     if structured or any(record for _, record, _ in result._fields):
-        result = StructFunction(name, gathered, arrays, _conditions(context), fast_math, cpu)
+        result = StructFunction(
+            name, gathered, arrays, _conditions(context), fast_math, cpu, optimize
+        )
         result._prepare(results)
     if inputs is not None and not arrays and result.inputs:
         needed = ", ".join(result.inputs)

@@ -17,4 +17,6 @@ _core.set_unscoped_limit(1)
 def kernel_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TILEWRIGHT_CACHE_DIR", str(tmp_path_factory.mktemp("kernels")))
+        # Most kernels here run once; test_tiers.py has those that the background improves.
+        patch.setenv("TILEWRIGHT_OPTIMIZE", "light")
         yield

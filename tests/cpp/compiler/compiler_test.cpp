@@ -9,11 +9,13 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <numeric>
 #include <sys/stat.h>
+#include <thread>
 #include <unistd.h>
 
 namespace tilewright {
@@ -76,7 +78,7 @@ void check_product(const CompiledKernel &kernel, const Function &function, std::
   }
   void *data[] = {a.data(), b.data(), c.data()};
   KernelFailure failure;
-  ASSERT_EQ(kernel.entry(data, integers.data(), &failure), KernelOk);
+  ASSERT_EQ(kernel.entry()(data, integers.data(), &failure), KernelOk);
   for (std::int64_t i = 0; i < n; ++i) {
     for (std::int64_t j = 0; j < m; ++j) {
       float sum = 0;
@@ -147,12 +149,12 @@ TEST_F(CompilerTest, SecondCompileComesFromMemoryThirdFromDisk) {
   const auto second =
       compile(default_mapping(matrix_product("matmul", {"elsewhere.py", 7, "line"})), {});
   EXPECT_TRUE(second->from_cache);
-  EXPECT_EQ(second->entry, first->entry);
+  EXPECT_EQ(second->entry(), first->entry());
   cache_clear_memory();
   const auto third = compile(default_mapping(function), {});
   EXPECT_TRUE(third->from_cache);
   EXPECT_FALSE(third->milliseconds.contains("codegen"));
-  EXPECT_NE(third->entry, first->entry);
+  EXPECT_NE(third->entry(), first->entry());
   check_product(*third, *function, 5, 6, 7);
 }
 
@@ -189,7 +191,7 @@ TEST_F(CompilerTest, AWholeEntryThatDoesNotLinkIsCompiledAgain) {
   const auto function = matrix_product("matmul");
   const auto kernel = compile(default_mapping(function), {});
   for (const CacheEntry &entry :
-       {CacheEntry{"{\"sites\":[]}", "not an object"}, CacheEntry{"?", "not an object"}}) {
+       {CacheEntry{"{\"sites\":[]}", "not an object", ""}, CacheEntry{"?", "not an object", ""}}) {
     ASSERT_TRUE(cache_store(kernel->key, entry));
     cache_clear_memory();
     EXPECT_FALSE(compile(default_mapping(function), {})->from_cache);
@@ -220,6 +222,9 @@ TEST_F(CompilerTest, KeysDependOnEverythingThatMatters) {
   options = {};
   options.unit_dimensions = {1, 1, 0};
   EXPECT_NE(text, canonical_text(mapping, options, host_cpu()));
+  options = {};
+  options.optimize = Optimization::Full;
+  EXPECT_NE(text, canonical_text(mapping, options, host_cpu()));
 }
 
 TEST_F(CompilerTest, MachinesOfOneLevelShareTheirKernels) {
@@ -229,6 +234,51 @@ TEST_F(CompilerTest, MachinesOfOneLevelShareTheirKernels) {
   const CpuDescription more{"x86-64-v3", "+avxvnni", "alderlake"};
   EXPECT_EQ(canonical_text(mapping, {}, one), canonical_text(mapping, {}, other));
   EXPECT_NE(canonical_text(mapping, {}, one), canonical_text(mapping, {}, more));
+}
+
+/// Waits until nothing is made in the background for `kernel`.
+void wait_for(const CompiledKernel &kernel) {
+  while (kernel.code->improvement() == Improvement::Pending) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+TEST_F(CompilerTest, TheBackgroundReplacesTheCode) {
+  const auto function = matrix_product("matmul");
+  CompileOptions options;
+  options.optimize = Optimization::Background;
+  const auto kernel = compile(default_mapping(function), options);
+  check_product(*kernel, *function, 5, 6, 7);
+  wait_for(*kernel);
+  EXPECT_EQ(kernel->code->improvement(), Improvement::Done) << kernel->code->problem();
+  EXPECT_TRUE(kernel->is_full());
+  check_product(*kernel, *function, 5, 6, 7);
+  cache_clear_memory();
+  const auto again = compile(default_mapping(function), options);
+  EXPECT_TRUE(again->from_cache);
+  EXPECT_TRUE(again->is_full());
+  EXPECT_EQ(again->code->improvement(), Improvement::None);
+  check_product(*again, *function, 5, 6, 7);
+}
+
+TEST_F(CompilerTest, WhatCannotBeImprovedRunsAsItIs) {
+  const auto function = matrix_product("matmul");
+  CompileOptions options;
+  options.optimize = Optimization::Background;
+  const auto kernel = compile(default_mapping(function), options);
+  wait_for(*kernel);
+  auto entry = cache_load(kernel->key);
+  ASSERT_TRUE(entry);
+  EXPECT_TRUE(entry->module.empty());
+  entry->module = "no module";
+  ASSERT_TRUE(cache_store(kernel->key, *entry));
+  cache_clear_memory();
+  const auto again = compile(default_mapping(function), options);
+  EXPECT_TRUE(again->from_cache);
+  wait_for(*again);
+  EXPECT_EQ(again->code->improvement(), Improvement::Failed);
+  EXPECT_NE(again->code->problem().find("cannot read"), std::string::npos);
+  check_product(*again, *function, 5, 6, 7);
 }
 
 TEST_F(CompilerTest, OtherCpusByName) {
@@ -268,27 +318,29 @@ TEST_F(CompilerTest, SitesOfSubscriptsSurviveTheDisk) {
     integers.insert(integers.end(), {8, 4, 4});
     void *data[] = {index.data(), in.data(), out.data()};
     KernelFailure failure;
-    ASSERT_EQ(kernel->entry(data, integers.data(), &failure), KernelIndexError);
+    ASSERT_EQ(kernel->entry()(data, integers.data(), &failure), KernelIndexError);
     EXPECT_EQ(failure.value, 9);
     EXPECT_EQ(failure.extent, 3);
     ASSERT_LT(static_cast<size_t>(failure.site), kernel->sites.size());
     EXPECT_EQ(kernel->sites[static_cast<size_t>(failure.site)].array, "in");
     index[2] = 0;
-    ASSERT_EQ(kernel->entry(data, integers.data(), &failure), KernelOk);
+    ASSERT_EQ(kernel->entry()(data, integers.data(), &failure), KernelOk);
     EXPECT_EQ(out, (std::vector<float>{1, 3, 1, 2}));
   }
 }
 
 TEST(KernelMetadata, SitesComeBackAndOtherTextsDoNot) {
   const std::vector<IndexSite> sites = {{"A[idx[i] + \"1\"]", "A", 0}, {"B[\n]", "B", 3}};
-  const auto found = decode_sites(encode_sites(sites));
-  ASSERT_TRUE(found);
-  ASSERT_EQ(found->size(), 2U);
-  EXPECT_EQ((*found)[0].text, sites[0].text);
-  EXPECT_EQ((*found)[1].dimension, 3);
+  const auto metadata = decode_metadata(encode_metadata({sites, true}));
+  ASSERT_TRUE(metadata);
+  EXPECT_TRUE(metadata->is_full);
+  const std::vector<IndexSite> &found = metadata->sites;
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_EQ(found[0].text, sites[0].text);
+  EXPECT_EQ(found[1].dimension, 3);
   for (const char *bad :
        {"", "{}", "[]", "{\"sites\":[1]}", "{\"sites\":[{\"text\":1}]}", "{\"sites\":"}) {
-    EXPECT_FALSE(decode_sites(bad)) << bad;
+    EXPECT_FALSE(decode_metadata(bad)) << bad;
   }
 }
 

@@ -42,9 +42,11 @@ protected:
 
   std::string folder_;
   const std::string key_ = cache_key("a kernel");
-  const CacheEntry entry_{"{\"sites\":[]}", std::string("\x7f"
-                                                        "ELF\0machine code",
-                                                        17)};
+  const CacheEntry entry_{"{\"sites\":[]}",
+                          std::string("\x7f"
+                                      "ELF\0machine code",
+                                      17),
+                          "a module"};
 };
 
 TEST_F(CacheTest, KeysAreHashesOfTheText) {
@@ -61,6 +63,7 @@ TEST_F(CacheTest, AnEntryComesBackAsItWas) {
   ASSERT_TRUE(found);
   EXPECT_EQ(found->metadata, entry_.metadata);
   EXPECT_EQ(found->object, entry_.object);
+  EXPECT_EQ(found->module, entry_.module);
   EXPECT_FALSE(cache_load(cache_key("another kernel")));
   struct stat status{};
   ASSERT_EQ(stat(path(key_).c_str(), &status), 0);

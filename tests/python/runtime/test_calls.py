@@ -321,7 +321,14 @@ def test_compile_ahead():
     assert f.last_compile is None
     info = f.compile()
     assert len(info["key"]) >= 32
-    assert set(info) == {"key", "from_cache", "milliseconds"}
+    assert set(info) == {
+        "key",
+        "from_cache",
+        "milliseconds",
+        "optimized",
+        "pending",
+        "problem",
+    }
     assert f.last_compile == info
     a, b = integers(4, 5), integers(5, 6)
     assert f.compile(a, b)["key"] == info["key"]

@@ -1,0 +1,143 @@
+#include "runtime/background.h"
+
+#include <atomic>
+#include <condition_variable>
+#include <csignal>
+#include <deque>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <pthread.h>
+#include <shared_mutex>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace tilewright {
+
+namespace {
+
+constexpr int lower_priority = 5; // of nice
+
+/// Never destroyed. In a child of fork it is made anew in its place, as its thread is not there.
+class Queue {
+public:
+  static Queue &get() {
+    static Queue *queue = [] {
+      auto *made = new Queue();
+      pthread_atfork([] { Queue::get().mutex_->lock(); }, [] { Queue::get().mutex_->unlock(); },
+                     [] { Queue::get().start_again(); });
+      return made;
+    }();
+    return *queue;
+  }
+
+  bool add(BackgroundJob job) {
+    {
+      const std::lock_guard lock(*mutex_);
+      if (!running_ && !start()) {
+        return false;
+      }
+      running_ = true;
+      waiting_.push_back(std::move(job));
+    }
+    arrived_->notify_one();
+    return true;
+  }
+
+private:
+  Queue() { renew(); }
+
+  /// New ones in place of those that a thread which is not there may hold or wait for; the old ones
+  /// cannot be destroyed.
+  void renew() {
+    mutex_ = new std::mutex();
+    arrived_ = new std::condition_variable();
+    running_ = false;
+  }
+
+  void start_again() {
+    std::deque<BackgroundJob> lost = std::move(waiting_);
+    waiting_.clear();
+    if (current_) {
+      lost.push_back(*current_);
+      current_.reset();
+    }
+    renew();
+    for (const BackgroundJob &job : lost) {
+      job.abandoned();
+    }
+  }
+
+  bool start() {
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    pthread_attr_setstacksize(&attributes, std::size_t{16} << 20);
+    pthread_t thread{};
+    const bool started = pthread_create(&thread, &attributes, thread_main, nullptr) == 0;
+    pthread_attr_destroy(&attributes);
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return started;
+  }
+
+  static void *thread_main(void *) {
+    setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), lower_priority);
+    Queue::get().work();
+    return nullptr;
+  }
+
+  void work() {
+    while (true) {
+      std::unique_lock lock(*mutex_);
+      current_.reset();
+      arrived_->wait(lock, [this] { return !waiting_.empty(); });
+      current_ = std::move(waiting_.front());
+      waiting_.pop_front();
+      const std::function<void()> job = current_->work;
+      lock.unlock();
+      job();
+    }
+  }
+
+  std::mutex *mutex_ = nullptr;
+  std::condition_variable *arrived_ = nullptr;
+  std::deque<BackgroundJob> waiting_;
+  std::optional<BackgroundJob> current_;
+  bool running_ = false;
+};
+
+/// Threads in LLVM share it, a thread that forks takes it alone.
+std::shared_mutex &llvm_mutex() {
+  static std::shared_mutex *mutex = [] {
+    static std::shared_mutex *made = new std::shared_mutex();
+    pthread_atfork([] { made->lock(); }, [] { made->unlock(); },
+                   [] { new (made) std::shared_mutex(); });
+    return made;
+  }();
+  return *mutex;
+}
+
+} // namespace
+
+/// In place of the C++ runtime's, for everything that is linked into this library (--wrap): nothing
+/// is destroyed at the end of a process. The background thread is in the middle of LLVM then, whose
+/// options and tables would go away under it; waiting for it would keep the process from ending.
+extern "C" int __wrap___cxa_atexit(void (*)(void *), void *, void *);              // NOLINT
+extern "C" int __wrap___cxa_atexit(void (*)(void *), void *, void *) { return 0; } // NOLINT
+
+bool run_in_background(BackgroundJob job) { return Queue::get().add(std::move(job)); }
+
+ForkGuard::ForkGuard() { llvm_mutex().lock_shared(); }
+ForkGuard::~ForkGuard() { llvm_mutex().unlock_shared(); }
+
+void ForkGuard::pause() {
+  llvm_mutex().unlock_shared();
+  llvm_mutex().lock_shared();
+}
+
+} // namespace tilewright

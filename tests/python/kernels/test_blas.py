@@ -63,6 +63,83 @@ def test_gemm_relu(cpu):
             np.testing.assert_array_equal(f.evaluate(a, b, bias), expected)
 
 
+@pytest.mark.parametrize("cpu", LEVELS)
+def test_syrk(cpu):
+    f = blas.syrk(cpu=cpu)
+    for n, k in [(1, 1), (7, 5), (100, 3), (137, 45)]:
+        a, before = numbers(n, k), np.full((n, n), 99, np.float32)
+        after = f(a, out=before.copy())
+        np.testing.assert_array_equal(np.tril(after), np.tril(a @ a.T))
+        np.testing.assert_array_equal(np.triu(after, 1), np.triu(before, 1))
+        if n < 10:
+            np.testing.assert_array_equal(np.tril(f.evaluate(a)), np.tril(a @ a.T))
+
+
+@pytest.mark.parametrize("cpu", LEVELS)
+def test_trmm(cpu):
+    f = blas.trmm(cpu=cpu)
+    for n, m in [(1, 1), (7, 5), (137, 70)]:
+        a, b = numbers(n, n), numbers(n, m)
+        expected = np.tril(a) @ b
+        a[np.triu_indices(n, 1)] = np.nan  # not read
+        np.testing.assert_array_equal(f(a, b), expected)
+        if n < 10:
+            np.testing.assert_array_equal(f.evaluate(a, b), expected)
+
+
+@pytest.mark.parametrize("cpu", LEVELS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_gemv(dtype, cpu):
+    f = blas.gemv(tw.as_dtype(dtype), cpu=cpu)
+    for n, k in [(1, 1), (8, 16), (9, 17), (37, 45), (3, 200)]:
+        a, x = numbers(n, k, dtype=dtype), numbers(k, dtype=dtype)
+        np.testing.assert_array_equal(f(a, x), a @ x)
+        np.testing.assert_array_equal(f.evaluate(a, x), a @ x)
+
+
+@pytest.mark.parametrize("cpu", LEVELS)
+@pytest.mark.parametrize("size", [(1, 1, 1), (4, 4, 4), (5, 12, 3), (16, 16, 16), (3, 23, 2)])
+def test_batched_gemm(size, cpu):
+    n, m, k = size
+    f = blas.batched_gemm(n, m, k, cpu=cpu)
+    for count in (1, 3):
+        a, b = numbers(count, n, k), numbers(count, k, m)
+        np.testing.assert_array_equal(f(a, b), a @ b)
+    np.testing.assert_array_equal(f.evaluate(a, b), a @ b)
+    with pytest.raises(ValueError, match="A"):
+        f(numbers(1, n + 1, k), b)
+
+
+def convolution(x, f):
+    """Of images with channels last, by its definition."""
+    n, h, w, _ = x.shape
+    y = np.zeros((n, h - 2, w - 2, f.shape[3]), x.dtype)
+    for dy in range(3):
+        for dx in range(3):
+            y += x[:, dy : h - 2 + dy, dx : w - 2 + dx] @ f[dy, dx]
+    return y
+
+
+@pytest.mark.parametrize("cpu", LEVELS)
+@pytest.mark.parametrize("shape", [(1, 3, 3, 1, 1), (2, 5, 9, 3, 7), (1, 4, 70, 2, 66)])
+def test_conv2d(shape, cpu):
+    n, h, w, c, o = shape
+    x, f = numbers(n, h, w, c), numbers(3, 3, c, o)
+    expected = convolution(x, f)
+    first = blas.conv2d_nhwc(cpu=cpu)
+    np.testing.assert_array_equal(first(x, f), expected)
+    x1, f1, expected1 = (
+        x.transpose(0, 3, 1, 2),
+        f.transpose(3, 2, 0, 1),
+        expected.transpose(0, 3, 1, 2),
+    )
+    second = blas.conv2d_nchw(cpu=cpu)
+    np.testing.assert_array_equal(second(x1.copy(), f1.copy()), expected1)
+    if x.size < 300:
+        np.testing.assert_array_equal(first.evaluate(x, f), expected)
+        np.testing.assert_array_equal(second.evaluate(x1.copy(), f1.copy()), expected1)
+
+
 def test_the_same_on_one_thread_and_on_two():
     f = blas.gemm()
     a, b = numbers(200, 70), numbers(70, 300)

@@ -10,6 +10,6 @@ that depends on the processor takes ``cpu``, as `tw.function` does, which the pa
 
 from __future__ import annotations
 
-from . import blas
+from . import blas, images, stencils
 
-__all__ = ["blas"]
+__all__ = ["blas", "images", "stencils"]

@@ -185,6 +185,19 @@ void require_operand(const Operand &operand, const std::string &what) {
 
 // ---- comparisons of values that have no common integer type ----
 
+/// `s op u` for a signed `s` and an unsigned 64-bit `u`, exactly.
+ExprPtr compare_signed_unsigned(Op op, const ExprPtr &s, const ExprPtr &u) {
+  const ExprPtr wide = cast(s, Int64);
+  const ExprPtr zero = constant(std::int64_t{0}, Int64);
+  const bool true_when_negative = op == Op::Lt || op == Op::Le || op == Op::Ne;
+  const ExprPtr sign =
+      make(node_of(ExprKind::Binary, Bool, {wide, zero}, true_when_negative ? Op::Lt : Op::Ge));
+  const ExprPtr rest = make(node_of(ExprKind::Binary, Bool, {cast(wide, UInt64), u}, op));
+  return make(node_of(ExprKind::Binary, Bool, {sign, rest}, true_when_negative ? Op::Or : Op::And));
+}
+
+} // namespace
+
 Op mirrored(Op op) {
   switch (op) {
   case Op::Lt:
@@ -199,19 +212,6 @@ Op mirrored(Op op) {
     return op;
   }
 }
-
-/// `s op u` for a signed `s` and an unsigned 64-bit `u`, exactly.
-ExprPtr compare_signed_unsigned(Op op, const ExprPtr &s, const ExprPtr &u) {
-  const ExprPtr wide = cast(s, Int64);
-  const ExprPtr zero = constant(std::int64_t{0}, Int64);
-  const bool true_when_negative = op == Op::Lt || op == Op::Le || op == Op::Ne;
-  const ExprPtr sign =
-      make(node_of(ExprKind::Binary, Bool, {wide, zero}, true_when_negative ? Op::Lt : Op::Ge));
-  const ExprPtr rest = make(node_of(ExprKind::Binary, Bool, {cast(wide, UInt64), u}, op));
-  return make(node_of(ExprKind::Binary, Bool, {sign, rest}, true_when_negative ? Op::Or : Op::And));
-}
-
-} // namespace
 
 bool is_comparison(Op op) { return op >= Op::Lt && op <= Op::Ne; }
 

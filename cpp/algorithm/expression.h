@@ -144,6 +144,8 @@ ExprPtr strengthen(const Operand &operand);
 /// what the operation itself asks for.
 std::optional<ScalarType> operand_type(Op op, ScalarType a, ScalarType b);
 bool is_comparison(Op op);
+/// The comparison of the same operands in the other order: < of >, <= of >=.
+Op mirrored(Op op);
 
 // ---- traversal ----
 /// The same node with other operands (bounds and conditions of a Reduce are left alone).

@@ -64,10 +64,11 @@ std::string tag_name(const Statement &statement, int level) {
                                                                        : "parallel";
 }
 
-/// Whether threads that run this statement's loop `level` may update one element at the same time,
-/// in one step each.
-bool meets_atomically(const Statement &update, size_t level) {
-  return update.atomic && update.tags[level].tag == Tag::Parallel;
+/// Whether this statement's loop `level` may combine terms of one element at the same time: threads
+/// in one step each, lanes among each other.
+bool combines(const Statement &update, size_t level) {
+  const Tag tag = update.tags[level].tag;
+  return tag == Tag::Vector || (update.atomic && tag == Tag::Parallel);
 }
 
 /// Why a dependence may not be there, as the end of a sentence; empty when it is there for certain.
@@ -207,7 +208,7 @@ void LegalityChecker::check_accumulation(const Statement &update) {
     return;
   }
   for (const UnorderedPairs &forward : not_before(program_, update, update, pairs)) {
-    if (!forward.concurrent || meets_atomically(update, static_cast<size_t>(forward.level))) {
+    if (!forward.concurrent || combines(update, static_cast<size_t>(forward.level))) {
       continue;
     }
     const isl::map race = checked(forward.pairs.lexmin(), "races of a reduction");

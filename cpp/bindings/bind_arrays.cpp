@@ -113,15 +113,29 @@ py::object copy_array(PyObject *array) {
   return copy;
 }
 
-int unit_dimension(PyObject *array, int item_size) {
+ArrayLayout layout_of(PyObject *array, int item_size, int constant_tail) {
   const auto &fields = array_fields(array);
+  ArrayLayout layout;
   for (int axis = fields.nd - 1; axis >= 0; --axis) {
     if (fields.strides[axis] == item_size ||
         (axis == fields.nd - 1 && fields.dimensions[axis] <= 1)) {
-      return axis;
+      layout.unit = axis;
+      break;
     }
   }
-  return -1;
+  if (layout.unit != fields.nd - 1) {
+    return layout;
+  }
+  std::ptrdiff_t packed = item_size;
+  for (int axis = fields.nd - 2; axis >= 0 && layout.packed < constant_tail; --axis) {
+    packed *= fields.dimensions[axis + 1];
+    // An axis of one element may have any stride.
+    if (fields.strides[axis] != packed && fields.dimensions[axis] > 1) {
+      break;
+    }
+    ++layout.packed;
+  }
+  return layout;
 }
 
 std::string shape_text(PyObject *array) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "algorithm/function.h"
+#include "lowering/loop_ir.h"
 
 #include <llvm/ADT/ArrayRef.h>
 #include <pybind11/numpy.h>
@@ -68,9 +69,9 @@ bool same_elements(PyObject *a, PyObject *b);
 /// A fresh copy of an array with the same element type.
 pybind11::object copy_array(PyObject *array);
 
-/// The dimension whose stride is one item: the last one when it has it (or has at most one
-/// element), else the first such, else -1.
-int unit_dimension(PyObject *array, int item_size);
+/// Its unit dimension is the last one whose stride is one item, or the last one of all when it has
+/// at most one element. Of the `constant_tail` last dimensions the extents are constants.
+ArrayLayout layout_of(PyObject *array, int item_size, int constant_tail);
 
 /// "(3, 4)", and "float32 array of shape (3, 4)" for messages.
 std::string shape_text(PyObject *array);

@@ -49,6 +49,8 @@ KernelFunction::KernelFunction(std::shared_ptr<const Function> function, Compile
     argument.interned_name = interned(computation.name);
     for (const auto &extent : computation.extents) {
       argument.extents.emplace_back(extent, function_->parameters);
+      argument.constant_tail =
+          argument.extents.back().parameters().empty() ? argument.constant_tail + 1 : 0;
     }
     argument.is_output = is_output;
     argument.is_field = !computation.record.empty();
@@ -169,7 +171,8 @@ std::vector<std::pair<std::string, std::vector<std::string>>> KernelFunction::ov
 CompileOptions KernelFunction::default_options() const {
   CompileOptions options = settings_;
   for (const auto &argument : arguments_) {
-    options.unit_dimensions.push_back(static_cast<int>(argument.extents.size()) - 1);
+    const int rank = static_cast<int>(argument.extents.size());
+    options.layouts.push_back({rank - 1, std::min(argument.constant_tail, std::max(0, rank - 1))});
   }
   return options;
 }
@@ -449,21 +452,19 @@ py::object KernelFunction::results(const BoundCall &call) const {
 
 // ---- kernels ----
 
-std::shared_ptr<const CompiledKernel>
-KernelFunction::find_kernel(const UnitDimensions &unit_dimensions) const {
+std::shared_ptr<const CompiledKernel> KernelFunction::find_kernel(const Layouts &layouts) const {
   for (const auto &entry : kernels_) {
-    if (entry.unit_dimensions == unit_dimensions) {
+    if (entry.layouts == layouts) {
       return entry.kernel;
     }
   }
   return nullptr;
 }
 
-std::shared_ptr<const CompiledKernel>
-KernelFunction::make_kernel(const UnitDimensions &unit_dimensions) {
+std::shared_ptr<const CompiledKernel> KernelFunction::make_kernel(const Layouts &layouts) {
   require_checked();
   CompileOptions options = settings_;
-  options.unit_dimensions.assign(unit_dimensions.begin(), unit_dimensions.end());
+  options.layouts.assign(layouts.begin(), layouts.end());
   const std::uint64_t version = version_;
   PreparedKernel prepared = prepare(mapping(), options); // all of isl's work, so under the lock
   std::shared_ptr<const CompiledKernel> kernel;
@@ -471,8 +472,8 @@ KernelFunction::make_kernel(const UnitDimensions &unit_dimensions) {
     const py::gil_scoped_release unlocked;
     kernel = finish(std::move(prepared));
   }
-  if (version == version_ && find_kernel(unit_dimensions) == nullptr) {
-    kernels_.push_back({unit_dimensions, kernel});
+  if (version == version_ && find_kernel(layouts) == nullptr) {
+    kernels_.push_back({layouts, kernel});
   }
   last_compile_ = kernel;
   return kernel;
@@ -488,23 +489,23 @@ py::object KernelFunction::call(PyObject *arguments, PyObject *keywords) {
   if (call.has_given_outputs || overwrites_) {
     separate(call, true);
   }
-  UnitDimensions unit_dimensions(arguments_.size());
+  Layouts layouts(arguments_.size());
   llvm::SmallVector<void *, 8> data(arguments_.size());
   llvm::SmallVector<std::int64_t, 32> integers(call.parameters.begin(), call.parameters.end());
   for (size_t i = 0; i < arguments_.size(); ++i) {
     const auto &fields = array_fields(call.arrays[i]);
-    unit_dimensions[i] = unit_dimension(call.arrays[i], arguments_[i].item_size);
+    layouts[i] = layout_of(call.arrays[i], arguments_[i].item_size, arguments_[i].constant_tail);
     data[i] = fields.data;
     integers.append(fields.strides, fields.strides + fields.nd);
-    if (unit_dimensions[i] >= 0) {
+    if (layouts[i].unit >= 0) {
       // An axis of one element may have any stride.
-      integers[integers.size() - static_cast<size_t>(fields.nd - unit_dimensions[i])] =
+      integers[integers.size() - static_cast<size_t>(fields.nd - layouts[i].unit)] =
           arguments_[i].item_size;
     }
   }
-  std::shared_ptr<const CompiledKernel> kernel = find_kernel(unit_dimensions);
+  std::shared_ptr<const CompiledKernel> kernel = find_kernel(layouts);
   if (kernel == nullptr) {
-    kernel = make_kernel(unit_dimensions);
+    kernel = make_kernel(layouts);
   }
   KernelFailure failure;
   PyThreadState *state = PyEval_SaveThread();
@@ -556,8 +557,8 @@ void KernelFunction::throw_failure(const CompiledKernel &kernel, std::int32_t st
 }
 
 py::object KernelFunction::compile_for(PyObject *arguments, PyObject *keywords) {
-  const std::vector<int> row_major = default_options().unit_dimensions;
-  UnitDimensions unit_dimensions(row_major.begin(), row_major.end());
+  const std::vector<ArrayLayout> row_major = default_options().layouts;
+  Layouts layouts(row_major.begin(), row_major.end());
   if (PyTuple_GET_SIZE(arguments) > 0 || (keywords != nullptr && PyDict_GET_SIZE(keywords) > 0)) {
     BoundCall call;
     bind(arguments, keywords, call);
@@ -566,13 +567,14 @@ py::object KernelFunction::compile_for(PyObject *arguments, PyObject *keywords) 
     }
     for (size_t i = 0; i < arguments_.size(); ++i) {
       if (call.arrays[i] != nullptr) {
-        unit_dimensions[i] = unit_dimension(call.arrays[i], arguments_[i].item_size);
+        layouts[i] =
+            layout_of(call.arrays[i], arguments_[i].item_size, arguments_[i].constant_tail);
       }
     }
   }
-  last_compile_ = find_kernel(unit_dimensions);
+  last_compile_ = find_kernel(layouts);
   if (last_compile_ == nullptr) {
-    make_kernel(unit_dimensions);
+    make_kernel(layouts);
   }
   return last_compile_info();
 }

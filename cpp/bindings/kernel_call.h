@@ -28,6 +28,7 @@ struct ArrayArgument {
   pybind11::dtype dtype;
   pybind11::object interned_name;
   std::vector<Extent> extents;
+  int constant_tail = 0; ///< so many of the last extents are constants
   bool is_output = false;
   bool is_field = false;    ///< of a structured array: need not be aligned
   bool needs_zeros = false; ///< output: its computation does not write every element
@@ -53,7 +54,7 @@ struct BoundCall {
 };
 
 /// For each argument the dimension whose stride is one item, or -1: what a kernel is compiled for.
-using UnitDimensions = llvm::SmallVector<int, 8>;
+using Layouts = llvm::SmallVector<ArrayLayout, 8>;
 
 class KernelFunction {
 public:
@@ -108,7 +109,7 @@ public:
 
 private:
   struct CompiledEntry {
-    UnitDimensions unit_dimensions;
+    Layouts layouts;
     std::shared_ptr<const CompiledKernel> kernel;
   };
 
@@ -126,8 +127,8 @@ private:
   void place_in_inputs(BoundCall &call) const;
   void separate(BoundCall &call, bool in_place) const;
   pybind11::object results(const BoundCall &call) const;
-  std::shared_ptr<const CompiledKernel> find_kernel(const UnitDimensions &unit_dimensions) const;
-  std::shared_ptr<const CompiledKernel> make_kernel(const UnitDimensions &unit_dimensions);
+  std::shared_ptr<const CompiledKernel> find_kernel(const Layouts &layouts) const;
+  std::shared_ptr<const CompiledKernel> make_kernel(const Layouts &layouts);
   [[noreturn]] void throw_failure(const CompiledKernel &kernel, std::int32_t status,
                                   const KernelFailure &failure) const;
 

@@ -176,12 +176,12 @@ std::string canonical_text(const Mapping &mapping, const CompileOptions &options
                        build_identity(), llvm_version(), isl_version_text()));
   out.line("cpu " + cpu.text());
   out.line(fmt::format("optimize {}", static_cast<int>(options.optimize)));
-  std::string units;
-  for (const int dimension : options.unit_dimensions) {
-    units += fmt::format(" {}", dimension);
+  std::string layouts;
+  for (const ArrayLayout &layout : options.layouts) {
+    layouts += fmt::format(" {}/{}", layout.unit, layout.packed);
   }
-  out.line(fmt::format("fast_math {} libmvec {} unit_dimensions{}", options.fast_math,
-                       options.fast_math && has_vector_function("_ZGVbN4v_sinf"), units));
+  out.line(fmt::format("fast_math {} libmvec {} layouts{}", options.fast_math,
+                       options.fast_math && has_vector_function("_ZGVbN4v_sinf"), layouts));
   out.line("function " + Writer::quoted(function.name));
   out.names("parameters", function.parameters);
   out.line("context " + to_text(function.context));

@@ -58,7 +58,8 @@ private:
 Kernel lower_mapping(const Mapping &mapping, const CompileOptions &options, bool vectorize) {
   const OperationLimit limit(lowering_limit);
   LoweringOptions lowering;
-  lowering.unit_dimensions = options.unit_dimensions;
+  lowering.layouts = options.layouts;
+  lowering.vectors.masked_bytes = smallest_masked_element(describe_cpu(options.cpu));
   lowering.vectorize = vectorize;
   return lower(build_program(mapping), lowering);
 }
@@ -162,7 +163,8 @@ PreparedKernel prepare(const Mapping &mapping, const CompileOptions &options) {
   }
   const Phase phase(kernel, "lower");
   LoweringOptions lowering;
-  lowering.unit_dimensions = options.unit_dimensions;
+  lowering.layouts = options.layouts;
+  lowering.vectors.masked_bytes = smallest_masked_element(describe_cpu(options.cpu));
   prepared.loops = lower(*program, lowering);
   return prepared;
 }

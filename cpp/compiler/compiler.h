@@ -26,7 +26,7 @@ enum class Optimization {
 };
 
 struct CompileOptions {
-  std::vector<int> unit_dimensions; ///< see LoweringOptions
+  std::vector<ArrayLayout> layouts; ///< see LoweringOptions
   bool fast_math =
       false; ///< allows reassociation, contraction and approximate functions in all arithmetic
   std::string cpu; ///< a level or model of runtime/cpu.h; empty: this machine's level

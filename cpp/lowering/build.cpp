@@ -231,6 +231,51 @@ ValuePtr ramp(const ValuePtr &base, std::int64_t stride, int lanes) {
   return value;
 }
 
+ValuePtr ramp(const ValuePtr &base, std::int64_t stride, int lanes, int inner,
+              std::int64_t inner_stride) {
+  if (inner == 1) {
+    return ramp(base, stride, lanes);
+  }
+  if (stride == inner * inner_stride) {
+    return stride == 0 ? broadcast(base, lanes) : ramp(base, inner_stride, lanes);
+  }
+  auto value = make(ValueKind::Ramp, {Int64, lanes});
+  value->operands = {base};
+  value->id = stride;
+  value->inner = inner;
+  value->inner_stride = inner_stride;
+  return value;
+}
+
+ValuePtr masked(const ValuePtr &mask, const ValuePtr &load) {
+  if (!mask || load->kind != ValueKind::Load) {
+    return load;
+  }
+  auto value = make(ValueKind::Masked, load->type);
+  value->operands = {mask, load};
+  return value;
+}
+
+ValuePtr reduce_lanes(Op op, const ValuePtr &vector) {
+  if (vector->type.lanes == 1) {
+    return vector;
+  }
+  auto value = make(ValueKind::Reduce, {vector->type.scalar, 1});
+  value->op = op;
+  value->operands = {vector};
+  return value;
+}
+
+ValuePtr identity_of(Op op, ScalarType type) {
+  for (const Op reduction : {Op::ReduceSum, Op::ReduceProd, Op::ReduceMin, Op::ReduceMax,
+                             Op::ReduceAny, Op::ReduceAll}) {
+    if (reduction_combiner(reduction) == op) {
+      return constant_of(reduction_identity(reduction, type)->value, type);
+    }
+  }
+  throw Error(ErrorKind::Internal, "a reduction by " + op_name(op) + " has no identity");
+}
+
 ValuePtr broadcast(const ValuePtr &scalar, int lanes) {
   if (lanes == 1) {
     return scalar;
@@ -281,7 +326,7 @@ bool same_value(const ValuePtr &a, const ValuePtr &b) {
     return true;
   }
   if (a->kind != b->kind || a->type != b->type || a->op != b->op || a->id != b->id ||
-      a->constant != b->constant) {
+      a->inner != b->inner || a->inner_stride != b->inner_stride || a->constant != b->constant) {
     return false;
   }
   return std::equal(a->operands.begin(), a->operands.end(), b->operands.begin(), b->operands.end(),
@@ -351,12 +396,14 @@ StmtPtr if_then(const ValuePtr &condition, const StmtPtr &then, const StmtPtr &o
 }
 
 StmtPtr store(std::int64_t buffer, const std::string &name, std::vector<ValuePtr> subscripts,
-              const ValuePtr &value) {
+              const ValuePtr &value, Op op, const ValuePtr &mask) {
   auto statement = make(StatementKind::Store);
   statement->buffer = buffer;
   statement->name = name;
   statement->subscripts = std::move(subscripts);
   statement->value = value;
+  statement->op = op;
+  statement->mask = mask;
   return statement;
 }
 
@@ -393,9 +440,11 @@ StmtPtr assign_local(std::int64_t id, const std::string &name, const ValuePtr &v
   return named(StatementKind::AssignLocal, id, name, value);
 }
 
-StmtPtr check_index(std::int64_t site, const ValuePtr &value, const ValuePtr &upper) {
+StmtPtr check_index(std::int64_t site, const ValuePtr &value, const ValuePtr &upper,
+                    const ValuePtr &mask) {
   auto statement = make(StatementKind::CheckIndex);
   statement->id = site;
+  statement->mask = mask;
   statement->value = value;
   statement->upper = upper;
   return statement;
@@ -426,13 +475,26 @@ ValuePtr with_operands(const ValuePtr &value, std::vector<ValuePtr> operands) {
   case ValueKind::Select:
     return select_value(operands[0], operands[1], operands[2]);
   case ValueKind::Ramp:
-    return ramp(operands[0], value->id, value->type.lanes);
+    return ramp(operands[0], value->id, value->type.lanes, value->inner, value->inner_stride);
   case ValueKind::Broadcast:
     return broadcast(operands[0], value->type.lanes);
   case ValueKind::Load:
     return load(value->id, value->name, value->type, std::move(operands));
+  case ValueKind::Masked:
+    return masked(operands[0], operands[1]);
+  case ValueKind::Reduce:
+    return reduce_lanes(value->op, operands[0]);
   default:
     return value;
+  }
+}
+
+void operands_of(Op op, const ValuePtr &value, std::vector<ValuePtr> &into) {
+  if (value->kind == ValueKind::Binary && value->op == op) {
+    operands_of(op, value->operands[0], into);
+    operands_of(op, value->operands[1], into);
+  } else {
+    into.push_back(value);
   }
 }
 
@@ -458,7 +520,7 @@ ValuePtr ValueRewriter::operator()(const ValuePtr &value) {
 StmtPtr map_values(const StmtPtr &statement,
                    const std::function<ValuePtr(const ValuePtr &)> &replace) {
   auto copy = std::make_shared<LoopStatement>(*statement);
-  for (ValuePtr *value : {&copy->lower, &copy->upper, &copy->value}) {
+  for (ValuePtr *value : {&copy->lower, &copy->upper, &copy->value, &copy->mask}) {
     if (*value) {
       *value = replace(*value);
     }
@@ -507,6 +569,7 @@ void visit_values(const LoopStatement &statement, const std::function<void(const
   visit_once(statement.lower, visit, seen);
   visit_once(statement.upper, visit, seen);
   visit_once(statement.value, visit, seen);
+  visit_once(statement.mask, visit, seen);
   for (const ValuePtr &subscript : statement.subscripts) {
     visit_once(subscript, visit, seen);
   }

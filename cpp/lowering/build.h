@@ -29,6 +29,13 @@ ValuePtr call_value(Op op, std::vector<ValuePtr> arguments, ScalarType type);
 ValuePtr cast_value(const ValuePtr &a, ScalarType type);
 ValuePtr select_value(const ValuePtr &condition, const ValuePtr &then, const ValuePtr &otherwise);
 ValuePtr ramp(const ValuePtr &base, std::int64_t stride, int lanes);
+/// Of the lanes of two loops; a plain ramp where the steps are those of one.
+ValuePtr ramp(const ValuePtr &base, std::int64_t stride, int lanes, int inner,
+              std::int64_t inner_stride);
+ValuePtr masked(const ValuePtr &mask, const ValuePtr &load); ///< `load` itself for a null mask
+ValuePtr reduce_lanes(Op op, const ValuePtr &vector);
+/// What `op`, the combiner of a reduction, leaves as it is.
+ValuePtr identity_of(Op op, ScalarType type);
 ValuePtr broadcast(const ValuePtr &scalar, int lanes); ///< `scalar` itself for one lane
 
 // int64 and bool short cuts
@@ -62,13 +69,14 @@ StmtPtr while_loop(const ValuePtr &condition, const StmtPtr &body);
 /// Folds constant conditions; `otherwise` may be null.
 StmtPtr if_then(const ValuePtr &condition, const StmtPtr &then, const StmtPtr &otherwise = nullptr);
 StmtPtr store(std::int64_t buffer, const std::string &name, std::vector<ValuePtr> subscripts,
-              const ValuePtr &value);
+              const ValuePtr &value, Op op = Op::None, const ValuePtr &mask = nullptr);
 StmtPtr atomic_update(Op op, std::int64_t buffer, const std::string &name,
                       std::vector<ValuePtr> subscripts, const ValuePtr &value);
 StmtPtr let(std::int64_t id, const std::string &name, const ValuePtr &value);
 StmtPtr declare_local(std::int64_t id, const std::string &name, const ValuePtr &value);
 StmtPtr assign_local(std::int64_t id, const std::string &name, const ValuePtr &value);
-StmtPtr check_index(std::int64_t site, const ValuePtr &value, const ValuePtr &upper);
+StmtPtr check_index(std::int64_t site, const ValuePtr &value, const ValuePtr &upper,
+                    const ValuePtr &mask = nullptr);
 StmtPtr allocate(std::int64_t buffer, const std::string &name, const StmtPtr &body);
 bool is_empty(const StmtPtr &statement); ///< a block without children
 
@@ -88,6 +96,9 @@ private:
   Leaf leaf_;
   std::unordered_map<ValuePtr, ValuePtr> done_;
 };
+
+/// Appends what a chain of `op` combines: a, b, c of (a & b) & c.
+void operands_of(Op op, const ValuePtr &value, std::vector<ValuePtr> &into);
 
 /// The statement with every value in it (not in its children) replaced.
 StmtPtr map_values(const StmtPtr &statement,

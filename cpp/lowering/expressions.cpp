@@ -2,6 +2,7 @@
 
 #include "algorithm/affine.h"
 #include "algorithm/function.h"
+#include "lowering/parameter_ranges.h"
 #include "mapping/footprint.h"
 
 #include <isl/aff.h>
@@ -149,6 +150,7 @@ ValuePtr ExpressionTranslator::translate(const ExprPtr &expr) {
         value->kind != ValueKind::Variable) {
       const std::int64_t id = state_.numbers.next();
       emit(declare_local(id, "value", value));
+      state_.definitions.emplace(id, value);
       value = local(id, "value", value->type);
     }
     frame_.done.emplace(expr.get(), value);
@@ -218,10 +220,22 @@ ValuePtr ExpressionTranslator::checked_subscript(const Expr &access, size_t dime
     const Program::Place &place = state_.program.places.at(producer->name);
     upper = state_.kernel.buffers[place.buffer].extents.at(dimension);
   }
+  if (!state_.known) {
+    state_.known = parameter_ranges(state_.program);
+  }
+  if (always_inside(value, upper, *state_.known, state_.definitions)) {
+    return value;
+  }
+  for (const CheckedSubscript &known : frame_.checked) {
+    if (known.value == value && same_value(known.upper, upper)) {
+      return known.subscript;
+    }
+  }
   ValuePtr subscript = value;
   if (value->kind != ValueKind::Variable && value->kind != ValueKind::Constant) {
     const std::int64_t id = state_.numbers.next();
     emit(let(id, "index", value));
+    state_.definitions.emplace(id, value);
     subscript = variable(id, "index");
   }
   std::string text = producer->name + "[";
@@ -230,6 +244,7 @@ ValuePtr ExpressionTranslator::checked_subscript(const Expr &access, size_t dime
   }
   state_.kernel.sites.push_back({text + "]", producer->name, static_cast<int>(dimension)});
   emit(check_index(static_cast<std::int64_t>(state_.kernel.sites.size()) - 1, subscript, upper));
+  frame_.checked.push_back({value, upper, subscript});
   return subscript;
 }
 
@@ -347,7 +362,9 @@ StmtPtr ExpressionTranslator::scoped(const std::function<void()> &body) {
   std::vector<StmtPtr> outer = std::exchange(frame_.statements, {});
   auto done = frame_.done;
   auto loops = frame_.loops;
+  const size_t checked = frame_.checked.size();
   body();
+  frame_.checked.resize(checked);
   frame_.done = std::move(done);
   frame_.loops = std::move(loops);
   return block(std::exchange(frame_.statements, std::move(outer)));

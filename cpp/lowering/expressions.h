@@ -4,7 +4,7 @@
 // their guard) is written before the value as statements.
 #pragma once
 
-#include "lowering/build.h"
+#include "lowering/subscript_bounds.h"
 #include "mapping/program.h"
 
 #include <functional>
@@ -20,6 +20,8 @@ struct TranslationState {
   const Program &program;
   Kernel &kernel;
   Numbers numbers;
+  std::optional<Ranges> known; ///< of the parameters, once somebody has asked
+  Definitions definitions;
 };
 
 class ExpressionTranslator {
@@ -43,6 +45,12 @@ public:
 private:
   /// The value of one of the outermost loops around the statement.
   ValuePtr outer_loop(const std::string &name);
+  /// `value`, known to be below `upper` and not negative, as it stands in subscripts.
+  struct CheckedSubscript {
+    ValuePtr value;
+    ValuePtr upper;
+    ValuePtr subscript;
+  };
   /// Where code is being written: the iterators in scope, and the values that are already there.
   struct Frame {
     Environment iterators;
@@ -50,6 +58,7 @@ private:
     isl::set domain; ///< the instances for which the code runs, guards left out; null: not known
     std::unordered_map<const Expr *, ValuePtr> done;
     std::unordered_map<const Expr *, std::vector<ValuePtr>> loops; ///< final states of While nodes
+    std::vector<CheckedSubscript> checked;
     std::vector<StmtPtr> statements;
   };
 

@@ -32,8 +32,10 @@ enum class ValueKind {
   Call,
   Cast,
   Select,
-  Ramp,     ///< operands[0] + stride * lane, int64 vector
-  Broadcast ///< operands[0] in every lane
+  Ramp, ///< operands[0] + stride * (lane / inner) + inner_stride * (lane % inner), int64 vector
+  Broadcast, ///< operands[0] in every lane
+  Masked,    ///< operands[1], a load, in the lanes where operands[0] holds; anything elsewhere
+  Reduce     ///< the lanes of operands[0] combined by `op`, in any order
 };
 
 struct Value;
@@ -48,6 +50,9 @@ struct Value {
   ConstantValue constant{};
   std::int64_t id =
       0; ///< Variable and Local: unique number; Parameter: position; Load: buffer; Ramp: stride
+  /// Ramp: the lanes of two loops, the inner one of which has `inner` iterations.
+  int inner = 1;
+  std::int64_t inner_stride = 0;
   std::string name; ///< for printing
 };
 
@@ -62,10 +67,16 @@ enum class StatementKind {
   DeclareLocal, ///< a mutable local with its first value
   AssignLocal,
   Allocate,  ///< children[0] with memory for `buffer`, which is there only inside
-  CheckIndex ///< fails with code 1 and `site` when value < 0 or value >= upper
+  CheckIndex ///< fails with code 1 and `site` when value < 0 or value >= upper, in any lane
 };
 
-enum class LoopKind { Serial, Parallel, Vector, Unrolled };
+enum class LoopKind {
+  Serial,
+  Parallel,
+  Vector,
+  MaskedVector, ///< a Vector loop of fewer iterations than lanes
+  Unrolled
+};
 
 /// How a Parallel loop runs (mapping.h says what the words mean).
 struct ParallelSchedule {
@@ -91,7 +102,18 @@ struct LoopStatement {
   ParallelSchedule parallel; ///< For: of a Parallel loop
   std::int64_t buffer = 0;   ///< Store, AtomicUpdate, Allocate
   std::vector<ValuePtr> subscripts; ///< Store, AtomicUpdate
-  Op op = Op::None;                 ///< AtomicUpdate
+  /// AtomicUpdate. Store: the element itself is the left operand of `value`, op(element, x), one of
+  /// the terms of a reduction, which may be combined in any order.
+  Op op = Op::None;
+  ValuePtr mask; ///< Store, CheckIndex: the lanes that take part; null for all
+};
+
+/// What is known of an array's strides before its kernel is compiled.
+struct ArrayLayout {
+  int unit = -1;  ///< the dimension whose stride is the item size; -1 when none is known to be
+  int packed = 0; ///< so many dimensions before the last one, which is `unit`, lie without gaps
+                  ///< around inner dimensions of constant extents: their strides are constants
+  bool operator==(const ArrayLayout &) const = default;
 };
 
 /// An array argument or a temporary of the kernel.
@@ -106,8 +128,7 @@ struct KernelBuffer {
   SourceLocation where;          ///< of that command
   Record record;                 ///< temporaries of the whole kernel
   std::vector<ValuePtr> extents; ///< over Parameters only
-  int unit_dimension =
-      -1; ///< the dimension whose stride equals the item size, -1 when none is known to
+  ArrayLayout layout;
 };
 
 /// What a run-time subscript check reports.

@@ -2,51 +2,12 @@
 
 #include "lowering/ast_generation.h"
 #include "lowering/joined_loops.h"
+#include "lowering/parameter_ranges.h"
 #include "lowering/passes.h"
 #include "lowering/registers.h"
 #include "lowering/translate.h"
 
-#include <isl/ilp.h>
-#include <isl/set.h>
-#include <isl/val.h>
-
 namespace tilewright {
-
-namespace {
-
-/// What the context says of each parameter alone.
-Ranges parameter_ranges(const Program &program) {
-  Ranges ranges;
-  isl::set points = program.context;
-  const int count = isl_set_dim(points.get(), isl_dim_param);
-  std::vector<std::string> names;
-  for (int i = 0; i < count; ++i) {
-    const char *name = isl_set_get_dim_name(points.get(), isl_dim_param, static_cast<unsigned>(i));
-    names.emplace_back(name == nullptr ? "" : name);
-  }
-  isl_set *moved = isl_set_move_dims(isl_set_from_params(points.copy()), isl_dim_set, 0,
-                                     isl_dim_param, 0, static_cast<unsigned>(count));
-  points = checked(isl::manage(moved), "reading the context");
-  const auto bound = [](isl_val *raw) -> std::optional<std::int64_t> {
-    const isl::val value = isl::manage(raw);
-    if (value.is_null() || isl_val_is_int(value.get()) != isl_bool_true) {
-      return std::nullopt;
-    }
-    return isl_val_get_num_si(value.get());
-  };
-  for (size_t i = 0; i < program.parameters.size(); ++i) {
-    for (int d = 0; d < count; ++d) {
-      if (names[static_cast<size_t>(d)] == program.parameters[i]) {
-        ranges.parameters[static_cast<std::int64_t>(i)] = {
-            bound(isl_set_dim_min_val(points.copy(), d)),
-            bound(isl_set_dim_max_val(points.copy(), d))};
-      }
-    }
-  }
-  return ranges;
-}
-
-} // namespace
 
 Kernel lower(const Program &program, const LoweringOptions &options) {
   const GeneratedAst ast = generate_ast(program);
@@ -60,11 +21,11 @@ Kernel lower(const Program &program, const LoweringOptions &options) {
     return kernel;
   }
   check_register_loops(kernel);
-  kernel.body = separate_tiles(kernel.body);
+  kernel.body = separate_tiles(kernel.body, options.vectors.masked_bytes > 0);
   kernel.body = simplify_indices(kernel.body, known);
   kernel.body = unroll_loops(kernel.body);
   kernel.body = simplify_indices(kernel.body, known);
-  kernel.body = vectorize_loops(kernel.body);
+  kernel.body = vectorize_loops(kernel.body, options.vectors);
   kernel.body = simplify_indices(kernel.body, known);
   check_registers(kernel);
   kernel.body = promote_accumulators(kernel.body);

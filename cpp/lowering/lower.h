@@ -3,6 +3,7 @@
 #pragma once
 
 #include "lowering/loop_ir.h"
+#include "lowering/vector_loop.h"
 #include "mapping/program.h"
 
 #include <vector>
@@ -10,9 +11,10 @@
 namespace tilewright {
 
 struct LoweringOptions {
-  /// For each argument buffer (inputs, then outputs, in program order): the dimension known to have
-  /// the stride of one item, or -1. Missing entries mean "the last dimension".
-  std::vector<int> unit_dimensions;
+  /// For each argument buffer (inputs, then outputs, in program order). Where one is missing, the
+  /// last dimension is the unit one.
+  std::vector<ArrayLayout> layouts;
+  VectorOptions vectors; ///< of the target
   bool vectorize = true; ///< false keeps Vector loops as loops, for printing what a schedule says
 };
 

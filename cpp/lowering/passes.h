@@ -5,6 +5,7 @@
 
 #include "lowering/linear.h"
 #include "lowering/loop_ir.h"
+#include "lowering/vector_loop.h"
 
 namespace tilewright {
 
@@ -25,22 +26,22 @@ StmtPtr tighten_guards(const StmtPtr &body);
 /// Tile separation: for a Vector or Unrolled loop of `factor` iterations, fewer in border tiles,
 /// the test for a full tile is made as far out as its variables are known, by splitting the loop
 /// around it or by an If. The full part has loops of constant extent; in the other part they are
-/// serial:
+/// MaskedVector loops where the target has `masks`, else serial:
 ///     for v in range(0, min(8, N - 8*i)):
 /// becomes
 ///     for i in range(0, N // 8): for v in range(0, 8): ...
 ///     for i in range(N // 8, ...): for v in range(0, N - 8*i): ...
 /// A test inside a vector loop that varies over its lanes (the border of a stencil) is asked for in
 /// the same place: where it holds in all lanes, the vector code goes without it.
-StmtPtr separate_tiles(const StmtPtr &body);
+StmtPtr separate_tiles(const StmtPtr &body, bool masks);
 
 /// Replaces Unrolled loops of constant extent by their copies; others become serial.
 StmtPtr unroll_loops(const StmtPtr &body);
 
-/// Replaces Vector loops of constant extent by vector operations. A loop that has no vector form (a
-/// subscript check, a condition or an inner bound that varies over the lanes, a store that does
-/// not) becomes serial.
-StmtPtr vectorize_loops(const StmtPtr &body);
+/// Replaces vector loops that are bounded by their factor by vector operations, under a mask where
+/// they may have fewer iterations. A loop that has no vector form becomes serial: see
+/// vector_loop.h.
+StmtPtr vectorize_loops(const StmtPtr &body, const VectorOptions &options);
 
 /// Keeps the elements that a serial loop stores in each iteration in locals while it runs, so that
 /// the accumulators of a register tile stay in registers: a back end cannot tell that C[i, j] and
@@ -50,6 +51,12 @@ StmtPtr vectorize_loops(const StmtPtr &body);
 ///     acc = C[i, j]
 ///     for k in ...: acc = acc + v
 ///     C[i, j] = acc
+/// An element that lanes are summed into gets a vector (or several, which take turns) instead:
+///     for k in ...: C[i] = C[i] + reduce(add, v)
+/// becomes
+///     acc = 0
+///     for k in ...: acc = acc + v
+///     C[i] = C[i] + reduce(add, acc)
 StmtPtr promote_accumulators(const StmtPtr &body);
 
 } // namespace tilewright

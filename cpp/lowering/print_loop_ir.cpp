@@ -113,7 +113,7 @@ public:
     std::string text;
     for (const ValuePtr &subscript : subscripts) {
       text += text.empty() ? "" : ", ";
-      if (subscript->kind != ValueKind::Ramp || subscript->id < 1) {
+      if (subscript->kind != ValueKind::Ramp || subscript->id < 1 || subscript->inner > 1) {
         text += print(subscript).text;
         continue;
       }
@@ -182,7 +182,7 @@ private:
     case StatementKind::Store:
       line(element(kernel_.buffers[static_cast<size_t>(statement->buffer)].name,
                    statement->subscripts) +
-           " = " + print(statement->value).text);
+           " = " + print(statement->value).text + where(*statement));
       return;
     case StatementKind::AtomicUpdate: {
       const std::string target = element(
@@ -211,13 +211,17 @@ private:
     case StatementKind::CheckIndex:
       line("assert 0 <= " + print(statement->value).at_least(BitOr) + " < " +
            print(statement->upper).at_least(BitOr) + "  # " +
-           kernel_.sites[static_cast<size_t>(statement->id)].text);
+           kernel_.sites[static_cast<size_t>(statement->id)].text + where(*statement));
       return;
     case StatementKind::Allocate:
       allocation(kernel_.buffers[static_cast<size_t>(statement->buffer)]);
       print(statement->children[0]);
       return;
     }
+  }
+
+  std::string where(const LoopStatement &statement) {
+    return statement.mask ? "  # where " + print(statement.mask).text : "";
   }
 
   void print_loop(const LoopStatement &loop) {
@@ -231,6 +235,9 @@ private:
       break;
     case LoopKind::Vector:
       text += "  # vector(" + std::to_string(loop.factor) + ")";
+      break;
+    case LoopKind::MaskedVector:
+      text += "  # vector(" + std::to_string(loop.factor) + "), masked";
       break;
     case LoopKind::Unrolled:
       text += "  # unroll";
@@ -305,13 +312,23 @@ private:
                   print(operands[0]).at_least(Disjunction) + " else " + print(operands[2]).text,
               Conditional};
     case ValueKind::Ramp: {
-      const std::string scale = value->id == 1 ? "" : std::to_string(value->id) + " * ";
-      return {print(operands[0]).at_least(Sum) + " + " + scale + "lanes(" +
-                  std::to_string(value->type.lanes) + ")",
-              Sum};
+      const auto steps = [](std::int64_t stride, int lanes) {
+        return (stride == 1 ? "" : std::to_string(stride) + " * ") + "lanes(" +
+               std::to_string(lanes) + ")";
+      };
+      std::string text = print(operands[0]).at_least(Sum) + " + " +
+                         steps(value->id, value->type.lanes / value->inner);
+      if (value->inner > 1) {
+        text += " x " + steps(value->inner_stride, value->inner);
+      }
+      return {text, Sum};
     }
     case ValueKind::Broadcast:
       return print(operands[0]);
+    case ValueKind::Masked:
+      return {"masked(" + print(operands[1]).text + ", " + print(operands[0]).text + ")"};
+    case ValueKind::Reduce:
+      return {"reduce(" + op_name(value->op) + ", " + print(operands[0]).text + ")"};
     }
     return {};
   }

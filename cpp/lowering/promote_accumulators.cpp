@@ -10,48 +10,65 @@ namespace {
 /// More would not stay in registers.
 constexpr size_t max_accumulators = 64;
 
+/// So many vectors sum up one element side by side, so that none waits for the one before.
+constexpr int most_partial_sums = 8;
+
 /// One element (or vector of elements) of a buffer that a loop reads or writes.
 struct Element {
   std::int64_t buffer = 0;
   std::string name;
   ValueType type;
   std::vector<ValuePtr> subscripts;
+  ValuePtr mask;                 ///< the lanes that are read and stored; null for all
   Op atomic = Op::None;          ///< other threads update it too, by this operation
   bool read_or_stored = false;   ///< not only updated atomically
   bool always_stored = false;    ///< each iteration stores it, once the loops around that store run
   std::vector<ValuePtr> running; ///< conditions under which they do
+  Op sum = Op::None;             ///< only ever updated by lanes combined by this operation
+  int sum_lanes = 0;
+  int terms = 0; ///< of such updates in the loop's body
 };
 
 bool same_element(const Element &element, std::int64_t buffer,
-                  const std::vector<ValuePtr> &subscripts, int lanes) {
-  return element.buffer == buffer && element.type.lanes == lanes &&
+                  const std::vector<ValuePtr> &subscripts, int lanes, const ValuePtr &mask) {
+  const bool same_mask = element.mask == nullptr || mask == nullptr
+                             ? element.mask == mask
+                             : same_value(element.mask, mask);
+  return same_mask && element.buffer == buffer && element.type.lanes == lanes &&
          std::equal(element.subscripts.begin(), element.subscripts.end(), subscripts.begin(),
                     subscripts.end(), same_value);
 }
 
-/// What an operation leaves as it is when it is combined with this.
-ValuePtr identity_of(Op op, ScalarType type) {
-  for (const Op reduction : {Op::ReduceSum, Op::ReduceProd, Op::ReduceMin, Op::ReduceMax,
-                             Op::ReduceAny, Op::ReduceAll}) {
-    if (reduction_combiner(reduction) == op) {
-      return constant_of(reduction_identity(reduction, type)->value, type);
-    }
+/// The lanes of `v` in the update element = op(element, reduce(op, v)); else null.
+ValuePtr lanes_of_term(const LoopStatement &update) {
+  if (update.kind != StatementKind::Store || update.op == Op::None || update.mask ||
+      update.value->kind != ValueKind::Binary || update.value->op != update.op) {
+    return nullptr;
   }
-  throw Error(ErrorKind::Internal, "an atomic update by " + op_name(op) + " has no identity");
+  const ValuePtr &element = update.value->operands[0];
+  const ValuePtr &term = update.value->operands[1];
+  const bool same = element->kind == ValueKind::Load && element->id == update.buffer &&
+                    std::equal(element->operands.begin(), element->operands.end(),
+                               update.subscripts.begin(), update.subscripts.end(), same_value);
+  return same && term->kind == ValueKind::Reduce && term->op == update.op ? term->operands[0]
+                                                                          : nullptr;
 }
 
 /// The lowest subscript of a dimension and the distance to the highest one; nothing for gathers.
 std::optional<std::pair<Linear, std::int64_t>> span_of(const ValuePtr &subscript) {
   const bool is_ramp = subscript->kind == ValueKind::Ramp;
   const ValuePtr &base = is_ramp ? subscript->operands[0] : subscript;
-  if (!is_index(base) || (is_ramp && subscript->id < 0)) {
+  if (!is_index(base) || (is_ramp && (subscript->id < 0 || subscript->inner_stride < 0))) {
     return std::nullopt;
   }
   const auto linear = linear_of(base);
   if (!linear) {
     return std::nullopt;
   }
-  return std::pair(*linear, is_ramp ? subscript->id * (subscript->type.lanes - 1) : 0);
+  const int outer = is_ramp ? subscript->type.lanes / subscript->inner : 1;
+  return std::pair(*linear, is_ramp ? subscript->id * (outer - 1) +
+                                          subscript->inner_stride * (subscript->inner - 1)
+                                    : 0);
 }
 
 /// Are the two never the same memory? Asked of subscripts of which those of `a` do not change in
@@ -102,7 +119,9 @@ public:
         return &other == &element || other.buffer != element.buffer || disjoint(element, other);
       });
       const bool updated = element.atomic != Op::None && !element.read_or_stored;
-      if ((element.always_stored || updated) && fixed && alone &&
+      const bool summed = element.terms == 0 || !element.read_or_stored;
+      if (summed && (!element.mask || is_invariant(element.mask)) &&
+          (element.always_stored || updated) && fixed && alone &&
           !scoped_.contains(element.buffer) && found.size() < max_accumulators) {
         found.push_back(element);
       }
@@ -122,34 +141,77 @@ private:
   }
 
   Element &element(std::int64_t buffer, const std::string &name, ValueType type,
-                   const std::vector<ValuePtr> &subscripts) {
+                   const std::vector<ValuePtr> &subscripts, const ValuePtr &mask) {
     for (Element &known : elements_) {
-      if (same_element(known, buffer, subscripts, type.lanes)) {
+      if (same_element(known, buffer, subscripts, type.lanes, mask)) {
         return known;
       }
     }
-    elements_.push_back({buffer, name, type, subscripts, Op::None, false, false, {}});
+    Element made;
+    made.buffer = buffer;
+    made.name = name;
+    made.type = type;
+    made.subscripts = subscripts;
+    made.mask = mask;
+    elements_.push_back(std::move(made));
     return elements_.back();
   }
 
+  void collect_loads(const ValuePtr &root, const ValuePtr &mask) {
+    if (!root) {
+      return;
+    }
+    if (root->kind == ValueKind::Masked) {
+      collect_loads(root->operands[0], nullptr);
+      collect_loads(root->operands[1], root->operands[0]);
+      return;
+    }
+    if (root->kind == ValueKind::Load) {
+      element(root->id, root->name, root->type, root->operands, mask).read_or_stored = true;
+    }
+    for (const ValuePtr &operand : root->operands) {
+      collect_loads(operand, nullptr);
+    }
+  }
+
+  static void note_store(Element &stored, bool always, const std::vector<ValuePtr> &running) {
+    if (always && !stored.always_stored) {
+      stored.always_stored = true;
+      stored.running = running;
+    }
+  }
+
   void collect(const StmtPtr &statement, bool always, std::vector<ValuePtr> &running) {
-    visit_values(*statement, [&](const Value &value) {
-      if (value.kind == ValueKind::Load) {
-        element(value.id, value.name, value.type, value.operands).read_or_stored = true;
-      }
-    });
-    if (statement->kind == StatementKind::Store) {
-      Element &stored = element(statement->buffer, statement->name, statement->value->type,
-                                statement->subscripts);
-      stored.read_or_stored = true;
-      if (always && !stored.always_stored) {
-        stored.always_stored = true;
-        stored.running = running;
+    for (const ValuePtr &subscript : statement->subscripts) {
+      collect_loads(subscript, nullptr);
+    }
+    for (const ValuePtr &value : {statement->lower, statement->upper, statement->mask}) {
+      collect_loads(value, nullptr);
+    }
+    if (const ValuePtr term = lanes_of_term(*statement)) {
+      collect_loads(term, nullptr);
+      Element &summed = element(statement->buffer, statement->name, {term->type.scalar, 1},
+                                statement->subscripts, nullptr);
+      const bool fits = summed.terms == 0 ||
+                        (summed.sum == statement->op && summed.sum_lanes == term->type.lanes);
+      summed.read_or_stored = summed.read_or_stored || !fits;
+      summed.sum = statement->op;
+      summed.sum_lanes = term->type.lanes;
+      ++summed.terms;
+      note_store(summed, always, running);
+    } else {
+      collect_loads(statement->value, nullptr);
+      if (statement->kind == StatementKind::Store) {
+        Element &stored = element(statement->buffer, statement->name, statement->value->type,
+                                  statement->subscripts, statement->mask);
+        stored.read_or_stored = true;
+        note_store(stored, always, running);
       }
     }
     if (statement->kind == StatementKind::AtomicUpdate) {
       // The local is combined with the element at the end: it may as well be the identity.
-      element(statement->buffer, statement->name, statement->value->type, statement->subscripts)
+      element(statement->buffer, statement->name, statement->value->type, statement->subscripts,
+              nullptr)
           .atomic = statement->op;
     }
     const bool is_loop = statement->kind == StatementKind::For;
@@ -195,18 +257,64 @@ public:
   }
 
 private:
+  /// One promoted element: the locals that hold it while the loop runs.
+  struct Promoted {
+    const Element &element;
+    std::vector<ValuePtr> locals; ///< one, or the vectors of a sum
+    size_t next = 0;              ///< of these, which takes the next term
+  };
+
+  Promoted open(const Element &element) {
+    Promoted promoted{element, {}, 0};
+    const ValueType type =
+        element.terms > 0 ? ValueType{element.type.scalar, element.sum_lanes} : element.type;
+    const int count = std::max(1, std::min(element.terms, most_partial_sums));
+    for (int i = 0; i < count; ++i) {
+      promoted.locals.push_back(local(numbers_.next(), "acc", type));
+    }
+    return promoted;
+  }
+
+  static ValuePtr first_value(const Element &element) {
+    if (element.terms > 0) {
+      return broadcast(identity_of(element.sum, element.type.scalar), element.sum_lanes);
+    }
+    if (element.atomic != Op::None) {
+      return identity_of(element.atomic, element.type.scalar);
+    }
+    return masked(element.mask,
+                  load(element.buffer, element.name, element.type, element.subscripts));
+  }
+
+  /// Brings the locals back to memory.
+  static StmtPtr close(const Promoted &promoted) {
+    const Element &element = promoted.element;
+    const ValuePtr &first = promoted.locals.front();
+    if (element.terms > 0) {
+      ValuePtr sum = first;
+      for (size_t i = 1; i < promoted.locals.size(); ++i) {
+        sum = binary_value(element.sum, sum, promoted.locals[i]);
+      }
+      const ValuePtr before = load(element.buffer, element.name, element.type, element.subscripts);
+      return store(element.buffer, element.name, element.subscripts,
+                   binary_value(element.sum, before, reduce_lanes(element.sum, sum)), element.sum);
+    }
+    if (element.atomic != Op::None) {
+      return atomic_update(element.atomic, element.buffer, element.name, element.subscripts, first);
+    }
+    return store(element.buffer, element.name, element.subscripts, first, Op::None, element.mask);
+  }
+
   StmtPtr promote(const StmtPtr &loop, const std::vector<Element> &elements) {
-    std::vector<ValuePtr> locals;
+    std::vector<Promoted> promoted;
     std::vector<StmtPtr> all;
     std::vector<ValuePtr> conditions;
     ValuePtr running = boolean(true);
     for (const Element &element : elements) {
-      locals.push_back(local(numbers_.next(), "acc", element.type));
-      all.push_back(declare_local(
-          locals.back()->id, "acc",
-          element.atomic != Op::None
-              ? identity_of(element.atomic, element.type.scalar)
-              : load(element.buffer, element.name, element.type, element.subscripts)));
+      promoted.push_back(open(element));
+      for (const ValuePtr &local : promoted.back().locals) {
+        all.push_back(declare_local(local->id, "acc", first_value(element)));
+      }
       for (const ValuePtr &condition : element.running) {
         if (std::none_of(conditions.begin(), conditions.end(),
                          [&](const ValuePtr &known) { return same_value(known, condition); })) {
@@ -215,36 +323,44 @@ private:
         }
       }
     }
-    const auto position = [&](std::int64_t buffer, const std::vector<ValuePtr> &subscripts,
-                              int lanes) {
+    const auto find = [&](std::int64_t buffer, const std::vector<ValuePtr> &subscripts, int lanes,
+                          const ValuePtr &mask) -> Promoted * {
       const auto found =
-          std::find_if(elements.begin(), elements.end(), [&](const Element &element) {
-            return same_element(element, buffer, subscripts, lanes);
+          std::find_if(promoted.begin(), promoted.end(), [&](const Promoted &candidate) {
+            return same_element(candidate.element, buffer, subscripts, lanes, mask);
           });
-      return static_cast<size_t>(found - elements.begin());
+      return found == promoted.end() ? nullptr : &*found;
     };
     ValueRewriter read_locals([&](const ValuePtr &value) -> ValuePtr {
-      if (value->kind != ValueKind::Load) {
+      const bool is_masked = value->kind == ValueKind::Masked;
+      const ValuePtr &load = is_masked ? value->operands[1] : value;
+      if (load->kind != ValueKind::Load) {
         return nullptr;
       }
-      const size_t at = position(value->id, value->operands, value->type.lanes);
-      return at < elements.size() ? locals[at] : nullptr;
+      const Promoted *found = find(load->id, load->operands, load->type.lanes,
+                                   is_masked ? value->operands[0] : nullptr);
+      return found == nullptr ? nullptr : found->locals.front();
     });
     const std::function<StmtPtr(const StmtPtr &)> rewrite =
         [&](const StmtPtr &statement) -> StmtPtr {
+      if (const ValuePtr term = lanes_of_term(*statement)) {
+        if (Promoted *found = find(statement->buffer, statement->subscripts, 1, nullptr)) {
+          const ValuePtr &sum = found->locals[found->next];
+          found->next = (found->next + 1) % found->locals.size();
+          return assign_local(sum->id, "acc", binary_value(statement->op, sum, read_locals(term)));
+        }
+      }
       if (statement->kind == StatementKind::Store) {
-        const size_t at =
-            position(statement->buffer, statement->subscripts, statement->value->type.lanes);
-        if (at < elements.size()) {
-          return assign_local(locals[at]->id, "acc", read_locals(statement->value));
+        if (const Promoted *found = find(statement->buffer, statement->subscripts,
+                                         statement->value->type.lanes, statement->mask)) {
+          return assign_local(found->locals.front()->id, "acc", read_locals(statement->value));
         }
       }
       if (statement->kind == StatementKind::AtomicUpdate) {
-        const size_t at = position(statement->buffer, statement->subscripts, 1);
-        if (at < elements.size()) {
-          return assign_local(
-              locals[at]->id, "acc",
-              binary_value(statement->op, locals[at], read_locals(statement->value)));
+        if (const Promoted *found = find(statement->buffer, statement->subscripts, 1, nullptr)) {
+          const ValuePtr &sum = found->locals.front();
+          return assign_local(sum->id, "acc",
+                              binary_value(statement->op, sum, read_locals(statement->value)));
         }
       }
       std::vector<StmtPtr> children;
@@ -255,18 +371,12 @@ private:
       return children.empty() ? mapped : with_children(mapped, std::move(children));
     };
     const StmtPtr inner = (*this)(rewrite(loop->children[0]));
-    const StmtPtr promoted = with_children(loop, {inner});
-    // Where the loops do not run, the elements are neither read nor written: they may be another
-    // thread's.
-    all.push_back(promoted);
-    for (size_t i = 0; i < elements.size(); ++i) {
-      const Element &element = elements[i];
-      all.push_back(element.atomic != Op::None
-                        ? atomic_update(element.atomic, element.buffer, element.name,
-                                        element.subscripts, locals[i])
-                        : store(element.buffer, element.name, element.subscripts, locals[i]));
+    all.push_back(with_children(loop, {inner}));
+    for (const Promoted &element : promoted) {
+      all.push_back(close(element));
     }
-    // Elements whose loops run under different conditions would need a test each.
+    // Where the loops do not run, the elements are neither read nor written: they may be another
+    // thread's. Elements whose loops run under different conditions would need a test each.
     const bool uniform = std::all_of(elements.begin(), elements.end(), [&](const Element &element) {
       return element.running.size() == elements.front().running.size() &&
              std::equal(element.running.begin(), element.running.end(),

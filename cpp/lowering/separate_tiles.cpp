@@ -1,4 +1,5 @@
 #include "lowering/passes.h"
+#include "lowering/tile_extent.h"
 
 #include <algorithm>
 #include <set>
@@ -23,24 +24,6 @@ struct Candidate {
   bool ask_again = false;
 };
 
-void operands_of(Op op, const ValuePtr &value, std::vector<ValuePtr> &into) {
-  if (value->kind == ValueKind::Binary && value->op == op) {
-    operands_of(op, value->operands[0], into);
-    operands_of(op, value->operands[1], into);
-  } else {
-    into.push_back(value);
-  }
-}
-
-std::optional<Linear> difference(const ValuePtr &a, const ValuePtr &b) {
-  if (!is_index(a) || !is_index(b)) {
-    return std::nullopt;
-  }
-  const auto left = linear_of(a);
-  const auto right = linear_of(b);
-  return left && right ? combine(*left, *right, -1) : std::nullopt;
-}
-
 /// Adds `a - b - factor >= 0` unless it always holds; false when it never holds or cannot be said.
 bool require_distance(const ValuePtr &a, const ValuePtr &b, std::int64_t factor,
                       std::vector<Linear> &conditions) {
@@ -54,36 +37,6 @@ bool require_distance(const ValuePtr &a, const ValuePtr &b, std::int64_t factor,
   }
   conditions.push_back(std::move(*distance));
   return true;
-}
-
-/// A pair of bounds of a loop that are `factor` apart: it has at most that many iterations,
-/// beginning at `lower` where it has all of them.
-struct Extent {
-  std::vector<ValuePtr> uppers;
-  std::vector<ValuePtr> lowers;
-  ValuePtr lower;
-  ValuePtr upper;
-};
-
-std::optional<Extent> extent_of(const LoopStatement &loop) {
-  const bool tagged = loop.loop == LoopKind::Vector || loop.loop == LoopKind::Unrolled;
-  if (loop.kind != StatementKind::For || !tagged || loop.factor < 2) {
-    return std::nullopt;
-  }
-  Extent extent;
-  operands_of(Op::Min, loop.upper, extent.uppers);
-  operands_of(Op::Max, loop.lower, extent.lowers);
-  for (const ValuePtr &upper : extent.uppers) {
-    for (const ValuePtr &lower : extent.lowers) {
-      const auto distance = difference(upper, lower);
-      if (distance && distance->is_constant() && distance->constant == loop.factor) {
-        extent.lower = lower;
-        extent.upper = upper;
-        return extent;
-      }
-    }
-  }
-  return std::nullopt;
 }
 
 bool depends_on(const Linear &linear, std::int64_t variable) {
@@ -182,8 +135,8 @@ void decide_tests(const LoopStatement &loop, Candidate &candidate) {
 /// Nothing for a loop that is always full (and has no tests to decide), or never, or not known to
 /// be bounded by its factor.
 std::optional<Candidate> candidate_of(const LoopStatement &loop) {
-  const auto extent = extent_of(loop);
-  if (!extent) {
+  const auto extent = tile_extent(loop);
+  if (!extent || loop.loop == LoopKind::MaskedVector) {
     return std::nullopt;
   }
   Candidate candidate;
@@ -219,7 +172,7 @@ bool known_in(const Linear &linear, const std::set<std::int64_t> &variables) {
 
 /// The condition for all iterations of an unrolled loop.
 std::optional<Linear> for_all_copies(const Linear &condition, const LoopStatement &loop) {
-  const auto extent = extent_of(loop);
+  const auto extent = tile_extent(loop);
   return extent && loop.loop == LoopKind::Unrolled
              ? for_all_iterations(condition, loop, extent->lower)
              : std::nullopt;
@@ -284,11 +237,13 @@ bool contains_any(const StmtPtr &root, const std::vector<Candidate> &candidates)
   return found;
 }
 
-/// The candidates' loops as full tiles, or as serial loops when `full` is false.
-StmtPtr rewrite(const StmtPtr &root, const std::vector<Candidate> &candidates, bool full) {
+/// The candidates' loops as full tiles; when `full` is false, as vectors under a mask or as serial
+/// loops.
+StmtPtr rewrite(const StmtPtr &root, const std::vector<Candidate> &candidates, bool full,
+                bool masks) {
   std::vector<StmtPtr> children;
   for (const StmtPtr &child : root->children) {
-    children.push_back(rewrite(child, candidates, full));
+    children.push_back(rewrite(child, candidates, full, masks));
   }
   const auto found =
       std::find_if(candidates.begin(), candidates.end(), [&](const Candidate &candidate) {
@@ -314,7 +269,9 @@ StmtPtr rewrite(const StmtPtr &root, const std::vector<Candidate> &candidates, b
     return with_children(root, std::move(children));
   }
   if (!full) {
-    return for_loop(root->id, root->name, root->lower, root->upper, LoopKind::Serial, 0,
+    const bool masked = masks && root->loop == LoopKind::Vector;
+    return for_loop(root->id, root->name, root->lower, root->upper,
+                    masked ? LoopKind::MaskedVector : LoopKind::Serial, masked ? root->factor : 0,
                     children[0]);
   }
   return for_loop(root->id, root->name, found->lower, add(found->lower, integer(root->factor)),
@@ -331,7 +288,7 @@ std::vector<Linear> conditions_of(const std::vector<Candidate> &candidates) {
 
 class Separation {
 public:
-  explicit Separation(const StmtPtr &root) : numbers_(root) {}
+  Separation(const StmtPtr &root, bool masks) : numbers_(root), masks_(masks) {}
 
   /// `statement` where the variables in `known_` have values.
   StmtPtr at(const StmtPtr &statement, int versions) {
@@ -411,11 +368,11 @@ private:
 
   StmtPtr version(const StmtPtr &statement, const std::vector<Candidate> &candidates,
                   const std::vector<Linear> &conditions, int versions) {
-    const StmtPtr general = rewrite(statement, candidates, false);
+    const StmtPtr general = rewrite(statement, candidates, false, masks_);
     if (versions < 2) {
       return at(general, versions);
     }
-    const StmtPtr fast = copy_with(rewrite(statement, candidates, true), {}, numbers_);
+    const StmtPtr fast = copy_with(rewrite(statement, candidates, true, masks_), {}, numbers_);
     return if_then(conjunction(conditions), at(fast, versions / 2), at(general, versions / 2));
   }
 
@@ -436,8 +393,8 @@ private:
       return with_children(loop, {at(loop->children[0], versions)});
     }
     // Full tiles come first: the loop is split where they end.
-    StmtPtr fast = rewrite(loop->children[0], candidates, true);
-    StmtPtr general = rewrite(loop->children[0], candidates, false);
+    StmtPtr fast = rewrite(loop->children[0], candidates, true, masks_);
+    StmtPtr general = rewrite(loop->children[0], candidates, false, masks_);
     const std::int64_t second = numbers_.next();
     const StmtPtr rest = copy_with(general, {{loop->id, variable(second, loop->name)}}, numbers_);
     if (others.empty()) {
@@ -458,10 +415,13 @@ private:
 
   Numbers numbers_;
   std::set<std::int64_t> known_;
+  bool masks_;
 };
 
 } // namespace
 
-StmtPtr separate_tiles(const StmtPtr &body) { return Separation(body).at(body, max_versions); }
+StmtPtr separate_tiles(const StmtPtr &body, bool masks) {
+  return Separation(body, masks).at(body, max_versions);
+}
 
 } // namespace tilewright

@@ -75,15 +75,6 @@ private:
     return value_of(*linear);
   }
 
-  static void operands_of(Op op, const ValuePtr &value, std::vector<ValuePtr> &into) {
-    if (value->kind == ValueKind::Binary && value->op == op) {
-      operands_of(op, value->operands[0], into);
-      operands_of(op, value->operands[1], into);
-    } else {
-      into.push_back(value);
-    }
-  }
-
   /// The sign of a - b where it is known: is a <= b (-1), a >= b (1), or neither (0)?
   int order(const ValuePtr &a, const ValuePtr &b) const {
     const auto left = linear_of(a);

@@ -20,30 +20,6 @@ bool mentions(const ValuePtr &root, std::int64_t variable) {
   return found;
 }
 
-void operands_of(Op op, const ValuePtr &value, std::vector<ValuePtr> &into) {
-  if (value->kind == ValueKind::Binary && value->op == op) {
-    operands_of(op, value->operands[0], into);
-    operands_of(op, value->operands[1], into);
-  } else {
-    into.push_back(value);
-  }
-}
-
-Op mirrored(Op op) {
-  switch (op) {
-  case Op::Lt:
-    return Op::Gt;
-  case Op::Le:
-    return Op::Ge;
-  case Op::Gt:
-    return Op::Lt;
-  case Op::Ge:
-    return Op::Le;
-  default:
-    return op;
-  }
-}
-
 /// The parts of a < or <= comparison whose sides are max(..) and min(..); else the comparison.
 std::vector<ValuePtr> parts_of(const ValuePtr &test) {
   const bool less = test->kind == ValueKind::Binary && (test->op == Op::Lt || test->op == Op::Le);

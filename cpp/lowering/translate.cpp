@@ -150,7 +150,8 @@ private:
 class AstTranslator {
 public:
   AstTranslator(const Program &program, const GeneratedAst &ast, const LoweringOptions &options)
-      : program_(program), ast_(ast), state_{program, kernel_, {}}, expressions_(program) {
+      : program_(program), ast_(ast), state_{program, kernel_, {}, std::nullopt, {}},
+        expressions_(program) {
     kernel_.name = program.function ? program.function->name : "kernel";
     kernel_.parameters = program.parameters;
     add_buffers(options);
@@ -181,9 +182,9 @@ private:
         buffer.extents.push_back(
             cast_value(translate_parameters(extent, program_.parameters), Int64));
       }
-      buffer.unit_dimension = static_cast<int>(from.extents.size()) - 1;
-      if (buffer.is_argument && i < options.unit_dimensions.size()) {
-        buffer.unit_dimension = options.unit_dimensions[i];
+      buffer.layout.unit = static_cast<int>(from.extents.size()) - 1;
+      if (buffer.is_argument && i < options.layouts.size()) {
+        buffer.layout = options.layouts[i];
       }
       kernel_.buffers.push_back(std::move(buffer));
     }
@@ -459,7 +460,10 @@ private:
         value = binary_value(statement.combine, load(number, buffer.name, {buffer.type, 1}, index),
                              value);
       }
-      translator.emit(store(number, buffer.name, index, value));
+      const bool reassociates = statement.role == StatementRole::Update &&
+                                !statement.computation->pieces[statement.piece].value->ordered;
+      translator.emit(
+          store(number, buffer.name, index, value, reassociates ? statement.combine : Op::None));
     });
     return block(translator.take_statements());
   }

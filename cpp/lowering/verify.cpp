@@ -72,6 +72,14 @@ private:
     require(is_vector, "a vector access to '" + of.name + "' has a vector subscript");
   }
 
+  void check_mask(const StmtPtr &statement, int lanes) {
+    if (statement->mask) {
+      check(statement->mask);
+      require(lanes > 1 && statement->mask->type == ValueType{Bool, lanes},
+              "a mask is a bool for each lane");
+    }
+  }
+
   void check(const StmtPtr &statement) {
     require(statement != nullptr, "a statement is not null");
     switch (statement->kind) {
@@ -113,6 +121,7 @@ private:
     case StatementKind::AtomicUpdate:
     case StatementKind::Store: {
       check(statement->value);
+      check_mask(statement, statement->value->type.lanes);
       check_subscripts(statement->buffer, statement->subscripts, statement->value->type.lanes);
       const KernelBuffer &buffer = kernel_.buffers[static_cast<size_t>(statement->buffer)];
       require(buffer.type == statement->value->type.scalar,
@@ -150,7 +159,9 @@ private:
       return;
     }
     case StatementKind::CheckIndex:
-      check_index_value(statement->value, "a checked subscript");
+      check(statement->value);
+      require(statement->value->type.scalar == Int64, "a checked subscript is int64");
+      check_mask(statement, statement->value->type.lanes);
       check_index_value(statement->upper, "the bound of a checked subscript");
       require(statement->id >= 0 && statement->id < static_cast<std::int64_t>(kernel_.sites.size()),
               "a checked subscript has a site");
@@ -228,8 +239,19 @@ private:
       return;
     case ValueKind::Ramp:
       require(operands.size() == 1 && is_int64(operands[0]) && value.type.scalar == Int64 &&
-                  value.type.lanes > 1,
+                  value.type.lanes > 1 && value.inner >= 1 && value.type.lanes % value.inner == 0,
               "a ramp is an int64 vector over an int64 scalar");
+      return;
+    case ValueKind::Masked:
+      require(operands.size() == 2 && operands[1]->kind == ValueKind::Load &&
+                  operands[1]->type == value.type && value.type.lanes > 1 &&
+                  operands[0]->type == ValueType{Bool, value.type.lanes},
+              "a masked value is a vector load with a bool for each lane");
+      return;
+    case ValueKind::Reduce:
+      require(operands.size() == 1 && operands[0]->type.lanes > 1 &&
+                  value.type == ValueType{operands[0]->type.scalar, 1},
+              "a reduction of lanes is the scalar of its vector");
       return;
     case ValueKind::Broadcast:
       require(operands.size() == 1 && operands[0]->type == ValueType{value.type.scalar, 1} &&

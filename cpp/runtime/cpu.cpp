@@ -114,6 +114,25 @@ CpuDescription describe_cpu(const std::string &cpu) {
   return {cpu, "", ""};
 }
 
+int smallest_masked_element(const CpuDescription &cpu) {
+  initialise_llvm();
+  std::string problem;
+  const std::string triple = llvm::sys::getProcessTriple();
+  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, problem);
+  const std::unique_ptr<llvm::MCSubtargetInfo> subtarget(
+      target == nullptr ? nullptr : target->createMCSubtargetInfo(triple, cpu.name, cpu.features));
+  const llvm::Triple::ArchType architecture = llvm::Triple(triple).getArch();
+  if (!subtarget) {
+    return 0;
+  }
+  if (architecture == llvm::Triple::x86_64) {
+    return subtarget->checkFeatures("+avx512bw,+avx512vl") ? 1
+           : subtarget->checkFeatures("+avx2")             ? 4
+                                                           : 0;
+  }
+  return architecture == llvm::Triple::aarch64 && subtarget->checkFeatures("+sve") ? 1 : 0;
+}
+
 void require_runnable(const CpuDescription &cpu) {
   if (cpu.text() == host_cpu().text()) {
     return;

@@ -34,4 +34,8 @@ CpuDescription describe_cpu(const std::string &cpu);
 /// Throws Error(Argument) naming the features that code for `cpu` needs and this machine has not.
 void require_runnable(const CpuDescription &cpu);
 
+/// The smallest element, in bytes, of which `cpu` loads and stores vectors under a mask in one
+/// step; 0 where it has no masks.
+int smallest_masked_element(const CpuDescription &cpu);
+
 } // namespace tilewright

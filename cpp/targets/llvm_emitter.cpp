@@ -1,6 +1,7 @@
 // The frame of a kernel: its function, arguments, temporaries and exit; and the pass pipeline.
 #include "targets/llvm_emitter.h"
 
+#include "lowering/build.h"
 #include "mapping/local_memory.h"
 #include "targets/llvm_function_emitter.h"
 
@@ -31,6 +32,26 @@ std::string vector_isas(const llvm::TargetMachine &machine) {
     letters += 'd';
   }
   return letters + 'b';
+}
+
+/// The strides of an array in bytes where its layout tells them; else 0.
+std::vector<std::int64_t> constant_strides(const KernelBuffer &buffer) {
+  std::vector<std::int64_t> strides(buffer.extents.size(), 0);
+  if (buffer.layout.unit < 0 || strides.empty()) {
+    return strides;
+  }
+  std::int64_t stride = buffer.type.bytes();
+  strides[static_cast<size_t>(buffer.layout.unit)] = stride;
+  for (size_t inner = strides.size() - 1;
+       inner + static_cast<size_t>(buffer.layout.packed) >= strides.size(); --inner) {
+    const auto extent = as_integer(buffer.extents[inner]);
+    if (inner == 0 || !extent) {
+      break;
+    }
+    stride *= *extent;
+    strides[inner - 1] = stride;
+  }
+  return strides;
 }
 
 } // namespace
@@ -117,10 +138,11 @@ void KernelEmitter::open_arguments() {
       continue;
     }
     slot.base = constant_load(builder_.getPtrTy(), frame_.data, b, buffer.name);
+    const std::vector<std::int64_t> known = constant_strides(buffer);
     for (size_t d = 0; d < buffer.extents.size(); ++d) {
       llvm::Value *stride = nullptr;
-      if (static_cast<int>(d) == buffer.unit_dimension) {
-        stride = builder_.getInt64(static_cast<std::uint64_t>(buffer.type.bytes()));
+      if (known[d] != 0) {
+        stride = builder_.getInt64(static_cast<std::uint64_t>(known[d]));
       } else {
         stride = constant_load(builder_.getInt64Ty(), frame_.integers, next,
                                buffer.name + ".stride" + std::to_string(d));

@@ -113,6 +113,8 @@ private:
   Term call(const Value &value);
   Term select(const Value &value);
   Term ramp(const Value &value);
+  Term reduce(const Value &value);
+  llvm::Value *lane_test(const Value &value);
   Term local(const Value &value);
   int depth_of(const Value &value);
   bool is_index(const Value &value);
@@ -121,21 +123,31 @@ private:
   /// Address of lane 0 and, for vectors, the step between lanes or the address of each lane.
   struct Address {
     llvm::Value *first = nullptr;
-    llvm::Value *step = nullptr;      ///< bytes; null for scalars
-    std::vector<llvm::Value *> lanes; ///< irregular vectors only
+    llvm::Value *step = nullptr;       ///< bytes; null for scalars
+    int inner = 1;                     ///< so many lanes belong to one step,
+    llvm::Value *inner_step = nullptr; ///< and are so many bytes apart; null where inner is 1
+    std::vector<llvm::Value *> lanes;  ///< irregular vectors only
   };
-  Term load(const Value &value);
+  Term load(const Value &value, llvm::Value *mask = nullptr);
+  Term load_lanes(size_t buffer, const Address &where, int lanes, llvm::Value *mask);
+  Term gather(size_t buffer, const Address &where, int lanes, llvm::Value *mask);
   void store(const LoopStatement &statement);
+  void scatter(size_t buffer, const Address &where, const Term &value, int lanes,
+               llvm::Value *mask);
   void atomic_update(const LoopStatement &statement); // llvm_atomic.cpp
   Address address(size_t buffer, const std::vector<ValuePtr> &subscripts, int lanes);
   llvm::Value *lane_address(const Address &address, int lane);
-  llvm::Value *load_part(size_t buffer, llvm::Value *address, int lanes);
+  llvm::Value *lane_addresses(const Address &address, int lanes);
+  llvm::Value *load_part(size_t buffer, llvm::Value *address, int lanes,
+                         llvm::Value *mask = nullptr);
   Term load_element(size_t buffer, llvm::Value *address);
-  Term load_contiguous(size_t buffer, llvm::Value *address, int lanes);
+  Term load_contiguous(size_t buffer, llvm::Value *address, int lanes, llvm::Value *mask);
   Term load_strided(size_t buffer, llvm::Value *address, int lanes, int stride);
-  void store_part(size_t buffer, llvm::Value *address, llvm::Value *value);
+  void store_part(size_t buffer, llvm::Value *address, llvm::Value *value,
+                  llvm::Value *mask = nullptr);
   void store_element(size_t buffer, llvm::Value *address, const Term &value);
-  void store_contiguous(size_t buffer, llvm::Value *address, const Term &value, int lanes);
+  void store_contiguous(size_t buffer, llvm::Value *address, const Term &value, int lanes,
+                        llvm::Value *mask);
   void annotate(llvm::Instruction *instruction, size_t buffer);
   llvm::Value *offset(llvm::Value *base, llvm::Value *bytes);
   llvm::Value *from_memory(llvm::Value *value, ScalarType type, int lanes);

@@ -1,5 +1,6 @@
 #include "targets/llvm_index.h"
 
+#include <algorithm>
 #include <optional>
 
 namespace tilewright {
@@ -30,10 +31,21 @@ public:
         return;
       }
       break;
-    case ValueKind::Ramp:
-      sum_.lane_step += value.id * coefficient;
+    case ValueKind::Ramp: {
+      SubscriptSum lanes;
+      lanes.lane_step = value.id * coefficient;
+      lanes.inner = value.inner;
+      lanes.inner_step = value.inner_stride * coefficient;
+      const int inner = std::max(sum_.inner, lanes.inner);
+      if (!split_lanes(sum_, inner) || !split_lanes(lanes, inner)) {
+        sum_.regular = false;
+        return;
+      }
+      sum_.lane_step += lanes.lane_step;
+      sum_.inner_step += lanes.inner_step;
       add(*value.operands[0], coefficient);
       return;
+    }
     case ValueKind::Broadcast:
       add(*value.operands[0], coefficient);
       return;
@@ -90,6 +102,19 @@ private:
 };
 
 } // namespace
+
+bool split_lanes(SubscriptSum &sum, int inner) {
+  if (sum.inner == inner) {
+    return true;
+  }
+  if (sum.inner != 1) {
+    return false;
+  }
+  sum.inner = inner;
+  sum.inner_step = sum.lane_step;
+  sum.lane_step *= inner;
+  return true;
+}
 
 SubscriptSum split_subscript(const Value &subscript) {
   SubscriptSum sum;

@@ -19,6 +19,37 @@ llvm::SmallVector<int, 32> reversed(int lanes) {
   return order;
 }
 
+llvm::SmallVector<int, 64> lanes_between(int first, int end) {
+  llvm::SmallVector<int, 64> lanes;
+  for (int lane = first; lane < end; ++lane) {
+    lanes.push_back(lane);
+  }
+  return lanes;
+}
+
+/// The lanes in parts (first, count) whose counts are powers of two. LLVM 19 fills gathers of other
+/// counts up with undefined addresses, and may give these the register of the result, which x86
+/// does not allow.
+std::vector<std::pair<int, int>> powers_of_two(int lanes) {
+  std::vector<std::pair<int, int>> parts;
+  for (int first = 0; first < lanes;) {
+    int count = 1;
+    while (2 * count <= lanes - first) {
+      count *= 2;
+    }
+    parts.emplace_back(first, count);
+    first += count;
+  }
+  return parts;
+}
+
+/// The two parts of a complex number would each need the mask; the loop passes make none.
+void require_no_mask(const llvm::Value *mask) {
+  if (mask != nullptr) {
+    throw Error(ErrorKind::Internal, "a vector of complex numbers under a mask");
+  }
+}
+
 } // namespace
 
 llvm::Value *KernelEmitter::offset(llvm::Value *base, llvm::Value *bytes) {
@@ -46,6 +77,13 @@ KernelEmitter::Address KernelEmitter::address(size_t b, const std::vector<ValueP
     sums.push_back(split_subscript(*subscript));
     regular = regular && sums.back().regular;
   }
+  int inner = 1;
+  for (const SubscriptSum &sum : sums) {
+    inner = std::max(inner, sum.inner);
+  }
+  for (SubscriptSum &sum : sums) {
+    regular = regular && split_lanes(sum, inner);
+  }
   auto times = [&](llvm::Value *stride, std::int64_t factor) {
     return builder_.CreateNSWMul(stride,
                                  llvm::ConstantInt::getSigned(builder_.getInt64Ty(), factor));
@@ -60,6 +98,7 @@ KernelEmitter::Address KernelEmitter::address(size_t b, const std::vector<ValueP
     };
     const int last = frame_.depth + 1;
     llvm::Value *step = builder_.getInt64(0);
+    llvm::Value *inner_step = builder_.getInt64(0);
     for (size_t d = 0; d < sums.size(); ++d) {
       llvm::Value *stride = slot.strides[d];
       for (const SubscriptTerm &term : sums[d].terms) {
@@ -74,11 +113,27 @@ KernelEmitter::Address KernelEmitter::address(size_t b, const std::vector<ValueP
       if (sums[d].lane_step != 0) {
         step = builder_.CreateNSWAdd(step, times(stride, sums[d].lane_step));
       }
+      if (sums[d].inner_step != 0) {
+        inner_step = builder_.CreateNSWAdd(inner_step, times(stride, sums[d].inner_step));
+      }
     }
     for (const auto &[depth, bytes] : parts) {
       result.first = offset(result.first, bytes);
     }
     result.step = lanes > 1 ? step : nullptr;
+    if (inner > 1) {
+      result.inner = inner;
+      result.inner_step = inner_step;
+      // The lanes of both loops may be one progression: the channels of an image, pixel by pixel.
+      const auto *outer = llvm::dyn_cast<llvm::ConstantInt>(step);
+      const auto *within = llvm::dyn_cast<llvm::ConstantInt>(inner_step);
+      if (outer != nullptr && within != nullptr &&
+          outer->getSExtValue() == inner * within->getSExtValue()) {
+        result.inner = 1;
+        result.inner_step = nullptr;
+        result.step = inner_step;
+      }
+    }
     return result;
   }
   std::vector<Term> values;
@@ -104,9 +159,41 @@ llvm::Value *KernelEmitter::lane_address(const Address &address, int lane) {
   if (lane == 0 || address.step == nullptr) {
     return address.first;
   }
-  return offset(
-      address.first,
-      builder_.CreateNSWMul(address.step, builder_.getInt64(static_cast<std::uint64_t>(lane))));
+  const auto steps = [&](llvm::Value *step, int count) {
+    return builder_.CreateNSWMul(step, builder_.getInt64(static_cast<std::uint64_t>(count)));
+  };
+  llvm::Value *bytes = steps(address.step, lane / address.inner);
+  if (address.inner > 1) {
+    bytes = builder_.CreateNSWAdd(bytes, steps(address.inner_step, lane % address.inner));
+  }
+  return offset(address.first, bytes);
+}
+
+/// A vector of the addresses of all lanes.
+llvm::Value *KernelEmitter::lane_addresses(const Address &address, int lanes) {
+  const auto count = static_cast<unsigned>(lanes);
+  if (!address.lanes.empty()) {
+    llvm::Value *result =
+        llvm::PoisonValue::get(llvm::FixedVectorType::get(builder_.getPtrTy(), count));
+    for (unsigned lane = 0; lane < count; ++lane) {
+      result = builder_.CreateInsertElement(result, address.lanes[lane], lane);
+    }
+    return result;
+  }
+  const auto steps = [&](llvm::Value *step, const auto &times) {
+    std::vector<llvm::Constant *> factors;
+    for (int lane = 0; lane < lanes; ++lane) {
+      factors.push_back(builder_.getInt64(static_cast<std::uint64_t>(times(lane))));
+    }
+    return builder_.CreateNSWMul(builder_.CreateVectorSplat(count, step),
+                                 llvm::ConstantVector::get(factors));
+  };
+  llvm::Value *bytes = steps(address.step, [&](int lane) { return lane / address.inner; });
+  if (address.inner > 1) {
+    bytes = builder_.CreateNSWAdd(
+        bytes, steps(address.inner_step, [&](int lane) { return lane % address.inner; }));
+  }
+  return builder_.CreateGEP(builder_.getInt8Ty(), address.first, bytes);
 }
 
 void KernelEmitter::annotate(llvm::Instruction *instruction, size_t b) {
@@ -133,9 +220,17 @@ llvm::Value *KernelEmitter::to_memory(llvm::Value *value, ScalarType type, int l
 }
 
 /// `lanes` components that lie one after the other; as they are in memory.
-llvm::Value *KernelEmitter::load_part(size_t b, llvm::Value *address, int lanes) {
+llvm::Value *KernelEmitter::load_part(size_t b, llvm::Value *address, int lanes,
+                                      llvm::Value *mask) {
   llvm::Type *type = memory_type(context_, kernel_.buffers[b].type, lanes);
-  llvm::LoadInst *load = builder_.CreateAlignedLoad(type, address, frame_.buffers[b].alignment);
+  const llvm::Align alignment = frame_.buffers[b].alignment;
+  llvm::Instruction *load = nullptr;
+  if (mask == nullptr) {
+    load = builder_.CreateAlignedLoad(type, address, alignment);
+  } else {
+    load = builder_.CreateMaskedLoad(type, address, alignment, mask,
+                                     llvm::Constant::getNullValue(type));
+  }
   annotate(load, b);
   return load;
 }
@@ -151,13 +246,14 @@ Term KernelEmitter::load_element(size_t b, llvm::Value *address) {
   return term;
 }
 
-Term KernelEmitter::load_contiguous(size_t b, llvm::Value *address, int lanes) {
+Term KernelEmitter::load_contiguous(size_t b, llvm::Value *address, int lanes, llvm::Value *mask) {
   const ScalarType type = kernel_.buffers[b].type;
   Term term;
   if (!type.is_complex()) {
-    term.re = from_memory(load_part(b, address, lanes), type, lanes);
+    term.re = from_memory(load_part(b, address, lanes, mask), type, lanes);
     return term;
   }
+  require_no_mask(mask);
   llvm::SmallVector<int, 32> even;
   llvm::SmallVector<int, 32> odd;
   for (int k = 0; k < lanes; ++k) {
@@ -199,7 +295,96 @@ Term KernelEmitter::load_strided(size_t b, llvm::Value *address, int lanes, int 
   return term;
 }
 
-Term KernelEmitter::load(const Value &value) {
+/// Lane by lane; under a mask by the target's gather.
+Term KernelEmitter::gather(size_t b, const Address &where, int lanes, llvm::Value *mask) {
+  const ScalarType type = kernel_.buffers[b].type;
+  if (mask != nullptr) {
+    require_no_mask(type.is_complex() ? mask : nullptr);
+    llvm::Value *addresses = lane_addresses(where, lanes);
+    llvm::Value *result = nullptr;
+    for (const auto &[first, count] : powers_of_two(lanes)) {
+      llvm::Type *memory = memory_type(context_, type, count);
+      const auto pick = lanes_between(first, first + count);
+      llvm::CallInst *load = builder_.CreateMaskedGather(
+          memory, builder_.CreateShuffleVector(addresses, pick), frame_.buffers[b].alignment,
+          builder_.CreateShuffleVector(mask, pick), llvm::Constant::getNullValue(memory));
+      annotate(load, b);
+      if (result == nullptr) {
+        result = load;
+        continue;
+      }
+      // As long as what is there already, then behind it.
+      llvm::SmallVector<int, 64> longer = lanes_between(0, count);
+      longer.resize(static_cast<size_t>(first), -1);
+      llvm::Value *rest = builder_.CreateShuffleVector(load, longer);
+      result = builder_.CreateShuffleVector(result, rest, lanes_between(0, first + count));
+    }
+    return Term{from_memory(result, type, lanes), nullptr};
+  }
+  Term result = semantics_.poison({type, lanes});
+  for (int k = 0; k < lanes; ++k) {
+    result = semantics_.with_lane(result, load_element(b, lane_address(where, k)), k);
+  }
+  return result;
+}
+
+Term KernelEmitter::load_lanes(size_t b, const Address &where, int lanes, llvm::Value *mask) {
+  const KernelBuffer &buffer = kernel_.buffers[b];
+  if (!where.lanes.empty()) {
+    return gather(b, where, lanes, mask);
+  }
+  const auto *step = llvm::dyn_cast<llvm::ConstantInt>(where.step);
+  if (where.inner > 1) {
+    const auto *inner = llvm::dyn_cast<llvm::ConstantInt>(where.inner_step);
+    const bool once = mask == nullptr && inner != nullptr && inner->isZero();
+    const bool again = mask == nullptr && step != nullptr && step->isZero();
+    if (!once && !again) {
+      return gather(b, where, lanes, mask);
+    }
+    // One element for all lanes of an iteration, or the same ones in each.
+    Address few;
+    few.first = where.first;
+    few.step = once ? where.step : where.inner_step;
+    const Term term = load_lanes(b, few, once ? lanes / where.inner : where.inner, nullptr);
+    llvm::SmallVector<int, 64> pick;
+    for (int lane = 0; lane < lanes; ++lane) {
+      pick.push_back(once ? lane / where.inner : lane % where.inner);
+    }
+    return Term{builder_.CreateShuffleVector(term.re, pick),
+                term.im == nullptr ? nullptr : builder_.CreateShuffleVector(term.im, pick)};
+  }
+  if (step == nullptr) {
+    return gather(b, where, lanes, mask);
+  }
+  const std::int64_t bytes = step->getSExtValue();
+  const std::int64_t item = buffer.type.bytes();
+  if (bytes == 0 && mask == nullptr) {
+    return semantics_.splat(load_element(b, where.first), lanes);
+  }
+  if (bytes == item) {
+    return load_contiguous(b, where.first, lanes, mask);
+  }
+  if (bytes == -item) {
+    llvm::Value *lowest = offset(
+        where.first, llvm::ConstantInt::getSigned(builder_.getInt64Ty(), -item * (lanes - 1)));
+    if (mask != nullptr) {
+      mask = builder_.CreateShuffleVector(mask, reversed(lanes));
+    }
+    Term term = load_contiguous(b, lowest, lanes, mask);
+    term.re = builder_.CreateShuffleVector(term.re, reversed(lanes));
+    if (term.im != nullptr) {
+      term.im = builder_.CreateShuffleVector(term.im, reversed(lanes));
+    }
+    return term;
+  }
+  if (mask == nullptr && !buffer.type.is_complex() && lanes >= 4 && bytes > 0 &&
+      bytes % item == 0 && bytes / item <= widest_small_stride) {
+    return load_strided(b, where.first, lanes, static_cast<int>(bytes / item));
+  }
+  return gather(b, where, lanes, mask);
+}
+
+Term KernelEmitter::load(const Value &value, llvm::Value *mask) {
   const auto b = static_cast<size_t>(value.id);
   const KernelBuffer &buffer = kernel_.buffers.at(b);
   if (!(buffer.type == value.type.scalar)) {
@@ -208,43 +393,19 @@ Term KernelEmitter::load(const Value &value) {
   }
   const int lanes = value.type.lanes;
   const Address where = address(b, value.operands, lanes);
-  if (lanes == 1) {
-    return load_element(b, where.first);
-  }
-  if (const auto *step =
-          where.lanes.empty() ? llvm::dyn_cast<llvm::ConstantInt>(where.step) : nullptr) {
-    const std::int64_t bytes = step->getSExtValue();
-    const std::int64_t item = buffer.type.bytes();
-    if (bytes == 0) {
-      return semantics_.splat(load_element(b, where.first), lanes);
-    }
-    if (bytes == item) {
-      return load_contiguous(b, where.first, lanes);
-    }
-    if (bytes == -item) {
-      llvm::Value *lowest = offset(
-          where.first, llvm::ConstantInt::getSigned(builder_.getInt64Ty(), -item * (lanes - 1)));
-      Term term = load_contiguous(b, lowest, lanes);
-      term.re = builder_.CreateShuffleVector(term.re, reversed(lanes));
-      if (term.im != nullptr) {
-        term.im = builder_.CreateShuffleVector(term.im, reversed(lanes));
-      }
-      return term;
-    }
-    if (!buffer.type.is_complex() && lanes >= 4 && bytes > 0 && bytes % item == 0 &&
-        bytes / item <= widest_small_stride) {
-      return load_strided(b, where.first, lanes, static_cast<int>(bytes / item));
-    }
-  }
-  Term result = semantics_.poison(value.type);
-  for (int k = 0; k < lanes; ++k) {
-    result = semantics_.with_lane(result, load_element(b, lane_address(where, k)), k);
-  }
-  return result;
+  return lanes == 1 ? load_element(b, where.first) : load_lanes(b, where, lanes, mask);
 }
 
-void KernelEmitter::store_part(size_t b, llvm::Value *address, llvm::Value *value) {
-  annotate(builder_.CreateAlignedStore(value, address, frame_.buffers[b].alignment), b);
+void KernelEmitter::store_part(size_t b, llvm::Value *address, llvm::Value *value,
+                               llvm::Value *mask) {
+  const llvm::Align alignment = frame_.buffers[b].alignment;
+  llvm::Instruction *store = nullptr;
+  if (mask == nullptr) {
+    store = builder_.CreateAlignedStore(value, address, alignment);
+  } else {
+    store = builder_.CreateMaskedStore(value, address, alignment, mask);
+  }
+  annotate(store, b);
 }
 
 void KernelEmitter::store_element(size_t b, llvm::Value *address, const Term &value) {
@@ -256,12 +417,14 @@ void KernelEmitter::store_element(size_t b, llvm::Value *address, const Term &va
   }
 }
 
-void KernelEmitter::store_contiguous(size_t b, llvm::Value *address, const Term &value, int lanes) {
+void KernelEmitter::store_contiguous(size_t b, llvm::Value *address, const Term &value, int lanes,
+                                     llvm::Value *mask) {
   const ScalarType type = kernel_.buffers[b].type;
   if (!type.is_complex()) {
-    store_part(b, address, to_memory(value.re, type, lanes));
+    store_part(b, address, to_memory(value.re, type, lanes), mask);
     return;
   }
+  require_no_mask(mask);
   llvm::SmallVector<int, 64> interleave;
   for (int k = 0; k < lanes; ++k) {
     interleave.append({k, lanes + k});
@@ -277,21 +440,23 @@ void KernelEmitter::store(const LoopStatement &statement) {
     lanes = std::max(lanes, subscript->type.lanes);
   }
   Term term = operand(*statement.value, ValueType{buffer.type, lanes});
+  llvm::Value *mask = statement.mask ? scalar(*statement.mask) : nullptr;
   const Address where = address(b, statement.subscripts, lanes);
   if (lanes == 1) {
     store_element(b, where.first, term);
     return;
   }
-  if (const auto *step =
-          where.lanes.empty() ? llvm::dyn_cast<llvm::ConstantInt>(where.step) : nullptr) {
+  if (const auto *step = where.lanes.empty() && where.inner == 1
+                             ? llvm::dyn_cast<llvm::ConstantInt>(where.step)
+                             : nullptr) {
     const std::int64_t bytes = step->getSExtValue();
     const std::int64_t item = buffer.type.bytes();
-    if (bytes == 0) {
+    if (bytes == 0 && mask == nullptr) {
       store_element(b, where.first, semantics_.lane(term, lanes - 1));
       return;
     }
     if (bytes == item) {
-      store_contiguous(b, where.first, term, lanes);
+      store_contiguous(b, where.first, term, lanes, mask);
       return;
     }
     if (bytes == -item) {
@@ -299,14 +464,38 @@ void KernelEmitter::store(const LoopStatement &statement) {
       if (term.im != nullptr) {
         term.im = builder_.CreateShuffleVector(term.im, reversed(lanes));
       }
+      if (mask != nullptr) {
+        mask = builder_.CreateShuffleVector(mask, reversed(lanes));
+      }
       llvm::Value *lowest = offset(
           where.first, llvm::ConstantInt::getSigned(builder_.getInt64Ty(), -item * (lanes - 1)));
-      store_contiguous(b, lowest, term, lanes);
+      store_contiguous(b, lowest, term, lanes, mask);
       return;
     }
   }
-  for (int k = 0; k < lanes; ++k) {
-    store_element(b, lane_address(where, k), semantics_.lane(term, k));
+  scatter(b, where, term, lanes, mask);
+}
+
+/// Lane by lane; under a mask by the target's scatter.
+void KernelEmitter::scatter(size_t b, const Address &where, const Term &value, int lanes,
+                            llvm::Value *mask) {
+  const ScalarType type = kernel_.buffers[b].type;
+  if (mask == nullptr) {
+    for (int k = 0; k < lanes; ++k) {
+      store_element(b, lane_address(where, k), semantics_.lane(value, k));
+    }
+    return;
+  }
+  require_no_mask(type.is_complex() ? mask : nullptr);
+  llvm::Value *addresses = lane_addresses(where, lanes);
+  llvm::Value *stored = to_memory(value.re, type, lanes);
+  for (const auto &[first, count] : powers_of_two(lanes)) {
+    const auto pick = lanes_between(first, first + count);
+    annotate(builder_.CreateMaskedScatter(builder_.CreateShuffleVector(stored, pick),
+                                          builder_.CreateShuffleVector(addresses, pick),
+                                          frame_.buffers[b].alignment,
+                                          builder_.CreateShuffleVector(mask, pick)),
+             b);
   }
 }
 

@@ -32,6 +32,7 @@ KernelEmitter::Captures KernelEmitter::find_captures(const LoopStatement &loop) 
     note(statement.lower);
     note(statement.upper);
     note(statement.value);
+    note(statement.mask);
     for (const ValuePtr &subscript : statement.subscripts) {
       note(subscript);
     }

@@ -169,6 +169,7 @@ void KernelEmitter::assign_local(const LoopStatement &statement) {
 }
 
 void KernelEmitter::check_index(const LoopStatement &statement) {
+  const int lanes = statement.value->type.lanes;
   llvm::Value *index = scalar(*statement.value);
   llvm::Value *extent = scalar(*statement.upper);
   llvm::BasicBlock *outside = llvm::BasicBlock::Create(context_, "outside", frame_.function);
@@ -176,9 +177,25 @@ void KernelEmitter::check_index(const LoopStatement &statement) {
   // One unsigned comparison also finds negative subscripts, unless the extent itself is negative.
   llvm::Value *bound =
       builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, extent, builder_.getInt64(0));
-  builder_.CreateCondBr(builder_.CreateICmpULT(index, bound), inside, outside);
-  builder_.SetInsertPoint(outside);
   llvm::Type *i64 = builder_.getInt64Ty();
+  if (lanes == 1) {
+    builder_.CreateCondBr(builder_.CreateICmpULT(index, bound), inside, outside);
+    builder_.SetInsertPoint(outside);
+  } else {
+    llvm::Value *wrong = builder_.CreateICmpUGE(
+        index, builder_.CreateVectorSplat(static_cast<unsigned>(lanes), bound));
+    if (statement.mask) {
+      wrong = builder_.CreateAnd(wrong, scalar(*statement.mask));
+    }
+    builder_.CreateCondBr(builder_.CreateOrReduce(wrong), outside, inside);
+    builder_.SetInsertPoint(outside);
+    // Reports the first of them.
+    llvm::Value *bits =
+        builder_.CreateBitCast(wrong, builder_.getIntNTy(static_cast<unsigned>(lanes)));
+    llvm::Value *first =
+        builder_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, bits, builder_.getTrue());
+    index = builder_.CreateExtractElement(index, builder_.CreateZExtOrTrunc(first, i64));
+  }
   llvm::FunctionCallee report = module_.getOrInsertFunction(
       "tilewright_report_index", builder_.getVoidTy(), builder_.getPtrTy(), i64, i64, i64);
   auto *function = llvm::cast<llvm::Function>(report.getCallee());

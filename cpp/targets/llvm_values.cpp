@@ -2,6 +2,7 @@
 #include "targets/llvm_function_emitter.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace tilewright {
 
@@ -10,6 +11,15 @@ namespace {
 bool compares(Op op) {
   return op == Op::Lt || op == Op::Le || op == Op::Gt || op == Op::Ge || op == Op::Eq ||
          op == Op::Ne;
+}
+
+/// What each lane of a ramp is above its first operand.
+std::vector<std::int64_t> lane_steps(const Value &ramp) {
+  std::vector<std::int64_t> steps;
+  for (int lane = 0; lane < ramp.type.lanes; ++lane) {
+    steps.push_back(ramp.id * (lane / ramp.inner) + ramp.inner_stride * (lane % ramp.inner));
+  }
+  return steps;
 }
 
 } // namespace
@@ -114,6 +124,10 @@ Term KernelEmitter::compute(const Value &value) {
     return ramp(value);
   case ValueKind::Broadcast:
     return semantics_.splat(this->value(*value.operands.at(0)), value.type.lanes);
+  case ValueKind::Masked:
+    return load(*value.operands.at(1), scalar(*value.operands.at(0)));
+  case ValueKind::Reduce:
+    return reduce(value);
   }
   throw Error(ErrorKind::Internal, "a value of an unknown kind");
 }
@@ -135,18 +149,90 @@ Term KernelEmitter::local(const Value &value) {
 
 Term KernelEmitter::ramp(const Value &value) {
   llvm::Value *base = scalar(*value.operands.at(0));
-  std::vector<llvm::Constant *> steps;
-  for (int k = 0; k < value.type.lanes; ++k) {
-    steps.push_back(llvm::ConstantInt::getSigned(builder_.getInt64Ty(), value.id * k));
-  }
   if (value.type.lanes == 1) {
     return Term{base, nullptr};
+  }
+  std::vector<llvm::Constant *> steps;
+  for (const std::int64_t step : lane_steps(value)) {
+    steps.push_back(llvm::ConstantInt::getSigned(builder_.getInt64Ty(), step));
   }
   llvm::Value *splat = builder_.CreateVectorSplat(static_cast<unsigned>(value.type.lanes), base);
   return Term{builder_.CreateNSWAdd(splat, llvm::ConstantVector::get(steps)), nullptr};
 }
 
+/// Halves are combined until one lane is left.
+Term KernelEmitter::reduce(const Value &value) {
+  const Value &vector = *value.operands.at(0);
+  Term term = this->value(vector);
+  if (vector.type.scalar.is_bool() && (value.op == Op::And || value.op == Op::Or)) {
+    return Term{value.op == Op::And ? builder_.CreateAndReduce(term.re)
+                                    : builder_.CreateOrReduce(term.re),
+                nullptr};
+  }
+  const auto part = [&](const Term &of, int first, int count) {
+    if (count == 1) {
+      return semantics_.lane(of, first);
+    }
+    llvm::SmallVector<int, 32> pick;
+    for (int lane = first; lane < first + count; ++lane) {
+      pick.push_back(lane);
+    }
+    return Term{builder_.CreateShuffleVector(of.re, pick),
+                of.im == nullptr ? nullptr : builder_.CreateShuffleVector(of.im, pick)};
+  };
+  std::vector<Term> left_over;
+  int lanes = vector.type.lanes;
+  while (lanes > 1) {
+    if (lanes % 2 == 1) {
+      left_over.push_back(semantics_.lane(term, lanes - 1));
+    }
+    const ValueType half{vector.type.scalar, lanes / 2};
+    term = semantics_.binary(value.op, half, half, part(term, 0, half.lanes),
+                             part(term, half.lanes, half.lanes));
+    lanes = half.lanes;
+  }
+  for (const Term &other : left_over) {
+    term = semantics_.binary(value.op, value.type, value.type, term, other);
+  }
+  return term;
+}
+
+/// base + steps < bound asked of narrow integers: steps < bound - base. Null where the steps do not
+/// fit or it is another question.
+llvm::Value *KernelEmitter::lane_test(const Value &value) {
+  const Value &a = *value.operands.at(0);
+  const Value &b = *value.operands.at(1);
+  if (value.op != Op::Lt || a.kind != ValueKind::Ramp || b.kind != ValueKind::Broadcast ||
+      !is_index(a) || !is_index(b)) {
+    return nullptr;
+  }
+  const std::vector<std::int64_t> steps = lane_steps(a);
+  const auto [least, most] = std::minmax_element(steps.begin(), steps.end());
+  if (*least < 0 || *most >= std::numeric_limits<std::int16_t>::max()) {
+    return nullptr;
+  }
+  const bool bytes = *most < std::numeric_limits<std::int8_t>::max();
+  llvm::IntegerType *narrow = bytes ? builder_.getInt8Ty() : builder_.getInt16Ty();
+  const std::int64_t limit =
+      bytes ? std::numeric_limits<std::int8_t>::max() : std::numeric_limits<std::int16_t>::max();
+  llvm::Value *distance = builder_.CreateNSWSub(scalar(*b.operands[0]), scalar(*a.operands[0]));
+  distance = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, distance, builder_.getInt64(0));
+  distance = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, distance,
+                                            builder_.getInt64(static_cast<std::uint64_t>(limit)));
+  distance = builder_.CreateTrunc(distance, narrow);
+  std::vector<llvm::Constant *> lanes;
+  for (const std::int64_t step : steps) {
+    lanes.push_back(llvm::ConstantInt::getSigned(narrow, step));
+  }
+  return builder_.CreateICmpSLT(
+      llvm::ConstantVector::get(lanes),
+      builder_.CreateVectorSplat(static_cast<unsigned>(a.type.lanes), distance));
+}
+
 Term KernelEmitter::binary(const Value &value) {
+  if (llvm::Value *test = lane_test(value)) {
+    return Term{test, nullptr};
+  }
   const Value &a = *value.operands.at(0);
   const Value &b = *value.operands.at(1);
   ValueType type = value.type;

@@ -220,7 +220,10 @@ TEST_F(CompilerTest, KeysDependOnEverythingThatMatters) {
   options.fast_math = true;
   EXPECT_NE(text, canonical_text(mapping, options, host_cpu()));
   options = {};
-  options.unit_dimensions = {1, 1, 0};
+  options.layouts = {{1, 0}, {1, 0}, {0, 0}};
+  const std::string transposed = canonical_text(mapping, options, host_cpu());
+  options.layouts[0].packed = 1;
+  EXPECT_NE(transposed, canonical_text(mapping, options, host_cpu()));
   EXPECT_NE(text, canonical_text(mapping, options, host_cpu()));
   options = {};
   options.optimize = Optimization::Full;

@@ -15,6 +15,8 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 namespace tilewright::test {
 
 inline ExprPtr it(const std::string &name) { return iterator(name); }
@@ -173,7 +175,8 @@ inline Interpreter expect_equal(const Function &function, const Kernel &kernel,
 }
 
 /// Lowers stage by stage, verifying after each pass, and compares each stage with the evaluator.
-inline Kernel expect_all_stages(const Mapping &mapping, const std::vector<Parameters> &sizes) {
+inline Kernel expect_stages(const Mapping &mapping, const std::vector<Parameters> &sizes,
+                            int masked_bytes) {
   const Program program = build_program(mapping);
   Kernel kernel = translate(program, generate_ast(program), {});
   const auto check = [&] {
@@ -183,21 +186,35 @@ inline Kernel expect_all_stages(const Mapping &mapping, const std::vector<Parame
     }
   };
   check();
-  using Pass = StmtPtr (*)(const StmtPtr &);
+  const VectorOptions vectors{masked_bytes};
+  const std::vector<std::function<StmtPtr(const StmtPtr &)>> passes{
+      [&](const StmtPtr &body) { return separate_tiles(body, masked_bytes > 0); },
+      unroll_loops,
+      [&](const StmtPtr &body) { return vectorize_loops(body, vectors); },
+      promote_accumulators,
+  };
   const auto simplify = [&] { kernel.body = simplify_indices(kernel.body, {}); };
   simplify();
   check();
-  for (const Pass pass : {separate_tiles, unroll_loops, vectorize_loops, promote_accumulators}) {
+  for (const auto &pass : passes) {
     kernel.body = pass(kernel.body);
     check();
     simplify();
     check();
   }
-  const Kernel whole = lower_mapping(mapping);
+  LoweringOptions options;
+  options.vectors = vectors;
+  const Kernel whole = lower(program, options);
   for (const Parameters &parameters : sizes) {
     expect_equal(mapping.function(), whole, parameters);
   }
   return whole;
+}
+
+/// For a target that has masks and for one that has none, of which the kernel is.
+inline Kernel expect_all_stages(const Mapping &mapping, const std::vector<Parameters> &sizes) {
+  expect_stages(mapping, sizes, 1);
+  return expect_stages(mapping, sizes, 0);
 }
 
 } // namespace tilewright::test

@@ -183,6 +183,9 @@ private:
 
   Lanes value(const ValuePtr &node) {
     std::vector<Lanes> operands;
+    if (node->kind == ValueKind::Masked) {
+      return masked_load(value(node->operands[0]), *node->operands[1]);
+    }
     if (node->kind != ValueKind::Select) {
       for (const ValuePtr &operand : node->operands) {
         operands.push_back(value(operand));
@@ -260,12 +263,54 @@ private:
     }
     case ValueKind::Ramp:
       return each([&](size_t lane) -> Number {
-        return {operands[0][0].i + node->id * static_cast<std::int64_t>(lane), 0};
+        const auto at = static_cast<std::int64_t>(lane);
+        return {operands[0][0].i + node->id * (at / node->inner) +
+                    node->inner_stride * (at % node->inner),
+                0};
       });
+    case ValueKind::Reduce: {
+      Number sum = operands[0][0];
+      for (size_t lane = 1; lane < operands[0].size(); ++lane) {
+        const Number next = operands[0][lane];
+        sum = rounded(is_float(node->type.scalar) ? float_operation(node->op, sum.f, next.f)
+                                                  : integer_operation(node->op, sum.i, next.i),
+                      node->type.scalar);
+      }
+      return {sum};
+    }
+    case ValueKind::Masked:
+      break; // above
     case ValueKind::Broadcast:
       return each([&](size_t) { return operands[0][0]; });
     }
     throw std::logic_error("value");
+  }
+
+  Lanes masked_load(const Lanes &mask, const Value &load) {
+    std::vector<Lanes> subscripts;
+    for (const ValuePtr &subscript : load.operands) {
+      subscripts.push_back(value(subscript));
+    }
+    const auto buffer = static_cast<size_t>(load.id);
+    Lanes result(mask.size(), Number{-99, -99.0});
+    for (size_t lane = 0; lane < mask.size(); ++lane) {
+      if (mask[lane].i != 0) {
+        result[lane] = memory.data[buffer][offset(buffer, subscripts, lane)];
+      }
+    }
+    return result;
+  }
+
+  /// Whether a lane of a statement takes part.
+  std::vector<bool> active(const StmtPtr &node, size_t lanes) {
+    std::vector<bool> result(lanes, true);
+    if (node->mask) {
+      const Lanes mask = value(node->mask);
+      for (size_t lane = 0; lane < lanes; ++lane) {
+        result[lane] = mask[lane].i != 0;
+      }
+    }
+    return result;
   }
 
   void execute(const StmtPtr &node) {
@@ -314,7 +359,11 @@ private:
       const Lanes stored = value(node->value);
       (stored.size() > 1 ? vector_stores : scalar_stores) += 1;
       const auto buffer = static_cast<size_t>(node->buffer);
+      const std::vector<bool> takes_part = active(node, stored.size());
       for (size_t lane = 0; lane < stored.size(); ++lane) {
+        if (!takes_part[lane]) {
+          continue;
+        }
         memory.data[buffer][offset(buffer, subscripts, lane)] = stored[lane];
       }
       return;
@@ -340,9 +389,13 @@ private:
       locals_[node->id] = value(node->value);
       return;
     case StatementKind::CheckIndex: {
-      const std::int64_t subscript = value(node->value)[0].i;
-      if (subscript < 0 || subscript >= value(node->upper)[0].i) {
-        failed_site_ = static_cast<int>(node->id);
+      const Lanes subscripts = value(node->value);
+      const std::vector<bool> takes_part = active(node, subscripts.size());
+      for (size_t lane = 0; lane < subscripts.size(); ++lane) {
+        if (takes_part[lane] &&
+            (subscripts[lane].i < 0 || subscripts[lane].i >= value(node->upper)[0].i)) {
+          failed_site_ = static_cast<int>(node->id);
+        }
       }
       return;
     }

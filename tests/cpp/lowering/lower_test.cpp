@@ -38,7 +38,7 @@ ComputationPtr line(const std::string &name, const ExprPtr &value, const ExprPtr
 
 TEST(Lower, DefaultMatmulReadsAsWritten) {
   expect_all_stages(Mapping(matmul()), matmul_sizes);
-  const Kernel kernel = lower_mapping(Mapping(matmul()), {{}, false});
+  const Kernel kernel = lower_mapping(Mapping(matmul()), {{}, {}, false});
   EXPECT_EQ(print_loop_ir(kernel), "for i in range(0, N):\n"
                                    "  for j in range(0, M):\n"
                                    "    C[i, j] = 0.0\n"
@@ -54,7 +54,7 @@ TEST(Lower, TiledParallelVectorMatmul) {
   const Kernel kernel = expect_all_stages(mapping, matmul_sizes);
   EXPECT_EQ(count_loops(kernel, LoopKind::Vector), 0);
   EXPECT_EQ(count_loops(kernel, LoopKind::Parallel), 1);
-  const Kernel shown = lower_mapping(mapping, {{}, false});
+  const Kernel shown = lower_mapping(mapping, {{}, {}, false});
   EXPECT_TRUE(prints(shown, "for i0 in range(0, (N + 7) // 8):  # parallel"))
       << print_loop_ir(shown);
   EXPECT_TRUE(prints(shown, "# vector(8)")) << print_loop_ir(shown);
@@ -293,10 +293,10 @@ TEST(Lower, NestedParallelLoopsAreSerialInside) {
 
 TEST(Lower, UnitDimensions) {
   const Program program = build_program(Mapping(matmul()));
-  const Kernel kernel = lower(program, {{0, -1}, true});
-  EXPECT_EQ(kernel.buffers[0].unit_dimension, 0);
-  EXPECT_EQ(kernel.buffers[1].unit_dimension, -1);
-  EXPECT_EQ(kernel.buffers[2].unit_dimension, 1);
+  const Kernel kernel = lower(program, LoweringOptions{{{0, 0}, {-1, 0}}, {}, true});
+  EXPECT_EQ(kernel.buffers[0].layout.unit, 0);
+  EXPECT_EQ(kernel.buffers[1].layout.unit, -1);
+  EXPECT_EQ(kernel.buffers[2].layout.unit, 1);
   EXPECT_TRUE(kernel.buffers[2].is_written);
   EXPECT_FALSE(kernel.buffers[0].is_written);
 }

@@ -12,7 +12,7 @@ KernelBuffer argument(const std::string &name, ScalarType type, const ValuePtr &
   buffer.type = type;
   buffer.is_written = name != "X";
   buffer.extents = {extent};
-  buffer.unit_dimension = 0;
+  buffer.layout.unit = 0;
   return buffer;
 }
 
@@ -108,14 +108,14 @@ TEST(SeparateTiles, SplitsTheLoopAround) {
       1, "i", integer(0), floor_div(add(line.n, integer(7)), integer(8)), LoopKind::Serial, 0,
       for_loop(2, "v", integer(0), minimum(integer(8), sub(line.n, mul(integer(8), i))),
                LoopKind::Vector, 8, Line::y(at, Line::x(at))));
-  line.kernel.body = simplify_indices(separate_tiles(line.kernel.body), {});
+  line.kernel.body = simplify_indices(separate_tiles(line.kernel.body, false), {});
   EXPECT_EQ(line.printed(), "for i in range(0, N // 8):\n"
                             "  for v in range(0, 8):  # vector(8)\n"
                             "    Y[8 * i + v] = X[8 * i + v]\n"
                             "for i in range(max(0, N // 8), (N + 7) // 8):\n"
                             "  for v in range(0, min(8, N - 8 * i)):\n"
                             "    Y[8 * i + v] = X[8 * i + v]\n");
-  line.kernel.body = simplify_indices(vectorize_loops(line.kernel.body), {});
+  line.kernel.body = simplify_indices(vectorize_loops(line.kernel.body, {}), {});
   EXPECT_EQ(line.printed(), "for i in range(0, N // 8):\n"
                             "  Y[8 * i : 8 * i + 8] = X[8 * i : 8 * i + 8]\n"
                             "for i in range(max(0, N // 8), (N + 7) // 8):\n"
@@ -135,7 +135,7 @@ TEST(SeparateTiles, AsksOutsideOfAParallelLoopsBody) {
   line.kernel.body = for_loop(1, "i", integer(0), floor_div(add(line.n, integer(7)), integer(8)),
                               LoopKind::Parallel, 0,
                               for_loop(3, "k", integer(0), line.n, LoopKind::Serial, 0, inner));
-  line.kernel.body = simplify_indices(separate_tiles(line.kernel.body), {});
+  line.kernel.body = simplify_indices(separate_tiles(line.kernel.body, false), {});
   const std::string text = line.printed();
   EXPECT_NE(text.find("# parallel\n  if N >= 8 * i + 8:\n    for k in range(0, N):"),
             std::string::npos)
@@ -148,7 +148,7 @@ TEST(SeparateTiles, NeverFullTilesAreLeftAlone) {
   const auto v = variable(2, "v");
   line.kernel.body = for_loop(2, "v", integer(0), minimum(integer(5), line.n), LoopKind::Vector, 8,
                               Line::y(v, Line::x(v)));
-  line.kernel.body = vectorize_loops(separate_tiles(line.kernel.body));
+  line.kernel.body = vectorize_loops(separate_tiles(line.kernel.body, false), {});
   EXPECT_EQ(line.printed(), "for v in range(0, min(5, N)):\n  Y[v] = X[v]\n");
 }
 TEST(SeparateTiles, AsksForAllCopiesOfAnUnrolledLoop) {
@@ -165,9 +165,14 @@ TEST(SeparateTiles, AsksForAllCopiesOfAnUnrolledLoop) {
       for_loop(2, "u", integer(0), minimum(integer(2), used), LoopKind::Unrolled, 2, vector);
   line.kernel.body = for_loop(1, "i", integer(0), floor_div(add(line.n, integer(7)), integer(8)),
                               LoopKind::Serial, 0, unrolled);
-  for (const Pass pass : {separate_tiles, unroll_loops, vectorize_loops}) {
-    line.kernel.body = simplify_indices(pass(simplify_indices(line.kernel.body, {})), {});
-  }
+  const auto simplify = [&] { line.kernel.body = simplify_indices(line.kernel.body, {}); };
+  simplify();
+  line.kernel.body = separate_tiles(line.kernel.body, false);
+  simplify();
+  line.kernel.body = unroll_loops(line.kernel.body);
+  simplify();
+  line.kernel.body = vectorize_loops(line.kernel.body, {});
+  simplify();
   const std::string text = line.printed();
   EXPECT_NE(text.find("  Y[8 * i : 8 * i + 4] = X[8 * i : 8 * i + 4]\n"
                       "  Y[8 * i + 4 : 8 * i + 8] = X[8 * i + 4 : 8 * i + 8]\n"),
@@ -195,6 +200,46 @@ TEST(Unroll, UnknownExtentsStayLoops) {
   EXPECT_EQ(line.printed(), "for v in range(0, N):\n  Y[v] = X[v]\n");
 }
 
+TEST(Vectorize, RestUnderAMask) {
+  Line line;
+  const auto v = variable(2, "v");
+  line.kernel.body = for_loop(2, "v", integer(0), minimum(integer(4), line.n),
+                              LoopKind::MaskedVector, 4, Line::y(v, Line::x(v)));
+  line.kernel.body = vectorize_loops(line.kernel.body, {8});
+  verify_kernel(line.kernel);
+  EXPECT_EQ(line.printed(), "if 0 < min(4, N):\n"
+                            "  Y[0 : 4] = masked(X[0 : 4], 0 + lanes(4) < min(4, N))"
+                            "  # where 0 + lanes(4) < min(4, N)\n");
+}
+
+TEST(Vectorize, ElementsTooSmallForAMaskStaySerial) {
+  Line line;
+  const auto v = variable(2, "v");
+  line.kernel.body = for_loop(2, "v", integer(0), minimum(integer(4), line.n),
+                              LoopKind::MaskedVector, 4, Line::y(v, Line::x(v)));
+  line.kernel.body = vectorize_loops(line.kernel.body, {16});
+  EXPECT_EQ(line.printed(), "for v in range(0, min(4, N)):\n  Y[v] = X[v]\n");
+}
+
+TEST(Vectorize, SumsOfLanesGetVectorsThatTakeTurns) {
+  Line line;
+  const auto k = variable(1, "k");
+  const auto v = variable(2, "v");
+  const auto term = [&](std::int64_t first) {
+    const auto at = add(add(mul(integer(8), k), integer(first)), v);
+    const auto sum = binary_value(Op::Add, load(1, "Y", {Float64, 1}, {integer(0)}), Line::x(at));
+    return for_loop(2, "v", integer(0), integer(4), LoopKind::Vector, 4,
+                    store(1, "Y", {integer(0)}, sum, Op::Add));
+  };
+  Numbers numbers(term(0));
+  line.kernel.body = for_loop(1, "k", integer(0), line.n, LoopKind::Serial, 0,
+                              block({term(0), copy_with(term(4), {}, numbers)}));
+  line.kernel.body = promote_accumulators(vectorize_loops(line.kernel.body, {}));
+  verify_kernel(line.kernel);
+  const std::string text = line.printed();
+  EXPECT_NE(text.find("reduce(+, acc + acc_2)"), std::string::npos) << text;
+}
+
 TEST(Vectorize, StridesBroadcastsAndGathers) {
   Line line;
   const auto v = variable(2, "v");
@@ -202,7 +247,7 @@ TEST(Vectorize, StridesBroadcastsAndGathers) {
                                   binary_value(Op::Add, Line::x(integer(5)), Line::x(mul(v, v))));
   line.kernel.body = for_loop(2, "v", integer(0), integer(4), LoopKind::Vector, 4,
                               Line::y(sub(integer(9), v), value));
-  line.kernel.body = vectorize_loops(line.kernel.body);
+  line.kernel.body = vectorize_loops(line.kernel.body, {});
   const std::string text = line.printed();
   EXPECT_NE(text.find("X[0 : 12 : 3]"), std::string::npos) << text;
   EXPECT_NE(text.find("X[5]"), std::string::npos) << text;
@@ -215,7 +260,7 @@ TEST(Vectorize, StoreToOneElementStaysSerial) {
   const auto sum = binary_value(Op::Add, load(1, "Y", {Float64, 1}, {integer(0)}), Line::x(v));
   line.kernel.body =
       for_loop(2, "v", integer(0), integer(4), LoopKind::Vector, 4, Line::y(integer(0), sum));
-  line.kernel.body = vectorize_loops(line.kernel.body);
+  line.kernel.body = vectorize_loops(line.kernel.body, {});
   EXPECT_EQ(line.printed(), "for v in range(0, 4):\n  Y[0] = Y[0] + X[v]\n");
 }
 
@@ -228,7 +273,7 @@ TEST(Vectorize, ConditionsOverLanesThatReadStaySerial) {
   line.kernel.body =
       for_loop(2, "v", integer(0), integer(4), LoopKind::Vector, 4,
                block({declare_local(3, "t", constant_of(0.0, Float64)), read, Line::y(v, t)}));
-  line.kernel.body = vectorize_loops(line.kernel.body);
+  line.kernel.body = vectorize_loops(line.kernel.body, {});
   EXPECT_NE(line.printed().find("for v in range(0, 4):"), std::string::npos) << line.printed();
 }
 
@@ -241,7 +286,7 @@ TEST(Vectorize, SerialLoopsInsideAreKept) {
                              assign_local(3, "t", binary_value(Op::Add, t, Line::x(k))));
   line.kernel.body = for_loop(2, "v", integer(0), integer(4), LoopKind::Vector, 4,
                               block({declare_local(3, "t", Line::x(v)), loop, Line::y(v, t)}));
-  line.kernel.body = vectorize_loops(line.kernel.body);
+  line.kernel.body = vectorize_loops(line.kernel.body, {});
   EXPECT_EQ(line.printed(), "t = X[0 : 4]\nfor k in range(0, N):\n  t = t + X[k]\nY[0 : 4] = t\n");
 }
 

@@ -24,7 +24,7 @@ protected:
     buffer.type = type;
     buffer.is_written = is_written;
     buffer.extents = {n};
-    buffer.unit_dimension = 0;
+    buffer.layout.unit = 0;
     kernel.buffers.push_back(buffer);
   }
 

@@ -45,7 +45,7 @@ KernelBuffer argument(const std::string &name, ScalarType type, int rank, bool i
   buffer.type = type;
   buffer.is_written = is_written;
   buffer.extents.assign(static_cast<size_t>(rank), integer(0));
-  buffer.unit_dimension = unit == -2 ? rank - 1 : unit;
+  buffer.layout.unit = unit == -2 ? rank - 1 : unit;
   return buffer;
 }
 
@@ -55,7 +55,7 @@ KernelBuffer temporary(const std::string &name, ScalarType type, std::vector<Val
   buffer.type = type;
   buffer.is_argument = false;
   buffer.is_written = true;
-  buffer.unit_dimension = static_cast<int>(extents.size()) - 1;
+  buffer.layout.unit = static_cast<int>(extents.size()) - 1;
   buffer.extents = std::move(extents);
   return buffer;
 }

@@ -441,9 +441,8 @@ class Judge:
             # Neighbours in lexicographic order share the most loops: where two updates are not ordered, two
             # neighbours are not.
             times = sorted(update.times[row] for row in rows)
-            races = update.concurrent
-            if update.name in self.model.atomic:
-                races -= update.threads  # which may meet: each update is one step
+            # Lanes of a vector combine their terms; threads may meet where each update is one step.
+            races = frozenset() if update.name in self.model.atomic else update.threads
             for a, b in itertools.pairwise(times):
                 if not happens_before(a, b, races):
                     return f"two updates of {update.name}{update.cells[rows[0]]} are not ordered"

@@ -25,11 +25,12 @@ def _generator() -> np.random.Generator:
     return np.random.default_rng(7)
 
 
-def matmul(fast_math: bool = False) -> Program:
+def matmul(fast_math: bool = False, ordered: bool = False) -> Program:
     n, m, q = tw.params("N M K")
     a = tw.input("A", [n, q], tw.float64)
     b = tw.input("B", [q, m], tw.float64)
-    c = tw.computation("C", {i: n, j: m}, tw.sum(a[i, k] * b[k, j], over={k: q}))
+    product = tw.sum(a[i, k] * b[k, j], over={k: q}, ordered=ordered)
+    c = tw.computation("C", {i: n, j: m}, product)
 
     def arrays(n: int, m: int, q: int = 5) -> tuple[np.ndarray, ...]:
         generator = _generator()

@@ -199,7 +199,7 @@ std::shared_ptr<CompiledKernel> finish(PreparedKernel prepared) {
       optimise(*module, *machine, options);
     }
     const Phase phase(kernel, "codegen");
-    entry.object = compile_to_object(*module, *machine);
+    entry.object = compile_to_object(*module, *machine, options.optimize == Optimization::Full);
   }
   {
     const Phase phase(kernel, "store");
@@ -239,7 +239,7 @@ std::string assembly_text(const Mapping &mapping, const CompileOptions &options)
   llvm::LLVMContext context;
   const auto module =
       make_module(lower_mapping(mapping, options, true), options, context, *machine);
-  return compile_to_assembly(*module, *machine);
+  return compile_to_assembly(*module, *machine, options.optimize == Optimization::Full);
 }
 
 } // namespace tilewright

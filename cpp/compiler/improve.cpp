@@ -40,7 +40,7 @@ std::string compile_in_full(const Work &work) {
                 "LLVM cannot read its own module: " + llvm::toString(module.takeError()));
   }
   optimise_full(**module, *machine, ForkGuard::pause);
-  return compile_to_object(**module, *machine);
+  return compile_to_object(**module, *machine, true);
 }
 
 void improve(const Work &work) {

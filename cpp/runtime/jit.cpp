@@ -20,6 +20,7 @@
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/CommandLine.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
@@ -83,8 +84,25 @@ private:
   std::string &errors_;
 };
 
-std::string generate(llvm::Module &module, llvm::TargetMachine &machine,
-                     llvm::CodeGenFileType kind) {
+/// LLVM's strength reduction takes half of the time of some kernels. Whether a code generator has
+/// it is a switch of the whole process, which is read while its passes are put together.
+bool add_passes(llvm::TargetMachine &machine, llvm::legacy::PassManager &passes,
+                llvm::raw_pwrite_stream &stream, llvm::CodeGenFileType kind, bool reduce_strength) {
+  static auto *switched_off = [] {
+    const auto &options = llvm::cl::getRegisteredOptions();
+    const auto found = options.find("disable-lsr");
+    return found == options.end() ? nullptr : static_cast<llvm::cl::opt<bool> *>(found->second);
+  }();
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  if (switched_off != nullptr) {
+    switched_off->setValue(!reduce_strength);
+  }
+  return machine.addPassesToEmitFile(passes, stream, nullptr, kind);
+}
+
+std::string generate(llvm::Module &module, llvm::TargetMachine &machine, llvm::CodeGenFileType kind,
+                     bool reduce_strength) {
   initialise_llvm();
   std::string problem;
   llvm::raw_string_ostream problem_stream(problem);
@@ -98,7 +116,7 @@ std::string generate(llvm::Module &module, llvm::TargetMachine &machine,
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager passes;
-  const bool refused = machine.addPassesToEmitFile(passes, stream, nullptr, kind);
+  const bool refused = add_passes(machine, passes, stream, kind, reduce_strength);
   if (!refused) {
     passes.run(module);
   }
@@ -240,12 +258,14 @@ std::unique_ptr<llvm::TargetMachine> make_target_machine(const CpuDescription &c
   return machine;
 }
 
-std::string compile_to_object(llvm::Module &module, llvm::TargetMachine &machine) {
-  return generate(module, machine, llvm::CodeGenFileType::ObjectFile);
+std::string compile_to_object(llvm::Module &module, llvm::TargetMachine &machine,
+                              bool reduce_strength) {
+  return generate(module, machine, llvm::CodeGenFileType::ObjectFile, reduce_strength);
 }
 
-std::string compile_to_assembly(llvm::Module &module, llvm::TargetMachine &machine) {
-  return generate(module, machine, llvm::CodeGenFileType::AssemblyFile);
+std::string compile_to_assembly(llvm::Module &module, llvm::TargetMachine &machine,
+                                bool reduce_strength) {
+  return generate(module, machine, llvm::CodeGenFileType::AssemblyFile, reduce_strength);
 }
 
 LoadedCode load_object(const std::string &object, const std::string &symbol) {

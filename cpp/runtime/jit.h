@@ -23,11 +23,14 @@ std::string llvm_version();
 /// `fast_math` lets the code generator fuse multiplications and additions.
 std::unique_ptr<llvm::TargetMachine> make_target_machine(const CpuDescription &cpu, bool fast_math);
 
-/// Machine code of a module, as the bytes of a relocatable object file.
-std::string compile_to_object(llvm::Module &module, llvm::TargetMachine &machine);
+/// Machine code of a module, as the bytes of a relocatable object file. `reduce_strength`: also for
+/// address arithmetic that was not written as increments.
+std::string compile_to_object(llvm::Module &module, llvm::TargetMachine &machine,
+                              bool reduce_strength);
 
 /// Assembly text of a module.
-std::string compile_to_assembly(llvm::Module &module, llvm::TargetMachine &machine);
+std::string compile_to_assembly(llvm::Module &module, llvm::TargetMachine &machine,
+                                bool reduce_strength);
 
 /// Code in memory, at the address of one function; freed with the last owner of `code`.
 struct LoadedCode {

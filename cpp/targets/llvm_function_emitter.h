@@ -31,6 +31,21 @@ private:
     llvm::Value *value = nullptr;
     int depth = 0;         ///< loops around its definition: orders the parts of an address
     bool is_index = false; ///< of index arithmetic only
+    int loop = -1;         ///< whose counter it is, in Frame::loops
+  };
+  /// A serial loop being emitted, and what it counts up beside its counter.
+  struct OpenLoop {
+    /// counter * step, kept by an addition in each iteration.
+    struct Multiple {
+      llvm::Value *stride;
+      std::int64_t factor;
+      llvm::PHINode *value;
+      llvm::Value *step; ///< stride * factor
+    };
+    llvm::Value *lower = nullptr;
+    llvm::BasicBlock *before = nullptr;
+    llvm::BasicBlock *body = nullptr;
+    std::vector<Multiple> multiples;
   };
   struct LocalSlot {
     ValueType type;
@@ -56,6 +71,7 @@ private:
     std::vector<BufferSlot> buffers;
     std::unordered_map<std::int64_t, VariableSlot> variables;
     std::unordered_map<std::int64_t, LocalSlot> locals;
+    std::vector<OpenLoop> loops;
     std::unordered_map<const Value *, Term> known; ///< values emitted in this statement
     std::unordered_map<const Value *, int> depths; ///< the same for depth_of
     std::vector<llvm::AllocaInst *> scoped;        ///< slots of heap memory that the exit frees
@@ -131,18 +147,22 @@ private:
   Term load(const Value &value, llvm::Value *mask = nullptr);
   Term load_lanes(size_t buffer, const Address &where, int lanes, llvm::Value *mask);
   Term gather(size_t buffer, const Address &where, int lanes, llvm::Value *mask);
+  Term gather_one_by_one(size_t buffer, llvm::Value *addresses, int lanes, llvm::Value *mask);
   void store(const LoopStatement &statement);
   void scatter(size_t buffer, const Address &where, const Term &value, int lanes,
                llvm::Value *mask);
   void atomic_update(const LoopStatement &statement); // llvm_atomic.cpp
   Address address(size_t buffer, const std::vector<ValuePtr> &subscripts, int lanes);
+  /// `value` * `factor` * `stride` in bytes.
+  llvm::Value *scaled(const Value &value, llvm::Value *stride, std::int64_t factor);
   llvm::Value *lane_address(const Address &address, int lane);
   llvm::Value *lane_addresses(const Address &address, int lanes);
   llvm::Value *load_part(size_t buffer, llvm::Value *address, int lanes,
                          llvm::Value *mask = nullptr);
   Term load_element(size_t buffer, llvm::Value *address);
   Term load_contiguous(size_t buffer, llvm::Value *address, int lanes, llvm::Value *mask);
-  Term load_strided(size_t buffer, llvm::Value *address, int lanes, int stride);
+  Term load_strided(size_t buffer, llvm::Value *address, int lanes, int stride, llvm::Value *mask);
+  llvm::Value *strided_mask(llvm::Value *mask, int start, int lanes, int stride);
   void store_part(size_t buffer, llvm::Value *address, llvm::Value *value,
                   llvm::Value *mask = nullptr);
   void store_element(size_t buffer, llvm::Value *address, const Term &value);

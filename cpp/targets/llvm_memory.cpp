@@ -11,6 +11,9 @@ namespace {
 
 constexpr int widest_small_stride = 4;
 
+/// In bytes: of smaller elements no target gathers vectors.
+constexpr int smallest_gathered = 4;
+
 llvm::SmallVector<int, 32> reversed(int lanes) {
   llvm::SmallVector<int, 32> order;
   for (int k = lanes; k-- > 0;) {
@@ -60,6 +63,41 @@ llvm::Value *KernelEmitter::offset(llvm::Value *base, llvm::Value *bytes) {
   return builder_.CreateGEP(builder_.getInt8Ty(), base, bytes);
 }
 
+/// Multiples of a loop's counter are counted up with it, where a multiplication would be needed in
+/// each iteration: the back end's own strength reduction takes longer than all the rest of it.
+llvm::Value *KernelEmitter::scaled(const Value &value, llvm::Value *stride, std::int64_t factor) {
+  const auto slot =
+      value.kind == ValueKind::Variable ? frame_.variables.find(value.id) : frame_.variables.end();
+  const auto product = [&] {
+    return builder_.CreateNSWMul(stride,
+                                 llvm::ConstantInt::getSigned(builder_.getInt64Ty(), factor));
+  };
+  const auto *constant = llvm::dyn_cast<llvm::ConstantInt>(stride);
+  const std::int64_t bytes = constant == nullptr ? 0 : constant->getSExtValue() * factor;
+  const bool is_scale = bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8; // part of an address
+  const auto *instruction = llvm::dyn_cast<llvm::Instruction>(stride);
+  const bool known_outside =
+      instruction == nullptr || instruction->getParent() == &frame_.function->getEntryBlock();
+  if (slot == frame_.variables.end() || slot->second.loop < 0 || is_scale || !known_outside) {
+    return builder_.CreateNSWMul(scalar(value), product());
+  }
+  OpenLoop &loop = frame_.loops[static_cast<size_t>(slot->second.loop)];
+  for (const OpenLoop::Multiple &multiple : loop.multiples) {
+    if (multiple.stride == stride && multiple.factor == factor) {
+      return multiple.value;
+    }
+  }
+  llvm::IRBuilder<>::InsertPointGuard here(builder_);
+  builder_.SetInsertPoint(loop.before->getTerminator());
+  llvm::Value *step = product();
+  llvm::Value *first = builder_.CreateNSWMul(loop.lower, step);
+  builder_.SetInsertPoint(loop.body, loop.body->begin());
+  llvm::PHINode *multiple = builder_.CreatePHI(builder_.getInt64Ty(), 2, value.name + ".bytes");
+  multiple->addIncoming(first, loop.before);
+  loop.multiples.push_back({stride, factor, multiple, step});
+  return multiple;
+}
+
 KernelEmitter::Address KernelEmitter::address(size_t b, const std::vector<ValuePtr> &subscripts,
                                               int lanes) {
   const BufferSlot &slot = frame_.buffers.at(b);
@@ -103,8 +141,7 @@ KernelEmitter::Address KernelEmitter::address(size_t b, const std::vector<ValueP
       llvm::Value *stride = slot.strides[d];
       for (const SubscriptTerm &term : sums[d].terms) {
         if (term.coefficient != 0) {
-          add(depth_of(*term.value),
-              builder_.CreateNSWMul(scalar(*term.value), times(stride, term.coefficient)));
+          add(depth_of(*term.value), scaled(*term.value, stride, term.coefficient));
         }
       }
       if (sums[d].constant != 0) {
@@ -266,8 +303,21 @@ Term KernelEmitter::load_contiguous(size_t b, llvm::Value *address, int lanes, l
   return term;
 }
 
+/// Of the elements from `start` on: those that a lane which takes part has, one in `stride`.
+llvm::Value *KernelEmitter::strided_mask(llvm::Value *mask, int start, int lanes, int stride) {
+  llvm::SmallVector<int, 64> owner;
+  llvm::SmallVector<llvm::Constant *, 64> wanted;
+  for (int element = start; element < start + lanes; ++element) {
+    owner.push_back(element / stride);
+    wanted.push_back(builder_.getInt1(element % stride == 0));
+  }
+  return builder_.CreateAnd(builder_.CreateShuffleVector(mask, owner),
+                            llvm::ConstantVector::get(wanted));
+}
+
 /// Every `stride`-th element, by whole loads that stay between the first and the last one wanted.
-Term KernelEmitter::load_strided(size_t b, llvm::Value *address, int lanes, int stride) {
+Term KernelEmitter::load_strided(size_t b, llvm::Value *address, int lanes, int stride,
+                                 llvm::Value *mask) {
   const ScalarType type = kernel_.buffers[b].type;
   const int last = (lanes - 1) * stride;
   llvm::Value *result = nullptr;
@@ -276,7 +326,9 @@ Term KernelEmitter::load_strided(size_t b, llvm::Value *address, int lanes, int 
     const int start = std::min(first, last - (lanes - 1));
     llvm::Value *bytes = builder_.getInt64(static_cast<std::uint64_t>(start) *
                                            static_cast<std::uint64_t>(type.bytes()));
-    llvm::Value *part = load_part(b, offset(address, bytes), lanes);
+    llvm::Value *part =
+        load_part(b, offset(address, bytes), lanes,
+                  mask == nullptr ? nullptr : strided_mask(mask, start, lanes, stride));
     llvm::SmallVector<int, 32> pick;
     for (int k = 0; k < lanes; ++k) {
       const int element = k * stride;
@@ -295,12 +347,37 @@ Term KernelEmitter::load_strided(size_t b, llvm::Value *address, int lanes, int 
   return term;
 }
 
+/// Lanes that take no part read what one of the others reads: loops with masks run where there is
+/// one. (LLVM would branch around each lane.)
+Term KernelEmitter::gather_one_by_one(size_t b, llvm::Value *addresses, int lanes,
+                                      llvm::Value *mask) {
+  const ScalarType type = kernel_.buffers[b].type;
+  llvm::Value *bits =
+      builder_.CreateBitCast(mask, builder_.getIntNTy(static_cast<unsigned>(lanes)));
+  llvm::Value *active =
+      builder_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, bits, builder_.getTrue());
+  llvm::Value *safe = builder_.CreateExtractElement(
+      addresses, builder_.CreateZExtOrTrunc(active, builder_.getInt64Ty()));
+  addresses = builder_.CreateSelect(mask, addresses,
+                                    builder_.CreateVectorSplat(static_cast<unsigned>(lanes), safe));
+  Term result = semantics_.poison({type, lanes});
+  for (int k = 0; k < lanes; ++k) {
+    llvm::Value *address =
+        builder_.CreateExtractElement(addresses, builder_.getInt64(static_cast<std::uint64_t>(k)));
+    result = semantics_.with_lane(result, load_element(b, address), k);
+  }
+  return result;
+}
+
 /// Lane by lane; under a mask by the target's gather.
 Term KernelEmitter::gather(size_t b, const Address &where, int lanes, llvm::Value *mask) {
   const ScalarType type = kernel_.buffers[b].type;
   if (mask != nullptr) {
     require_no_mask(type.is_complex() ? mask : nullptr);
     llvm::Value *addresses = lane_addresses(where, lanes);
+    if (type.bytes() < smallest_gathered) {
+      return gather_one_by_one(b, addresses, lanes, mask);
+    }
     llvm::Value *result = nullptr;
     for (const auto &[first, count] : powers_of_two(lanes)) {
       llvm::Type *memory = memory_type(context_, type, count);
@@ -377,9 +454,9 @@ Term KernelEmitter::load_lanes(size_t b, const Address &where, int lanes, llvm::
     }
     return term;
   }
-  if (mask == nullptr && !buffer.type.is_complex() && lanes >= 4 && bytes > 0 &&
-      bytes % item == 0 && bytes / item <= widest_small_stride) {
-    return load_strided(b, where.first, lanes, static_cast<int>(bytes / item));
+  if (!buffer.type.is_complex() && lanes >= 4 && bytes > 0 && bytes % item == 0 &&
+      bytes / item <= widest_small_stride) {
+    return load_strided(b, where.first, lanes, static_cast<int>(bytes / item), mask);
   }
   return gather(b, where, lanes, mask);
 }

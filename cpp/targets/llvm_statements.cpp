@@ -82,7 +82,9 @@ void KernelEmitter::loop_between(const LoopStatement &statement, llvm::Value *lo
   counter->addIncoming(lower, before);
 
   ++frame_.depth;
-  frame_.variables[statement.id] = VariableSlot{counter, frame_.depth, true};
+  const int loop = static_cast<int>(frame_.loops.size());
+  frame_.variables[statement.id] = VariableSlot{counter, frame_.depth, true, loop};
+  frame_.loops.push_back({lower, before, body, {}});
   for (const StmtPtr &child : statement.children) {
     this->statement(*child);
   }
@@ -90,6 +92,11 @@ void KernelEmitter::loop_between(const LoopStatement &statement, llvm::Value *lo
 
   llvm::Value *next = builder_.CreateNSWAdd(counter, builder_.getInt64(1));
   counter->addIncoming(next, builder_.GetInsertBlock());
+  for (const OpenLoop::Multiple &multiple : frame_.loops.back().multiples) {
+    multiple.value->addIncoming(builder_.CreateNSWAdd(multiple.value, multiple.step),
+                                builder_.GetInsertBlock());
+  }
+  frame_.loops.pop_back();
   builder_.CreateCondBr(builder_.CreateICmpSLT(next, upper), body, leave);
   builder_.SetInsertPoint(leave);
   builder_.CreateBr(after);

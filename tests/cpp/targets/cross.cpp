@@ -36,7 +36,7 @@ std::string aarch64_assembly(const Kernel &kernel, const std::string &features, 
   emit.fast_math = fast_math;
   const auto module = emit_llvm(kernel, context, *machine, emit);
   optimise_light(*module, *machine);
-  return compile_to_assembly(*module, *machine);
+  return compile_to_assembly(*module, *machine, false);
 }
 
 } // namespace tilewright

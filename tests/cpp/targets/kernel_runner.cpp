@@ -22,7 +22,8 @@ RunnableKernel compile_kernel(const Kernel &kernel, bool fast_math, const std::s
   }
   RunnableKernel result;
   result.llvm = print_llvm(*module);
-  result.code = load_object(compile_to_object(*module, *machine), kernel_symbol(kernel.name));
+  result.code =
+      load_object(compile_to_object(*module, *machine, false), kernel_symbol(kernel.name));
   return result;
 }
 

@@ -327,3 +327,15 @@ def test_sums_that_wrap_are_checked() -> None:
     assert "assert" in f.loops
     with pytest.raises(IndexError):
         f(np.arange(5.0), np.array([2**63 - 1]))
+
+
+@pytest.mark.parametrize("dtype", [tw.uint8, tw.float32, tw.float64])
+def test_every_third_element_with_a_rest(dtype: tw.DType) -> None:
+    image = tw.input("image", [N, 3], dtype)
+    y = tw.computation("y", {i: N}, image[i, 0] + 2 * image[i, 2])
+    f = tw.function("channels", outputs=[y])
+    y.vectorize(i, 16)
+    for size in SIZES:
+        # The last row of a larger array: what lies behind it is not ours.
+        pixels = values(dtype, size, 3)
+        np.testing.assert_array_equal(f(pixels), f.evaluate(pixels))

@@ -219,6 +219,9 @@ ValuePtr select_value(const ValuePtr &condition, const ValuePtr &then, const Val
   if (const auto known = as_boolean(condition)) {
     return *known ? then : otherwise;
   }
+  if (same_value(then, otherwise)) {
+    return then; // e.g. two arrays that lie in one: a stencil's border and interior
+  }
   auto value = make(ValueKind::Select, then->type);
   value->operands = {condition, then, otherwise};
   return value;

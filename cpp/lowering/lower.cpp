@@ -21,6 +21,7 @@ Kernel lower(const Program &program, const LoweringOptions &options) {
     return kernel;
   }
   check_register_loops(kernel);
+  kernel.body = simplify_indices(unroll_tile_shapes(kernel.body), known);
   kernel.body = separate_tiles(kernel.body, options.vectors.masked_bytes > 0);
   kernel.body = simplify_indices(kernel.body, known);
   kernel.body = unroll_loops(kernel.body);

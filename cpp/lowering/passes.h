@@ -35,6 +35,10 @@ StmtPtr tighten_guards(const StmtPtr &body);
 /// the same place: where it holds in all lanes, the vector code goes without it.
 StmtPtr separate_tiles(const StmtPtr &body, bool masks);
 
+/// Replaces those Unrolled loops of constant extent by their copies in which loops of constant but
+/// different extents stand: the rest of a tile of 23 columns, 12 and 11, is then known to be one.
+StmtPtr unroll_tile_shapes(const StmtPtr &body);
+
 /// Replaces Unrolled loops of constant extent by their copies; others become serial.
 StmtPtr unroll_loops(const StmtPtr &body);
 

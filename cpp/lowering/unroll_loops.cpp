@@ -1,5 +1,7 @@
 #include "lowering/passes.h"
 
+#include <set>
+
 namespace tilewright {
 
 namespace {
@@ -14,9 +16,37 @@ std::int64_t size_of(const StmtPtr &root) {
   return size;
 }
 
+/// Do the copies of an unrolled loop have vector or unrolled loops inside of constant extents,
+/// which differ from copy to copy?
+bool shapes_tiles(const LoopStatement &loop) {
+  std::set<std::int64_t> unrolled{loop.id};
+  bool found = false;
+  visit_statements(loop.children[0], [&](const LoopStatement &inner) {
+    const bool tagged = inner.kind == StatementKind::For &&
+                        (inner.loop == LoopKind::Vector || inner.loop == LoopKind::Unrolled);
+    if (!tagged) {
+      return;
+    }
+    if (inner.loop == LoopKind::Unrolled) {
+      unrolled.insert(inner.id);
+    }
+    bool varies = false;
+    bool known = true;
+    for (const ValuePtr &bound : {inner.lower, inner.upper}) {
+      visit_value(bound, [&](const Value &value) {
+        varies = varies || (value.kind == ValueKind::Variable && value.id == loop.id);
+        known = known && value.kind != ValueKind::Parameter && value.kind != ValueKind::Local &&
+                (value.kind != ValueKind::Variable || unrolled.contains(value.id));
+      });
+    }
+    found = found || (varies && known);
+  });
+  return found;
+}
+
 class Unroller {
 public:
-  explicit Unroller(const StmtPtr &root) : numbers_(root) {}
+  Unroller(const StmtPtr &root, bool only_shaping) : numbers_(root), only_shaping_(only_shaping) {}
 
   StmtPtr operator()(const StmtPtr &statement) {
     if (statement->children.empty()) {
@@ -30,9 +60,15 @@ public:
     if (node->kind != StatementKind::For || node->loop != LoopKind::Unrolled) {
       return node;
     }
+    if (only_shaping_ && !shapes_tiles(*node)) {
+      return node;
+    }
     const StmtPtr &body = node->children[0];
     const auto extent = constant_extent(*node);
     if (!extent || *extent * size_of(body) > max_statements) {
+      if (only_shaping_) {
+        return node;
+      }
       return for_loop(node->id, node->name, node->lower, node->upper, LoopKind::Serial, 0, body);
     }
     std::vector<StmtPtr> copies;
@@ -54,10 +90,13 @@ private:
   }
 
   Numbers numbers_;
+  bool only_shaping_;
 };
 
 } // namespace
 
-StmtPtr unroll_loops(const StmtPtr &body) { return Unroller(body)(body); }
+StmtPtr unroll_loops(const StmtPtr &body) { return Unroller(body, false)(body); }
+
+StmtPtr unroll_tile_shapes(const StmtPtr &body) { return Unroller(body, true)(body); }
 
 } // namespace tilewright

@@ -339,3 +339,22 @@ def test_every_third_element_with_a_rest(dtype: tw.DType) -> None:
         # The last row of a larger array: what lies behind it is not ours.
         pixels = values(dtype, size, 3)
         np.testing.assert_array_equal(f(pixels), f.evaluate(pixels))
+
+
+# ---- tiles of constant sizes that do not divide ----
+
+
+def test_rest_of_a_constant_tile_stays_in_registers() -> None:
+    """23 columns are 12 and 11, and 23 rows likewise: all known once the tile is unrolled."""
+    a, b = tw.input("A", [N, 23, K], tw.float32), tw.input("B", [N, K, 23], tw.float32)
+    x = tw.iter("x")
+    total = tw.sum(a[x, i, k] * b[x, k, j], over={k: K})
+    f = tw.function("products", outputs=[tw.computation("C", {x: N, i: 23, j: 23}, total)])
+    product = f["C"]
+    product.split(i, 12, "i0", "r").split(j, 24, "j0", "v").split("v", 12, "vector", "lane")
+    product.reorder(x, "j0", "i0", k, "r", "vector", "lane")
+    product.unroll("i0").unroll("r").unroll("vector").vectorize("lane")
+    left, right = values(tw.float32, 3, 23, 5), values(tw.float32, 3, 5, 23)
+    np.testing.assert_array_equal(f(left, right), left @ right)
+    # Sums that stay in registers are stored behind the loop over k: no loop has scalar stores.
+    assert "store float" not in f.llvm

@@ -1,9 +1,9 @@
 """Dense linear algebra and convolution.
 
-The products share one form. Rows of A are taken in strips and columns of B in panels, both copied
-into contiguous memory and filled up with zeros; the sums of a strip and a panel are a tile that
-stays in registers while `k` runs. So every tile is a whole one, and only the copy of a tile into C
-asks where the matrix ends.
+The products share one form. Rows of A are taken in strips and columns of B in panels, which are
+copied into contiguous memory and filled up with zeros; the sums of a strip and a panel are a tile
+that stays in registers while `k` runs. Where A has no rows left, its last one is read again. So
+every tile is a whole one, and only the copy of a tile into C asks where the matrix ends.
 
 All of them allow sums to be reassociated and multiplications fused with additions (`fast_math`), as
 libraries of linear algebra do.
@@ -39,62 +39,57 @@ def tiled_product(
     length: tw.Parameter,
     tile: Tile,
     *,
-    lower: bool = False,
-    a_is_lower: bool = False,
+    triangle: str = "",
 ) -> tw.Computation:
     """Tiles of the sums of a(i, k) * b(k, j): (i, j) is sums[i // rows, j // columns, i % rows, ...].
 
-    `lower` leaves out tiles above the diagonal; `a_is_lower` ends sums at the diagonal of a.
+    `triangle`: "C" leaves out tiles above the diagonal, "A" ends sums at the diagonal of A.
     """
     s, r, p, v, k = tw.iters("s r p v k")
     strips, panels = (n + tile.rows - 1) // tile.rows, (m + tile.columns - 1) // tile.columns
-    i, j = tile.rows * s + r, tile.columns * p + v
-    inside = (i < n) & (k <= i) if a_is_lower else i < n
-    left = tw.computation(
-        "left", {s: strips, r: tile.rows, k: length}, tw.select(inside, a(i, k), 0)
-    )
+    i, j, end = tile.rows * s + r, tile.columns * p + v, tile.rows * (s + 1)
     right = tw.computation(
         "right", {p: panels, k: length, v: tile.columns}, tw.select(j < m, b(k, j), 0)
     )
+    if triangle == "A":  # zeros above the diagonal
+        value = tw.select((i < n) & (k <= i), a(i, k), 0)
+        left = tw.computation("left", {s: strips, r: tile.rows, k: length}, value)
+        product = left[s, r, k] * right[p, k, v]
+    else:  # past the last row, that one again
+        product = a(tw.minimum(i, n - 1), k) * right[p, k, v]
     return tw.computation(
         "sums",
         {s: strips, p: panels, r: tile.rows, v: tile.columns},
-        tw.sum(
-            left[s, r, k] * right[p, k, v],
-            over={k: length},
-            where=k < tile.rows * (s + 1) if a_is_lower else None,
-        ),
-        where=tile.columns * p < tile.rows * (s + 1) if lower else None,
+        tw.sum(product, over={k: length}, where=k < end if triangle == "A" else None),
+        where=tile.columns * p < end if triangle == "C" else None,
     )
 
 
-def schedule_product(f: tw.Function, tile: Tile, block: int = 16, *, uneven: bool = False) -> None:
-    """The schedule of a `tiled_product` and of the computation C that reads it.
-
-    `uneven`: blocks of rows take different times, and are dealt out one by one.
-    """
-    left, right, sums, c = f["left"], f["right"], f["sums"], f["C"]
-    left.parallelize("s").vectorize("k", tile.lanes)
+def schedule_product(f: tw.Function, tile: Tile, *, triangle: str = "") -> None:
+    """The schedule of a `tiled_product` and of the computation C that reads it."""
+    block, group = 8, 4  # strips and panels in a block of C
+    right, sums, c = f["right"], f["sums"], f["C"]
     right.split("v", tile.lanes, "vector", "lane").parallelize("p").vectorize("lane")
 
-    # A panel of B stays in the second-level cache for `block` strips of A. The loops over r, vector
-    # and lane are one tile: unrolled, so that its sums are registers.
-    outer = ["block", "p"] if uneven else ["p", "block"]
+    # The loops over r, vector and lane are one tile: unrolled, so that its sums are registers. C
+    # takes a tile as soon as it is complete. A block reads few rows of A and columns of B often,
+    # so they stay in caches.
     sums.split("s", block, "block", "strip").split("v", tile.lanes, "vector", "lane")
-    sums.reorder(*outer, "strip", "k", "r", "vector", "lane")
-
-    # C takes a tile as soon as it is complete.
+    sums.split("p", group, "group", "p")
     c.split("i", block * tile.rows, "block", "row").split("row", tile.rows, "strip", "r")
-    c.split("j", tile.columns, "p", "v").split("v", tile.lanes, "vector", "lane")
-    c.reorder(*outer, "strip", "r", "vector", "lane")
+    c.split("j", group * tile.columns, "group", "v").split("v", tile.columns, "p", "v")
+    c.split("v", tile.lanes, "vector", "lane")
+    outer = ["block", "group"] if triangle == "C" else ["group", "block"]
+    sums.reorder(*outer, "p", "strip", "k", "r", "vector", "lane")
+    c.reorder(*outer, "p", "strip", "r", "vector", "lane")
     for part in (sums, c):
         part.unroll("r").unroll("vector").vectorize("lane")
-        if uneven:
+        if triangle == "C":  # blocks of rows take different times
             part.parallelize("block", schedule="dynamic")
         else:
-            part.parallelize("p", "block")
+            part.parallelize("group", "block")
     c.after(sums, "strip")
-    sums.store_in(f"tile[p, s // {block}, r, v]")
+    sums.store_in(f"tile[p // {group}, s // {block}, r, v]")
 
 
 def gemm(dtype: tw.DType = tw.float32, cpu: str = "native") -> tw.Function:
@@ -132,11 +127,13 @@ def syrk(dtype: tw.DType = tw.float32, cpu: str = "native") -> tw.Function:
     n, length = tw.params("N K")
     i, j = tw.iters("i j")
     a = tw.input("A", [n, length], dtype)
-    sums = tiled_product(lambda i, k: a[i, k], lambda k, j: a[j, k], n, n, length, tile, lower=True)
+    sums = tiled_product(
+        lambda i, k: a[i, k], lambda k, j: a[j, k], n, n, length, tile, triangle="C"
+    )
     element = sums[i // tile.rows, j // tile.columns, i % tile.rows, j % tile.columns]
     c = tw.computation("C", {i: n, j: n}, element, where=j <= i, shape=[n, n])
     f = tw.function("syrk", inputs=[a], outputs=[c], fast_math=True, cpu=cpu)
-    schedule_product(f, tile, uneven=True)
+    schedule_product(f, tile, triangle="C")
     return f
 
 
@@ -146,31 +143,25 @@ def trmm(dtype: tw.DType = tw.float32, cpu: str = "native") -> tw.Function:
     n, m = tw.params("N M")
     i, j = tw.iters("i j")
     a, b = tw.input("L", [n, n], dtype), tw.input("B", [n, m], dtype)
-    sums = tiled_product(lambda i, k: a[i, k], lambda k, j: b[k, j], n, m, n, tile, a_is_lower=True)
+    sums = tiled_product(lambda i, k: a[i, k], lambda k, j: b[k, j], n, m, n, tile, triangle="A")
     element = sums[i // tile.rows, j // tile.columns, i % tile.rows, j % tile.columns]
     c = tw.computation("C", {i: n, j: m}, element)
     f = tw.function("trmm", inputs=[a, b], outputs=[c], fast_math=True, cpu=cpu)
-    schedule_product(f, tile)
+    f["left"].parallelize("s").vectorize("k", tile.lanes)
+    schedule_product(f, tile, triangle="A")
     return f
 
 
-def gemv(dtype: tw.DType = tw.float32, cpu: str = "native", rows: int = 8) -> tw.Function:
+def gemv(dtype: tw.DType = tw.float32, cpu: str = "native", rows: int = 4) -> tw.Function:
     """The product y = A @ x of a row-major matrix and a vector."""
-    lanes = vector_bytes(cpu) // dtype.itemsize
     n, length = tw.params("N K")
     i, k = tw.iters("i k")
     a, x = tw.input("A", [n, length], dtype), tw.input("x", [length], dtype)
     y = tw.computation("y", {i: n}, tw.sum(a[i, k] * x[k], over={k: length}))
     f = tw.function("gemv", inputs=[a, x], outputs=[y], fast_math=True, cpu=cpu)
-    product = f["y"]
-    # Each lane adds up every lanes-th term; a vector of x serves several rows.
-    product.split(k, lanes, "vector", "lane")
-    partial = product.rfactor("lane")
-    product.split(i, rows, "strip", "r").parallelize("strip")
-    partial.split(i, rows, "strip", "r").reorder("strip", "vector", "r", "lane")
-    partial.unroll("r").vectorize("lane")
-    partial.compute_at(product, "strip").store_at(product, "strip")
-    product.reorder("strip", "lane", "r").unroll("r")
+    # Each lane has a sum of its own; a vector of x serves several rows.
+    y.split(i, rows, "strip", "r").vectorize(k, vector_bytes(cpu) // dtype.itemsize)
+    y.reorder("strip", "k0", "r", "k1").unroll("r").parallelize("strip")
     return f
 
 

@@ -196,16 +196,16 @@ def _calls_in(call: Callable[[], Any], seconds: float) -> int:
         number *= 4
 
 
-def _timed(call: Callable[[], Any], number: int) -> float:
+def _timed(call: Callable[[], Any], number: int, clock: Callable[[], float]) -> float:
     repeat = range(number)
-    start = time.perf_counter()
+    start = clock()
     for _ in repeat:
         call()
-    return (time.perf_counter() - start) / number
+    return (clock() - start) / number
 
 
 def _repeated(
-    run: Mapping[str, Callable[[], Any]], case: Case, seconds: float
+    run: Mapping[str, Callable[[], Any]], case: Case, seconds: float, clock: Callable[[], float]
 ) -> dict[str, dict[str, list[float]]]:
     """The samples of each contender by part of the work ("" where it has one)."""
     samples: dict[str, dict[str, list[float]]] = {name: {} for name in run}
@@ -222,17 +222,28 @@ def _repeated(
                 for part, value in run[name]().items():
                     samples[name].setdefault(part, []).append(value)
             else:
-                samples[name].setdefault("", []).append(_timed(run[name], counts[name]))
+                samples[name].setdefault("", []).append(_timed(run[name], counts[name], clock))
         rounds += 1
     return samples
 
 
-def measure(case: Case, threads: int, seconds: float = 2.0) -> list[Row]:
+def measure(case: Case, threads: int, seconds: float = 2.0, clock: str = "wall") -> list[Row]:
     """Checks values, times all contenders, and returns a row for each (ours first) and part.
 
     A peer that is missing, fails or is wrong gets a row with the reason. If ours fails or is wrong,
     nothing is timed and our row says so.
+
+    Args:
+        case: what is measured.
+        threads: how many threads everybody uses, for the rows.
+        seconds: how long it is repeated.
+        clock: "wall", or "cpu": the processor time of this process, which says more where others
+            use the machine at the same time. Threads that wait by spinning would count as work, so
+            that is for one thread.
     """
+    if clock == "cpu" and threads != 1:
+        raise ValueError("processor time is measured with one thread only")
+    timer = time.process_time if clock == "cpu" else time.perf_counter
     run: dict[str, Callable[[], Any]] = {OURS: case.ours}
     problems: dict[str, str] = {}
     for name, peer in case.peers.items():
@@ -251,7 +262,7 @@ def measure(case: Case, threads: int, seconds: float = 2.0) -> list[Row]:
         problems |= wrong
         for name in wrong:
             del run[name]
-    samples = _repeated(run, case, case.seconds or seconds)
+    samples = _repeated(run, case, case.seconds or seconds, timer)
     rows = []
     for part in dict.fromkeys(part for by_part in samples.values() for part in by_part):
         ours = samples[OURS].get(part)

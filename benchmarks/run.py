@@ -41,7 +41,7 @@ def all_topics() -> list[str]:
 
 
 def measure_topic(
-    name: str, threads: int, quick: bool, seconds: float, only: str
+    name: str, threads: int, quick: bool, seconds: float, only: str, clock: str
 ) -> dict[str, Any]:
     """Runs all cases of a topic in this process, printing each table as it is there."""
     import tilewright as tw
@@ -53,7 +53,7 @@ def measure_topic(
     for case in topic.cases(Context(threads, quick)):
         if only not in case.name:
             continue
-        new = measure(case, threads, seconds)
+        new = measure(case, threads, seconds, clock)
         print(table(new), flush=True)
         rows += new
     return {
@@ -75,6 +75,9 @@ def run_topic(name: str, options: argparse.Namespace) -> bool:
     runs = []
     good = True
     for threads in options.threads or topic.THREADS:
+        if threads > 1 and options.clock == "cpu":
+            print(f"{threads} threads: left out, processor time is for one thread")
+            continue
         if threads > len(available):
             print(f"{threads} threads: left out, this process may use {len(available)} processors")
             continue
@@ -82,7 +85,13 @@ def run_topic(name: str, options: argparse.Namespace) -> bool:
             answer = pathlib.Path(folder) / "rows.json"
             command = [sys.executable, str(pathlib.Path(__file__).resolve()), name]
             command += ["--measure", str(threads), str(answer), "--seconds", str(options.seconds)]
-            command += ["--only", options.only, *(["--quick"] if options.quick else [])]
+            command += [
+                "--clock",
+                options.clock,
+                "--only",
+                options.only,
+                *(["--quick"] if options.quick else []),
+            ]
             cpus = available[:threads]
             done = subprocess.run(
                 command,
@@ -111,6 +120,7 @@ def run_topic(name: str, options: argparse.Namespace) -> bool:
         "title": topic.TITLE,
         "date": time.strftime("%Y-%m-%d %H:%M:%S %Z"),
         "machine": peers.machine(),
+        "clock": options.clock,
         "runs": runs,
         "means": means,
         "rows": [row.as_json() for row in rows],
@@ -174,6 +184,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--threads", type=int, nargs="*", help="numbers of threads")
     parser.add_argument("--only", default="", help="only cases whose name contains this")
     parser.add_argument("--seconds", type=float, default=2.0, help="repeats of one case")
+    parser.add_argument(
+        "--clock",
+        choices=["wall", "cpu"],
+        default="wall",
+        help="cpu: processor time, for a busy machine and one thread",
+    )
     parser.add_argument("--quick", action="store_true", help="small sizes, few repeats")
     parser.add_argument("--output", type=pathlib.Path, default=RESULTS, help="folder for results")
     parser.add_argument("--list", action="store_true", help="names the topics")
@@ -198,7 +214,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.measure:
         threads, answer = options.measure
         found = measure_topic(
-            options.topics[0], int(threads), options.quick, options.seconds, options.only
+            options.topics[0],
+            int(threads),
+            options.quick,
+            options.seconds,
+            options.only,
+            options.clock,
         )
         pathlib.Path(answer).write_text(json.dumps(found), encoding="utf-8")
         return 0

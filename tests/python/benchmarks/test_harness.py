@@ -53,6 +53,15 @@ def test_a_ratio_is_the_time_of_the_peer_over_ours():
     assert rows["slow"].reached is False and rows["slow"].goal == 1000.0  # "best" was asked last
 
 
+def test_processor_time_leaves_out_waiting():
+    values = np.arange(3.0)
+    case = Case("sleep", sleeper(0.01, values))
+    (row,) = harness.measure(case, threads=1, seconds=0.05, clock="cpu")
+    assert row.minimum < 0.01
+    with pytest.raises(ValueError, match="one thread"):
+        harness.measure(case, threads=2, clock="cpu")
+
+
 def test_wrong_values_are_not_timed():
     good, bad = np.arange(3.0), np.arange(3.0) + 1
     rows = rows_of(Case("values", lambda: good, peers={"bad": lambda: bad, "good": lambda: good}))

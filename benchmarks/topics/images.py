@@ -266,7 +266,7 @@ def cases(context: Context) -> Iterator[Case]:
     gray, brightness = images.rgb_to_gray(), np.empty((rows, columns), np.uint8)
     yield Case(
         "cvtColor RGB to gray, u8",
-        lambda: gray(picture, out=brightness),
+        lambda: gray(noise, out=brightness),
         peers={
             "Halide": hl.gray(picture),
             "OpenCV": cv.gray(picture),

@@ -119,17 +119,17 @@ def rgb_to_gray() -> tw.Function:
     """The brightness of RGB pixels, ``0.299 R + 0.587 G + 0.114 B`` in 256ths, rounded.
 
     Returns:
-        ``gray(image[N, M, 3]) -> brightness[N, M]``, uint8.
+        ``gray(image[N, 3 * M]) -> brightness[N, M]``, uint8.
     """
     n, m = tw.params("N M")
     i, j = tw.iters("i j")
-    image = tw.input("image", [n, m, 3], tw.uint8)
-    red, green, blue = (tw.cast(image[i, j, c], tw.uint16) for c in range(3))
+    image = tw.input("image", [n, 3 * m], tw.uint8)
+    red, green, blue = (tw.cast(image[i, 3 * j + c], tw.uint16) for c in range(3))
     total = red * 77 + green * 150 + blue * 29 + 128  # at most 65408: 16 bits are enough
-    gray = tw.computation("brightness", {i: n, j: m}, tw.cast(total >> 8, tw.uint8))
-    function = tw.function("gray", outputs=[gray])
+    brightness = tw.computation("brightness", {i: n, j: m}, tw.cast(total >> 8, tw.uint8))
+    function = tw.function("gray", outputs=[brightness])
 
-    gray.parallelize(i).vectorize(j, 64)
+    brightness.parallelize(i).vectorize(j, 32)
     return function
 
 

@@ -77,11 +77,11 @@ def test_gaussian(size, channels):
 @pytest.mark.parametrize("size", [(1, 1), (3, 64), *SMALL, *LARGE])
 def test_gray(size):
     rows, columns = size
-    array = picture(rows, columns * 3).reshape(rows, columns, 3)
-    total = array.astype(np.int64) @ np.array([77, 150, 29])
-    expected = ((total + 128) >> 8).astype(np.uint8)
+    array = picture(rows, columns * 3)
+    pixels = array.reshape(rows, columns, 3).astype(np.int64)
+    expected = ((pixels @ np.array([77, 150, 29]) + 128) >> 8).astype(np.uint8)
     check(images.rgb_to_gray(), array, expected, rtol=0)
-    assert np.abs(expected - array @ np.array([0.299, 0.587, 0.114])).max() < 1.5
+    assert np.abs(expected - pixels @ np.array([0.299, 0.587, 0.114])).max() < 1.5
 
 
 def warped(image: np.ndarray, matrix: np.ndarray) -> np.ndarray:

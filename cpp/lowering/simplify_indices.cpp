@@ -258,10 +258,20 @@ public:
       replaced_[node->id] = node->value;
       return block({});
     }
+    if (node->kind == StatementKind::Store && keeps_its_value(*node)) {
+      return block({});
+    }
     return node;
   }
 
 private:
+  /// A[i] = A[i]: a computation in place that leaves elements as they are.
+  static bool keeps_its_value(const LoopStatement &node) {
+    return node.value->kind == ValueKind::Load && node.value->id == node.buffer &&
+           std::equal(node.subscripts.begin(), node.subscripts.end(), node.value->operands.begin(),
+                      node.value->operands.end(), same_value);
+  }
+
   StmtPtr simplify_if(const StmtPtr &node) {
     if (const auto known = as_boolean(node->value)) {
       return *known                      ? (*this)(node->children[0])

@@ -48,7 +48,7 @@ def _heat(
         """The value one step ago at a neighbour: of the border and of time 0, the caller's."""
         place = [x + d for x, d in zip(space, offset, strict=True)]
         computed = (t > 1) & inside(place)
-        now, then = (t - 1, *place), ((t - 1) % 2, *place)
+        now, then = (t - 1, *place), (t - 1 - 2 * ((t - 1) // 2), *place)
         return tw.select(computed, heat[now], grids[then])
 
     def step(heat: tw.Computation) -> Expression:

@@ -85,3 +85,12 @@ def test_threads_do_not_matter():
 def test_other_types_are_refused(make):
     with pytest.raises(TypeError, match="float32 or float64, not int32"):
         make(tw.int32)
+
+
+@pytest.mark.parametrize("make", KERNELS)
+def test_no_conditions_and_no_copies_are_left(make):
+    """The border lies in the grids, so both sides of every choice are one element; results are
+    where they belong."""
+    loops = str(make().loops)
+    assert " if " not in loops and " else " not in loops
+    assert sum(" = " in line for line in loops.splitlines()) == 1

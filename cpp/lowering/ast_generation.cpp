@@ -77,9 +77,11 @@ Scan scan_statement(const Statement &statement, const isl::set &context) {
 
 /// Does the static dimension before loop `level` order any two statements that no earlier one
 /// orders?
-bool orders(const std::vector<Statement> &statements, size_t level) {
+bool orders(const std::vector<Statement> &statements, const std::vector<size_t> &group,
+            size_t level) {
   std::map<std::vector<int>, int> seen;
-  for (const Statement &statement : statements) {
+  for (const size_t position : group) {
+    const Statement &statement = statements[position];
     const auto begin = statement.order.begin();
     const std::vector<int> prefix(begin, begin + static_cast<std::ptrdiff_t>(level));
     if (seen.emplace(prefix, statement.order[level]).first->second != statement.order[level]) {
@@ -90,10 +92,10 @@ bool orders(const std::vector<Statement> &statements, size_t level) {
 }
 
 /// Is the dimension fixed at the same value for all statements?
-bool is_fixed(const std::vector<Scan> &scans, int dimension) {
+bool is_fixed(const std::vector<Scan> &scans, const std::vector<size_t> &group, int dimension) {
   isl::val common;
-  for (const Scan &scan : scans) {
-    isl_val *raw = isl_set_plain_get_val_if_fixed(scan.points.get(), isl_dim_set,
+  for (const size_t position : group) {
+    isl_val *raw = isl_set_plain_get_val_if_fixed(scans[position].points.get(), isl_dim_set,
                                                   static_cast<unsigned>(dimension));
     const isl::val value = checked(isl::manage(raw), doing);
     if (isl_val_is_int(value.get()) != isl_bool_true ||
@@ -111,6 +113,7 @@ bool is_fixed(const std::vector<Scan> &scans, int dimension) {
 /// nothing between them can leave.
 struct Anchor {
   int level = 0;   ///< loops outside of the buffer
+  int group = 0;   ///< the outermost static order of the statements it stands among
   isl::set points; ///< in time
 };
 
@@ -151,7 +154,7 @@ std::vector<Anchor> find_anchors(const Program &program, const std::vector<Scan>
     const isl::set each = checked(isl::manage(used), doing);
     for (const int position : {-1, last}) {
       isl_set *points = isl_set_fix_si(each.copy(), isl_dim_set, first, position);
-      anchors.push_back({level, checked(isl::manage(points), doing)});
+      anchors.push_back({level, owner->order[0], checked(isl::manage(points), doing)});
     }
   }
   return anchors;
@@ -159,14 +162,15 @@ std::vector<Anchor> find_anchors(const Program &program, const std::vector<Scan>
 
 /// The time dimensions that are worth scanning: isl's time grows fast with their number.
 std::vector<int> useful_dimensions(const Program &program, const std::vector<Scan> &scans,
+                                   const std::vector<size_t> &group,
                                    const std::vector<Anchor> &anchors) {
   std::vector<int> kept;
   for (int d = 0; d < 2 * program.depth + 1; ++d) {
     const bool is_static = d % 2 == 0;
     const bool anchored = std::any_of(anchors.begin(), anchors.end(),
                                       [&](const Anchor &anchor) { return d == 2 * anchor.level; });
-    if (anchored || (is_static ? orders(program.statements, static_cast<size_t>(d / 2))
-                               : !is_fixed(scans, d))) {
+    if (anchored || (is_static ? orders(program.statements, group, static_cast<size_t>(d / 2))
+                               : !is_fixed(scans, group, d))) {
       kept.push_back(d);
     }
   }
@@ -206,42 +210,55 @@ isl::map schedule_of(const Statement &statement, const Scan &scan, const std::ve
                  doing);
 }
 
-} // namespace
-
-GeneratedAst generate_ast(const Program &program) {
-  GeneratedAst result;
-  if (program.statements.empty()) {
-    return result;
-  }
-  const OperationLimit limit(max_operations);
-  std::vector<Scan> scans;
-  for (const Statement &statement : program.statements) {
-    scans.push_back(scan_statement(statement, program.context));
-    result.iterators.push_back(scans.back().iterators);
-  }
+GeneratedAst::Part generate_part(const Program &program, const std::vector<Scan> &scans,
+                                 const std::vector<size_t> &group,
+                                 const std::vector<Anchor> &anchors) {
+  GeneratedAst::Part part;
   const int count = 2 * program.depth + 1;
-  const std::vector<Anchor> anchors = find_anchors(program, scans);
-  result.dimensions = useful_dimensions(program, scans, anchors);
+  part.dimensions = useful_dimensions(program, scans, group, anchors);
   isl::union_map schedule;
-  for (size_t i = 0; i < scans.size(); ++i) {
-    const isl::map part = schedule_of(program.statements[i], scans[i], result.dimensions, count);
-    const isl::union_map one = isl::manage(isl_union_map_from_map(part.copy()));
+  for (const size_t i : group) {
+    const isl::map times = schedule_of(program.statements[i], scans[i], part.dimensions, count);
+    const isl::union_map one = isl::manage(isl_union_map_from_map(times.copy()));
     schedule = schedule.is_null() ? one : schedule.unite(one);
   }
   for (size_t a = 0; a < anchors.size(); ++a) {
-    isl_map *same = isl_set_identity(keep(anchors[a].points, result.dimensions, count).release());
+    isl_map *same = isl_set_identity(keep(anchors[a].points, part.dimensions, count).release());
     same = isl_map_set_tuple_name(same, isl_dim_in, ("@" + std::to_string(a)).c_str());
     schedule = schedule.unite(isl::manage(isl_union_map_from_map(same)));
   }
   isl::ast_build build = isl::manage(isl_ast_build_from_context(program.context.copy()));
   isl_id_list *names =
-      isl_id_list_alloc(isl_context().get(), static_cast<int>(result.dimensions.size()));
-  for (const int dimension : result.dimensions) {
+      isl_id_list_alloc(isl_context().get(), static_cast<int>(part.dimensions.size()));
+  for (const int dimension : part.dimensions) {
     const std::string name = "t" + std::to_string(dimension);
     names = isl_id_list_add(names, isl_id_alloc(isl_context().get(), name.c_str(), nullptr));
   }
   build = checked(isl::manage(isl_ast_build_set_iterators(build.release(), names)), doing);
-  result.root = checked(build.node_from_schedule_map(schedule), doing);
+  part.root = checked(build.node_from_schedule_map(schedule), doing);
+  return part;
+}
+
+} // namespace
+
+GeneratedAst generate_ast(const Program &program) {
+  GeneratedAst result;
+  const OperationLimit limit(max_operations);
+  std::vector<Scan> scans;
+  std::map<int, std::vector<size_t>> groups;
+  for (size_t i = 0; i < program.statements.size(); ++i) {
+    const Statement &statement = program.statements[i];
+    scans.push_back(scan_statement(statement, program.context));
+    result.iterators.push_back(scans.back().iterators);
+    groups[statement.order[0]].push_back(i);
+  }
+  std::map<int, std::vector<Anchor>> anchors;
+  for (Anchor &anchor : find_anchors(program, scans)) {
+    anchors[anchor.group].push_back(std::move(anchor));
+  }
+  for (const auto &[order, group] : groups) {
+    result.parts.push_back(generate_part(program, scans, group, anchors[order]));
+  }
   return result;
 }
 

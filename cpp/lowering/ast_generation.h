@@ -14,20 +14,23 @@
 namespace tilewright {
 
 struct GeneratedAst {
-  /// User nodes whose name is not a statement's stand for nothing.
-  isl::ast_node root;
-  /// The original time dimension of each scanned one; a `for` node's iterator is called "t<original
-  /// dimension>". Left out are static dimensions that order no statements and loops that no
-  /// statement has (fixed at 0).
-  std::vector<int> dimensions;
+  /// Statements that share a loop, or might: isl's time grows fast with what it is asked at once.
+  struct Part {
+    /// User nodes whose name is not a statement's stand for nothing.
+    isl::ast_node root;
+    /// The original time dimension of each scanned one; a `for` node's iterator is called
+    /// "t<original dimension>". Left out are static dimensions that order no statements and loops
+    /// that no statement has (fixed at 0).
+    std::vector<int> dimensions;
+  };
+  std::vector<Part> parts; ///< one after the other
   /// For each statement: its iterators as quasi-affine functions of all time dimensions, of which
   /// its user node's arguments give the scanned ones; or empty when those arguments are the
   /// iterators themselves.
   std::vector<std::vector<isl::aff>> iterators;
 };
 
-/// Throws Error(Limit) when isl needs too many operations. Programs without statements give a null
-/// root.
+/// Throws Error(Limit) when isl needs too many operations.
 GeneratedAst generate_ast(const Program &program);
 
 } // namespace tilewright

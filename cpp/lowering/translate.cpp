@@ -161,7 +161,12 @@ public:
   }
 
   Kernel run() {
-    kernel_.body = ast_.root.is_null() ? block({}) : with_memory(-1, translate(ast_.root, false));
+    std::vector<StmtPtr> parts;
+    for (const GeneratedAst::Part &part : ast_.parts) {
+      dimensions_ = part.dimensions;
+      parts.push_back(with_memory(-1, translate(part.root, false)));
+    }
+    kernel_.body = block(std::move(parts));
     return std::move(kernel_);
   }
 
@@ -378,7 +383,7 @@ private:
   /// The scanned time dimension of the innermost loop outside which the buffer may live.
   int memory_dimension(const Buffer &buffer) const {
     int found = -1;
-    for (const int dimension : ast_.dimensions) {
+    for (const int dimension : dimensions_) {
       if (dimension % 2 == 1 && dimension / 2 < buffer.level) {
         found = dimension;
       }
@@ -437,8 +442,8 @@ private:
     for (size_t level = 0; level < statement.order.size(); ++level) {
       all[2 * level] = integer(statement.order[level]);
     }
-    for (size_t i = 0; i < ast_.dimensions.size(); ++i) {
-      all[static_cast<size_t>(ast_.dimensions[i])] = arguments.at(i);
+    for (size_t i = 0; i < dimensions_.size(); ++i) {
+      all[static_cast<size_t>(dimensions_[i])] = arguments.at(i);
     }
     return expressions_.translate(inverse, all);
   }
@@ -470,6 +475,7 @@ private:
 
   const Program &program_;
   const GeneratedAst &ast_;
+  std::vector<int> dimensions_; ///< of the part that is being translated
   Kernel kernel_;
   TranslationState state_;
   AstExpressions expressions_;

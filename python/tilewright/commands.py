@@ -379,6 +379,11 @@ class ScheduleCommands(RestructuringCommands, PromiseCommands):
                 vector for i1 in range(0, min(8, N - 8 * i0)):
                     C[8 * i0 + i1] = ...
 
+        A loop over reduced iterators may be a vector loop: its lanes sum up beside each other, and
+        are combined in the end, unless the reduction is `ordered`. Of two vector loops directly
+        inside each other, the inner one of constant extent, all iterations are lanes:
+        ``C.vectorize(j, 8).vectorize(c, 3)`` makes vectors of the 24 channels of 8 pixels.
+
         Args:
             i: the loop. It is split by `v` unless it has that constant extent already.
             v: lanes; may be left out for a loop of constant extent, such as the whole loop of a

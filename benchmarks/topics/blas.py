@@ -283,7 +283,9 @@ def convolution(layout: str, count: int, size: int, c: int, o: int) -> Case:
         x, f = random(count, size, size, c), random(3, 3, c, o)
         shape: tuple[int, ...] = (count, inner, inner, o)
     else:
-        kernel, source, text = blas.conv2d_nchw(), NUMBA_NCHW, "ncyxij,ocij->noyx"
+        narrow = 2 * inner <= machine.register_tile(tw.float32).columns
+        kernel = blas.conv2d_nchw(narrow=narrow)
+        source, text = NUMBA_NCHW, "ncyxij,ocij->noyx"
         x, f = random(count, c, size, size), random(o, c, 3, 3)
         shape = (count, o, inner, inner)
     y, z = np.empty(shape, np.float32), np.empty(shape, np.float32)

@@ -248,13 +248,15 @@ def conv2d_nhwc(dtype: tw.DType = tw.float32, cpu: str = "native") -> tw.Functio
     return f
 
 
-def conv2d_nchw(dtype: tw.DType = tw.float32, cpu: str = "native") -> tw.Function:
+def conv2d_nchw(
+    dtype: tw.DType = tw.float32, cpu: str = "native", narrow: bool = False
+) -> tw.Function:
     """A 3 x 3 convolution (without padding) of images with channels first.
 
     Y[b, o, y, x] = sum over c, dy, dx of X[b, c, y + dy, x + dx] * F[o, c, dy, dx]. Output channels
-    are the rows of a product, neighbours in a row its columns.
+    are the rows of a product, neighbours in a row its columns; `narrow` images fill half a tile.
     """
-    tile = register_tile(dtype, cpu)
+    tile = register_tile(dtype, cpu, narrow)
     n, h, w, c, out = tw.params("N H W C O", "H >= 2 and W >= 2")
     b, y, x, o, t, r, p, v = tw.iters("b y x o t r p v")
     dy, dx, ci = tw.iters("dy dx ci")

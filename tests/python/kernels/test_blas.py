@@ -133,7 +133,7 @@ def test_conv2d(shape, cpu):
         f.transpose(3, 2, 0, 1),
         expected.transpose(0, 3, 1, 2),
     )
-    second = blas.conv2d_nchw(cpu=cpu)
+    second = blas.conv2d_nchw(cpu=cpu, narrow=w < 20)
     np.testing.assert_array_equal(second(x1.copy(), f1.copy()), expected1)
     if x.size < 300:
         np.testing.assert_array_equal(first.evaluate(x, f), expected)
@@ -163,3 +163,4 @@ def test_the_vectors_of_this_processor():
     assert machine.vector_bytes("x86-64-v4") == 64 and machine.vector_bytes("x86-64") == 16
     assert machine.register_tile(tw.float32, "x86-64-v4") == machine.Tile(6, 64, 16)
     assert machine.register_tile(tw.float64, "x86-64-v3") == machine.Tile(6, 8, 4)
+    assert machine.register_tile(tw.float32, "x86-64-v4", narrow=True) == machine.Tile(12, 32, 16)

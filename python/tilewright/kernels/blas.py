@@ -89,7 +89,7 @@ def schedule_product(f: tw.Function, tile: Tile, *, triangle: str = "") -> None:
         else:
             part.parallelize("group", "block")
     c.after(sums, "strip")
-    sums.store_in(f"tile[p // {group}, s // {block}, r, v]")
+    sums.store_in(f"tile[p, s // {block}, r, v]")
 
 
 def gemm(dtype: tw.DType = tw.float32, cpu: str = "native") -> tw.Function:

@@ -180,8 +180,7 @@ std::string canonical_text(const Mapping &mapping, const CompileOptions &options
   for (const ArrayLayout &layout : options.layouts) {
     layouts += fmt::format(" {}/{}", layout.unit, layout.packed);
   }
-  out.line(fmt::format("fast_math {} libmvec {} layouts{}", options.fast_math,
-                       options.fast_math && has_vector_function("_ZGVbN4v_sinf"), layouts));
+  out.line(fmt::format("fast_math {} layouts{}", options.fast_math, layouts));
   out.line("function " + Writer::quoted(function.name));
   out.names("parameters", function.parameters);
   out.line("context " + to_text(function.context));

@@ -68,7 +68,6 @@ EmitOptions emit_options(const CompileOptions &options) {
   EmitOptions emit;
   emit.fast_math = options.fast_math;
   emit.tuning = describe_cpu(options.cpu).tuning;
-  emit.has_vector_function = has_vector_function;
   return emit;
 }
 

@@ -27,7 +27,6 @@
 #include <llvm/TargetParser/Host.h>
 
 #include <cstring>
-#include <dlfcn.h>
 #include <mutex>
 #include <pthread.h>
 #include <vector>
@@ -131,11 +130,6 @@ std::string generate(llvm::Module &module, llvm::TargetMachine &machine, llvm::C
   return {bytes.begin(), bytes.end()};
 }
 
-void *vector_library() {
-  static void *library = dlopen("libmvec.so.1", RTLD_NOW | RTLD_LOCAL);
-  return library;
-}
-
 /// The one ORC session of the process. Never destroyed: kernels may outlive every static object.
 class Session {
 public:
@@ -203,10 +197,6 @@ void Session::define_host_symbols() {
   const char prefix = jit_->getDataLayout().getGlobalPrefix();
   host_->addGenerator(take(llvm::orc::DynamicLibrarySearchGenerator::Load("libm.so.6", prefix),
                            "the mathematics library cannot be loaded"));
-  if (vector_library() != nullptr) {
-    host_->addGenerator(take(llvm::orc::DynamicLibrarySearchGenerator::Load("libmvec.so.1", prefix),
-                             "the vector mathematics library cannot be loaded"));
-  }
 }
 
 LoadedCode Session::load(const std::string &object, const std::string &symbol) {
@@ -248,7 +238,7 @@ std::unique_ptr<llvm::TargetMachine> make_target_machine(const CpuDescription &c
     throw Error(ErrorKind::Internal, "LLVM has no target for " + triple + ": " + problem);
   }
   llvm::TargetOptions options;
-  options.AllowFPOpFusion = fast_math ? llvm::FPOpFusion::Fast : llvm::FPOpFusion::Strict;
+  options.AllowFPOpFusion = fast_math ? llvm::FPOpFusion::Standard : llvm::FPOpFusion::Strict;
   std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
       triple, cpu.name, cpu.features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small,
       llvm::CodeGenOptLevel::Default, /*JIT=*/true));
@@ -271,11 +261,6 @@ std::string compile_to_assembly(llvm::Module &module, llvm::TargetMachine &machi
 LoadedCode load_object(const std::string &object, const std::string &symbol) {
   const std::lock_guard lock(jit_mutex());
   return Session::get().load(object, symbol);
-}
-
-bool has_vector_function(const std::string &name) {
-  void *library = vector_library();
-  return library != nullptr && dlsym(library, name.c_str()) != nullptr;
 }
 
 } // namespace tilewright

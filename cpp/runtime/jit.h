@@ -20,7 +20,7 @@ namespace tilewright {
 std::string llvm_version();
 
 /// A target machine for `cpu` (its tuning is an attribute of each function: EmitOptions);
-/// `fast_math` lets the code generator fuse multiplications and additions.
+/// `fast_math` lets the code generator fuse the multiplications and additions that allow it.
 std::unique_ptr<llvm::TargetMachine> make_target_machine(const CpuDescription &cpu, bool fast_math);
 
 /// Machine code of a module, as the bytes of a relocatable object file. `reduce_strength`: also for
@@ -38,11 +38,8 @@ struct LoadedCode {
   std::shared_ptr<void> code;
 };
 
-/// Links an object file and looks `symbol` up. The symbols of abi.h, libm and (where installed)
-/// libmvec are known to it.
+/// Links an object file and looks `symbol` up. The symbols of abi.h and libm are known to
+/// it.
 LoadedCode load_object(const std::string &object, const std::string &symbol);
-
-/// Whether libmvec has this vector function ("_ZGVdN8v_sinf").
-bool has_vector_function(const std::string &name);
 
 } // namespace tilewright

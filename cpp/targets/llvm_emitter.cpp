@@ -7,7 +7,6 @@
 
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Verifier.h>
-#include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
@@ -17,22 +16,6 @@ namespace tilewright {
 namespace {
 
 constexpr std::int32_t out_of_memory = 2;
-
-/// libmvec's instruction-set letters that the machine runs, widest first.
-std::string vector_isas(const llvm::TargetMachine &machine) {
-  if (machine.getTargetTriple().getArch() != llvm::Triple::x86_64) {
-    return {};
-  }
-  const llvm::MCSubtargetInfo &subtarget = *machine.getMCSubtargetInfo();
-  std::string letters;
-  if (subtarget.checkFeatures("+avx512f")) {
-    letters += 'e';
-  }
-  if (subtarget.checkFeatures("+avx2")) {
-    letters += 'd';
-  }
-  return letters + 'b';
-}
 
 /// The strides of an array in bytes where its layout tells them; else 0.
 std::vector<std::int64_t> constant_strides(const KernelBuffer &buffer) {
@@ -57,9 +40,9 @@ std::vector<std::int64_t> constant_strides(const KernelBuffer &buffer) {
 } // namespace
 
 KernelEmitter::KernelEmitter(const Kernel &kernel, llvm::Module &module, const EmitOptions &options,
-                             const std::string &isas)
+                             MathTarget target)
     : kernel_(kernel), module_(module), context_(module.getContext()), builder_(context_),
-      semantics_(builder_, module, options, isas) {}
+      semantics_(builder_, module, options, target) {}
 
 llvm::Function *KernelEmitter::make_function(const std::string &name, llvm::FunctionType *type,
                                              bool external) {
@@ -326,7 +309,7 @@ std::unique_ptr<llvm::Module> emit_llvm(const Kernel &kernel, llvm::LLVMContext 
   module->setTargetTriple(machine.getTargetTriple().str());
   module->setDataLayout(machine.createDataLayout());
   try {
-    KernelEmitter(kernel, *module, options, vector_isas(machine)).emit();
+    KernelEmitter(kernel, *module, options, math_target(machine)).emit();
   } catch (const Error &error) {
     throw Error(error.kind, "kernel '" + kernel.name + "': " + error.what(), error.where);
   }

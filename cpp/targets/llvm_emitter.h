@@ -6,7 +6,6 @@
 
 #include "lowering/loop_ir.h"
 
-#include <functional>
 #include <memory>
 #include <string>
 
@@ -22,9 +21,6 @@ struct EmitOptions {
   std::string tuning;     ///< the CPU model whose timings are assumed; empty: the machine's own
   bool fast_math = false; ///< reassociation, contraction, reciprocals, approximate functions; NaN
                           ///< and infinity stay honest
-  /// With fast_math: whether a vector function of libmvec ("_ZGVdN8v_sinf") can be linked. Empty:
-  /// none can.
-  std::function<bool(const std::string &)> has_vector_function;
 };
 
 /// The symbol of a kernel's entry: a prefix keeps a kernel called "exp" apart from the library's.

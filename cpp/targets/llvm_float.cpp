@@ -1,6 +1,6 @@
-// Arithmetic and elementary functions on float32 and float64, and calls of the mathematics library.
-// Library calls are marked nobuiltin: LLVM would fold a float32 call on constants through the
-// float64 function and round differently.
+// Arithmetic on float32 and float64, and calls of the mathematics library (hypot; llvm_math.h has
+// the elementary functions). They are marked nobuiltin: LLVM would fold a float32 call on constants
+// through the float64 function and round differently.
 #include "targets/llvm_semantics.h"
 
 #include <llvm/IR/Intrinsics.h>
@@ -21,46 +21,6 @@ const llvm::ConstantFP *uniform_float(const llvm::Value *value) {
     constant = constant->getSplatValue();
   }
   return constant == nullptr ? nullptr : llvm::dyn_cast<llvm::ConstantFP>(constant);
-}
-
-/// libm's name for float64, or null when the operation is not a library call.
-const char *library_name(Op op) {
-  switch (op) {
-  case Op::Exp:
-    return "exp";
-  case Op::Exp2:
-    return "exp2";
-  case Op::Log:
-    return "log";
-  case Op::Log2:
-    return "log2";
-  case Op::Log10:
-    return "log10";
-  case Op::Sin:
-    return "sin";
-  case Op::Cos:
-    return "cos";
-  case Op::Tan:
-    return "tan";
-  case Op::Arcsin:
-    return "asin";
-  case Op::Arccos:
-    return "acos";
-  case Op::Arctan:
-    return "atan";
-  case Op::Arctan2:
-    return "atan2";
-  case Op::Sinh:
-    return "sinh";
-  case Op::Cosh:
-    return "cosh";
-  case Op::Tanh:
-    return "tanh";
-  case Op::Erf:
-    return "erf";
-  default:
-    return nullptr;
-  }
 }
 
 unsigned lanes_of(const llvm::Value *value) {
@@ -95,11 +55,6 @@ llvm::Value *Semantics::library_call(const std::string &name,
                                      const std::vector<llvm::Value *> &arguments) {
   llvm::Type *type = arguments[0]->getType();
   llvm::Type *scalar = type->getScalarType();
-  if (options_.fast_math && type->isVectorTy()) {
-    if (llvm::Value *vector = vector_library_call(name, arguments)) {
-      return vector;
-    }
-  }
   const std::vector<llvm::Type *> parameters(arguments.size(), scalar);
   const auto function = declare(scalar->isFloatTy() ? name + "f" : name, scalar, parameters, false);
   auto one_lane = [&](const std::vector<llvm::Value *> &scalars) {
@@ -117,58 +72,6 @@ llvm::Value *Semantics::library_call(const std::string &name,
       scalars.push_back(builder_.CreateExtractElement(argument, k));
     }
     result = builder_.CreateInsertElement(result, one_lane(scalars), k);
-  }
-  return result;
-}
-
-llvm::Value *Semantics::vector_library_call(const std::string &name,
-                                            const std::vector<llvm::Value *> &arguments) {
-  if (!options_.has_vector_function || vector_isas_.empty()) {
-    return nullptr;
-  }
-  llvm::Type *scalar = arguments[0]->getType()->getScalarType();
-  const unsigned lanes = lanes_of(arguments[0]);
-  const unsigned bits = scalar->getScalarSizeInBits();
-  // The widest variant that the vector fills; the narrowest one padded when it fills none.
-  unsigned width = 0;
-  std::string symbol;
-  for (const char isa : vector_isas_) {
-    width = (isa == 'e' ? 512U : isa == 'd' ? 256U : 128U) / bits;
-    symbol = std::string("_ZGV") + isa + "N" + std::to_string(width) +
-             std::string(arguments.size(), 'v') + "_" + name + (scalar->isFloatTy() ? "f" : "");
-    if (lanes >= width) {
-      break;
-    }
-  }
-  if (!options_.has_vector_function(symbol)) {
-    return nullptr;
-  }
-  auto *wide = llvm::FixedVectorType::get(scalar, width);
-  const std::vector<llvm::Type *> parameters(arguments.size(), wide);
-  const auto function = declare(symbol, wide, parameters, false);
-  llvm::Value *result = llvm::PoisonValue::get(arguments[0]->getType());
-  for (unsigned first = 0; first < lanes; first += width) {
-    // Lanes past the end repeat the last one, so that they raise no spurious slow path.
-    llvm::SmallVector<int, 16> pick;
-    for (unsigned k = 0; k < width; ++k) {
-      pick.push_back(static_cast<int>(std::min(first + k, lanes - 1)));
-    }
-    std::vector<llvm::Value *> parts;
-    for (llvm::Value *argument : arguments) {
-      parts.push_back(builder_.CreateShuffleVector(argument, pick));
-    }
-    llvm::Value *part = builder_.CreateCall(function, parts);
-    if (lanes == width) {
-      return part;
-    }
-    llvm::SmallVector<int, 32> widen;
-    llvm::SmallVector<int, 32> merge;
-    for (unsigned k = 0; k < lanes; ++k) {
-      const bool here = k >= first && k < first + width;
-      widen.push_back(here ? static_cast<int>(k - first) : -1);
-      merge.push_back(static_cast<int>(here ? lanes + k : k));
-    }
-    result = builder_.CreateShuffleVector(result, builder_.CreateShuffleVector(part, widen), merge);
   }
   return result;
 }
@@ -220,7 +123,7 @@ llvm::Value *Semantics::float_power(llvm::Value *base, llvm::Value *exponent) {
       return builder_.CreateFDiv(llvm::ConstantFP::get(base->getType(), 1.0), base);
     }
   }
-  return library_call("pow", {base, exponent});
+  return math_.call(builder_, Op::Pow, {base, exponent});
 }
 
 llvm::Value *Semantics::float_binary(Op op, llvm::Value *a, llvm::Value *b) {
@@ -258,7 +161,7 @@ llvm::Value *Semantics::float_binary(Op op, llvm::Value *a, llvm::Value *b) {
   case Op::Ne:
     return builder_.CreateFCmpUNE(a, b);
   case Op::Arctan2:
-    return library_call("atan2", {a, b});
+    return math_.call(builder_, op, {a, b});
   default:
     throw Error(ErrorKind::Internal,
                 "an operation that is not defined on floats reached the CPU target");
@@ -295,12 +198,11 @@ llvm::Value *Semantics::float_call(Op op, const std::vector<llvm::Value *> &argu
   if (arguments.size() == 2 && op != Op::Arctan2) {
     return float_binary(op, a, arguments[1]);
   }
-  const char *name = library_name(op);
-  if (name == nullptr) {
-    throw Error(ErrorKind::Internal,
-                "a function that is not defined on floats reached the CPU target");
+  if (MathLibrary::has(op)) {
+    return math_.call(builder_, op, arguments);
   }
-  return library_call(name, arguments);
+  throw Error(ErrorKind::Internal,
+              "a function that is not defined on floats reached the CPU target");
 }
 
 } // namespace tilewright

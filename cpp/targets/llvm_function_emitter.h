@@ -21,7 +21,7 @@ namespace tilewright {
 class KernelEmitter {
 public:
   KernelEmitter(const Kernel &kernel, llvm::Module &module, const EmitOptions &options,
-                const std::string &isas);
+                MathTarget target);
 
   void emit();
 

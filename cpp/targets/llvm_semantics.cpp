@@ -6,8 +6,9 @@
 namespace tilewright {
 
 Semantics::Semantics(llvm::IRBuilder<> &builder, llvm::Module &module, const EmitOptions &options,
-                     std::string vector_isas)
-    : builder_(builder), module_(module), options_(options), vector_isas_(std::move(vector_isas)) {
+                     MathTarget target)
+    : builder_(builder), module_(module), options_(options),
+      math_(module, target, options.fast_math) {
   if (options.fast_math) {
     llvm::FastMathFlags flags;
     flags.setAllowReassoc();

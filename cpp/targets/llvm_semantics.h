@@ -6,6 +6,7 @@
 
 #include "lowering/loop_ir.h"
 #include "targets/llvm_emitter.h"
+#include "targets/llvm_math.h"
 
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
@@ -29,7 +30,7 @@ llvm::Type *memory_type(llvm::LLVMContext &context, ScalarType type, int lanes);
 class Semantics {
 public:
   Semantics(llvm::IRBuilder<> &builder, llvm::Module &module, const EmitOptions &options,
-            std::string vector_isas);
+            MathTarget target);
 
   Term constant(const ConstantValue &value, ValueType type);
   Term splat(const Term &term, int lanes);
@@ -66,8 +67,6 @@ private:
   llvm::Value *float_power(llvm::Value *base, llvm::Value *exponent);
   llvm::Value *float_call(Op op, const std::vector<llvm::Value *> &arguments);
   llvm::Value *library_call(const std::string &name, const std::vector<llvm::Value *> &arguments);
-  llvm::Value *vector_library_call(const std::string &name,
-                                   const std::vector<llvm::Value *> &arguments);
   llvm::Value *is_nan(llvm::Value *value);
 
   // llvm_complex.cpp
@@ -83,8 +82,7 @@ private:
   llvm::IRBuilder<> &builder_;
   llvm::Module &module_;
   const EmitOptions &options_;
-  std::string
-      vector_isas_; ///< libmvec's letters that this CPU runs, widest first: "edb", "db", "b"
+  MathLibrary math_;
 };
 
 } // namespace tilewright

@@ -14,7 +14,6 @@ RunnableKernel compile_kernel(const Kernel &kernel, bool fast_math, const std::s
   llvm::LLVMContext context;
   EmitOptions options;
   options.fast_math = fast_math;
-  options.has_vector_function = has_vector_function;
   const auto module = emit_llvm(kernel, context, *machine, options);
   optimise_light(*module, *machine);
   for (const char *features : {"+neon", "+sve"}) {

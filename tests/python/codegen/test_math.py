@@ -1,0 +1,193 @@
+"""The elementary functions of compiled code against mpmath, in units in the last place."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+
+import tilewright as tw
+
+N = tw.param("N")
+i = tw.iter("i")
+
+FUNCTIONS: dict[str, Any] = {
+    "exp": mpmath.exp,
+    "exp2": lambda x: mpmath.power(2, x),
+    "log": mpmath.log,
+    "log2": lambda x: mpmath.log(x, 2),
+    "log10": mpmath.log10,
+    "sin": mpmath.sin,
+    "cos": mpmath.cos,
+    "tan": mpmath.tan,
+    "arcsin": mpmath.asin,
+    "arccos": mpmath.acos,
+    "arctan": mpmath.atan,
+    "sinh": mpmath.sinh,
+    "cosh": mpmath.cosh,
+    "tanh": mpmath.tanh,
+    "erf": mpmath.erf,
+}
+
+# The largest errors that docs/math.md states: float32 and float64 without fast_math, then with it.
+BOUNDS = {
+    "exp": (0.501, 0.80, 1.5, 1.5),
+    "exp2": (0.501, 0.80, 2.0, 1.5),
+    "log": (0.501, 0.70, 1.5, 1.5),
+    "log2": (0.501, 0.75, 2.0, 2.0),
+    "log10": (0.501, 0.75, 2.0, 2.0),
+    "sin": (0.501, 0.90, 2.5, 2.5),
+    "cos": (0.501, 0.90, 2.5, 2.5),
+    "tan": (0.501, 1.00, 0.501, 5.0),
+    "arcsin": (0.501, 0.70, 0.501, 0.70),
+    "arccos": (0.501, 0.70, 0.501, 0.70),
+    "arctan": (0.501, 0.70, 0.501, 0.70),
+    "sinh": (0.501, 0.95, 0.501, 1.0),
+    "cosh": (0.501, 0.80, 0.501, 0.80),
+    "tanh": (0.501, 0.90, 1.5, 2.5),
+    "erf": (0.501, 1.00, 2.0, 1.5),
+    "power": (0.501, 0.90, 0.501, 0.90),
+    "arctan2": (0.501, 0.80, 0.501, 0.80),
+}
+
+
+def bound(name: str, dtype: str, fast_math: bool) -> float:
+    return BOUNDS[name][2 * fast_math + (dtype == "float64")]
+
+
+def units(found: np.ndarray[Any, Any], wanted: list[Any]) -> np.ndarray[Any, Any]:
+    """|found - wanted| in units in the last place of the type at `wanted`."""
+    info = np.finfo(found.dtype)
+    errors = []
+    for value, exact in zip(found.tolist(), wanted, strict=True):
+        if not mpmath.isfinite(exact) or abs(exact) >= mpmath.mpf(2) ** info.maxexp:
+            same = mpmath.isnan(exact) if math.isnan(value) else float(exact) == value
+            errors.append(0.0 if same or (math.isinf(value) and value * exact > 0) else math.inf)
+            continue
+        exponent = max(mpmath.frexp(exact)[1] - 1 if exact else info.minexp, int(info.minexp))
+        unit = mpmath.mpf(2) ** (exponent - info.nmant)
+        errors.append(float(abs(mpmath.mpf(value) - exact) / unit))
+    return np.array(errors)
+
+
+def compiled(name: str, dtype: str, lanes: int, fast_math: bool) -> tw.Function:
+    a, b = tw.input("a", [N], dtype), tw.input("b", [N], dtype)
+    if name == "power":
+        body = a[i] ** b[i]
+    elif name == "arctan2":
+        body = tw.arctan2(a[i], b[i])
+    else:
+        body = getattr(tw, name)(a[i])
+    c = tw.computation("c", {i: N}, body)
+    f = tw.function("f", outputs=[c], fast_math=fast_math)
+    if lanes > 1:
+        c.vectorize(i, lanes)
+    return f
+
+
+def points(name: str, dtype: str) -> np.ndarray[Any, Any]:
+    """Of all exponents, near roots and multiples of pi/2, and near the ends of the range."""
+    random = np.random.default_rng(3)
+    integer = np.uint32 if dtype == "float32" else np.uint64
+    info = np.finfo(dtype)
+    patterns = random.integers(0, np.iinfo(integer).max, 1500, dtype=integer, endpoint=True)
+    turns = np.concatenate([np.arange(-60, 60), random.integers(-(10**6), 10**6, 200)])
+    ends = {"exp": (-746, 710), "exp2": (-1075, 1024), "sinh": (-711, 711), "cosh": (-711, 711)}
+    low, high = ends.get(name, (-40, 40))
+    if dtype == "float32":
+        low, high = max(low, -152), min(high, 130)
+    parts = [
+        patterns.view(dtype),
+        random.uniform(-1.2, 1.2, 600).astype(dtype),
+        random.uniform(low, high, 600).astype(dtype),
+        (1 + random.uniform(-1e-3, 1e-3, 200)).astype(dtype),
+        (turns * (np.pi / 2)).astype(dtype),
+        np.exp(random.uniform(-3, 3, 200)).astype(dtype),
+        np.array([info.max, info.tiny, info.smallest_subnormal, np.inf, np.nan, 0], dtype),
+    ]
+    with np.errstate(all="ignore"):
+        x = np.concatenate(parts)
+    return np.concatenate([x, -x])
+
+
+def domain(name: str, x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """What mpmath answers with a real number; and nothing whose digits would fill the memory."""
+    if name.startswith("log"):
+        return x[x > 0]
+    if name in ("arcsin", "arccos"):
+        return x[abs(x) <= 1]
+    x = x[np.isfinite(x)]
+    if name in ("exp", "exp2", "sinh", "cosh"):
+        return x[abs(x) < 1e5]
+    return x
+
+
+@pytest.mark.parametrize("fast_math", [False, True])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_errors_are_as_stated(name, dtype, fast_math):
+    x = domain(name, points(name, dtype))
+    with mpmath.workprec(200):
+        wanted = [FUNCTIONS[name](mpmath.mpf(value)) for value in x.tolist()]
+        errors = units(compiled(name, dtype, 8, fast_math)(x), wanted)
+    worst = int(np.argmax(errors))
+    assert errors[worst] <= bound(name, dtype, fast_math), f"{name}({x[worst]!r})"
+
+
+@pytest.mark.parametrize("fast_math", [False, True])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", ["power", "arctan2"])
+def test_errors_of_two_arguments(name, dtype, fast_math):
+    random = np.random.default_rng(5)
+    count, range_ = 3000, (85 if dtype == "float32" else 700)
+    x = np.exp(random.uniform(-1, 1, count) * 10.0 ** random.uniform(-7, 1, count)).astype(dtype)
+    y = random.uniform(-1, 1, count).astype(dtype)
+    if name == "power":
+        keep = x != 1
+        x, y = x[keep], y[keep]
+        y = (range_ * y / np.log(x.astype(np.float64))).astype(dtype)
+        exact = mpmath.power
+    else:
+        x = x * np.sign(random.uniform(-1, 1, count)).astype(dtype)
+        y = (y * 10.0 ** random.uniform(-30, 30, count)).astype(dtype)
+        exact = mpmath.atan2
+    with mpmath.workprec(200):
+        wanted = [
+            exact(mpmath.mpf(a), mpmath.mpf(b)) for a, b in zip(x.tolist(), y.tolist(), strict=True)
+        ]
+        errors = units(compiled(name, dtype, 8, fast_math)(x, y), wanted)
+    worst = int(np.argmax(errors))
+    assert errors[worst] <= bound(name, dtype, fast_math), f"{name}({x[worst]!r}, {y[worst]!r})"
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("name", [*FUNCTIONS, "power", "arctan2"])
+def test_the_schedule_changes_no_bit(name, dtype):
+    everything = np.arange(2**16, dtype=np.uint16).view(np.float16)
+    x = everything if dtype == "float16" else points(name, dtype)
+    arguments = (x, x[::-1].copy()) if name in ("power", "arctan2") else (x,)
+    plain = compiled(name, dtype, 1, False)(*arguments)
+    for lanes in (3, 4, 16):
+        vector = compiled(name, dtype, lanes, False)(*arguments)
+        np.testing.assert_array_equal(vector, plain)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_special_values_are_numpy_s(name, dtype):
+    if name == "erf":
+        x = np.array([np.inf, -np.inf, np.nan, 0.0, -0.0], dtype)
+        wanted = np.array([1, -1, np.nan, 0.0, -0.0], dtype)
+    else:
+        x = np.array([np.inf, -np.inf, np.nan, 0.0, -0.0, 1.0, -1.0, 2.0, -2.0], dtype)
+        with np.errstate(all="ignore"):
+            wanted = getattr(np, name)(x)
+    for fast_math in (False, True):
+        found = compiled(name, dtype, 4, fast_math)(x)
+        close = 4 * np.finfo(dtype).eps
+        np.testing.assert_allclose(found, wanted, rtol=close)
+        zero = wanted == 0
+        np.testing.assert_array_equal(np.signbit(found[zero]), np.signbit(wanted[zero]))

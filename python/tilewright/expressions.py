@@ -514,6 +514,11 @@ def sqrt(value: ExpressionLike) -> Expression:
     return _call(Op.Sqrt, value)
 
 
+def rsqrt(value: ExpressionLike) -> Expression:
+    """The reciprocal of the square root: 1 / sqrt(value)."""
+    return 1 / sqrt(value)
+
+
 def exp(value: ExpressionLike) -> Expression:
     """e to the power of the value."""
     return _call(Op.Exp, value)
@@ -587,6 +592,11 @@ def cosh(value: ExpressionLike) -> Expression:
 def tanh(value: ExpressionLike) -> Expression:
     """The hyperbolic tangent."""
     return _call(Op.Tanh, value)
+
+
+def sigmoid(value: ExpressionLike) -> Expression:
+    """The logistic function 1 / (1 + exp(-value)) (scipy.special.expit)."""
+    return 1 / (1 + exp(_binary(Op.Mul, -1.0, value)))
 
 
 def erf(value: ExpressionLike) -> Expression:

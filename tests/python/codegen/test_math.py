@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import mpmath
 import numpy as np
 import pytest
 
 import tilewright as tw
+
+mpmath = pytest.importorskip("mpmath")
 
 N = tw.param("N")
 i = tw.iter("i")
@@ -191,3 +192,20 @@ def test_special_values_are_numpy_s(name, dtype):
         np.testing.assert_allclose(found, wanted, rtol=close)
         zero = wanted == 0
         np.testing.assert_array_equal(np.signbit(found[zero]), np.signbit(wanted[zero]))
+
+
+@pytest.mark.parametrize("dtype", ["int32", "float16", "float32", "float64"])
+def test_compositions(dtype):
+    a = tw.input("a", [N], dtype)
+    f = tw.function("f", outputs=[tw.computation("c", {i: N}, tw.sigmoid(a[i]))])
+    g = tw.function("g", outputs=[tw.computation("c", {i: N}, tw.rsqrt(a[i]))])
+    x = np.arange(-9, 9).astype(dtype)
+    wide = x.astype(np.float64)
+    with np.errstate(all="ignore"):
+        roots = 1 / np.sqrt(x)
+    logistic = 1 / (1 + np.exp(-wide))
+    assert f(x).dtype == g(x).dtype == roots.dtype
+    close = 4 * np.finfo(roots.dtype).eps
+    np.testing.assert_allclose(f(x), logistic.astype(roots.dtype), rtol=close)
+    np.testing.assert_allclose(f(x), f.evaluate(x), rtol=close)
+    np.testing.assert_allclose(g(x), roots, rtol=close)

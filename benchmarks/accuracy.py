@@ -1,13 +1,12 @@
-"""Elementary functions: nanoseconds an element and largest error, beside libmvec and NumPy.
+"""The largest errors of the elementary functions, ours and the peers', and loops to time them.
 
-    PYTHONPATH=python .venv/bin/python benchmarks/mathematics.py              the table
-    PYTHONPATH=python .venv/bin/python benchmarks/mathematics.py --exhaustive
+    PYTHONPATH=python .venv/bin/python benchmarks/accuracy.py              the table
+    PYTHONPATH=python .venv/bin/python benchmarks/accuracy.py --exhaustive
                                           every float32 through every function, some minutes each
 
 Errors are in units in the last place, against the long double functions of the C library, over
-numbers of all sizes; times are of arguments where no function needs its slow path, on one thread,
-in arrays that stay in the cache, the shortest of several calls. libmvec is what GCC calls for
-`-O3 -ffast-math`; where GCC or a vector function is missing, so is the figure.
+numbers of all sizes. libmvec is what GCC calls for `-O3 -ffast-math`; where GCC or a vector
+function is missing, so is the figure. `topics/mathematics.py` times the same loops.
 """
 
 from __future__ import annotations
@@ -25,7 +24,6 @@ from typing import Any
 
 import numpy as np
 
-import common
 import tilewright as tw
 
 Array = np.ndarray[Any, Any]
@@ -121,7 +119,9 @@ class Peers:
         if self.library is None:
             return None
         out = np.empty(len(x), np.longdouble)
-        self.call(f"{name}_exact", x.astype(np.longdouble), y.astype(np.longdouble), out)
+        with np.errstate(all="ignore"):
+            wide = x.astype(np.longdouble), y.astype(np.longdouble)
+        self.call(f"{name}_exact", *wide, out)
         return out
 
 
@@ -176,53 +176,53 @@ Call = Callable[[Array, Array, Array], Any]
 
 def two_arguments(name: str, function: Callable[..., Any]) -> Call:
     """Calls with both arguments or the first one."""
-    if name in BINARY:
-        return lambda x, y, out: function(x, y, out=out)
-    return lambda x, _, out: function(x, out=out)
+
+    def call(x: Array, y: Array, out: Array) -> Array:
+        with np.errstate(all="ignore"):
+            return function(*((x, y) if name in BINARY else (x,)), out=out)
+
+    return call
 
 
-def measured(call: Call, x: Array, y: Array, exact: Array | None, name: str) -> list[float]:
-    """Nanoseconds an element and the largest error."""
-    found = np.empty_like(x)
-    random = np.random.default_rng(2)
-    _, low, high = FUNCTIONS[name]
-    a, b = (random.uniform(low, high, TIMED).astype(x.dtype) for _ in range(2))
-    out = np.empty_like(a)
-    with np.errstate(all="ignore"):
+def contenders(name: str, dtype: str, peers: Peers) -> dict[str, Call]:
+    """Ours without and with fast_math, libmvec and NumPy; those that are there."""
+    calls = {
+        "exact": two_arguments(name, ours(name, dtype, False)),
+        "fast_math": two_arguments(name, ours(name, dtype, True)),
+    }
+    if peers.has(name, dtype):
+        calls["libmvec"] = functools.partial(peers.call, f"{name}_{dtype}")
+    if hasattr(np, name):
+        calls["NumPy"] = two_arguments(name, getattr(np, name))
+    return calls
+
+
+def errors(name: str, dtype: str, peers: Peers, count: int) -> dict[str, float]:
+    """The largest error of each contender."""
+    x, y = samples(name, dtype, count)
+    exact = peers.exact(name, x, y)
+    result = {}
+    for who, call in contenders(name, dtype, peers).items():
+        found = np.empty_like(x)
         call(x, y, found)
-        time = 1e6 * common.best(lambda: call(a, b, out), 60) / TIMED
-    return [time, largest_error(found, exact)]
+        result[who] = largest_error(found, exact)
+    return result
 
 
 def table(names: list[str], count: int) -> None:
     peers = Peers()
-    columns = ["function", "type"]
-    for what in ("exact", "fast_math", "libmvec", "numpy"):
-        columns += [f"{what} ns", f"{what} ulp"]
-    rows = []
+    columns = ["exact", "fast_math", "libmvec", "NumPy"]
+    print(f"{'function':10}{'type':>10}", *(f"{column:>10}" for column in columns))
     for name in names:
         for dtype in ("float32", "float64"):
-            x, y = samples(name, dtype, count)
-            exact = peers.exact(name, x, y)
-            row: list[Any] = [name, dtype]
-            for fast_math in (False, True):
-                call = two_arguments(name, ours(name, dtype, fast_math))
-                row += measured(call, x, y, exact, name)
-            missing: list[Any] = ["-", "-"]
-            call = functools.partial(peers.call, f"{name}_{dtype}")
-            row += measured(call, x, y, exact, name) if peers.has(name, dtype) else missing
-            if hasattr(np, name):
-                row += measured(two_arguments(name, getattr(np, name)), x, y, exact, name)
-            else:
-                row += missing
-            rows.append(row)
-    common.report("mathematics", columns, rows)
+            found = errors(name, dtype, peers, count)
+            cells = [f"{found[who]:10.4f}" if who in found else f"{'-':>10}" for who in columns]
+            print(f"{name:10}{dtype:>10}", *cells, flush=True)
 
 
 def exhaustive(names: list[str]) -> None:
     """All float32 against NumPy's float64 functions; only results that differ are measured."""
     peers = Peers()
-    rows = []
     block = 1 << 22
     for name in names:
         if name in BINARY:
@@ -242,9 +242,7 @@ def exhaustive(names: list[str]) -> None:
                 if other.any():
                     exact = peers.exact(name, x[other], x[other])
                     worst[k] = max(worst[k], largest_error(found[other], exact))
-        rows.append([name, *worst])
-        print(name, *worst, flush=True)
-    common.report("mathematics-exhaustive", ["function", "exact ulp", "fast_math ulp"], rows)
+        print(f"{name:10} exact {worst[0]:.6f} fast_math {worst[1]:.4f}", flush=True)
 
 
 def main() -> None:

@@ -216,6 +216,7 @@ TEST(MathFunctions, AreWithinTheStatedErrorOnFloat64WithFastMath) { check_accura
 
 template <class T>
 void check_same_bits() {
+  using Pattern = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
   std::vector<T> x;
   std::vector<T> y;
   samples(x, y);
@@ -223,7 +224,7 @@ void check_same_bits() {
     const std::vector<T> scalar = run(function, x, y, 1, false);
     auto compare = [&](const std::vector<T> &other, const std::string &what) {
       for (size_t n = 0; n < x.size(); ++n) {
-        ASSERT_TRUE(std::memcmp(&scalar[n], &other[n], sizeof(T)) == 0 ||
+        ASSERT_TRUE(std::bit_cast<Pattern>(scalar[n]) == std::bit_cast<Pattern>(other[n]) ||
                     (std::isnan(scalar[n]) && std::isnan(other[n])))
             << op_name(function.op) << " of " << x[n] << " and " << y[n] << ": " << scalar[n]
             << " in one lane, " << other[n] << " in " << what;

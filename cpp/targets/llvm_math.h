@@ -1,6 +1,6 @@
 // The elementary functions as LLVM IR, for any number of lanes and any LLVM target: no library
 // call, no gather, no instruction of one processor. Without fast_math every result is within one
-// unit in the last place (docs/math.md has the figure of each function) and the same bits whatever
+// unit in the last place (1.1 for erf; docs/math.md has the figure of each function) and the same bits whatever
 // the lane count, the schedule or the CPU. With fast_math they are shorter and may use fused
 // multiply-add; NaN, infinities and zeros stay right.
 //

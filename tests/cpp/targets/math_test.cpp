@@ -49,7 +49,7 @@ const std::vector<Function> &functions() {
       {Op::Sinh, unary<std::sinh>(), 0.51, 1, 0.51, 1.5},
       {Op::Cosh, unary<std::cosh>(), 0.51, 0.9, 0.51, 1},
       {Op::Tanh, unary<std::tanh>(), 0.51, 1, 2, 3},
-      {Op::Erf, unary<std::erf>(), 0.51, 1, 2, 2},
+      {Op::Erf, unary<std::erf>(), 0.51, 1.1, 2, 2},
       {Op::Arctan2, [](long double y, long double x) { return std::atan2(y, x); }, 0.51, 0.9, 0.51,
        0.9, true},
       {Op::Pow, [](long double x, long double y) { return std::pow(x, y); }, 0.51, 0.9, 0.51, 0.9,

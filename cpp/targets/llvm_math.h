@@ -1,8 +1,8 @@
 // The elementary functions as LLVM IR, for any number of lanes and any LLVM target: no library
 // call, no gather, no instruction of one processor. Without fast_math every result is within one
-// unit in the last place (1.1 for erf; docs/math.md has the figure of each function) and the same bits whatever
-// the lane count, the schedule or the CPU. With fast_math they are shorter and may use fused
-// multiply-add; NaN, infinities and zeros stay right.
+// unit in the last place (1.1 for erf; docs/math.md has the figure of each function) and the same
+// bits whatever the lane count, the schedule or the CPU. With fast_math they are shorter and may
+// use fused multiply-add; NaN, infinities and zeros stay right.
 //
 // A function becomes one internal LLVM function for each lane count of a module, called rather than
 // inlined: a body is 30 to 200 instructions, so a call costs a few per cent of its time, while

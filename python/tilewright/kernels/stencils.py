@@ -91,7 +91,7 @@ def _heat3d(name: str, dtype: Any) -> tuple[tw.Function, tw.Computation]:
 _SHOWN = (_heat,)  # on the page of kernels
 
 
-def heat2d(dtype: Any = tw.float32, time: int = 16, rows: int = 16) -> tw.Function:
+def heat2d(dtype: Any = tw.float32, time: int = 16, rows: int = 8) -> tw.Function:
     """The heat equation in two dimensions, tiled in time: ``rows`` rows stay in the cache for
     ``time`` steps.
 

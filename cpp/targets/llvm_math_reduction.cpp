@@ -130,35 +130,56 @@ llvm::Function *MathLibrary::exact_reduction(llvm::Type *type) {
       make(name, result_type, {type, shaped(llvm::Type::getInt1Ty(context)), type, type, integers});
   llvm::Function *scalar = scalar_reduction();
   llvm::IRBuilder<> builder(llvm::BasicBlock::Create(context, "entry", function));
-  llvm::Value *parts[3] = {function->getArg(2), function->getArg(3), function->getArg(4)};
-  for (unsigned k = 0; k < count; ++k) {
-    auto lane = [&](llvm::Value *value) {
-      return vector == nullptr ? value : builder.CreateExtractElement(value, k);
-    };
-    llvm::BasicBlock *before = builder.GetInsertBlock();
-    auto *slow = llvm::BasicBlock::Create(context, "hard", function);
-    auto *next = llvm::BasicBlock::Create(context, "next", function);
-    builder.CreateCondBr(lane(function->getArg(1)), slow, next);
-    builder.SetInsertPoint(slow);
-    llvm::CallInst *found = builder.CreateCall(scalar, {lane(function->getArg(0))});
+  llvm::Value *easy[3] = {function->getArg(2), function->getArg(3), function->getArg(4)};
+  auto call_scalar = [&](llvm::Value *x) {
+    llvm::CallInst *found = builder.CreateCall(scalar, {x});
     found->setCallingConv(scalar->getCallingConv());
-    llvm::Value *replaced[3];
-    for (unsigned p = 0; p < 3; ++p) {
-      llvm::Value *value = builder.CreateExtractValue(found, p);
-      replaced[p] = vector == nullptr ? value : builder.CreateInsertElement(parts[p], value, k);
-    }
-    builder.CreateBr(next);
-    builder.SetInsertPoint(next);
-    for (unsigned p = 0; p < 3; ++p) {
-      llvm::PHINode *phi = builder.CreatePHI(parts[p]->getType(), 2);
-      phi->addIncoming(parts[p], before);
-      phi->addIncoming(replaced[p], slow);
-      parts[p] = phi;
-    }
-  }
+    return found;
+  };
   llvm::Value *result = llvm::PoisonValue::get(result_type);
+  if (vector == nullptr) { // called only where the lane is hard
+    builder.CreateRet(call_scalar(function->getArg(0)));
+    return function;
+  }
+  // A loop over the lanes in memory: unrolled, it would take longer to compile than sin itself.
+  auto spill = [&](llvm::Value *value) {
+    llvm::AllocaInst *slot = builder.CreateAlloca(value->getType());
+    builder.CreateStore(value, slot);
+    return slot;
+  };
+  llvm::Type *i64 = builder.getInt64Ty();
+  llvm::Type *f64 = builder.getDoubleTy();
+  llvm::Value *x = spill(function->getArg(0));
+  llvm::Value *hard = spill(builder.CreateSExt(function->getArg(1), integers));
+  llvm::Value *slots[3] = {spill(easy[0]), spill(easy[1]), spill(easy[2])};
+  llvm::Type *elements[3] = {f64, f64, i64};
+  llvm::BasicBlock *entry = builder.GetInsertBlock();
+  auto *loop = llvm::BasicBlock::Create(context, "lane", function);
+  auto *slow = llvm::BasicBlock::Create(context, "hard", function);
+  auto *next = llvm::BasicBlock::Create(context, "next", function);
+  auto *done = llvm::BasicBlock::Create(context, "done", function);
+  builder.CreateBr(loop);
+  builder.SetInsertPoint(loop);
+  llvm::PHINode *lane = builder.CreatePHI(i64, 2);
+  lane->addIncoming(builder.getInt64(0), entry);
+  auto element = [&](llvm::Type *type, llvm::Value *slot) {
+    return builder.CreateInBoundsGEP(type, slot, {lane});
+  };
+  llvm::Value *flag = builder.CreateLoad(i64, element(i64, hard));
+  builder.CreateCondBr(builder.CreateICmpNE(flag, builder.getInt64(0)), slow, next);
+  builder.SetInsertPoint(slow);
+  llvm::CallInst *found = call_scalar(builder.CreateLoad(f64, element(f64, x)));
   for (unsigned p = 0; p < 3; ++p) {
-    result = builder.CreateInsertValue(result, parts[p], p);
+    builder.CreateStore(builder.CreateExtractValue(found, p), element(elements[p], slots[p]));
+  }
+  builder.CreateBr(next);
+  builder.SetInsertPoint(next);
+  llvm::Value *following = builder.CreateAdd(lane, builder.getInt64(1));
+  lane->addIncoming(following, next);
+  builder.CreateCondBr(builder.CreateICmpULT(following, builder.getInt64(count)), loop, done);
+  builder.SetInsertPoint(done);
+  for (unsigned p = 0; p < 3; ++p) {
+    result = builder.CreateInsertValue(result, builder.CreateLoad(easy[p]->getType(), slots[p]), p);
   }
   builder.CreateRet(result);
   return function;

@@ -352,7 +352,10 @@ private:
   /// The lanes of an inner loop beside each other, for each lane of this one.
   StmtPtr nested(const LoopStatement &node, int extent) {
     const ValuePtr lower = value(node.lower);
-    if (lower->type.lanes != 1 || inner_ != 1) {
+    const bool can_ask_again =
+        std::all_of(conditions_.begin(), conditions_.end(),
+                    [](const Condition &condition) { return condition.test != nullptr; });
+    if (lower->type.lanes != 1 || inner_ != 1 || !can_ask_again) {
       return fail();
     }
     const auto outer_vectors = vectors_;
@@ -369,9 +372,6 @@ private:
     vectors_[node.id] = ramp(lower, 0, lanes_, extent, 1);
     conditions_.clear();
     for (const Condition &condition : outer_conditions) {
-      if (!condition.test) {
-        return fail();
-      }
       conditions_.push_back({condition.test, narrowed(value(condition.test))});
     }
     StmtPtr result = statement(node.children[0]);

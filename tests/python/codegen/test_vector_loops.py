@@ -358,3 +358,19 @@ def test_rest_of_a_constant_tile_stays_in_registers() -> None:
     np.testing.assert_array_equal(f(left, right), left @ right)
     # Sums that stay in registers are stored behind the loop over k: no loop has scalar stores.
     assert "store float" not in f.llvm
+
+
+def test_two_vector_loops_with_rests_of_their_own() -> None:
+    """Where both loops end inside a vector, or a condition on data stands between them."""
+    x = tw.input("x", [N], tw.float64)
+    y = tw.computation("y", {i: N}, 2 * x[i])
+    f = tw.function("double", outputs=[y])
+    y.vectorize(i, 4, "i0", "i1").vectorize("i0", 2)
+    rows = tw.input("A", [N, M], tw.int32)
+    total = tw.sum(rows[i, j], over={j: M}, where=(j + 1 < 2 * i) & (i < 5))
+    g = tw.function("sums", outputs=[tw.computation("S", {i: N}, total)])
+    g["S"].vectorize(i, 2).vectorize(j, 4)
+    for size in SIZES:
+        np.testing.assert_array_equal(f(values(tw.float64, size)), 2 * values(tw.float64, size))
+        matrix = values(tw.int32, 7, size)
+        np.testing.assert_array_equal(g(matrix), g.evaluate(matrix))

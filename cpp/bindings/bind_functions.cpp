@@ -197,18 +197,20 @@ void bind_functions(py::module_ &module) {
       .def(py::init([](const std::string &name, std::vector<ComputationPtr> outputs,
                        std::vector<ComputationPtr> inputs, const std::vector<ExprHandle> &context,
                        bool fast_math, const std::string &cpu, const std::string &optimize,
-                       const py::handle &where) {
+                       bool default_schedule, const py::handle &where) {
              CompileOptions settings;
              settings.fast_math = fast_math;
              settings.cpu = cpu;
              settings.optimize = to_optimization(optimize);
+             settings.default_schedule = default_schedule;
              return std::make_unique<KernelFunction>(
                  make_function(name, std::move(outputs), std::move(inputs), to_expressions(context),
                                to_location(where)),
                  settings);
            }),
            py::arg("name"), py::arg("outputs"), py::arg("inputs"), py::arg("context"),
-           py::arg("fast_math"), py::arg("cpu"), py::arg("optimize"), py::arg("where") = py::none())
+           py::arg("fast_math"), py::arg("cpu"), py::arg("optimize"), py::arg("default_schedule"),
+           py::arg("where") = py::none())
       .def(py::init([](const KernelFunction &other) {
              auto copy =
                  std::make_unique<KernelFunction>(other.shared_function(), other.settings());

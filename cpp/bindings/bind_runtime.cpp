@@ -1,5 +1,6 @@
-// The kernel cache and the thread settings for Python.
+// The kernel cache, the thread settings and the memory of temporaries for Python.
 #include "runtime/cache.h"
+#include "runtime/memory.h"
 #include "runtime/parallel.h"
 
 #include <pybind11/pybind11.h>
@@ -32,6 +33,11 @@ void bind_runtime(py::module_ &module) {
       py::arg("directory"));
   module.def("get_num_threads", [] { return num_threads(); });
   module.def("set_num_threads", [](int threads) { set_num_threads(threads); }, py::arg("threads"));
+  module.def("kept_memory", [] { return kept_memory(); });
+  module.def("release_memory", [] { release_memory(); });
+  module.def(
+      "set_kept_memory_limit", [](std::size_t bytes) { set_kept_memory_limit(bytes); },
+      py::arg("bytes"));
   module.def("parallel_runtime", [] { return parallel_runtime(); });
 }
 

@@ -168,8 +168,14 @@ std::vector<std::pair<std::string, std::vector<std::string>>> KernelFunction::ov
   return all;
 }
 
-CompileOptions KernelFunction::default_options() const {
+CompileOptions KernelFunction::current_settings() const {
   CompileOptions options = settings_;
+  options.default_schedule = options.default_schedule && commands().empty();
+  return options;
+}
+
+CompileOptions KernelFunction::default_options() const {
+  CompileOptions options = current_settings();
   for (const auto &argument : arguments_) {
     const int rank = static_cast<int>(argument.extents.size());
     options.layouts.push_back({rank - 1, std::min(argument.constant_tail, std::max(0, rank - 1))});
@@ -463,7 +469,7 @@ std::shared_ptr<const CompiledKernel> KernelFunction::find_kernel(const Layouts 
 
 std::shared_ptr<const CompiledKernel> KernelFunction::make_kernel(const Layouts &layouts) {
   require_checked();
-  CompileOptions options = settings_;
+  CompileOptions options = current_settings();
   options.layouts.assign(layouts.begin(), layouts.end());
   const std::uint64_t version = version_;
   PreparedKernel prepared = prepare(mapping(), options); // all of isl's work, so under the lock

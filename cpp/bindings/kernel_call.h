@@ -94,6 +94,7 @@ public:
     return mapping_ ? mapping_->schedule().commands : std::vector<Command>();
   }
   const CompileOptions &settings() const { return settings_; }
+  /// For row-major arrays.
   CompileOptions default_options() const;
   /// Throws Error(IllegalSchedule) when the default mapping is not legal; asks once.
   void require_checked();
@@ -113,6 +114,8 @@ private:
     std::shared_ptr<const CompiledKernel> kernel;
   };
 
+  /// The settings, as long as nobody has given a command with the default schedule.
+  CompileOptions current_settings() const;
   void set_mapping(Mapping next, std::shared_ptr<const LegalProgram> legal);
   void bind(PyObject *arguments, PyObject *keywords, BoundCall &call) const;
   void bind_outputs(PyObject *out, BoundCall &call) const;

@@ -175,7 +175,8 @@ std::string canonical_text(const Mapping &mapping, const CompileOptions &options
   out.line(fmt::format("tilewright code {} build {} llvm {} isl {}", code_generation_version,
                        build_identity(), llvm_version(), isl_version_text()));
   out.line("cpu " + cpu.text());
-  out.line(fmt::format("optimize {}", static_cast<int>(options.optimize)));
+  out.line(fmt::format("optimize {} default_schedule {}", static_cast<int>(options.optimize),
+                       options.default_schedule));
   std::string layouts;
   for (const ArrayLayout &layout : options.layouts) {
     layouts += fmt::format(" {}/{}", layout.unit, layout.packed);

@@ -15,8 +15,10 @@
 #include "compiler/canonical_text.h"
 #include "compiler/improve.h"
 #include "compiler/kernel_metadata.h"
+#include "lowering/estimate_work.h"
 #include "lowering/lower.h"
 #include "mapping/program.h"
+#include "planning/default_tags.h"
 #include "runtime/background.h"
 #include "runtime/cache.h"
 #include "runtime/jit.h"
@@ -26,6 +28,7 @@
 #include <llvm/IR/Module.h>
 #include <llvm/Target/TargetMachine.h>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -55,18 +58,45 @@ private:
   std::chrono::steady_clock::time_point start_;
 };
 
+bool has_reductions(const Function &function) {
+  return std::any_of(
+      function.computations.begin(), function.computations.end(),
+      [](const ComputationPtr &computation) { return instance_space(*computation).reduced > 0; });
+}
+
+/// The loops of `scheduled`: those that the default schedule made of `plain`, where there is one.
+/// Vectors, tiles and threads begin with more than a small problem has to do altogether, which
+/// keeps the loops of `plain`.
+Kernel lower_scheduled(const Mapping &plain, const Program &scheduled,
+                       const CompileOptions &options, const LoweringOptions &lowering) {
+  constexpr std::int64_t little = 3'000;        // a stencil of 16 x 16
+  constexpr std::int64_t little_tiled = 14'000; // a matrix product of 13 x 13
+  Kernel kernel = lower(scheduled, lowering);
+  if (options.default_schedule && lowering.vectorize && kernel.sites.empty()) {
+    const Kernel declared = lower(build_program(plain), lowering);
+    kernel.body = by_work(declared.body, kernel.body,
+                          has_reductions(plain.function()) ? little_tiled : little);
+  }
+  return kernel;
+}
+
+Program program_of(const Mapping &mapping, const CompileOptions &options) {
+  return build_program(options.default_schedule ? with_default_tags(mapping) : mapping);
+}
+
 Kernel lower_mapping(const Mapping &mapping, const CompileOptions &options, bool vectorize) {
   const OperationLimit limit(lowering_limit);
   LoweringOptions lowering;
   lowering.layouts = options.layouts;
   lowering.vectors.masked_bytes = smallest_masked_element(describe_cpu(options.cpu));
   lowering.vectorize = vectorize;
-  return lower(build_program(mapping), lowering);
+  return lower_scheduled(mapping, program_of(mapping, options), options, lowering);
 }
 
 EmitOptions emit_options(const CompileOptions &options) {
   EmitOptions emit;
   emit.fast_math = options.fast_math;
+  emit.threads_where_worthwhile = options.default_schedule;
   emit.tuning = describe_cpu(options.cpu).tuning;
   return emit;
 }
@@ -158,13 +188,13 @@ PreparedKernel prepare(const Mapping &mapping, const CompileOptions &options) {
   std::optional<Program> program;
   {
     const Phase phase(kernel, "analyse");
-    program = build_program(mapping);
+    program = program_of(mapping, options);
   }
   const Phase phase(kernel, "lower");
   LoweringOptions lowering;
   lowering.layouts = options.layouts;
   lowering.vectors.masked_bytes = smallest_masked_element(describe_cpu(options.cpu));
-  prepared.loops = lower(*program, lowering);
+  prepared.loops = lower_scheduled(mapping, *program, options, lowering);
   return prepared;
 }
 

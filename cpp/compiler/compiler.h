@@ -31,6 +31,9 @@ struct CompileOptions {
       false; ///< allows reassociation, contraction and approximate functions in all arithmetic
   std::string cpu; ///< a level or model of runtime/cpu.h; empty: this machine's level
   Optimization optimize = Optimization::Automatic;
+  /// The mapping is nobody's choice: it gets the tags of planning/default_tags.h, and its parallel
+  /// loops run on threads only where that is worth while.
+  bool default_schedule = false;
 };
 
 /// A kernel in memory, ready to be called; keeps its code alive.

@@ -22,7 +22,10 @@ Kernel lower(const Program &program, const LoweringOptions &options) {
   }
   check_register_loops(kernel);
   kernel.body = simplify_indices(unroll_tile_shapes(kernel.body), known);
-  kernel.body = separate_tiles(kernel.body, options.vectors.masked_bytes > 0);
+  const bool masks = options.vectors.masked_bytes > 0;
+  kernel.body = split_borders(unswitch(kernel.body), known, masks);
+  kernel.body = simplify_indices(kernel.body, known);
+  kernel.body = separate_tiles(kernel.body, masks);
   kernel.body = simplify_indices(kernel.body, known);
   kernel.body = unroll_loops(kernel.body);
   kernel.body = simplify_indices(kernel.body, known);

@@ -11,8 +11,8 @@ namespace tilewright {
 
 /// Brings index arithmetic into a short normal form: sums are collected, floor divisions,
 /// remainders, minima, maxima and comparisons are decided where the ranges of the loop variables
-/// decide them; loops of no iteration vanish, those of one iteration become their body. `known`
-/// gives the ranges of the parameters.
+/// decide them; loops of no iteration vanish, those of one iteration become their body, and a store
+/// that gives an element its own value goes. `known` gives the ranges of the parameters.
 StmtPtr simplify_indices(const StmtPtr &body, const Ranges &known);
 
 /// A loop whose body runs only where data says so, by comparisons that are linear in the loop's
@@ -22,6 +22,25 @@ StmtPtr simplify_indices(const StmtPtr &body, const Ranges &known);
 /// becomes
 ///     if 0 < K: start = row[i]; stop = row[i + 1]; for p in range(max(0, start), min(K, stop)): S
 StmtPtr tighten_guards(const StmtPtr &body);
+
+/// Moves a test of index values out of the innermost loops in which it is the same for all
+/// iterations, within a limit on the code that the copies add:
+///     for j in ...: if i == 0: S else: T
+/// becomes
+///     if i == 0: for j in ...: S
+///     else: for j in ...: T
+StmtPtr unswitch(const StmtPtr &body);
+
+/// Gives the first and last iterations of an innermost loop, where tests, minima and maxima in its
+/// body have another outcome than in all others, loops of their own:
+///     for j in range(0, N): Y[j] = X[max(j - 1, 0)]
+/// becomes
+///     for j in range(0, min(N, 1)): Y[j] = X[max(j - 1, 0)]
+///     for j in range(1, N): Y[j] = X[j - 1]
+/// What is tested for each lane of a vector loop counts in the loop around it, for all lanes. A
+/// parallel loop stays one loop and gets a test in its body. `known` gives the ranges of the
+/// parameters, `masks` is that of separate_tiles.
+StmtPtr split_borders(const StmtPtr &body, const Ranges &known, bool masks);
 
 /// Tile separation: for a Vector or Unrolled loop of `factor` iterations, fewer in border tiles,
 /// the test for a full tile is made as far out as its variables are known, by splitting the loop

@@ -22,6 +22,18 @@ public:
     return result;
   }
 
+  /// Is one of the values whose minimum `upper` is at most one of those whose maximum `lower` is?
+  bool is_empty_range(const ValuePtr &lower, const ValuePtr &upper) const {
+    std::vector<ValuePtr> firsts;
+    std::vector<ValuePtr> ends;
+    operands_of(Op::Max, lower, firsts);
+    operands_of(Op::Min, upper, ends);
+    return std::any_of(firsts.begin(), firsts.end(), [&](const ValuePtr &first) {
+      return std::any_of(ends.begin(), ends.end(),
+                         [&](const ValuePtr &end) { return order(end, first) < 0; });
+    });
+  }
+
 private:
   ValuePtr simplify(const ValuePtr &value) {
     if (value->kind == ValueKind::Variable) {
@@ -289,7 +301,7 @@ private:
   StmtPtr simplify_loop(const StmtPtr &node, Simplifier &simplify) {
     const ValuePtr extent = simplify(sub(node->upper, node->lower));
     const Interval count = ranges_.of(extent);
-    if (count.upper && *count.upper <= 0) {
+    if ((count.upper && *count.upper <= 0) || simplify.is_empty_range(node->lower, node->upper)) {
       return block({});
     }
     if (count.lower == 1 && count.upper == 1) {

@@ -3,6 +3,9 @@
 #include "algorithm/affine.h"
 #include "mapping/accesses.h"
 
+#include <algorithm>
+#include <optional>
+
 namespace tilewright {
 
 isl::map footprint(const std::vector<const Statement *> &readers, const Computation &computation,
@@ -28,6 +31,8 @@ isl::map footprint(const std::vector<const Statement *> &readers, const Computat
 }
 
 constexpr std::uint64_t footprint_operation_limit = 500'000;
+/// A hull that is found late is found by nobody who waits for it.
+constexpr std::uint64_t hull_operation_limit = 150'000;
 
 std::string outer_loop_name(size_t level) { return "@" + std::to_string(level); }
 
@@ -48,7 +53,146 @@ isl::fixed_box fixed_interval(const isl::map &needed, unsigned dimension) {
   return isl::map(values.polyhedral_hull()).range_simple_fixed_box_hull();
 }
 
+/// The first `count` dimensions of each element.
+isl::map prefix_of(const isl::map &map, unsigned count) {
+  const unsigned rank = checked(map.range_tuple_dim(), "a footprint");
+  return isl::manage(isl_map_project_out(map.copy(), isl_dim_out, count, rank - count));
+}
+
+/// The part of `map` that is there for parameters that are not small.
+isl::map for_large_parameters(const isl::map &map) {
+  constexpr int smallest = 64;
+  isl_map *part = map.copy();
+  const isl_size parameters = isl_map_dim(part, isl_dim_param);
+  for (isl_size p = 0; p < parameters; ++p) {
+    part = isl_map_lower_bound_si(part, isl_dim_param, static_cast<unsigned>(p), smallest);
+  }
+  return isl::manage(part);
+}
+
+/// The product of the sizes of a box; nothing where one is not constant.
+std::optional<std::int64_t> volume(const isl::fixed_box &box) {
+  if (box.is_null() || !checked(box.is_valid(), "a footprint")) {
+    return std::nullopt;
+  }
+  const isl::multi_val size = checked(box.size(), "a footprint");
+  std::int64_t product = 1;
+  for (unsigned d = 0; d < checked(size.size(), "a footprint"); ++d) {
+    if (__builtin_mul_overflow(product, std::int64_t(size.at(static_cast<int>(d)).num_si()),
+                               &product)) {
+      return std::nullopt;
+    }
+  }
+  return product;
+}
+
+/// How many elements the basic maps of `map` have in each iteration, at most; with the first
+/// `fixed` dimensions given. Nothing where that grows with parameters.
+std::optional<std::int64_t> elements_of(const isl::map &map, unsigned fixed) {
+  struct Sum {
+    std::optional<std::int64_t> elements = 0;
+    unsigned fixed;
+  } sum{0, fixed};
+  const isl_stat status = isl_map_foreach_basic_map(
+      map.get(),
+      [](isl_basic_map *piece, void *user) {
+        auto &total = *static_cast<Sum *>(user);
+        isl_map *values = isl_map_from_basic_map(piece);
+        const isl_size loops = std::max(isl_size(0), isl_map_dim(values, isl_dim_in));
+        values = isl_map_move_dims(values, isl_dim_in, static_cast<unsigned>(loops), isl_dim_out, 0,
+                                   total.fixed);
+        const auto size = volume(isl::manage(values).range_simple_fixed_box_hull());
+        total.elements =
+            total.elements && size ? std::optional(*total.elements + *size) : std::nullopt;
+        return isl_stat_ok;
+      },
+      &sum);
+  if (status != isl_stat_ok) {
+    throw_isl_error("a footprint");
+  }
+  return sum.elements;
+}
+
+/// Does `hull` hold no, or at most a few elements more than `footprint`: a quarter where it has a
+/// constant size, else a constant number along each line of each dimension?
+bool is_close(const isl::map &hull, const isl::map &footprint, const isl::set &context) {
+  constexpr std::int64_t most_more = 32;
+  constexpr std::int64_t share = 4;
+  const unsigned rank = checked(hull.range_tuple_dim(), "a footprint");
+  for (unsigned d = 0; d < rank; ++d) {
+    // Along the lines that the footprint has; lines of the hull's own were counted before.
+    const isl::map along =
+        isl::manage(isl_map_add_dims(prefix_of(footprint, d).release(), isl_dim_out, 1));
+    const isl::map line = prefix_of(hull, d + 1).intersect(along);
+    const isl::map more = checked(
+        line.subtract(prefix_of(footprint, d + 1)).intersect_params(context), "a footprint");
+    const auto added = elements_of(more, 0);
+    const auto whole = elements_of(line, 0);
+    if (added == 0 || (added && whole && *added * share <= *whole)) {
+      continue;
+    }
+    const auto in_line = elements_of(more, d);
+    const auto length = elements_of(line, d);
+    if (!in_line || *in_line > most_more || (length && *in_line * share > *length)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// All elements whose every coordinate is one of the footprint's.
+isl::map box_of(const isl::map &footprint) {
+  const unsigned rank = checked(footprint.range_tuple_dim(), "a footprint");
+  isl::map box = isl::manage(isl_map_universe(isl_map_get_space(footprint.get())));
+  for (unsigned d = 0; d < rank; ++d) {
+    isl_map *values = isl_map_project_out(footprint.copy(), isl_dim_out, d + 1, rank - d - 1);
+    values = isl_map_project_out(values, isl_dim_out, 0, d);
+    values = isl_map_from_basic_map(isl_map_simple_hull(values));
+    values = isl_map_insert_dims(values, isl_dim_out, 0, d);
+    values = isl_map_add_dims(values, isl_dim_out, rank - d - 1);
+    values = isl_map_set_tuple_id(values, isl_dim_out,
+                                  isl_map_get_tuple_id(footprint.get(), isl_dim_out));
+    box = box.intersect(isl::manage(values));
+  }
+  return checked(isl::manage(isl_map_remove_redundancies(box.release())), "a footprint");
+}
+
 } // namespace
+
+isl::map plain_footprint(const isl::map &footprint, const isl::set &domain, bool more) {
+  const bool pieces = isl_map_n_basic_map(footprint.get()) > 1;
+  if ((!pieces && !more) || checked(footprint.range_tuple_dim(), "a footprint") == 0) {
+    return footprint;
+  }
+  try {
+    const OperationLimit limit(hull_operation_limit);
+    const isl::set context = domain.params();
+    const isl::set iterations = footprint.domain().intersect_params(context).coalesce();
+    const isl::map simple =
+        isl::manage(isl_map_from_basic_map(isl_map_simple_hull(footprint.copy())));
+    const isl::map hull = checked(simple.intersect_domain(iterations), "a footprint");
+    if (!more) {
+      return checked(hull.is_subset(footprint), "a footprint") ? hull : footprint;
+    }
+    // A box has the plainest loops, and where it is close it costs no more than what it saves.
+    const isl::map box = checked(box_of(footprint).intersect_domain(iterations), "a footprint");
+    if (!checked(box.is_subset(hull), "a footprint") &&
+        checked(box.range().is_subset(domain), "a footprint") &&
+        is_close(box, footprint, context)) {
+      return box;
+    }
+    if (pieces && checked(hull.range().is_subset(domain), "a footprint") &&
+        (checked(for_large_parameters(hull).is_subset(footprint), "a footprint") ||
+         is_close(hull, footprint, context))) {
+      return hull;
+    }
+  } catch (const Error &error) {
+    if (error.kind != ErrorKind::Limit) {
+      throw;
+    }
+  }
+  return footprint;
+}
 
 std::int64_t constant_width(const Statement &statement, size_t levels, size_t loop) {
   const OperationLimit limit(footprint_operation_limit);

@@ -14,6 +14,11 @@ namespace tilewright {
 isl::map footprint(const std::vector<const Statement *> &readers, const Computation &computation,
                    size_t levels);
 
+/// The footprint as one convex set in each iteration, with which one plain loop computes it: the
+/// same elements where its pieces join without a gap, else, if `more` allows it, elements of
+/// `domain` in a few holes and corners besides. The footprint itself where there is no such set.
+isl::map plain_footprint(const isl::map &footprint, const isl::set &domain, bool more);
+
 /// A box around the footprint in each iteration: constant sizes where isl finds them, else the
 /// largest over all iterations. `lower` is written over the iterators "@0", "@1", ...: the values
 /// of the outermost loops.

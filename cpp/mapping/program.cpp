@@ -422,11 +422,13 @@ private:
                   computation.where);
     }
     const Statement shared = *model;
+    const isl::map read = footprint(readers, computation, shared_);
+    const isl::map needed =
+        plain_footprint(read, defined(computation), may_compute_more(computation));
     const auto allocation = state_.allocations.find(computation.name);
     if (allocation != state_.allocations.end()) {
-      allocate_inside(computation, allocation->second, readers, first);
+      allocate_inside(computation, allocation->second, readers, needed, first);
     }
-    const isl::map needed = footprint(readers, computation, shared_);
     for (size_t s = first; s < program_.statements.size(); ++s) {
       Statement &statement = program_.statements[s];
       const isl::map iterations = defined_value(statement).apply_range(needed.reverse());
@@ -464,15 +466,84 @@ private:
     }
   }
 
+  /// The elements of a computation.
+  isl::set defined(const Computation &computation) const {
+    isl::set all = isl::set::empty(computation.domain.space());
+    for (const Piece &piece : computation.pieces) {
+      all = all.unite(piece.domain);
+    }
+    return checked(all.intersect_params(program_.context), "the domain of a computation");
+  }
+
+  /// May elements that nobody reads be computed beside the others (compute_at)? Where each
+  /// iteration has them in memory of its own, and what they read is there as it is for the others:
+  /// then they cannot change what is legal.
+  bool may_compute_more(const Computation &computation) const {
+    const std::string &name = computation.name;
+    const Placement *placement = find_placement(state_, name);
+    const bool apart = placement != nullptr && placement->compute_at &&
+                       state_.allocations.contains(name) && state_.independent.empty() &&
+                       !state_.atomic.contains(name);
+    if (!apart ||
+        std::any_of(state_.assumed.begin(), state_.assumed.end(), [&](const ValuePromise &promise) {
+          return promise.computation == name || promise.array == name;
+        })) {
+      return false;
+    }
+    for (const Piece &piece : computation.pieces) {
+      bool repeats = false;
+      visit(piece.value,
+            [&](const ExprPtr &node) { repeats = repeats || node->kind == ExprKind::While; });
+      Statement whole;
+      whole.name = name;
+      whole.iterators = computation.iterators;
+      whole.domain = piece.domain;
+      whole.value = piece.value;
+      const std::vector<ReadAccess> reads = read_accesses(whole);
+      if (repeats || !std::all_of(reads.begin(), reads.end(), [&](const ReadAccess &read) {
+            return read.exact && is_ready(*read.producer, computation);
+          })) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /// Has every element of `producer` its value, for good, before the loops of `reader` begin, or in
+  /// each iteration of them?
+  bool is_ready(const Computation &producer, const Computation &reader) const {
+    const auto shares = [&](const auto &entry) {
+      return entry.first != producer.name && entry.second.buffer == producer.name;
+    };
+    if (producer.name == reader.name ||
+        std::any_of(state_.storage.begin(), state_.storage.end(), shares)) {
+      return false;
+    }
+    if (producer.is_input) {
+      return true;
+    }
+    const Storage &storage = state_.storage.at(producer.name);
+    if (order_.at(producer.name).front() < order_.at(reader.name).front()) {
+      return storage.buffer == producer.name &&
+             checked(storage.relation.is_injective(), "place of a computation");
+    }
+    return may_compute_more(producer);
+  }
+
   /// store_at: a buffer inside the outermost loops of the readers, as large as what is read in one
   /// iteration of them.
   void allocate_inside(const Computation &computation, const Allocation &allocation,
-                       const std::vector<const Statement *> &readers, size_t first) {
+                       const std::vector<const Statement *> &readers, const isl::map &needed,
+                       size_t first) {
     const auto levels = static_cast<size_t>(allocation.levels);
     Program::Place &place = program_.places.at(computation.name);
     Buffer &buffer = program_.buffers[place.buffer];
-    const FootprintBox box =
-        footprint_box(footprint(readers, computation, levels), program_.context);
+    const auto inner = static_cast<unsigned>(shared_ - levels);
+    const isl::map computed = isl::manage(
+        isl_map_project_out(needed.copy(), isl_dim_in, static_cast<unsigned>(levels), inner));
+    const isl::map held =
+        inner == 0 ? needed : footprint(readers, computation, levels).unite(computed).coalesce();
+    const FootprintBox box = footprint_box(checked(held, "a footprint"), program_.context);
     buffer.level = allocation.levels;
     buffer.memory = allocation.memory;
     buffer.command = allocation.command;

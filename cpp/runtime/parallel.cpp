@@ -292,15 +292,4 @@ void tilewright_report_index(tilewright::KernelFailure *failure, std::int64_t si
   const std::lock_guard lock(mutex);
   *failure = {site, value, extent};
 }
-
-void *tilewright_allocate(std::int64_t bytes) {
-  constexpr std::int64_t alignment = 64;
-  if (bytes < 0 || bytes > INT64_MAX - alignment) {
-    return nullptr;
-  }
-  const std::int64_t whole = std::max(alignment, (bytes + alignment - 1) / alignment * alignment);
-  return std::aligned_alloc(alignment, static_cast<size_t>(whole));
-}
-
-void tilewright_free(void *memory) { std::free(memory); }
 }

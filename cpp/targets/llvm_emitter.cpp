@@ -42,7 +42,8 @@ std::vector<std::int64_t> constant_strides(const KernelBuffer &buffer) {
 KernelEmitter::KernelEmitter(const Kernel &kernel, llvm::Module &module, const EmitOptions &options,
                              MathTarget target)
     : kernel_(kernel), module_(module), context_(module.getContext()), builder_(context_),
-      semantics_(builder_, module, options, target) {}
+      semantics_(builder_, module, options, target),
+      threads_where_worthwhile_(options.threads_where_worthwhile) {}
 
 llvm::Function *KernelEmitter::make_function(const std::string &name, llvm::FunctionType *type,
                                              bool external) {

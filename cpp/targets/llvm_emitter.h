@@ -21,6 +21,8 @@ struct EmitOptions {
   std::string tuning;     ///< the CPU model whose timings are assumed; empty: the machine's own
   bool fast_math = false; ///< reassociation, contraction, reciprocals, approximate functions; NaN
                           ///< and infinity stay honest
+  /// Parallel loops of little work run in the thread that meets them.
+  bool threads_where_worthwhile = false;
 };
 
 /// The symbol of a kernel's entry: a prefix keeps a kernel called "exp" apart from the library's.

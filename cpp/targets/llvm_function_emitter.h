@@ -182,6 +182,8 @@ private:
   std::unordered_map<const Value *, bool> index_values_; ///< what is_index has answered
   std::vector<std::pair<llvm::MDNode *, llvm::MDNode *>> scopes_;
   int parallel_loops_ = 0;
+  bool threads_where_worthwhile_ = false;
+  std::vector<ValuePtr> estimates_; ///< values that are no part of the kernel: `known` names them
 };
 
 } // namespace tilewright

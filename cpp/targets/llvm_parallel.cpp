@@ -2,12 +2,18 @@
 // tilewright_parallel_for. The closure lives on the caller's stack and carries the kernel's
 // arguments, temporaries, variables and locals that the body uses. Loops that run as one are
 // counted through: [begin, end) is a range of the product of their iterations.
+#include "lowering/estimate_work.h"
 #include "lowering/joined_loops.h"
 #include "targets/llvm_function_emitter.h"
 
 #include <algorithm>
 
 namespace tilewright {
+
+namespace {
+/// Of estimated_work: some ten microseconds, several times what it takes to wake threads.
+constexpr std::uint64_t least_work_for_threads = 60'000;
+} // namespace
 
 KernelEmitter::Captures KernelEmitter::find_captures(const LoopStatement &loop) const {
   std::unordered_set<std::int64_t> variables;
@@ -136,8 +142,32 @@ void KernelEmitter::parallel_loop(const LoopStatement &statement) {
   const std::int64_t dealing = schedule.dealing == Dealing::Dynamic
                                    ? -std::max<std::int64_t>(schedule.chunk, 1)
                                    : schedule.chunk;
-  llvm::Value *status = builder_.CreateCall(
-      run, {begin, end, closure, body, builder_.getInt64(static_cast<std::uint64_t>(dealing))});
+  const auto on_threads = [&] {
+    return builder_.CreateCall(
+        run, {begin, end, closure, body, builder_.getInt64(static_cast<std::uint64_t>(dealing))});
+  };
+  llvm::Value *status = nullptr;
+  if (threads_where_worthwhile_) {
+    llvm::Value *work = scalar(*estimates_.emplace_back(estimated_work(statement)));
+    llvm::BasicBlock *many = llvm::BasicBlock::Create(context_, "threads", frame_.function);
+    llvm::BasicBlock *one = llvm::BasicBlock::Create(context_, "alone", frame_.function);
+    llvm::BasicBlock *done = llvm::BasicBlock::Create(context_, "done", frame_.function);
+    builder_.CreateCondBr(builder_.CreateICmpSGE(work, builder_.getInt64(least_work_for_threads)),
+                          many, one);
+    builder_.SetInsertPoint(many);
+    llvm::Value *of_threads = on_threads();
+    builder_.CreateBr(done);
+    builder_.SetInsertPoint(one);
+    llvm::Value *alone = builder_.CreateCall(type, body, {begin, end, closure});
+    builder_.CreateBr(done);
+    builder_.SetInsertPoint(done);
+    llvm::PHINode *either = builder_.CreatePHI(builder_.getInt32Ty(), 2, "status");
+    either->addIncoming(of_threads, many);
+    either->addIncoming(alone, one);
+    status = either;
+  } else {
+    status = on_threads();
+  }
   llvm::BasicBlock *failed = llvm::BasicBlock::Create(context_, "failed", frame_.function);
   llvm::BasicBlock *after =
       llvm::BasicBlock::Create(context_, statement.name + ".after", frame_.function);

@@ -77,6 +77,7 @@ from .expressions import (
 )
 from .functions import Function, function
 from .loops import while_loop
+from .memory import kept_memory, release_memory, set_kept_memory_limit
 from .plotting import Picture, plot_domain
 from .reductions import all, any, argmax, argmin, max, min, prod, sum
 from .schedules import Schedule, ScheduleDifference
@@ -176,6 +177,7 @@ __all__ = [
     "isnan",
     "iter",
     "iters",
+    "kept_memory",
     "kernels",
     "log",
     "log2",
@@ -191,9 +193,11 @@ __all__ = [
     "prod",
     "promote_types",
     "real",
+    "release_memory",
     "rint",
     "rsqrt",
     "select",
+    "set_kept_memory_limit",
     "set_num_threads",
     "sigmoid",
     "sin",

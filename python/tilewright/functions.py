@@ -64,6 +64,7 @@ class Function(_core.Function):
         fast_math: bool = False,
         cpu: str = "native",
         optimize: str | None = None,
+        default_schedule: bool = False,
     ) -> None:
         super().__init__(
             name,
@@ -73,6 +74,7 @@ class Function(_core.Function):
             fast_math,
             cpu,
             os.environ.get("TILEWRIGHT_OPTIMIZE", "auto") if optimize is None else optimize,
+            default_schedule,
             caller_location(),
         )
         self._declared: tuple[str, ...] = tuple(self.computations)
@@ -297,6 +299,7 @@ def function(
     fast_math: bool = False,
     cpu: str = "native",
     optimize: str | None = None,
+    default_schedule: bool = False,
 ) -> Function:
     """A callable function of what `outputs` need.
 
@@ -320,6 +323,12 @@ def function(
             in memory and in the cache, when the long one is done. "auto" does that for kernels
             without vector loops, where it may pay. The default is the environment's
             TILEWRIGHT_OPTIMIZE, else "auto". Under `fast_math` the two may differ in the last bits.
+
+        default_schedule: whether the library schedules the function as long as it has no command
+            at all: the outermost loop that may be parallel is, where a test at run time finds the
+            work worth the threads; the innermost contiguous loop is a vector loop; reductions with
+            such a loop are tiled; what is little work altogether runs as it is declared. The first
+            command starts from the loops as declared, so that what a schedule says is all there is.
 
     Raises:
         DeclarationError: a computation is used twice under one name, has no definition, or an input
@@ -346,12 +355,14 @@ def function(
     if not gathered:
         raise DeclarationError(f"the function {name} needs at least one output")
     arrays = None if inputs is None else _listed(flat_inputs(inputs), Input, "inputs")
-    result = Function(name, gathered, arrays, _conditions(context), fast_math, cpu, optimize)
+    result = Function(
+        name, gathered, arrays, _conditions(context), fast_math, cpu, optimize, default_schedule
+    )
     results = gathered if isinstance(results, Computation) else results
     structured = not all(isinstance(output, Computation) for output in results)
     if structured or any(record for _, record, _ in result._fields):
         result = StructFunction(
-            name, gathered, arrays, _conditions(context), fast_math, cpu, optimize
+            name, gathered, arrays, _conditions(context), fast_math, cpu, optimize, default_schedule
         )
         result._prepare(results)
     if inputs is not None and not arrays and result.inputs:

@@ -210,7 +210,10 @@ TEST(Lower, GuardedReadsStayGuarded) {
   const Mapping out_of_bounds(function_of({line("C", guarded + f32(1))}));
   const Kernel kernel =
       expect_all_stages(out_of_bounds, line_sizes); // the interpreter refuses reads out of bounds
-  EXPECT_TRUE(prints(kernel, "if i > 0:")) << print_loop_ir(kernel);
+  // The read is in the iterations for which the guard holds.
+  EXPECT_TRUE(prints(kernel, "for i in range(1, N):\n  chosen = 0.0\n  chosen = A[i - 1]"))
+      << print_loop_ir(kernel);
+  EXPECT_FALSE(prints(kernel, "if ")) << print_loop_ir(kernel);
 
   const auto safe =
       select(binary(Op::Gt, access(a, {it("i")}), f32(0)), access(a, {it("i")}) * f32(3), f32(0));
@@ -235,8 +238,8 @@ TEST(Lower, GuardsAreDecidedForWholeVectors) {
   const Mapping mapping = Mapping(function_of({c})).with(command("C", "vectorize", {"j", 4_n}));
   const Kernel kernel = expect_all_stages(mapping, line_sizes);
   const Interpreter run = expect_equal(mapping.function(), kernel, {{"N", 16}});
-  EXPECT_EQ(run.vector_stores, 15 * 2)
-      << print_loop_ir(kernel); // columns 4 to 11 of all rows but the first
+  // Columns 4 to 11 of all rows, and the others of the first.
+  EXPECT_EQ(run.vector_stores, 15 * 2 + 4) << print_loop_ir(kernel);
 }
 
 TEST(Lower, IndirectReadsAreChecked) {

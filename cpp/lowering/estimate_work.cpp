@@ -1,0 +1,127 @@
+#include "lowering/estimate_work.h"
+
+#include "lowering/build.h"
+#include "lowering/linear.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace tilewright {
+
+namespace {
+
+constexpr std::int64_t longest_loop = std::int64_t{1} << 20;
+constexpr std::int64_t most_work = std::int64_t{1} << 40;
+/// Iterations of a loop whose bounds are data.
+constexpr std::int64_t unknown_extent = 16;
+constexpr std::int64_t register_bytes = 32;
+
+class Estimator {
+public:
+  ValuePtr of(const LoopStatement &statement) {
+    switch (statement.kind) {
+    case StatementKind::For:
+      return of_loop(statement);
+    case StatementKind::While:
+      return scaled(integer(unknown_extent), of(*statement.children[0]));
+    case StatementKind::If: {
+      const ValuePtr then = of(*statement.children[0]);
+      return statement.children.size() > 1 ? maximum(then, of(*statement.children[1])) : then;
+    }
+    case StatementKind::Let:
+      middle_[statement.id] = outside(statement.value);
+      return integer(cost_of(statement));
+    default: {
+      ValuePtr sum = integer(cost_of(statement));
+      for (const StmtPtr &child : statement.children) {
+        sum = add(sum, of(*child));
+      }
+      return sum;
+    }
+    }
+  }
+
+private:
+  ValuePtr of_loop(const LoopStatement &loop) {
+    const ValuePtr lower = outside(loop.lower);
+    const ValuePtr upper = outside(loop.upper);
+    if (!lower || !upper) {
+      middle_[loop.id] = nullptr;
+      return scaled(integer(unknown_extent), of(*loop.children[0]));
+    }
+    const ValuePtr extent = minimum(maximum(sub(upper, lower), integer(0)), integer(longest_loop));
+    middle_[loop.id] = floor_div(add(lower, upper), integer(2));
+    return scaled(extent, of(*loop.children[0]));
+  }
+
+  static ValuePtr scaled(const ValuePtr &factor, const ValuePtr &work) {
+    return minimum(mul(factor, work), integer(most_work));
+  }
+
+  /// The value with the variables of loops inside at their middle; null where it is not an index.
+  ValuePtr outside(const ValuePtr &value) const {
+    if (!is_index(value)) {
+      return nullptr;
+    }
+    bool known = true;
+    ValueRewriter rewrite([&](const ValuePtr &part) -> ValuePtr {
+      if (part->kind != ValueKind::Variable) {
+        return nullptr;
+      }
+      const auto found = middle_.find(part->id);
+      if (found == middle_.end()) {
+        return nullptr;
+      }
+      known = known && found->second != nullptr;
+      return found->second ? found->second : part;
+    });
+    const ValuePtr result = rewrite(value);
+    return known ? result : nullptr;
+  }
+
+  static std::int64_t cost_of(const LoopStatement &statement) {
+    std::int64_t cost = statement.kind == StatementKind::Store ? 1 : 0;
+    visit_values(statement, [&](const Value &value) { cost += cost_of(value); });
+    return cost;
+  }
+
+  static std::int64_t cost_of(const Value &value) {
+    const std::int64_t registers =
+        std::max<std::int64_t>(1, value.type.lanes * value.type.scalar.bytes() / register_bytes);
+    switch (value.kind) {
+    case ValueKind::Load:
+    case ValueKind::Cast:
+    case ValueKind::Select:
+      return registers;
+    case ValueKind::Call:
+      return 20 * registers;
+    case ValueKind::Unary:
+    case ValueKind::Binary: {
+      const bool slow = value.op == Op::TrueDiv || value.op == Op::Pow ||
+                        value.op == Op::FloorDiv || value.op == Op::Mod;
+      const bool index = value.type == ValueType{Int64, 1};
+      return index ? 0 : (slow ? 8 : 1) * registers;
+    }
+    default:
+      return 0;
+    }
+  }
+
+  std::unordered_map<std::int64_t, ValuePtr> middle_; ///< of variables inside; null: not known
+};
+
+} // namespace
+
+ValuePtr estimated_work(const LoopStatement &statement) { return Estimator().of(statement); }
+
+StmtPtr by_work(const StmtPtr &simple, const StmtPtr &large, std::int64_t little) {
+  auto both_bodies = std::make_shared<LoopStatement>();
+  both_bodies->kind = StatementKind::Block;
+  both_bodies->children = {simple, large};
+  Numbers numbers(both_bodies);
+  return if_then(binary_value(Op::Lt, estimated_work(*simple), integer(little)),
+                 copy_with(simple, {}, numbers), large);
+}
+
+} // namespace tilewright

@@ -1,0 +1,220 @@
+"""Functions without any command: what runs is fast, legal and the same as the plain loops; the first command starts
+from these."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tilewright as tw
+
+i, j, k, t = tw.iters("i j k t")
+N, M, K = tw.params("N M K", "N >= 1 and M >= 1 and K >= 1")
+SIZES = [(1, 1, 1), (2, 3, 4), (5, 17, 3), (16, 16, 16), (33, 40, 70), (70, 130, 300)]
+
+
+def function(*outputs: tw.Computation) -> tw.Function:
+    return tw.function("f", outputs=list(outputs), default_schedule=True)
+
+
+def check(f: tw.Function, make: Callable[..., tuple[Any, ...]], rtol: float = 1e-4) -> None:
+    """`make(n, m, k)`: the arguments, then the expected result."""
+    for size in SIZES:
+        *arrays, expected = make(*size)
+        np.testing.assert_allclose(f(*arrays), expected, rtol=rtol, atol=1e-5)
+        if max(size) < 20:
+            np.testing.assert_allclose(f.evaluate(*arrays), expected, rtol=rtol, atol=1e-5)
+
+
+def random(*shape: int) -> np.ndarray:
+    return np.random.default_rng(sum(shape)).random(shape, dtype=np.float32)
+
+
+def test_elementwise() -> None:
+    A, B = tw.input("A", [N, M], tw.float32), tw.input("B", [M], tw.float32)
+    f = function(tw.computation("C", {i: N, j: M}, A[i, j] * B[j] + 1))
+    text = f.loops
+    assert "for i in range(0, N):  # parallel" in text
+    assert "# vector(16)" in text
+    assert str(f.schedule) == str(tw.function("f", outputs=[f_plain()]).schedule)
+
+    def make(n: int, m: int, _: int) -> tuple[np.ndarray, ...]:
+        a, b = random(n, m), random(m)
+        return a, b, a * b + 1
+
+    check(f, make)
+
+
+def f_plain() -> tw.Computation:
+    A = tw.input("A", [N], tw.float32)
+    return tw.computation("C", {i: N}, A[i])
+
+
+@pytest.mark.parametrize(
+    ("dtype", "lanes"), [("uint8", 64), ("int16", 32), ("float32", 16), ("float64", 8)]
+)
+def test_lanes_follow_the_largest_type(dtype: str, lanes: int) -> None:
+    A = tw.input("A", [N], dtype)
+    f = function(tw.computation("C", {i: N}, A[i] + A[i]))
+    assert f"# vector({lanes})" in f.loops
+    a = np.arange(100).astype(dtype)
+    np.testing.assert_array_equal(f(a), a + a)
+    mixed = function(tw.computation("D", {i: N}, tw.cast(A[i], tw.float64) * 2))
+    assert "# vector(8)" in mixed.loops
+
+
+def test_matrix_product_is_tiled() -> None:
+    A, B = tw.input("A", [N, K], tw.float32), tw.input("B", [K, M], tw.float32)
+    f = function(tw.computation("C", {i: N, j: M}, tw.sum(A[i, k] * B[k, j], over={k: K})))
+    text = f.loops
+    for part in ("# parallel", "# unroll", "# vector(16)"):
+        assert part in text
+
+    def make(n: int, m: int, terms: int) -> tuple[np.ndarray, ...]:
+        a, b = random(n, terms), random(terms, m)
+        return a, b, a @ b
+
+    check(f, make)
+
+
+def test_column_sums_stream() -> None:
+    A = tw.input("A", [N, M], tw.float32)
+    f = function(tw.computation("C", {j: M}, tw.sum(A[i, j], over={i: N})))
+    assert "# vector(16)" in f.loops
+    check(f, lambda n, m, _: (random(n, m), random(n, m).sum(axis=0)))
+
+
+def test_row_sums() -> None:
+    A = tw.input("A", [N, M], tw.float32)
+    f = function(tw.computation("C", {i: N}, tw.sum(A[i, j], over={j: M})))
+    assert "# parallel" in f.loops
+    check(f, lambda n, m, _: (random(n, m), random(n, m).sum(axis=1)))
+
+
+def test_clamped_stencil_is_vectorised() -> None:
+    A = tw.input("A", [N, M], tw.float32)
+    left, right = tw.clamp(j - 1, 0, M - 1), tw.clamp(j + 1, 0, M - 1)
+    f = function(tw.computation("C", {i: N, j: M}, A[i, left] + A[i, right]))
+    assert "# vector(16)" in f.loops
+
+    def make(n: int, m: int, _: int) -> tuple[np.ndarray, ...]:
+        a = random(n, m)
+        p = np.pad(a, ((0, 0), (1, 1)), mode="edge")
+        return a, p[:, :-2] + p[:, 2:]
+
+    check(f, make)
+
+
+def test_small_window() -> None:
+    A, W = tw.input("A", [N + 2, M + 2], tw.float32), tw.input("W", [3, 3], tw.float32)
+    di, dj = tw.iters("di dj")
+    total = tw.sum(A[i + di, j + dj] * W[di, dj], over={di: 3, dj: 3})
+    f = function(tw.computation("C", {i: N, j: M}, total))
+    assert "# vector(16)" in f.loops
+
+    def make(n: int, m: int, _: int) -> tuple[np.ndarray, ...]:
+        a, w = random(n + 2, m + 2), random(3, 3)
+        expected = sum(w[p, q] * a[p : p + n, q : q + m] for p in range(3) for q in range(3))
+        return a, w, expected
+
+    check(f, make)
+
+
+def test_recurrences_keep_their_order() -> None:
+    A = tw.input("A", [M], tw.float32)
+    H = tw.computation(
+        "H",
+        {t: N, j: M},
+        lambda H: [
+            (t == 0, A[j]),
+            ((t > 0) & (j > 0), H[t - 1, j - 1] + H[t - 1, j]),
+            ((t > 0) & (j == 0), H[t - 1, j]),
+        ],
+        dtype=tw.float32,
+    )
+    f = function(H)
+    assert "for t in range(0, N):  # parallel" not in f.loops
+
+    def make(n: int, m: int, _: int) -> tuple[np.ndarray, ...]:
+        n = min(n, 20)
+        a = random(m)
+        h = np.empty((n, m), np.float32)
+        h[0] = a
+        for step in range(1, n):
+            h[step] = h[step - 1]
+            h[step, 1:] += h[step - 1, :-1]
+        return a, h
+
+    for size in SIZES:
+        a, expected = make(*size)
+        np.testing.assert_allclose(f(a, N=expected.shape[0]), expected, rtol=1e-4)
+
+
+def test_a_prefix_sum_stays_serial() -> None:
+    A = tw.input("A", [N], tw.float32)
+    S = tw.computation(
+        "S", {i: N}, lambda S: [(i == 0, A[i]), (i > 0, S[i - 1] + A[i])], dtype=tw.float32
+    )
+    f = function(S)
+    assert "#" not in f.loops
+    np.testing.assert_allclose(f(random(50)), np.cumsum(random(50)), rtol=1e-4)
+
+
+def test_several_computations() -> None:
+    A = tw.input("A", [N, M], tw.float32)
+    B = tw.computation("B", {i: N, j: M}, A[i, j] * 2)
+    total = tw.computation("T", {i: N}, tw.sum(B[i, j], over={j: M}))
+    C = tw.computation("C", {i: N, j: M}, B[i, j] - total[i])
+    f = function(C)
+
+    def make(n: int, m: int, _: int) -> tuple[np.ndarray, ...]:
+        a = random(n, m)
+        return a, 2 * a - (2 * a).sum(axis=1, keepdims=True)
+
+    check(f, make, rtol=1e-3)
+
+
+def test_scalars_and_gathers_stay_as_they_are() -> None:
+    A, P = tw.input("A", [N], tw.float32), tw.input("P", [N], tw.int64)
+    f = function(tw.computation("C", {i: N}, A[P[i]]))
+    p = np.random.default_rng(0).permutation(100)
+    np.testing.assert_array_equal(f(random(100), p), random(100)[p])
+    with pytest.raises(tw.SubscriptError):
+        f(random(100), p + 1)
+    g = function(tw.computation("D", {}, tw.sum(A[i], over={i: N})))
+    np.testing.assert_allclose(g(random(100)), random(100).sum(), rtol=1e-5)
+
+
+def test_the_first_command_starts_from_the_plain_loops() -> None:
+    A = tw.input("A", [N, M], tw.float32)
+    C = tw.computation("C", {i: N, j: M}, A[i, j] * 2)
+    f = function(C)
+    default = f.loops
+    plain = tw.function("g", outputs=[C], default_schedule=False).loops
+    assert "#" in default
+    assert "#" not in plain
+    f["C"].interchange(i, j)
+    assert "#" not in f.loops
+    assert f.loops.startswith("for j in range(0, M):")
+    f.reset_schedule()
+    assert f.loops == default
+    np.testing.assert_array_equal(f(random(5, 9)), 2 * random(5, 9))
+    copy = f.copy()
+    assert copy.loops == default
+
+
+def test_many_threads_and_one_give_the_same() -> None:
+    A = tw.input("A", [N, M], tw.float32)
+    f = function(tw.computation("C", {i: N, j: M}, tw.sqrt(A[i, j]) + A[i, j]))
+    threads = tw.get_num_threads()
+    try:
+        for count in (1, 3):
+            tw.set_num_threads(count)
+            for size in ((3, 5), (300, 700)):
+                a = random(*size)
+                np.testing.assert_allclose(f(a), np.sqrt(a) + a, rtol=1e-6)
+    finally:
+        tw.set_num_threads(threads)

@@ -135,6 +135,9 @@ void write_mapping(Writer &out, const MappingState &state) {
       out.line(fmt::format("loop {} {} {} {} {} {} {} {}", Writer::quoted(dimension.name),
                            static_cast<int>(tag.tag), tag.factor, static_cast<int>(tag.dealing),
                            tag.chunk, tag.joined, dimension.extent, affine_text(dimension.value)));
+      for (const Prefetch &prefetch : dimension.prefetches) {
+        out.line(fmt::format("prefetch {} {}", Writer::quoted(prefetch.array), prefetch.distance));
+      }
     }
   }
   for (const auto &[name, storage] : state.storage) {
@@ -163,6 +166,7 @@ void write_mapping(Writer &out, const MappingState &state) {
                          order));
   }
   out.names("order", state.order);
+  out.names("streamed", {state.streamed.begin(), state.streamed.end()});
   out.names("atomic", {state.atomic.begin(), state.atomic.end()});
 }
 

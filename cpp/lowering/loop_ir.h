@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tilewright {
@@ -98,9 +99,11 @@ struct LoopStatement {
   ValuePtr value; ///< If, While: condition; Store, AtomicUpdate, Let, DeclareLocal, AssignLocal,
                   ///< CheckIndex
   LoopKind loop = LoopKind::Serial; ///< For
-  std::int64_t factor = 0;   ///< For: lanes of a Vector loop, largest extent of an Unrolled one
-  ParallelSchedule parallel; ///< For: of a Parallel loop
-  std::int64_t buffer = 0;   ///< Store, AtomicUpdate, Allocate
+  std::int64_t factor = 0; ///< For: lanes of a Vector loop, largest extent of an Unrolled one
+  /// For: what loads in an iteration read of a buffer is asked for so many iterations ahead.
+  std::vector<std::pair<std::int64_t, std::int64_t>> prefetches;
+  ParallelSchedule parallel;        ///< For: of a Parallel loop
+  std::int64_t buffer = 0;          ///< Store, AtomicUpdate, Allocate
   std::vector<ValuePtr> subscripts; ///< Store, AtomicUpdate
   /// AtomicUpdate. Store: the element itself is the left operand of `value`, op(element, x), one of
   /// the terms of a reduction, which may be combined in any order.
@@ -122,6 +125,7 @@ struct KernelBuffer {
   ScalarType type;
   bool is_argument = true;
   bool is_written = false;
+  bool is_streamed = false;      ///< stores go past the caches
   bool is_scoped = false;        ///< a temporary of an Allocate instead of the whole kernel
   std::string memory = "auto";   ///< scoped: "auto", "registers", "stack" or "heap"
   std::string command;           ///< scoped: what put it there, for messages

@@ -182,7 +182,9 @@ private:
     case StatementKind::Store:
       line(element(kernel_.buffers[static_cast<size_t>(statement->buffer)].name,
                    statement->subscripts) +
-           " = " + print(statement->value).text + where(*statement));
+           " = " + print(statement->value).text + where(*statement) +
+           (kernel_.buffers[static_cast<size_t>(statement->buffer)].is_streamed ? "  # stream"
+                                                                                 : ""));
       return;
     case StatementKind::AtomicUpdate: {
       const std::string target = element(
@@ -244,6 +246,11 @@ private:
       break;
     case LoopKind::Serial:
       break;
+    }
+    for (const auto &[buffer, distance] : loop.prefetches) {
+      text += (text.back() == ':' ? "  # prefetch " : ", prefetch ") +
+              kernel_.buffers[static_cast<size_t>(buffer)].name + " " + std::to_string(distance) +
+              " ahead";
     }
     line(text);
     indented(loop.children[0]);

@@ -403,13 +403,11 @@ private:
       fast = if_then(conjunction(others), at(fast, versions / 2),
                      at(copy_with(general, {}, numbers_), versions / 2));
     }
-    const StmtPtr first_loop =
-        for_loop(loop->id, loop->name, loop->lower, minimum(loop->upper, split), loop->loop,
-                 loop->factor, fast);
+    const StmtPtr first_loop = for_loop(*loop, loop->lower, minimum(loop->upper, split), fast);
     known_.insert(second);
-    const StmtPtr second_loop =
-        for_loop(second, loop->name, maximum(loop->lower, split), loop->upper, loop->loop,
-                 loop->factor, at(rest, versions / 2));
+    auto second_loop = std::make_shared<LoopStatement>(
+        *for_loop(*loop, maximum(loop->lower, split), loop->upper, at(rest, versions / 2)));
+    second_loop->id = second;
     return block({first_loop, second_loop});
   }
 

@@ -194,7 +194,10 @@ private:
       kernel_.buffers.push_back(std::move(buffer));
     }
     for (const Statement &statement : program_.statements) {
-      kernel_.buffers.at(statement.buffer).is_written = true;
+      KernelBuffer &buffer = kernel_.buffers.at(statement.buffer);
+      const bool others = buffer.is_written && !buffer.is_streamed;
+      buffer.is_written = true;
+      buffer.is_streamed = statement.streamed && !others && buffer.memory != "registers";
     }
   }
 
@@ -242,6 +245,7 @@ private:
   struct LoopLooks {
     std::string name;
     LoopTag tag;
+    std::vector<std::pair<std::int64_t, std::int64_t>> prefetches;
   };
 
   /// The name and tag that the statements below `node` give to the loop over time dimension
@@ -249,7 +253,7 @@ private:
   LoopLooks looks_of(const isl::ast_node &node, int dimension) {
     LoopLooks looks;
     if (dimension % 2 == 0) {
-      return {"s", {}};
+      return {"s", {}, {}};
     }
     const size_t level = static_cast<size_t>(dimension / 2);
     bool first = true;
@@ -258,16 +262,34 @@ private:
         continue;
       }
       if (first) {
-        looks = {statement->loop_names[level], statement->tags[level]};
+        looks = {statement->loop_names[level], statement->tags[level], {}};
         first = false;
       } else if (!(looks.tag == statement->tags[level])) {
         looks.tag = {};
       }
+      add_prefetches(*statement, statement->loop_names[level], looks);
     }
     if (looks.name.empty()) {
       looks.name = "t" + std::to_string(level);
     }
     return looks;
+  }
+
+  void add_prefetches(const Statement &statement, const std::string &loop, LoopLooks &looks) const {
+    const auto found = statement.prefetches.find(loop);
+    if (found == statement.prefetches.end()) {
+      return;
+    }
+    for (const Prefetch &prefetch : found->second) {
+      const auto place = program_.places.find(prefetch.array);
+      if (place != program_.places.end()) {
+        const std::pair<std::int64_t, std::int64_t> one = {place->second.buffer, prefetch.distance};
+        if (std::find(looks.prefetches.begin(), looks.prefetches.end(), one) ==
+            looks.prefetches.end()) {
+          looks.prefetches.push_back(one);
+        }
+      }
+    }
   }
 
   std::vector<const Statement *> statements_below(const isl::ast_node &node) {
@@ -332,6 +354,7 @@ private:
       const StmtPtr inner = with_memory(dimension, translate(body, inside));
       auto made = std::make_shared<LoopStatement>(
           *for_loop(number, looks.name, from, to, kind, looks.tag.factor, inner));
+      made->prefetches = looks.prefetches;
       if (kind == LoopKind::Parallel) {
         made->parallel = {looks.tag.dealing, looks.tag.chunk, looks.tag.joined && in_parallel};
       }

@@ -53,6 +53,10 @@ void storage_fold_command(MappingState &state, const Command &command);
 void auto_allocate_map_command(MappingState &state, const Command &command);
 void store_in_command(MappingState &state, const Command &command);
 
+// hint_commands.cpp
+void stream_command(MappingState &state, const Command &command);
+void prefetch_command(MappingState &state, const Command &command);
+
 // promise_commands.cpp
 void independent_command(MappingState &state, const Command &command);
 void assume_command(MappingState &state, const Command &command);

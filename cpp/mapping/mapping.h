@@ -34,6 +34,15 @@ struct LoopTag {
   bool operator==(const LoopTag &) const = default;
 };
 
+/// prefetch: what an iteration of the loop reads of `array` is asked for `distance` iterations
+/// ahead.
+struct Prefetch {
+  std::string array;
+  std::int64_t distance = 1;
+
+  bool operator==(const Prefetch &) const = default;
+};
+
 /// One loop of a computation: its value as a function of the instance, outermost first in
 /// TimeSpaceMap::dimensions.
 struct LoopDimension {
@@ -42,6 +51,7 @@ struct LoopDimension {
   LoopTag tag;
   std::int64_t extent =
       0; ///< the constant number of iterations a split gave it; 0 when it is not a constant
+  std::vector<Prefetch> prefetches = {};
 };
 
 struct TimeSpaceMap {
@@ -136,7 +146,8 @@ struct MappingState {
   std::map<std::string, Allocation> allocations;
   std::vector<IndependencePromise> independent;
   std::vector<ValuePromise> assumed;
-  std::set<std::string> atomic; ///< reductions whose updates of one element may meet
+  std::set<std::string> streamed; ///< computations whose elements go past the caches
+  std::set<std::string> atomic;   ///< reductions whose updates of one element may meet
 };
 
 /// isl operations that one command, or building one program, may take.

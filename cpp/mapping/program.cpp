@@ -368,6 +368,9 @@ private:
     statement.loops.push_back(loop.value);
     statement.tags.push_back(loop.tag);
     statement.loop_names.push_back(loop.name);
+    if (!loop.prefetches.empty()) {
+      statement.prefetches[loop.name] = loop.prefetches;
+    }
   }
 
   std::string unique_name(std::string name) {
@@ -577,6 +580,7 @@ private:
         statement.assumed.push_back(promise);
       }
     }
+    statement.streamed = statement.role == StatementRole::Value && state_.streamed.contains(name);
     statement.atomic = statement.role == StatementRole::Update && state_.atomic.contains(name);
   }
 

@@ -54,6 +54,8 @@ struct Statement {
   Op combine = Op::None;               ///< Update: Add, Mul, Min, Max, And, Or
   size_t buffer = 0;                   ///< index into Program::buffers
   std::vector<ExprPtr> index;          ///< element written, in terms of the computation's iterators
+  bool streamed = false;               ///< Value: the element goes past the caches (stream)
+  std::map<std::string, std::vector<Prefetch>> prefetches; ///< by name of the loop
   bool atomic = false; ///< Update: one step for other threads (atomic), where they may meet
   std::map<size_t, isl::pw_aff> independent; ///< by promise (independent): its loop's value
   std::vector<ValuePromise> assumed;         ///< of what this computation reads (assume)

@@ -249,6 +249,7 @@ void KernelEmitter::close_frame() {
   for (llvm::AllocaInst *slot : frame_.scoped) {
     builder_.CreateCall(free_function(), {builder_.CreateLoad(builder_.getPtrTy(), slot)});
   }
+  end_streams();
   builder_.CreateRet(builder_.CreateLoad(builder_.getInt32Ty(), frame_.status));
 }
 

@@ -75,8 +75,16 @@ private:
     std::unordered_map<const Value *, Term> known; ///< values emitted in this statement
     std::unordered_map<const Value *, int> depths; ///< the same for depth_of
     std::vector<llvm::AllocaInst *> scoped;        ///< slots of heap memory that the exit frees
+    /// Of the loops around: variable, buffer, iterations ahead.
+    struct Ahead {
+      std::int64_t variable;
+      std::int64_t buffer;
+      std::int64_t distance;
+    };
+    std::vector<Ahead> prefetches;
     int depth = 0;
     bool parallel = false;
+    bool streams = false; ///< stores past the caches
   };
   /// What a parallel body takes from around it.
   struct Captures {
@@ -165,6 +173,10 @@ private:
   llvm::Value *strided_mask(llvm::Value *mask, int start, int lanes, int stride);
   void store_part(size_t buffer, llvm::Value *address, llvm::Value *value,
                   llvm::Value *mask = nullptr);
+  void stream_part(size_t buffer, llvm::Value *address, llvm::Value *value); // llvm_hints.cpp
+  void prefetch(size_t buffer, const std::vector<ValuePtr> &subscripts, llvm::Value *address);
+  /// Makes stores past the caches of this function visible to other threads.
+  void end_streams();
   void store_element(size_t buffer, llvm::Value *address, const Term &value);
   void store_contiguous(size_t buffer, llvm::Value *address, const Term &value, int lanes,
                         llvm::Value *mask);

@@ -470,11 +470,18 @@ Term KernelEmitter::load(const Value &value, llvm::Value *mask) {
   }
   const int lanes = value.type.lanes;
   const Address where = address(b, value.operands, lanes);
+  if (!frame_.prefetches.empty() && where.lanes.empty()) {
+    prefetch(b, value.operands, where.first);
+  }
   return lanes == 1 ? load_element(b, where.first) : load_lanes(b, where, lanes, mask);
 }
 
 void KernelEmitter::store_part(size_t b, llvm::Value *address, llvm::Value *value,
                                llvm::Value *mask) {
+  if (kernel_.buffers[b].is_streamed && mask == nullptr && value->getType()->isVectorTy()) {
+    stream_part(b, address, value);
+    return;
+  }
   const llvm::Align alignment = frame_.buffers[b].alignment;
   llvm::Instruction *store = nullptr;
   if (mask == nullptr) {

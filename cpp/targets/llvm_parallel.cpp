@@ -192,6 +192,7 @@ void KernelEmitter::parallel_loop(const LoopStatement &statement) {
   llvm::Value *failure = take("failure");
   open_frame(body, data, integers, failure);
   frame_.parallel = true;
+  frame_.prefetches = outer.prefetches;
   for (size_t b = 0; b < kernel_.buffers.size(); ++b) {
     if (!kernel_.buffers[b].is_argument && outer.buffers[b].base != nullptr) {
       open_temporary(b, take(kernel_.buffers[b].name));
@@ -254,6 +255,12 @@ void KernelEmitter::joined_range(const std::vector<const LoopStatement *> &loops
   llvm::PHINode *row = builder_.CreatePHI(builder_.getInt64Ty(), 2, "row");
   row->addIncoming(first, enter);
   ++frame_.depth;
+  const size_t known = frame_.prefetches.size();
+  for (size_t d = 0; d + 1 < loops.size(); ++d) {
+    for (const auto &[buffer, distance] : loops[d]->prefetches) {
+      frame_.prefetches.push_back({loops[d]->id, buffer, distance});
+    }
+  }
   llvm::Value *rest = row;
   for (size_t d = loops.size() - 1; d-- > 0;) {
     llvm::Value *position = rest;
@@ -271,6 +278,7 @@ void KernelEmitter::joined_range(const std::vector<const LoopStatement *> &loops
                                                    builder_.CreateNSWSub(end, start), length);
   llvm::Value *lower = bounds[bounds.size() - 2];
   loop_between(*loops.back(), builder_.CreateNSWAdd(lower, from), builder_.CreateNSWAdd(lower, to));
+  frame_.prefetches.resize(known);
   --frame_.depth;
   llvm::Value *next = builder_.CreateNSWAdd(row, one);
   row->addIncoming(next, builder_.GetInsertBlock());

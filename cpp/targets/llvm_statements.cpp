@@ -85,9 +85,13 @@ void KernelEmitter::loop_between(const LoopStatement &statement, llvm::Value *lo
   const int loop = static_cast<int>(frame_.loops.size());
   frame_.variables[statement.id] = VariableSlot{counter, frame_.depth, true, loop};
   frame_.loops.push_back({lower, before, body, {}});
+  for (const auto &[buffer, distance] : statement.prefetches) {
+    frame_.prefetches.push_back({statement.id, buffer, distance});
+  }
   for (const StmtPtr &child : statement.children) {
     this->statement(*child);
   }
+  frame_.prefetches.resize(frame_.prefetches.size() - statement.prefetches.size());
   --frame_.depth;
 
   llvm::Value *next = builder_.CreateNSWAdd(counter, builder_.getInt64(1));

@@ -26,6 +26,7 @@ from .restructuring import RestructuringCommands
 from .source import caller_location
 
 if TYPE_CHECKING:
+    from .computations import Array
     from .functions import Function
 
 __all__ = ["ComputationHandle", "ScheduleCommands"]
@@ -360,6 +361,63 @@ class ScheduleCommands(RestructuringCommands, PromiseCommands):
         if chunk is not None:
             options.append(integer(chunk, "the chunk"))
         self._give("parallelize", [*loops, *options])
+        return self
+
+    def stream(self: Self) -> Self:
+        """Stores the elements past the caches, for results that nobody reads soon.
+
+        Before::
+
+            for i in range(0, N):
+                C[i] = ...
+
+        After ``C.vectorize(i, 8).stream()``::
+
+            for i0 in range(0, ceil(N / 8)):
+                vector for i1 in range(0, min(8, N - 8 * i0)):
+                    C[8 * i0 + i1] = ...  # stream
+
+        A plain store reads its line of memory before it changes part of it, and takes the place of
+        something else in the caches. A result that is larger than they are is written faster
+        without; one that is read again by the next loop is not. Only vector stores go past the
+        caches, and only where the array is aligned to 16 bytes (NumPy's are; rows of odd length may
+        not be). What the kernel's threads stored so is visible when the loop ends.
+
+        Refused for reductions, whose elements are read again for each term: `cache` lets them add
+        up elsewhere first.
+        """
+        self._give("stream", [])
+        return self
+
+    def prefetch(
+        self: Self, array: ScheduleCommands | Array | str, i: Loop, distance: int = 1
+    ) -> Self:
+        """Asks for what an iteration of loop `i` reads of `array` some iterations ahead.
+
+        Before::
+
+            for i in range(0, N):
+                for j in range(0, M):
+                    C[i, j] = 2 * A[i, j]
+
+        After ``C.prefetch(A, i, 4)``::
+
+            for i in range(0, N):  # prefetch A 4 ahead
+                for j in range(0, M):
+                    C[i, j] = 2 * A[i, j]
+
+        For accesses that the processor does not foresee itself: columns, blocks, several rows at
+        once. Each load of `array` in the loop is accompanied by one request, at the place that its
+        affine subscripts have so many iterations later, so a vector loop inside keeps them few. What
+        lies outside of the array does no harm. (Halide: prefetch.)
+
+        Args:
+            array: an input or computation that this one reads.
+            i: a loop that is neither a vector loop nor unrolled.
+            distance: iterations ahead; negative where subscripts run backwards.
+        """
+        name = name_of(array, "an array")
+        self._give("prefetch", [name, loop_name(i), integer(distance, "the distance")])
         return self
 
     def vectorize(

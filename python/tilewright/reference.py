@@ -168,6 +168,8 @@ EXAMPLES = {
     "before": Example(_PAIR_BACKWARDS),
     "then": Example(_PAIR_AB),
     "parallelize": Example(_POINTWISE),
+    "stream": Example(_POINTWISE),
+    "prefetch": Example(_POINTWISE_2D),
     "vectorize": Example(_POINTWISE),
     "unroll": Example(_POINTWISE),
     "set_schedule": Example(_POINTWISE_2D),

@@ -38,6 +38,8 @@ WEIGHTS = {
     "atomic": 3,
     "assume": 1,
     "independent": 2,
+    "stream": 2,
+    "prefetch": 2,
 }
 #: Commands that change what is computed where: not only when, and not only where it is stored.
 RESTRUCTURING = {"compute_at": 14, "inline": 4, "rfactor": 9, "store_at": 9, "cache": 9}
@@ -82,6 +84,9 @@ def draw_command(rng: random.Random, model: Model) -> Command | None:
     if name == "atomic":
         sums = [n for n in known if model.reduced[n]]
         return [rng.choice(sums) if sums and rng.random() < 0.9 else computation, name, []]
+    if name == "stream":
+        plain = [n for n in known if not model.reduced[n]]
+        return [rng.choice(plain), name, []] if plain else None
     if name == "assume":
         index = [x for x, one in model.inputs.items() if one.get("index")]
         users = [
@@ -138,6 +143,9 @@ def draw_command(rng: random.Random, model: Model) -> Command | None:
             name,
             [loop, extent if extent and rng.random() < 0.7 else rng.choice((2, 4))],
         ]
+    if name == "prefetch":
+        read = sorted({n for _, v in model.computations[computation]["pieces"] for n in names(v)})
+        return [computation, name, [rng.choice(read), loop, rng.choice((1, 3, -2))]] if read else None
     if name == "parallelize" and rng.random() < 0.5:
         return [computation, name, [loop, *rng.choice(DEALINGS)]]
     return [computation, name, [loop]]

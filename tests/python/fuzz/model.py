@@ -199,6 +199,12 @@ class Model:
     def _parallelize(self, c: str, i: str, *dealing: str | int) -> None:
         self.nests[c].change(i, tag="parallel", factor=0)
 
+    def _stream(self, c: str) -> None:
+        pass
+
+    def _prefetch(self, c: str, array: str, i: str, distance: int) -> None:
+        pass
+
     def _tag_strip(self, tag: str, c: str, i: str, v: int) -> None:
         nest = self.nests[c]
         position = nest.find(i)

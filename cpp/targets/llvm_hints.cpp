@@ -1,0 +1,120 @@
+// Stores past the caches (stream) and loads asked for early (prefetch). x86 stores past the caches
+// only to aligned addresses, and what the caller's arrays are aligned to is known at run time:
+// whole vectors where it fits, pieces of 16 bytes where those do, plain stores elsewhere.
+#include "targets/llvm_function_emitter.h"
+
+#include <llvm/IR/IntrinsicsX86.h>
+#include <llvm/TargetParser/Triple.h>
+
+namespace tilewright {
+
+namespace {
+
+constexpr std::uint64_t piece_bytes = 16;
+constexpr std::uint64_t widest_vector = 64;
+
+void mark_non_temporal(llvm::StoreInst *store) {
+  llvm::LLVMContext &context = store->getContext();
+  llvm::Metadata *one =
+      llvm::ConstantAsMetadata::get(llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), 1));
+  store->setMetadata(llvm::LLVMContext::MD_nontemporal, llvm::MDNode::get(context, one));
+}
+
+} // namespace
+
+void KernelEmitter::stream_part(size_t b, llvm::Value *address, llvm::Value *value) {
+  const std::uint64_t bytes = module_.getDataLayout().getTypeStoreSize(value->getType());
+  const auto plain = [&](llvm::Align alignment) {
+    llvm::StoreInst *store = builder_.CreateAlignedStore(value, address, alignment);
+    annotate(store, b);
+    return store;
+  };
+  const llvm::Align known = frame_.buffers[b].alignment;
+  if (bytes < piece_bytes || (bytes & (bytes - 1)) != 0) {
+    plain(known);
+    return;
+  }
+  frame_.streams = true;
+  const std::uint64_t whole = std::min(bytes, widest_vector);
+  llvm::Value *number = builder_.CreatePtrToInt(address, builder_.getInt64Ty());
+  const auto is_multiple = [&](std::uint64_t of) {
+    return builder_.CreateICmpEQ(builder_.CreateAnd(number, builder_.getInt64(of - 1)),
+                                 builder_.getInt64(0));
+  };
+  const auto make = [&](const char *name) {
+    return llvm::BasicBlock::Create(context_, name, frame_.function);
+  };
+  llvm::BasicBlock *aligned = make("stream");
+  llvm::BasicBlock *other = make("stream.other");
+  llvm::BasicBlock *plainly = make("stream.plain");
+  llvm::BasicBlock *after = make("stream.after");
+  builder_.CreateCondBr(is_multiple(whole), aligned, other);
+  builder_.SetInsertPoint(aligned);
+  mark_non_temporal(plain(llvm::Align(whole)));
+  builder_.CreateBr(after);
+
+  builder_.SetInsertPoint(other);
+  if (whole == piece_bytes) {
+    builder_.CreateBr(plainly);
+  } else {
+    llvm::BasicBlock *pieces = make("stream.pieces");
+    builder_.CreateCondBr(is_multiple(piece_bytes), pieces, plainly);
+    builder_.SetInsertPoint(pieces);
+    auto *longs = llvm::FixedVectorType::get(builder_.getInt64Ty(),
+                                             static_cast<unsigned>(bytes / sizeof(std::int64_t)));
+    llvm::Value *all = builder_.CreateBitCast(value, longs);
+    for (std::uint64_t piece = 0; piece < bytes / piece_bytes; ++piece) {
+      const int first = static_cast<int>(2 * piece);
+      llvm::Value *part = builder_.CreateShuffleVector(all, {first, first + 1});
+      llvm::StoreInst *store = builder_.CreateAlignedStore(
+          part, offset(address, builder_.getInt64(piece * piece_bytes)), llvm::Align(piece_bytes));
+      annotate(store, b);
+      mark_non_temporal(store);
+    }
+    builder_.CreateBr(after);
+  }
+  builder_.SetInsertPoint(plainly);
+  plain(known);
+  builder_.CreateBr(after);
+  builder_.SetInsertPoint(after);
+}
+
+void KernelEmitter::end_streams() {
+  const llvm::Triple triple(module_.getTargetTriple());
+  if (frame_.streams && triple.getArch() == llvm::Triple::x86_64) {
+    builder_.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {});
+  }
+}
+
+void KernelEmitter::prefetch(size_t b, const std::vector<ValuePtr> &subscripts,
+                             llvm::Value *address) {
+  for (const Frame::Ahead &ahead : frame_.prefetches) {
+    if (static_cast<size_t>(ahead.buffer) != b) {
+      continue;
+    }
+    // So many bytes farther, where the subscripts say how many.
+    llvm::Value *bytes = nullptr;
+    for (size_t d = 0; d < subscripts.size(); ++d) {
+      for (const SubscriptTerm &term : split_subscript(*subscripts[d]).terms) {
+        if (term.value->kind == ValueKind::Variable && term.value->id == ahead.variable &&
+            term.coefficient != 0) {
+          llvm::Value *step =
+              builder_.CreateNSWMul(frame_.buffers[b].strides[d],
+                                    llvm::ConstantInt::getSigned(
+                                        builder_.getInt64Ty(), term.coefficient * ahead.distance));
+          bytes = bytes == nullptr ? step : builder_.CreateNSWAdd(bytes, step);
+        }
+      }
+    }
+    if (bytes != nullptr) {
+      constexpr std::uint32_t read = 0;
+      constexpr std::uint32_t keep = 3;
+      constexpr std::uint32_t data = 1;
+      builder_.CreateIntrinsic(llvm::Intrinsic::prefetch, {builder_.getPtrTy()},
+                               {offset(address, bytes), builder_.getInt32(read),
+                                builder_.getInt32(keep), builder_.getInt32(data)});
+    }
+  }
+}
+
+} // namespace tilewright

@@ -184,7 +184,7 @@ private:
                    statement->subscripts) +
            " = " + print(statement->value).text + where(*statement) +
            (kernel_.buffers[static_cast<size_t>(statement->buffer)].is_streamed ? "  # stream"
-                                                                                 : ""));
+                                                                                : ""));
       return;
     case StatementKind::AtomicUpdate: {
       const std::string target = element(

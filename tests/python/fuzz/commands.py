@@ -145,7 +145,9 @@ def draw_command(rng: random.Random, model: Model) -> Command | None:
         ]
     if name == "prefetch":
         read = sorted({n for _, v in model.computations[computation]["pieces"] for n in names(v)})
-        return [computation, name, [rng.choice(read), loop, rng.choice((1, 3, -2))]] if read else None
+        return (
+            [computation, name, [rng.choice(read), loop, rng.choice((1, 3, -2))]] if read else None
+        )
     if name == "parallelize" and rng.random() < 0.5:
         return [computation, name, [loop, *rng.choice(DEALINGS)]]
     return [computation, name, [loop]]

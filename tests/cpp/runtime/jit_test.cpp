@@ -32,7 +32,7 @@ std::string make_object(int value, const std::string &callee = "") {
     result = builder.CreateCall(module.getOrInsertFunction(callee, type));
   }
   builder.CreateRet(result);
-  return compile_to_object(module, *machine);
+  return compile_to_object(module, *machine, false);
 }
 
 int ask(const LoadedCode &code) { return reinterpret_cast<int (*)()>(code.address)(); }
@@ -65,8 +65,8 @@ TEST(Jit, MalformedModulesAreErrors) {
   auto *type = llvm::FunctionType::get(llvm::Type::getInt32Ty(context), false);
   auto *function = llvm::Function::Create(type, llvm::Function::ExternalLinkage, "open", module);
   llvm::BasicBlock::Create(context, "entry", function);
-  EXPECT_THROW(compile_to_object(module, *machine), Error);
-  EXPECT_THROW(compile_to_assembly(module, *machine), Error);
+  EXPECT_THROW(compile_to_object(module, *machine, false), Error);
+  EXPECT_THROW(compile_to_assembly(module, *machine, false), Error);
 }
 
 TEST(Jit, SeveralThreadsAtOnce) {

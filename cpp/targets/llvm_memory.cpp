@@ -380,7 +380,9 @@ Term KernelEmitter::gather(size_t b, const Address &where, int lanes, llvm::Valu
     }
     llvm::Value *result = nullptr;
     for (const auto &[first, count] : powers_of_two(lanes)) {
-      llvm::Type *memory = memory_type(context_, type, count);
+      // A vector also where it has one lane.
+      llvm::Type *memory =
+          llvm::FixedVectorType::get(memory_type(context_, type, 1), static_cast<unsigned>(count));
       const auto pick = lanes_between(first, first + count);
       llvm::CallInst *load = builder_.CreateMaskedGather(
           memory, builder_.CreateShuffleVector(addresses, pick), frame_.buffers[b].alignment,

@@ -374,3 +374,19 @@ def test_two_vector_loops_with_rests_of_their_own() -> None:
         np.testing.assert_array_equal(f(values(tw.float64, size)), 2 * values(tw.float64, size))
         matrix = values(tw.int32, 7, size)
         np.testing.assert_array_equal(g(matrix), g.evaluate(matrix))
+
+
+@pytest.mark.parametrize("lanes", [2, 3, 5, 7])
+@pytest.mark.parametrize("dtype", [tw.uint8, tw.float32, tw.float64])
+def test_gathers_and_scatters_under_masks_of_any_number_of_lanes(
+    lanes: int, dtype: tw.DType
+) -> None:
+    x = tw.input("x", [N, N], dtype)
+    flipped = tw.computation("y", {i: N, j: N}, x[j, i] + x[j, N - 1 - i])
+    f = tw.function("flipped", outputs=[flipped])
+    flipped.interchange(i, j).vectorize(i, lanes)
+    for size in SIZES[:-1]:
+        data = values(dtype, size, size)
+        np.testing.assert_array_equal(f(data), data.T + data.T[::-1])
+        turned = np.asfortranarray(data)
+        np.testing.assert_array_equal(f(turned), data.T + data.T[::-1])

@@ -179,7 +179,8 @@ def two_arguments(name: str, function: Callable[..., Any]) -> Call:
 
     def call(x: Array, y: Array, out: Array) -> Array:
         with np.errstate(all="ignore"):
-            return function(*((x, y) if name in BINARY else (x,)), out=out)
+            result: Array = function(*((x, y) if name in BINARY else (x,)), out=out)
+            return result
 
     return call
 

@@ -184,7 +184,9 @@ def syrk(n: int) -> Case:
         close(np.float32, n)((np.tril(got[0]),), (np.tril(expected[0]),))
 
     # SciPy's arrays are column-major: they are handed over as transposes, without a copy.
-    theirs: Any = lambda: scipy_blas.ssyrk(1.0, a.T, trans=1, lower=0).T  # noqa: E731
+    def theirs() -> Any:
+        return scipy_blas.ssyrk(1.0, a.T, trans=1, lower=0).T
+
     return Case(
         f"ssyrk {n}",
         ours=lambda: f(a, out=c),
@@ -199,7 +201,10 @@ def syrk(n: int) -> Case:
 def trmm(n: int) -> Case:
     scipy_blas = peers.module("scipy.linalg.blas")
     f, a, b, c = blas.trmm(), random(n, n), random(n, n), np.empty((n, n), np.float32)
-    theirs: Any = lambda: scipy_blas.strmm(1.0, a.T, b.T, side=1, lower=0).T  # noqa: E731
+
+    def theirs() -> Any:
+        return scipy_blas.strmm(1.0, a.T, b.T, side=1, lower=0).T
+
     return Case(
         f"strmm {n}",
         ours=lambda: f(a, b, out=c),

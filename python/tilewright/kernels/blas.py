@@ -15,6 +15,7 @@ from collections.abc import Callable
 
 import tilewright as tw
 
+from ..types import DTypeLike
 from .machine import Tile, register_tile, vector_bytes
 
 __all__ = [
@@ -92,7 +93,7 @@ def schedule_product(f: tw.Function, tile: Tile, *, triangle: str = "") -> None:
     sums.store_in(f"tile[p, s // {block}, r, v]")
 
 
-def gemm(dtype: tw.DType = tw.float32, cpu: str = "native") -> tw.Function:
+def gemm(dtype: DTypeLike = tw.float32, cpu: str = "native") -> tw.Function:
     """The matrix product C = A @ B of any sizes."""
     tile = register_tile(dtype, cpu)
     n, m, length = tw.params("N M K")
@@ -106,7 +107,7 @@ def gemm(dtype: tw.DType = tw.float32, cpu: str = "native") -> tw.Function:
     return f
 
 
-def gemm_relu(dtype: tw.DType = tw.float32, cpu: str = "native") -> tw.Function:
+def gemm_relu(dtype: DTypeLike = tw.float32, cpu: str = "native") -> tw.Function:
     """C = max(A @ B + bias, 0); the last steps are taken where a tile is copied out."""
     tile = register_tile(dtype, cpu)
     n, m, length = tw.params("N M K")
@@ -121,7 +122,7 @@ def gemm_relu(dtype: tw.DType = tw.float32, cpu: str = "native") -> tw.Function:
     return f
 
 
-def syrk(dtype: tw.DType = tw.float32, cpu: str = "native") -> tw.Function:
+def syrk(dtype: DTypeLike = tw.float32, cpu: str = "native") -> tw.Function:
     """The lower triangle of C = A @ A.T; elements above the diagonal are not defined."""
     tile = register_tile(dtype, cpu)
     n, length = tw.params("N K")
@@ -137,7 +138,7 @@ def syrk(dtype: tw.DType = tw.float32, cpu: str = "native") -> tw.Function:
     return f
 
 
-def trmm(dtype: tw.DType = tw.float32, cpu: str = "native") -> tw.Function:
+def trmm(dtype: DTypeLike = tw.float32, cpu: str = "native") -> tw.Function:
     """C = L @ B with the lower triangle of a square L; what stands above it is not read."""
     tile = register_tile(dtype, cpu)
     n, m = tw.params("N M")
@@ -152,7 +153,7 @@ def trmm(dtype: tw.DType = tw.float32, cpu: str = "native") -> tw.Function:
     return f
 
 
-def gemv(dtype: tw.DType = tw.float32, cpu: str = "native", rows: int = 4) -> tw.Function:
+def gemv(dtype: DTypeLike = tw.float32, cpu: str = "native", rows: int = 4) -> tw.Function:
     """The product y = A @ x of a row-major matrix and a vector."""
     n, length = tw.params("N K")
     i, k = tw.iters("i k")
@@ -160,7 +161,7 @@ def gemv(dtype: tw.DType = tw.float32, cpu: str = "native", rows: int = 4) -> tw
     y = tw.computation("y", {i: n}, tw.sum(a[i, k] * x[k], over={k: length}))
     f = tw.function("gemv", inputs=[a, x], outputs=[y], fast_math=True, cpu=cpu)
     # Each lane has a sum of its own; a vector of x serves several rows.
-    y.split(i, rows, "strip", "r").vectorize(k, vector_bytes(cpu) // dtype.itemsize)
+    y.split(i, rows, "strip", "r").vectorize(k, vector_bytes(cpu) // tw.as_dtype(dtype).itemsize)
     y.reorder("strip", "k0", "r", "k1").unroll("r").parallelize("strip")
     return f
 
@@ -173,7 +174,7 @@ def _part(n: int, most: int) -> int:
 
 
 def batched_gemm(
-    n: int = 16, m: int = 16, k: int = 16, dtype: tw.DType = tw.float32, cpu: str = "native"
+    n: int = 16, m: int = 16, k: int = 16, dtype: DTypeLike = tw.float32, cpu: str = "native"
 ) -> tw.Function:
     """C[x] = A[x] @ B[x] for all x: small products of a constant size, which nothing is packed for.
 
@@ -182,7 +183,7 @@ def batched_gemm(
     """
     # Vectors of equal length, even if that is not a power of two, and tiles of equal size.
     wide = vector_bytes(cpu) == 64
-    across = -(-m * dtype.itemsize // vector_bytes(cpu))
+    across = -(-m * tw.as_dtype(dtype).itemsize // vector_bytes(cpu))
     lanes, vectors = -(-m // across), _part(across, 4 if wide else 2)
     rows = _part(n, (24 if wide else 12) // vectors)
 
@@ -193,11 +194,16 @@ def batched_gemm(
     f = tw.function("batched_gemm", inputs=[a, b], outputs=[c], fast_math=True, cpu=cpu)
     c.split(i, rows, "i0", "r").split(j, vectors * lanes, "j0", "v")
     c.split("v", lanes, "vector", "lane").reorder(x, "j0", "i0", l, "r", "vector", "lane")
+    # Of a rest, too, the size is known once its tile is written out.
+    if n % rows:
+        c.unroll("i0")
+    if m > vectors * lanes and m % (vectors * lanes):
+        c.unroll("j0")
     c.parallelize(x).unroll("r").unroll("vector").vectorize("lane")
     return f
 
 
-def conv2d_nhwc(dtype: tw.DType = tw.float32, cpu: str = "native") -> tw.Function:
+def conv2d_nhwc(dtype: DTypeLike = tw.float32, cpu: str = "native") -> tw.Function:
     """A 3 x 3 convolution (without padding) of images with channels last.
 
     Y[b, y, x, o] = sum over dy, dx, c of X[b, y + dy, x + dx, c] * F[dy, dx, c, o]. Neighbours in a
@@ -249,7 +255,7 @@ def conv2d_nhwc(dtype: tw.DType = tw.float32, cpu: str = "native") -> tw.Functio
 
 
 def conv2d_nchw(
-    dtype: tw.DType = tw.float32, cpu: str = "native", narrow: bool = False
+    dtype: DTypeLike = tw.float32, cpu: str = "native", narrow: bool = False
 ) -> tw.Function:
     """A 3 x 3 convolution (without padding) of images with channels first.
 

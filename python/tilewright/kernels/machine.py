@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import tilewright as tw
 
+from ..types import DTypeLike
+
 __all__ = ["Tile", "register_tile", "vector_bytes"]
 
 
@@ -32,7 +34,7 @@ class Tile:
     lanes: int
 
 
-def register_tile(dtype: tw.DType, cpu: str = "native", narrow: bool = False) -> Tile:
+def register_tile(dtype: DTypeLike, cpu: str = "native", narrow: bool = False) -> Tile:
     """The tile of a matrix product that fills the registers.
 
     AVX-512 has 32 of them: 6 x 4 vectors of sums, one row of B (4), and an element of A in all
@@ -45,7 +47,7 @@ def register_tile(dtype: tw.DType, cpu: str = "native", narrow: bool = False) ->
         narrow: half as many columns, and twice as many rows.
     """
     width = vector_bytes(cpu)
-    lanes = width // dtype.itemsize
+    lanes = width // tw.as_dtype(dtype).itemsize
     rows, vectors = 6, 4 if width == 64 else 2
     if narrow:
         rows, vectors = 2 * rows, vectors // 2

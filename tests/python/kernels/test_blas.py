@@ -98,7 +98,9 @@ def test_gemv(dtype, cpu):
 
 
 @pytest.mark.parametrize("cpu", LEVELS)
-@pytest.mark.parametrize("size", [(1, 1, 1), (4, 4, 4), (5, 12, 3), (16, 16, 16), (3, 23, 2)])
+@pytest.mark.parametrize(
+    "size", [(1, 1, 1), (4, 4, 4), (5, 12, 3), (16, 16, 16), (3, 23, 2), (23, 23, 4), (13, 37, 3)]
+)
 def test_batched_gemm(size, cpu):
     n, m, k = size
     f = blas.batched_gemm(n, m, k, cpu=cpu)
@@ -108,6 +110,19 @@ def test_batched_gemm(size, cpu):
     np.testing.assert_array_equal(f.evaluate(a, b), a @ b)
     with pytest.raises(ValueError, match="A"):
         f(numbers(1, n + 1, k), b)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, "float64", np.dtype(np.float64), float])
+def test_types_as_numpy_spells_them(dtype):
+    for kernel in (blas.gemm, blas.gemv, lambda dtype: blas.batched_gemm(2, 2, 2, dtype)):
+        signature = kernel(dtype).signature
+        assert "float64" in signature and "float32" not in signature
+
+
+def test_rests_of_small_products_stay_in_registers():
+    """Sums are stored behind the loop over k: one vector for each 12 columns of each row."""
+    stores = blas.batched_gemm(23, 23, 23, cpu=LEVELS[-1]).llvm.count("store float")
+    assert stores == 0
 
 
 def convolution(x, f):

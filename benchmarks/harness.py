@@ -17,13 +17,15 @@ compared with the peers' before anything is timed; peers that answer later must 
 With ``sampled=True`` the callables are not timed: they return seconds themselves, by part of the
 work, which is how phases and other processes are measured.
 
-Repeats are interleaved (ours, each peer, ours, ...), so that a disturbance hits all alike; the
-minimum and the median of the repeats are kept. A ratio is peer / ours: above 1 we are faster.
+Repeats are interleaved (ours, each peer, ours, ...), so that a disturbance hits all alike, in an
+order that changes: threads of one library still look for work while the next one runs. The minimum
+and the median of the repeats are kept. A ratio is peer / ours: above 1 we are faster.
 """
 
 from __future__ import annotations
 
 import math
+import random
 import statistics
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -214,10 +216,11 @@ def _repeated(
         per_repeat = min(0.01, seconds / 10)
         counts = {name: _calls_in(call, per_repeat) for name, call in run.items()}
     names = list(run)
+    order = random.Random(0)
     end = time.perf_counter() + seconds
     rounds = 0
     while rounds < 3 or (time.perf_counter() < end and rounds < 1000):
-        for name in names[rounds % len(names) :] + names[: rounds % len(names)]:
+        for name in order.sample(names, len(names)):
             if case.sampled:
                 for part, value in run[name]().items():
                     samples[name].setdefault(part, []).append(value)

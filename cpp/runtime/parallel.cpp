@@ -145,6 +145,11 @@ int environment_threads() {
   return count;
 }
 
+/// So many pieces of a thread's range may go to another one. Each costs a call, some ten
+/// nanoseconds; what a thread without a processor holds up is one of them.
+constexpr std::uint64_t most_pieces = 16;
+static_assert(most_pieces <= max_pieces);
+
 /// One parallel loop in flight. Differences are unsigned: a range may span more than half of int64.
 struct Loop {
   const OpenMP *openmp;
@@ -153,41 +158,57 @@ struct Loop {
   std::uint64_t chunk; ///< 0: equal ranges
   bool dynamic;
   int parts;
+  int pieces; ///< of a part
   void *closure;
   ParallelBody body;
   std::atomic<std::int32_t> status{KernelOk};
   alignas(64) std::atomic<std::uint64_t> next{0}; ///< dynamic: the first iteration not dealt
 
-  void run_part(int part) {
+  void run_piece(int part, int piece) {
     if (chunk == 0) {
-      run_range(static_cast<std::uint64_t>(part));
+      run_range(static_cast<std::uint64_t>(part), static_cast<std::uint64_t>(piece));
     } else if (dynamic) {
       run_free_chunks();
     } else {
-      run_chunks(static_cast<std::uint64_t>(part));
+      run_chunks(static_cast<std::uint64_t>(part), static_cast<std::uint64_t>(piece));
     }
   }
 
 private:
-  void run_range(std::uint64_t part) {
-    const auto count = static_cast<std::uint64_t>(parts);
-    const std::uint64_t share = length / count;
-    const std::uint64_t rest = length % count;
-    const std::uint64_t first = part * share + std::min(part, rest);
-    run(first, first + share + (part < rest ? 1 : 0));
+  struct Share {
+    std::uint64_t first;
+    std::uint64_t last;
+  };
+
+  /// Of `total` things dealt out to `count` in equal numbers, those of `place`.
+  static Share share(std::uint64_t total, int count, std::uint64_t place) {
+    const std::uint64_t each = total / static_cast<std::uint64_t>(count);
+    const std::uint64_t rest = total % static_cast<std::uint64_t>(count);
+    const std::uint64_t first = place * each + std::min(place, rest);
+    return {first, first + each + (place < rest ? 1 : 0)};
   }
 
-  void run_chunks(std::uint64_t part) {
-    const std::uint64_t stride = chunk * static_cast<std::uint64_t>(parts);
-    for (std::uint64_t first = part * chunk; first < length; first += stride) {
-      if (!run(first, first + std::min(chunk, length - first)) || length - first <= stride) {
+  void run_range(std::uint64_t part, std::uint64_t piece) {
+    const auto [begin_of_part, end_of_part] = share(length, parts, part);
+    const auto [first, last] = share(end_of_part - begin_of_part, pieces, piece);
+    run(begin_of_part + first, begin_of_part + last);
+  }
+
+  /// The part has the chunks part, part + parts, ...
+  void run_chunks(std::uint64_t part, std::uint64_t piece) {
+    const std::uint64_t stride = static_cast<std::uint64_t>(parts);
+    const std::uint64_t chunks = (length - 1) / chunk + 1;
+    const auto [first, last] = share((chunks - part - 1) / stride + 1, pieces, piece);
+    for (std::uint64_t k = first; k < last; ++k) {
+      const std::uint64_t start = (part + k * stride) * chunk;
+      if (!run(start, start + std::min(chunk, length - start))) {
         return;
       }
     }
   }
 
   void run_free_chunks() {
-    while (status.load(std::memory_order_relaxed) == KernelOk) {
+    while (true) {
       const std::uint64_t first = next.fetch_add(chunk, std::memory_order_relaxed);
       if (first >= length || !run(first, first + std::min(chunk, length - first))) {
         return;
@@ -198,6 +219,9 @@ private:
   bool run(std::uint64_t first, std::uint64_t last) {
     if (first == last) {
       return true;
+    }
+    if (status.load(std::memory_order_relaxed) != KernelOk) {
+      return false;
     }
     const std::uint64_t start = static_cast<std::uint64_t>(begin);
     const std::int32_t result = body(static_cast<std::int64_t>(start + first),
@@ -210,9 +234,9 @@ private:
   }
 };
 
-void pool_part(void *argument, int part) {
+void pool_piece(void *argument, int part, int piece) {
   inside_region = true;
-  static_cast<Loop *>(argument)->run_part(part);
+  static_cast<Loop *>(argument)->run_piece(part, piece);
   inside_region = false;
 }
 
@@ -221,7 +245,7 @@ void openmp_part(void *argument) {
   auto &loop = *static_cast<Loop *>(argument);
   const int team = loop.openmp->team_size();
   for (int part = loop.openmp->thread_number(); part < loop.parts; part += team) {
-    pool_part(argument, part);
+    pool_piece(argument, part, 0);
   }
 }
 
@@ -266,9 +290,9 @@ std::int32_t tilewright_parallel_for(std::int64_t begin, std::int64_t end, void 
   if (length > std::uint64_t{1} << 62) {
     chunk = 0;
   }
-  const std::uint64_t pieces = chunk == 0 ? length : (length - 1) / chunk + 1;
+  const std::uint64_t chunks = chunk == 0 ? length : (length - 1) / chunk + 1;
   const int parts = static_cast<int>(std::min<std::uint64_t>(
-      pieces, static_cast<std::uint64_t>(std::min(num_threads(), max_parts))));
+      chunks, static_cast<std::uint64_t>(std::min(num_threads(), max_parts))));
   if (parts <= 1) {
     return body(begin, end, closure);
   }
@@ -277,11 +301,14 @@ std::int32_t tilewright_parallel_for(std::int64_t begin, std::int64_t end, void 
   if (usable && library.in_parallel() != 0) {
     return body(begin, end, closure);
   }
-  Loop loop{&library, begin, length, chunk, dynamic, parts, closure, body};
+  const std::uint64_t pieces =
+      dynamic || usable ? 1 : std::min(most_pieces, chunks / static_cast<std::uint64_t>(parts));
+  Loop loop{&library, begin, length, chunk, dynamic, parts, static_cast<int>(pieces),
+            closure,  body};
   if (usable) {
     library.parallel(openmp_part, &loop, static_cast<unsigned>(parts), 0);
   } else {
-    run_on_pool(parts, pool_part, &loop);
+    run_on_pool(parts, loop.pieces, pool_piece, &loop);
   }
   return loop.status.load();
 }

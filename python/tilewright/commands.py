@@ -323,8 +323,8 @@ class ScheduleCommands(RestructuringCommands, PromiseCommands):
 
         Each thread gets one range of equal size. The same threads get the same ranges whenever the
         extents are the same, so that a thread finds in the next loop, or the next call, what it
-        wrote in its own memory (first touch); a range that its thread has not begun when another
-        one is done goes to that one. Of loops inside each other that are parallel, the outermost
+        wrote in its own memory (first touch); a thread that is done takes pieces off the ends of
+        the others' ranges. Of loops inside each other that are parallel, the outermost
         runs on threads, unless they are given together: ``C.parallelize(i, j)`` counts the
         iterations of both through, so that few long rows keep many threads busy too. Nothing but
         the loops may stand between them, and the bounds of one may not depend on another.

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -82,7 +83,7 @@ TEST_F(ParallelTest, SeveralThreadsTakePart) {
     tilewright_parallel_for(0, 300, &meeting, meet, dealing);
     std::set<std::thread::id> threads;
     for (const auto &[first, thread] : meeting.threads) {
-      EXPECT_EQ(first % 100, 0);
+      EXPECT_TRUE(dealing == 0 || first % 100 == 0);
       threads.insert(thread);
     }
     EXPECT_EQ(threads.size(), 3U);
@@ -159,6 +160,53 @@ TEST_F(ParallelTest, RegionsFollowEachOther) {
     for (const auto &count : visits.counts) {
       ASSERT_EQ(count, 1);
     }
+  }
+}
+
+TEST_F(ParallelTest, WhatABusyThreadDoesNotGetToIsDoneByOthers) {
+  // The thread of the first iteration waits for all iterations but those of its first piece.
+  struct Progress {
+    std::atomic<int> done{0};
+  } progress;
+  auto wait_for_most = [](std::int64_t begin, std::int64_t end, void *closure) -> std::int32_t {
+    auto &progress = *static_cast<Progress *>(closure);
+    while (begin == 0 && progress.done < 3100) {
+      std::this_thread::yield();
+    }
+    progress.done += static_cast<int>(end - begin);
+    return end - begin <= 100 ? KernelOk : KernelIndexError;
+  };
+  for (const int threads : {2, 3}) {
+    set_num_threads(threads);
+    for (const std::int64_t dealing : {0, 10, -10}) {
+      progress.done = 0;
+      EXPECT_EQ(tilewright_parallel_for(0, 3200, &progress, wait_for_most, dealing), KernelOk);
+      EXPECT_EQ(progress.done, 3200);
+    }
+  }
+}
+
+TEST_F(ParallelTest, ALoopRunsOnNoMoreThreadsThanItMay) {
+  struct Crowd {
+    std::atomic<int> present{0};
+    std::atomic<int> most{0};
+  } crowd;
+  auto count = [](std::int64_t, std::int64_t, void *closure) -> std::int32_t {
+    auto &crowd = *static_cast<Crowd *>(closure);
+    const int present = ++crowd.present;
+    int most = crowd.most;
+    while (present > most && !crowd.most.compare_exchange_weak(most, present)) {
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+    --crowd.present;
+    return KernelOk;
+  };
+  for (const int threads : {6, 2, 3}) { // a pool that has grown for the first
+    set_num_threads(threads);
+    crowd.most = 0;
+    EXPECT_EQ(tilewright_parallel_for(0, 200, &crowd, count, 0), KernelOk);
+    EXPECT_LE(crowd.most, threads);
+    EXPECT_GE(crowd.most, 2);
   }
 }
 

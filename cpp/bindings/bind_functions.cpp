@@ -288,9 +288,16 @@ void bind_functions(py::module_ &module) {
       .def("_replay", [](KernelFunction &self, const std::vector<CommandTuple> &commands,
                          const py::handle &where) { self.replay(to_schedule(commands, where)); })
       .def("_commands", [](const KernelFunction &self) { return from_schedule({self.commands()}); })
+      .def("_default_commands",
+           [](const KernelFunction &self) {
+             if (!self.uses_default_schedule()) {
+               return py::list();
+             }
+             return from_schedule(self.mapping_that_runs().schedule());
+           })
       .def("_layers",
            [](KernelFunction &self) {
-             const Mapping &mapping = self.mapping();
+             const Mapping mapping = self.mapping_that_runs();
              return std::make_tuple(to_string(mapping.function()), layer_two(mapping),
                                     layer_three(mapping));
            })

@@ -174,6 +174,11 @@ CompileOptions KernelFunction::current_settings() const {
   return options;
 }
 
+Mapping KernelFunction::mapping_that_runs() const {
+  const OperationLimit limit(planning_limit);
+  return tilewright::mapping_that_runs(mapping(), current_settings());
+}
+
 CompileOptions KernelFunction::default_options() const {
   CompileOptions options = current_settings();
   for (const auto &argument : arguments_) {

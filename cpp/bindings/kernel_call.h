@@ -94,6 +94,10 @@ public:
     return mapping_ ? mapping_->schedule().commands : std::vector<Command>();
   }
   const CompileOptions &settings() const { return settings_; }
+  /// Whether the library schedules the function: nobody has given a command.
+  bool uses_default_schedule() const { return current_settings().default_schedule; }
+  /// `mapping()`, or what the default schedule makes of it where that is used.
+  Mapping mapping_that_runs() const;
   /// For row-major arrays.
   CompileOptions default_options() const;
   /// Throws Error(IllegalSchedule) when the default mapping is not legal; asks once.

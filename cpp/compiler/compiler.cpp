@@ -80,17 +80,13 @@ Kernel lower_scheduled(const Mapping &plain, const Program &scheduled,
   return kernel;
 }
 
-Program program_of(const Mapping &mapping, const CompileOptions &options) {
-  return build_program(options.default_schedule ? with_default_tags(mapping) : mapping);
-}
-
 Kernel lower_mapping(const Mapping &mapping, const CompileOptions &options, bool vectorize) {
   const OperationLimit limit(lowering_limit);
   LoweringOptions lowering;
   lowering.layouts = options.layouts;
   lowering.vectors.masked_bytes = smallest_masked_element(describe_cpu(options.cpu));
   lowering.vectorize = vectorize;
-  return lower_scheduled(mapping, program_of(mapping, options), options, lowering);
+  return lower_scheduled(mapping, build_program(mapping_that_runs(mapping, options)), options, lowering);
 }
 
 EmitOptions emit_options(const CompileOptions &options) {
@@ -165,6 +161,10 @@ bool find_cached(CompiledKernel &kernel, const std::string &symbol, const Compil
 
 } // namespace
 
+Mapping mapping_that_runs(const Mapping &mapping, const CompileOptions &options) {
+  return options.default_schedule ? with_default_tags(mapping) : mapping;
+}
+
 PreparedKernel prepare(const Mapping &mapping, const CompileOptions &options) {
   const OperationLimit limit(lowering_limit);
   PreparedKernel prepared;
@@ -188,7 +188,7 @@ PreparedKernel prepare(const Mapping &mapping, const CompileOptions &options) {
   std::optional<Program> program;
   {
     const Phase phase(kernel, "analyse");
-    program = program_of(mapping, options);
+    program = build_program(mapping_that_runs(mapping, options));
   }
   const Phase phase(kernel, "lower");
   LoweringOptions lowering;

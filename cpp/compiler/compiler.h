@@ -66,6 +66,10 @@ struct PreparedKernel {
 PreparedKernel prepare(const Mapping &mapping, const CompileOptions &options);
 std::shared_ptr<CompiledKernel> finish(PreparedKernel prepared);
 
+/// What runs: `mapping`, or what the default schedule makes of it, whose commands are then those
+/// of the default schedule.
+Mapping mapping_that_runs(const Mapping &mapping, const CompileOptions &options);
+
 /// Inspection as text.
 std::string loops_text(const Mapping &mapping, const CompileOptions &options);
 std::string llvm_text(const Mapping &mapping, const CompileOptions &options);

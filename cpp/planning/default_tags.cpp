@@ -374,7 +374,7 @@ Mapping with_default_tags(const Mapping &plain) {
     all = next ? *next : all;
   }
   if (is_legal(all)) {
-    return all.as_starting_point();
+    return all;
   }
   // One after the other: of each what is legal.
   Mapping result = plain;
@@ -395,7 +395,7 @@ Mapping with_default_tags(const Mapping &plain) {
                         accept(tagged(result, candidate, true, std::nullopt)));
     }
   }
-  return result.as_starting_point();
+  return result;
 }
 
 } // namespace tilewright

@@ -64,7 +64,7 @@ class Function(_core.Function):
         fast_math: bool = False,
         cpu: str = "native",
         optimize: str | None = None,
-        default_schedule: bool = False,
+        default_schedule: bool = True,
     ) -> None:
         super().__init__(
             name,
@@ -132,8 +132,22 @@ class Function(_core.Function):
 
     @property
     def schedule(self) -> Schedule:
-        """The commands given so far, as a value."""
+        """The commands given so far, as a value.
+
+        As long as there are none, `default_schedule` is what runs.
+        """
         return Schedule(self._commands())
+
+    @property
+    def default_schedule(self) -> Schedule:
+        """The commands that the library runs the function by as long as nobody has given any.
+
+        Empty once a command is given, or with ``default_schedule=False``. Given as commands of one's
+        own (``f.default_schedule.apply_to(f)``), they make the same loops, to go on from; those run
+        as they are at all sizes, without the tests of a default schedule whether threads and tiles
+        are worth their while.
+        """
+        return Schedule(self._default_commands())
 
     def set_schedule(self, schedule: Schedule) -> Function:
         """Replaces the schedule; the same as ``schedule.apply_to(self)``."""
@@ -299,7 +313,7 @@ def function(
     fast_math: bool = False,
     cpu: str = "native",
     optimize: str | None = None,
-    default_schedule: bool = False,
+    default_schedule: bool = True,
 ) -> Function:
     """A callable function of what `outputs` need.
 
@@ -323,12 +337,12 @@ def function(
             in memory and in the cache, when the long one is done. "auto" does that for kernels
             without vector loops, where it may pay. The default is the environment's
             TILEWRIGHT_OPTIMIZE, else "auto". Under `fast_math` the two may differ in the last bits.
-
         default_schedule: whether the library schedules the function as long as it has no command
             at all: the outermost loop that may be parallel is, where a test at run time finds the
             work worth the threads; the innermost contiguous loop is a vector loop; reductions with
             such a loop are tiled; what is little work altogether runs as it is declared. The first
-            command starts from the loops as declared, so that what a schedule says is all there is.
+            command, of whichever computation, starts from the loops as declared, so that what a
+            schedule says is all there is. `Function.default_schedule` says what runs.
 
     Raises:
         DeclarationError: a computation is used twice under one name, has no definition, or an input

@@ -44,14 +44,14 @@ N = tw.param("N")
 i = tw.iter("i")
 A = tw.input("A", [N], tw.float32)
 C = tw.computation("C", {i: N}, 2 * A[i])
-f = tw.function("f", outputs=[C])
+f = tw.function("f", outputs=[C], default_schedule=False)
 """
 _POINTWISE_2D = """
 N, M = tw.params("N M")
 i, j = tw.iters("i j")
 A = tw.input("A", [N, M], tw.float32)
 C = tw.computation("C", {i: N, j: M}, 2 * A[i, j])
-f = tw.function("f", outputs=[C])
+f = tw.function("f", outputs=[C], default_schedule=False)
 """
 _PAIR = """
 N = tw.param("N")
@@ -59,7 +59,7 @@ i = tw.iter("i")
 A = tw.input("A", [N], tw.float32)
 B = tw.computation("B", {i: N}, A[i] + 1)
 C = tw.computation("C", {i: N}, 2 * B[i])
-f = tw.function("f", outputs=[C])
+f = tw.function("f", outputs=[C], default_schedule=False)
 """
 _PAIR_BACKWARDS = """
 N = tw.param("N")
@@ -67,7 +67,7 @@ i = tw.iter("i")
 A = tw.input("A", [N], tw.float32)
 C = tw.computation("C", {i: N}, A[i] + 1)
 B = tw.computation("B", {i: N}, 2 * C[i])
-f = tw.function("f", outputs=[B])
+f = tw.function("f", outputs=[B], default_schedule=False)
 """
 _PAIR_AB = """
 N = tw.param("N")
@@ -75,7 +75,7 @@ i = tw.iter("i")
 X = tw.input("X", [N], tw.float32)
 A = tw.computation("A", {i: N}, X[i] + 1)
 B = tw.computation("B", {i: N}, 2 * A[i])
-f = tw.function("f", outputs=[B])
+f = tw.function("f", outputs=[B], default_schedule=False)
 """
 _PAIR_2D = """
 N, M = tw.params("N M")
@@ -83,7 +83,7 @@ i, j = tw.iters("i j")
 A = tw.input("A", [N, M], tw.float32)
 B = tw.computation("B", {i: N, j: M}, A[i, j] + 1)
 C = tw.computation("C", {i: N, j: M}, 2 * B[i, j])
-f = tw.function("f", outputs=[C])
+f = tw.function("f", outputs=[C], default_schedule=False)
 """
 _WINDOW = """
 N = tw.param("N")
@@ -91,14 +91,14 @@ i = tw.iter("i")
 A = tw.input("A", [N + 1], tw.float32)
 B = tw.computation("B", {i: N + 1}, 2 * A[i])
 C = tw.computation("C", {i: N}, B[i] + B[i + 1])
-f = tw.function("f", outputs=[C])
+f = tw.function("f", outputs=[C], default_schedule=False)
 """
 _STENCIL = """
 N = tw.param("N")
 i = tw.iter("i")
 A = tw.input("A", [N + 1], tw.float32)
 C = tw.computation("C", {i: N}, A[i] + A[i + 1])
-f = tw.function("f", outputs=[C])
+f = tw.function("f", outputs=[C], default_schedule=False)
 """
 _MATMUL = """
 N, M, K = tw.params("N M K")
@@ -106,14 +106,14 @@ i, j, k = tw.iters("i j k")
 A = tw.input("A", [N, K], tw.float32)
 B = tw.input("B", [K, M], tw.float32)
 C = tw.computation("C", {i: N, j: M}, tw.sum(A[i, k] * B[k, j], over={k: K}))
-f = tw.function("f", outputs=[C])
+f = tw.function("f", outputs=[C], default_schedule=False)
 """
 _TIME = """
 T, N = tw.params("T N")
 t, i = tw.iters("t i")
 A = tw.input("A", [T, N], tw.float32)
 C = tw.computation("C", {t: T, i: N}, 2 * A[t, i])
-f = tw.function("f", outputs=[C])
+f = tw.function("f", outputs=[C], default_schedule=False)
 """
 _STEPS = """
 T, N = tw.params("T N", "T >= 1")
@@ -122,21 +122,21 @@ A = tw.input("A", [N], tw.float32)
 B = tw.computation("B", {t: T, i: N}, lambda B: [(t == 0, A[i]), (t > 0, 2 * B[t - 1, i])],
                    dtype=tw.float32)
 C = tw.computation("C", {i: N}, B[T - 1, i])
-f = tw.function("f", outputs=[C])
+f = tw.function("f", outputs=[C], default_schedule=False)
 """
 _SUM = """
 K = tw.param("K")
 k = tw.iter("k")
 A = tw.input("A", [K], tw.float32)
 C = tw.computation("C", {}, tw.sum(A[k], over={k: K}))
-f = tw.function("f", outputs=[C])
+f = tw.function("f", outputs=[C], default_schedule=False)
 """
 _ROWS = """
 N, K = tw.params("N K")
 i, k = tw.iters("i k")
 A = tw.input("A", [N, K], tw.float32)
 C = tw.computation("C", {i: N}, tw.sum(A[i, k], over={k: K}))
-f = tw.function("f", outputs=[C])
+f = tw.function("f", outputs=[C], default_schedule=False)
 """
 
 _GATHER = """
@@ -146,14 +146,14 @@ A = tw.input("A", [N], tw.float32)
 idx = tw.input("idx", [N], tw.int64)
 B = tw.computation("B", {i: N}, A[i] + 1)
 C = tw.computation("C", {i: N}, 2 * B[idx[i]])
-f = tw.function("f", outputs=[C])
+f = tw.function("f", outputs=[C], default_schedule=False)
 """
 _ROW_SUMS = """
 N, K = tw.params("N K")
 i, k = tw.iters("i k")
 A = tw.input("A", [N, K], tw.float32)
 C = tw.computation("C", {i: N}, tw.sum(A[i, k], over={k: K}))
-f = tw.function("f", outputs=[C])
+f = tw.function("f", outputs=[C], default_schedule=False)
 """
 
 # The programs on which the commands of the docstrings are given.
@@ -400,7 +400,8 @@ or by name. Each command is checked at once: one that would change a result rais
 `tw.IllegalScheduleError` and changes nothing.
 
 Each entry shows the loops before and after in general, and then what the library makes of the
-command for a small program: `print(f.loops)` before and after it.
+command for a small program: `print(f.loops)` before and after it. Commands start from the loops as
+they are declared; `default_schedule=False` shows these before there is a command.
 """
 
 

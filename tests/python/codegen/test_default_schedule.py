@@ -17,7 +17,7 @@ SIZES = [(1, 1, 1), (2, 3, 4), (5, 17, 3), (16, 16, 16), (33, 40, 70), (70, 130,
 
 
 def function(*outputs: tw.Computation) -> tw.Function:
-    return tw.function("f", outputs=list(outputs), default_schedule=True)
+    return tw.function("f", outputs=list(outputs))
 
 
 def check(f: tw.Function, make: Callable[..., tuple[Any, ...]], rtol: float = 1e-4) -> None:
@@ -196,8 +196,11 @@ def test_the_first_command_starts_from_the_plain_loops() -> None:
     plain = tw.function("g", outputs=[C], default_schedule=False).loops
     assert "#" in default
     assert "#" not in plain
+    assert f.default_schedule
+    assert not f.schedule
     f["C"].interchange(i, j)
     assert "#" not in f.loops
+    assert not f.default_schedule
     assert f.loops.startswith("for j in range(0, M):")
     f.reset_schedule()
     assert f.loops == default
@@ -218,3 +221,59 @@ def test_many_threads_and_one_give_the_same() -> None:
                 np.testing.assert_allclose(f(a), np.sqrt(a) + a, rtol=1e-6)
     finally:
         tw.set_num_threads(threads)
+
+
+def test_it_is_a_schedule_to_go_on_from() -> None:
+    A, B = tw.input("A", [N, K], tw.float32), tw.input("B", [K, M], tw.float32)
+    C = tw.computation("C", {i: N, j: M}, tw.sum(A[i, k] * B[k, j], over={k: K}))
+    f = function(C)
+    chosen, loops, layers = f.default_schedule, f.loops, f.layers
+    assert "parallelize" in str(chosen)
+    assert "(cpu)" in layers
+    chosen.apply_to(f)
+    assert f.schedule == chosen
+    assert (f.loops, f.layers) == (loops, layers)
+    assert not f.default_schedule
+    f.reset_schedule()
+    assert f.default_schedule == chosen
+    assert not tw.function("g", outputs=[C], default_schedule=False).default_schedule
+
+
+def test_a_command_of_one_computation_ends_it_for_all() -> None:
+    A = tw.input("A", [N], tw.float32)
+    B = tw.computation("B", {i: N}, A[i] * 2)
+    C = tw.computation("C", {i: N}, A[i] * 3)
+    f = function(B, C)
+    assert f.loops.count("# vector") == 2
+    B.vectorize(i, 8)
+    assert f.loops.count("# vector") == 1
+    assert "# parallel" not in f.loops
+
+
+def test_ordered_sums_are_not_reassociated() -> None:
+    A = tw.input("A", [N], tw.float32)
+    a = (np.random.default_rng(3).random(10_001) * 1e4).astype(np.float32)
+    f = function(tw.computation("C", {}, tw.sum(A[i], over={i: N}, ordered=True)))
+    assert "#" not in f.loops
+    assert f(a) == np.cumsum(a)[-1]
+    loose = function(tw.computation("D", {}, tw.sum(A[i], over={i: N})))
+    assert "# vector(16)" in loose.loops
+    np.testing.assert_allclose(loose(a), a.sum(), rtol=1e-5)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_values_are_those_of_the_declared_loops(threads: int) -> None:
+    """The same bits where nothing is a sum."""
+    A = tw.input("A", [N, M], tw.float32)
+    left = tw.clamp(j - 1, 0, M - 1)
+    B = tw.computation("B", {i: N, j: M}, tw.exp(A[i, j]) / (A[i, left] + 1))
+    C = tw.computation("C", {i: N, j: M}, tw.tan(B[i, j]) * A[i, j] + B[N - 1 - i, j])
+    f, g = function(C), tw.function("g", outputs=[C], default_schedule=False)
+    before = tw.get_num_threads()
+    tw.set_num_threads(threads)
+    try:
+        for n, m in ((1, 1), (3, 7), (5, 33), (64, 100), (300, 517)):
+            a = random(n, m)
+            np.testing.assert_array_equal(f(a), g(a))
+    finally:
+        tw.set_num_threads(before)

@@ -109,12 +109,23 @@ class Runner:
         except Unknown:
             self.count("starting point not judged")
             return self.statistics
+        if self.compiled and self.case["commands"] is None:
+            self.compare_default()
         if self.case["commands"] is None:
             rng = random.Random(self.case["seed"] + ":commands")
-            for _ in range(rng.randint(1, 7)):
-                command = draw_command(rng, self.model)
-                if command is not None:
-                    self.step(command)
+            default = self.original.default_schedule.commands
+            if default and rng.random() < 0.2:  # what the library chooses is judged as well
+                for computation, name, arguments in default:
+                    self.step([computation, name, list(arguments)])
+                    if not self.done or self.done[-1][1] != name:
+                        text = f"a command of the default schedule is refused: {name}"
+                        raise Failure("default", text, self.done)
+                self.count("default schedules judged")
+            else:
+                for _ in range(rng.randint(1, 7)):
+                    command = draw_command(rng, self.model)
+                    if command is not None:
+                        self.step(command)
         else:
             for command in self.case["commands"]:
                 self.step(command)
@@ -365,7 +376,16 @@ class Runner:
 
     # ---- values ----
 
-    def compare(self, sizes: tuple[int, ...]) -> None:
+    def compare_default(self) -> None:
+        """What runs without a command: small sizes keep the declared loops, so there are large ones, too."""
+        rng = random.Random(self.case["seed"] + ":default")
+        large = tuple(rng.choice((9, 15, 16, 17, 23, 33, 40)) for _ in AXES)
+        for sizes in (self.case["sizes"][-1], large):
+            self.compare(sizes, self.original)
+            self.count("calls of default schedules")
+
+    def compare(self, sizes: tuple[int, ...], function: tw.Function | None = None) -> None:
+        function = self.function if function is None else function
         known = dict(zip(AXES, sizes, strict=True))
         rng = np.random.default_rng(sum(s * 7**k for k, s in enumerate(sizes)))
         arrays = {}
@@ -388,9 +408,9 @@ class Runner:
             if array["dtype"].startswith("complex"):
                 values = values + 1j * rng.integers(-2, 3, shape)
             arrays[array["name"]] = values.astype(dtype_of(array["dtype"]))
-        parameters = {name: known[name] for name in self.function.parameters}
+        parameters = {name: known[name] for name in function.parameters}
         try:
-            expected = as_tuple(self.function.evaluate(**arrays, **parameters))
+            expected = as_tuple(function.evaluate(**arrays, **parameters))
         except tw.SelfDependenceError as error:
             raise Failure(
                 "default", f"a legal schedule of what depends on itself: {error}", self.done
@@ -400,7 +420,7 @@ class Runner:
                 self.count("sizes that a call refuses")
                 return
             raise
-        got = as_tuple(self.function(**arrays, **parameters))
+        got = as_tuple(function(**arrays, **parameters))
         loose = reassociated(self.program)
         precision = max(PRECISION.get(t, 0.0) for t in types_of(self.program).values())
         for name, a, b in zip(self.program["outputs"], got, expected, strict=True):

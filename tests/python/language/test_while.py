@@ -362,7 +362,7 @@ def test_the_printed_layers_and_loops():
     assert (
         str(f.loops).rstrip()
         == """\
-for i in range(0, N):
+for i in range(0, N):  # parallel
   x = n[i]
   steps = 0
   while x > 1:

@@ -25,11 +25,17 @@ def empty_cache(tmp_path, monkeypatch):
     tw._core.cache_clear_memory()
 
 
-def matmul(optimize=None, name="matmul", fast_math=False):
+def matmul(optimize=None, name="matmul", fast_math=False, default_schedule=False):
     a = tw.input("A", [N, K], tw.float64)
     b = tw.input("B", [K, M], tw.float64)
     c = tw.computation("C", {i: N, j: M}, tw.sum(a[i, k] * b[k, j], over={k: K}))
-    return tw.function(name, outputs=[c], optimize=optimize, fast_math=fast_math)
+    return tw.function(
+        name,
+        outputs=[c],
+        optimize=optimize,
+        fast_math=fast_math,
+        default_schedule=default_schedule,
+    )
 
 
 def integers(*shape):
@@ -108,6 +114,8 @@ def test_scheduled_kernels_stay_light():
     g = matmul("auto", name="plain")
     g(A, B)
     assert g.wait_optimized()
+    h = matmul("auto", name="default", default_schedule=True)
+    assert h.compile()["optimized"] == "light" and not h.last_compile["pending"]
 
 
 def test_calls_go_on_while_code_is_replaced():

@@ -86,7 +86,8 @@ Kernel lower_mapping(const Mapping &mapping, const CompileOptions &options, bool
   lowering.layouts = options.layouts;
   lowering.vectors.masked_bytes = smallest_masked_element(describe_cpu(options.cpu));
   lowering.vectorize = vectorize;
-  return lower_scheduled(mapping, build_program(mapping_that_runs(mapping, options)), options, lowering);
+  return lower_scheduled(mapping, build_program(mapping_that_runs(mapping, options)), options,
+                         lowering);
 }
 
 EmitOptions emit_options(const CompileOptions &options) {

@@ -180,6 +180,10 @@ TEST(Scalar, Casts) {
   EXPECT_EQ(cast(make_scalar(std::complex<double>(2.5, 1), Complex128), Int32).value.i, 2);
   EXPECT_EQ(cast(make_scalar(std::complex<double>(0, 1), Complex128), Bool).value.u, 1U);
   EXPECT_EQ(cast(make_scalar(true, Bool), Complex64).value.d, 1.0);
+  const Scalar narrow =
+      cast(make_scalar(std::complex<double>(1.0 / 3, 2.0 / 3), Complex128), Complex64);
+  EXPECT_EQ(narrow.value.d, static_cast<double>(static_cast<float>(1.0 / 3)));
+  EXPECT_EQ(narrow.value.im, static_cast<double>(static_cast<float>(2.0 / 3)));
 }
 
 TEST(Scalar, Complex) {

@@ -1,6 +1,6 @@
 // NumPy arrays as the calls see them: fields read straight from the array object (no Python call),
-// element types compared by their descriptor, memory bounds for the overlap tests, and fresh
-// outputs. Everything here needs the GIL.
+// element types compared by their descriptor, layouts, and fresh outputs. Everything here needs the
+// GIL.
 #pragma once
 
 #include "algorithm/function.h"
@@ -44,34 +44,17 @@ pybind11::dtype numpy_dtype(ScalarType type);
 /// The same element type in the machine's byte order, though not the same descriptor object.
 bool same_dtype(PyObject *dtype, PyObject *expected);
 
-/// [first, past the last) byte that an array touches; empty arrays give an empty range.
-struct MemoryRange {
-  std::uintptr_t begin = 0;
-  std::uintptr_t end = 0;
-};
-MemoryRange memory_range(PyObject *array);
-inline bool overlap(MemoryRange a, MemoryRange b) { return a.begin < b.end && b.begin < a.end; }
-
-/// Whether two elements of the array may share memory, as in broadcast views: true unless its
-/// strides nest.
-bool may_overlap_itself(PyObject *array);
-
-/// np.shares_memory with a bound on its work; the bounds decide beyond it.
-bool shares_memory(PyObject *a, PyObject *b);
-
 /// A fresh, row-major array, its elements unset or zero.
 pybind11::object new_array(const pybind11::dtype &dtype, llvm::ArrayRef<std::int64_t> shape,
                            bool zeros);
-
-/// Whether two arrays of one type and shape are the same elements of memory.
-bool same_elements(PyObject *a, PyObject *b);
 
 /// A fresh copy of an array with the same element type.
 pybind11::object copy_array(PyObject *array);
 
 /// Its unit dimension is the last one whose stride is one item, or the last one of all when it has
 /// at most one element. Of the `constant_tail` last dimensions the extents are constants.
-ArrayLayout layout_of(PyObject *array, int item_size, int constant_tail);
+ArrayLayout layout_of(int rank, const pybind11::ssize_t *dimensions,
+                      const pybind11::ssize_t *strides, int item_size, int constant_tail);
 
 /// "(3, 4)", and "float32 array of shape (3, 4)" for messages.
 std::string shape_text(PyObject *array);

@@ -130,21 +130,75 @@ PyObject *function_attribute(PyObject *self, PyObject *name) {
   return PyObject_GenericGetAttr(self, name);
 }
 
-/// tp_call: f(a, b, out=c).
-PyObject *call_function(PyObject *self, PyObject *arguments, PyObject *keywords) {
+PyObject *call_with(PyObject *self, const CallArguments &given) {
+  KernelFunction *function = kernel_function(self);
+  if (function == nullptr) {
+    PyErr_SetString(PyExc_TypeError, not_initialised);
+    return nullptr;
+  }
+  return function->call(given).release().ptr();
+}
+
+/// Runs C++ code that may throw for Python.
+template <class Body>
+PyObject *guarded(const Body &body) {
   try {
-    KernelFunction *function = kernel_function(self);
-    if (function == nullptr) {
-      PyErr_SetString(PyExc_TypeError, not_initialised);
-      return nullptr;
-    }
-    return function->call(arguments, keywords).release().ptr();
+    return body();
   } catch (py::error_already_set &error) {
     error.restore();
   } catch (...) {
     py::detail::try_translate_exceptions();
   }
   return nullptr;
+}
+
+/// f(a, b, out=c) without a tuple or a dict of the arguments (PEP 590).
+PyObject *vectorcall_function(PyObject *self, PyObject *const *values, size_t count,
+                              PyObject *names) {
+  return guarded([&] {
+    return call_with(self, {values, static_cast<size_t>(PyVectorcall_NARGS(count)), names});
+  });
+}
+
+/// tp_call: where a class derived in Python has a __call__ of its own.
+PyObject *call_function(PyObject *self, PyObject *arguments, PyObject *keywords) {
+  return guarded([&] {
+    const GatheredArguments gathered(arguments, keywords);
+    return call_with(self, gathered.arguments());
+  });
+}
+
+/// Where instances keep the address of vectorcall_function: behind what pybind11 keeps.
+constexpr Py_ssize_t vectorcall_offset = sizeof(py::detail::instance);
+
+PyObject *new_function(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
+  PyObject *self = py::detail::pybind11_object_new(type, arguments, keywords);
+  if (self != nullptr) {
+    *reinterpret_cast<vectorcallfunc *>(reinterpret_cast<char *>(self) + vectorcall_offset) =
+        vectorcall_function;
+  }
+  return self;
+}
+
+void set_up_type(PyHeapTypeObject *heap_type) {
+  PyTypeObject &type = heap_type->ht_type;
+  type.tp_call = call_function;
+  type.tp_getattro = function_attribute;
+  type.tp_new = new_function;
+  type.tp_basicsize = vectorcall_offset + static_cast<Py_ssize_t>(sizeof(vectorcallfunc));
+  type.tp_vectorcall_offset = vectorcall_offset;
+  type.tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
+}
+
+/// Before Python 3.12, classes derived in Python do not take this over by themselves.
+void answer_vectorcalls(const py::type &type) {
+  auto *derived = reinterpret_cast<PyTypeObject *>(type.ptr());
+  if (derived->tp_call != call_function) {
+    throw py::type_error("this class has a __call__ of its own");
+  }
+  derived->tp_vectorcall_offset = vectorcall_offset;
+  derived->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
+  PyType_Modified(derived);
 }
 
 std::vector<std::string> names_of(const std::vector<ComputationPtr> &computations) {
@@ -190,10 +244,7 @@ std::string tag_text(const LoopTag &tag) {
 } // namespace
 
 void bind_functions(py::module_ &module) {
-  py::class_<KernelFunction>(module, "Function", py::custom_type_setup([](PyHeapTypeObject *type) {
-                               type->ht_type.tp_call = call_function;
-                               type->ht_type.tp_getattro = function_attribute;
-                             }))
+  py::class_<KernelFunction>(module, "Function", py::custom_type_setup(set_up_type))
       .def(py::init([](const std::string &name, std::vector<ComputationPtr> outputs,
                        std::vector<ComputationPtr> inputs, const std::vector<ExprHandle> &context,
                        bool fast_math, const std::string &cpu, const std::string &optimize,
@@ -256,7 +307,8 @@ void bind_functions(py::module_ &module) {
           })
       .def("_output_shapes",
            [](const KernelFunction &self, const py::args &arguments, const py::kwargs &keywords) {
-             return self.output_shapes(arguments.ptr(), keywords.ptr());
+             return self.output_shapes(
+                 GatheredArguments(arguments.ptr(), keywords.ptr()).arguments());
            })
       .def_property_readonly("fast_math",
                              [](const KernelFunction &self) { return self.settings().fast_math; })
@@ -319,16 +371,18 @@ void bind_functions(py::module_ &module) {
            })
       .def("_evaluate",
            [](KernelFunction &self, const py::args &arguments, const py::kwargs &keywords) {
-             return self.evaluate(arguments.ptr(), keywords.ptr());
+             return self.evaluate(GatheredArguments(arguments.ptr(), keywords.ptr()).arguments());
            })
       .def("_compile",
            [](KernelFunction &self, const py::args &arguments, const py::kwargs &keywords) {
-             return self.compile_for(arguments.ptr(), keywords.ptr());
+             return self.compile_for(
+                 GatheredArguments(arguments.ptr(), keywords.ptr()).arguments());
            })
       .def_property_readonly("_pending", &KernelFunction::is_pending)
       .def_property_readonly("_full", &KernelFunction::is_full)
       .def("_last_compile", [](const KernelFunction &self) { return self.last_compile_info(); });
 
+  module.def("answer_vectorcalls", &answer_vectorcalls, py::arg("type"));
   module.def("computation_identity", &identity, py::arg("computation"));
   module.def(
       "schedule_text",

@@ -22,6 +22,23 @@ std::string type_of(PyObject *value) {
   return module == "builtins" ? name : module + "." + name;
 }
 
+/// The type of a value, with the value where that is short.
+std::string value_text(PyObject *value) {
+  std::string type = type_of(value);
+  if (PyLong_CheckExact(value) == 0 && PyFloat_CheckExact(value) == 0 &&
+      PyComplex_CheckExact(value) == 0) {
+    return type;
+  }
+  const auto text = py::repr(py::handle(value)).cast<std::string>();
+  constexpr size_t longest = 60;
+  return type + " " + (text.size() <= longest ? text : text.substr(0, longest) + "...");
+}
+
+[[noreturn]] void overflow_error(const std::string &text) {
+  PyErr_SetString(PyExc_OverflowError, text.c_str());
+  throw py::error_already_set();
+}
+
 std::string names_text(const std::vector<std::string> &names) {
   std::string text;
   for (const auto &name : names) {
@@ -36,6 +53,19 @@ std::string CallExplainer::argument_text(size_t argument) const {
   const auto &described = function_.arguments_[argument];
   return function_.function_->name + ": " + (described.is_output ? "output " : "argument ") +
          described.name;
+}
+
+std::string CallExplainer::signature() const {
+  std::string text;
+  for (size_t i = 0; i < function_.inputs_; ++i) {
+    const auto &input = function_.arguments_[i];
+    text += input.name + ": " + type_name(input.type) + shape_of(i) + ", ";
+  }
+  text += "*";
+  for (const auto &parameter : function_.function_->parameters) {
+    text += ", " + parameter + "=None";
+  }
+  return function_.function_->name + "(" + text + ", out=None)";
 }
 
 std::string CallExplainer::shape_of(size_t argument) const {
@@ -54,7 +84,7 @@ void CallExplainer::too_many(size_t given) const {
   throw py::type_error(function_.function_->name + "() takes " +
                        counted(static_cast<std::int64_t>(names.size()), "array") + " (" +
                        names_text(names) + "), " + std::to_string(given) +
-                       " were given; outputs go to out=");
+                       " were given; outputs go to out=: " + signature());
 }
 
 void CallExplainer::missing(const BoundCall &call) const {
@@ -62,17 +92,19 @@ void CallExplainer::missing(const BoundCall &call) const {
   std::vector<std::string> absent;
   for (size_t i = 0; i < function_.inputs_; ++i) {
     names.push_back(function_.arguments_[i].name);
-    if (call.arrays[i] == nullptr) {
+    if (!call.arrays[i].is_given()) {
       absent.push_back(function_.arguments_[i].name);
     }
   }
   throw py::type_error(function_.function_->name + "() is missing " +
                        counted(static_cast<std::int64_t>(absent.size()), "argument") + ": " +
-                       names_text(absent) + " (it takes " + names_text(names) + ")");
+                       names_text(absent) + " (it takes " + names_text(names) +
+                       "): " + signature());
 }
 
 void CallExplainer::given_twice(const std::string &name) const {
-  throw py::type_error(function_.function_->name + "() got two values for argument " + name);
+  throw py::type_error(function_.function_->name + "() got two values for argument " + name +
+                       ", one by its position and one by its name: " + signature());
 }
 
 void CallExplainer::unexpected_keyword(const std::string &name) const {
@@ -82,17 +114,20 @@ void CallExplainer::unexpected_keyword(const std::string &name) const {
   }
   throw py::type_error(function_.function_->name + "() got an unexpected keyword '" + name +
                        "'; its inputs are " + names_text(inputs) + ", its parameters " +
-                       names_text(function_.function_->parameters) + ", and outputs go to out=");
+                       names_text(function_.function_->parameters) +
+                       ", and outputs go to out=: " + signature());
 }
 
-void CallExplainer::bad_parameter(const std::string &name, PyObject *value) const {
-  const std::string start =
-      function_.function_->name + ": parameter " + name + " must be an integer";
-  if (PyIndex_Check(value) != 0 && PyBool_Check(value) == 0) {
-    throw py::value_error(start + " of 64 bits, got " +
-                          py::str(py::handle(value)).cast<std::string>());
-  }
-  throw py::type_error(start + ", got " + type_of(value));
+void CallExplainer::bad_parameter(size_t parameter, PyObject *value) const {
+  throw py::type_error(function_.function_->name + ": parameter " +
+                       function_.function_->parameters[parameter] + " must be an integer, got " +
+                       value_text(value));
+}
+
+void CallExplainer::large_parameter(size_t parameter, PyObject *value) const {
+  overflow_error(function_.function_->name + ": parameter " +
+                 function_.function_->parameters[parameter] +
+                 " must be an integer of 64 bits, got " + value_text(value));
 }
 
 void CallExplainer::bad_out(PyObject *out) const {
@@ -119,6 +154,12 @@ void CallExplainer::bad_array(size_t argument, PyObject *value) const {
   const std::string start = argument_text(argument) + ": ";
   const std::string type = type_name(expected.type);
   if (!is_array(value)) {
+    if (expected.is_output && PyObject_HasAttrString(value, "__array__") != 0) {
+      throw py::type_error(start + "this " + type_of(value) +
+                           " gives a copy of its elements only, which cannot be written to; "
+                           "pass a NumPy array of " +
+                           type);
+    }
     throw py::type_error(start + "expected a NumPy array of " + type + ", got " + type_of(value) +
                          (expected.is_output ? ""
                                              : "; convert it with np.asarray(" + expected.name +
@@ -134,9 +175,11 @@ void CallExplainer::bad_array(size_t argument, PyObject *value) const {
   if (!same_dtype(fields.descr, expected.dtype.ptr())) {
     const auto given = py::handle(fields.descr);
     if (!given.attr("isnative").cast<bool>()) {
-      throw py::type_error(start + "expected " + type + " in this machine's byte order, got " +
-                           py::str(given.attr("str")).cast<std::string>() + "; convert it with " +
-                           expected.name + ".astype(np." + type + ")");
+      throw py::type_error(
+          start + "expected " + type + " in this machine's byte order, got " +
+          py::str(given.attr("str")).cast<std::string>() +
+          (expected.is_output ? ""
+                              : "; convert it with " + expected.name + ".astype(np." + type + ")"));
     }
     throw py::type_error(
         start + "expected " + type + ", got " + py::str(given).cast<std::string>() +
@@ -155,10 +198,47 @@ void CallExplainer::bad_array(size_t argument, PyObject *value) const {
   }
   if (!is_aligned(value)) {
     throw py::value_error(start + "the array is not aligned to its items of " +
-                          counted(expected.item_size, "byte") + "; copy it with " + expected.name +
-                          ".copy()");
+                          counted(expected.item_size, "byte"));
   }
   throw py::value_error(start + "the array cannot be used");
+}
+
+void CallExplainer::bad_number(size_t argument, PyObject *value, bool is_too_large) const {
+  const auto &expected = function_.arguments_[argument];
+  const std::string type = type_name(expected.type);
+  if (is_too_large) {
+    overflow_error(argument_text(argument) + ": " + value_text(value) + " does not fit " + type);
+  }
+  throw py::type_error(argument_text(argument) + ": expected " + type + ", got " +
+                       value_text(value));
+}
+
+void CallExplainer::refused_array(size_t argument, PyObject *value, const std::string &why) const {
+  throw py::type_error(argument_text(argument) + ": cannot use this " + type_of(value) + ": " +
+                       why);
+}
+
+void CallExplainer::failed_array(size_t argument, PyObject *value,
+                                 py::error_already_set &error) const {
+  if (!error.matches(PyExc_Exception) || error.matches(PyExc_MemoryError)) {
+    throw error; // an interrupt is no answer of the array
+  }
+  const std::string text =
+      argument_text(argument) + ": this " + type_of(value) +
+      " does not give its memory: " + py::str(error.value()).cast<std::string>();
+  py::raise_from(error, PyExc_TypeError, text.c_str());
+  throw py::error_already_set();
+}
+
+void CallExplainer::copied_input(size_t argument, PyObject *value) const {
+  std::string why = "this " + type_of(value) + " can only be copied";
+  if (is_array(value)) {
+    why = "the array is unaligned or in another byte order, so that only a copy of it can be used";
+  }
+  throw py::value_error(argument_text(argument) + ": the schedule overwrites this input (" +
+                        stored_in(argument) + " is stored in it), and " + why +
+                        "; pass an aligned array of " +
+                        type_name(function_.arguments_[argument].type));
 }
 
 void CallExplainer::unknown_parameter(size_t parameter) const {
@@ -198,7 +278,7 @@ std::string CallExplainer::sources_text(const std::vector<int> &parameters,
 void CallExplainer::unsolvable(const SolveStep &step, const BoundCall &call) const {
   const auto argument = static_cast<size_t>(step.argument);
   const auto &extent = function_.arguments_[argument].extents[static_cast<size_t>(step.axis)];
-  const auto length = array_fields(call.arrays[argument]).dimensions[step.axis];
+  const auto length = call.arrays[argument].dimensions[step.axis];
   throw py::value_error(argument_text(argument) + ": axis " + std::to_string(step.axis) + " has " +
                         counted(length, "element") + ", expected " +
                         to_string(extent.expression()) + ", which no integer " +
@@ -208,7 +288,7 @@ void CallExplainer::unsolvable(const SolveStep &step, const BoundCall &call) con
 
 void CallExplainer::bad_shape(size_t argument, int axis, const BoundCall &call) const {
   const auto &extent = function_.arguments_[argument].extents[static_cast<size_t>(axis)];
-  const auto length = array_fields(call.arrays[argument]).dimensions[axis];
+  const auto length = call.arrays[argument].dimensions[axis];
   const auto expected = std::max<std::int64_t>(extent.evaluate(call.parameters.data()), 0);
   std::string text = argument_text(argument) + ": axis " + std::to_string(axis) + " has " +
                      counted(length, "element") + ", expected ";
@@ -242,20 +322,37 @@ void CallExplainer::overlapping_outputs(size_t a, size_t b) const {
   const bool only_outputs = a >= function_.inputs_ && b >= function_.inputs_;
   throw py::value_error(function_.function_->name + ": the " +
                         (only_outputs ? "outputs " : "arrays ") + written(a) + " and " +
-                        written(b) + " share memory");
+                        written(b) + " share memory; both are written, so pass arrays that do not");
+}
+
+std::string CallExplainer::stored_in(size_t argument) const {
+  for (const auto &[input, computations] : function_.overwritten()) {
+    if (input == function_.arguments_[argument].name) {
+      return names_text(computations);
+    }
+  }
+  return "nothing";
 }
 
 void CallExplainer::read_only_input(size_t argument) const {
-  std::string stored;
-  for (const auto &[input, computations] : function_.overwritten()) {
-    if (input == function_.arguments_[argument].name) {
-      stored = names_text(computations);
-    }
-  }
   throw py::value_error(argument_text(argument) +
                         ": the array is read-only, and the schedule "
                         "overwrites it (" +
-                        stored + " is stored in it)");
+                        stored_in(argument) + " is stored in it)");
+}
+
+void CallExplainer::overlapping_input(size_t written, size_t read, const std::string &why) const {
+  const auto &output = function_.arguments_[written];
+  const auto &input = function_.arguments_[read];
+  const bool is_input = written < function_.inputs_;
+  throw py::value_error(
+      function_.function_->name + ": the " +
+      (is_input ? "input " + output.name + ", which is overwritten," : "output " + output.name) +
+      " and the input " + input.name + " share memory, " +
+      (why.empty() ? "but not as the same elements in the same places"
+                   : "and this schedule is not safe in place: " + why) +
+      "; pass " + (is_input ? "" : "another array as out=, or ") + input.name + "=" + input.name +
+      ".copy()");
 }
 
 void CallExplainer::other_output(size_t output, size_t input) const {
@@ -269,6 +366,46 @@ void CallExplainer::self_overlap(size_t argument) const {
   throw py::value_error(
       argument_text(argument) +
       ": elements of the array share memory (a broadcast view?); it cannot be written");
+}
+
+void CallExplainer::failed(const CompiledKernel &kernel, std::int32_t status,
+                           const KernelFailure &failure) const {
+  const Function &function = *function_.function_;
+  if (status == KernelIndexError) {
+    std::string read = "a read";
+    std::string array = "the array";
+    int dimension = 0;
+    if (failure.site >= 0 && static_cast<size_t>(failure.site) < kernel.sites.size()) {
+      const IndexSite &site = kernel.sites[static_cast<size_t>(failure.site)];
+      read = site.text;
+      array = site.array;
+      dimension = site.dimension;
+    }
+    Error error(ErrorKind::Index,
+                function.name + ": " + read + ": subscript " + std::to_string(failure.value) +
+                    " is out of bounds for axis " + std::to_string(dimension) + " of " + array +
+                    " with size " + std::to_string(failure.extent),
+                function.where);
+    error.details["array"] = array;
+    error.details["axis"] = std::to_string(dimension);
+    error.details["value"] = std::to_string(failure.value);
+    error.details["extent"] = std::to_string(failure.extent);
+    throw error;
+  }
+  if (status == KernelOutOfMemory) {
+    PyErr_Format(PyExc_MemoryError, "%s: no memory for a temporary array", function.name.c_str());
+    throw py::error_already_set();
+  }
+  if (status == KernelInterrupted) {
+    if (PyErr_CheckSignals() == 0) {
+      PyErr_SetNone(PyExc_KeyboardInterrupt);
+    }
+    throw py::error_already_set();
+  }
+  throw Error(ErrorKind::Internal,
+              function.name + ": the kernel ended with the unknown status " +
+                  std::to_string(status),
+              function.where);
 }
 
 } // namespace tilewright

@@ -14,10 +14,20 @@ public:
   [[noreturn]] void missing(const BoundCall &call) const;
   [[noreturn]] void given_twice(const std::string &name) const;
   [[noreturn]] void unexpected_keyword(const std::string &name) const;
-  [[noreturn]] void bad_parameter(const std::string &name, PyObject *value) const;
+  [[noreturn]] void bad_parameter(size_t parameter, PyObject *value) const;
+  /// An integer of more than 64 bits.
+  [[noreturn]] void large_parameter(size_t parameter, PyObject *value) const;
   [[noreturn]] void bad_out(PyObject *out) const;
   /// An array that is not one, or of a wrong type, rank, alignment or not writeable.
   [[noreturn]] void bad_array(size_t argument, PyObject *value) const;
+  /// A plain number for an input without axes.
+  [[noreturn]] void bad_number(size_t argument, PyObject *value, bool is_too_large) const;
+  /// Another library's array that cannot be viewed, and one whose own export failed.
+  [[noreturn]] void refused_array(size_t argument, PyObject *value, const std::string &why) const;
+  [[noreturn]] void failed_array(size_t argument, PyObject *value,
+                                 pybind11::error_already_set &error) const;
+  /// An input that the schedule overwrites, given as something of which only a copy can be used.
+  [[noreturn]] void copied_input(size_t argument, PyObject *value) const;
   [[noreturn]] void unknown_parameter(size_t parameter) const;
   /// The length of an axis from which no parameter value follows.
   [[noreturn]] void unsolvable(const SolveStep &step, const BoundCall &call) const;
@@ -29,10 +39,20 @@ public:
   /// out= for an output that is stored in an input.
   [[noreturn]] void other_output(size_t output, size_t input) const;
   [[noreturn]] void self_overlap(size_t argument) const;
+  /// A written array and one that is read; `why` they are not safe as they lie, or empty where they
+  /// are not the same elements.
+  [[noreturn]] void overlapping_input(size_t written, size_t read, const std::string &why) const;
+  /// A kernel that ended with a failure.
+  [[noreturn]] void failed(const CompiledKernel &kernel, std::int32_t status,
+                           const KernelFailure &failure) const;
 
 private:
   std::string argument_text(size_t argument) const;
+  /// "matmul(A: float32[N, K], B: float32[K, M], *, N=None, out=None)"
+  std::string signature() const;
   std::string shape_of(size_t argument) const;
+  /// The computations that the schedule stores in an input.
+  std::string stored_in(size_t argument) const;
   std::string source_text(int parameter, const BoundCall &call) const;
   std::string sources_text(const std::vector<int> &parameters, const BoundCall &call) const;
 

@@ -1,12 +1,12 @@
-// A callable function: binds NumPy arrays to arguments, solves and checks the parameters from their
-// shapes, allocates outputs, picks the kernel compiled for the arrays' layout (compiling it at
+// A callable function: binds arrays and numbers to arguments, solves and checks the parameters from
+// the shapes, allocates outputs, picks the kernel compiled for the arrays' layout (compiling it at
 // first use) and runs it without the GIL. The road taken by a correct call makes no Python call;
 // everything wrong ends in call_errors.h, which explains.
 #pragma once
 
 #include "analysis/unchanged.h"
-#include "bindings/bind_arrays.h"
-#include "bindings/shape_plan.h"
+#include "bindings/call_arguments.h"
+#include "bindings/call_plan.h"
 #include "compiler/compiler.h"
 #include "mapping/mapping.h"
 
@@ -16,45 +16,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tilewright {
-
-/// An array argument: an input, or an output.
-struct ArrayArgument {
-  std::string name;
-  ScalarType type;
-  int item_size = 0;
-  pybind11::dtype dtype;
-  pybind11::object interned_name;
-  std::vector<Extent> extents;
-  int constant_tail = 0; ///< so many of the last extents are constants
-  bool is_output = false;
-  bool is_field = false;    ///< of a structured array: need not be aligned
-  bool needs_zeros = false; ///< output: its computation does not write every element
-};
-
-/// Where the value of a parameter came from, for messages.
-struct ParameterSource {
-  enum class Kind { Unknown, Keyword, Axis } kind = Kind::Unknown;
-  int argument = 0;
-  int axis = 0;
-};
-
-/// The bound arguments of one call; without heap memory for up to eight arrays.
-struct BoundCall {
-  llvm::SmallVector<PyObject *, 8>
-      arrays; ///< in argument order; borrowed from the caller or from `owned`
-  llvm::SmallVector<pybind11::object, 4> owned; ///< fresh outputs and copies
-  llvm::SmallVector<std::int64_t, 8> parameters;
-  llvm::SmallVector<ParameterSource, 8> sources;
-  llvm::SmallVector<bool, 8> is_fresh; ///< outputs made by the call
-  bool has_given_outputs = false;
-  bool has_given_parameters = false;
-};
-
-/// For each argument the dimension whose stride is one item, or -1: what a kernel is compiled for.
-using Layouts = llvm::SmallVector<ArrayLayout, 8>;
 
 class KernelFunction {
 public:
@@ -64,15 +29,14 @@ public:
   KernelFunction(const KernelFunction &) = delete;
   KernelFunction &operator=(const KernelFunction &) = delete;
 
-  /// f(*arguments, **keywords); a new reference. Throws.
-  pybind11::object call(PyObject *arguments, PyObject *keywords);
+  /// f(*arguments, **keywords). Throws.
+  pybind11::object call(const CallArguments &given);
   /// The same by the evaluator, which knows no schedule.
-  pybind11::object evaluate(PyObject *arguments, PyObject *keywords);
+  pybind11::object evaluate(const CallArguments &given);
   /// Compiles for the layout of the given arrays; without arguments for row-major ones.
-  pybind11::object compile_for(PyObject *arguments, PyObject *keywords);
+  pybind11::object compile_for(const CallArguments &given);
   /// The shape of each output of such a call.
-  std::vector<std::vector<std::int64_t>> output_shapes(PyObject *arguments,
-                                                       PyObject *keywords) const;
+  std::vector<std::vector<std::int64_t>> output_shapes(const CallArguments &given) const;
 
   /// One more command: checked for sense and legality; nothing changes when it throws.
   void apply(const Command &command);
@@ -115,29 +79,59 @@ public:
 private:
   struct CompiledEntry {
     Layouts layouts;
+    std::vector<SharedArray> shared;
     std::shared_ptr<const CompiledKernel> kernel;
   };
+  /// Whether calls whose arrays share memory in this way are safe.
+  struct SharingVerdict {
+    std::vector<SharedArray> shared;
+    std::optional<Mapping> mapping; ///< legal for such calls, else nothing
+    std::string reason;             ///< why it is not
+  };
 
+  // ---- kernel_schedule.cpp ----
   /// The settings, as long as nobody has given a command with the default schedule.
   CompileOptions current_settings() const;
   void set_mapping(Mapping next, std::shared_ptr<const LegalProgram> legal);
-  void bind(PyObject *arguments, PyObject *keywords, BoundCall &call) const;
+  void find_overwritten();
+
+  // ---- bind_call.cpp: what the caller gave ----
+  /// Everything but the parameters, shapes and outputs that are not given.
+  void bind_arguments(const CallArguments &given, BoundCall &call) const;
+  PyObject *bind_keyword(PyObject *key, PyObject *value, BoundCall &call) const;
+  void bind_parameter(size_t parameter, PyObject *value, BoundCall &call) const;
   void bind_outputs(PyObject *out, BoundCall &call) const;
-  void bind_keyword(PyObject *key, PyObject *value, BoundCall &call, PyObject *&out) const;
-  void check_array(size_t argument, PyObject *array) const;
+  void open_array(size_t argument, PyObject *object, BoundCall &call) const;
+  void adopt_array(size_t argument, PyObject *object, BoundCall &call) const;
+  void solve_shapes(BoundCall &call) const;
   void solve(BoundCall &call) const;
   void solve_axis(const SolveStep &step, BoundCall &call) const;
   void check_shapes(const BoundCall &call) const;
+
+  // ---- call_outputs.cpp: where results go, and what they may share ----
+  void make_output(size_t argument, const std::int64_t *shape, bool zeros, BoundCall &call) const;
   void make_outputs(BoundCall &call, bool zeros) const;
-  void find_overwritten();
   /// Outputs that are stored in an input's array are that array.
   void place_in_inputs(BoundCall &call) const;
-  void separate(BoundCall &call, bool in_place) const;
+  bool is_written(size_t argument, const BoundCall &call) const;
+  void require_apart_in_themselves(const BoundCall &call) const;
+  bool may_overlap(const CallPlan &plan, const BoundCall &call) const;
+  /// How arrays that share memory with written ones lie in each other; throws where they lie in no
+  /// way that can be told.
+  std::vector<SharedArray> shared_arrays(const BoundCall &call) const;
+  void copy_overlapping_inputs(BoundCall &call) const;
   pybind11::object results(const BoundCall &call) const;
-  std::shared_ptr<const CompiledKernel> find_kernel(const Layouts &layouts) const;
-  std::shared_ptr<const CompiledKernel> make_kernel(const Layouts &layouts);
-  [[noreturn]] void throw_failure(const CompiledKernel &kernel, std::int32_t status,
-                                  const KernelFailure &failure) const;
+
+  // ---- kernel_call.cpp ----
+  /// Also makes the outputs that are not given.
+  std::shared_ptr<CallPlan> make_plan(BoundCall &call);
+  std::shared_ptr<const CompiledKernel> find_kernel(const Layouts &layouts,
+                                                    const std::vector<SharedArray> &shared) const;
+  std::shared_ptr<const CompiledKernel> make_kernel(const Layouts &layouts,
+                                                    const std::vector<SharedArray> &shared);
+  const SharingVerdict &verdict(const std::vector<SharedArray> &shared);
+  /// The kernel for arrays that overlap, if they do.
+  std::shared_ptr<const CompiledKernel> sharing_kernel(const CallPlan &plan, const BoundCall &call);
 
   friend class CallExplainer;
 
@@ -158,6 +152,8 @@ private:
   std::vector<bool> overwritten_; ///< by argument: an input in which something is stored
   std::vector<int> stored_in_;    ///< by argument: the input whose array an output is, or -1
   std::vector<CompiledEntry> kernels_;
+  std::vector<SharingVerdict> verdicts_;
+  CallPlans plans_;
   std::shared_ptr<const CompiledKernel> last_compile_;
 };
 

@@ -8,6 +8,7 @@
 #include <isl/val.h>
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 
 namespace tilewright {
@@ -208,7 +209,11 @@ std::int64_t Extent::evaluate(const std::int64_t *parameters) const {
   }
   std::int64_t value = constant_;
   for (const auto &[parameter, coefficient] : terms_) {
-    value += coefficient * parameters[parameter];
+    std::int64_t part = 0;
+    if (__builtin_mul_overflow(coefficient, parameters[parameter], &part) ||
+        __builtin_add_overflow(value, part, &value)) {
+      return std::numeric_limits<std::int64_t>::max(); // no array is as long as that
+    }
   }
   return value;
 }
@@ -291,9 +296,9 @@ bool ContextCheck::holds(const std::int64_t *parameters) const {
   }
   return std::any_of(parts_.begin(), parts_.end(), [&](const Conjunction &rows) {
     return std::all_of(rows.begin(), rows.end(), [&](const Row &row) {
-      std::int64_t value = row.coefficients.back();
+      __extension__ __int128 value = row.coefficients.back();
       for (size_t i = 0; i + 1 < row.coefficients.size(); ++i) {
-        value += row.coefficients[i] * parameters[i];
+        value += static_cast<__int128>(row.coefficients[i]) * parameters[i];
       }
       return row.is_equality ? value == 0 : value >= 0;
     });

@@ -140,8 +140,9 @@ void write_mapping(Writer &out, const MappingState &state) {
       }
     }
   }
-  for (const auto &[name, storage] : state.storage) {
-    out.line(fmt::format("storage {} {} {} {} {}", Writer::quoted(name),
+  const auto write_storage = [&](const char *kind, const std::string &name,
+                                 const Storage &storage) {
+    out.line(fmt::format("{} {} {} {} {} {}", kind, Writer::quoted(name),
                          Writer::quoted(storage.buffer), Writer::quoted(storage.record.name),
                          storage.record.offset, storage.record.size));
     for (const ExprPtr &index : storage.index) {
@@ -150,6 +151,12 @@ void write_mapping(Writer &out, const MappingState &state) {
     for (const ExprPtr &extent : storage.extents) {
       out.expression("extent", extent);
     }
+  };
+  for (const auto &[name, storage] : state.storage) {
+    write_storage("storage", name, storage);
+  }
+  for (const auto &[name, storage] : state.shared) {
+    write_storage("shared", name, storage);
   }
   for (const Placement &placement : state.placements) {
     out.line(fmt::format("place {} {} {} {} {}", Writer::quoted(placement.computation),

@@ -3,9 +3,47 @@
 #include "algorithm/affine.h"
 #include "mapping/commands.h"
 
+#include <isl/aff.h>
+#include <isl/map.h>
+#include <isl/space.h>
+#include <isl/val.h>
+
+#include <algorithm>
+
 namespace tilewright {
 
 namespace {
+
+/// elements[e...] -> input[e + offset...]
+isl::map translation(isl_space *elements, const std::string &input,
+                     const std::vector<std::int64_t> &offset) {
+  isl_multi_aff *moved = isl_multi_aff_identity(isl_space_map_from_set(elements));
+  for (size_t d = 0; d < offset.size(); ++d) {
+    const auto position = static_cast<int>(d);
+    isl_aff *coordinate = isl_multi_aff_get_at(moved, position);
+    isl_val *distance = isl_val_int_from_si(isl_context().get(), offset[d]);
+    moved = isl_multi_aff_set_at(moved, position, isl_aff_add_constant_val(coordinate, distance));
+  }
+  moved = isl_multi_aff_set_tuple_name(moved, isl_dim_out, input.c_str());
+  return checked(isl::manage(isl_map_from_multi_aff(moved)), "an array that shares memory");
+}
+
+/// `storage` in elements of the array that its buffer is part of.
+Storage moved(const Storage &storage, const Computation &input,
+              const std::vector<std::int64_t> &offset) {
+  Storage result = storage;
+  result.buffer = input.name;
+  result.extents = input.extents;
+  for (size_t d = 0; d < offset.size(); ++d) {
+    if (offset[d] != 0) {
+      result.index[d] = binary(Op::Add, result.index[d], constant(offset[d], Int64));
+    }
+  }
+  isl_space *elements = isl_space_range(isl_map_get_space(storage.relation.get()));
+  result.relation = checked(storage.relation.apply_range(translation(elements, input.name, offset)),
+                            "an array that shares memory");
+  return result;
+}
 
 isl::pw_aff iterator_value(const isl::set &domain, size_t position) {
   return checked(isl::pw_aff::var_on_domain(isl::local_space(domain.space()), isl::dim::set,
@@ -97,6 +135,36 @@ Mapping Mapping::with(const Command &command) const {
 Mapping Mapping::as_starting_point() const {
   Mapping result = *this;
   result.state_.schedule = {};
+  return result;
+}
+
+Mapping Mapping::sharing(const std::vector<SharedArray> &arrays) const {
+  const OperationLimit limit(mapping_operation_limit);
+  Mapping result = *this;
+  MappingState &state = result.state_;
+  const auto find = [](const std::vector<ComputationPtr> &list, const std::string &name) {
+    const auto found = std::find_if(list.begin(), list.end(),
+                                    [&](const ComputationPtr &each) { return each->name == name; });
+    return found == list.end() ? nullptr : found->get();
+  };
+  for (const SharedArray &shared : arrays) {
+    const Computation *input = find(state.function->inputs, shared.input);
+    const Computation *own = find(state.function->inputs, shared.array);
+    const Computation *array = own != nullptr ? own : find(state.function->outputs, shared.array);
+    if (input == nullptr || array == nullptr || input == array || input->type != array->type ||
+        input->rank() != array->rank() || shared.offset.size() != input->rank()) {
+      throw Error(ErrorKind::Schedule,
+                  shared.array + " cannot lie in the array of " + shared.input);
+    }
+    if (own != nullptr) {
+      state.shared[own->name] = moved(Storage::identity(*own), *input, shared.offset);
+    }
+    for (auto &[name, storage] : state.storage) {
+      if (storage.buffer == array->name) {
+        storage = moved(storage, *input, shared.offset);
+      }
+    }
+  }
   return result;
 }
 

@@ -135,6 +135,16 @@ struct ValuePromise {
   isl::map values;
 };
 
+/// A fact about one call's arrays: element [i...] of `array`, an input or an output, is element
+/// [i + offset...] of `input`, an input with the same element type and rank.
+struct SharedArray {
+  std::string array;
+  std::string input;
+  std::vector<std::int64_t> offset;
+
+  bool operator==(const SharedArray &) const = default;
+};
+
 /// Everything that commands change. Commands work on a copy, so that a failure changes nothing.
 struct MappingState {
   std::shared_ptr<const Function> function;
@@ -146,8 +156,9 @@ struct MappingState {
   std::map<std::string, Allocation> allocations;
   std::vector<IndependencePromise> independent;
   std::vector<ValuePromise> assumed;
-  std::set<std::string> streamed; ///< computations whose elements go past the caches
-  std::set<std::string> atomic;   ///< reductions whose updates of one element may meet
+  std::set<std::string> streamed;        ///< computations whose elements go past the caches
+  std::set<std::string> atomic;          ///< reductions whose updates of one element may meet
+  std::map<std::string, Storage> shared; ///< inputs that lie in another input's array (sharing)
 };
 
 /// isl operations that one command, or building one program, may take.
@@ -165,6 +176,10 @@ public:
 
   /// The same mapping with an empty list of commands: what a planner did is where a person starts.
   Mapping as_starting_point() const;
+
+  /// The mapping for calls whose arrays share memory in this way. Whether it is legal is to be
+  /// asked again. Throws Error(Schedule) where types or ranks differ.
+  Mapping sharing(const std::vector<SharedArray> &arrays) const;
 
   const Function &function() const { return *state_.function; }
   const std::shared_ptr<const Function> &function_pointer() const { return state_.function; }

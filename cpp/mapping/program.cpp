@@ -64,6 +64,11 @@ private:
           buffer_of(input->name, input->type, BufferKind::Input, input->extents));
       program_.places[input->name] = std::move(place);
     }
+    for (const auto &[name, storage] : state_.shared) {
+      // The argument stays; it is read where it lies in the other one's array.
+      const Program::Place &other = program_.places.at(storage.buffer);
+      program_.places[name] = {other.buffer, storage.index, storage.relation};
+    }
     for (const ComputationPtr &output : function_.outputs) {
       const size_t own = program_.buffers.size();
       add_place(*output, BufferKind::Output);

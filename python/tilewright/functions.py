@@ -41,9 +41,14 @@ class Function(_core.Function):
         blur(A=a, T=10)              # a parameter that no array's shape gives
 
     Parameters are found from the shapes of the arrays and checked for consistency. Strided,
-    negatively strided and transposed views are used without a copy; an input that overlaps an
-    output is copied first. Several outputs come as a tuple. The interpreter lock is released while
-    the kernel runs.
+    negatively strided and transposed views are used without a copy, and so is anything with the
+    buffer protocol, DLPack or NumPy's interface attributes, as an input and as ``out=``; an input
+    without axes may be a Python number. Several outputs come as a tuple. The interpreter lock is
+    released while the kernel runs. The page docs/arrays.md says what is accepted, what is copied
+    and what is refused.
+
+    ``out=`` may be an input's array, ``f(a, out=a)``, where the dependences prove for this schedule
+    that no element is overwritten before it is read; else the call is refused.
 
     Where the schedule stores a computation in an input (``C.store_in(A[i, j])``), the call
     overwrites the caller's array; an output stored so is that array, and the call returns it.
@@ -51,7 +56,9 @@ class Function(_core.Function):
 
     Raises (at a call):
         TypeError: an argument is missing, is not an array, or has another type.
-        ValueError: an array has a wrong shape, is read-only where it is written, or is not aligned.
+        ValueError: an array has a wrong shape, is read-only or unaligned where it is written, or
+            shares memory with another one in a way that is not safe.
+        OverflowError: a number does not fit its input's type, or a parameter not 64 bits.
         SubscriptError: a computed subscript is outside its array.
     """
 
@@ -277,6 +284,9 @@ class Function(_core.Function):
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         printer.text(repr(self))
+
+
+_core.answer_vectorcalls(Function)
 
 
 def _indented(text: str) -> str:

@@ -251,31 +251,6 @@ def test_elements_outside_the_domain():
     np.testing.assert_array_equal(f(v, out=out), [-1, -1, 3, 4, 5, -1])
 
 
-def test_overlap_of_an_output_and_an_input():
-    x = tw.input("x", [N], tw.int64)
-    y = tw.computation("y", {i: N - 1}, x[i] + x[i + 1])
-    f = tw.function("f", outputs=[y], context=[N > 0])
-    expected = np.arange(1, 10, 2)
-    memory = np.arange(6)
-    result = f(memory, out=memory[1:])
-    np.testing.assert_array_equal(result, expected)
-    np.testing.assert_array_equal(memory, [0, *expected])
-    memory = np.arange(6)
-    np.testing.assert_array_equal(f(memory, out=memory[:-1]), expected)
-    memory = np.arange(6)
-    np.testing.assert_array_equal(f(memory, out=memory[::-1][1:]), expected)
-    memory = np.arange(6)
-    np.testing.assert_array_equal(f.evaluate(memory, out=memory[1:]), expected)
-
-
-def test_in_place():
-    f = matmul()
-    a, b = integers(4, 4), integers(4, 4)
-    expected = a @ b
-    assert f(a, b, out=a) is a
-    np.testing.assert_array_equal(a, expected)
-
-
 def test_interleaved_outputs_do_not_overlap():
     f = two_outputs()
     memory = np.zeros(10, np.int64)

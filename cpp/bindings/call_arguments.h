@@ -1,0 +1,89 @@
+// What one call binds: the caller's objects by argument, the arrays that they are, the values of
+// the parameters and where those came from. A call of up to eight arrays needs no heap memory.
+#pragma once
+
+#include "bindings/bind_arrays.h"
+#include "bindings/shape_plan.h"
+
+#include <llvm/ADT/SmallVector.h>
+#include <pybind11/pybind11.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tilewright {
+
+/// An array argument: an input, or an output.
+struct ArrayArgument {
+  std::string name;
+  ScalarType type;
+  int item_size = 0;
+  pybind11::dtype dtype;
+  pybind11::object interned_name;
+  std::vector<Extent> extents;
+  int constant_tail = 0; ///< so many of the last extents are constants
+  bool is_output = false;
+  bool is_field = false;    ///< of a structured array: need not be aligned
+  bool needs_zeros = false; ///< output: its computation does not write every element
+};
+
+/// Where the value of a parameter came from, for messages.
+struct ParameterSource {
+  enum class Kind { Unknown, Keyword, Axis } kind = Kind::Unknown;
+  int argument = 0;
+  int axis = 0;
+};
+
+/// The arguments as Python hands them over (vectorcall): the values of the keywords follow the
+/// positional ones. Borrowed.
+struct CallArguments {
+  PyObject *const *values = nullptr;
+  size_t positional = 0;
+  PyObject *names = nullptr; ///< a tuple of strings, or null
+};
+
+/// The same from a tuple and a dict.
+class GatheredArguments {
+public:
+  GatheredArguments(PyObject *arguments, PyObject *keywords);
+  CallArguments arguments() const { return {values_.data(), positional_, names_.ptr()}; }
+
+private:
+  llvm::SmallVector<PyObject *, 8> values_;
+  size_t positional_ = 0;
+  pybind11::object names_;
+};
+
+/// One array of a call as kernels see it.
+struct BoundArray {
+  char *data = nullptr;
+  int nd = 0;
+  const pybind11::ssize_t *dimensions = nullptr;
+  const pybind11::ssize_t *strides = nullptr; ///< in bytes
+  PyObject *array = nullptr;  ///< the ndarray; null where nothing was given and for a plain number
+  PyObject *object = nullptr; ///< what the caller gave: `array`, or what `array` is a view of
+
+  bool is_given() const { return object != nullptr; }
+};
+
+/// The arguments of one call.
+struct BoundCall {
+  llvm::SmallVector<BoundArray, 8> arrays;                 ///< in argument order
+  llvm::SmallVector<pybind11::object, 4> owned;            ///< fresh outputs, views and copies
+  llvm::SmallVector<std::array<std::byte, 16>, 0> numbers; ///< inputs given as plain numbers
+  llvm::SmallVector<std::int64_t, 8> parameters;
+  llvm::SmallVector<ParameterSource, 8> sources;
+  bool has_given_outputs = false;
+  bool has_given_parameters = false;
+};
+
+/// The fields of an ndarray, which is what the caller gave or a view or copy of it.
+inline BoundArray bound(PyObject *array, PyObject *object) {
+  const auto &fields = array_fields(array);
+  return {fields.data, fields.nd, fields.dimensions, fields.strides, array, object};
+}
+
+} // namespace tilewright

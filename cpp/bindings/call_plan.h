@@ -1,0 +1,50 @@
+// What follows from the shapes, strides and given parameters of a call alone: sizes, strides and
+// kernel. A function keeps the plans of its latest kinds of calls, so that a call like an earlier
+// one solves and checks nothing again.
+#pragma once
+
+#include "bindings/array_memory.h"
+#include "compiler/compiler.h"
+
+#include <llvm/ADT/SmallVector.h>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace tilewright {
+
+/// For each argument the dimension whose stride is one item, or -1: what a kernel is compiled for.
+using Layouts = llvm::SmallVector<ArrayLayout, 8>;
+
+struct CallPlan {
+  /// The shapes and strides of what was given, and given parameters; compared by `fits`.
+  std::vector<std::int64_t> key;
+  /// What kernels take: parameters, then strides.
+  std::vector<std::int64_t> integers;
+  std::vector<ByteSpan> spans; ///< by argument
+  /// The shapes of the outputs that the call makes, one after the other.
+  std::vector<std::int64_t> fresh_shapes;
+  Layouts layouts;
+  std::shared_ptr<const CompiledKernel> kernel; ///< null until a call needs it
+
+  bool fits(const BoundCall &call) const;
+};
+
+/// The key of a call whose arguments are bound.
+std::vector<std::int64_t> plan_key(const BoundCall &call);
+
+/// The plans of the latest kinds of calls, the latest first.
+class CallPlans {
+public:
+  /// Null where no call was like this one.
+  std::shared_ptr<CallPlan> find(const BoundCall &call);
+  void remember(std::shared_ptr<CallPlan> plan);
+  void clear() { plans_.fill(nullptr); }
+
+private:
+  std::array<std::shared_ptr<CallPlan>, 4> plans_;
+};
+
+} // namespace tilewright

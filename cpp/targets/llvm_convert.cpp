@@ -1,6 +1,7 @@
 // Types, constants and conversions between scalar types.
 #include "targets/llvm_semantics.h"
 
+#include <llvm/ADT/APSInt.h>
 #include <llvm/IR/Intrinsics.h>
 
 #include <cmath>
@@ -225,6 +226,43 @@ llvm::Value *Semantics::narrow(llvm::Value *value, ScalarType type) {
   return value;
 }
 
+/// What fptosi.sat and fptoui.sat do, which LLVM 19 takes apart into lanes with branches on x86:
+/// numbers outside of the type become its end, NaN becomes 0.
+llvm::Value *Semantics::float_lanes_to_integers(llvm::Value *value, ScalarType to,
+                                                llvm::Type *target) {
+  llvm::Type *type = value->getType();
+  const llvm::fltSemantics &format = type->getScalarType()->getFltSemantics();
+  const auto bits = static_cast<unsigned>(to.bits);
+  const bool is_signed = to.is_signed_integer();
+  const llvm::APSInt lowest = llvm::APSInt::getMinValue(bits, !is_signed);
+  const llvm::APSInt highest = llvm::APSInt::getMaxValue(bits, !is_signed);
+  // The ends as numbers of this format, those inside that are nearest.
+  const auto inside = [&](const llvm::APSInt &end) {
+    llvm::APFloat number(format);
+    const auto status = number.convertFromAPInt(end, is_signed, llvm::APFloat::rmTowardZero);
+    return std::pair(llvm::ConstantFP::get(type, number), status == llvm::APFloat::opOK);
+  };
+  const auto [low, low_is_exact] = inside(lowest); // always
+  const auto [high, high_is_exact] = inside(highest);
+  // These comparisons are minima and maxima of x86; of NaN, the first gives the lower end.
+  llvm::Value *above = builder_.CreateSelect(builder_.CreateFCmpOGT(value, low), value, low);
+  llvm::Value *clamped = builder_.CreateSelect(builder_.CreateFCmpOLT(above, high), above, high);
+  // Through 32 bits, for which there are instructions.
+  llvm::Type *converted = bits < 32 ? target->getWithNewType(builder_.getInt32Ty()) : target;
+  llvm::Value *result = is_signed || bits < 32 ? builder_.CreateFPToSI(clamped, converted)
+                                               : builder_.CreateFPToUI(clamped, converted);
+  if (bits < 32) {
+    result = builder_.CreateTrunc(result, target);
+  }
+  if (!high_is_exact) {
+    result = builder_.CreateSelect(builder_.CreateFCmpOGT(value, high),
+                                   llvm::ConstantInt::get(target, highest), result);
+  }
+  return is_signed
+             ? builder_.CreateSelect(is_nan(value), llvm::Constant::getNullValue(target), result)
+             : result;
+}
+
 llvm::Value *Semantics::real_cast(llvm::Value *value, ScalarType from, ScalarType to, int lanes) {
   if (from == to) {
     return value;
@@ -249,6 +287,9 @@ llvm::Value *Semantics::real_cast(llvm::Value *value, ScalarType from, ScalarTyp
   }
   if (to.is_integer()) {
     llvm::Value *wide = widen(value, from);
+    if (lanes > 1) {
+      return float_lanes_to_integers(wide, to, target);
+    }
     const auto intrinsic =
         to.is_signed_integer() ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
     return builder_.CreateIntrinsic(intrinsic, {target, wide->getType()}, {wide});

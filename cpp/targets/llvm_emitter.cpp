@@ -4,6 +4,7 @@
 #include "lowering/build.h"
 #include "mapping/local_memory.h"
 #include "targets/llvm_function_emitter.h"
+#include "targets/llvm_gathers.h"
 
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Verifier.h>
@@ -42,7 +43,7 @@ std::vector<std::int64_t> constant_strides(const KernelBuffer &buffer) {
 KernelEmitter::KernelEmitter(const Kernel &kernel, llvm::Module &module, const EmitOptions &options,
                              MathTarget target)
     : kernel_(kernel), module_(module), context_(module.getContext()), builder_(context_),
-      semantics_(builder_, module, options, target),
+      target_(target), semantics_(builder_, module, options, target),
       threads_where_worthwhile_(options.threads_where_worthwhile) {}
 
 llvm::Function *KernelEmitter::make_function(const std::string &name, llvm::FunctionType *type,
@@ -338,6 +339,18 @@ struct Passes {
   explicit Passes(llvm::TargetMachine &machine,
                   llvm::PassInstrumentationCallbacks *callbacks = nullptr)
       : builder(&machine, llvm::PipelineTuningOptions(), std::nullopt, callbacks) {
+    builder.registerPipelineParsingCallback(
+        [](llvm::StringRef name, llvm::FunctionPassManager &passes, const auto & /*inner*/) {
+          if (name != "merge-gathers") {
+            return false;
+          }
+          passes.addPass(MergeGathers());
+          return true;
+        });
+    builder.registerOptimizerLastEPCallback(
+        [](llvm::ModulePassManager &passes, llvm::OptimizationLevel /*level*/) {
+          passes.addPass(llvm::createModuleToFunctionPassAdaptor(MergeGathers()));
+        });
     builder.registerModuleAnalyses(modules);
     builder.registerCGSCCAnalyses(graphs);
     builder.registerFunctionAnalyses(functions);
@@ -359,7 +372,7 @@ void optimise_light(llvm::Module &module, llvm::TargetMachine &machine) {
   llvm::ModulePassManager passes;
   const char *pipeline =
       "function<eager-inv>(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,"
-      "loop-mssa(loop-rotate,licm),gvn,simplifycfg,instcombine<no-verify-fixpoint>)";
+      "loop-mssa(loop-rotate,licm),gvn,simplifycfg,instcombine<no-verify-fixpoint>,merge-gathers)";
   if (llvm::Error error = with.builder.parsePassPipeline(passes, pipeline)) {
     throw Error(ErrorKind::Internal,
                 "LLVM refused the pass pipeline: " + llvm::toString(std::move(error)));

@@ -3,6 +3,8 @@
 // through the float64 function and round differently.
 #include "targets/llvm_semantics.h"
 
+#include <llvm/Analysis/SimplifyQuery.h>
+#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Intrinsics.h>
 
 #include <array>
@@ -143,6 +145,12 @@ llvm::Value *Semantics::float_binary(Op op, llvm::Value *a, llvm::Value *b) {
     return float_power(a, b);
   case Op::Min:
   case Op::Max: {
+    // Where b is no NaN, a is taken where it is one by the same comparison.
+    const llvm::SimplifyQuery query(builder_.GetInsertBlock()->getModule()->getDataLayout());
+    if (llvm::isKnownNeverNaN(b, /*Depth=*/0, query)) {
+      return builder_.CreateSelect(
+          op == Op::Min ? builder_.CreateFCmpULT(a, b) : builder_.CreateFCmpUGT(a, b), a, b);
+    }
     // One machine minimum gives b when either is NaN; the second select puts a NaN of a back.
     llvm::Value *first =
         op == Op::Min ? builder_.CreateFCmpOLT(a, b) : builder_.CreateFCmpOGT(a, b);

@@ -150,7 +150,8 @@ private:
     llvm::Value *step = nullptr;       ///< bytes; null for scalars
     int inner = 1;                     ///< so many lanes belong to one step,
     llvm::Value *inner_step = nullptr; ///< and are so many bytes apart; null where inner is 1
-    std::vector<llvm::Value *> lanes;  ///< irregular vectors only
+    llvm::Value *offsets =
+        nullptr; ///< irregular vectors only: from `first`, in bytes; no steps then
   };
   Term load(const Value &value, llvm::Value *mask = nullptr);
   Term load_lanes(size_t buffer, const Address &where, int lanes, llvm::Value *mask);
@@ -165,6 +166,7 @@ private:
   llvm::Value *scaled(const Value &value, llvm::Value *stride, std::int64_t factor);
   llvm::Value *lane_address(const Address &address, int lane);
   llvm::Value *lane_addresses(const Address &address, int lanes);
+  llvm::Value *bytes_to_lanes(const Address &address, int lanes);
   llvm::Value *load_part(size_t buffer, llvm::Value *address, int lanes,
                          llvm::Value *mask = nullptr);
   Term load_element(size_t buffer, llvm::Value *address);
@@ -189,6 +191,7 @@ private:
   llvm::Module &module_;
   llvm::LLVMContext &context_;
   llvm::IRBuilder<> builder_;
+  MathTarget target_;
   Semantics semantics_;
   Frame frame_;
   std::unordered_map<const Value *, bool> index_values_; ///< what is_index has answered

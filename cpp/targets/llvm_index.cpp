@@ -63,17 +63,14 @@ public:
     default:
       break;
     }
-    if (value.type.lanes > 1) {
-      sum_.regular = false;
-      return;
-    }
-    for (SubscriptTerm &term : sum_.terms) {
+    std::vector<SubscriptTerm> &terms = value.type.lanes > 1 ? sum_.of_lanes : sum_.terms;
+    for (SubscriptTerm &term : terms) {
       if (term.value == &value) {
         term.coefficient += coefficient;
         return;
       }
     }
-    sum_.terms.push_back({&value, coefficient});
+    terms.push_back({&value, coefficient});
   }
 
 private:

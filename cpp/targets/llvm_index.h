@@ -1,6 +1,6 @@
 // Subscripts as sums: the shape in which addresses are computed. A subscript is split into a
 // constant, terms with constant coefficients, and a step from lane to lane; anything else in it
-// stays an opaque term.
+// stays an opaque term, of all lanes or with one value for each of them.
 #pragma once
 
 #include "lowering/loop_ir.h"
@@ -11,12 +11,13 @@
 namespace tilewright {
 
 struct SubscriptTerm {
-  const Value *value; ///< int64 scalar
+  const Value *value; ///< int64
   std::int64_t coefficient;
 };
 
 struct SubscriptSum {
   std::vector<SubscriptTerm> terms;
+  std::vector<SubscriptTerm> of_lanes; ///< whose values differ from lane to lane
   std::int64_t constant = 0;
   std::int64_t lane_step = 0;
   /// More than 1: so many lanes belong to one step of lane_step, and are inner_step apart.

@@ -24,10 +24,11 @@ class TargetMachine;
 
 namespace tilewright {
 
-/// What the functions may assume of the target.
+/// What the functions, and the code around them, may assume of the target.
 struct MathTarget {
   unsigned vector_bits = 128; ///< of one register
   bool has_fma = false;
+  bool has_gathers = false; ///< that are faster than loads one by one
 };
 
 MathTarget math_target(const llvm::TargetMachine &machine);

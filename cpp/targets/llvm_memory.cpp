@@ -14,6 +14,9 @@ constexpr int widest_small_stride = 4;
 /// In bytes: of smaller elements no target gathers vectors.
 constexpr int smallest_gathered = 4;
 
+/// So many loads one by one are as fast as a gather.
+constexpr int fewest_gathered = 4;
+
 llvm::SmallVector<int, 32> reversed(int lanes) {
   llvm::SmallVector<int, 32> order;
   for (int k = lanes; k-- > 0;) {
@@ -111,87 +114,114 @@ KernelEmitter::Address KernelEmitter::address(size_t b, const std::vector<ValueP
   result.first = slot.base;
   std::vector<SubscriptSum> sums;
   bool regular = true;
+  int inner = 1;
   for (const ValuePtr &subscript : subscripts) {
     sums.push_back(split_subscript(*subscript));
     regular = regular && sums.back().regular;
-  }
-  int inner = 1;
-  for (const SubscriptSum &sum : sums) {
-    inner = std::max(inner, sum.inner);
+    inner = std::max(inner, sums.back().inner);
   }
   for (SubscriptSum &sum : sums) {
     regular = regular && split_lanes(sum, inner);
+  }
+  if (!regular) {
+    // Lanes of two loops in one subscript and of another two in the next: as opaque as any.
+    for (size_t d = 0; d < sums.size(); ++d) {
+      sums[d] = SubscriptSum{};
+      (subscripts[d]->type.lanes > 1 ? sums[d].of_lanes : sums[d].terms)
+          .push_back({subscripts[d].get(), 1});
+    }
+    inner = 1;
   }
   auto times = [&](llvm::Value *stride, std::int64_t factor) {
     return builder_.CreateNSWMul(stride,
                                  llvm::ConstantInt::getSigned(builder_.getInt64Ty(), factor));
   };
-  if (regular) {
-    // One step of the address for each loop depth, outermost first; constants of the unit dimension
-    // last, where they become displacements.
-    std::map<int, llvm::Value *> parts;
-    auto add = [&](int depth, llvm::Value *bytes) {
-      llvm::Value *&part = parts[depth];
-      part = part == nullptr ? bytes : builder_.CreateNSWAdd(part, bytes);
-    };
-    const int last = frame_.depth + 1;
-    llvm::Value *step = builder_.getInt64(0);
-    llvm::Value *inner_step = builder_.getInt64(0);
-    for (size_t d = 0; d < sums.size(); ++d) {
-      llvm::Value *stride = slot.strides[d];
-      for (const SubscriptTerm &term : sums[d].terms) {
-        if (term.coefficient != 0) {
-          add(depth_of(*term.value), scaled(*term.value, stride, term.coefficient));
-        }
-      }
-      if (sums[d].constant != 0) {
-        add(llvm::isa<llvm::ConstantInt>(stride) ? last : 0, times(stride, sums[d].constant));
-      }
-      if (sums[d].lane_step != 0) {
-        step = builder_.CreateNSWAdd(step, times(stride, sums[d].lane_step));
-      }
-      if (sums[d].inner_step != 0) {
-        inner_step = builder_.CreateNSWAdd(inner_step, times(stride, sums[d].inner_step));
+  // One step of the address for each loop depth, outermost first; constants of the unit dimension
+  // last, where they become displacements.
+  std::map<int, llvm::Value *> parts;
+  auto add = [&](int depth, llvm::Value *bytes) {
+    llvm::Value *&part = parts[depth];
+    part = part == nullptr ? bytes : builder_.CreateNSWAdd(part, bytes);
+  };
+  const int last = frame_.depth + 1;
+  llvm::Value *step = builder_.getInt64(0);
+  llvm::Value *inner_step = builder_.getInt64(0);
+  for (size_t d = 0; d < sums.size(); ++d) {
+    llvm::Value *stride = slot.strides[d];
+    for (const SubscriptTerm &term : sums[d].terms) {
+      if (term.coefficient != 0) {
+        add(depth_of(*term.value), scaled(*term.value, stride, term.coefficient));
       }
     }
-    for (const auto &[depth, bytes] : parts) {
-      result.first = offset(result.first, bytes);
+    if (sums[d].constant != 0) {
+      add(llvm::isa<llvm::ConstantInt>(stride) ? last : 0, times(stride, sums[d].constant));
     }
-    result.step = lanes > 1 ? step : nullptr;
-    if (inner > 1) {
-      result.inner = inner;
-      result.inner_step = inner_step;
-      // The lanes of both loops may be one progression: the channels of an image, pixel by pixel.
-      const auto *outer = llvm::dyn_cast<llvm::ConstantInt>(step);
-      const auto *within = llvm::dyn_cast<llvm::ConstantInt>(inner_step);
-      if (outer != nullptr && within != nullptr &&
-          outer->getSExtValue() == inner * within->getSExtValue()) {
-        result.inner = 1;
-        result.inner_step = nullptr;
-        result.step = inner_step;
-      }
+    if (sums[d].lane_step != 0) {
+      step = builder_.CreateNSWAdd(step, times(stride, sums[d].lane_step));
     }
-    return result;
+    if (sums[d].inner_step != 0) {
+      inner_step = builder_.CreateNSWAdd(inner_step, times(stride, sums[d].inner_step));
+    }
+    for (const SubscriptTerm &term : sums[d].of_lanes) {
+      const auto count = static_cast<unsigned>(lanes);
+      llvm::Value *bytes = builder_.CreateNSWMul(
+          scalar(*term.value), builder_.CreateVectorSplat(count, times(stride, term.coefficient)));
+      result.offsets =
+          result.offsets == nullptr ? bytes : builder_.CreateNSWAdd(result.offsets, bytes);
+    }
   }
-  std::vector<Term> values;
-  for (const ValuePtr &subscript : subscripts) {
-    values.push_back(value(*subscript));
+  for (const auto &[depth, bytes] : parts) {
+    result.first = offset(result.first, bytes);
   }
-  for (int k = 0; k < lanes; ++k) {
-    llvm::Value *bytes = builder_.getInt64(0);
-    for (size_t d = 0; d < values.size(); ++d) {
-      bytes = builder_.CreateNSWAdd(
-          bytes, builder_.CreateNSWMul(semantics_.lane(values[d], k).re, slot.strides[d]));
+  result.step = lanes > 1 ? step : nullptr;
+  if (inner > 1) {
+    result.inner = inner;
+    result.inner_step = inner_step;
+    // The lanes of both loops may be one progression: the channels of an image, pixel by pixel.
+    const auto *outer = llvm::dyn_cast<llvm::ConstantInt>(step);
+    const auto *within = llvm::dyn_cast<llvm::ConstantInt>(inner_step);
+    if (outer != nullptr && within != nullptr &&
+        outer->getSExtValue() == inner * within->getSExtValue()) {
+      result.inner = 1;
+      result.inner_step = nullptr;
+      result.step = inner_step;
     }
-    result.lanes.push_back(offset(slot.base, bytes));
   }
-  result.first = result.lanes[0];
+  if (result.offsets != nullptr) {
+    const auto *constant = llvm::dyn_cast<llvm::ConstantInt>(result.step);
+    if (result.inner > 1 || constant == nullptr || !constant->isZero()) {
+      result.offsets = builder_.CreateNSWAdd(result.offsets, bytes_to_lanes(result, lanes));
+    }
+    result.inner = 1;
+    result.step = nullptr;
+    result.inner_step = nullptr;
+  }
   return result;
 }
 
+/// What each lane's address is above the first one's, in bytes.
+llvm::Value *KernelEmitter::bytes_to_lanes(const Address &address, int lanes) {
+  const auto steps = [&](llvm::Value *step, const auto &times) {
+    std::vector<llvm::Constant *> factors;
+    for (int lane = 0; lane < lanes; ++lane) {
+      factors.push_back(builder_.getInt64(static_cast<std::uint64_t>(times(lane))));
+    }
+    return builder_.CreateNSWMul(builder_.CreateVectorSplat(static_cast<unsigned>(lanes), step),
+                                 llvm::ConstantVector::get(factors));
+  };
+  llvm::Value *bytes = steps(address.step, [&](int lane) { return lane / address.inner; });
+  if (address.inner > 1) {
+    bytes = builder_.CreateNSWAdd(
+        bytes, steps(address.inner_step, [&](int lane) { return lane % address.inner; }));
+  }
+  return bytes;
+}
+
 llvm::Value *KernelEmitter::lane_address(const Address &address, int lane) {
-  if (!address.lanes.empty()) {
-    return address.lanes[static_cast<size_t>(lane)];
+  if (address.offsets != nullptr) {
+    llvm::Value *bytes = builder_.CreateExtractElement(
+        address.offsets, builder_.getInt64(static_cast<std::uint64_t>(lane)));
+    return builder_.CreateGEP(builder_.getInt8Ty(), address.first, bytes);
   }
   if (lane == 0 || address.step == nullptr) {
     return address.first;
@@ -208,28 +238,8 @@ llvm::Value *KernelEmitter::lane_address(const Address &address, int lane) {
 
 /// A vector of the addresses of all lanes.
 llvm::Value *KernelEmitter::lane_addresses(const Address &address, int lanes) {
-  const auto count = static_cast<unsigned>(lanes);
-  if (!address.lanes.empty()) {
-    llvm::Value *result =
-        llvm::PoisonValue::get(llvm::FixedVectorType::get(builder_.getPtrTy(), count));
-    for (unsigned lane = 0; lane < count; ++lane) {
-      result = builder_.CreateInsertElement(result, address.lanes[lane], lane);
-    }
-    return result;
-  }
-  const auto steps = [&](llvm::Value *step, const auto &times) {
-    std::vector<llvm::Constant *> factors;
-    for (int lane = 0; lane < lanes; ++lane) {
-      factors.push_back(builder_.getInt64(static_cast<std::uint64_t>(times(lane))));
-    }
-    return builder_.CreateNSWMul(builder_.CreateVectorSplat(count, step),
-                                 llvm::ConstantVector::get(factors));
-  };
-  llvm::Value *bytes = steps(address.step, [&](int lane) { return lane / address.inner; });
-  if (address.inner > 1) {
-    bytes = builder_.CreateNSWAdd(
-        bytes, steps(address.inner_step, [&](int lane) { return lane % address.inner; }));
-  }
+  llvm::Value *bytes =
+      address.offsets != nullptr ? address.offsets : bytes_to_lanes(address, lanes);
   return builder_.CreateGEP(builder_.getInt8Ty(), address.first, bytes);
 }
 
@@ -369,47 +379,55 @@ Term KernelEmitter::gather_one_by_one(size_t b, llvm::Value *addresses, int lane
   return result;
 }
 
-/// Lane by lane; under a mask by the target's gather.
+/// By the target's gather, where it has one or the lanes have a mask; else lane by lane.
 Term KernelEmitter::gather(size_t b, const Address &where, int lanes, llvm::Value *mask) {
   const ScalarType type = kernel_.buffers[b].type;
-  if (mask != nullptr) {
+  const bool wide = type.bytes() >= smallest_gathered && !type.is_complex();
+  if (mask == nullptr && (!wide || !target_.has_gathers || lanes < fewest_gathered)) {
+    Term result = semantics_.poison({type, lanes});
+    for (int k = 0; k < lanes; ++k) {
+      result = semantics_.with_lane(result, load_element(b, lane_address(where, k)), k);
+    }
+    return result;
+  }
+  llvm::Value *addresses = lane_addresses(where, lanes);
+  if (mask == nullptr) {
+    mask = llvm::ConstantInt::getTrue(
+        llvm::FixedVectorType::get(builder_.getInt1Ty(), static_cast<unsigned>(lanes)));
+  } else {
     require_no_mask(type.is_complex() ? mask : nullptr);
-    llvm::Value *addresses = lane_addresses(where, lanes);
-    if (type.bytes() < smallest_gathered) {
+    if (!wide) {
       return gather_one_by_one(b, addresses, lanes, mask);
     }
-    llvm::Value *result = nullptr;
-    for (const auto &[first, count] : powers_of_two(lanes)) {
-      // A vector also where it has one lane.
-      llvm::Type *memory =
-          llvm::FixedVectorType::get(memory_type(context_, type, 1), static_cast<unsigned>(count));
-      const auto pick = lanes_between(first, first + count);
-      llvm::CallInst *load = builder_.CreateMaskedGather(
-          memory, builder_.CreateShuffleVector(addresses, pick), frame_.buffers[b].alignment,
-          builder_.CreateShuffleVector(mask, pick), llvm::Constant::getNullValue(memory));
-      annotate(load, b);
-      if (result == nullptr) {
-        result = load;
-        continue;
-      }
-      // As long as what is there already, then behind it.
-      llvm::SmallVector<int, 64> longer = lanes_between(0, count);
-      longer.resize(static_cast<size_t>(first), -1);
-      llvm::Value *rest = builder_.CreateShuffleVector(load, longer);
-      result = builder_.CreateShuffleVector(result, rest, lanes_between(0, first + count));
+  }
+  llvm::Value *result = nullptr;
+  for (const auto &[first, count] : powers_of_two(lanes)) {
+    const bool whole = count == lanes;
+    // A vector also where it has one lane.
+    llvm::Type *memory =
+        llvm::FixedVectorType::get(memory_type(context_, type, 1), static_cast<unsigned>(count));
+    const auto pick = lanes_between(first, first + count);
+    llvm::CallInst *load = builder_.CreateMaskedGather(
+        memory, whole ? addresses : builder_.CreateShuffleVector(addresses, pick),
+        frame_.buffers[b].alignment, whole ? mask : builder_.CreateShuffleVector(mask, pick),
+        llvm::Constant::getNullValue(memory));
+    annotate(load, b);
+    if (result == nullptr) {
+      result = load;
+      continue;
     }
-    return Term{from_memory(result, type, lanes), nullptr};
+    // As long as what is there already, then behind it.
+    llvm::SmallVector<int, 64> longer = lanes_between(0, count);
+    longer.resize(static_cast<size_t>(first), -1);
+    llvm::Value *rest = builder_.CreateShuffleVector(load, longer);
+    result = builder_.CreateShuffleVector(result, rest, lanes_between(0, first + count));
   }
-  Term result = semantics_.poison({type, lanes});
-  for (int k = 0; k < lanes; ++k) {
-    result = semantics_.with_lane(result, load_element(b, lane_address(where, k)), k);
-  }
-  return result;
+  return Term{from_memory(result, type, lanes), nullptr};
 }
 
 Term KernelEmitter::load_lanes(size_t b, const Address &where, int lanes, llvm::Value *mask) {
   const KernelBuffer &buffer = kernel_.buffers[b];
-  if (!where.lanes.empty()) {
+  if (where.offsets != nullptr) {
     return gather(b, where, lanes, mask);
   }
   const auto *step = llvm::dyn_cast<llvm::ConstantInt>(where.step);
@@ -472,7 +490,7 @@ Term KernelEmitter::load(const Value &value, llvm::Value *mask) {
   }
   const int lanes = value.type.lanes;
   const Address where = address(b, value.operands, lanes);
-  if (!frame_.prefetches.empty() && where.lanes.empty()) {
+  if (!frame_.prefetches.empty() && where.offsets == nullptr) {
     prefetch(b, value.operands, where.first);
   }
   return lanes == 1 ? load_element(b, where.first) : load_lanes(b, where, lanes, mask);
@@ -532,7 +550,7 @@ void KernelEmitter::store(const LoopStatement &statement) {
     store_element(b, where.first, term);
     return;
   }
-  if (const auto *step = where.lanes.empty() && where.inner == 1
+  if (const auto *step = where.offsets == nullptr && where.inner == 1
                              ? llvm::dyn_cast<llvm::ConstantInt>(where.step)
                              : nullptr) {
     const std::int64_t bytes = step->getSExtValue();

@@ -68,6 +68,7 @@ private:
   llvm::Value *float_call(Op op, const std::vector<llvm::Value *> &arguments);
   llvm::Value *library_call(const std::string &name, const std::vector<llvm::Value *> &arguments);
   llvm::Value *is_nan(llvm::Value *value);
+  llvm::Value *float_lanes_to_integers(llvm::Value *value, ScalarType to, llvm::Type *target);
 
   // llvm_complex.cpp
   Term complex_binary(Op op, const Term &a, const Term &b);

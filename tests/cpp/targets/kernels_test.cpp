@@ -174,6 +174,88 @@ TEST(Addresses, GatherAndScatterThroughComputedSubscripts) {
   EXPECT_EQ(out.values<float>(), (std::vector<float>{0, 0, 8, 0, 0, 0, 4, 0, 0, 1}));
 }
 
+/// out[r, lane] = in[row[lane], column[lane] + r] for r in [0, 3), and `later` among them.
+Kernel neighbours(ScalarType type, int lanes, const StmtPtr &between) {
+  Kernel kernel;
+  kernel.name = "neighbours";
+  kernel.buffers = {argument("row", Int64, 1, false), argument("column", Int64, 1, false),
+                    argument("in", type, 2, between != nullptr), argument("out", type, 2, true)};
+  const ValuePtr all = ramp(integer(0), 1, lanes);
+  const ValuePtr row = load(0, "row", {Int64, lanes}, {all});
+  const ValuePtr column = load(1, "column", {Int64, lanes}, {all});
+  std::vector<StmtPtr> statements;
+  for (const int r : {1, 0, 2}) { // the upper neighbour first
+    const ValuePtr place =
+        r == 0 ? column : binary_value(Op::Add, column, broadcast(integer(r), lanes));
+    statements.push_back(
+        store(3, "out", {integer(r), all}, load(2, "in", {type, lanes}, {row, place})));
+    if (between && r == 1) {
+      statements.push_back(between);
+    }
+  }
+  kernel.body = block(statements);
+  return kernel;
+}
+
+TEST(Addresses, NeighboursOfGatheredElements) {
+  constexpr std::int64_t columns = 12;
+  for (const int lanes : {2, 4, 7, 8, 16}) {
+    const auto count = static_cast<size_t>(lanes);
+    std::vector<std::int64_t> row;
+    std::vector<std::int64_t> column;
+    for (std::int64_t lane = 0; lane < lanes; ++lane) {
+      row.push_back((lane * 5) % 9);
+      column.push_back((lane * 7) % (columns - 2));
+    }
+    const RunnableKernel kernel = compile_kernel(neighbours(Float32, lanes, nullptr));
+    TestArray rows = TestArray::of(row);
+    TestArray column_array = TestArray::of(column);
+    TestArray in = TestArray::of(numbers(columns * 9));
+    in.strides = {columns * 4, 4};
+    TestArray out = TestArray::of(std::vector<float>(3 * count));
+    out.strides = {static_cast<std::int64_t>(4 * count), 4};
+    ASSERT_EQ(run_kernel(kernel, {}, {&rows, &column_array, &in, &out}), KernelOk);
+    const std::vector<float> found = out.values<float>();
+    for (size_t r = 0; r < 3; ++r) {
+      for (size_t lane = 0; lane < count; ++lane) {
+        EXPECT_EQ(found[r * count + lane],
+                  static_cast<float>(row[lane] * columns + column[lane] + 1) +
+                      static_cast<float>(r))
+            << lanes << " lanes";
+      }
+    }
+  }
+}
+
+TEST(Addresses, TwoGathersOfNeighboursBecomeOne) {
+  // Stores to `out` stand between the gathers as declared: a second kernel has them in one value.
+  const auto gathers = [](const Kernel &kernel) {
+    const RunnableKernel compiled = compile_kernel(kernel, false, "x86-64-v4");
+    return std::pair(count_of(compiled.llvm, "call <16 x i64> @llvm.masked.gather"),
+                     count_of(compiled.llvm, "call <16 x float> @llvm.masked.gather"));
+  };
+  const auto interpolation = [](const ValuePtr &first, const ValuePtr &second) {
+    Kernel kernel;
+    kernel.name = "interpolation";
+    kernel.buffers = {argument("index", Int64, 1, false), argument("in", Float32, 1, false),
+                      argument("out", Float32, 1, true)};
+    kernel.body = store(2, "out", {ramp(integer(0), 1, 16)},
+                        add_f32(mul_f32(first, broadcast(f32(3), 16)), second));
+    return kernel;
+  };
+  const ValuePtr index = load(0, "index", {Int64, 16}, {ramp(integer(0), 1, 16)});
+  const auto at = [&](int distance) {
+    return load(1, "in", {Float32, 16},
+                {binary_value(Op::Add, index, broadcast(integer(distance), 16))});
+  };
+  EXPECT_EQ(gathers(interpolation(at(0), at(1))), std::pair(size_t{1}, size_t{0}));
+  EXPECT_EQ(gathers(interpolation(at(0), at(-1))), std::pair(size_t{1}, size_t{0}));
+  EXPECT_EQ(gathers(interpolation(at(0), at(2))), std::pair(size_t{0}, size_t{2}));
+  // Between them the array is written.
+  EXPECT_EQ(gathers(neighbours(Float32, 16, store(2, "in", {integer(0), integer(0)}, f32(0)))),
+            std::pair(size_t{0}, size_t{3}));
+}
+
 TEST(Addresses, StoresOfOneElementByManyLanesKeepTheLast) {
   Kernel kernel;
   kernel.name = "same";

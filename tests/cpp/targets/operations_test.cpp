@@ -52,10 +52,12 @@ std::vector<std::byte> samples(ScalarType type) {
     }
   } else {
     const double infinity = std::numeric_limits<double>::infinity();
-    const std::vector<double> reals = {0.0,      -0.0,     1.0,       -1.0,      0.5, -0.5,  1.5,
-                                       -2.5,     3.0,      7.25,      -7.0,      0.1, 100.3, 1e-3,
-                                       -123.456, 1000.75,  infinity,  -infinity, NAN, 1e-7,  3e4,
-                                       2.0,      127.9961, -128.0009, 65535.9};
+    const std::vector<double> reals = {0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, -2.5, 3.0, 7.25, -7.0,
+                                       0.1, 100.3, 1e-3, -123.456, 1000.75, infinity, -infinity,
+                                       NAN, 1e-7, 3e4, 2.0, 127.9961, -128.0009, 65535.9,
+                                       // around the ends of 32 and 64 bits
+                                       2147483520.0, 2147483648.0, -2147483904.0, 4294967040.0,
+                                       4294967296.0, 9.3e18, -9.3e18, 1.9e19};
     if (type.is_complex()) {
       for (const double re : {0.0, 1.0, -2.5, 0.1, 3.0}) {
         for (const double im : {0.0, -1.0, 0.75, 2.0}) {
@@ -305,6 +307,30 @@ INSTANTIATE_TEST_SUITE_P(AllTypes, OperationsTest,
                            return type_name(std::get<0>(info.param)) + "_" +
                                   std::to_string(std::get<1>(info.param)) + "_lanes";
                          });
+
+TEST(Extrema, OfANumberThatIsNoNaN) {
+  for (const ScalarType type : {Float32, Float64}) {
+    const ScalarType held = type;
+    for (const int lanes : {1, 8}) {
+      std::vector<Case> cases;
+      for (const Op op : {Op::Min, Op::Max}) {
+        for (const double number : {0.0, -0.0, 7.25}) {
+          std::array<std::byte, 16> element{};
+          oracle_constant(number, type, element.data());
+          cases.push_back({op_name(op) + " " + std::to_string(number), type, false,
+                           [=](const ValuePtr &a, const ValuePtr &) {
+                             return binary_value(op, a,
+                                                 broadcast(constant_of(number, held), lanes));
+                           },
+                           [=](const void *a, const void *, void *out) {
+                             oracle_binary(op, held, a, element.data(), held, out);
+                           }});
+        }
+      }
+      check(type, cases, lanes);
+    }
+  }
+}
 
 TEST(OperationsOnOddVectors, AgreeWithTheScalarArithmetic) {
   for (const ScalarType type : {int_type(32), Float32, float16, complex64}) {

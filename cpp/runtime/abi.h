@@ -34,9 +34,11 @@ using ParallelBody = std::int32_t (*)(std::int64_t begin, std::int64_t end, void
 extern "C" {
 /// What compiled code calls. See runtime/parallel.h for the threads of a parallel loop, which are
 /// given its iterations by `dealing`: 0, one range of equal size each, the same for the same
-/// extent; n > 0, chunks of n iterations in turn; n < 0, chunks of -n to whoever is free.
+/// extent; n > 0, chunks of n iterations in turn; n < 0, chunks of -n to whoever is free. `work` is
+/// an estimate in operations on registers: a loop of little work runs in the thread that meets it.
 std::int32_t tilewright_parallel_for(std::int64_t begin, std::int64_t end, void *closure,
-                                     tilewright::ParallelBody body, std::int64_t dealing);
+                                     tilewright::ParallelBody body, std::int64_t dealing,
+                                     std::int64_t work);
 void *tilewright_allocate(std::int64_t bytes); ///< 64-byte aligned, null when there is none
 void tilewright_free(void *memory);
 }

@@ -145,6 +145,16 @@ int environment_threads() {
   return count;
 }
 
+/// Less work than this, about a microsecond, is done sooner than what another core has written is
+/// fetched from there. The environment may say another number: 0 always takes threads.
+std::int64_t least_work() {
+  static const std::int64_t least = [] {
+    const char *text = std::getenv("TILEWRIGHT_LEAST_PARALLEL_WORK");
+    return text == nullptr ? std::int64_t{6'000} : std::int64_t{std::strtoll(text, nullptr, 10)};
+  }();
+  return least;
+}
+
 /// So many pieces of a thread's range may go to another one. Each costs a call, some ten
 /// nanoseconds; what a thread without a processor holds up is one of them.
 constexpr std::uint64_t most_pieces = 16;
@@ -271,12 +281,13 @@ std::string parallel_runtime() { return openmp().path; }
 extern "C" {
 
 std::int32_t tilewright_parallel_for(std::int64_t begin, std::int64_t end, void *closure,
-                                     tilewright::ParallelBody body, std::int64_t dealing) {
+                                     tilewright::ParallelBody body, std::int64_t dealing,
+                                     std::int64_t work) {
   using namespace tilewright;
   if (begin >= end) {
     return KernelOk;
   }
-  if (inside_region) {
+  if (inside_region || work < least_work()) {
     return body(begin, end, closure);
   }
   const std::uint64_t length = static_cast<std::uint64_t>(end) - static_cast<std::uint64_t>(begin);

@@ -1,6 +1,7 @@
 // Stores past the caches (stream) and loads asked for early (prefetch). x86 stores past the caches
 // only to aligned addresses, and what the caller's arrays are aligned to is known at run time:
-// whole vectors where it fits, pieces of 16 bytes where those do, plain stores elsewhere.
+// whole vectors where it fits, pieces of 16 bytes where those do, plain stores elsewhere. Arrays
+// that caches hold are stored plainly, too: whoever reads them next would have to fetch them.
 #include "targets/llvm_function_emitter.h"
 
 #include <llvm/IR/IntrinsicsX86.h>
@@ -12,6 +13,9 @@ namespace {
 
 constexpr std::uint64_t piece_bytes = 16;
 constexpr std::uint64_t widest_vector = 64;
+
+/// Of an array that is stored past the caches; smaller ones are faster plainly.
+constexpr std::uint64_t least_streamed_bytes = std::uint64_t{6} << 20;
 
 void mark_non_temporal(llvm::StoreInst *store) {
   llvm::LLVMContext &context = store->getContext();
@@ -36,7 +40,15 @@ void KernelEmitter::stream_part(size_t b, llvm::Value *address, llvm::Value *val
   }
   frame_.streams = true;
   const std::uint64_t whole = std::min(bytes, widest_vector);
-  llvm::Value *number = builder_.CreatePtrToInt(address, builder_.getInt64Ty());
+  // All bits of a small array's addresses are set, which makes them multiples of nothing.
+  llvm::Value *size =
+      builder_.getInt64(static_cast<std::uint64_t>(kernel_.buffers[b].type.bytes()));
+  for (const ValuePtr &extent : kernel_.buffers[b].extents) {
+    size = builder_.CreateMul(size, scalar(*extent));
+  }
+  llvm::Value *is_small = builder_.CreateICmpULT(size, builder_.getInt64(least_streamed_bytes));
+  llvm::Value *number = builder_.CreateOr(builder_.CreatePtrToInt(address, builder_.getInt64Ty()),
+                                          builder_.CreateSExt(is_small, builder_.getInt64Ty()));
   const auto is_multiple = [&](std::uint64_t of) {
     return builder_.CreateICmpEQ(builder_.CreateAnd(number, builder_.getInt64(of - 1)),
                                  builder_.getInt64(0));

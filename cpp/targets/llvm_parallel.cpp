@@ -136,19 +136,20 @@ void KernelEmitter::parallel_loop(const LoopStatement &statement) {
                                        type, false);
   llvm::FunctionCallee run = module_.getOrInsertFunction(
       "tilewright_parallel_for",
-      llvm::FunctionType::get(builder_.getInt32Ty(), {i64, i64, pointer, pointer, i64}, false));
+      llvm::FunctionType::get(builder_.getInt32Ty(), {i64, i64, pointer, pointer, i64, i64},
+                              false));
   llvm::cast<llvm::Function>(run.getCallee())->setDoesNotThrow();
   const ParallelSchedule &schedule = statement.parallel;
   const std::int64_t dealing = schedule.dealing == Dealing::Dynamic
                                    ? -std::max<std::int64_t>(schedule.chunk, 1)
                                    : schedule.chunk;
+  llvm::Value *work = scalar(*estimates_.emplace_back(estimated_work(statement)));
   const auto on_threads = [&] {
-    return builder_.CreateCall(
-        run, {begin, end, closure, body, builder_.getInt64(static_cast<std::uint64_t>(dealing))});
+    return builder_.CreateCall(run, {begin, end, closure, body,
+                                     builder_.getInt64(static_cast<std::uint64_t>(dealing)), work});
   };
   llvm::Value *status = nullptr;
   if (threads_where_worthwhile_) {
-    llvm::Value *work = scalar(*estimates_.emplace_back(estimated_work(statement)));
     llvm::BasicBlock *many = llvm::BasicBlock::Create(context_, "threads", frame_.function);
     llvm::BasicBlock *one = llvm::BasicBlock::Create(context_, "alone", frame_.function);
     llvm::BasicBlock *done = llvm::BasicBlock::Create(context_, "done", frame_.function);

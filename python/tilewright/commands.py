@@ -379,9 +379,10 @@ class ScheduleCommands(RestructuringCommands, PromiseCommands):
 
         A plain store reads its line of memory before it changes part of it, and takes the place of
         something else in the caches. A result that is larger than they are is written faster
-        without; one that is read again by the next loop is not. Only vector stores go past the
-        caches, and only where the array is aligned to 16 bytes (NumPy's are; rows of odd length may
-        not be). What the kernel's threads stored so is visible when the loop ends.
+        without; one that is read again by the next loop is not. So arrays of less than 6 MiB are
+        stored plainly. Only vector stores go past the caches, and only where the address is a
+        multiple of 16 bytes (NumPy's arrays begin at one; rows of odd length may not). What the
+        kernel's threads stored so is visible when the loop ends.
 
         Refused for reductions, whose elements are read again for each term: `cache` lets them add
         up elsewhere first.

@@ -3,11 +3,15 @@ do next to nothing where no limit on its operations is open."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import pytest
 
 from tilewright import _core
+
+# Small loops run on threads, too.
+os.environ["TILEWRIGHT_LEAST_PARALLEL_WORK"] = "0"
 
 # Every entry into the library opens a limit of its own; one that does not fails under this.
 _core.set_unscoped_limit(1)

@@ -129,7 +129,8 @@ def rgb_to_gray() -> tw.Function:
     brightness = tw.computation("brightness", {i: n, j: m}, tw.cast(total >> 8, tw.uint8))
     function = tw.function("gray", outputs=[brightness])
 
-    brightness.parallelize(i).vectorize(j, 32)
+    # A large result goes past the caches.
+    brightness.parallelize(i).vectorize(j, 32).stream()
     return function
 
 
@@ -250,10 +251,10 @@ def negative_brighten() -> tw.Function:
     light = tw.computation("light", {i: n, j: m}, brighter(negative[i, j]))
     function = tw.function("nb", outputs=[dark, light])
 
-    # All four stages in one loop: the image is read once.
+    # All four stages in one loop: the image is read once. Large results go past the caches.
     bright.inline()
     negative.inline()
     for step in (dark, light):
-        step.parallelize(i).vectorize(j, 64)
+        step.parallelize(i).vectorize(j, 64).stream()
     light.after(dark, "j0")
     return function

@@ -35,6 +35,12 @@ std::int32_t visit(std::int64_t begin, std::int64_t end, void *closure) {
   return KernelOk;
 }
 
+/// A loop that is worth its threads.
+std::int32_t run_loop(std::int64_t begin, std::int64_t end, void *closure, ParallelBody body,
+                      std::int64_t dealing) {
+  return tilewright_parallel_for(begin, end, closure, body, dealing, std::int64_t{1} << 40);
+}
+
 class ParallelTest : public testing::Test {
 protected:
   void TearDown() override { set_num_threads(0); }
@@ -45,7 +51,7 @@ TEST_F(ParallelTest, EveryIterationRunsOnce) {
     set_num_threads(threads);
     for (const std::int64_t size : {0, 1, 2, 3, 5, 64, 1001}) {
       Visits visits(static_cast<size_t>(size));
-      EXPECT_EQ(tilewright_parallel_for(0, size, &visits, visit, 0), KernelOk);
+      EXPECT_EQ(run_loop(0, size, &visits, visit, 0), KernelOk);
       for (const auto &count : visits.counts) {
         EXPECT_EQ(count, 1);
       }
@@ -80,7 +86,7 @@ TEST_F(ParallelTest, SeveralThreadsTakePart) {
   set_num_threads(3);
   for (const std::int64_t dealing : {0, 100, -100}) {
     Meeting meeting(3);
-    tilewright_parallel_for(0, 300, &meeting, meet, dealing);
+    run_loop(0, 300, &meeting, meet, dealing);
     std::set<std::thread::id> threads;
     for (const auto &[first, thread] : meeting.threads) {
       EXPECT_TRUE(dealing == 0 || first % 100 == 0);
@@ -101,7 +107,7 @@ TEST_F(ParallelTest, EveryIterationRunsOnceHoweverDealt) {
       for (const std::int64_t chunk : {1, 2, 7, 64, 2000}) {
         for (const std::int64_t dealing : {chunk, -chunk}) {
           Visits visits(static_cast<size_t>(size));
-          EXPECT_EQ(tilewright_parallel_for(0, size, &visits, visit, dealing), KernelOk);
+          EXPECT_EQ(run_loop(0, size, &visits, visit, dealing), KernelOk);
           for (const auto &count : visits.counts) {
             EXPECT_EQ(count, 1);
           }
@@ -116,9 +122,9 @@ TEST_F(ParallelTest, ChunksAreNoLargerThanAskedFor) {
   auto measure = [](std::int64_t begin, std::int64_t end, void *) -> std::int32_t {
     return end - begin > 7 || begin % 7 != 0 ? KernelIndexError : KernelOk;
   };
-  EXPECT_EQ(tilewright_parallel_for(0, 1000, nullptr, measure, 7), KernelOk);
-  EXPECT_EQ(tilewright_parallel_for(0, 1000, nullptr, measure, -7), KernelOk);
-  EXPECT_EQ(tilewright_parallel_for(0, 1000, nullptr, measure, 8), KernelIndexError);
+  EXPECT_EQ(run_loop(0, 1000, nullptr, measure, 7), KernelOk);
+  EXPECT_EQ(run_loop(0, 1000, nullptr, measure, -7), KernelOk);
+  EXPECT_EQ(run_loop(0, 1000, nullptr, measure, 8), KernelIndexError);
 }
 
 TEST_F(ParallelTest, AFailureEndsTheDealing) {
@@ -129,7 +135,7 @@ TEST_F(ParallelTest, AFailureEndsTheDealing) {
       ++*static_cast<std::atomic<int> *>(closure);
       return KernelOutOfMemory;
     };
-    EXPECT_EQ(tilewright_parallel_for(0, 1000, &runs, fail, dealing), KernelOutOfMemory);
+    EXPECT_EQ(run_loop(0, 1000, &runs, fail, dealing), KernelOutOfMemory);
     EXPECT_LE(runs, 2);
   }
 }
@@ -144,10 +150,10 @@ TEST_F(ParallelTest, ExtremeRangesAndChunks) {
   for (const std::int64_t dealing :
        {std::int64_t{0}, std::int64_t{1} << 50, -(std::int64_t{1} << 50), INT64_MAX, INT64_MIN}) {
     std::atomic<std::uint64_t> done{0};
-    tilewright_parallel_for(INT64_MIN, INT64_MAX, &done, count, dealing);
+    run_loop(INT64_MIN, INT64_MAX, &done, count, dealing);
     EXPECT_EQ(done, UINT64_MAX);
     done = 0;
-    tilewright_parallel_for(0, std::int64_t{1} << 45, &done, count, dealing);
+    run_loop(0, std::int64_t{1} << 45, &done, count, dealing);
     EXPECT_EQ(done, std::uint64_t{1} << 45);
   }
 }
@@ -156,7 +162,7 @@ TEST_F(ParallelTest, RegionsFollowEachOther) {
   set_num_threads(4);
   for (int round = 0; round < 20000; ++round) {
     Visits visits(4);
-    tilewright_parallel_for(0, 4, &visits, visit, round % 2 == 0 ? 0 : -1);
+    run_loop(0, 4, &visits, visit, round % 2 == 0 ? 0 : -1);
     for (const auto &count : visits.counts) {
       ASSERT_EQ(count, 1);
     }
@@ -180,9 +186,19 @@ TEST_F(ParallelTest, WhatABusyThreadDoesNotGetToIsDoneByOthers) {
     set_num_threads(threads);
     for (const std::int64_t dealing : {0, 10, -10}) {
       progress.done = 0;
-      EXPECT_EQ(tilewright_parallel_for(0, 3200, &progress, wait_for_most, dealing), KernelOk);
+      EXPECT_EQ(run_loop(0, 3200, &progress, wait_for_most, dealing), KernelOk);
       EXPECT_EQ(progress.done, 3200);
     }
+  }
+}
+
+TEST_F(ParallelTest, ALoopOfLittleWorkRunsInItsThread) {
+  set_num_threads(3);
+  Visits visits(1000);
+  EXPECT_EQ(tilewright_parallel_for(0, 1000, &visits, visit, 0, 100), KernelOk);
+  EXPECT_EQ(visits.threads, std::set<std::thread::id>{std::this_thread::get_id()});
+  for (const auto &count : visits.counts) {
+    EXPECT_EQ(count, 1);
   }
 }
 
@@ -204,7 +220,7 @@ TEST_F(ParallelTest, ALoopRunsOnNoMoreThreadsThanItMay) {
   for (const int threads : {6, 2, 3}) { // a pool that has grown for the first
     set_num_threads(threads);
     crowd.most = 0;
-    EXPECT_EQ(tilewright_parallel_for(0, 200, &crowd, count, 0), KernelOk);
+    EXPECT_EQ(run_loop(0, 200, &crowd, count, 0), KernelOk);
     EXPECT_LE(crowd.most, threads);
     EXPECT_GE(crowd.most, 2);
   }
@@ -212,8 +228,8 @@ TEST_F(ParallelTest, ALoopRunsOnNoMoreThreadsThanItMay) {
 
 TEST_F(ParallelTest, EmptyAndReversedRangesDoNothing) {
   Visits visits(1);
-  EXPECT_EQ(tilewright_parallel_for(5, 5, &visits, visit, 0), KernelOk);
-  EXPECT_EQ(tilewright_parallel_for(5, -5, &visits, visit, 0), KernelOk);
+  EXPECT_EQ(run_loop(5, 5, &visits, visit, 0), KernelOk);
+  EXPECT_EQ(run_loop(5, -5, &visits, visit, 0), KernelOk);
   EXPECT_TRUE(visits.threads.empty());
 }
 
@@ -222,8 +238,8 @@ TEST_F(ParallelTest, AFailureOfOnePartIsTheResult) {
   auto fail = [](std::int64_t begin, std::int64_t end, void *) -> std::int32_t {
     return begin <= 70 && 70 < end ? KernelIndexError : KernelOk;
   };
-  EXPECT_EQ(tilewright_parallel_for(0, 100, nullptr, fail, 0), KernelIndexError);
-  EXPECT_EQ(tilewright_parallel_for(0, 70, nullptr, fail, 0), KernelOk);
+  EXPECT_EQ(run_loop(0, 100, nullptr, fail, 0), KernelIndexError);
+  EXPECT_EQ(run_loop(0, 70, nullptr, fail, 0), KernelOk);
 }
 
 TEST_F(ParallelTest, NestedLoopsRunInPlace) {
@@ -232,14 +248,14 @@ TEST_F(ParallelTest, NestedLoopsRunInPlace) {
   auto outer = [](std::int64_t begin, std::int64_t end, void *closure) -> std::int32_t {
     for (std::int64_t i = begin; i < end; ++i) {
       Visits inner(50);
-      tilewright_parallel_for(0, 50, &inner, visit, 0);
+      run_loop(0, 50, &inner, visit, 0);
       if (inner.threads != std::set<std::thread::id>{std::this_thread::get_id()}) {
         return KernelInterrupted;
       }
     }
     return visit(begin, end, closure);
   };
-  EXPECT_EQ(tilewright_parallel_for(0, 10, &visits, outer, 0), KernelOk);
+  EXPECT_EQ(run_loop(0, 10, &visits, outer, 0), KernelOk);
   for (const auto &count : visits.counts) {
     EXPECT_EQ(count, 1);
   }
@@ -253,7 +269,7 @@ TEST_F(ParallelTest, CallersInSeveralThreadsDoNotDisturbEachOther) {
     callers.emplace_back([&] {
       for (int round = 0; round < 20; ++round) {
         Visits visits(97);
-        tilewright_parallel_for(0, 97, &visits, visit, 0);
+        run_loop(0, 97, &visits, visit, 0);
         for (const auto &count : visits.counts) {
           wrong += count == 1 ? 0 : 1;
         }
@@ -269,13 +285,13 @@ TEST_F(ParallelTest, CallersInSeveralThreadsDoNotDisturbEachOther) {
 TEST_F(ParallelTest, AChildOfForkKeepsWorking) {
   set_num_threads(3);
   Visits before(100);
-  tilewright_parallel_for(0, 100, &before, visit, 0);
+  run_loop(0, 100, &before, visit, 0);
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
     alarm(60);
     Visits visits(100);
-    bool good = tilewright_parallel_for(0, 100, &visits, visit, 0) == KernelOk;
+    bool good = run_loop(0, 100, &visits, visit, 0) == KernelOk;
     for (const auto &count : visits.counts) {
       good = good && count == 1;
     }
@@ -285,7 +301,7 @@ TEST_F(ParallelTest, AChildOfForkKeepsWorking) {
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
   Visits after(100);
-  EXPECT_EQ(tilewright_parallel_for(0, 100, &after, visit, 0), KernelOk);
+  EXPECT_EQ(run_loop(0, 100, &after, visit, 0), KernelOk);
 }
 
 TEST_F(ParallelTest, NumberOfThreads) {

@@ -62,10 +62,12 @@ def test_streams_into_arrays_of_any_alignment(offset, width):
     dtype = np.uint8 if offset == 1 else np.float32
     f = scaled(tw.uint8 if offset == 1 else tw.float32)
     f["C"].stream().vectorize(j, 16)
-    x = np.abs(integers(7, width, dtype=dtype))
-    out = aligned(x.shape, dtype, 64, offset)
-    f(x, out=out)
-    np.testing.assert_array_equal(out, x + x)
+    large = (6 << 20) // (width * np.dtype(dtype).itemsize) + 1  # smaller ones are stored plainly
+    for rows in (7, large):
+        x = np.abs(integers(rows, width, dtype=dtype))
+        out = aligned(x.shape, dtype, 64, offset)
+        f(x, out=out)
+        np.testing.assert_array_equal(out, x + x)
 
 
 def test_streams_are_stores_past_the_caches():

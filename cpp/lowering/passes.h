@@ -39,20 +39,22 @@ StmtPtr unswitch(const StmtPtr &body);
 ///     for j in range(1, N): Y[j] = X[j - 1]
 /// What is tested for each lane of a vector loop counts in the loop around it, for all lanes. A
 /// parallel loop stays one loop and gets a test in its body. `known` gives the ranges of the
-/// parameters, `masks` is that of separate_tiles.
+/// parameters; `masks`: whether the target has masks.
 StmtPtr split_borders(const StmtPtr &body, const Ranges &known, bool masks);
 
 /// Tile separation: for a Vector or Unrolled loop of `factor` iterations, fewer in border tiles,
 /// the test for a full tile is made as far out as its variables are known, by splitting the loop
 /// around it or by an If. The full part has loops of constant extent; in the other part they are
-/// MaskedVector loops where the target has `masks`, else serial:
+/// MaskedVector loops where the target has masks for some elements (`masked_bytes` and wider; 0 is
+/// none), else serial:
 ///     for v in range(0, min(8, N - 8*i)):
 /// becomes
 ///     for i in range(0, N // 8): for v in range(0, 8): ...
 ///     for i in range(N // 8, ...): for v in range(0, N - 8*i): ...
 /// A test inside a vector loop that varies over its lanes (the border of a stencil) is asked for in
-/// the same place: where it holds in all lanes, the vector code goes without it.
-StmtPtr separate_tiles(const StmtPtr &body, bool masks);
+/// the same place: where it holds in all lanes, the vector code goes without it. Where all elements
+/// have masks, the rest of an unrolled loop is one version with all of its vectors under masks.
+StmtPtr separate_tiles(const StmtPtr &body, int masked_bytes);
 
 /// Replaces those Unrolled loops of constant extent by their copies in which loops of constant but
 /// different extents stand: the rest of a tile of 23 columns, 12 and 11, is then known to be one.

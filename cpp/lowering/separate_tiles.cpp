@@ -237,13 +237,26 @@ bool contains_any(const StmtPtr &root, const std::vector<Candidate> &candidates)
   return found;
 }
 
+/// All vector loops that fill no more than their lanes under a mask.
+StmtPtr masked(const StmtPtr &root) {
+  std::vector<StmtPtr> children;
+  for (const StmtPtr &child : root->children) {
+    children.push_back(masked(child));
+  }
+  if (root->kind == StatementKind::For && root->loop == LoopKind::Vector && candidate_of(*root)) {
+    return for_loop(root->id, root->name, root->lower, root->upper, LoopKind::MaskedVector,
+                    root->factor, children[0]);
+  }
+  return root->children.empty() ? root : with_children(root, std::move(children));
+}
+
 /// The candidates' loops as full tiles; when `full` is false, as vectors under a mask or as serial
 /// loops.
 StmtPtr rewrite(const StmtPtr &root, const std::vector<Candidate> &candidates, bool full,
-                bool masks) {
+                int masked_bytes) {
   std::vector<StmtPtr> children;
   for (const StmtPtr &child : root->children) {
-    children.push_back(rewrite(child, candidates, full, masks));
+    children.push_back(rewrite(child, candidates, full, masked_bytes));
   }
   const auto found =
       std::find_if(candidates.begin(), candidates.end(), [&](const Candidate &candidate) {
@@ -269,10 +282,12 @@ StmtPtr rewrite(const StmtPtr &root, const std::vector<Candidate> &candidates, b
     return with_children(root, std::move(children));
   }
   if (!full) {
-    const bool masked = masks && root->loop == LoopKind::Vector;
+    const bool as_vector = masked_bytes > 0 && root->loop == LoopKind::Vector;
+    // The rest of a tile in one version: its vectors, full or not, under masks that cost nothing.
+    const bool with_masks = masked_bytes == 1 && root->loop == LoopKind::Unrolled;
     return for_loop(root->id, root->name, root->lower, root->upper,
-                    masked ? LoopKind::MaskedVector : LoopKind::Serial, masked ? root->factor : 0,
-                    children[0]);
+                    as_vector ? LoopKind::MaskedVector : LoopKind::Serial,
+                    as_vector ? root->factor : 0, with_masks ? masked(children[0]) : children[0]);
   }
   return for_loop(root->id, root->name, found->lower, add(found->lower, integer(root->factor)),
                   root->loop, root->factor, children[0]);
@@ -288,7 +303,7 @@ std::vector<Linear> conditions_of(const std::vector<Candidate> &candidates) {
 
 class Separation {
 public:
-  Separation(const StmtPtr &root, bool masks) : numbers_(root), masks_(masks) {}
+  Separation(const StmtPtr &root, int masked_bytes) : numbers_(root), masked_bytes_(masked_bytes) {}
 
   /// `statement` where the variables in `known_` have values.
   StmtPtr at(const StmtPtr &statement, int versions) {
@@ -368,11 +383,12 @@ private:
 
   StmtPtr version(const StmtPtr &statement, const std::vector<Candidate> &candidates,
                   const std::vector<Linear> &conditions, int versions) {
-    const StmtPtr general = rewrite(statement, candidates, false, masks_);
+    const StmtPtr general = rewrite(statement, candidates, false, masked_bytes_);
     if (versions < 2) {
       return at(general, versions);
     }
-    const StmtPtr fast = copy_with(rewrite(statement, candidates, true, masks_), {}, numbers_);
+    const StmtPtr fast =
+        copy_with(rewrite(statement, candidates, true, masked_bytes_), {}, numbers_);
     return if_then(conjunction(conditions), at(fast, versions / 2), at(general, versions / 2));
   }
 
@@ -393,8 +409,8 @@ private:
       return with_children(loop, {at(loop->children[0], versions)});
     }
     // Full tiles come first: the loop is split where they end.
-    StmtPtr fast = rewrite(loop->children[0], candidates, true, masks_);
-    StmtPtr general = rewrite(loop->children[0], candidates, false, masks_);
+    StmtPtr fast = rewrite(loop->children[0], candidates, true, masked_bytes_);
+    StmtPtr general = rewrite(loop->children[0], candidates, false, masked_bytes_);
     const std::int64_t second = numbers_.next();
     const StmtPtr rest = copy_with(general, {{loop->id, variable(second, loop->name)}}, numbers_);
     if (others.empty()) {
@@ -413,13 +429,13 @@ private:
 
   Numbers numbers_;
   std::set<std::int64_t> known_;
-  bool masks_;
+  int masked_bytes_;
 };
 
 } // namespace
 
-StmtPtr separate_tiles(const StmtPtr &body, bool masks) {
-  return Separation(body, masks).at(body, max_versions);
+StmtPtr separate_tiles(const StmtPtr &body, int masked_bytes) {
+  return Separation(body, masked_bytes).at(body, max_versions);
 }
 
 } // namespace tilewright

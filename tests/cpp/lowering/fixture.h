@@ -188,7 +188,7 @@ inline Kernel expect_stages(const Mapping &mapping, const std::vector<Parameters
   check();
   const VectorOptions vectors{masked_bytes};
   const std::vector<std::function<StmtPtr(const StmtPtr &)>> passes{
-      [&](const StmtPtr &body) { return separate_tiles(body, masked_bytes > 0); },
+      [&](const StmtPtr &body) { return separate_tiles(body, masked_bytes); },
       unroll_loops,
       [&](const StmtPtr &body) { return vectorize_loops(body, vectors); },
       promote_accumulators,

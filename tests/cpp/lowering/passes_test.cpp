@@ -108,7 +108,7 @@ TEST(SeparateTiles, SplitsTheLoopAround) {
       1, "i", integer(0), floor_div(add(line.n, integer(7)), integer(8)), LoopKind::Serial, 0,
       for_loop(2, "v", integer(0), minimum(integer(8), sub(line.n, mul(integer(8), i))),
                LoopKind::Vector, 8, Line::y(at, Line::x(at))));
-  line.kernel.body = simplify_indices(separate_tiles(line.kernel.body, false), {});
+  line.kernel.body = simplify_indices(separate_tiles(line.kernel.body, 0), {});
   EXPECT_EQ(line.printed(), "for i in range(0, N // 8):\n"
                             "  for v in range(0, 8):  # vector(8)\n"
                             "    Y[8 * i + v] = X[8 * i + v]\n"
@@ -135,7 +135,7 @@ TEST(SeparateTiles, AsksOutsideOfAParallelLoopsBody) {
   line.kernel.body = for_loop(1, "i", integer(0), floor_div(add(line.n, integer(7)), integer(8)),
                               LoopKind::Parallel, 0,
                               for_loop(3, "k", integer(0), line.n, LoopKind::Serial, 0, inner));
-  line.kernel.body = simplify_indices(separate_tiles(line.kernel.body, false), {});
+  line.kernel.body = simplify_indices(separate_tiles(line.kernel.body, 0), {});
   const std::string text = line.printed();
   EXPECT_NE(text.find("# parallel\n  if N >= 8 * i + 8:\n    for k in range(0, N):"),
             std::string::npos)
@@ -148,7 +148,7 @@ TEST(SeparateTiles, NeverFullTilesAreLeftAlone) {
   const auto v = variable(2, "v");
   line.kernel.body = for_loop(2, "v", integer(0), minimum(integer(5), line.n), LoopKind::Vector, 8,
                               Line::y(v, Line::x(v)));
-  line.kernel.body = vectorize_loops(separate_tiles(line.kernel.body, false), {});
+  line.kernel.body = vectorize_loops(separate_tiles(line.kernel.body, 0), {});
   EXPECT_EQ(line.printed(), "for v in range(0, min(5, N)):\n  Y[v] = X[v]\n");
 }
 TEST(SeparateTiles, AsksForAllCopiesOfAnUnrolledLoop) {
@@ -167,7 +167,7 @@ TEST(SeparateTiles, AsksForAllCopiesOfAnUnrolledLoop) {
                               LoopKind::Serial, 0, unrolled);
   const auto simplify = [&] { line.kernel.body = simplify_indices(line.kernel.body, {}); };
   simplify();
-  line.kernel.body = separate_tiles(line.kernel.body, false);
+  line.kernel.body = separate_tiles(line.kernel.body, 0);
   simplify();
   line.kernel.body = unroll_loops(line.kernel.body);
   simplify();
@@ -178,6 +178,41 @@ TEST(SeparateTiles, AsksForAllCopiesOfAnUnrolledLoop) {
                       "  Y[8 * i + 4 : 8 * i + 8] = X[8 * i + 4 : 8 * i + 8]\n"),
             std::string::npos)
       << text;
+}
+
+TEST(SeparateTiles, TheRestOfRowsIsOneVersionUnderMasks) {
+  // Rows 2 * i + u of eight columns each.
+  const auto separated = [](int masked_bytes) {
+    Line line;
+    const auto i = variable(1, "i");
+    const auto j = variable(2, "j");
+    const auto u = variable(3, "u");
+    const auto v = variable(4, "v");
+    const auto at = add(add(mul(integer(8), j), v), add(mul(integer(2), i), u));
+    const auto vector =
+        for_loop(4, "v", integer(0), minimum(integer(8), sub(line.n, mul(integer(8), j))),
+                 LoopKind::Vector, 8, Line::y(at, Line::x(at)));
+    const auto rows =
+        for_loop(3, "u", integer(0), minimum(integer(2), sub(line.n, mul(integer(2), i))),
+                 LoopKind::Unrolled, 2, vector);
+    const auto columns =
+        for_loop(2, "j", integer(0), floor_div(add(line.n, integer(7)), integer(8)),
+                 LoopKind::Serial, 0, rows);
+    line.kernel.body = for_loop(1, "i", integer(0), floor_div(add(line.n, integer(1)), integer(2)),
+                                LoopKind::Serial, 0, columns);
+    line.kernel.body = simplify_indices(separate_tiles(line.kernel.body, masked_bytes), {});
+    return line.printed();
+  };
+  const auto versions = [](const std::string &text) {
+    size_t count = 0;
+    for (size_t at = text.find("Y["); at != std::string::npos; at = text.find("Y[", at + 1)) {
+      ++count;
+    }
+    return count;
+  };
+  EXPECT_EQ(versions(separated(0)), 4U) << separated(0);
+  EXPECT_EQ(versions(separated(4)), 4U) << separated(4);
+  EXPECT_EQ(versions(separated(1)), 3U) << separated(1);
 }
 
 TEST(Unroll, ReplicatesAndRenames) {

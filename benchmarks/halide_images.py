@@ -108,8 +108,8 @@ class HalideKernels:
 
             across[x, y] = smoothed([wide(source[x + 3 * k, y]) for k in range(7)])
             out[x, y] = smoothed([wide(across[x, y + k]) for k in range(7)])
-        lanes = 32 if small else 16
-        out.tile(x, y, xi, yi, lanes, 8).vectorize(xi).unroll(yi).parallel(y)
+        lanes, height = 32 if small else 8, 8 if kind == "blur" else 12
+        out.tile(x, y, xi, yi, lanes, height).vectorize(xi).unroll(yi).parallel(y)
         across.compute_at(out, x).vectorize(x, lanes).unroll(y)
         rows, columns = image.shape
         return self.runner(out, np.empty((rows - reach, columns - 3 * reach), image.dtype))

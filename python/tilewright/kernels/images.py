@@ -71,8 +71,12 @@ def blur3x3(dtype: Any = tw.uint8, channels: int = 3) -> tw.Function:
     # Eight rows at a time: of the ten row sums that they need, each is computed once and stays in
     # a register. Nothing is stored but the result.
     across.inline()
-    blurred.tile(i, j, 8, 32 if dtype == tw.uint8 else 16)
+    blurred.tile(i, j, 8, 32 if dtype == tw.uint8 else 8)
     blurred.parallelize("i0").unroll("i1").vectorize("j1")
+    if (
+        dtype == tw.float32
+    ):  # large results go past the caches; rows of bytes are not aligned for it
+        blurred.stream()
     return function
 
 
@@ -106,11 +110,11 @@ def gaussian7x7(dtype: Any = tw.uint8, channels: int = 3) -> tw.Function:
     smooth = tw.computation("smooth", {i: n - 6, j: m - 6 * channels}, down)
     function = tw.function("gaussian", outputs=[smooth], fast_math=True)
 
-    # Six rows at a time: of the twelve rows smoothed along themselves that they need, each is
-    # computed once and stays in a register, which is more work than a window of stored rows, but
-    # less traffic.
+    # Eight or twelve rows at a time: of the rows smoothed along themselves that they need, six
+    # more, each is computed once and stays in a register, which is more work than a window of
+    # stored rows, but less traffic.
     rows.inline()
-    smooth.tile(i, j, 6, 32) if dtype == tw.uint8 else smooth.tile(i, j, 8, 16)
+    smooth.tile(i, j, 8, 32) if dtype == tw.uint8 else smooth.tile(i, j, 12, 8)
     smooth.parallelize("i0").unroll("i1").vectorize("j1")
     return function
 

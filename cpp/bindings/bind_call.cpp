@@ -192,21 +192,39 @@ void KernelFunction::open_array(size_t argument, PyObject *object, BoundCall &ca
   adopt_array(argument, object, call);
 }
 
+/// A NumPy scalar of the right type.
+bool KernelFunction::open_scalar(size_t argument, PyObject *object, BoundCall &call) const {
+  const ArrayArgument &expected = arguments_[argument];
+  if (!is_numpy_scalar(object) || expected.type.kind == TypeKind::BFloat) {
+    return false;
+  }
+  const auto &api = py::detail::npy_api::get();
+  const auto dtype = py::reinterpret_steal<py::object>(api.PyArray_DescrFromScalar_(object));
+  if (!dtype || !same_dtype(dtype.ptr(), expected.dtype.ptr())) {
+    PyErr_Clear();
+    return false;
+  }
+  char *slot = new_number(call);
+  api.PyArray_ScalarAsCtype_(object, slot);
+  call.arrays[argument] = {slot, 0, nullptr, nullptr, nullptr, object};
+  return true;
+}
+
 /// Everything that is no plain array of the right type: NumPy's subclasses and other dtype objects,
 /// numbers, other libraries' arrays, and inputs that have to be copied.
 void KernelFunction::adopt_array(size_t argument, PyObject *object, BoundCall &call) const {
   const CallExplainer explain(*this);
   const ArrayArgument &expected = arguments_[argument];
   if (!expected.is_output && expected.extents.empty() && is_plain_number(object)) {
-    if (call.numbers.empty()) {
-      call.numbers.reserve(inputs_); // their addresses are kept
-    }
-    std::byte *slot = call.numbers.emplace_back().data();
-    const NumberFit fit = store_number(object, expected.type, slot);
+    char *slot = new_number(call);
+    const NumberFit fit = store_number(object, expected.type, reinterpret_cast<std::byte *>(slot));
     if (fit != NumberFit::Fits) {
       explain.bad_number(argument, object, fit == NumberFit::Overflow);
     }
-    call.arrays[argument] = {reinterpret_cast<char *>(slot), 0, nullptr, nullptr, nullptr, object};
+    call.arrays[argument] = {slot, 0, nullptr, nullptr, nullptr, object};
+    return;
+  }
+  if (!expected.is_output && expected.extents.empty() && open_scalar(argument, object, call)) {
     return;
   }
   py::object array;

@@ -73,7 +73,7 @@ struct BoundArray {
 struct BoundCall {
   llvm::SmallVector<BoundArray, 8> arrays;                 ///< in argument order
   llvm::SmallVector<pybind11::object, 4> owned;            ///< fresh outputs, views and copies
-  llvm::SmallVector<std::array<std::byte, 16>, 0> numbers; ///< inputs given as plain numbers
+  llvm::SmallVector<std::array<std::byte, 16>, 2> numbers; ///< elements without arrays
   llvm::SmallVector<std::int64_t, 8> parameters;
   llvm::SmallVector<ParameterSource, 8> sources;
   bool has_given_outputs = false;

@@ -10,9 +10,20 @@ namespace tilewright {
 
 namespace py = pybind11;
 
+char *KernelFunction::new_number(BoundCall &call) const {
+  if (call.numbers.empty()) {
+    call.numbers.reserve(arguments_.size()); // their addresses are kept
+  }
+  return reinterpret_cast<char *>(call.numbers.emplace_back().data());
+}
+
 void KernelFunction::make_output(size_t argument, const std::int64_t *shape, bool zeros,
                                  BoundCall &call) const {
   const ArrayArgument &output = arguments_[argument];
+  if (output.extents.empty()) { // it becomes a number, which needs no array
+    call.arrays[argument] = {new_number(call), 0, nullptr, nullptr, nullptr, nullptr};
+    return;
+  }
   call.owned.push_back(
       new_array(output.dtype, {shape, output.extents.size()}, zeros || output.needs_zeros));
   call.arrays[argument] = bound(call.owned.back().ptr(), nullptr);
@@ -59,11 +70,16 @@ py::object KernelFunction::results(const BoundCall &call) const {
     if (output.is_given()) {
       return py::reinterpret_borrow<py::object>(output.object);
     }
-    auto array = py::reinterpret_borrow<py::object>(output.array);
-    if (output.nd == 0) {
-      return array[py::tuple()]; // NumPy gives scalars for results without axes
+    if (output.array != nullptr) {
+      return py::reinterpret_borrow<py::object>(output.array);
     }
-    return array;
+    // NumPy gives scalars for results without axes.
+    auto number = py::reinterpret_steal<py::object>(py::detail::npy_api::get().PyArray_Scalar_(
+        output.data, arguments_[i].dtype.ptr(), nullptr));
+    if (!number) {
+      throw py::error_already_set();
+    }
+    return number;
   };
   if (arguments_.size() - inputs_ == 1) {
     return one(inputs_);
@@ -91,9 +107,10 @@ void KernelFunction::require_apart_in_themselves(const BoundCall &call) const {
   }
 }
 
-bool KernelFunction::may_overlap(const CallPlan &plan, const BoundCall &call) const {
+Overlaps KernelFunction::find_overlaps(const CallPlan &plan, const BoundCall &call) const {
+  Overlaps overlaps;
   if (!call.has_given_outputs && !overwrites_) {
-    return false;
+    return overlaps;
   }
   for (size_t i = 0; i < arguments_.size(); ++i) {
     if (!is_written(i, call)) {
@@ -103,11 +120,11 @@ bool KernelFunction::may_overlap(const CallPlan &plan, const BoundCall &call) co
       if (other != i && stored_in_[other] < 0 &&
           spans_overlap(call.arrays[i].data, plan.spans[i], call.arrays[other].data,
                         plan.spans[other])) {
-        return true;
+        overlaps.push_back({i, other, call.arrays[other].data - call.arrays[i].data});
       }
     }
   }
-  return false;
+  return overlaps;
 }
 
 std::vector<SharedArray> KernelFunction::shared_arrays(const BoundCall &call) const {

@@ -18,6 +18,16 @@ namespace tilewright {
 /// For each argument the dimension whose stride is one item, or -1: what a kernel is compiled for.
 using Layouts = llvm::SmallVector<ArrayLayout, 8>;
 
+/// A written array and another one whose bytes lie between each other's, and how far apart they
+/// begin.
+struct Overlap {
+  size_t written = 0;
+  size_t other = 0;
+  std::ptrdiff_t distance = 0;
+  bool operator==(const Overlap &) const = default;
+};
+using Overlaps = llvm::SmallVector<Overlap, 4>;
+
 struct CallPlan {
   /// The shapes and strides of what was given, and given parameters; compared by `fits`.
   std::vector<std::int64_t> key;
@@ -28,6 +38,11 @@ struct CallPlan {
   std::vector<std::int64_t> fresh_shapes;
   Layouts layouts;
   std::shared_ptr<const CompiledKernel> kernel; ///< null until a call needs it
+
+  /// The latest overlaps of such a call, which say with the shapes how its arrays share memory, and
+  /// the kernel for them (null: the plain one).
+  Overlaps overlaps;
+  std::shared_ptr<const CompiledKernel> overlaps_kernel;
 
   bool fits(const BoundCall &call) const;
 };

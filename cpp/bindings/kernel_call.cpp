@@ -152,8 +152,13 @@ py::object KernelFunction::call(const CallArguments &given) {
     }
   }
   std::shared_ptr<const CompiledKernel> sharing;
-  if (may_overlap(*plan, call)) {
+  const Overlaps overlaps = find_overlaps(*plan, call);
+  if (!overlaps.empty() && overlaps == plan->overlaps) {
+    sharing = plan->overlaps_kernel;
+  } else if (!overlaps.empty()) {
     sharing = sharing_kernel(*plan, call);
+    plan->overlaps = overlaps;
+    plan->overlaps_kernel = sharing;
   }
   if (sharing == nullptr && plan->kernel == nullptr) {
     plan->kernel = find_kernel(plan->layouts, {});

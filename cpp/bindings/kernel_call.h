@@ -102,6 +102,7 @@ private:
   void bind_parameter(size_t parameter, PyObject *value, BoundCall &call) const;
   void bind_outputs(PyObject *out, BoundCall &call) const;
   void open_array(size_t argument, PyObject *object, BoundCall &call) const;
+  bool open_scalar(size_t argument, PyObject *object, BoundCall &call) const;
   void adopt_array(size_t argument, PyObject *object, BoundCall &call) const;
   void solve_shapes(BoundCall &call) const;
   void solve(BoundCall &call) const;
@@ -109,13 +110,15 @@ private:
   void check_shapes(const BoundCall &call) const;
 
   // ---- call_outputs.cpp: where results go, and what they may share ----
+  /// Sixteen zero bytes for an element without an array.
+  char *new_number(BoundCall &call) const;
   void make_output(size_t argument, const std::int64_t *shape, bool zeros, BoundCall &call) const;
   void make_outputs(BoundCall &call, bool zeros) const;
   /// Outputs that are stored in an input's array are that array.
   void place_in_inputs(BoundCall &call) const;
   bool is_written(size_t argument, const BoundCall &call) const;
   void require_apart_in_themselves(const BoundCall &call) const;
-  bool may_overlap(const CallPlan &plan, const BoundCall &call) const;
+  Overlaps find_overlaps(const CallPlan &plan, const BoundCall &call) const;
   /// How arrays that share memory with written ones lie in each other; throws where they lie in no
   /// way that can be told.
   std::vector<SharedArray> shared_arrays(const BoundCall &call) const;
@@ -130,7 +133,7 @@ private:
   std::shared_ptr<const CompiledKernel> make_kernel(const Layouts &layouts,
                                                     const std::vector<SharedArray> &shared);
   const SharingVerdict &verdict(const std::vector<SharedArray> &shared);
-  /// The kernel for arrays that overlap, if they do.
+  /// The kernel for arrays that share memory; null where they are only neighbours.
   std::shared_ptr<const CompiledKernel> sharing_kernel(const CallPlan &plan, const BoundCall &call);
 
   friend class CallExplainer;

@@ -31,6 +31,30 @@ __all__ = ["Function", "function"]
 _LAYER_TITLES = ("Layer I", "Layer II", "Layer III")
 
 
+class _Shape(str):
+    """An annotation that is printed without quotes."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+class _Documentation(str):
+    """The docstring of a class of functions, and for each function one of its own."""
+
+    def __get__(self, function: Function | None, owner: type[Function]) -> str:
+        if function is None:
+            return self
+        try:
+            return function._description()
+        except AttributeError:
+            return self  # it was not initialised
+
+
+def document_instances(kind: type[Function]) -> None:
+    """`help(f)` shows the arguments of f, `help(tw.Function)` the class."""
+    kind.__doc__ = _Documentation(kind.__doc__ or "")
+
+
 class Function(_core.Function):
     """A function that computes its outputs from arrays; made by `tw.function`.
 
@@ -85,6 +109,7 @@ class Function(_core.Function):
             caller_location(),
         )
         self._declared: tuple[str, ...] = tuple(self.computations)
+        self._where = caller_location()
         register_owner(self, self._identities)
 
     # ---- running ----
@@ -173,6 +198,7 @@ class Function(_core.Function):
         copy = type(self).__new__(type(self))
         _core.Function.__init__(copy, self)
         copy._declared = self._declared
+        copy._where = self._where
         return copy
 
     # ---- looking at it ----
@@ -263,10 +289,32 @@ class Function(_core.Function):
     def __signature__(self) -> inspect.Signature:
         """The arguments of a call, for `help` and for editors."""
         kinds = inspect.Parameter
-        arrays = [kinds(name, kinds.POSITIONAL_OR_KEYWORD) for name in self._argument_names()]
-        options = [kinds(name, kinds.KEYWORD_ONLY, default=None) for name in self.parameters]
+        inputs, outputs = self._signature_parts()
+        arrays = [
+            kinds(name, kinds.POSITIONAL_OR_KEYWORD, annotation=_Shape(text.partition(": ")[2]))
+            for name, text in zip(self._argument_names(), inputs, strict=True)
+        ]
+        options = [
+            kinds(name, kinds.KEYWORD_ONLY, default=None, annotation=_Shape("int"))
+            for name in self.parameters
+        ]
         out = kinds("out", kinds.KEYWORD_ONLY, default=None)
-        return inspect.Signature([*arrays, *options, out])
+        results = [text.partition(": ")[2] for text in outputs]
+        result = results[0] if len(results) == 1 else f"({', '.join(results)})"
+        return inspect.Signature([*arrays, *options, out], return_annotation=_Shape(result))
+
+    def _description(self) -> str:
+        """What `help` shows of this function."""
+        inputs, outputs = self._signature_parts()
+        lines = [f"{self.name}{self.__signature__}", "", "Inputs:"]
+        lines += [f"    {text}" for text in inputs] or ["    none"]
+        if self.parameters:
+            lines += ["Parameters (integers; found from shapes where not given):"]
+            lines += [f"    {', '.join(self.parameters)}"]
+        lines += ["Returns (or writes to out=):", *(f"    {text}" for text in outputs)]
+        lines += [f"Declared at {self._where}"] if self._where else []
+        lines += ["", "See help(tw.Function), and .schedule, .loops, .layers of this function."]
+        return "\n".join(lines)
 
     def __copy__(self) -> Function:
         return self.copy()
@@ -287,6 +335,7 @@ class Function(_core.Function):
 
 
 _core.answer_vectorcalls(Function)
+document_instances(Function)
 
 
 def _indented(text: str) -> str:

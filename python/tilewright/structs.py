@@ -17,7 +17,7 @@ from . import _core
 from .computations import Computation, Input
 from .errors import DeclarationError, DeclarationTypeError
 from .expressions import Expression, check_identifier
-from .functions import Function
+from .functions import Function, document_instances
 from .source import caller_location
 from .types import as_dtype
 
@@ -354,6 +354,9 @@ class StructFunction(Function):
 
     def _argument_names(self) -> list[str]:
         return [slot.name for slot in self._input_slots]
+
+
+document_instances(StructFunction)
 
 
 def _slot_text(slot: _Slot, described: Mapping[str, str]) -> str:

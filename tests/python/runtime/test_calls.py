@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import pydoc
 
 import ml_dtypes
 import numpy as np
@@ -288,7 +289,26 @@ def test_repr():
 
 
 def test_signature():
-    assert str(inspect.signature(matmul())) == "(A, B, *, N=None, K=None, M=None, out=None)"
+    f = matmul()
+    assert str(inspect.signature(f)) == (
+        "(A: float64[N, K], B: float64[K, M], *, N: int = None, K: int = None, M: int = None, "
+        "out=None) -> float64[N, M]"
+    )
+    bound = inspect.signature(f).bind(1, B=2, out=3)
+    assert bound.arguments == {"A": 1, "B": 2, "out": 3}
+    assert str(inspect.signature(two_outputs())).endswith(" -> (int64[N], int64[N])")
+
+
+def test_help():
+    f = matmul()
+    text = pydoc.plain(pydoc.render_doc(f))
+    assert "matmul(A: float64[N, K], B: float64[K, M], *, N: int = None" in text
+    assert "    C: float64[N, M]" in text and "Parameters (integers" in text
+    assert "test_calls.py:" in text
+    assert "matmul(a, b, out=c)" in pydoc.plain(pydoc.render_doc(tw.Function))
+    assert inspect.getdoc(tw.Function).startswith("A function that computes its outputs")
+    assert tw.Function.__new__(tw.Function).__doc__ == tw.Function.__doc__
+    assert f.copy().__doc__ == f.__doc__
 
 
 def test_compile_ahead():

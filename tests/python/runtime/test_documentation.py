@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import doctest
 import inspect
+import pathlib
+import re
 
 import pytest
 
 import tilewright as tw
+
+DOCS = pathlib.Path(__file__).resolve().parents[3] / "docs"
 
 COMMANDS = [
     *("split", "tile", "interchange", "reverse", "shift", "skew", "after", "before", "then"),
@@ -37,3 +42,18 @@ def test_public_things_are_documented(owner):
 def test_everything_public_exists():
     for name in tw.__all__:
         assert hasattr(tw, name)
+
+
+@pytest.mark.parametrize("page", ["arrays.md"])
+def test_examples_of_a_page(page):
+    text = (DOCS / page).read_text()
+    blocks = re.findall(r"^```pycon\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    assert len(blocks) > 3
+    test = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, page, page, 0)
+    assert not doctest.DocTestRunner(verbose=False).run(test).failed
+
+
+def test_every_page_is_listed():
+    listed = (DOCS / "README.md").read_text()
+    for page in DOCS.glob("*.md"):
+        assert page.name == "README.md" or f"({page.name})" in listed, page.name

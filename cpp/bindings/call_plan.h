@@ -37,7 +37,9 @@ struct CallPlan {
   /// The shapes of the outputs that the call makes, one after the other.
   std::vector<std::int64_t> fresh_shapes;
   Layouts layouts;
-  std::shared_ptr<const CompiledKernel> kernel; ///< null until a call needs it
+  /// Null until a call needs it, and then the same for good: threads run it while they hold the
+  /// plan.
+  std::shared_ptr<const CompiledKernel> kernel;
 
   /// The latest overlaps of such a call, which say with the shapes how its arrays share memory, and
   /// the kernel for them (null: the plain one).

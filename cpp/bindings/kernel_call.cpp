@@ -38,8 +38,13 @@ KernelFunction::make_kernel(const Layouts &layouts, const std::vector<SharedArra
     const py::gil_scoped_release unlocked;
     kernel = finish(std::move(prepared));
   }
-  if (version == version_ && find_kernel(layouts, shared) == nullptr) {
-    kernels_.push_back({layouts, shared, kernel});
+  if (version == version_) {
+    const auto known = find_kernel(layouts, shared); // by another thread, meanwhile
+    if (known == nullptr) {
+      kernels_.push_back({layouts, shared, kernel});
+    } else {
+      kernel = known;
+    }
   }
   last_compile_ = kernel;
   return kernel;
@@ -161,10 +166,13 @@ py::object KernelFunction::call(const CallArguments &given) {
     plan->overlaps_kernel = sharing;
   }
   if (sharing == nullptr && plan->kernel == nullptr) {
-    plan->kernel = find_kernel(plan->layouts, {});
+    std::shared_ptr<const CompiledKernel> found = find_kernel(plan->layouts, {});
+    if (found == nullptr) {
+      found = make_kernel(plan->layouts, {});
+    }
+    // While it was compiled, another thread may have done the same, and run what the plan has now.
     if (plan->kernel == nullptr) {
-      // While it is compiled, another thread may change the schedule, or do the same.
-      plan->kernel = make_kernel(plan->layouts, {});
+      plan->kernel = std::move(found);
     }
   }
   const CompiledKernel &kernel = sharing != nullptr ? *sharing : *plan->kernel;

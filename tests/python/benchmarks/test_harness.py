@@ -151,7 +151,7 @@ def test_a_quick_run_stores_json_and_a_plot(tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
     stored = json.loads((tmp_path / "calls.json").read_text())
     assert stored["machine"]["processor"] and stored["machine"]["versions"]["numpy"]
-    assert {row["contender"] for row in stored["rows"]} == {OURS, "NumPy"}
+    assert {row["contender"] for row in stored["rows"]} == {OURS, "NumPy", "Numba"}
     assert (tmp_path / "calls.png").stat().st_size > 1000
 
 

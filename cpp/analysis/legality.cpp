@@ -47,9 +47,9 @@ std::optional<Violation> find_violation(const Program &program) {
   return LegalityChecker(program, nullptr).find();
 }
 
-std::shared_ptr<const LegalProgram> find_legal(Program program) {
+std::shared_ptr<const LegalProgram> find_legal(Program program, const LegalProgram *before) {
   const OperationLimit limit(operation_limit);
-  LegalityChecker checker(program, nullptr);
+  LegalityChecker checker(program, before);
   if (checker.find()) {
     return nullptr;
   }

@@ -47,8 +47,10 @@ struct Violation {
 /// The first violation found, or nothing when the program is legal.
 std::optional<Violation> find_violation(const Program &program);
 
-/// The program when no violation is found in it, else null.
-std::shared_ptr<const LegalProgram> find_legal(Program program);
+/// The program when no violation is found in it, else null. With `before`, a program that it was
+/// made of by a command, only what that may have changed is asked.
+std::shared_ptr<const LegalProgram> find_legal(Program program,
+                                               const LegalProgram *before = nullptr);
 
 /// Throws Error(IllegalSchedule) with the violation when `program` (the mapping after `command`) is
 /// illegal. With `before`, the program before the command, only what the command may have changed

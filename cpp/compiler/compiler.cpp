@@ -58,24 +58,21 @@ private:
   std::chrono::steady_clock::time_point start_;
 };
 
-bool has_reductions(const Function &function) {
-  return std::any_of(
-      function.computations.begin(), function.computations.end(),
-      [](const ComputationPtr &computation) { return instance_space(*computation).reduced > 0; });
+/// What runs: the mapping, or what the default schedule makes of it.
+DefaultSchedule scheduled(const Mapping &mapping, const CompileOptions &options) {
+  if (!options.default_schedule) {
+    return {mapping};
+  }
+  return with_default_tags(mapping, smallest_masked_element(describe_cpu(options.cpu)) == 1);
 }
 
-/// The loops of `scheduled`: those that the default schedule made of `plain`, where there is one.
-/// Vectors, tiles and threads begin with more than a small problem has to do altogether, which
-/// keeps the loops of `plain`.
-Kernel lower_scheduled(const Mapping &plain, const Program &scheduled,
-                       const CompileOptions &options, const LoweringOptions &lowering) {
-  constexpr std::int64_t little = 3'000;        // a stencil of 16 x 16
-  constexpr std::int64_t little_tiled = 14'000; // a matrix product of 13 x 13
-  Kernel kernel = lower(scheduled, lowering);
-  if (options.default_schedule && lowering.vectorize && kernel.sites.empty()) {
+/// Little work keeps the loops of `plain` where these are faster then.
+Kernel lower_scheduled(const Mapping &plain, const Program &program, std::int64_t little,
+                       const LoweringOptions &lowering) {
+  Kernel kernel = lower(program, lowering);
+  if (little > 0 && lowering.vectorize && kernel.sites.empty()) {
     const Kernel declared = lower(build_program(plain), lowering);
-    kernel.body = by_work(declared.body, kernel.body,
-                          has_reductions(plain.function()) ? little_tiled : little);
+    kernel.body = by_work(declared, kernel, little);
   }
   return kernel;
 }
@@ -86,8 +83,8 @@ Kernel lower_mapping(const Mapping &mapping, const CompileOptions &options, bool
   lowering.layouts = options.layouts;
   lowering.vectors.masked_bytes = smallest_masked_element(describe_cpu(options.cpu));
   lowering.vectorize = vectorize;
-  return lower_scheduled(mapping, build_program(mapping_that_runs(mapping, options)), options,
-                         lowering);
+  const DefaultSchedule running = scheduled(mapping, options);
+  return lower_scheduled(mapping, build_program(running.mapping), running.little, lowering);
 }
 
 EmitOptions emit_options(const CompileOptions &options) {
@@ -163,7 +160,7 @@ bool find_cached(CompiledKernel &kernel, const std::string &symbol, const Compil
 } // namespace
 
 Mapping mapping_that_runs(const Mapping &mapping, const CompileOptions &options) {
-  return options.default_schedule ? with_default_tags(mapping) : mapping;
+  return scheduled(mapping, options).mapping;
 }
 
 PreparedKernel prepare(const Mapping &mapping, const CompileOptions &options) {
@@ -187,15 +184,18 @@ PreparedKernel prepare(const Mapping &mapping, const CompileOptions &options) {
     return prepared;
   }
   std::optional<Program> program;
+  std::int64_t little = 0;
   {
     const Phase phase(kernel, "analyse");
-    program = build_program(mapping_that_runs(mapping, options));
+    const DefaultSchedule running = scheduled(mapping, options);
+    program = build_program(running.mapping);
+    little = running.little;
   }
   const Phase phase(kernel, "lower");
   LoweringOptions lowering;
   lowering.layouts = options.layouts;
   lowering.vectors.masked_bytes = smallest_masked_element(describe_cpu(options.cpu));
-  prepared.loops = lower_scheduled(mapping, *program, options, lowering);
+  prepared.loops = lower_scheduled(mapping, *program, little, lowering);
   return prepared;
 }
 

@@ -115,13 +115,69 @@ private:
 
 ValuePtr estimated_work(const LoopStatement &statement) { return Estimator().of(statement); }
 
-StmtPtr by_work(const StmtPtr &simple, const StmtPtr &large, std::int64_t little) {
+namespace {
+
+/// The statements of one kernel on the buffers of another one.
+class OtherBuffers {
+public:
+  OtherBuffers(const Kernel &from, const Kernel &to)
+      : rewrite_([&](const ValuePtr &value) -> ValuePtr {
+          if (value->kind != ValueKind::Load) {
+            return nullptr;
+          }
+          auto moved = std::make_shared<Value>(*value);
+          moved->id = at(value->id);
+          for (ValuePtr &operand : moved->operands) {
+            operand = rewrite_(operand);
+          }
+          return moved;
+        }) {
+    for (const KernelBuffer &buffer : from.buffers) {
+      const auto found =
+          std::find_if(to.buffers.begin(), to.buffers.end(), [&](const KernelBuffer &candidate) {
+            return candidate.name == buffer.name;
+          });
+      if (found == to.buffers.end()) {
+        throw Error(ErrorKind::Internal, "a kernel lacks the buffer " + buffer.name);
+      }
+      numbers_.push_back(found - to.buffers.begin());
+    }
+  }
+
+  StmtPtr operator()(const StmtPtr &statement) {
+    std::vector<StmtPtr> children;
+    for (const StmtPtr &child : statement->children) {
+      children.push_back((*this)(child));
+    }
+    auto moved = std::make_shared<LoopStatement>(*map_values(statement, std::ref(rewrite_)));
+    moved->children = std::move(children);
+    const bool touches = moved->kind == StatementKind::Store ||
+                         moved->kind == StatementKind::AtomicUpdate ||
+                         moved->kind == StatementKind::Allocate;
+    moved->buffer = touches ? at(moved->buffer) : moved->buffer;
+    for (auto &[buffer, distance] : moved->prefetches) {
+      buffer = at(buffer);
+    }
+    return moved;
+  }
+
+private:
+  std::int64_t at(std::int64_t buffer) const { return numbers_[static_cast<size_t>(buffer)]; }
+
+  std::vector<std::int64_t> numbers_;
+  ValueRewriter rewrite_;
+};
+
+} // namespace
+
+StmtPtr by_work(const Kernel &simple, const Kernel &large, std::int64_t little) {
+  const StmtPtr body = OtherBuffers(simple, large)(simple.body);
   auto both_bodies = std::make_shared<LoopStatement>();
   both_bodies->kind = StatementKind::Block;
-  both_bodies->children = {simple, large};
+  both_bodies->children = {body, large.body};
   Numbers numbers(both_bodies);
-  return if_then(binary_value(Op::Lt, estimated_work(*simple), integer(little)),
-                 copy_with(simple, {}, numbers), large);
+  return if_then(binary_value(Op::Lt, estimated_work(*body), integer(little)),
+                 copy_with(body, {}, numbers), large.body);
 }
 
 } // namespace tilewright

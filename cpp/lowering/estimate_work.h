@@ -11,7 +11,8 @@ namespace tilewright {
 /// outside of `statement`.
 ValuePtr estimated_work(const LoopStatement &statement);
 
-/// `simple` where that is less than `little` work, else `large`. Both compute the same.
-StmtPtr by_work(const StmtPtr &simple, const StmtPtr &large, std::int64_t little);
+/// The body of `large` with that of `simple` for less than `little` work. Both compute the same;
+/// `large` has all buffers of `simple`, by name.
+StmtPtr by_work(const Kernel &simple, const Kernel &large, std::int64_t little);
 
 } // namespace tilewright

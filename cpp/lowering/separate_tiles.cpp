@@ -1,4 +1,5 @@
 #include "lowering/passes.h"
+#include "lowering/summing_loops.h"
 #include "lowering/tile_extent.h"
 
 #include <algorithm>
@@ -40,13 +41,8 @@ bool require_distance(const ValuePtr &a, const ValuePtr &b, std::int64_t factor,
 }
 
 bool depends_on(const Linear &linear, std::int64_t variable) {
-  bool found = false;
-  for (const Linear::Term &term : linear.terms) {
-    visit_value(term.atom, [&](const Value &value) {
-      found = found || (value.kind == ValueKind::Variable && value.id == variable);
-    });
-  }
-  return found;
+  return std::any_of(linear.terms.begin(), linear.terms.end(),
+                     [&](const Linear::Term &term) { return mentions(term.atom, variable); });
 }
 
 /// The condition for all of `factor` iterations from `lower`: for the one in which it is hardest to
@@ -251,12 +247,14 @@ StmtPtr masked(const StmtPtr &root) {
 }
 
 /// The candidates' loops as full tiles; when `full` is false, as vectors under a mask or as serial
-/// loops.
+/// loops. `serial` is the loop around `root` that is one.
 StmtPtr rewrite(const StmtPtr &root, const std::vector<Candidate> &candidates, bool full,
-                int masked_bytes) {
+                int masked_bytes, const LoopStatement *serial = nullptr) {
+  const bool is_serial = root->kind == StatementKind::For && root->loop == LoopKind::Serial;
   std::vector<StmtPtr> children;
   for (const StmtPtr &child : root->children) {
-    children.push_back(rewrite(child, candidates, full, masked_bytes));
+    children.push_back(
+        rewrite(child, candidates, full, masked_bytes, is_serial ? root.get() : serial));
   }
   const auto found =
       std::find_if(candidates.begin(), candidates.end(), [&](const Candidate &candidate) {
@@ -270,8 +268,9 @@ StmtPtr rewrite(const StmtPtr &root, const std::vector<Candidate> &candidates, b
     return children[0];
   }
   if (found == candidates.end() && !full && root->kind == StatementKind::For &&
-      root->loop == LoopKind::Unrolled && contains_any(root->children[0], candidates)) {
-    // Copies of a border tile's loops are not worth their code.
+      root->loop == LoopKind::Unrolled && contains_any(root->children[0], candidates) &&
+      !(masked_bytes > 0 && serial != nullptr && accumulates(root, serial->id))) {
+    // Copies of a border tile's loops are not worth their code, unless they keep sums in registers.
     return for_loop(root->id, root->name, root->lower, root->upper, LoopKind::Serial, 0,
                     children[0]);
   }
@@ -286,8 +285,8 @@ StmtPtr rewrite(const StmtPtr &root, const std::vector<Candidate> &candidates, b
     // The rest of a tile in one version: its vectors, full or not, under masks that cost nothing.
     const bool with_masks = masked_bytes == 1 && root->loop == LoopKind::Unrolled;
     return for_loop(root->id, root->name, root->lower, root->upper,
-                    as_vector ? LoopKind::MaskedVector : LoopKind::Serial,
-                    as_vector ? root->factor : 0, with_masks ? masked(children[0]) : children[0]);
+                    as_vector ? LoopKind::MaskedVector : LoopKind::Serial, root->factor,
+                    with_masks ? masked(children[0]) : children[0]);
   }
   return for_loop(root->id, root->name, found->lower, add(found->lower, integer(root->factor)),
                   root->loop, root->factor, children[0]);

@@ -284,7 +284,69 @@ private:
                       node.value->operands.end(), same_value);
   }
 
+  /// Does `value` stay above zero because of where the loops around end? Where j < (M + 15) // 16,
+  /// M - 16 * j >= M - 16 * ((M + 15) // 16 - 1) >= M - (M + 15) + 16 = 1.
+  bool is_positive(const Linear &value, int depth = 4) const {
+    const Interval interval = ranges_.of(value);
+    if (interval.lower && *interval.lower > 0) {
+      return true;
+    }
+    if (depth == 0) {
+      return false;
+    }
+    for (size_t t = 0; t < value.terms.size(); ++t) {
+      const auto &[atom, coefficient] = value.terms[t];
+      if (coefficient >= 0) {
+        continue;
+      }
+      Linear rest = value;
+      rest.terms.erase(rest.terms.begin() + static_cast<std::ptrdiff_t>(t));
+      if (atom->kind == ValueKind::Variable && last_.contains(atom->id)) {
+        for (const Linear &last : last_.at(atom->id)) {
+          const auto least = combine(rest, last, coefficient);
+          if (least && is_positive(*least, depth - 1)) {
+            return true;
+          }
+        }
+      }
+      if (atom->kind == ValueKind::Binary && atom->op == Op::FloorDiv) {
+        const auto divisor = as_integer(atom->operands[1]);
+        const auto dividend = linear_of(atom->operands[0]);
+        if (divisor && *divisor > 0 && coefficient % *divisor == 0 && dividend) {
+          const auto least = combine(rest, *dividend, coefficient / *divisor);
+          if (least && is_positive(*least, depth - 1)) {
+            return true;
+          }
+        }
+      }
+    }
+    return false;
+  }
+
+  /// Is `condition` a < b, and so by the loops around?
+  bool holds(const ValuePtr &condition) const {
+    if (condition->kind != ValueKind::Binary || condition->op != Op::Lt ||
+        !is_index(condition->operands[0]) || !is_index(condition->operands[1])) {
+      return false;
+    }
+    std::vector<ValuePtr> small;
+    std::vector<ValuePtr> large;
+    operands_of(Op::Max, condition->operands[0], small);
+    operands_of(Op::Min, condition->operands[1], large);
+    return std::all_of(small.begin(), small.end(), [&](const ValuePtr &a) {
+      return std::all_of(large.begin(), large.end(), [&](const ValuePtr &b) {
+        const auto left = linear_of(a);
+        const auto right = linear_of(b);
+        const auto distance = left && right ? combine(*right, *left, -1) : std::nullopt;
+        return distance && is_positive(*distance);
+      });
+    });
+  }
+
   StmtPtr simplify_if(const StmtPtr &node) {
+    if (holds(node->value)) {
+      return (*this)(node->children[0]);
+    }
     if (const auto known = as_boolean(node->value)) {
       return *known                      ? (*this)(node->children[0])
              : node->children.size() > 1 ? (*this)(node->children[1])
@@ -313,6 +375,14 @@ private:
       interval.upper = *interval.upper - 1;
     }
     ranges_.variables[node->id] = interval;
+    std::vector<ValuePtr> ends;
+    operands_of(Op::Min, node->upper, ends);
+    for (const ValuePtr &end : ends) {
+      if (auto last = is_index(end) ? linear_of(end) : std::nullopt) {
+        last->constant -= 1;
+        last_[node->id].push_back(std::move(*last));
+      }
+    }
     StmtPtr body = (*this)(node->children[0]);
     if (is_empty(body)) {
       return body;
@@ -321,6 +391,7 @@ private:
   }
 
   Ranges ranges_;
+  std::unordered_map<std::int64_t, std::vector<Linear>> last_; ///< of variables: at most all these
   std::unordered_map<std::int64_t, ValuePtr> replaced_;
 };
 

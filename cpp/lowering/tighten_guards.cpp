@@ -1,5 +1,6 @@
 // Loops whose bodies are guarded by data: see passes.h.
 #include "lowering/passes.h"
+#include "lowering/summing_loops.h"
 
 #include <algorithm>
 #include <set>
@@ -11,14 +12,6 @@ namespace {
 /// Loaded 64-bit values are brought into this range before index arithmetic, which must not wrap;
 /// no loop comes near its ends.
 constexpr std::int64_t far_away = std::int64_t{1} << 56;
-
-bool mentions(const ValuePtr &root, std::int64_t variable) {
-  bool found = false;
-  visit_value(root, [&](const Value &value) {
-    found = found || (value.kind == ValueKind::Variable && value.id == variable);
-  });
-  return found;
-}
 
 /// The parts of a < or <= comparison whose sides are max(..) and min(..); else the comparison.
 std::vector<ValuePtr> parts_of(const ValuePtr &test) {

@@ -1,4 +1,5 @@
 #include "lowering/passes.h"
+#include "lowering/summing_loops.h"
 
 #include <set>
 
@@ -57,6 +58,12 @@ public:
       children.push_back((*this)(child));
     }
     StmtPtr node = with_children(statement, std::move(children));
+    if (node->kind == StatementKind::For && node->loop == LoopKind::Serial &&
+        node->children[0]->loop == LoopKind::Serial && node->children[0]->factor > 1) {
+      // One after the other, each of its rows can keep its sums in registers.
+      const StmtPtr outside = with_rows_outside(*node);
+      return outside ? outside : node;
+    }
     if (node->kind != StatementKind::For || node->loop != LoopKind::Unrolled) {
       return node;
     }
@@ -69,7 +76,8 @@ public:
       if (only_shaping_) {
         return node;
       }
-      return for_loop(node->id, node->name, node->lower, node->upper, LoopKind::Serial, 0, body);
+      return for_loop(node->id, node->name, node->lower, node->upper, LoopKind::Serial,
+                      node->factor, body);
     }
     std::vector<StmtPtr> copies;
     for (std::int64_t i = 0; i < *extent; ++i) {

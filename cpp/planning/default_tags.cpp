@@ -19,11 +19,24 @@ namespace {
 
 /// Bytes of a vector of the largest type in a loop: two AVX registers, one of AVX-512.
 constexpr std::int64_t vector_bytes = 64;
-/// Rows of a register tile, and of a block of such tiles whose operands stay in a cache.
+/// Rows of a register tile where registers are wide and where not, and of a block of such tiles,
+/// which share what is packed.
+constexpr std::int64_t wide_tile_rows = 8;
 constexpr std::int64_t tile_rows = 4;
-constexpr std::int64_t block_rows = 32;
+constexpr std::int64_t block_rows = 64;
 /// Terms of a reduction that a block sums before it goes on to the next columns.
 constexpr std::int64_t block_terms = 256;
+/// So many terms of a window are written out one after the other.
+constexpr std::int64_t most_unrolled_terms = 16;
+/// Rows of a block of a transposition: of both arrays, a block touches few pages.
+constexpr std::int64_t transposed_rows = 32;
+/// Work that plain loops do sooner than a register tile (a product of 6 x 6) and than a loop whose
+/// border needs code of its own (a stencil of 32 x 32).
+constexpr std::int64_t little_for_tiles = 1'500;
+constexpr std::int64_t little_for_borders = 10'000;
+/// The same where many loops each ask whether threads are worth while.
+constexpr size_t several = 3;
+constexpr std::int64_t little_for_several = 600;
 /// Columns that are summed side by side where a reduction streams through its operand once.
 constexpr std::int64_t block_columns = 1024;
 
@@ -75,6 +88,7 @@ std::optional<std::int64_t> coefficient_of(const isl::pw_aff &value, size_t iter
 
 /// An access of one computation: its subscripts as functions of all scheduled iterators.
 struct Access {
+  std::string array;
   std::vector<std::optional<isl::pw_aff>> subscripts;
 
   Step step(size_t iterator) const {
@@ -88,6 +102,25 @@ struct Access {
       result = *coefficient != 0 ? Step::Unit : result;
     }
     return result;
+  }
+  /// The dimension, other than the last one, that alone moves, by one element; nothing elsewhere.
+  std::optional<size_t> strided_dimension(size_t iterator) const {
+    std::optional<size_t> found;
+    for (size_t d = 0; d < subscripts.size(); ++d) {
+      const auto coefficient =
+          subscripts[d] ? coefficient_of(*subscripts[d], iterator) : std::nullopt;
+      if (!coefficient || (*coefficient != 0 && (found || *coefficient != 1))) {
+        return std::nullopt;
+      }
+      found = *coefficient != 0 ? std::optional(d) : found;
+    }
+    return found && *found + 1 < subscripts.size() ? found : std::nullopt;
+  }
+  /// Does a subscript change its form, as a clamped one does?
+  bool has_border() const {
+    return std::any_of(subscripts.begin(), subscripts.end(), [](const auto &subscript) {
+      return subscript && isl_pw_aff_n_piece(subscript->get()) > 1;
+    });
   }
   bool is_affine() const {
     return std::all_of(subscripts.begin(), subscripts.end(),
@@ -137,6 +170,59 @@ public:
     });
   }
 
+  bool has_border() const {
+    return std::any_of(reads_.begin(), reads_.end(),
+                       [](const Access &read) { return read.has_border(); });
+  }
+  /// What is read along `column` by vectors that all iterations of `row` share, if only from one
+  /// place of one array.
+  struct Packable {
+    std::string array;
+    std::vector<std::int64_t> order; ///< of its dimensions, where not its own is needed
+  };
+  std::optional<Packable> packable(size_t row, size_t column) const {
+    std::optional<Packable> found;
+    for (const Access &read : reads_) {
+      const auto strided = read.strided_dimension(column);
+      const bool moves = strided || read.step(column) == Step::Unit;
+      if (!moves || read.step(row) != Step::None) {
+        continue;
+      }
+      const auto same = std::count_if(reads_.begin(), reads_.end(), [&](const Access &other) {
+        return other.array == read.array;
+      });
+      if (found || same > 1 || read.has_border()) {
+        return std::nullopt;
+      }
+      found = Packable{read.array, {}};
+      for (size_t d = 0; strided && d < read.subscripts.size(); ++d) {
+        if (d != *strided) {
+          found->order.push_back(static_cast<std::int64_t>(d));
+        }
+      }
+      if (strided) {
+        found->order.push_back(static_cast<std::int64_t>(*strided));
+      }
+    }
+    return found;
+  }
+  /// Is the packable operand the only one that is not contiguous along `column`?
+  bool packs_all(size_t row, size_t column) const {
+    const auto packed = packable(row, column);
+    return packed && std::all_of(reads_.begin(), reads_.end(), [&](const Access &read) {
+             return read.array == packed->array || read.step(column) != Step::Other;
+           });
+  }
+  /// Is every read contiguous along `column`, or else along `row`, and some along `row` only?
+  bool is_transposition(size_t row, size_t column) const {
+    return std::all_of(reads_.begin(), reads_.end(),
+                       [&](const Access &read) {
+                         return read.step(column) != Step::Other ||
+                                (read.step(row) == Step::Unit && read.strided_dimension(column));
+                       }) &&
+           !all_contiguous(column) && !has_border();
+  }
+
 private:
   void collect(const ExprPtr &root, const std::string &own) {
     visit(root, [&](const ExprPtr &node) {
@@ -171,6 +257,7 @@ private:
       return;
     }
     Access access;
+    access.array = node->producer->name;
     for (const ExprPtr &index : node->operands) {
       access.subscripts.push_back(to_affine(index, {own, space_.iterators}));
     }
@@ -205,8 +292,9 @@ private:
 /// The mapping while it gets its tags.
 class Tagging {
 public:
-  Tagging(Mapping mapping, std::string computation, const Shape &shape)
-      : mapping_(std::move(mapping)), computation_(std::move(computation)), shape_(shape) {}
+  Tagging(Mapping mapping, std::string computation, const Shape &shape, bool wide)
+      : mapping_(std::move(mapping)), computation_(std::move(computation)), shape_(shape),
+        wide_(wide) {}
 
   /// Vector loops and tiles.
   void vectorize() {
@@ -218,8 +306,22 @@ public:
       return shape_.extent(iterator).value_or(lanes) >= lanes;
     };
     const size_t column = shape_.rank() - 1;
-    if (shape_.rank() > 0 && shape_.all_contiguous(column) && long_enough(column)) {
+    if (shape_.rank() > 0 && shape_.has_border()) {
+      little_ = little_for_borders;
+    }
+    if (shape_.rank() > 0 && long_enough(column) &&
+        (shape_.all_contiguous(column) || contiguous_when_packed(column))) {
       shape_.reduced() == 0 ? give("vectorize", {shape_.name(column), lanes}) : tile(column, lanes);
+      return;
+    }
+    if (shape_.rank() > 1 && shape_.reduced() == 0 && shape_.is_transposition(column - 1, column) &&
+        long_enough(column)) {
+      const std::string i = shape_.name(column - 1);
+      const std::string j = shape_.name(column);
+      give("split", {i, transposed_rows});
+      give("split", {j, lanes});
+      give("interchange", {i + "1", j + "0"});
+      give("vectorize", {j + "1", lanes});
       return;
     }
     const size_t term = shape_.rank() + shape_.reduced() - 1;
@@ -250,10 +352,35 @@ public:
   }
 
   const Mapping &mapping() const { return mapping_; }
+  std::int64_t little() const { return little_; }
 
 private:
   void give(const std::string &command, std::vector<Argument> arguments) {
     mapping_ = mapping_.with({computation_, command, std::move(arguments), {}});
+  }
+
+  /// Are there few terms, whatever the parameters?
+  bool has_small_window() const {
+    bool small = true;
+    for (size_t d = shape_.rank(); d < shape_.rank() + shape_.reduced(); ++d) {
+      small = small && shape_.extent(d).value_or(block_terms) <= block_terms / 4;
+    }
+    return small;
+  }
+
+  std::int64_t tile_height() const { return wide_ ? wide_tile_rows : tile_rows; }
+
+  /// Do the rows around `column` share what is read along it?
+  bool has_rows(size_t column) const {
+    return column > 0 && (shape_.is_shared(column - 1, column) || contiguous_when_packed(column)) &&
+           shape_.extent(column - 1).value_or(block_rows) >= tile_height();
+  }
+
+  /// Is all that is read contiguous along `column` once a shared operand is packed?
+  bool contiguous_when_packed(size_t column) const {
+    return shape_.reduced() > 0 && column > 0 && !has_small_window() &&
+           shape_.extent(column - 1).value_or(block_rows) >= tile_height() &&
+           shape_.packs_all(column - 1, column);
   }
 
   /// A reduction whose results lie side by side along `column`.
@@ -263,18 +390,15 @@ private:
     for (size_t d = shape_.rank(); d < shape_.rank() + shape_.reduced(); ++d) {
       terms.push_back(shape_.name(d));
     }
-    const bool small_window =
-        std::all_of(terms.begin(), terms.end(), [&, d = shape_.rank()](const auto &) mutable {
-          return shape_.extent(d++).value_or(block_terms) <= block_terms / 4;
-        });
-    const bool rows = column > 0 && shape_.is_shared(column - 1, column) &&
-                      shape_.extent(column - 1).value_or(block_rows) >= tile_rows;
+    const bool small_window = has_small_window();
+    const std::int64_t height = tile_height();
     std::vector<Argument> order;
-    if (rows) {
-      // i0 (a block), k0, j0, i10, k1, i11 (unrolled), j1 (a vector)
+    if (has_rows(column)) {
+      // i0 (a block), k0, j0, (what is packed,) i10, k1, i11 (unrolled), j1 (a vector)
+      little_ = little_for_tiles;
       const std::string i = shape_.name(column - 1);
       give("split", {i, block_rows});
-      give("split", {i + "1", tile_rows});
+      give("split", {i + "1", height});
       give("split", {j, lanes});
       order.emplace_back(i + "0");
       if (!small_window) {
@@ -288,8 +412,12 @@ private:
       order.emplace_back(i + "11");
       order.emplace_back(j + "1");
       give("reorder", order);
-      give("unroll", {i + "11", tile_rows});
+      give("unroll", {i + "11", height});
       give("vectorize", {j + "1", lanes});
+      const auto packed = small_window ? std::nullopt : shape_.packable(column - 1, column);
+      if (packed) {
+        pack(*packed, j + "0", lanes);
+      }
     } else if (small_window) {
       // Every result is summed in a register.
       give("split", {j, lanes});
@@ -298,6 +426,16 @@ private:
       order.emplace_back(j + "1");
       give("reorder", order);
       give("vectorize", {j + "1", lanes});
+      std::int64_t copies = 1;
+      for (size_t d = shape_.rank() + shape_.reduced(); d-- > shape_.rank();) {
+        copies *= shape_.extent(d).value_or(most_unrolled_terms + 1);
+        if (copies > most_unrolled_terms) {
+          break;
+        }
+        if (shape_.extent(d) > 1) {
+          give("unroll", {shape_.name(d), *shape_.extent(d)});
+        }
+      }
     } else {
       // What is read once is read in the order of memory, beside results that stay in a cache.
       give("split", {j, block_columns});
@@ -311,19 +449,39 @@ private:
     }
   }
 
+  /// A copy whose last dimension has one vector: its accesses lie side by side, however far the
+  /// rows of the array itself are apart.
+  void pack(const Shape::Packable &packed, const std::string &level, std::int64_t lanes) {
+    std::string name = packed.array + "_cache";
+    for (int number = 2; mapping_.function().find(name) != nullptr; ++number) {
+      name = packed.array + "_cache" + std::to_string(number);
+    }
+    std::vector<Argument> arguments{packed.array, level, name, std::string("auto")};
+    if (!packed.order.empty()) {
+      arguments.emplace_back(packed.order);
+    }
+    give("cache", std::move(arguments));
+    mapping_ = mapping_.with(
+        {name, "vectorize", {mapping_.time_space(name).dimensions.back().name, lanes}, {}});
+  }
+
   Mapping mapping_;
   std::string computation_;
   const Shape &shape_;
+  bool wide_;
+  std::int64_t little_ = 0;
 };
 
-bool is_legal(const Mapping &mapping) {
+/// The program of `mapping` where it is legal, else null. `before` is one that is.
+std::shared_ptr<const LegalProgram> legal_program(const Mapping &mapping,
+                                                  const LegalProgram *before) {
   try {
-    return find_legal(build_program(mapping)) != nullptr;
+    return find_legal(build_program(mapping), before);
   } catch (const Error &error) {
     if (error.kind == ErrorKind::Internal) {
       throw;
     }
-    return false;
+    return nullptr;
   }
 }
 
@@ -337,7 +495,7 @@ bool is_apart(const MappingState &state, const std::string &computation) {
 
 } // namespace
 
-Mapping with_default_tags(const Mapping &plain) {
+DefaultSchedule with_default_tags(const Mapping &plain, bool wide) {
   struct Candidate {
     std::string name;
     Shape shape;
@@ -348,9 +506,9 @@ Mapping with_default_tags(const Mapping &plain) {
       candidates.push_back({computation->name, Shape(*computation)});
     }
   }
-  const auto tagged = [](const Mapping &before, const Candidate &candidate, bool vector,
-                         std::optional<size_t> parallel) -> std::optional<Mapping> {
-    Tagging tagging(before, candidate.name, candidate.shape);
+  const auto tagged = [&](const DefaultSchedule &before, const Candidate &candidate, bool vector,
+                          std::optional<size_t> parallel) -> std::optional<DefaultSchedule> {
+    Tagging tagging(before.mapping, candidate.name, candidate.shape, wide);
     try {
       if (vector) {
         tagging.vectorize();
@@ -364,26 +522,32 @@ Mapping with_default_tags(const Mapping &plain) {
       }
       return std::nullopt;
     }
-    return tagging.mapping();
+    return DefaultSchedule{tagging.mapping(), std::max(before.little, tagging.little())};
   };
   // All at once, which is legal where no computation reads itself.
-  Mapping all = plain;
+  DefaultSchedule all{plain};
   for (const Candidate &candidate : candidates) {
     auto next = tagged(all, candidate, true, 0);
     next = next ? next : tagged(all, candidate, true, std::nullopt);
     all = next ? *next : all;
   }
-  if (is_legal(all)) {
+  if (candidates.size() >= several) {
+    all.little = std::max(all.little, little_for_several);
+  }
+  if (legal_program(all.mapping, nullptr)) {
     return all;
   }
   // One after the other: of each what is legal.
-  Mapping result = plain;
-  const auto accept = [&](const std::optional<Mapping> &next) {
-    const bool legal = next && is_legal(*next);
-    if (legal) {
-      result = *next;
+  DefaultSchedule result{plain};
+  std::shared_ptr<const LegalProgram> legal = legal_program(plain, nullptr);
+  const auto accept = [&](const std::optional<DefaultSchedule> &next) {
+    auto now = next ? legal_program(next->mapping, legal.get()) : nullptr;
+    if (!now) {
+      return false;
     }
-    return legal;
+    result = *next;
+    legal = std::move(now);
+    return true;
   };
   for (const Candidate &candidate : candidates) {
     bool found = false;

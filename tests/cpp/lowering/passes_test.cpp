@@ -74,6 +74,27 @@ TEST(Simplify, DecidesMinimaAndConditions) {
   EXPECT_EQ(line.printed(), "for i in range(0, 64):\n  Y[i] = X[i]\n");
 }
 
+TEST(Simplify, KnowsThatTilesBegunAreNotEmpty) {
+  const auto guarded = [](std::int64_t rounded) {
+    Line line;
+    const auto j = variable(1, "j");
+    const auto v = variable(2, "v");
+    const auto first = mul(integer(16), j);
+    const auto left = minimum(integer(16), sub(line.n, first));
+    const auto at = add(first, v);
+    line.kernel.body = for_loop(
+        1, "j", floor_div(line.n, integer(16)),
+        minimum(integer(8), floor_div(add(line.n, integer(rounded)), integer(16))),
+        LoopKind::Serial, 0,
+        if_then(binary_value(Op::Lt, integer(0), left),
+                for_loop(2, "v", integer(0), left, LoopKind::Serial, 0, Line::y(at, Line::x(at)))));
+    line.kernel.body = simplify_indices(line.kernel.body, {});
+    return line.printed();
+  };
+  EXPECT_EQ(guarded(15).find("if "), std::string::npos) << guarded(15);
+  EXPECT_NE(guarded(16).find("if 0 < min(16, N - 16 * j)"), std::string::npos) << guarded(16);
+}
+
 TEST(Simplify, RemovesLoopsOfNoneAndOneIteration) {
   Line line;
   const auto i = variable(1, "i");
@@ -224,6 +245,30 @@ TEST(Unroll, ReplicatesAndRenames) {
                block({declare_local(3, "t", Line::x(v)), Line::y(v, binary_value(Op::Add, t, t))}));
   line.kernel.body = unroll_loops(line.kernel.body);
   EXPECT_EQ(line.printed(), "t = X[N]\nY[N] = t + t\nt_2 = X[N + 1]\nY[N + 1] = t_2 + t_2\n");
+}
+
+/// for k: for r in range(0, min(4, N)), unrolled: Y[r + shift * k] = Y[read] + X[k]
+std::string sums_of_rows(std::int64_t shift, const ValuePtr &read_shift) {
+  Line line;
+  const auto k = variable(1, "k");
+  const auto r = variable(2, "r");
+  const auto at = add(r, mul(integer(shift), k));
+  const auto sum =
+      binary_value(Op::Add, load(1, "Y", {Float64, 1}, {add(at, read_shift)}), Line::x(k));
+  line.kernel.body = for_loop(1, "k", integer(0), line.n, LoopKind::Serial, 0,
+                              for_loop(2, "r", integer(0), minimum(integer(4), line.n),
+                                       LoopKind::Unrolled, 4, Line::y(at, sum)));
+  line.kernel.body = unroll_loops(line.kernel.body);
+  return line.printed();
+}
+
+TEST(Unroll, RowsThatAreNotUnrolledSumUpOneAfterTheOther) {
+  EXPECT_EQ(sums_of_rows(0, integer(0)), "for r in range(0, min(4, N)):\n"
+                                         "  for k in range(0, N):\n"
+                                         "    Y[r] = Y[r] + X[k]\n");
+  // Rows that read others, and rows that move, keep their order.
+  EXPECT_EQ(sums_of_rows(0, integer(1)).find("for k"), 0U);
+  EXPECT_EQ(sums_of_rows(1, integer(0)).find("for k"), 0U);
 }
 
 TEST(Unroll, UnknownExtentsStayLoops) {

@@ -277,3 +277,62 @@ def test_values_are_those_of_the_declared_loops(threads: int) -> None:
             np.testing.assert_array_equal(f(a), g(a))
     finally:
         tw.set_num_threads(before)
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("cpu", ["native", "x86-64-v3", "x86-64"])
+def test_products_are_packed_and_summed_in_the_declared_order(transposed: bool, cpu: str) -> None:
+    A = tw.input("A", [N, K], tw.float32)
+    B = tw.input("B", [M, K] if transposed else [K, M], tw.float32)
+    right = B[j, k] if transposed else B[k, j]
+    C = tw.computation("C", {i: N, j: M}, tw.sum(A[i, k] * right, over={k: K}))
+    bias = tw.computation("R", {i: N, j: M}, tw.maximum(C[i, j] - K, 0))
+    f = tw.function("f", outputs=[bias], cpu=cpu)
+    g = tw.function("g", outputs=[bias], cpu=cpu, default_schedule=False)
+    assert "B_cache" in f.loops
+    order = "order=[1, 0]" if transposed else "C.cache("
+    assert order in str(f.default_schedule)
+    for n, m, terms in [*SIZES, (8, 8, 8), (9, 9, 9), (23, 23, 23), (65, 100, 257), (64, 1, 600)]:
+        a, b = random(n, terms), random(terms, m)
+        b = np.ascontiguousarray(b.T) if transposed else b
+        np.testing.assert_array_equal(f(a, b), g(a, b))
+
+
+def test_batched_products() -> None:
+    A, B = tw.input("A", [M, N, K], tw.float64), tw.input("B", [M, K, N], tw.float64)
+    product = tw.sum(A[t, i, k] * B[t, k, j], over={k: K})
+    f = function(tw.computation("C", {t: M, i: N, j: N}, product))
+    assert "for t in range(0, M):  # parallel" in f.loops
+    for n, m, terms in SIZES:
+        a, b = random(m, n, terms).astype(float), random(m, terms, n).astype(float)
+        np.testing.assert_allclose(f(a, b), a @ b, rtol=1e-10)
+
+
+def test_an_operand_read_twice_is_not_packed() -> None:
+    A = tw.input("A", [N, K], tw.float32)
+    f = function(tw.computation("C", {i: N, j: N}, tw.sum(A[i, k] * A[j, k], over={k: K})))
+    assert "cache" not in f.loops
+    for n, _, terms in SIZES:
+        a = random(n, terms)
+        np.testing.assert_allclose(f(a), a @ a.T, rtol=1e-4)
+
+
+def test_transpositions_are_tiled() -> None:
+    A, B = tw.input("A", [N, M], tw.float32), tw.input("B", [M, N], tw.float32)
+    f = function(tw.computation("C", {i: M, j: N}, A[j, i] * 2 + B[i, j]))
+    assert "# vector(16)" in f.loops and "for i1 in" in f.loops
+    for n, m, _ in SIZES:
+        a, b = random(n, m), random(m, n)
+        np.testing.assert_array_equal(f(a, b), a.T * 2 + b)
+
+
+def test_windows_of_a_constant_size_are_unrolled() -> None:
+    A, W = tw.input("A", [N + 2, M + 4], tw.float32), tw.input("W", [3, 5], tw.float32)
+    di, dj = tw.iters("di dj")
+    total = tw.sum(A[i + di, j + dj] * W[di, dj], over={di: 3, dj: 5})
+    C = tw.computation("C", {i: N, j: M}, total)
+    f, g = function(C), tw.function("g", outputs=[C], default_schedule=False)
+    assert f.loops.count("# unroll") == 2
+    for n, m, _ in SIZES:
+        a, w = random(n + 2, m + 4), random(3, 5)
+        np.testing.assert_array_equal(f(a, w), g(a, w))

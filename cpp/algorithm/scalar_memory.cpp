@@ -94,7 +94,7 @@ void run_cast(const ScalarValue &a, ScalarValue &out) {
   } else if constexpr (is_float<From> && std::is_same_v<To, Half>) {
     out.d = round_to_half(x); // from the double itself: one rounding
   } else if constexpr (is_float<From> && std::is_same_v<To, Brain>) {
-    out.d = round_to_brain(x);
+    out.d = round_to_brain(static_cast<float>(x)); // by way of float32, as everybody does
   } else {
     put<To>(out, static_cast<ComputeType<To>>(x));
   }

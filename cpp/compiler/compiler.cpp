@@ -38,6 +38,8 @@ namespace {
 
 /// isl steps for one lowering: minutes on no machine, hours on none.
 constexpr std::uint64_t lowering_limit = 500'000'000;
+/// The same for what nobody asked for: a default schedule that needs more is left out.
+constexpr std::uint64_t default_limit = 20'000'000;
 
 /// Adds the time until its end to one phase.
 class Phase {
@@ -60,21 +62,37 @@ private:
 
 /// What runs: the mapping, or what the default schedule makes of it.
 DefaultSchedule scheduled(const Mapping &mapping, const CompileOptions &options) {
-  if (!options.default_schedule) {
-    return {mapping};
+  if (options.default_schedule) {
+    const OperationLimit limit(default_limit);
+    try {
+      return with_default_tags(mapping, smallest_masked_element(describe_cpu(options.cpu)) == 1);
+    } catch (const Error &error) {
+      if (error.kind != ErrorKind::Limit) {
+        throw;
+      }
+    }
   }
-  return with_default_tags(mapping, smallest_masked_element(describe_cpu(options.cpu)) == 1);
+  return {mapping};
 }
 
-/// Little work keeps the loops of `plain` where these are faster then.
-Kernel lower_scheduled(const Mapping &plain, const Program &program, std::int64_t little,
-                       const LoweringOptions &lowering) {
-  Kernel kernel = lower(program, lowering);
-  if (little > 0 && lowering.vectorize && kernel.sites.empty()) {
-    const Kernel declared = lower(build_program(plain), lowering);
-    kernel.body = by_work(declared, kernel, little);
+/// The loops of a default schedule. Little work keeps those of `plain` where they are faster then.
+Kernel lower_default(const Mapping &plain, const Program &program, std::int64_t little,
+                     const LoweringOptions &lowering) {
+  std::optional<Kernel> kernel;
+  try {
+    const OperationLimit limit(default_limit);
+    kernel = lower(program, lowering);
+  } catch (const Error &error) {
+    if (error.kind != ErrorKind::Limit) {
+      throw;
+    }
+    return lower(build_program(plain), lowering);
   }
-  return kernel;
+  if (little > 0 && lowering.vectorize && kernel->sites.empty()) {
+    const Kernel declared = lower(build_program(plain), lowering);
+    kernel->body = by_work(declared, *kernel, little);
+  }
+  return std::move(*kernel);
 }
 
 Kernel lower_mapping(const Mapping &mapping, const CompileOptions &options, bool vectorize) {
@@ -84,7 +102,9 @@ Kernel lower_mapping(const Mapping &mapping, const CompileOptions &options, bool
   lowering.vectors.masked_bytes = smallest_masked_element(describe_cpu(options.cpu));
   lowering.vectorize = vectorize;
   const DefaultSchedule running = scheduled(mapping, options);
-  return lower_scheduled(mapping, build_program(running.mapping), running.little, lowering);
+  const Program program = build_program(running.mapping);
+  return options.default_schedule ? lower_default(mapping, program, running.little, lowering)
+                                  : lower(program, lowering);
 }
 
 EmitOptions emit_options(const CompileOptions &options) {
@@ -195,7 +215,8 @@ PreparedKernel prepare(const Mapping &mapping, const CompileOptions &options) {
   LoweringOptions lowering;
   lowering.layouts = options.layouts;
   lowering.vectors.masked_bytes = smallest_masked_element(describe_cpu(options.cpu));
-  prepared.loops = lower_scheduled(mapping, *program, little, lowering);
+  prepared.loops = options.default_schedule ? lower_default(mapping, *program, little, lowering)
+                                            : lower(*program, lowering);
   return prepared;
 }
 

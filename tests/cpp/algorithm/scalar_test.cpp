@@ -180,6 +180,9 @@ TEST(Scalar, Casts) {
   EXPECT_EQ(cast(make_scalar(std::complex<double>(2.5, 1), Complex128), Int32).value.i, 2);
   EXPECT_EQ(cast(make_scalar(std::complex<double>(0, 1), Complex128), Bool).value.u, 1U);
   EXPECT_EQ(cast(make_scalar(true, Bool), Complex64).value.d, 1.0);
+  // To float16 with one rounding, to bfloat16 by way of float32, as compiled code has it.
+  EXPECT_EQ(cast(make_scalar(1.0 + 0x1p-11 + 0x1p-30, Float64), Float16).value.d, 1.0 + 0x1p-10);
+  EXPECT_EQ(cast(make_scalar(1.0 + 0x1p-8 + 0x1p-30, Float64), BFloat16).value.d, 1.0);
   const Scalar narrow =
       cast(make_scalar(std::complex<double>(1.0 / 3, 2.0 / 3), Complex128), Complex64);
   EXPECT_EQ(narrow.value.d, static_cast<double>(static_cast<float>(1.0 / 3)));

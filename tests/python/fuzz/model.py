@@ -203,7 +203,9 @@ class Model:
         pass
 
     def _prefetch(self, c: str, array: str, i: str, distance: int) -> None:
-        pass
+        nest = self.nests[c]
+        if nest.loops[nest.find(i)].tag in ("vector", "unroll"):
+            raise Refused("the iterations are one piece of code")
 
     def _tag_strip(self, tag: str, c: str, i: str, v: int) -> None:
         nest = self.nests[c]
@@ -575,7 +577,16 @@ class Model:
                 if values and not gaps and len(values) != max(values) - min(values) + 1:
                     raise Refused("gaps")
 
-    def _cache(self, c: str, array: str, loop: str, name: str = "") -> None:
+    def _cache(
+        self,
+        c: str,
+        array: str,
+        loop: str,
+        name: str = "",
+        memory: str = "auto",
+        order: list[int] | None = None,
+    ) -> None:
+        """Which memory a copy is in, and how its elements lie there, changes nothing that is judged."""
         if array not in self.computations and array not in self.inputs:
             raise Refused(f"nothing named {array}")
         number = 1

@@ -586,7 +586,7 @@ class Model:
         memory: str = "auto",
         order: list[int] | None = None,
     ) -> None:
-        """Which memory a copy is in, and how its elements lie there, changes nothing that is judged."""
+        """A copy's loops run in the `order` of its memory; which memory that is changes nothing that is judged."""
         if array not in self.computations and array not in self.inputs:
             raise Refused(f"nothing named {array}")
         number = 1
@@ -604,7 +604,9 @@ class Model:
             raise Refused("not read")
         copy_of = copied(self.computations.get(array) or self.inputs[array], name)
         self.computations[c] = reading(self.computations[c], array, name)
-        self._add(copy_of, c, [Loop(i, iterator(i)) for i in copy_of["iterators"]], 0)
+        own = copy_of["iterators"]
+        by_memory = [own[d] for d in order] if order else own
+        self._add(copy_of, c, [Loop(i, iterator(i)) for i in by_memory], 0)
         self.types[name] = self.types[array]
         self.rewritten += (("cache", c, array, name),)
         self._compute_at(name, c, loop)

@@ -4,13 +4,13 @@ namespace tilewright {
 
 namespace {
 
-bool is_concurrent(const LoopTag &tag) {
-  return tag.tag == Tag::Parallel || tag.tag == Tag::Vector;
-}
-
 bool is_empty(const isl::map &map) { return checked(map.is_empty(), "the order of instances"); }
 
 } // namespace
+
+bool is_concurrent(const LoopTag &tag) {
+  return tag.tag == Tag::Parallel || tag.tag == Tag::Vector;
+}
 
 std::vector<UnorderedPairs> not_before(const Program &program, const Statement &source,
                                        const Statement &sink, isl::map pairs) {

@@ -53,8 +53,12 @@ std::shared_ptr<const LegalProgram> find_legal(Program program, const LegalProgr
   if (checker.find()) {
     return nullptr;
   }
+  return checker.legal(std::move(program));
+}
+
+std::shared_ptr<const LegalProgram> still_legal(Program program, const LegalProgram &before) {
   return std::make_shared<const LegalProgram>(
-      LegalProgram{std::move(program), checker.stored_apart()});
+      LegalProgram{std::move(program), before.stored_apart, before.reads});
 }
 
 std::shared_ptr<const LegalProgram> require_legal(Program program, const Command *command,
@@ -63,8 +67,7 @@ std::shared_ptr<const LegalProgram> require_legal(Program program, const Command
   LegalityChecker checker(program, before);
   std::optional<Violation> violation = checker.find();
   if (!violation) {
-    return std::make_shared<const LegalProgram>(
-        LegalProgram{std::move(program), checker.stored_apart()});
+    return checker.legal(std::move(program));
   }
   if (command != nullptr) {
     violation->suggestion = suggest(program, *command, *violation);

@@ -58,6 +58,9 @@ std::shared_ptr<const LegalProgram> find_legal(Program program,
 std::shared_ptr<const LegalProgram> require_legal(Program program, const Command *command,
                                                   const LegalProgram *before = nullptr);
 
+/// The program after a command that keeps the order of all instances (mapping.h: keeps_order).
+std::shared_ptr<const LegalProgram> still_legal(Program program, const LegalProgram &before);
+
 /// One dependence of Layer I as a relation between statement instances.
 struct Dependence {
   std::string source; ///< statement that writes

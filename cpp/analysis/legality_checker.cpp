@@ -122,7 +122,8 @@ std::optional<Violation> LegalityChecker::find() {
     if (sink.role == StatementRole::Update) {
       check_accumulation(sink);
     }
-    for (const ReadAccess &read : read_accesses(sink)) {
+    const auto &reads = reads_[sink.name] = reads_of(sink);
+    for (const ReadAccess &read : *reads) {
       if (read.producer->is_input) {
         check_input(sink, read);
       } else {
@@ -141,6 +142,39 @@ std::optional<Violation> LegalityChecker::find() {
     }
   }
   return violation_;
+}
+
+/// Each read once: a stencil names many an element twice.
+std::shared_ptr<const std::vector<ReadAccess>>
+LegalityChecker::reads_of(const Statement &sink) const {
+  if (auto known = unchanged_.reads(sink)) {
+    return known;
+  }
+  std::vector<ReadAccess> reads;
+  for (ReadAccess &read : read_accesses(sink)) {
+    const bool is_new = std::none_of(reads.begin(), reads.end(), [&](const ReadAccess &other) {
+      return read.producer == other.producer && read.exact == other.exact &&
+             read.certain == other.certain &&
+             isl_map_plain_is_equal(read.relation.get(), other.relation.get()) == isl_bool_true;
+    });
+    if (is_new) {
+      reads.push_back(std::move(read));
+    }
+  }
+  return std::make_shared<const std::vector<ReadAccess>>(std::move(reads));
+}
+
+std::shared_ptr<const LegalProgram> LegalityChecker::legal(Program &&program) const {
+  auto reads = reads_;
+  for (const Statement &statement : program.statements) {
+    if (!reads.contains(statement.name)) {
+      if (auto known = unchanged_.reads(statement)) {
+        reads.emplace(statement.name, std::move(known));
+      }
+    }
+  }
+  return std::make_shared<const LegalProgram>(
+      LegalProgram{std::move(program), apart_, std::move(reads)});
 }
 
 /// Nothing that the reads of `sink` rely on has changed.
@@ -311,13 +345,58 @@ void LegalityChecker::check_flow(const Statement &source, const Statement &sink,
     violation_->concurrent = wrong.concurrent;
     return;
   }
-  if (!apart_[source.buffer]) {
-    for (const Statement *writer : writers_[source.buffer]) {
-      if (!violation_) {
-        check_overwrite(source, sink, *writer, flow, doubt);
-      }
+  if (apart_[source.buffer] || checked(flow.is_empty(), "a flow")) {
+    return;
+  }
+  const size_t together = loops_together(source, sink, flow);
+  for (const Statement *writer : writers_[source.buffer]) {
+    if (!violation_ && !outside(*writer, source, sink, together)) {
+      check_overwrite(source, sink, *writer, flow, doubt);
     }
   }
+}
+
+/// So many outermost loops of which each pair of `flow` shares one iteration.
+size_t LegalityChecker::loops_together(const Statement &source, const Statement &sink,
+                                       const isl::map &flow) const {
+  size_t level = 0;
+  for (; level < static_cast<size_t>(program_.depth); ++level) {
+    const isl::map same =
+        isl::manage(isl_pw_aff_eq_map(source.loops[level].copy(), sink.loops[level].copy()));
+    if (source.order[level] != sink.order[level] ||
+        !checked(flow.is_subset(same), "loops around a flow")) {
+      break;
+    }
+  }
+  return level;
+}
+
+/// Where a value is written and read in one iteration of the `together` outermost loops: do all
+/// other values of its element belong to other iterations, which come wholly before or after it?
+/// Then check_overwrite, which looks at three instances at a time, need not be asked.
+bool LegalityChecker::outside(const Statement &writer, const Statement &source,
+                              const Statement &sink, size_t together) const {
+  isl::map others = other_writes(source, writer);
+  for (size_t level = 0; level <= together; ++level) {
+    if (checked(others.is_empty(), "writes to one element")) {
+      return true;
+    }
+    if (source.order[level] != writer.order[level]) {
+      return source.order[level] == sink.order[level];
+    }
+    if (level == together) {
+      break;
+    }
+    const isl::map same =
+        isl::manage(isl_pw_aff_eq_map(writer.loops[level].copy(), source.loops[level].copy()));
+    if ((is_concurrent(writer.tags[level]) || is_concurrent(source.tags[level]) ||
+         is_concurrent(sink.tags[level])) &&
+        !checked(others.is_subset(same), "writes to one element")) {
+      return false;
+    }
+    others = others.intersect(same);
+  }
+  return false;
 }
 
 /// Writes of other values to the element of `source`: writer -> source.

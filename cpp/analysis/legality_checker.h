@@ -8,6 +8,8 @@
 #include "analysis/legality.h"
 #include "analysis/unchanged.h"
 
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -22,10 +24,12 @@ public:
 
   std::optional<Violation> find();
 
-  /// For each buffer, whether each of its elements holds one value of one computation only.
-  const std::vector<bool> &stored_apart() const { return apart_; }
+  /// After find() found nothing: what the next question about this function may rely on. Takes the
+  /// program that this is about.
+  std::shared_ptr<const LegalProgram> legal(Program &&program) const;
 
 private:
+  std::shared_ptr<const std::vector<ReadAccess>> reads_of(const Statement &sink) const;
   bool is_settled(const Statement &sink) const;
   bool is_settled(const Statement &source, const Statement &sink) const;
   void check_accumulation(const Statement &update);
@@ -36,6 +40,9 @@ private:
                   const std::string &doubt);
   void check_overwrite(const Statement &source, const Statement &sink, const Statement &writer,
                        const isl::map &flow, const std::string &doubt);
+  size_t loops_together(const Statement &source, const Statement &sink, const isl::map &flow) const;
+  bool outside(const Statement &writer, const Statement &source, const Statement &sink,
+               size_t together) const;
   void check_survival(const Statement &source);
   isl::map other_writes(const Statement &source, const Statement &writer) const;
   isl::map promised(const Statement &first, const Statement &second, isl::map pairs, bool exact);
@@ -49,7 +56,8 @@ private:
   Unchanged unchanged_;
   std::unordered_map<const Computation *, std::vector<const Statement *>> statements_of_;
   std::vector<std::vector<const Statement *>> writers_; ///< of each buffer
-  std::vector<bool> apart_;
+  std::vector<bool> apart_; ///< each element of a buffer holds one value of one computation only
+  std::map<std::string, std::shared_ptr<const std::vector<ReadAccess>>> reads_; ///< so far
   std::optional<Violation> violation_;
   Point first_;
   Point second_;

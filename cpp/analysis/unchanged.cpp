@@ -26,17 +26,32 @@ bool is_same(const ValuePromise &a, const ValuePromise &b) {
   return a.array == b.array && is_same(a.values, b.values);
 }
 
+bool same_assumptions(const Statement &a, const Statement &b) {
+  return std::equal(
+      a.assumed.begin(), a.assumed.end(), b.assumed.begin(), b.assumed.end(),
+      [](const ValuePromise &one, const ValuePromise &other) { return is_same(one, other); });
+}
+
 bool same_promises(const Statement &a, const Statement &b) {
-  return a.atomic == b.atomic &&
+  return a.atomic == b.atomic && same_assumptions(a, b) &&
          std::equal(a.independent.begin(), a.independent.end(), b.independent.begin(),
-                    b.independent.end(),
-                    [](const auto &one, const auto &other) {
+                    b.independent.end(), [](const auto &one, const auto &other) {
                       return one.first == other.first && is_same(one.second, other.second);
-                    }) &&
-         std::equal(a.assumed.begin(), a.assumed.end(), b.assumed.begin(), b.assumed.end(),
-                    [](const ValuePromise &one, const ValuePromise &other) {
-                      return is_same(one, other);
                     });
+}
+
+/// What a statement computes and reads follows from its computation, which never changes.
+bool same_instances(const Statement &a, const Statement &b) {
+  return a.computation == b.computation && a.piece == b.piece && a.role == b.role &&
+         a.replicas == b.replicas && a.iterators == b.iterators && is_same(a.domain, b.domain);
+}
+
+/// Which iterations of a loop are ordered, and for whom; how they are dealt out plays no part.
+bool same_order(const LoopTag &a, const LoopTag &b) {
+  const auto kind = [](const LoopTag &tag) {
+    return tag.tag == Tag::Unroll ? Tag::Sequential : tag.tag;
+  };
+  return kind(a) == kind(b);
 }
 
 int sign_of_order(const Statement &a, const Statement &b, size_t level) {
@@ -87,18 +102,16 @@ Unchanged::Unchanged(const Program &now, const LegalProgram *before)
 bool Unchanged::same(const Statement &now, const Statement &then) const {
   const Buffer &buffer = now_.buffers[now.buffer];
   const Buffer &earlier = before_->program.buffers[then.buffer];
-  // What a statement computes follows from its computation, which never changes.
-  const bool plain = now.computation == then.computation && now.piece == then.piece &&
-                     now.role == then.role && now.replicas == then.replicas &&
-                     now.iterators == then.iterators && now.loop_names == then.loop_names &&
-                     now.buffer == then.buffer && buffer.name == earlier.name &&
-                     buffer.kind == earlier.kind && buffer.level == earlier.level;
-  if (!plain || !is_same(now.domain, then.domain) || !same_promises(now, then)) {
+  const bool plain = now.loop_names == then.loop_names && now.buffer == then.buffer &&
+                     buffer.name == earlier.name && buffer.kind == earlier.kind &&
+                     buffer.level == earlier.level;
+  if (!plain || !same_instances(now, then) || !same_promises(now, then)) {
     return false;
   }
   // Deeper loops are padding.
   for (size_t level = 0; level < now.loop_names.size(); ++level) {
-    if (!(now.tags[level] == then.tags[level]) || !is_same(now.loops[level], then.loops[level])) {
+    if (!same_order(now.tags[level], then.tags[level]) ||
+        !is_same(now.loops[level], then.loops[level])) {
       return false;
     }
   }
@@ -126,5 +139,19 @@ bool Unchanged::pair(const Statement &first, const Statement &second) const {
 }
 
 bool Unchanged::was_apart(size_t buffer) const { return before_->stored_apart[buffer]; }
+
+std::shared_ptr<const std::vector<ReadAccess>> Unchanged::reads(const Statement &statement) const {
+  if (before_ == nullptr || !is_same(now_.context, before_->program.context)) {
+    return nullptr;
+  }
+  const auto known = before_->reads.find(statement.name);
+  const std::vector<Statement> &then = before_->program.statements;
+  const auto earlier = std::find_if(then.begin(), then.end(), [&](const Statement &other) {
+    return other.name == statement.name;
+  });
+  const bool same = known != before_->reads.end() && earlier != then.end() &&
+                    same_instances(statement, *earlier) && same_assumptions(statement, *earlier);
+  return same ? known->second : nullptr;
+}
 
 } // namespace tilewright

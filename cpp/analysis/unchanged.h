@@ -3,8 +3,10 @@
 // unchanged statements in unchanged order has the answer that it had.
 #pragma once
 
+#include "mapping/accesses.h"
 #include "mapping/program.h"
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,6 +17,8 @@ namespace tilewright {
 struct LegalProgram {
   Program program;
   std::vector<bool> stored_apart; ///< by buffer
+  /// By statement, each read once; where nobody asked, there is none.
+  std::map<std::string, std::shared_ptr<const std::vector<ReadAccess>>> reads;
 };
 
 class Unchanged {
@@ -30,6 +34,8 @@ public:
   bool buffer(size_t buffer) const { return buffers_[buffer]; }
   /// What `stored_apart` was for an unchanged buffer.
   bool was_apart(size_t buffer) const;
+  /// The reads of a statement whose instances are the same, whenever they run; or null.
+  std::shared_ptr<const std::vector<ReadAccess>> reads(const Statement &statement) const;
 
 private:
   const Statement *earlier(const Statement &statement) const {

@@ -1,5 +1,9 @@
 // The kernel cache, the thread settings and the memory of temporaries for Python.
+#include "compiler/legal_schedules.h"
+#include "polyhedral/isl.h"
 #include "runtime/cache.h"
+#include "runtime/cpu.h"
+#include "runtime/jit.h"
 #include "runtime/memory.h"
 #include "runtime/parallel.h"
 
@@ -14,6 +18,14 @@ namespace py = pybind11;
 void bind_runtime(py::module_ &module);
 
 void bind_runtime(py::module_ &module) {
+  module.def("describe_build", [] {
+    py::dict result;
+    result["llvm"] = llvm_version();
+    result["isl"] = isl_version_text();
+    result["cpu"] = host_cpu().text();
+    result["model"] = host_model();
+    return result;
+  });
   module.def("cache_info", [] {
     const CacheInfo info = cache_info();
     py::dict result;
@@ -26,8 +38,19 @@ void bind_runtime(py::module_ &module) {
     result["disabled_reason"] = info.disabled_reason;
     return result;
   });
-  module.def("cache_clear", [] { return cache_clear(); });
-  module.def("cache_clear_memory", [] { cache_clear_memory(); });
+  module.def("cache_clear", [] {
+    LegalSchedules::forget_all();
+    return cache_clear();
+  });
+  module.def("cache_verify", [] {
+    const CacheCheck check = cache_verify();
+    return std::make_pair(check.whole, check.deleted);
+  });
+  module.def("cache_prune", &cache_prune, py::arg("bytes"));
+  module.def("cache_clear_memory", [] {
+    LegalSchedules::forget_all();
+    cache_clear_memory();
+  });
   module.def(
       "cache_set_directory", [](const std::string &directory) { set_cache_directory(directory); },
       py::arg("directory"));

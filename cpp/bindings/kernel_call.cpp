@@ -47,6 +47,7 @@ KernelFunction::make_kernel(const Layouts &layouts, const std::vector<SharedArra
     }
   }
   last_compile_ = kernel;
+  legal_schedules().store();
   return kernel;
 }
 

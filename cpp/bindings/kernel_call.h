@@ -8,6 +8,7 @@
 #include "bindings/call_arguments.h"
 #include "bindings/call_plan.h"
 #include "compiler/compiler.h"
+#include "compiler/legal_schedules.h"
 #include "mapping/mapping.h"
 
 #include <llvm/ADT/SmallVector.h>
@@ -47,7 +48,7 @@ public:
   const Function &function() const { return *function_; }
   /// What is scheduled: `function`, or what inline() and rfactor() made of it.
   const Function &scheduled_function() const {
-    return mapping_ ? mapping_->function() : *function_;
+    return current_ ? current_->mapping.function() : *function_;
   }
   std::shared_ptr<const Function> shared_function() const { return function_; }
   /// The mapping; the default one is made when it is first asked for. Throws where there is no
@@ -55,7 +56,7 @@ public:
   const Mapping &mapping() const;
   /// The commands given so far.
   std::vector<Command> commands() const {
-    return mapping_ ? mapping_->schedule().commands : std::vector<Command>();
+    return current_ ? current_->mapping.schedule().commands : std::vector<Command>();
   }
   const CompileOptions &settings() const { return settings_; }
   /// Whether the library schedules the function: nobody has given a command.
@@ -92,7 +93,19 @@ private:
   // ---- kernel_schedule.cpp ----
   /// The settings, as long as nobody has given a command with the default schedule.
   CompileOptions current_settings() const;
-  void set_mapping(Mapping next, std::shared_ptr<const LegalProgram> legal);
+  /// A mapping on its way: with the digest of the commands that made it, and what is known of its
+  /// legality.
+  struct Candidate {
+    Mapping mapping;
+    std::string digest;
+    bool is_legal = false;
+    std::shared_ptr<const LegalProgram> program; ///< null where nobody had to look at it
+  };
+  LegalSchedules &legal_schedules() const;
+  Candidate default_candidate() const;
+  /// After one more command. Throws where that is not legal.
+  Candidate after(const Candidate &candidate, const Command &command) const;
+  void set_mapping(Candidate next);
   void find_overwritten();
 
   // ---- bind_call.cpp: what the caller gave ----
@@ -140,10 +153,9 @@ private:
 
   std::shared_ptr<const Function> function_;
   CompileOptions settings_;
-  mutable std::optional<Mapping> mapping_;
+  mutable std::optional<Candidate> current_; ///< not legal where no legal order was found
+  mutable std::unique_ptr<LegalSchedules> legal_schedules_;
   std::uint64_t version_ = 0;
-  mutable std::shared_ptr<const LegalProgram>
-      legal_;                            ///< of the mapping; null where no legal order was found
   std::vector<ArrayArgument> arguments_; ///< inputs, then outputs
   size_t inputs_ = 0;
   std::vector<pybind11::object> parameter_names_;

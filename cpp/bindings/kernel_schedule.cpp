@@ -72,22 +72,57 @@ KernelFunction::KernelFunction(std::shared_ptr<const Function> function, Compile
 
 // ---- schedule ----
 
-const Mapping &KernelFunction::mapping() const {
-  if (!mapping_) {
-    const OperationLimit limit(planning_limit);
-    PlannedMapping planned = plan_default(function_);
-    mapping_.emplace(std::move(planned.mapping));
-    legal_ = std::move(planned.legal);
+LegalSchedules &KernelFunction::legal_schedules() const {
+  if (legal_schedules_ == nullptr) {
+    legal_schedules_ = std::make_unique<LegalSchedules>(*function_);
   }
-  return *mapping_;
+  return *legal_schedules_;
 }
 
-void KernelFunction::set_mapping(Mapping next, std::shared_ptr<const LegalProgram> legal) {
-  mapping_ = std::move(next);
+KernelFunction::Candidate KernelFunction::default_candidate() const {
+  const OperationLimit limit(planning_limit);
+  LegalSchedules &known = legal_schedules();
+  if (known.contains(known.none())) {
+    return {Mapping(function_), known.none(), true, nullptr};
+  }
+  PlannedMapping planned = plan_default(function_);
+  const bool is_legal = planned.legal != nullptr;
+  if (is_legal && planned.plain) {
+    known.add(known.none());
+  }
+  return {std::move(planned.mapping), known.none(), is_legal, std::move(planned.legal)};
+}
+
+KernelFunction::Candidate KernelFunction::after(const Candidate &candidate,
+                                                const Command &command) const {
+  LegalSchedules &known = legal_schedules();
+  Candidate next{candidate.mapping.with(command), known.after(candidate.digest, command), true,
+                 nullptr};
+  if (known.contains(next.digest)) {
+    return next;
+  }
+  Program program = build_program(next.mapping);
+  if (candidate.program != nullptr && keeps_order(candidate.mapping, command)) {
+    next.program = still_legal(std::move(program), *candidate.program);
+  } else {
+    next.program = require_legal(std::move(program), &command, candidate.program.get());
+  }
+  known.add(next.digest);
+  return next;
+}
+
+const Mapping &KernelFunction::mapping() const {
+  if (!current_) {
+    current_ = default_candidate();
+  }
+  return current_->mapping;
+}
+
+void KernelFunction::set_mapping(Candidate next) {
+  current_ = std::move(next);
   kernels_.clear();
   verdicts_.clear();
   plans_.clear();
-  legal_ = std::move(legal);
   find_overwritten();
   ++version_;
 }
@@ -95,34 +130,29 @@ void KernelFunction::set_mapping(Mapping next, std::shared_ptr<const LegalProgra
 void KernelFunction::apply(const Command &given) {
   const OperationLimit limit(planning_limit);
   const Command command = resolve(mapping(), given);
-  Mapping next = mapping().with(command);
-  std::shared_ptr<const LegalProgram> legal =
-      require_legal(build_program(next), &command, legal_.get());
-  set_mapping(std::move(next), std::move(legal));
+  set_mapping(after(*current_, command));
 }
 
 void KernelFunction::replay(const Schedule &schedule) {
   const OperationLimit limit(planning_limit);
-  PlannedMapping planned = plan_default(function_);
-  Mapping next = std::move(planned.mapping);
-  std::shared_ptr<const LegalProgram> legal = std::move(planned.legal);
+  Candidate next = default_candidate();
   for (const auto &command : schedule.commands) {
-    next = next.with(command);
-    legal = require_legal(build_program(next), &command, legal.get());
+    next = after(next, command);
   }
-  set_mapping(std::move(next), std::move(legal));
+  set_mapping(std::move(next));
 }
 
 void KernelFunction::take_mapping(const KernelFunction &other) {
-  if (other.mapping_) {
-    set_mapping(*other.mapping_, other.legal_);
+  if (other.current_) {
+    set_mapping(*other.current_);
   }
 }
 
 void KernelFunction::require_checked() {
   const Mapping &current = mapping();
-  if (legal_ == nullptr) {
-    legal_ = require_legal(build_program(current), nullptr);
+  if (!current_->is_legal) {
+    current_->program = require_legal(build_program(current), nullptr);
+    current_->is_legal = true;
   }
 }
 
@@ -131,7 +161,7 @@ void KernelFunction::find_overwritten() {
   overwritten_.assign(arguments_.size(), false);
   stored_in_.assign(arguments_.size(), -1);
   for (size_t input = 0; input < inputs_; ++input) {
-    for (const auto &[computation, storage] : mapping_->state().storage) {
+    for (const auto &[computation, storage] : current_->mapping.state().storage) {
       if (storage.buffer != arguments_[input].name) {
         continue;
       }
@@ -152,7 +182,7 @@ std::vector<std::pair<std::string, std::vector<std::string>>> KernelFunction::ov
     std::vector<std::string> computations;
     for (const ComputationPtr &computation : scheduled_function().computations) {
       if (overwritten_[input] &&
-          mapping_->storage(computation->name).buffer == arguments_[input].name) {
+          current_->mapping.storage(computation->name).buffer == arguments_[input].name) {
         computations.push_back(computation->name);
       }
     }

@@ -102,6 +102,9 @@ private:
     if (expr->predicate) {
       text += " where #" + std::to_string(node(expr->predicate));
     }
+    if (expr->ordered) {
+      text += " ordered";
+    }
     const size_t number = numbers_.size() + 1;
     numbers_.emplace(expr.get(), number);
     line(fmt::format("#{} = {}", number, text));
@@ -113,9 +116,10 @@ private:
 };
 
 void write_computation(Writer &out, const Computation &computation) {
-  out.line(fmt::format("computation {} {}{} {}", Writer::quoted(computation.name),
+  out.line(fmt::format("computation {} {}{} {} {} {}", Writer::quoted(computation.name),
                        static_cast<int>(computation.type.kind), computation.type.bits,
-                       computation.is_input));
+                       computation.is_input, Writer::quoted(computation.record),
+                       Writer::quoted(computation.field)));
   out.names("iterators", computation.iterators);
   out.line("domain " + to_text(computation.domain));
   for (const ExprPtr &extent : computation.extents) {
@@ -124,6 +128,21 @@ void write_computation(Writer &out, const Computation &computation) {
   for (const Piece &piece : computation.pieces) {
     out.line("piece " + to_text(piece.domain));
     out.expression("value", piece.value);
+  }
+}
+
+void write_function(Writer &out, const Function &function) {
+  out.line("function " + Writer::quoted(function.name));
+  out.names("parameters", function.parameters);
+  out.line("context " + to_text(function.context));
+  for (const ComputationPtr &input : function.inputs) {
+    write_computation(out, *input);
+  }
+  for (const ComputationPtr &computation : function.computations) {
+    write_computation(out, *computation);
+  }
+  for (const ComputationPtr &output : function.outputs) {
+    out.line("output " + Writer::quoted(output->name));
   }
 }
 
@@ -177,14 +196,25 @@ void write_mapping(Writer &out, const MappingState &state) {
   out.names("atomic", {state.atomic.begin(), state.atomic.end()});
 }
 
+std::string versions() {
+  return fmt::format("tilewright code {} build {} llvm {} isl {}", code_generation_version,
+                     build_identity(), llvm_version(), isl_version_text());
+}
+
 } // namespace
+
+std::string canonical_text(const Function &function) {
+  Writer out;
+  out.line(versions());
+  write_function(out, function);
+  return out.take();
+}
 
 std::string canonical_text(const Mapping &mapping, const CompileOptions &options,
                            const CpuDescription &cpu) {
   const Function &function = mapping.function();
   Writer out;
-  out.line(fmt::format("tilewright code {} build {} llvm {} isl {}", code_generation_version,
-                       build_identity(), llvm_version(), isl_version_text()));
+  out.line(versions());
   out.line("cpu " + cpu.text());
   out.line(fmt::format("optimize {} default_schedule {}", static_cast<int>(options.optimize),
                        options.default_schedule));
@@ -193,18 +223,7 @@ std::string canonical_text(const Mapping &mapping, const CompileOptions &options
     layouts += fmt::format(" {}/{}", layout.unit, layout.packed);
   }
   out.line(fmt::format("fast_math {} layouts{}", options.fast_math, layouts));
-  out.line("function " + Writer::quoted(function.name));
-  out.names("parameters", function.parameters);
-  out.line("context " + to_text(function.context));
-  for (const ComputationPtr &input : function.inputs) {
-    write_computation(out, *input);
-  }
-  for (const ComputationPtr &computation : function.computations) {
-    write_computation(out, *computation);
-  }
-  for (const ComputationPtr &output : function.outputs) {
-    out.line("output " + Writer::quoted(output->name));
-  }
+  write_function(out, function);
   write_mapping(out, mapping.state());
   return out.take();
 }

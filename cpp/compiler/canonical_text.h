@@ -14,4 +14,8 @@ namespace tilewright {
 std::string canonical_text(const Mapping &mapping, const CompileOptions &options,
                            const CpuDescription &cpu);
 
+/// What the legality of a function's schedules follows from, beside their commands: the function,
+/// and this build of the library.
+std::string canonical_text(const Function &function);
+
 } // namespace tilewright

@@ -4,12 +4,15 @@
 #include <isl/ast_build.h>
 #include <isl/ctx.h>
 #include <isl/id.h>
+#include <isl/lp.h>
 #include <isl/map.h>
 #include <isl/set.h>
 #include <isl/union_map.h>
 
 #include <algorithm>
 #include <map>
+#include <numeric>
+#include <optional>
 
 namespace tilewright {
 
@@ -18,11 +21,12 @@ namespace {
 constexpr std::uint64_t max_operations = 200'000'000;
 constexpr const char *doing = "generating loops";
 
-/// One statement on its way into isl: the time points it occupies, and the way back.
+/// One statement on its way into isl: its loops only, without static order and without the loops
+/// that others have more.
 struct Scan {
-  isl::map time;                   ///< instance -> time, within domain and context
+  isl::map time;                   ///< instance -> loops, within domain and context
   isl::set points;                 ///< its range
-  std::vector<isl::aff> iterators; ///< empty: there is no single quasi-affine inverse
+  std::vector<isl::aff> iterators; ///< of loops; empty: there is no single quasi-affine inverse
 };
 
 std::vector<isl::aff> affine_inverse(const isl::map &time) {
@@ -61,14 +65,67 @@ std::vector<isl::aff> affine_inverse(const isl::map &time) {
   return pieces.affs;
 }
 
+/// The largest whole number that a loop, or its negative, takes, where that is a constant; by
+/// linear programming, so perhaps a larger one.
+std::optional<std::int64_t> largest(isl_basic_set *points, unsigned loop, bool negative) {
+  isl_aff *value = isl_aff_var_on_domain(
+      isl_local_space_from_space(isl_basic_set_get_space(points)), isl_dim_set, loop);
+  value = negative ? isl_aff_neg(value) : value;
+  const isl::val most = isl::manage(isl_basic_set_max_lp_val(points, value));
+  isl_aff_free(value);
+  checked(most, doing);
+  if (isl_val_is_rat(most.get()) != isl_bool_true) {
+    return std::nullopt;
+  }
+  return checked(most.floor(), doing).num_si();
+}
+
+/// The same points with the constant bounds of each loop among their constraints. Of loops that
+/// were split several times isl knows bounds of sums, which these imply for whole numbers only: it
+/// would carry all of them through every level.
+isl::set with_bounds(const isl::set &points) {
+  if (isl_set_n_basic_set(points.get()) != 1) {
+    return points;
+  }
+  constexpr std::int64_t widest = std::int64_t{1} << 30;
+  isl_basic_set *only = isl_set_simple_hull(points.copy());
+  const auto loops = static_cast<unsigned>(isl_basic_set_dim(only, isl_dim_set));
+  isl_set *result = points.copy();
+  for (unsigned loop = 0; loop < loops; ++loop) {
+    const auto least = largest(only, loop, true);
+    if (least && std::abs(*least) < widest) {
+      result = isl_set_lower_bound_si(result, isl_dim_set, loop, static_cast<int>(-*least));
+    }
+    const auto most = largest(only, loop, false);
+    if (most && std::abs(*most) < widest) {
+      result = isl_set_upper_bound_si(result, isl_dim_set, loop, static_cast<int>(*most));
+    }
+  }
+  isl_basic_set_free(only);
+  return checked(isl::manage(isl_set_remove_redundancies(result)), doing);
+}
+
+/// instance -> the statement's own loops.
+isl::map loops_map(const Statement &statement) {
+  const auto count = static_cast<unsigned>(statement.loop_names.size());
+  isl_pw_aff_list *values = isl_pw_aff_list_alloc(isl_context().get(), static_cast<int>(count));
+  for (unsigned loop = 0; loop < count; ++loop) {
+    values = isl_pw_aff_list_add(values, statement.loops[loop].copy());
+  }
+  isl_space *space = isl_space_from_domain(statement.domain.space().release());
+  space = isl_space_add_dims(space, isl_dim_out, count);
+  const isl::multi_pw_aff loops = isl::manage(isl_multi_pw_aff_from_pw_aff_list(space, values));
+  return checked(loops.as_map().intersect_domain(statement.domain), doing);
+}
+
 Scan scan_statement(const Statement &statement, const isl::set &context) {
   Scan scan;
-  scan.time = time_map(statement);
+  scan.time = loops_map(statement);
   scan.time =
       checked(isl::manage(isl_map_intersect_params(scan.time.release(), context.copy())), doing);
   isl_set *points = isl_map_range(scan.time.copy());
   points = isl_set_coalesce(isl_set_remove_redundancies(points));
-  scan.points = checked(isl::manage(isl_set_detect_equalities(points)), doing);
+  scan.points = with_bounds(checked(isl::manage(isl_set_detect_equalities(points)), doing));
   if (!statement.iterators.empty()) {
     scan.iterators = affine_inverse(scan.time);
   }
@@ -91,20 +148,89 @@ bool orders(const std::vector<Statement> &statements, const std::vector<size_t> 
   return false;
 }
 
-/// Is the dimension fixed at the same value for all statements?
-bool is_fixed(const std::vector<Scan> &scans, const std::vector<size_t> &group, int dimension) {
-  isl::val common;
-  for (const size_t position : group) {
-    isl_val *raw = isl_set_plain_get_val_if_fixed(scans[position].points.get(), isl_dim_set,
-                                                  static_cast<unsigned>(dimension));
-    const isl::val value = checked(isl::manage(raw), doing);
-    if (isl_val_is_int(value.get()) != isl_bool_true ||
-        (!common.is_null() && !value.eq(common).is_true())) {
-      return false;
+/// Is the loop 0 in all statements?
+bool is_zero(const std::vector<Scan> &scans, const std::vector<size_t> &group, size_t loop) {
+  return std::all_of(group.begin(), group.end(), [&](size_t position) {
+    const isl::set &points = scans[position].points;
+    if (loop >= static_cast<size_t>(isl_set_dim(points.get(), isl_dim_set))) {
+      return true;
     }
-    common = value;
+    const isl::val value = checked(isl::manage(isl_set_plain_get_val_if_fixed(
+                                       points.get(), isl_dim_set, static_cast<unsigned>(loop))),
+                                   doing);
+    return isl_val_is_zero(value.get()) == isl_bool_true;
+  });
+}
+
+/// Which time dimension has which part in the space that a statement's points are put into.
+bool is_own_loop(const Statement &statement, int dimension) {
+  return dimension % 2 == 1 && static_cast<size_t>(dimension / 2) < statement.loop_names.size();
+}
+
+/// A set or map over the loops of `statement` (its last dimensions, `type`) as one over the time
+/// dimensions `kept` (ascending).
+template <class Object, class Insert, class Fix, class Drop>
+Object *in_time(Object *object, const Statement &statement, const std::vector<int> &kept,
+                const Insert &insert, const Fix &fix, const Drop &drop) {
+  for (auto loop = static_cast<int>(statement.loop_names.size()); loop-- > 0;) {
+    if (!std::binary_search(kept.begin(), kept.end(), 2 * loop + 1)) {
+      object = drop(object, static_cast<unsigned>(loop));
+    }
   }
-  return isl_val_is_zero(common.get()) == isl_bool_true;
+  for (size_t at = 0; at < kept.size(); ++at) {
+    if (!is_own_loop(statement, kept[at])) {
+      const auto position = static_cast<unsigned>(at);
+      const int level = kept[at] / 2;
+      object = insert(object, position);
+      object = fix(object, position,
+                   kept[at] % 2 == 0 ? statement.order[static_cast<size_t>(level)] : 0);
+    }
+  }
+  return object;
+}
+
+isl::set in_time(const isl::set &points, const Statement &statement, const std::vector<int> &kept) {
+  isl_set *set = in_time(
+      points.copy(), statement, kept,
+      [](isl_set *to, unsigned at) { return isl_set_insert_dims(to, isl_dim_set, at, 1); },
+      [](isl_set *to, unsigned at, int value) {
+        return isl_set_fix_si(to, isl_dim_set, at, value);
+      },
+      [](isl_set *to, unsigned at) { return isl_set_project_out(to, isl_dim_set, at, 1); });
+  return checked(isl::manage(isl_set_reset_tuple_id(set)), doing);
+}
+
+isl::map in_time(const isl::map &time, const Statement &statement, const std::vector<int> &kept) {
+  isl_map *map = in_time(
+      time.copy(), statement, kept,
+      [](isl_map *to, unsigned at) { return isl_map_insert_dims(to, isl_dim_out, at, 1); },
+      [](isl_map *to, unsigned at, int value) {
+        return isl_map_fix_si(to, isl_dim_out, at, value);
+      },
+      [](isl_map *to, unsigned at) { return isl_map_project_out(to, isl_dim_out, at, 1); });
+  return checked(isl::manage(map), doing);
+}
+
+std::vector<int> all_dimensions(const Program &program) {
+  std::vector<int> all(static_cast<size_t>(2 * program.depth + 1));
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
+/// Functions of the statement's loops as functions of all time dimensions.
+std::vector<isl::aff> in_time(const std::vector<isl::aff> &values, const Statement &statement,
+                              const Program &program) {
+  std::vector<isl::aff> result;
+  for (const isl::aff &value : values) {
+    isl_aff *aff = value.copy();
+    for (const int dimension : all_dimensions(program)) {
+      if (!is_own_loop(statement, dimension)) {
+        aff = isl_aff_insert_dims(aff, isl_dim_in, static_cast<unsigned>(dimension), 1);
+      }
+    }
+    result.push_back(checked(isl::manage(aff), doing));
+  }
+  return result;
 }
 
 /// A buffer inside loops (store_at) needs each iteration of them in one piece, and isl may put what
@@ -124,7 +250,8 @@ bool share_loops(const Statement &a, const Statement &b, int level) {
 
 std::vector<Anchor> find_anchors(const Program &program, const std::vector<Scan> &scans) {
   std::vector<Anchor> anchors;
-  const auto count = static_cast<unsigned>(2 * program.depth + 1);
+  const std::vector<int> all = all_dimensions(program);
+  const auto count = static_cast<unsigned>(all.size());
   for (size_t b = 0; b < program.buffers.size(); ++b) {
     const int level = program.buffers[b].level;
     const auto owner =
@@ -137,7 +264,7 @@ std::vector<Anchor> find_anchors(const Program &program, const std::vector<Scan>
     isl_set *used = nullptr;
     for (size_t s = 0; s < scans.size(); ++s) {
       if (share_loops(program.statements[s], *owner, level)) {
-        isl_set *points = isl_set_copy(scans[s].points.get());
+        isl_set *points = in_time(scans[s].points, program.statements[s], all).release();
         used = used == nullptr ? points : isl_set_union(used, points);
       }
     }
@@ -170,7 +297,7 @@ std::vector<int> useful_dimensions(const Program &program, const std::vector<Sca
     const bool anchored = std::any_of(anchors.begin(), anchors.end(),
                                       [&](const Anchor &anchor) { return d == 2 * anchor.level; });
     if (anchored || (is_static ? orders(program.statements, group, static_cast<size_t>(d / 2))
-                               : !is_fixed(scans, group, d))) {
+                               : !is_zero(scans, group, static_cast<size_t>(d / 2)))) {
       kept.push_back(d);
     }
   }
@@ -188,24 +315,13 @@ isl::set keep(isl::set set, const std::vector<int> &kept, int count) {
   return checked(set, doing);
 }
 
-isl::map keep(isl::map map, const std::vector<int> &kept, int count) {
-  for (int d = count - 1; d >= 0; --d) {
-    if (!std::binary_search(kept.begin(), kept.end(), d)) {
-      map =
-          isl::manage(isl_map_project_out(map.release(), isl_dim_out, static_cast<unsigned>(d), 1));
-    }
-  }
-  return checked(map, doing);
-}
-
 /// The part of the schedule of one statement: time point -> time point, called by the statement's
 /// name; or the time map itself when the instance cannot be computed from the time point.
-isl::map schedule_of(const Statement &statement, const Scan &scan, const std::vector<int> &kept,
-                     int count) {
+isl::map schedule_of(const Statement &statement, const Scan &scan, const std::vector<int> &kept) {
   if (!statement.iterators.empty() && scan.iterators.empty()) {
-    return keep(scan.time, kept, count);
+    return in_time(scan.time, statement, kept);
   }
-  isl_map *identity = isl_set_identity(keep(scan.points, kept, count).release());
+  isl_map *identity = isl_set_identity(in_time(scan.points, statement, kept).release());
   return checked(isl::manage(isl_map_set_tuple_name(identity, isl_dim_in, statement.name.c_str())),
                  doing);
 }
@@ -218,7 +334,7 @@ GeneratedAst::Part generate_part(const Program &program, const std::vector<Scan>
   part.dimensions = useful_dimensions(program, scans, group, anchors);
   isl::union_map schedule;
   for (const size_t i : group) {
-    const isl::map times = schedule_of(program.statements[i], scans[i], part.dimensions, count);
+    const isl::map times = schedule_of(program.statements[i], scans[i], part.dimensions);
     const isl::union_map one = isl::manage(isl_union_map_from_map(times.copy()));
     schedule = schedule.is_null() ? one : schedule.unite(one);
   }
@@ -249,7 +365,7 @@ GeneratedAst generate_ast(const Program &program) {
   for (size_t i = 0; i < program.statements.size(); ++i) {
     const Statement &statement = program.statements[i];
     scans.push_back(scan_statement(statement, program.context));
-    result.iterators.push_back(scans.back().iterators);
+    result.iterators.push_back(in_time(scans.back().iterators, statement, program));
     groups[statement.order[0]].push_back(i);
   }
   std::map<int, std::vector<Anchor>> anchors;

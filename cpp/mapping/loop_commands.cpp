@@ -229,6 +229,23 @@ std::map<size_t, LoopTag> take_tags(std::string &text, const Command &command) {
 
 } // namespace
 
+bool keeps_order(const Mapping &mapping, const Command &command) {
+  if (command.name != "split" && command.name != "unroll") {
+    return false;
+  }
+  const MappingState &state = mapping.state();
+  const TimeSpaceMap &map = state.time_space.at(command.computation);
+  const size_t position = find_loop(map, CommandArguments(command).name(0, "the loop"), command);
+  const Tag tag = map.dimensions[position].tag.tag;
+  return !map.explicit_time && (tag == Tag::Sequential || tag == Tag::Unroll) &&
+         std::none_of(state.placements.begin(), state.placements.end(),
+                      [&](const Placement &placement) {
+                        return (placement.computation == command.computation ||
+                                placement.other == command.computation) &&
+                               position < static_cast<size_t>(placement.shared);
+                      });
+}
+
 void split_command(MappingState &state, const Command &command) {
   const CommandArguments arguments(command);
   arguments.expect_between(2, 4, "split(i, s, i0=None, i1=None)");

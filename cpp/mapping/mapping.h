@@ -192,6 +192,10 @@ private:
   MappingState state_;
 };
 
+/// Whether all instances run in the order in which `mapping` has them after one more command, too:
+/// split or unroll of a sequential loop that no other computation shares.
+bool keeps_order(const Mapping &mapping, const Command &command);
+
 /// Layers II and III in the notation of the papers, one line a computation:
 /// "{ C[i,j,k] -> [0, i0, 0, j0(cpu), ...] }" and "{ C[i,j] -> C_buf[i,j] }".
 std::string layer_two(const Mapping &mapping);

@@ -253,7 +253,7 @@ PlannedMapping plan_default(const std::shared_ptr<const Function> &function) {
     mapping = fused(mapping, group);
   }
   if (auto legal = legal_program(mapping)) {
-    return {mapping.as_starting_point(), std::move(legal)};
+    return {mapping.as_starting_point(), std::move(legal), groups.empty()};
   }
   // Together knows nothing of the initialisation of reductions; apart keeps it before its readers.
   for (const bool apart : {false, true}) {

@@ -13,6 +13,7 @@ namespace tilewright {
 struct PlannedMapping {
   Mapping mapping;
   std::shared_ptr<const LegalProgram> legal;
+  bool plain = false; ///< Mapping(function): nothing had to be moved
 };
 
 /// No order is found only for recurrences with non-affine reads; whoever runs the function asks

@@ -23,7 +23,8 @@ namespace {
 constexpr size_t memory_limit = 1024;                            // kernels
 constexpr std::uintmax_t disk_limit = std::uintmax_t{512} << 20; // bytes
 constexpr int stores_between_prunings = 64;
-constexpr const char *suffix = ".twk";
+constexpr const char *suffix = ".twk";      // a kernel
+constexpr const char *note_suffix = ".twn"; // a note
 
 struct State {
   std::mutex mutex;
@@ -68,11 +69,18 @@ std::string current_directory(const State &cache) {
 
 struct FileOnDisk {
   std::filesystem::path path;
+  bool is_note = false;
   std::uintmax_t bytes = 0;
   std::filesystem::file_time_type used;
 };
 
-/// Entries, and temporary files that a killed process left (older than an hour).
+/// What write_private_file calls a file before it is whole.
+bool is_temporary(const std::string &name) {
+  return name.find(std::string(suffix) + ".") != std::string::npos ||
+         name.find(std::string(note_suffix) + ".") != std::string::npos;
+}
+
+/// Entries and notes, and temporary files that a killed process left (older than an hour).
 std::vector<FileOnDisk> list_files(const std::string &directory,
                                    std::vector<std::filesystem::path> *abandoned) {
   std::vector<FileOnDisk> files;
@@ -86,9 +94,10 @@ std::vector<FileOnDisk> list_files(const std::string &directory,
       continue;
     }
     const auto used = entries->last_write_time(ignored);
-    if (name.ends_with(suffix)) {
-      files.push_back({path, entries->file_size(ignored), used});
-    } else if (abandoned != nullptr && name.find(std::string(suffix) + ".") != std::string::npos &&
+    const bool is_note = name.ends_with(note_suffix);
+    if (is_note || name.ends_with(suffix)) {
+      files.push_back({path, is_note, entries->file_size(ignored), used});
+    } else if (abandoned != nullptr && is_temporary(name) &&
                std::filesystem::file_time_type::clock::now() - used > std::chrono::hours(1)) {
       abandoned->push_back(path);
     }
@@ -96,8 +105,8 @@ std::vector<FileOnDisk> list_files(const std::string &directory,
   return files;
 }
 
-/// Deletes the entries that were used longest ago until the rest fits.
-void prune(const std::string &directory) {
+/// Deletes the entries that were used longest ago until the rest fits; returns how many bytes went.
+std::uintmax_t prune(const std::string &directory, std::uintmax_t limit) {
   std::vector<std::filesystem::path> abandoned;
   std::vector<FileOnDisk> files = list_files(directory, &abandoned);
   std::error_code ignored;
@@ -105,30 +114,39 @@ void prune(const std::string &directory) {
     std::filesystem::remove(path, ignored);
   }
   std::uintmax_t total = 0;
+  std::uintmax_t deleted = 0;
   for (const FileOnDisk &file : files) {
     total += file.bytes;
   }
   std::sort(files.begin(), files.end(),
             [](const auto &a, const auto &b) { return a.used < b.used; });
   for (const FileOnDisk &file : files) {
-    if (total <= disk_limit) {
+    if (total <= limit) {
       break;
     }
     if (std::filesystem::remove(file.path, ignored)) {
       total -= file.bytes;
+      deleted += file.bytes;
     }
   }
+  return deleted;
 }
 
-/// Where an entry lives, or empty when the disk is not to be used.
-std::string entry_path(const std::string &key) {
+/// The directory on disk, or empty when it is not to be used.
+std::string usable_directory() {
   State &cache = state();
   std::string directory;
   {
     const std::lock_guard lock(cache.mutex);
     directory = current_directory(cache);
   }
-  return prepare_directory(directory).empty() ? directory + "/" + key + suffix : std::string();
+  return prepare_directory(directory).empty() ? directory : std::string();
+}
+
+/// Where an entry or a note lives, or empty when the disk is not to be used.
+std::string entry_path(const std::string &key, const char *ending = suffix) {
+  const std::string directory = usable_directory();
+  return directory.empty() ? directory : directory + "/" + key + ending;
 }
 
 void count(bool hit) {
@@ -179,23 +197,42 @@ void cache_remember(const std::string &key, std::shared_ptr<const CachedKernel> 
   }
 }
 
-std::optional<CacheEntry> cache_load(const std::string &key) {
-  std::optional<CacheEntry> entry;
-  if (const std::string path = entry_path(key); !path.empty()) {
-    if (const auto bytes = read_private_file(path)) {
-      entry = decode_entry(key, *bytes);
-      if (entry) {
-        // "Used now", for pruning. A read-only disk may refuse.
-        std::error_code ignored;
-        std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now(),
-                                         ignored);
-      } else {
-        ::unlink(path.c_str());
-      }
-    }
+namespace {
+
+/// The whole entry in a file; a damaged one is removed.
+std::optional<CacheEntry> load_file(const std::string &path, const std::string &key) {
+  const auto bytes = path.empty() ? std::nullopt : read_private_file(path);
+  if (!bytes) {
+    return std::nullopt;
   }
+  std::optional<CacheEntry> entry = decode_entry(key, *bytes);
+  if (entry) {
+    // "Used now", for pruning. A read-only disk may refuse.
+    std::error_code ignored;
+    std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now(), ignored);
+  } else {
+    ::unlink(path.c_str());
+  }
+  return entry;
+}
+
+} // namespace
+
+std::optional<CacheEntry> cache_load(const std::string &key) {
+  std::optional<CacheEntry> entry = load_file(entry_path(key), key);
   count(entry.has_value());
   return entry;
+}
+
+std::optional<std::string> cache_load_note(const std::string &key) {
+  std::optional<CacheEntry> note = load_file(entry_path(key, note_suffix), key);
+  return note ? std::optional<std::string>(std::move(note->metadata)) : std::nullopt;
+}
+
+void cache_store_note(const std::string &key, const std::string &text) {
+  if (const std::string path = entry_path(key, note_suffix); !path.empty()) {
+    write_private_file(path, encode_entry(key, {text, {}, {}}));
+  }
 }
 
 bool cache_store(const std::string &key, const CacheEntry &entry) {
@@ -210,7 +247,7 @@ bool cache_store(const std::string &key, const CacheEntry &entry) {
     time_to_prune = ++cache.stores % stores_between_prunings == 0;
   }
   if (time_to_prune) {
-    prune(std::filesystem::path(path).parent_path().string());
+    prune(std::filesystem::path(path).parent_path().string(), disk_limit);
   }
   return true;
 }
@@ -242,24 +279,45 @@ CacheInfo cache_info() {
     info.disabled_reason = "'" + info.directory + "' is read-only";
   }
   for (const FileOnDisk &file : list_files(info.directory, nullptr)) {
-    ++info.entries;
+    info.entries += file.is_note ? 0 : 1;
     info.bytes += static_cast<std::int64_t>(file.bytes);
   }
   return info;
 }
 
+CacheCheck cache_verify() {
+  CacheCheck check;
+  if (const std::string directory = usable_directory(); !directory.empty()) {
+    for (const FileOnDisk &file : list_files(directory, nullptr)) {
+      const auto bytes = read_private_file(file.path.string());
+      const bool whole = bytes && decode_entry(file.path.stem().string(), *bytes);
+      std::error_code problem;
+      if (whole) {
+        ++check.whole;
+      } else if (std::filesystem::remove(file.path, problem)) {
+        ++check.deleted;
+      }
+    }
+  }
+  return check;
+}
+
+std::int64_t cache_prune(std::int64_t bytes) {
+  const std::string directory = usable_directory();
+  return directory.empty()
+             ? 0
+             : static_cast<std::int64_t>(
+                   prune(directory, static_cast<std::uintmax_t>(std::max<std::int64_t>(bytes, 0))));
+}
+
 std::int64_t cache_clear() {
   cache_clear_memory();
   std::int64_t removed = 0;
-  const std::string directory = [] {
-    State &cache = state();
-    const std::lock_guard lock(cache.mutex);
-    return current_directory(cache);
-  }();
-  if (prepare_directory(directory).empty()) {
+  if (const std::string directory = usable_directory(); !directory.empty()) {
     for (const FileOnDisk &file : list_files(directory, nullptr)) {
       std::error_code problem;
-      removed += std::filesystem::remove(file.path, problem) ? 1 : 0;
+      const bool gone = std::filesystem::remove(file.path, problem);
+      removed += gone && !file.is_note ? 1 : 0;
     }
   }
   return removed;

@@ -40,6 +40,11 @@ bool cache_store(const std::string &key, const CacheEntry &entry);
 /// Removes an entry that turned out not to link.
 void cache_discard(const std::string &key);
 
+/// A small text of the caller's own under a key, beside the kernels and as little trusted: neither
+/// counted among them nor among hits and misses.
+std::optional<std::string> cache_load_note(const std::string &key);
+void cache_store_note(const std::string &key, const std::string &text);
+
 /// The directory when TILEWRIGHT_CACHE_DIR is not set; empty for the default
 /// ($XDG_CACHE_HOME/tilewright or
 /// ~/.cache/tilewright).
@@ -56,8 +61,20 @@ struct CacheInfo {
 };
 CacheInfo cache_info();
 
-/// Forgets all kernels in memory and deletes all entries on disk; returns how many files went.
+/// Forgets all kernels in memory and deletes all entries and notes on disk; returns how many
+/// entries went.
 std::int64_t cache_clear();
+/// Reads every entry and note on disk and deletes those that are not whole.
+struct CacheCheck {
+  std::int64_t whole = 0;
+  std::int64_t deleted = 0;
+};
+CacheCheck cache_verify();
+
+/// Deletes what was used longest ago until all files have at most `bytes` together, and what killed
+/// processes left behind; returns how many bytes went.
+std::int64_t cache_prune(std::int64_t bytes);
+
 /// Forgets the kernels in memory only, as a new process would find it.
 void cache_clear_memory();
 

@@ -15,7 +15,16 @@ from dataclasses import dataclass
 
 from . import _core
 
-__all__ = ["CacheInfo", "clear", "clear_memory", "info", "set_directory"]
+__all__ = [
+    "CacheCheck",
+    "CacheInfo",
+    "clear",
+    "clear_memory",
+    "info",
+    "prune",
+    "set_directory",
+    "verify",
+]
 
 
 @dataclass(frozen=True)
@@ -41,6 +50,19 @@ class CacheInfo:
     disabled_reason: str
 
 
+@dataclass(frozen=True)
+class CacheCheck:
+    """What `verify` found.
+
+    Attributes:
+        whole: files that are as they were written.
+        deleted: files that were not.
+    """
+
+    whole: int
+    deleted: int
+
+
 def info() -> CacheInfo:
     """What the cache holds, and how often this process found what it looked for."""
     found = _core.cache_info()
@@ -48,8 +70,37 @@ def info() -> CacheInfo:
     return CacheInfo(directory=pathlib.Path(directory) if directory else None, **found)
 
 
+def verify() -> CacheCheck:
+    """Reads every file of the cache and deletes those that are damaged or not ours.
+
+    Loading does the same for the entry at hand, so this is never needed for safety; it says how a
+    disk is doing.
+    """
+    whole, deleted = _core.cache_verify()
+    return CacheCheck(whole, deleted)
+
+
+def prune(bytes: int) -> int:
+    """Deletes what was used longest ago until at most so many bytes are left.
+
+    The cache does this by itself at 512 MiB.
+
+    Args:
+        bytes: that may stay on disk; 0 or more.
+
+    Returns:
+        how many bytes went.
+
+    Raises:
+        ValueError: a negative size.
+    """
+    if bytes < 0:
+        raise ValueError(f"bytes must not be negative, got {bytes}")
+    return _core.cache_prune(bytes)
+
+
 def clear() -> int:
-    """Deletes all entries and returns how many files went. Kernels in use stay usable."""
+    """Deletes all entries and returns how many kernels went. Kernels in use stay usable."""
     return _core.cache_clear()
 
 

@@ -57,7 +57,7 @@ def run(directory: pathlib.Path, tile: int = 0) -> dict:
 
 
 def entries(directory: pathlib.Path) -> list[pathlib.Path]:
-    return [path for path in directory.rglob("*") if path.is_file() and path.stat().st_size > 200]
+    return list(directory.rglob("*.twk"))
 
 
 def test_the_second_process_starts_warm(tmp_path):
@@ -126,6 +126,51 @@ def test_clear(tmp_path):
     )
     assert done.stdout.split() == ["1", "1", "0"]
     assert not run(tmp_path)["from_cache"]
+
+
+LEGAL = """
+import sys
+import numpy as np
+import tilewright as tw
+i, k = tw.iters("i k")
+N = tw.param("N")
+x = tw.input("x", [N], tw.float64)
+y = tw.computation("y", {i: N}, tw.sum(x[k], over={k: i + 1}))
+z = tw.computation("z", {i: N}, y[i] + 1)
+f = tw.function("sums", outputs=[z])
+y.split(i, 4, "a", "b").parallelize("a")
+z.split(i, 4, "a", "b")
+z.after(y, "a")
+y.store_in(f"window[i % {sys.argv[1]}]") if len(sys.argv) > 1 else None
+a = np.arange(9.0)
+assert (f(a) == np.cumsum(a) + 1).all()
+"""
+
+
+def legal(directory: pathlib.Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", LEGAL, *arguments],
+        env=environment(directory),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+def test_verdicts_are_kept_beside_the_kernels_and_refusals_are_not(tmp_path):
+    for _ in range(2):
+        done = legal(tmp_path)
+        assert done.returncode == 0, done.stderr
+    (note,) = tmp_path.rglob("*.twn")
+    before = note.read_bytes()
+    refusals = [legal(tmp_path, "2").stderr.splitlines() for _ in range(2)]
+    assert "IllegalScheduleError" in "".join(refusals[0])
+    assert refusals[0] == refusals[1]  # witness and all
+    assert note.read_bytes() == before
+    note.write_bytes(before[:-1])
+    done = legal(tmp_path)
+    assert done.returncode == 0, done.stderr
 
 
 def test_info_in_this_process():

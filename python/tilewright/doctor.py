@@ -1,0 +1,176 @@
+"""``python -m tilewright doctor``: what this installation found, and what to do about the rest."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.metadata
+import importlib.util
+import os
+import pathlib
+import platform
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from . import _core, caching, threads
+
+__all__ = ["Finding", "examine", "main"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of the report.
+
+    Attributes:
+        name: what was looked at.
+        found: what is there.
+        advice: what to do about it, or empty.
+        is_problem: whether something that the library needs does not work.
+    """
+
+    name: str
+    found: str
+    advice: str = ""
+    is_problem: bool = False
+
+
+def _versions() -> Finding:
+    build = _core.describe_build()
+    return Finding(
+        "tilewright",
+        f"{_core.__version__}, LLVM {build['llvm']}, {build['isl']}; "
+        f"Python {platform.python_version()}, NumPy {np.__version__}",
+    )
+
+
+def _processor() -> Finding:
+    build = _core.describe_build()
+    found = f"{build['model']}; code is made for {build['cpu']}"
+    slow = build["cpu"].split(",")[0] in ("x86-64", "x86-64-v2")
+    advice = (
+        "vectors have 16 bytes only; an emulated processor often hides AVX2 (see its settings)"
+        if slow
+        else ""
+    )
+    return Finding("processor", found, advice)
+
+
+def _cgroup_limit() -> float | None:
+    """Processors that the control group allows (cgroup v2), if it says."""
+    try:
+        quota, period = pathlib.Path("/sys/fs/cgroup/cpu.max").read_text().split()
+        return None if quota == "max" else int(quota) / int(period)
+    except (OSError, ValueError):
+        return None
+
+
+def _threads() -> Finding:
+    count = threads.get_num_threads()
+    allowed = len(os.sched_getaffinity(0))
+    found = f"{count} of {os.cpu_count()} processors ({allowed} by the affinity mask)"
+    runtime = os.environ.get("TILEWRIGHT_THREADS")
+    if runtime:
+        found += f", TILEWRIGHT_THREADS={runtime}"
+    if os.environ.get("OMP_NUM_THREADS"):
+        found += f", OMP_NUM_THREADS={os.environ['OMP_NUM_THREADS']}"
+    limit = _cgroup_limit()
+    advice = ""
+    if limit is not None and limit < count:
+        advice = f"the control group allows {limit:g}: tw.set_num_threads({max(1, int(limit))})"
+    return Finding("threads", found, advice)
+
+
+def _cache() -> Finding:
+    info = caching.info()
+    if info.disabled_reason:
+        return Finding(
+            "cache",
+            f"in memory only: {info.disabled_reason}",
+            "every process compiles anew; set TILEWRIGHT_CACHE_DIR to a directory of your own",
+        )
+    return Finding("cache", f"{info.directory}: {info.entries} kernels, {info.bytes:,} bytes")
+
+
+def _cuda() -> Finding:
+    unused = "this version makes no GPU code"
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return Finding("CUDA driver", "not found", unused)
+    version, count = ctypes.c_int(), ctypes.c_int()
+    driver.cuDriverGetVersion(ctypes.byref(version))
+    devices = 0
+    if driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(count)) == 0:
+        devices = count.value
+    major, minor = version.value // 1000, version.value % 1000 // 10
+    return Finding("CUDA driver", f"CUDA {major}.{minor}, {devices} devices", unused)
+
+
+def _mpi() -> Finding:
+    unused = "this version sends no messages between nodes"
+    if importlib.util.find_spec("mpi4py") is None:
+        return Finding("MPI", "mpi4py is not installed", unused)
+    return Finding("MPI", f"mpi4py {importlib.metadata.version('mpi4py')}", unused)
+
+
+def _plots() -> Finding:
+    if importlib.util.find_spec("matplotlib") is None:
+        return Finding("pictures", "matplotlib is not installed", "pip install 'tilewright[plot]'")
+    return Finding("pictures", f"matplotlib {importlib.metadata.version('matplotlib')}")
+
+
+def _self_test() -> Finding:
+    """Compiles a small parallel vector kernel and compares its values with NumPy's."""
+    # The package is complete only when this runs.
+    import tilewright as tw
+
+    i = tw.iter("i")
+    n = tw.param("N")
+    x = tw.input("x", [n], tw.float32)
+    y = tw.computation("y", {i: n}, x[i] * 2 + 1)
+    f = tw.function("doctor", outputs=[y])
+    y.split(i, 64, "block", "lane").parallelize("block").vectorize("lane", 8)
+    values = np.arange(1000, dtype=np.float32)
+    if not np.array_equal(f(values), values * 2 + 1):
+        return Finding("a kernel", "gave wrong values", "please report this", is_problem=True)
+    compiled = f.last_compile
+    source = "loaded from the cache" if compiled["from_cache"] else "compiled"
+    took = sum(compiled["milliseconds"].values())
+    return Finding("a kernel", f"{source} in {took:.1f} ms, values as NumPy's")
+
+
+def examine() -> list[Finding]:
+    """Looks at everything; a part that fails is a finding of its own."""
+    parts: list[Callable[[], Finding]] = [
+        _versions,
+        _processor,
+        _threads,
+        _cache,
+        _self_test,
+        _cuda,
+        _mpi,
+        _plots,
+    ]
+    findings = []
+    for part in parts:
+        try:
+            findings.append(part())
+        except Exception as error:  # the report is wanted most where something is broken
+            name = part.__name__.strip("_").replace("_", " ")
+            findings.append(
+                Finding(name, f"{type(error).__name__}: {error}", "please report this", True)
+            )
+    return findings
+
+
+def main() -> int:
+    """Prints the report; returns 1 where something that is needed does not work, else 0."""
+    findings = examine()
+    width = max(len(finding.name) for finding in findings)
+    for finding in findings:
+        mark = "!!" if finding.is_problem else "ok" if not finding.advice else "--"
+        print(f"{mark} {finding.name:<{width}}  {finding.found}")
+        if finding.advice:
+            print(f"   {'':<{width}}  -> {finding.advice}")
+    return 1 if any(finding.is_problem for finding in findings) else 0

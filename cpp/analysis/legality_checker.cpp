@@ -350,7 +350,8 @@ void LegalityChecker::check_flow(const Statement &source, const Statement &sink,
   }
   const size_t together = loops_together(source, sink, flow);
   for (const Statement *writer : writers_[source.buffer]) {
-    if (!violation_ && !outside(*writer, source, sink, together)) {
+    if (!violation_ && !outside(*writer, source, sink, together) &&
+        !(writer == &source && read_before_next_write(source, sink, flow))) {
       check_overwrite(source, sink, *writer, flow, doubt);
     }
   }
@@ -399,8 +400,52 @@ bool LegalityChecker::outside(const Statement &writer, const Statement &source,
   return false;
 }
 
+/// instance -> the next one that writes its element, for a statement that writes the values of each
+/// element in the order of its instances; nothing for others.
+const std::optional<isl::map> &LegalityChecker::next_writes(const Statement &statement) const {
+  const auto [known, is_new] = next_writes_.try_emplace(&statement);
+  if (is_new && statement.role == StatementRole::Value && statement.replicas == 0) {
+    const isl::map ascending = isl::map::lex_lt(statement.domain.space());
+    const isl::map &others = other_writes(statement, statement);
+    if (not_before(program_, statement, statement, others.intersect(ascending)).empty()) {
+      known->second =
+          checked(others.reverse().intersect(ascending).lexmin(), "writes to one element");
+    }
+  }
+  return known->second;
+}
+
+/// Does each reader come before the next write to the element of its source? All later ones come
+/// after that one, so check_overwrite need not be asked about the source's own statement.
+bool LegalityChecker::read_before_next_write(const Statement &source, const Statement &sink,
+                                             const isl::map &flow) const {
+  // "Before" is transitive where the same loops are concurrent for both.
+  for (size_t level = 0;
+       level < static_cast<size_t>(program_.depth) && source.order[level] == sink.order[level];
+       ++level) {
+    if (is_concurrent(source.tags[level]) != is_concurrent(sink.tags[level])) {
+      return false;
+    }
+  }
+  const std::optional<isl::map> &next = next_writes(source);
+  if (!next) {
+    return false;
+  }
+  isl::map pairs = flow.reverse().apply_range(*next);
+  if (&sink == &source) {
+    // An instance reads before it writes.
+    pairs = pairs.subtract(isl::map::identity(pairs.space()));
+  }
+  return not_before(program_, sink, source, checked(pairs, "writes to one element")).empty();
+}
+
 /// Writes of other values to the element of `source`: writer -> source.
-isl::map LegalityChecker::other_writes(const Statement &source, const Statement &writer) const {
+const isl::map &LegalityChecker::other_writes(const Statement &source,
+                                              const Statement &writer) const {
+  const auto [known, is_new] = other_writes_.try_emplace({&source, &writer});
+  if (!is_new) {
+    return known->second;
+  }
   const isl::map here = written_element(program_, source);
   const isl::map there = written_element(program_, writer);
   isl::map pairs = there.apply_range(here.reverse());
@@ -411,15 +456,25 @@ isl::map LegalityChecker::other_writes(const Statement &source, const Statement 
     }
     pairs = pairs.subtract(same);
   }
-  return checked(pairs, "writes to one element");
+  known->second = checked(pairs, "writes to one element");
+  return known->second;
+}
+
+/// Those of them that do not come before the source.
+const std::vector<UnorderedPairs> &LegalityChecker::not_earlier(const Statement &source,
+                                                                const Statement &writer) const {
+  const auto [known, is_new] = not_earlier_.try_emplace({&source, &writer});
+  if (is_new) {
+    known->second = not_before(program_, writer, source, other_writes(source, writer));
+  }
+  return known->second;
 }
 
 void LegalityChecker::check_overwrite(const Statement &source, const Statement &sink,
                                       const Statement &writer, const isl::map &flow,
                                       const std::string &doubt) {
-  for (const UnorderedPairs &not_earlier :
-       not_before(program_, writer, source, other_writes(source, writer))) {
-    isl::map between = flow.reverse().apply_range(not_earlier.pairs.reverse());
+  for (const UnorderedPairs &later : not_earlier(source, writer)) {
+    isl::map between = flow.reverse().apply_range(later.pairs.reverse());
     if (&writer == &sink) {
       // An instance reads before it writes.
       between = between.subtract(isl::map::identity(between.space()));
@@ -429,7 +484,7 @@ void LegalityChecker::check_overwrite(const Statement &source, const Statement &
              not_later.pairs,
              writer.name + " overwrites an element that " + sink.name +
                  " still has to read (written by " + source.name + ")" + doubt +
-                 (not_later.concurrent || not_earlier.concurrent
+                 (not_later.concurrent || later.concurrent
                       ? ": the loops that run them are not ordered"
                       : ""));
       add_element(writer, true);
@@ -444,8 +499,7 @@ void LegalityChecker::check_survival(const Statement &source) {
     return;
   }
   for (const Statement *writer : writers_[source.buffer]) {
-    for (const UnorderedPairs &wrong :
-         not_before(program_, *writer, source, other_writes(source, *writer))) {
+    for (const UnorderedPairs &wrong : not_earlier(source, *writer)) {
       report(Violation::Kind::Overwrite, *writer, source, wrong.pairs,
              writer->name + " overwrites an element of the output " + source.computation->name);
       add_element(*writer);

@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace tilewright {
@@ -43,8 +44,13 @@ private:
   size_t loops_together(const Statement &source, const Statement &sink, const isl::map &flow) const;
   bool outside(const Statement &writer, const Statement &source, const Statement &sink,
                size_t together) const;
+  const std::optional<isl::map> &next_writes(const Statement &statement) const;
+  bool read_before_next_write(const Statement &source, const Statement &sink,
+                              const isl::map &flow) const;
   void check_survival(const Statement &source);
-  isl::map other_writes(const Statement &source, const Statement &writer) const;
+  const isl::map &other_writes(const Statement &source, const Statement &writer) const;
+  const std::vector<UnorderedPairs> &not_earlier(const Statement &source,
+                                                 const Statement &writer) const;
   isl::map promised(const Statement &first, const Statement &second, isl::map pairs, bool exact);
   std::string order_explanation(const Statement &source, const Statement &sink,
                                 const UnorderedPairs &wrong) const;
@@ -58,6 +64,11 @@ private:
   std::vector<std::vector<const Statement *>> writers_; ///< of each buffer
   std::vector<bool> apart_; ///< each element of a buffer holds one value of one computation only
   std::map<std::string, std::shared_ptr<const std::vector<ReadAccess>>> reads_; ///< so far
+  /// By source and writer: asked once for all reads of a value.
+  using StatementPair = std::pair<const Statement *, const Statement *>;
+  mutable std::map<StatementPair, isl::map> other_writes_;
+  mutable std::map<StatementPair, std::vector<UnorderedPairs>> not_earlier_;
+  mutable std::map<const Statement *, std::optional<isl::map>> next_writes_;
   std::optional<Violation> violation_;
   Point first_;
   Point second_;

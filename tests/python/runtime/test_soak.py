@@ -1,0 +1,35 @@
+"""The soak with few steps; ``scripts/soak`` takes thousands."""
+
+from __future__ import annotations
+
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+import tilewright as tw
+from soak.trials import TRIALS
+
+TESTS = pathlib.Path(__file__).parents[1]
+
+
+@pytest.mark.parametrize("name", list(TRIALS))
+def test_trial(name, tmp_path):
+    # In a process of its own: it forks, and the threads of the others are not to be in the way.
+    count = TRIALS[name][2]
+    done = subprocess.run(
+        [sys.executable, str(TESTS / "soak" / "run.py"), name, "--count", str(count)],
+        env={
+            "PATH": "/usr/bin:/bin",
+            "HOME": str(tmp_path),
+            "TMPDIR": str(tmp_path),
+            "PYTHONPATH": str(pathlib.Path(tw.__file__).parents[1]),
+        },
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.startswith((name, "  "))

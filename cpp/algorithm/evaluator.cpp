@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -67,9 +68,13 @@ std::string shape_text(const std::vector<std::int64_t> &extents) {
 
 class Evaluation {
 public:
+  /// Error(Limit) ends an evaluation of a computation with more points, or with more reads.
   Evaluation(const std::map<std::string, std::int64_t> &parameters,
-             const std::map<std::string, ArrayView> &inputs)
-      : parameters_(parameters), inputs_(inputs) {}
+             const std::map<std::string, ArrayView> &inputs,
+             std::int64_t most_points = most_instances,
+             std::uint64_t most_reads = std::numeric_limits<std::uint64_t>::max())
+      : parameters_(parameters), inputs_(inputs), most_points_(most_points),
+        reads_left_(most_reads) {}
 
   /// Computes every instance of an output; stores nothing yet.
   void compute(const ComputationPtr &output) {
@@ -171,7 +176,7 @@ private:
     }
     if (all) {
       target.box =
-          bounding_box(*all, most_instances, "'" + computation.name + "'" + with_parameters());
+          bounding_box(*all, most_points_, "'" + computation.name + "'" + with_parameters());
     } else {
       target.box.lower.assign(computation.rank(), 0);
       target.box.extent.assign(computation.rank(), 0);
@@ -310,6 +315,9 @@ private:
 
   /// Gives the value of a read, or makes its producer's instance the topmost one and answers false.
   bool load(const InstanceRead &site, ScalarValue &out) {
+    if (reads_left_-- == 0) {
+      throw Error(ErrorKind::Limit, "the evaluation takes too many reads");
+    }
     const auto index = static_cast<size_t>(site.target);
     if (targets_[index].view != nullptr) {
       load_input(targets_[index], site, out);
@@ -428,6 +436,8 @@ private:
 
   const std::map<std::string, std::int64_t> &parameters_;
   const std::map<std::string, ArrayView> &inputs_;
+  std::int64_t most_points_;
+  std::uint64_t reads_left_;
   std::deque<Target> targets_;
   std::unordered_map<const Computation *, std::int32_t> numbers_;
   std::vector<Frame> frames_;
@@ -461,6 +471,28 @@ void evaluate(const Function &function, const std::map<std::string, std::int64_t
   for (const auto &[name, view] : outputs) {
     evaluation.store(find_computation(function, name), view);
   }
+}
+
+std::optional<FailingRead> find_failing_read(const Function &function,
+                                             const std::map<std::string, std::int64_t> &parameters,
+                                             const std::map<std::string, ArrayView> &inputs) {
+  constexpr std::int64_t most_points = 1 << 21;
+  constexpr std::uint64_t most_reads = 1 << 22;
+  const OperationLimit limit(evaluation_operation_limit);
+  try {
+    Evaluation evaluation(parameters, inputs, most_points, most_reads);
+    for (const ComputationPtr &output : function.outputs) {
+      evaluation.compute(output);
+    }
+  } catch (const Error &error) {
+    const auto instance = error.details.find("instance");
+    const auto read = error.details.find("read");
+    if (error.kind == ErrorKind::Index && instance != error.details.end() &&
+        read != error.details.end()) {
+      return FailingRead{instance->second, read->second};
+    }
+  }
+  return std::nullopt;
 }
 
 } // namespace tilewright

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,5 +28,17 @@ struct ArrayView {
 void evaluate(const Function &function, const std::map<std::string, std::int64_t> &parameters,
               const std::map<std::string, ArrayView> &inputs,
               const std::map<std::string, ArrayView> &outputs);
+
+/// A read outside its array, for messages about a kernel that met one.
+struct FailingRead {
+  std::string instance; ///< "y[1]"
+  std::string read;     ///< "x[5]"
+};
+
+/// The first such read in the order of the outputs' elements, or nothing where there is none or
+/// where finding it takes more than a fraction of a second.
+std::optional<FailingRead> find_failing_read(const Function &function,
+                                             const std::map<std::string, std::int64_t> &parameters,
+                                             const std::map<std::string, ArrayView> &inputs);
 
 } // namespace tilewright

@@ -3,6 +3,7 @@
 #include "algorithm/function.h"
 #include "analysis/legality.h"
 #include "bindings/bind_language.h"
+#include "bindings/foreign_arrays.h"
 #include "bindings/kernel_call.h"
 #include "compiler/compiler.h"
 #include "mapping/mapping.h"
@@ -382,6 +383,17 @@ void bind_functions(py::module_ &module) {
       .def_property_readonly("_full", &KernelFunction::is_full)
       .def("_last_compile", [](const KernelFunction &self) { return self.last_compile_info(); });
 
+  module.def(
+      "view_array",
+      [](const py::object &object) {
+        try {
+          ForeignArray foreign = foreign_array(object.ptr());
+          return foreign.may_be_a_copy || !foreign.array ? py::none() : py::object(foreign.array);
+        } catch (const RefusedArray &refusal) {
+          throw py::type_error(refusal.what());
+        }
+      },
+      py::arg("object"));
   module.def("answer_vectorcalls", &answer_vectorcalls, py::arg("type"));
   module.def("computation_identity", &identity, py::arg("computation"));
   module.def(

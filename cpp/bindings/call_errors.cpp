@@ -369,7 +369,8 @@ void CallExplainer::self_overlap(size_t argument) const {
 }
 
 void CallExplainer::failed(const CompiledKernel &kernel, std::int32_t status,
-                           const KernelFailure &failure) const {
+                           const KernelFailure &failure,
+                           const std::optional<FailingRead> &first) const {
   const Function &function = *function_.function_;
   if (status == KernelIndexError) {
     std::string read = "a read";
@@ -381,11 +382,17 @@ void CallExplainer::failed(const CompiledKernel &kernel, std::int32_t status,
       array = site.array;
       dimension = site.dimension;
     }
-    Error error(ErrorKind::Index,
-                function.name + ": " + read + ": subscript " + std::to_string(failure.value) +
-                    " is out of bounds for axis " + std::to_string(dimension) + " of " + array +
-                    " with size " + std::to_string(failure.extent),
-                function.where);
+    Error error(
+        ErrorKind::Index,
+        function.name + ": " + read + ": subscript " + std::to_string(failure.value) +
+            " is out of bounds for axis " + std::to_string(dimension) + " of " + array +
+            " with size " + std::to_string(failure.extent) +
+            (first ? "; the first such read is " + first->read + ", by " + first->instance : ""),
+        function.where);
+    if (first) {
+      error.details["instance"] = first->instance;
+      error.details["read"] = first->read;
+    }
     error.details["array"] = array;
     error.details["axis"] = std::to_string(dimension);
     error.details["value"] = std::to_string(failure.value);

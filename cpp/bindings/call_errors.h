@@ -2,7 +2,11 @@
 // expected and what was given. Every function here throws.
 #pragma once
 
+#include "algorithm/evaluator.h"
 #include "bindings/kernel_call.h"
+
+#include <optional>
+#include <string>
 
 namespace tilewright {
 
@@ -43,8 +47,10 @@ public:
   /// are not the same elements.
   [[noreturn]] void overlapping_input(size_t written, size_t read, const std::string &why) const;
   /// A kernel that ended with a failure.
+  /// With the first element that meets it, where that is known.
   [[noreturn]] void failed(const CompiledKernel &kernel, std::int32_t status,
-                           const KernelFailure &failure) const;
+                           const KernelFailure &failure,
+                           const std::optional<FailingRead> &first) const;
 
 private:
   std::string argument_text(size_t argument) const;

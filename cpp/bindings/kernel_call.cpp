@@ -186,7 +186,10 @@ py::object KernelFunction::call(const CallArguments &given) {
   const std::int32_t status = kernel.entry()(data.data(), plan->integers.data(), &failure);
   PyEval_RestoreThread(state);
   if (status != KernelOk) {
-    CallExplainer(*this).failed(kernel, status, failure);
+    const bool is_unchanged = !overwrites_ && sharing == nullptr; // the inputs
+    CallExplainer(*this).failed(kernel, status, failure,
+                                status == KernelIndexError && is_unchanged ? failing_read(call)
+                                                                           : std::nullopt);
   }
   return results(call);
 }
@@ -231,6 +234,35 @@ KernelFunction::output_shapes(const CallArguments &given) const {
   return shapes;
 }
 
+std::map<std::string, std::int64_t> KernelFunction::parameters_of(const BoundCall &call) const {
+  std::map<std::string, std::int64_t> parameters;
+  for (size_t i = 0; i < call.parameters.size(); ++i) {
+    parameters[function_->parameters[i]] = call.parameters[i];
+  }
+  return parameters;
+}
+
+std::map<std::string, ArrayView> KernelFunction::views_of(const BoundCall &call,
+                                                          bool outputs) const {
+  std::map<std::string, ArrayView> views;
+  for (size_t i = 0; i < arguments_.size(); ++i) {
+    if (arguments_[i].is_output != outputs) {
+      continue;
+    }
+    const BoundArray &array = call.arrays[i];
+    ArrayView &view = views[arguments_[i].name];
+    view.data = array.data;
+    view.extents.assign(array.dimensions, array.dimensions + array.nd);
+    view.strides.assign(array.strides, array.strides + array.nd);
+  }
+  return views;
+}
+
+std::optional<FailingRead> KernelFunction::failing_read(BoundCall &call) const {
+  solve(call); // a plan has done without
+  return find_failing_read(*function_, parameters_of(call), views_of(call, false));
+}
+
 py::object KernelFunction::evaluate(const CallArguments &given) {
   BoundCall call;
   bind_arguments(given, call);
@@ -239,21 +271,9 @@ py::object KernelFunction::evaluate(const CallArguments &given) {
   if (call.has_given_outputs) {
     copy_overlapping_inputs(call);
   }
-  std::map<std::string, std::int64_t> parameters;
-  for (size_t i = 0; i < call.parameters.size(); ++i) {
-    parameters[function_->parameters[i]] = call.parameters[i];
-  }
-  std::map<std::string, ArrayView> inputs;
-  std::map<std::string, ArrayView> outputs;
-  for (size_t i = 0; i < arguments_.size(); ++i) {
-    const BoundArray &array = call.arrays[i];
-    ArrayView view;
-    view.data = array.data;
-    view.extents.assign(array.dimensions, array.dimensions + array.nd);
-    view.strides.assign(array.strides, array.strides + array.nd);
-    (arguments_[i].is_output ? outputs : inputs)[arguments_[i].name] = std::move(view);
-  }
-  tilewright::evaluate(*function_, parameters, inputs, outputs);
+  const std::map<std::string, ArrayView> inputs = views_of(call, false);
+  const std::map<std::string, ArrayView> outputs = views_of(call, true);
+  tilewright::evaluate(*function_, parameters_of(call), inputs, outputs);
   return results(call);
 }
 

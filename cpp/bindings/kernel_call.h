@@ -4,6 +4,7 @@
 // everything wrong ends in call_errors.h, which explains.
 #pragma once
 
+#include "algorithm/evaluator.h"
 #include "analysis/unchanged.h"
 #include "bindings/call_arguments.h"
 #include "bindings/call_plan.h"
@@ -14,6 +15,8 @@
 #include <llvm/ADT/SmallVector.h>
 #include <pybind11/pybind11.h>
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -139,6 +142,10 @@ private:
   pybind11::object results(const BoundCall &call) const;
 
   // ---- kernel_call.cpp ----
+  std::map<std::string, std::int64_t> parameters_of(const BoundCall &call) const;
+  std::map<std::string, ArrayView> views_of(const BoundCall &call, bool outputs) const;
+  /// The first read outside its array, by the evaluator.
+  std::optional<FailingRead> failing_read(BoundCall &call) const;
   /// Also makes the outputs that are not given.
   std::shared_ptr<CallPlan> make_plan(BoundCall &call);
   std::shared_ptr<const CompiledKernel> find_kernel(const Layouts &layouts,

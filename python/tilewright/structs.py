@@ -186,10 +186,13 @@ class _Slot:
 def _views(function: str, slot: _Slot, array: Any) -> dict[str, Any]:
     """The fields of a structured array, by the kernel's arguments."""
     assert slot.fields is not None
+    given = array
     if not isinstance(array, np.ndarray):
+        array = _core.view_array(array)  # a memoryview of records, for instance
+    if array is None:
         raise TypeError(
             f"{function}: argument {slot.name}: expected a structured NumPy array with the fields "
-            f"{', '.join(slot.fields)}, got {type(array).__name__}"
+            f"{', '.join(slot.fields)}, got {type(given).__name__}"
         )
     names = array.dtype.names or ()
     missing = [field for field in slot.fields if field not in names]

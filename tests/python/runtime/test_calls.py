@@ -273,8 +273,15 @@ def test_indirect_reads():
     ) as caught:
         f(x=values, index=np.array([0, 5, 1]))
     assert isinstance(caught.value, tw.SubscriptError)
-    with pytest.raises(tw.SubscriptError, match="-1"):
+    assert str(caught.value).split("\n")[0].endswith("; the first such read is x[5], by y[1]")
+    assert caught.value.details["instance"] == "y[1]"
+    with pytest.raises(tw.SubscriptError, match=r"first such read is x\[-1\], by y\[1\]"):
         f(x=values, index=np.array([0, -1]))
+    many = np.zeros(1 << 23, np.int64)  # more than is looked through for the message
+    many[-1] = 7
+    with pytest.raises(tw.SubscriptError, match="subscript 7 is out of bounds") as caught:
+        f(x=values, index=many)
+    assert "instance" not in caught.value.details
     with pytest.raises(tw.SubscriptError):
         f.evaluate(x=values, index=np.array([0, 5, 1]))
 

@@ -325,3 +325,22 @@ def test_errors_of_records():
     with pytest.raises(tw.ScheduleError, match="declared as a field of a record in one way"):
         label.store_in(tw.Buffer("buf_x", [N]), [i])
     assert len(function.schedule) == 1
+
+
+def test_records_of_other_libraries():
+    record = np.dtype([("x", np.float32), ("id", np.int64)])
+    n, i = tw.param("N"), tw.iter("i")
+    p = tw.input("P", [n], record)
+    scaled = tw.computation("X", {i: n}, p.x[i] * 2)
+    f = tw.function("f", outputs=[tw.struct("Q", x=scaled)])
+    array = np.zeros(4, record)
+    array["x"] = np.arange(4)
+    np.testing.assert_array_equal(f(memoryview(array))["x"], array["x"] * 2)
+    out = np.zeros(4, record)
+    view = memoryview(out)
+    assert f(array, out=view) is view
+    np.testing.assert_array_equal(out["x"], array["x"] * 2)
+    with pytest.raises(TypeError, match=r"expected a structured NumPy array .*, got list"):
+        f([1, 2])
+    with pytest.raises(ValueError, match="read-only"):
+        f(array, out=view.toreadonly())

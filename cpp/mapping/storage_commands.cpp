@@ -110,7 +110,8 @@ void require_same_array(const MappingState &state, const Command &command,
   if (!same) {
     refuse(command, "the call returns the array of " + input.name + " as the output " +
                         computation.name + ", and their shapes differ: " + shape_text(input) +
-                        " and " + shape_text(computation));
+                        " and " + shape_text(computation) +
+                        "; a call can be given a part of that array instead, as out=");
   }
 }
 

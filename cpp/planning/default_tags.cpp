@@ -39,6 +39,8 @@ constexpr size_t several = 3;
 constexpr std::int64_t little_for_several = 600;
 /// Columns that are summed side by side where a reduction streams through its operand once.
 constexpr std::int64_t block_columns = 1024;
+/// Functions of more computations run as they are declared: their code would take too long to make.
+constexpr size_t most_computations = 128;
 
 /// How an access moves from one iteration of a loop to the next.
 enum class Step { None, Unit, Other };
@@ -485,6 +487,16 @@ std::shared_ptr<const LegalProgram> legal_program(const Mapping &mapping,
   }
 }
 
+bool reads_itself(const Computation &computation) {
+  bool found = false;
+  for (const Piece &piece : computation.pieces) {
+    visit(piece.value, [&](const ExprPtr &node) {
+      found = found || (node->kind == ExprKind::Access && node->producer->name == computation.name);
+    });
+  }
+  return found;
+}
+
 /// Has the planner left the loops of a computation as they were declared, in a nest of their own?
 bool is_apart(const MappingState &state, const std::string &computation) {
   return !state.time_space.at(computation).explicit_time &&
@@ -499,11 +511,12 @@ DefaultSchedule with_default_tags(const Mapping &plain, bool wide) {
   struct Candidate {
     std::string name;
     Shape shape;
+    bool reads_itself;
   };
   std::vector<Candidate> candidates;
   for (const ComputationPtr &computation : plain.function().computations) {
     if (is_apart(plain.state(), computation->name)) {
-      candidates.push_back({computation->name, Shape(*computation)});
+      candidates.push_back({computation->name, Shape(*computation), reads_itself(*computation)});
     }
   }
   const auto tagged = [&](const DefaultSchedule &before, const Candidate &candidate, bool vector,
@@ -524,22 +537,37 @@ DefaultSchedule with_default_tags(const Mapping &plain, bool wide) {
     }
     return DefaultSchedule{tagging.mapping(), std::max(before.little, tagging.little())};
   };
-  // All at once, which is legal where no computation reads itself.
-  DefaultSchedule all{plain};
-  for (const Candidate &candidate : candidates) {
-    auto next = tagged(all, candidate, true, 0);
-    next = next ? next : tagged(all, candidate, true, std::nullopt);
-    all = next ? *next : all;
+  if (candidates.size() > most_computations) {
+    return {plain};
   }
+  // All at once, which is legal where no computation reads itself.
+  const auto together = [&](bool with_recurrences) {
+    DefaultSchedule all{plain};
+    for (const Candidate &candidate : candidates) {
+      if (with_recurrences || !candidate.reads_itself) {
+        auto next = tagged(all, candidate, true, 0);
+        next = next ? next : tagged(all, candidate, true, std::nullopt);
+        all = next ? *next : all;
+      }
+    }
+    return all;
+  };
+  DefaultSchedule all = together(true);
   if (candidates.size() >= several) {
     all.little = std::max(all.little, little_for_several);
   }
   if (legal_program(all.mapping, nullptr)) {
     return all;
   }
-  // One after the other: of each what is legal.
-  DefaultSchedule result{plain};
-  std::shared_ptr<const LegalProgram> legal = legal_program(plain, nullptr);
+  // Else one after the other, of each what is legal: of those that read themselves where that is
+  // enough.
+  DefaultSchedule result = together(false);
+  std::shared_ptr<const LegalProgram> legal = legal_program(result.mapping, nullptr);
+  const bool only_recurrences = legal != nullptr;
+  if (!only_recurrences) {
+    result = {plain};
+    legal = legal_program(plain, nullptr);
+  }
   const auto accept = [&](const std::optional<DefaultSchedule> &next) {
     auto now = next ? legal_program(next->mapping, legal.get()) : nullptr;
     if (!now) {
@@ -550,6 +578,9 @@ DefaultSchedule with_default_tags(const Mapping &plain, bool wide) {
     return true;
   };
   for (const Candidate &candidate : candidates) {
+    if (only_recurrences && !candidate.reads_itself) {
+      continue;
+    }
     bool found = false;
     for (const bool vector : {true, false}) {
       for (size_t loop = 0; !found && loop < candidate.shape.rank(); ++loop) {

@@ -2,17 +2,40 @@
 // tilewright_parallel_for. The closure lives on the caller's stack and carries the kernel's
 // arguments, temporaries, variables and locals that the body uses. Loops that run as one are
 // counted through: [begin, end) is a range of the product of their iterations.
+#include "lowering/build.h"
 #include "lowering/estimate_work.h"
 #include "lowering/joined_loops.h"
 #include "targets/llvm_function_emitter.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 namespace tilewright {
 
 namespace {
 /// Of estimated_work: some ten microseconds, several times what it takes to wake threads.
 constexpr std::uint64_t least_work_for_threads = 60'000;
+/// The buffers that a loop reads or writes: a kernel of many loops has many temporaries, and each
+/// loop takes its own along.
+std::unordered_set<std::int64_t> buffers_in(const LoopStatement &loop) {
+  std::unordered_set<std::int64_t> found;
+  const auto collect = [&](const LoopStatement &statement) {
+    if (statement.kind == StatementKind::Store || statement.kind == StatementKind::AtomicUpdate) {
+      found.insert(statement.buffer);
+    }
+    visit_values(statement, [&](const Value &value) {
+      if (value.kind == ValueKind::Load) {
+        found.insert(value.id);
+      }
+    });
+  };
+  collect(loop);
+  for (const StmtPtr &child : loop.children) {
+    visit_statements(child, collect);
+  }
+  return found;
+}
+
 } // namespace
 
 KernelEmitter::Captures KernelEmitter::find_captures(const LoopStatement &loop) const {
@@ -99,12 +122,20 @@ void KernelEmitter::parallel_loop(const LoopStatement &statement) {
     end = total;
   }
   const Captures captures = find_captures(statement);
+  const std::unordered_set<std::int64_t> touched = buffers_in(statement);
+  const auto takes_along = [&](size_t b, const BufferSlot &slot) {
+    return !kernel_.buffers[b].is_argument && slot.base != nullptr &&
+           touched.contains(static_cast<std::int64_t>(b));
+  };
 
   // The closure: what the body sees, in one list.
   std::vector<llvm::Value *> carried = {frame_.data, frame_.integers, frame_.failure};
   for (size_t b = 0; b < kernel_.buffers.size(); ++b) {
-    if (!kernel_.buffers[b].is_argument && frame_.buffers[b].base != nullptr) {
-      carried.push_back(frame_.buffers[b].base);
+    if (takes_along(b, frame_.buffers[b])) {
+      // open_temporary goes from the beginning of a record to its field.
+      const std::int64_t back = -kernel_.buffers[b].record.offset;
+      llvm::Value *base = frame_.buffers[b].base;
+      carried.push_back(back == 0 ? base : offset(base, llvm::ConstantInt::getSigned(i64, back)));
     }
   }
   carried.insert(carried.end(), bounds.begin(), bounds.end());
@@ -195,7 +226,7 @@ void KernelEmitter::parallel_loop(const LoopStatement &statement) {
   frame_.parallel = true;
   frame_.prefetches = outer.prefetches;
   for (size_t b = 0; b < kernel_.buffers.size(); ++b) {
-    if (!kernel_.buffers[b].is_argument && outer.buffers[b].base != nullptr) {
+    if (takes_along(b, outer.buffers[b])) {
       open_temporary(b, take(kernel_.buffers[b].name));
     }
   }

@@ -336,3 +336,34 @@ def test_windows_of_a_constant_size_are_unrolled() -> None:
     for n, m, _ in SIZES:
         a, w = random(n + 2, m + 4), random(3, 5)
         np.testing.assert_array_equal(f(a, w), g(a, w))
+
+
+def test_one_recurrence_among_many_keeps_the_others_scheduled() -> None:
+    A = tw.input("A", [N, M], tw.float32)
+    x = A
+    for number in range(6):
+        before = x
+        if number == 3:
+            x = tw.computation(
+                "R",
+                {i: N, j: M},
+                lambda R, x=before: [(i == 0, x[i, j]), (i > 0, R[i - 1, j] + x[i, j])],
+                dtype=tw.float32,
+            )
+        else:
+            x = tw.computation(f"C{number}", {i: N, j: M}, before[i, j] * 0.5)
+    f = function(x)
+    assert f.loops.count("# parallel") >= 6  # rows, and columns of R
+    for n, m, _ in SIZES:
+        a = random(n, m)
+        expected = np.cumsum(a * np.float32(0.125), axis=0) * np.float32(0.25)
+        np.testing.assert_allclose(f(a), expected, rtol=1e-4)
+
+
+def test_functions_of_very_many_computations_keep_their_loops() -> None:
+    x = tw.input("A", [N], tw.float32)
+    for number in range(130):
+        x = tw.computation(f"C{number}", {i: N}, x[i] + 1)
+    f = function(x)
+    assert not f.default_schedule
+    assert "#" not in f.loops

@@ -247,8 +247,8 @@ def check_two_fields(function):
 
 @pytest.mark.parametrize("layout", ["soa", "aos"])
 @pytest.mark.parametrize("dtype", [POINT, ALIGNED])
-@pytest.mark.parametrize("vector", [False, True])
-def test_temporaries_with_fields(layout, dtype, vector):
+@pytest.mark.parametrize(("vector", "parallel"), [(False, False), (True, False), (False, True)])
+def test_temporaries_with_fields(layout, dtype, vector, parallel):
     function, x, label, c = two_fields()
     buffer = tw.Buffer("buf", [N], dtype, layout=layout)
     x.store_in(buffer["x"][i])
@@ -256,6 +256,9 @@ def test_temporaries_with_fields(layout, dtype, vector):
     if vector:
         for each in (x, label, c):
             each.vectorize(i, 8)
+    if parallel:
+        for each in (x, label):  # written inside of a parallel loop, read outside
+            each.parallelize(i)
     assert "buf_x[" in function.loops and "buf_id[" in function.loops
     check_two_fields(function)
     memory = function.llvm.count("call ptr @tilewright_allocate")

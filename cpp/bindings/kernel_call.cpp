@@ -30,11 +30,11 @@ KernelFunction::make_kernel(const Layouts &layouts, const std::vector<SharedArra
   CompileOptions options = current_settings();
   options.layouts.assign(layouts.begin(), layouts.end());
   const std::uint64_t version = version_;
-  // All of isl's work, so under the lock.
-  PreparedKernel prepared =
-      prepare(shared.empty() ? mapping() : verdict(shared).mapping.value(), options);
   std::shared_ptr<const CompiledKernel> kernel;
-  {
+  while (kernel == nullptr) {
+    // All of isl's work, so under the lock.
+    PreparedKernel prepared =
+        prepare(shared.empty() ? mapping() : verdict(shared).mapping.value(), options);
     const py::gil_scoped_release unlocked;
     kernel = finish(std::move(prepared));
   }

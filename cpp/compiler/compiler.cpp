@@ -203,6 +203,16 @@ PreparedKernel prepare(const Mapping &mapping, const CompileOptions &options) {
   if (kernel.from_cache) {
     return prepared;
   }
+  prepared.ticket = CompilationTicket::take(kernel.key);
+  if (prepared.ticket == nullptr) {
+    prepared.waits = true;
+    return prepared;
+  }
+  if (const auto known = cache_find(kernel.key); known && take_cached(kernel, *known)) {
+    kernel.from_cache = true; // another thread was done just now
+    prepared.ticket.reset();
+    return prepared;
+  }
   std::optional<Program> program;
   std::int64_t little = 0;
   {
@@ -220,10 +230,21 @@ PreparedKernel prepare(const Mapping &mapping, const CompileOptions &options) {
   return prepared;
 }
 
-std::shared_ptr<CompiledKernel> finish(PreparedKernel prepared) {
-  if (!prepared.loops) {
-    return std::move(prepared.kernel);
+namespace {
+
+/// The kernel that another thread compiles; null where it was forgotten in the meantime.
+std::shared_ptr<CompiledKernel> awaited(PreparedKernel &prepared) {
+  CompiledKernel &kernel = *prepared.kernel;
+  {
+    const Phase phase(kernel, "wait");
+    await_compilation(kernel.key);
   }
+  const auto known = cache_find(kernel.key);
+  kernel.from_cache = known && take_cached(kernel, *known);
+  return kernel.from_cache ? std::move(prepared.kernel) : nullptr;
+}
+
+std::shared_ptr<CompiledKernel> compiled(PreparedKernel &prepared) {
   CompiledKernel &kernel = *prepared.kernel;
   const Kernel &loops = *prepared.loops;
   const CompileOptions &options = prepared.options;
@@ -270,8 +291,29 @@ std::shared_ptr<CompiledKernel> finish(PreparedKernel prepared) {
   return std::move(prepared.kernel);
 }
 
+} // namespace
+
+std::shared_ptr<CompiledKernel> finish(PreparedKernel prepared) {
+  if (prepared.waits) {
+    return awaited(prepared);
+  }
+  if (!prepared.loops) {
+    return std::move(prepared.kernel);
+  }
+  try {
+    return compiled(prepared);
+  } catch (...) {
+    prepared.ticket->fail(std::current_exception());
+    throw;
+  }
+}
+
 std::shared_ptr<CompiledKernel> compile(const Mapping &mapping, const CompileOptions &options) {
-  return finish(prepare(mapping, options));
+  std::shared_ptr<CompiledKernel> kernel;
+  while (kernel == nullptr) {
+    kernel = finish(prepare(mapping, options));
+  }
+  return kernel;
 }
 
 std::string loops_text(const Mapping &mapping, const CompileOptions &options) {

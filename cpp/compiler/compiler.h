@@ -3,6 +3,7 @@
 // bottom.
 #pragma once
 
+#include "compiler/in_flight.h"
 #include "lowering/loop_ir.h"
 #include "mapping/mapping.h"
 #include "runtime/abi.h"
@@ -59,11 +60,14 @@ std::shared_ptr<CompiledKernel> compile(const Mapping &mapping, const CompileOpt
 /// the second does not.
 struct PreparedKernel {
   std::shared_ptr<CompiledKernel>
-      kernel;                  ///< complete when `loops` is empty: it came from the cache
+      kernel;                  ///< complete where `loops` is empty and nobody is waited for
   std::optional<Kernel> loops; ///< what is left to compile
   CompileOptions options;
+  std::unique_ptr<CompilationTicket> ticket; ///< for `loops`
+  bool waits = false;                        ///< another thread compiles this kernel
 };
 PreparedKernel prepare(const Mapping &mapping, const CompileOptions &options);
+/// Null where the kernel that was waited for is no longer there: then both are to be called again.
 std::shared_ptr<CompiledKernel> finish(PreparedKernel prepared);
 
 /// What runs: `mapping`, or what the default schedule makes of it, whose commands are then those

@@ -17,7 +17,7 @@ namespace tilewright {
 namespace {
 
 constexpr size_t digest_size = 64;       // hexadecimal digits
-constexpr size_t most_functions = 4096;  // remembered in the process
+constexpr size_t most_functions = 1024;  // remembered in the process
 constexpr size_t most_schedules = 16384; // of one function, anywhere
 
 struct State {

@@ -16,6 +16,7 @@ from typing import Any as _Any
 
 from . import caching as cache
 from ._core import __version__
+from .background import compile_all
 from .buffers import Buffer
 from .caching import CacheInfo
 from .commands import ComputationHandle
@@ -153,6 +154,7 @@ __all__ = [
     "cast",
     "ceil",
     "clamp",
+    "compile_all",
     "complex64",
     "complex128",
     "computation",

@@ -10,9 +10,10 @@ import inspect
 import os
 import time
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from . import _core
+from . import _core, background
 from .commands import ComputationHandle, register_owner
 from .computations import Array, Computation, Input
 from .dependences import Dependences, dependences_of
@@ -134,6 +135,26 @@ class Function(_core.Function):
         """
         info: dict[str, Any] = self._compile(*arrays, **keywords)
         return info
+
+    def compile_async(self, *arrays: Any, **keywords: Any) -> Future[dict[str, Any]]:
+        """Compiles as `compile` does, on another thread, and returns at once.
+
+        A call in the meantime waits for the same compilation; nothing is compiled twice. Declaring
+        and scheduling stay on the caller's thread, so do that before.
+
+        Args:
+            arrays, keywords: as of a call; none for row-major arrays.
+
+        Returns:
+            a future of what `compile` returns. ``future.result()`` waits for it, and raises what
+            the compilation raised.
+
+        Example:
+            >>> ready = matmul.compile_async(a, b)
+            >>> ...                                     # other work
+            >>> ready.result()["from_cache"]
+        """
+        return background.submit(lambda: self.compile(*arrays, **keywords))
 
     def wait_optimized(self, timeout: float | None = None) -> bool:
         """Waits until the background has no better code to make for the kernels compiled so far.

@@ -253,7 +253,7 @@ public:
     Simplifier simplify(ranges_, replaced_);
     StmtPtr node = map_values(statement, std::ref(simplify));
     if (node->kind == StatementKind::For) {
-      return simplify_loop(node, simplify);
+      return simplify_loop(with_known_bounds(node), simplify);
     }
     if (node->kind == StatementKind::If) {
       return simplify_if(node);
@@ -341,6 +341,24 @@ private:
         return distance && is_positive(*distance);
       });
     });
+  }
+
+  /// A bound that can be one number only is that number: of a loop around it that has at most one
+  /// iteration, the variable is known.
+  StmtPtr with_known_bounds(const StmtPtr &node) const {
+    const auto known = [&](const ValuePtr &bound) {
+      const Interval interval = ranges_.of(bound);
+      return interval.lower && interval.lower == interval.upper ? integer(*interval.lower) : bound;
+    };
+    const ValuePtr lower = known(node->lower);
+    const ValuePtr upper = known(node->upper);
+    if (lower == node->lower && upper == node->upper) {
+      return node;
+    }
+    auto loop = std::make_shared<LoopStatement>(*node);
+    loop->lower = lower;
+    loop->upper = upper;
+    return loop;
   }
 
   StmtPtr simplify_if(const StmtPtr &node) {

@@ -1,5 +1,7 @@
 #include "lowering/tile_extent.h"
 
+#include <algorithm>
+
 namespace tilewright {
 
 std::optional<Linear> difference(const ValuePtr &a, const ValuePtr &b) {
@@ -9,6 +11,19 @@ std::optional<Linear> difference(const ValuePtr &a, const ValuePtr &b) {
   const auto left = linear_of(a);
   const auto right = linear_of(b);
   return left && right ? combine(*left, *right, -1) : std::nullopt;
+}
+
+bool fits_factor(const LoopStatement &loop) {
+  std::vector<ValuePtr> uppers;
+  std::vector<ValuePtr> lowers;
+  operands_of(Op::Min, loop.upper, uppers);
+  operands_of(Op::Max, loop.lower, lowers);
+  return std::any_of(uppers.begin(), uppers.end(), [&](const ValuePtr &upper) {
+    return std::any_of(lowers.begin(), lowers.end(), [&](const ValuePtr &lower) {
+      const auto distance = difference(upper, lower);
+      return distance && distance->is_constant() && distance->constant <= loop.factor;
+    });
+  });
 }
 
 std::optional<TileExtent> tile_extent(const LoopStatement &loop) {

@@ -35,9 +35,7 @@ private:
     const auto extent = lower && upper ? combine(*upper, *lower, -1) : std::nullopt;
     const bool constant = extent && extent->is_constant();
     const bool full = constant && extent->constant == loop->factor;
-    const bool bounded =
-        constant ? extent->constant <= loop->factor : tile_extent(*loop).has_value();
-    if (loop->factor >= 2 && bounded) {
+    if (loop->factor >= 2 && fits_factor(*loop)) {
       if (StmtPtr vector =
               vector_body(*loop, static_cast<int>(loop->factor), !full, options_, numbers_)) {
         return vector;

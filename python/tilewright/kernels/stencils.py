@@ -130,7 +130,9 @@ def heat2d_by_steps(dtype: Any = tw.float32) -> tw.Function:
     return function
 
 
-def heat3d(dtype: Any = tw.float32, time: int = 8, planes: int = 8, rows: int = 16) -> tw.Function:
+def heat3d(
+    dtype: Any = tw.float32, time: int = 12, planes: int = 12, rows: int = 16
+) -> tw.Function:
     """The heat equation in three dimensions, tiled in time: blocks of ``planes x rows`` rows stay
     in the cache for ``time`` steps.
 

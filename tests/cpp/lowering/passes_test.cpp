@@ -107,6 +107,20 @@ TEST(Simplify, RemovesLoopsOfNoneAndOneIteration) {
   EXPECT_EQ(line.printed(), "Y[N - 1] = X[0]\n");
 }
 
+TEST(Simplify, KnowsBoundsInALoopOfAtMostOneIteration) {
+  Line line;
+  const auto i = variable(1, "i");
+  const auto v = variable(2, "v");
+  const auto vector = for_loop(2, "v", sub(integer(1), mul(integer(8), i)), integer(8),
+                               LoopKind::Vector, 8, Line::y(v, Line::x(add(v, i))));
+  line.kernel.body = for_loop(1, "i", integer(0), minimum(integer(1), sub(line.n, integer(9))),
+                              LoopKind::Serial, 0, vector);
+  line.kernel.body = simplify_indices(line.kernel.body, {});
+  EXPECT_EQ(line.printed(), "for i in range(0, min(1, N - 9)):\n"
+                            "  for v in range(1, 8):  # vector(8)\n"
+                            "    Y[v] = X[v + i]\n");
+}
+
 TEST(Simplify, LeavesDataAlone) {
   // Loaded integers may be anything: x + 1 < x holds for the largest one.
   Kernel kernel;
@@ -172,6 +186,20 @@ TEST(SeparateTiles, NeverFullTilesAreLeftAlone) {
   line.kernel.body = vectorize_loops(separate_tiles(line.kernel.body, 0), {});
   EXPECT_EQ(line.printed(), "for v in range(0, min(5, N)):\n  Y[v] = X[v]\n");
 }
+
+TEST(SeparateTiles, NeverFullTilesRunUnderAMask) {
+  // The first vector of a row whose border is left out.
+  Line line;
+  const auto v = variable(2, "v");
+  line.kernel.body = for_loop(2, "v", integer(1), minimum(integer(8), line.n), LoopKind::Vector, 8,
+                              Line::y(v, Line::x(v)));
+  const auto body = line.kernel.body;
+  line.kernel.body = vectorize_loops(separate_tiles(body, 4), {4});
+  EXPECT_EQ(line.printed().find("for v"), std::string::npos) << line.printed();
+  line.kernel.body = vectorize_loops(separate_tiles(body, 0), {0});
+  EXPECT_EQ(line.printed(), "for v in range(1, min(8, N)):\n  Y[v] = X[v]\n");
+}
+
 TEST(SeparateTiles, AsksForAllCopiesOfAnUnrolledLoop) {
   Line line;
   const auto i = variable(1, "i");

@@ -95,16 +95,21 @@ Kernel lower_default(const Mapping &plain, const Program &program, std::int64_t 
   return std::move(*kernel);
 }
 
-Kernel lower_mapping(const Mapping &mapping, const CompileOptions &options, bool vectorize) {
-  const OperationLimit limit(lowering_limit);
+Kernel lower_scheduled(const Mapping &plain, const Program &program, std::int64_t little,
+                       const CompileOptions &options, bool vectorize) {
   LoweringOptions lowering;
   lowering.layouts = options.layouts;
   lowering.vectors.masked_bytes = smallest_masked_element(describe_cpu(options.cpu));
   lowering.vectorize = vectorize;
-  const DefaultSchedule running = scheduled(mapping, options);
-  const Program program = build_program(running.mapping);
-  return options.default_schedule ? lower_default(mapping, program, running.little, lowering)
+  return options.default_schedule ? lower_default(plain, program, little, lowering)
                                   : lower(program, lowering);
+}
+
+Kernel lower_mapping(const Mapping &mapping, const CompileOptions &options, bool vectorize) {
+  const OperationLimit limit(lowering_limit);
+  const DefaultSchedule running = scheduled(mapping, options);
+  return lower_scheduled(mapping, build_program(running.mapping), running.little, options,
+                         vectorize);
 }
 
 EmitOptions emit_options(const CompileOptions &options) {
@@ -222,11 +227,7 @@ PreparedKernel prepare(const Mapping &mapping, const CompileOptions &options) {
     little = running.little;
   }
   const Phase phase(kernel, "lower");
-  LoweringOptions lowering;
-  lowering.layouts = options.layouts;
-  lowering.vectors.masked_bytes = smallest_masked_element(describe_cpu(options.cpu));
-  prepared.loops = options.default_schedule ? lower_default(mapping, *program, little, lowering)
-                                            : lower(*program, lowering);
+  prepared.loops = lower_scheduled(mapping, *program, little, options, true);
   return prepared;
 }
 

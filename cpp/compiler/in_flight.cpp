@@ -20,18 +20,11 @@ struct InFlight {
   std::unordered_map<std::string, std::shared_ptr<CompilationTicket::State>> kernels;
 
   static InFlight &get() {
-    static InFlight *only = [] {
-      pthread_atfork(nullptr, nullptr, [] { current() = new InFlight(); });
-      return current() = new InFlight();
+    static InFlight *current = [] {
+      pthread_atfork(nullptr, nullptr, [] { current = new InFlight(); });
+      return new InFlight();
     }();
-    static_cast<void>(only);
-    return *current();
-  }
-
-private:
-  static InFlight *&current() {
-    static InFlight *pointer = nullptr;
-    return pointer;
+    return *current;
   }
 };
 

@@ -2,11 +2,11 @@
 
 #include "compiler/canonical_text.h"
 #include "runtime/cache.h"
+#include "runtime/fork_safe.h"
 
 #include <fmt/format.h>
 
 #include <mutex>
-#include <pthread.h>
 #include <type_traits>
 #include <unordered_map>
 #include <variant>
@@ -25,16 +25,7 @@ struct State {
   std::unordered_map<std::string, std::set<std::string>> legal; ///< by function
 };
 
-/// Never destroyed, and never locked by a thread that a forked child does not have.
-State &state() {
-  static State *the_state = [] {
-    static State *made = new State();
-    pthread_atfork([] { made->mutex.lock(); }, [] { made->mutex.unlock(); },
-                   [] { made->mutex.unlock(); });
-    return made;
-  }();
-  return *the_state;
-}
+State &state() { return fork_safe<State>(); }
 
 std::string quoted(const std::string &text) { return fmt::format("{}:{}", text.size(), text); }
 

@@ -624,11 +624,7 @@ StmtPtr copy_with(const StmtPtr &root, const std::unordered_map<std::int64_t, Va
       const auto found = locals.find(statement->id);
       made->id = found == locals.end() ? statement->id : found->second;
     }
-    std::vector<StmtPtr> children;
-    for (const StmtPtr &child : statement->children) {
-      children.push_back(copy(child));
-    }
-    return with_children(made, std::move(children));
+    return map_children(made, copy);
   };
   return copy(root);
 }

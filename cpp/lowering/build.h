@@ -104,6 +104,19 @@ void operands_of(Op op, const ValuePtr &value, std::vector<ValuePtr> &into);
 StmtPtr map_values(const StmtPtr &statement,
                    const std::function<ValuePtr(const ValuePtr &)> &replace);
 StmtPtr with_children(const StmtPtr &statement, std::vector<StmtPtr> children);
+/// The statement with what `change` makes of each of its children; itself where it has none.
+template <class Change>
+StmtPtr map_children(const StmtPtr &statement, Change &&change) {
+  if (statement->children.empty()) {
+    return statement;
+  }
+  std::vector<StmtPtr> children;
+  children.reserve(statement->children.size());
+  for (const StmtPtr &child : statement->children) {
+    children.push_back(change(child));
+  }
+  return with_children(statement, std::move(children));
+}
 /// Every statement, parents first.
 void visit_statements(const StmtPtr &root, const std::function<void(const LoopStatement &)> &visit);
 /// Every value of one statement (not of its children), parents first; shared nodes once.

@@ -94,12 +94,8 @@ ValuePtr IndexFacts::decide(const ValuePtr &value) const {
 
 StmtPtr IndexFacts::apply(const StmtPtr &root) const {
   ValueRewriter rewrite([this](const ValuePtr &value) { return decide(value); });
-  const StmtPtr node = map_values(root, std::ref(rewrite));
-  std::vector<StmtPtr> children;
-  for (const StmtPtr &child : root->children) {
-    children.push_back(apply(child));
-  }
-  return children.empty() ? node : with_children(node, std::move(children));
+  return map_children(map_values(root, std::ref(rewrite)),
+                      [this](const StmtPtr &child) { return apply(child); });
 }
 
 bool depends_on(const Linear &linear, std::int64_t variable) {

@@ -249,11 +249,7 @@ public:
         return promote(statement, elements);
       }
     }
-    std::vector<StmtPtr> children;
-    for (const StmtPtr &child : statement->children) {
-      children.push_back((*this)(child));
-    }
-    return with_children(statement, std::move(children));
+    return map_children(statement, *this);
   }
 
 private:
@@ -363,12 +359,7 @@ private:
                               binary_value(statement->op, sum, read_locals(statement->value)));
         }
       }
-      std::vector<StmtPtr> children;
-      for (const StmtPtr &child : statement->children) {
-        children.push_back(rewrite(child));
-      }
-      const StmtPtr mapped = map_values(statement, std::ref(read_locals));
-      return children.empty() ? mapped : with_children(mapped, std::move(children));
+      return map_children(map_values(statement, std::ref(read_locals)), rewrite);
     };
     const StmtPtr inner = (*this)(rewrite(loop->children[0]));
     all.push_back(with_children(loop, {inner}));

@@ -316,14 +316,7 @@ public:
     if (statement->kind == StatementKind::For) {
       return at_loop(statement, versions);
     }
-    if (statement->children.empty()) {
-      return statement;
-    }
-    std::vector<StmtPtr> children;
-    for (const StmtPtr &child : statement->children) {
-      children.push_back(at(child, versions));
-    }
-    return with_children(statement, std::move(children));
+    return map_children(statement, [&](const StmtPtr &child) { return at(child, versions); });
   }
 
 private:

@@ -53,12 +53,8 @@ public:
       const bool holds = found != decided_.end() && (from_first || !found->second.from_first);
       return holds ? found->second.outcome : nullptr;
     });
-    const StmtPtr node = map_values(root, std::ref(rewrite));
-    std::vector<StmtPtr> children;
-    for (const StmtPtr &child : root->children) {
-      children.push_back(before_end(child, from_first));
-    }
-    return children.empty() ? node : with_children(node, std::move(children));
+    return map_children(map_values(root, std::ref(rewrite)),
+                        [&](const StmtPtr &child) { return before_end(child, from_first); });
   }
 
   /// The body for the last iterations, in which vector loops are not worth another separation:
@@ -262,14 +258,7 @@ public:
         (statement->loop == LoopKind::Serial || statement->loop == LoopKind::Parallel)) {
       return at_loop(statement);
     }
-    if (statement->children.empty()) {
-      return statement;
-    }
-    std::vector<StmtPtr> children;
-    for (const StmtPtr &child : statement->children) {
-      children.push_back((*this)(child));
-    }
-    return with_children(statement, std::move(children));
+    return map_children(statement, *this);
   }
 
 private:

@@ -53,11 +53,7 @@ public:
     if (statement->children.empty()) {
       return statement;
     }
-    std::vector<StmtPtr> children;
-    for (const StmtPtr &child : statement->children) {
-      children.push_back((*this)(child));
-    }
-    StmtPtr node = with_children(statement, std::move(children));
+    StmtPtr node = map_children(statement, *this);
     if (node->kind == StatementKind::For && node->loop == LoopKind::Serial &&
         node->children[0]->loop == LoopKind::Serial && node->children[0]->factor > 1) {
       // One after the other, each of its rows can keep its sums in registers.

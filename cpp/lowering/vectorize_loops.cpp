@@ -18,14 +18,7 @@ public:
     if (tagged) {
       return vector_loop(statement);
     }
-    if (statement->children.empty()) {
-      return statement;
-    }
-    std::vector<StmtPtr> children;
-    for (const StmtPtr &child : statement->children) {
-      children.push_back((*this)(child));
-    }
-    return with_children(statement, std::move(children));
+    return map_children(statement, *this);
   }
 
 private:

@@ -1,6 +1,7 @@
 #include "runtime/cache.h"
 
 #include "runtime/cache_file.h"
+#include "runtime/fork_safe.h"
 
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/BLAKE3.h>
@@ -10,7 +11,6 @@
 #include <filesystem>
 #include <list>
 #include <mutex>
-#include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <unordered_map>
@@ -37,16 +37,7 @@ struct State {
   std::unordered_map<std::string, decltype(kernels)::iterator> by_key;
 };
 
-/// Never destroyed, and never locked by a thread that a forked child does not have.
-State &state() {
-  static State *the_state = [] {
-    static State *made = new State();
-    pthread_atfork([] { made->mutex.lock(); }, [] { made->mutex.unlock(); },
-                   [] { made->mutex.unlock(); });
-    return made;
-  }();
-  return *the_state;
-}
+State &state() { return fork_safe<State>(); }
 
 std::string environment(const char *name) {
   const char *text = std::getenv(name);

@@ -324,6 +324,14 @@ void bind_functions(py::module_ &module) {
                                }
                                return identities;
                              })
+      .def_property_readonly("_input_identities",
+                             [](const KernelFunction &self) {
+                               std::vector<std::uintptr_t> identities;
+                               for (const auto &input : self.function().inputs) {
+                                 identities.push_back(identity(*input));
+                               }
+                               return identities;
+                             })
       .def("_loops",
            [](const KernelFunction &self, const std::string &computation) {
              require_computation(self, computation);

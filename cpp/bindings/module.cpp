@@ -3,6 +3,7 @@
 // become Python's.
 #include "bindings/bind_dependences.h"
 #include "bindings/bind_errors.h"
+#include "bindings/bind_export.h"
 #include "bindings/bind_inspection.h"
 #include "bindings/bind_instances.h"
 #include "bindings/bind_language.h"
@@ -50,6 +51,7 @@ PYBIND11_MODULE(_core, module) {
   tilewright::bind_errors(module);
   tilewright::bind_language(module);
   tilewright::bind_functions(module);
+  tilewright::bind_export(module);
   tilewright::bind_inspection(module);
   tilewright::bind_dependences(module);
   tilewright::bind_instances(module);

@@ -22,7 +22,6 @@
 #include "runtime/background.h"
 #include "runtime/cache.h"
 #include "runtime/jit.h"
-#include "targets/llvm_emitter.h"
 
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
@@ -112,25 +111,9 @@ Kernel lower_mapping(const Mapping &mapping, const CompileOptions &options, bool
                          vectorize);
 }
 
-EmitOptions emit_options(const CompileOptions &options) {
-  EmitOptions emit;
-  emit.fast_math = options.fast_math;
-  emit.threads_where_worthwhile = options.default_schedule;
-  emit.tuning = describe_cpu(options.cpu).tuning;
-  return emit;
-}
-
 bool improves_later(const CompileOptions &options, const Kernel &loops) {
   return options.optimize == Optimization::Background ||
          (options.optimize == Optimization::Automatic && may_improve(loops));
-}
-
-void optimise(llvm::Module &module, llvm::TargetMachine &machine, const CompileOptions &options) {
-  if (options.optimize == Optimization::Full) {
-    optimise_full(module, machine, ForkGuard::pause);
-  } else {
-    optimise_light(module, machine);
-  }
 }
 
 /// The optimised module of `kernel`, which lives in `context`.
@@ -183,6 +166,26 @@ bool find_cached(CompiledKernel &kernel, const std::string &symbol, const Compil
 }
 
 } // namespace
+
+Kernel lowered(const Mapping &mapping, const CompileOptions &options) {
+  return lower_mapping(mapping, options, true);
+}
+
+EmitOptions emit_options(const CompileOptions &options) {
+  EmitOptions emit;
+  emit.fast_math = options.fast_math;
+  emit.threads_where_worthwhile = options.default_schedule;
+  emit.tuning = describe_cpu(options.cpu).tuning;
+  return emit;
+}
+
+void optimise(llvm::Module &module, llvm::TargetMachine &machine, const CompileOptions &options) {
+  if (options.optimize == Optimization::Full) {
+    optimise_full(module, machine, ForkGuard::pause);
+  } else {
+    optimise_light(module, machine);
+  }
+}
 
 Mapping mapping_that_runs(const Mapping &mapping, const CompileOptions &options) {
   return scheduled(mapping, options).mapping;

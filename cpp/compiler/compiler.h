@@ -8,6 +8,7 @@
 #include "mapping/mapping.h"
 #include "runtime/abi.h"
 #include "runtime/kernel_code.h"
+#include "targets/llvm_emitter.h"
 
 #include <map>
 #include <memory>
@@ -73,6 +74,12 @@ std::shared_ptr<CompiledKernel> finish(PreparedKernel prepared);
 /// What runs: `mapping`, or what the default schedule makes of it, whose commands are then those
 /// of the default schedule.
 Mapping mapping_that_runs(const Mapping &mapping, const CompileOptions &options);
+
+/// The loops that run, and the module of `kernel`, made by `emit`, after optimisation: the parts of
+/// the road that compiler/export.h goes, too.
+Kernel lowered(const Mapping &mapping, const CompileOptions &options);
+EmitOptions emit_options(const CompileOptions &options);
+void optimise(llvm::Module &module, llvm::TargetMachine &machine, const CompileOptions &options);
 
 /// Inspection as text.
 std::string loops_text(const Mapping &mapping, const CompileOptions &options);

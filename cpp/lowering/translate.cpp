@@ -5,6 +5,7 @@
 
 #include <isl/aff.h>
 #include <isl/ast.h>
+#include <isl/ast_build.h>
 #include <isl/id.h>
 #include <isl/val.h>
 
@@ -28,10 +29,9 @@ std::int64_t integer_of(isl_val *value) {
 /// isl's expressions over loop variables and parameters as values.
 class AstExpressions {
 public:
-  explicit AstExpressions(const Program &program) {
-    for (size_t i = 0; i < program.parameters.size(); ++i) {
-      names_[program.parameters[i]] =
-          parameter_value(static_cast<std::int64_t>(i), program.parameters[i]);
+  explicit AstExpressions(const std::vector<std::string> &parameters) {
+    for (size_t i = 0; i < parameters.size(); ++i) {
+      names_[parameters[i]] = parameter_value(static_cast<std::int64_t>(i), parameters[i]);
     }
   }
 
@@ -151,7 +151,7 @@ class AstTranslator {
 public:
   AstTranslator(const Program &program, const GeneratedAst &ast, const LoweringOptions &options)
       : program_(program), ast_(ast), state_{program, kernel_, {}, std::nullopt, {}},
-        expressions_(program) {
+        expressions_(program.parameters) {
     kernel_.name = program.function ? program.function->name : "kernel";
     kernel_.parameters = program.parameters;
     add_buffers(options);
@@ -509,6 +509,15 @@ private:
 
 Kernel translate(const Program &program, const GeneratedAst &ast, const LoweringOptions &options) {
   return AstTranslator(program, ast, options).run();
+}
+
+ValuePtr holds(const isl::set &context, const std::vector<std::string> &parameters) {
+  const isl::ast_build build =
+      checked(isl::manage(isl_ast_build_alloc(isl_context().get())), "testing a context");
+  const isl::ast_expr test = checked(
+      isl::manage(isl_ast_build_expr_from_set(build.get(), context.copy())), "testing a context");
+  const ValuePtr value = AstExpressions(parameters).translate(test);
+  return value->type.scalar.is_bool() ? value : binary_value(Op::Ne, value, integer(0));
 }
 
 } // namespace tilewright

@@ -11,4 +11,7 @@ namespace tilewright {
 
 Kernel translate(const Program &program, const GeneratedAst &ast, const LoweringOptions &options);
 
+/// Whether the parameters, in this order, keep the constraints of a parameter set.
+ValuePtr holds(const isl::set &context, const std::vector<std::string> &parameters);
+
 } // namespace tilewright

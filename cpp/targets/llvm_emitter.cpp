@@ -306,13 +306,20 @@ std::string kernel_symbol(const std::string &kernel_name) {
   return "tilewright_kernel_" + kernel_name;
 }
 
-std::unique_ptr<llvm::Module> emit_llvm(const Kernel &kernel, llvm::LLVMContext &context,
-                                        llvm::TargetMachine &machine, const EmitOptions &options) {
+namespace {
+
+std::unique_ptr<llvm::Module> emit_module(const Kernel &kernel, const CFunction *interface,
+                                          llvm::LLVMContext &context, llvm::TargetMachine &machine,
+                                          const EmitOptions &options) {
   auto module = std::make_unique<llvm::Module>(kernel.name, context);
   module->setTargetTriple(machine.getTargetTriple().str());
   module->setDataLayout(machine.createDataLayout());
   try {
-    KernelEmitter(kernel, *module, options, math_target(machine)).emit();
+    KernelEmitter emitter(kernel, *module, options, math_target(machine));
+    emitter.emit();
+    if (interface != nullptr) {
+      emitter.emit_c_function(*interface);
+    }
   } catch (const Error &error) {
     throw Error(error.kind, "kernel '" + kernel.name + "': " + error.what(), error.where);
   }
@@ -330,6 +337,19 @@ std::unique_ptr<llvm::Module> emit_llvm(const Kernel &kernel, llvm::LLVMContext 
                 "kernel '" + kernel.name + "': the emitted LLVM IR is malformed: " + problem);
   }
   return module;
+}
+
+} // namespace
+
+std::unique_ptr<llvm::Module> emit_llvm(const Kernel &kernel, llvm::LLVMContext &context,
+                                        llvm::TargetMachine &machine, const EmitOptions &options) {
+  return emit_module(kernel, nullptr, context, machine, options);
+}
+
+std::unique_ptr<llvm::Module> emit_llvm(const Kernel &kernel, const CFunction &interface,
+                                        llvm::LLVMContext &context, llvm::TargetMachine &machine,
+                                        const EmitOptions &options) {
+  return emit_module(kernel, &interface, context, machine, options);
 }
 
 namespace {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "lowering/loop_ir.h"
+#include "targets/llvm_c_function.h"
 
 #include <memory>
 #include <string>
@@ -32,6 +33,11 @@ std::string kernel_symbol(const std::string &kernel_name);
 /// makes no sense.
 std::unique_ptr<llvm::Module> emit_llvm(const Kernel &kernel, llvm::LLVMContext &context,
                                         llvm::TargetMachine &machine, const EmitOptions &options);
+
+/// The same with a function around the kernel that C programs call; the kernel itself is internal.
+std::unique_ptr<llvm::Module> emit_llvm(const Kernel &kernel, const CFunction &interface,
+                                        llvm::LLVMContext &context, llvm::TargetMachine &machine,
+                                        const EmitOptions &options);
 
 /// Scalar clean-up, loop-invariant code motion and promotion of accumulators to registers; no
 /// vectoriser, no unroller.

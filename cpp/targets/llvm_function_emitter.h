@@ -24,6 +24,8 @@ public:
                 MathTarget target);
 
   void emit();
+  /// After emit(): a function for C around the kernel.
+  void emit_c_function(const CFunction &interface);
 
 private:
   /// A loop variable or Let in the function being emitted.
@@ -110,6 +112,16 @@ private:
   llvm::FunctionCallee free_function();
   /// The end of a function: frees what an early exit left, and returns the status.
   void close_frame();
+
+  // llvm_c_function.cpp
+  /// Returns `status` from the function being filled where `condition` holds.
+  void refuse_if(llvm::Value *condition, std::int32_t status);
+  struct CArguments;
+  void open_c_arguments(const CFunction &interface, CArguments &given);
+  void check_c_arguments(const CFunction &interface, const CArguments &given);
+  void check_overlaps(const CFunction &interface, const CArguments &given);
+  void emit_c_message(const CFunction &interface);
+  void emit_c_threads(const CFunction &interface);
 
   // llvm_statements.cpp
   void statement(const LoopStatement &statement);

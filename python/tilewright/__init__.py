@@ -26,6 +26,7 @@ from .errors import (
     DeclarationError,
     DeclarationTypeError,
     DomainError,
+    ExportError,
     IllegalScheduleError,
     InternalError,
     ScheduleError,
@@ -33,6 +34,7 @@ from .errors import (
     SubscriptError,
     TilewrightError,
 )
+from .exporting import Exported
 from .expressions import (
     Expression,
     Iterator,
@@ -120,6 +122,8 @@ __all__ = [
     "DeclarationError",
     "DeclarationTypeError",
     "DomainError",
+    "ExportError",
+    "Exported",
     "Expression",
     "Function",
     "IllegalScheduleError",

@@ -20,6 +20,7 @@ __all__ = [
     "DeclarationError",
     "DeclarationTypeError",
     "DomainError",
+    "ExportError",
     "IllegalScheduleError",
     "InternalError",
     "ScheduleError",
@@ -225,6 +226,28 @@ class SubscriptError(TilewrightError, IndexError):
     Mended::
 
         C = tw.computation("C", {i: N}, x[tw.clamp(index[i], 0, M - 1)])
+    """
+
+
+class ExportError(TilewrightError, RuntimeError):
+    """A function that cannot be exported as asked, or a linker that is missing or fails.
+
+    Fails, because C programs have a function ``exp`` already::
+
+        exp = tw.function("exp", outputs=[E])
+        exp.export("lib")
+
+    Mended::
+
+        exp.export("lib", name="exp_of_rows")
+
+    Fails, where there is no linker on this machine; a static library needs none::
+
+        matmul.export("lib")
+
+    Mended::
+
+        matmul.export("lib", kind="static")
     """
 
 

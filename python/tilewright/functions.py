@@ -24,6 +24,7 @@ from .schedules import Schedule
 from .source import caller_location
 
 if TYPE_CHECKING:
+    from .exporting import Exported
     from .plotting import Picture
     from .structs import StructInput, StructOutput
 
@@ -169,6 +170,45 @@ class Function(_core.Function):
         while self._pending and (end is None or time.monotonic() < end):
             time.sleep(0.002)
         return self._full
+
+    def export(
+        self,
+        directory: str | os.PathLike[str],
+        *,
+        name: str | None = None,
+        kind: str = "shared",
+        cpu: str | None = None,
+        strides: bool = False,
+        linker: str | None = None,
+    ) -> Exported:
+        """Writes a library for C programs, with a header and an example, that needs neither Python
+        nor LLVM::
+
+            matmul.export("lib")          # lib/libmatmul.so, lib/matmul.h, lib/matmul_example.c
+
+        The C function takes a pointer for each array, numbers by value, then the parameters as
+        ``int64_t``, and returns 0 or a status. The page docs/export.md has the details.
+
+        Args:
+            directory: where the files go; made where it is not there.
+            name: of the C function; by default, the function's own.
+            kind: "shared" for a shared object, which takes a linker (`ld` or a C compiler); "static"
+                for a static library, which takes nothing.
+            cpu: which processors the code is for, as in `tw.function`; by default, the function's.
+                It need not be one that this machine can be.
+            strides: whether the C function also takes the distance, in elements, from one index to
+                the next of each dimension but the last; else arrays have no gaps.
+            linker: the program that links; by default, TILEWRIGHT_LINKER, else the first of ld,
+                ld.lld, ld.gold, mold, cc, gcc, clang that is on PATH.
+
+        Raises:
+            ExportError: a name that C programs cannot have, no linker, or one that fails.
+            ValueError: an unknown kind or CPU.
+            OSError: the files cannot be written.
+        """
+        from .exporting import export_function
+
+        return export_function(self, directory, name, kind, cpu, strides, linker)
 
     @property
     def last_compile(self) -> dict[str, Any] | None:

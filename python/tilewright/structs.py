@@ -23,6 +23,10 @@ from .types import as_dtype
 
 __all__ = ["StructFunction", "StructInput", "StructOutput", "struct"]
 
+# The dtype that a field's record was declared with, by the identity of the field's computation. A
+# new computation at an old address replaces what was there.
+_record_dtypes: dict[int, np.dtype[Any]] = {}
+
 
 class StructInput:
     """An input array whose elements have fields; made by `tw.input` with a structured dtype.
@@ -62,6 +66,8 @@ class StructInput:
             )
         if not self.fields:
             raise DeclarationTypeError(f"the dtype of {name} has no fields")
+        for each in self.fields.values():
+            _record_dtypes[_core.computation_identity(each._handle)] = dtype
 
     @property
     def shape(self) -> tuple[Expression, ...]:
@@ -172,6 +178,11 @@ def flat_outputs(outputs: Any) -> Any:
         for output in outputs
         for each in (output.fields.values() if isinstance(output, StructOutput) else [output])
     ]
+
+
+def record_dtype(identity: int) -> np.dtype[Any]:
+    """The structured dtype of the record in which this input is a field."""
+    return _record_dtypes[identity]
 
 
 class _Slot:

@@ -1,0 +1,127 @@
+#include "bindings/bind_export.h"
+
+#include "bindings/kernel_call.h"
+#include "compiler/export.h"
+
+#include <pybind11/stl.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace tilewright {
+
+namespace py = pybind11;
+
+namespace {
+
+/// (name, [(argument, offset), ...], bytes of an element, alignment, passed by value)
+using ArrayTuple = std::tuple<std::string, std::vector<std::pair<std::string, std::int64_t>>,
+                              std::int64_t, std::int64_t, bool>;
+
+int argument_number(const KernelFunction &function, const std::string &name) {
+  const std::vector<ArrayArgument> &arguments = function.arguments();
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i].name == name) {
+      return static_cast<int>(i);
+    }
+  }
+  throw py::key_error(name);
+}
+
+py::tuple export_function(KernelFunction &self, const std::string &symbol,
+                          const std::vector<ArrayTuple> &arrays, bool strides,
+                          const std::string &cpu) {
+  self.require_checked();
+  CompileOptions options = self.default_options();
+  if (!cpu.empty()) {
+    options.cpu = cpu;
+  }
+  CFunction interface;
+  interface.symbol = symbol;
+  interface.strides = strides;
+  for (const auto &[name, parts, element_bytes, alignment, by_value] : arrays) {
+    CArray array;
+    array.name = name;
+    array.element_bytes = element_bytes;
+    array.alignment = alignment;
+    array.by_value = by_value;
+    for (const auto &[argument, offset] : parts) {
+      const int number = argument_number(self, argument);
+      array.parts.push_back({number, offset});
+      ArrayLayout &layout = options.layouts.at(static_cast<size_t>(number));
+      if (element_bytes != self.arguments()[static_cast<size_t>(number)].item_size) {
+        layout = {-1, 0}; // a field: its elements are not neighbours
+      } else if (strides) {
+        layout.packed = 0;
+      }
+    }
+    interface.arrays.push_back(std::move(array));
+  }
+  const ExportedKernel exported =
+      export_kernel(self.mapping(), std::move(options), std::move(interface));
+  return py::make_tuple(py::bytes(exported.object), exported.cpu);
+}
+
+/// The extents of all arguments for these parameters, or None where those break the context.
+std::optional<std::vector<std::vector<std::int64_t>>>
+extents_at(const KernelFunction &self, const std::vector<std::int64_t> &parameters) {
+  const Function &function = self.function();
+  if (parameters.size() != function.parameters.size()) {
+    throw py::value_error("one value for each parameter is needed");
+  }
+  if (!ContextCheck(function.context, function.parameters).holds(parameters.data())) {
+    return std::nullopt;
+  }
+  std::vector<std::vector<std::int64_t>> all;
+  for (const ArrayArgument &argument : self.arguments()) {
+    std::vector<std::int64_t> extents;
+    for (const Extent &extent : argument.extents) {
+      extents.push_back(extent.evaluate(parameters.data()));
+    }
+    all.push_back(std::move(extents));
+  }
+  return all;
+}
+
+std::vector<std::string> partly_written(const KernelFunction &self) {
+  std::vector<std::string> names;
+  for (const ArrayArgument &argument : self.arguments()) {
+    if (argument.needs_zeros) {
+      names.push_back(argument.name);
+    }
+  }
+  return names;
+}
+
+} // namespace
+
+void bind_export(py::module_ &module) {
+  module.def("export_function", &export_function, py::arg("function"), py::arg("symbol"),
+             py::arg("arrays"), py::arg("strides"), py::arg("cpu"),
+             "The object file of a C function around a kernel, and the CPU that it is for: by "
+             "default, the function's.");
+  module.def("extents_at", &extents_at, py::arg("function"), py::arg("parameters"),
+             "The extents of all arguments for these values of the parameters, or None where those "
+             "break the context.");
+  module.def("partly_written", &partly_written, py::arg("function"),
+             "The outputs of which not every element is written.");
+  module.def(
+      "exported_runtime", [] { return py::bytes(exported_runtime()); },
+      "The object file of what exported functions call.");
+  module.def(
+      "static_library",
+      [](const std::vector<std::pair<std::string, py::bytes>> &members) {
+        std::vector<std::pair<std::string, std::string>> list;
+        for (const auto &[name, bytes] : members) {
+          list.emplace_back(name, static_cast<std::string>(bytes));
+        }
+        return py::bytes(static_library(list));
+      },
+      py::arg("members"), "A static library of object files: (name, bytes).");
+}
+
+} // namespace tilewright

@@ -1,0 +1,32 @@
+// Kernels for programs without this library (docs/export.md): one object file with a C function
+// around the kernel, and the small runtime that it calls, which was compiled from C when the
+// extension was built. Whoever has a linker makes a shared object of the two; a static library
+// needs none.
+#pragma once
+
+#include "compiler/compiler.h"
+#include "targets/llvm_c_function.h"
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tilewright {
+
+struct ExportedKernel {
+  std::string object; ///< the bytes of a relocatable object file
+  std::string cpu;    ///< what it was compiled for: CpuDescription::text
+};
+
+/// `interface` needs symbol, arrays and strides; the rest is found here. Code for a processor that
+/// this machine is not is allowed. Throws Error(Argument) for an unknown CPU.
+ExportedKernel export_kernel(const Mapping &mapping, CompileOptions options, CFunction interface);
+
+/// The runtime of exported kernels, as the bytes of an object file.
+std::string_view exported_runtime();
+
+/// A static library of object files: (name, bytes).
+std::string static_library(const std::vector<std::pair<std::string, std::string>> &members);
+
+} // namespace tilewright

@@ -34,6 +34,13 @@ separate_arguments(llvm_libraries UNIX_COMMAND "${llvm_libraries}")
 llvm_config(llvm_system --link-static --system-libs)
 separate_arguments(llvm_system UNIX_COMMAND "${llvm_system}")
 list(FILTER llvm_system EXCLUDE REGEX "z3|xml2|tinfo|edit|ffi")
+# Compression is linked statically where its archives are installed: a wheel has nothing to vendor.
+foreach(library z zstd)
+  find_library(TILEWRIGHT_STATIC_${library} NAMES lib${library}.a)
+  if(TILEWRIGHT_STATIC_${library})
+    list(TRANSFORM llvm_system REPLACE "^-l${library}$" "${TILEWRIGHT_STATIC_${library}}")
+  endif()
+endforeach()
 
 add_library(tilewright_llvm INTERFACE)
 add_library(tilewright::llvm ALIAS tilewright_llvm)

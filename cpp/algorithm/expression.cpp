@@ -26,6 +26,10 @@ Expr node_of(ExprKind kind, ScalarType type, std::vector<ExprPtr> operands = {},
 
 [[noreturn]] void refuse(const std::string &message) { throw Error(ErrorKind::Type, message); }
 
+std::string counted(size_t count, const std::string &noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
 void require(const ExprPtr &expr, const std::string &what) {
   if (!expr) {
     refuse(what + " is missing an operand");
@@ -314,9 +318,8 @@ ExprPtr access(ComputationPtr producer, std::vector<ExprPtr> subscripts, SourceL
   }
   if (subscripts.size() != producer->rank()) {
     throw Error(ErrorKind::Type,
-                "'" + producer->name + "' has " + std::to_string(producer->rank()) +
-                    " dimensions but is read with " + std::to_string(subscripts.size()) +
-                    " subscripts",
+                "'" + producer->name + "' has " + counted(producer->rank(), "dimension") +
+                    " but is read with " + counted(subscripts.size(), "subscript"),
                 std::move(where));
   }
   for (ExprPtr &subscript : subscripts) {

@@ -17,8 +17,6 @@ const char *kind_name(Violation::Kind kind) {
     return "overwrite";
   case Violation::Kind::Race:
     return "race";
-  case Violation::Kind::NotInjective:
-    return "not injective";
   case Violation::Kind::Promise:
     return "promise";
   case Violation::Kind::Undecided:

@@ -18,12 +18,11 @@ namespace tilewright {
 
 struct Violation {
   enum class Kind {
-    Order,        ///< a read comes before (or is not ordered after) the write it needs
-    Overwrite,    ///< another write to the same element lies between, or is not ordered with them
-    Race,         ///< two iterations of a parallel or vector loop touch one element
-    NotInjective, ///< two instances of a computation at the same time
-    Promise,      ///< independent() contradicts a dependence that is there for certain
-    Undecided     ///< not affine, or the operation limit was reached
+    Order,     ///< a read comes before (or is not ordered after) the write it needs
+    Overwrite, ///< another write to the same element lies between, or is not ordered with them
+    Race,      ///< two iterations of a parallel or vector loop touch one element
+    Promise,   ///< independent() contradicts a dependence that is there for certain
+    Undecided  ///< not affine, or the operation limit was reached
   };
   Kind kind;
   std::string dependence;      ///< "C[i,j,k] -> C[i,j,k+1]" as isl text, simplified

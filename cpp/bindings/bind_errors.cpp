@@ -39,6 +39,12 @@ const char *kind_name(ErrorKind kind) {
   return "internal";
 }
 
+py::object make_error(const char *kind, const std::string &message, const py::object &where,
+                      const py::dict &details) {
+  const py::object make = py::module_::import("tilewright.errors").attr("_make_error");
+  return make(kind, message, where, details);
+}
+
 /// Sets the Python error; a failure on the way (the interpreter is shutting down) leaves a plain
 /// RuntimeError.
 void raise_in_python(const Error &error) {
@@ -51,15 +57,36 @@ void raise_in_python(const Error &error) {
     if (error.where.known()) {
       where = py::make_tuple(error.where.file, error.where.line, error.where.text);
     }
-    const py::object make = py::module_::import("tilewright.errors").attr("_make_error");
-    const py::object exception = make(kind_name(error.kind), error.what(), where, details);
+    const py::object exception = make_error(kind_name(error.kind), error.what(), where, details);
     PyErr_SetObject(py::type::handle_of(exception).ptr(), exception.ptr());
   } catch (const py::error_already_set &) {
     PyErr_SetString(PyExc_RuntimeError, error.what());
   }
 }
 
+const char *kind_name(ArgumentProblem problem) {
+  switch (problem) {
+  case ArgumentProblem::Type:
+    return "argument_type";
+  case ArgumentProblem::Overflow:
+    return "argument_overflow";
+  case ArgumentProblem::Value:
+    break;
+  }
+  return "argument";
+}
+
 } // namespace
+
+void throw_argument_error(ArgumentProblem problem, const std::string &message,
+                          const py::object &cause) {
+  const py::object exception = make_error(kind_name(problem), message, py::none(), py::dict());
+  if (cause) {
+    exception.attr("__cause__") = cause;
+  }
+  PyErr_SetObject(py::type::handle_of(exception).ptr(), exception.ptr());
+  throw py::error_already_set();
+}
 
 void bind_errors(py::module_ &) {
   py::register_local_exception_translator([](std::exception_ptr pointer) {

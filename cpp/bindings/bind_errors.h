@@ -5,7 +5,16 @@
 
 #include <pybind11/pybind11.h>
 
+#include <string>
+
 namespace tilewright {
+
+/// What is wrong with an argument: tw.ArgumentTypeError, ArgumentError, ArgumentOverflowError.
+enum class ArgumentProblem { Type, Value, Overflow };
+
+/// Throws what Python shows as that error; `cause` is the Python exception that led to it.
+[[noreturn]] void throw_argument_error(ArgumentProblem problem, const std::string &message,
+                                       const pybind11::object &cause = {});
 
 /// Registers the translation of tilewright::Error for the whole extension.
 void bind_errors(pybind11::module_ &module);

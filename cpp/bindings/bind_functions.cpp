@@ -363,6 +363,16 @@ void bind_functions(py::module_ &module) {
                                     layer_three(mapping));
            })
       .def("_require_legal", &KernelFunction::require_checked)
+      .def("_key",
+           [](KernelFunction &self) {
+             self.require_checked();
+             return kernel_key(self.mapping(), self.default_options());
+           })
+      .def("_key_text",
+           [](KernelFunction &self) {
+             self.require_checked();
+             return kernel_key_text(self.mapping(), self.default_options());
+           })
       .def("_loops_text",
            [](KernelFunction &self) {
              self.require_checked();

@@ -1,5 +1,6 @@
 #include "bindings/call_errors.h"
 
+#include "bindings/bind_errors.h"
 #include "polyhedral/isl.h"
 
 #include <algorithm>
@@ -32,11 +33,6 @@ std::string value_text(PyObject *value) {
   const auto text = py::repr(py::handle(value)).cast<std::string>();
   constexpr size_t longest = 60;
   return type + " " + (text.size() <= longest ? text : text.substr(0, longest) + "...");
-}
-
-[[noreturn]] void overflow_error(const std::string &text) {
-  PyErr_SetString(PyExc_OverflowError, text.c_str());
-  throw py::error_already_set();
 }
 
 std::string names_text(const std::vector<std::string> &names) {
@@ -81,10 +77,11 @@ void CallExplainer::too_many(size_t given) const {
   for (size_t i = 0; i < function_.inputs_; ++i) {
     names.push_back(function_.arguments_[i].name);
   }
-  throw py::type_error(function_.function_->name + "() takes " +
-                       counted(static_cast<std::int64_t>(names.size()), "array") + " (" +
-                       names_text(names) + "), " + std::to_string(given) +
-                       " were given; outputs go to out=: " + signature());
+  throw_argument_error(ArgumentProblem::Type,
+                       function_.function_->name + "() takes " +
+                           counted(static_cast<std::int64_t>(names.size()), "array") + " (" +
+                           names_text(names) + "), " + std::to_string(given) +
+                           " were given; outputs go to out=: " + signature());
 }
 
 void CallExplainer::missing(const BoundCall &call) const {
@@ -96,15 +93,17 @@ void CallExplainer::missing(const BoundCall &call) const {
       absent.push_back(function_.arguments_[i].name);
     }
   }
-  throw py::type_error(function_.function_->name + "() is missing " +
-                       counted(static_cast<std::int64_t>(absent.size()), "argument") + ": " +
-                       names_text(absent) + " (it takes " + names_text(names) +
-                       "): " + signature());
+  throw_argument_error(ArgumentProblem::Type,
+                       function_.function_->name + "() is missing " +
+                           counted(static_cast<std::int64_t>(absent.size()), "argument") + ": " +
+                           names_text(absent) + " (it takes " + names_text(names) +
+                           "): " + signature());
 }
 
 void CallExplainer::given_twice(const std::string &name) const {
-  throw py::type_error(function_.function_->name + "() got two values for argument " + name +
-                       ", one by its position and one by its name: " + signature());
+  throw_argument_error(ArgumentProblem::Type,
+                       function_.function_->name + "() got two values for argument " + name +
+                           ", one by its position and one by its name: " + signature());
 }
 
 void CallExplainer::unexpected_keyword(const std::string &name) const {
@@ -112,22 +111,24 @@ void CallExplainer::unexpected_keyword(const std::string &name) const {
   for (size_t i = 0; i < function_.inputs_; ++i) {
     inputs.push_back(function_.arguments_[i].name);
   }
-  throw py::type_error(function_.function_->name + "() got an unexpected keyword '" + name +
-                       "'; its inputs are " + names_text(inputs) + ", its parameters " +
-                       names_text(function_.function_->parameters) +
-                       ", and outputs go to out=: " + signature());
+  throw_argument_error(ArgumentProblem::Type,
+                       function_.function_->name + "() got an unexpected keyword '" + name +
+                           "'; its inputs are " + names_text(inputs) + ", its parameters " +
+                           names_text(function_.function_->parameters) +
+                           ", and outputs go to out=: " + signature());
 }
 
 void CallExplainer::bad_parameter(size_t parameter, PyObject *value) const {
-  throw py::type_error(function_.function_->name + ": parameter " +
-                       function_.function_->parameters[parameter] + " must be an integer, got " +
-                       value_text(value));
+  throw_argument_error(ArgumentProblem::Type, function_.function_->name + ": parameter " +
+                                                  function_.function_->parameters[parameter] +
+                                                  " must be an integer, got " + value_text(value));
 }
 
 void CallExplainer::large_parameter(size_t parameter, PyObject *value) const {
-  overflow_error(function_.function_->name + ": parameter " +
-                 function_.function_->parameters[parameter] +
-                 " must be an integer of 64 bits, got " + value_text(value));
+  throw_argument_error(ArgumentProblem::Overflow, function_.function_->name + ": parameter " +
+                                                      function_.function_->parameters[parameter] +
+                                                      " must be an integer of 64 bits, got " +
+                                                      value_text(value));
 }
 
 void CallExplainer::bad_out(PyObject *out) const {
@@ -141,12 +142,14 @@ void CallExplainer::bad_out(PyObject *out) const {
   const std::string start =
       function_.function_->name + ": out= must be " + expected + " or a dict by name, got ";
   if (PyTuple_Check(out) != 0 || PyList_Check(out) != 0) {
-    throw py::value_error(start + "a sequence of " + std::to_string(PySequence_Fast_GET_SIZE(out)));
+    throw_argument_error(ArgumentProblem::Value,
+                         start + "a sequence of " + std::to_string(PySequence_Fast_GET_SIZE(out)));
   }
   if (PyDict_Check(out) != 0) {
-    throw py::value_error(start + "the dict " + py::str(py::handle(out)).cast<std::string>());
+    throw_argument_error(ArgumentProblem::Value,
+                         start + "the dict " + py::str(py::handle(out)).cast<std::string>());
   }
-  throw py::type_error(start + type_of(out));
+  throw_argument_error(ArgumentProblem::Type, start + type_of(out));
 }
 
 void CallExplainer::bad_array(size_t argument, PyObject *value) const {
@@ -155,67 +158,76 @@ void CallExplainer::bad_array(size_t argument, PyObject *value) const {
   const std::string type = type_name(expected.type);
   if (!is_array(value)) {
     if (expected.is_output && PyObject_HasAttrString(value, "__array__") != 0) {
-      throw py::type_error(start + "this " + type_of(value) +
-                           " gives a copy of its elements only, which cannot be written to; "
-                           "pass a NumPy array of " +
-                           type);
+      throw_argument_error(ArgumentProblem::Type,
+                           start + "this " + type_of(value) +
+                               " gives a copy of its elements only, which cannot be written to; "
+                               "pass a NumPy array of " +
+                               type);
     }
-    throw py::type_error(start + "expected a NumPy array of " + type + ", got " + type_of(value) +
-                         (expected.is_output ? ""
-                                             : "; convert it with np.asarray(" + expected.name +
-                                                   ", np." + type + ")"));
+    throw_argument_error(ArgumentProblem::Type,
+                         start + "expected a NumPy array of " + type + ", got " + type_of(value) +
+                             (expected.is_output ? ""
+                                                 : "; convert it with np.asarray(" + expected.name +
+                                                       ", np." + type + ")"));
   }
   if (PyObject_HasAttrString(value, "mask") != 0) {
-    throw py::type_error(
-        start +
-        "masked arrays are not supported, their mask would be ignored; pass .data or .filled()");
+    throw_argument_error(ArgumentProblem::Type,
+                         start + "masked arrays are not supported, their mask would be ignored; "
+                                 "pass .data or .filled()");
   }
   const auto &fields = array_fields(value);
   const py::handle array(value);
   if (!same_dtype(fields.descr, expected.dtype.ptr())) {
     const auto given = py::handle(fields.descr);
     if (!given.attr("isnative").cast<bool>()) {
-      throw py::type_error(
-          start + "expected " + type + " in this machine's byte order, got " +
-          py::str(given.attr("str")).cast<std::string>() +
-          (expected.is_output ? ""
-                              : "; convert it with " + expected.name + ".astype(np." + type + ")"));
+      throw_argument_error(ArgumentProblem::Type,
+                           start + "expected " + type + " in this machine's byte order, got " +
+                               py::str(given.attr("str")).cast<std::string>() +
+                               (expected.is_output ? ""
+                                                   : "; convert it with " + expected.name +
+                                                         ".astype(np." + type + ")"));
     }
-    throw py::type_error(
+    throw_argument_error(
+        ArgumentProblem::Type,
         start + "expected " + type + ", got " + py::str(given).cast<std::string>() +
-        (expected.is_output ? ""
-                            : "; convert it with " + expected.name + ".astype(" +
-                                  (type == "bfloat16" ? "ml_dtypes." : "np.") + type + ")"));
+            (expected.is_output ? ""
+                                : "; convert it with " + expected.name + ".astype(" +
+                                      (type == "bfloat16" ? "ml_dtypes." : "np.") + type + ")"));
   }
   if (static_cast<size_t>(fields.nd) != expected.extents.size()) {
-    throw py::value_error(start + "expected " +
-                          counted(static_cast<std::int64_t>(expected.extents.size()), "dimension") +
-                          " " + shape_of(argument) + ", got " + std::to_string(fields.nd) +
-                          " (shape " + shape_text(value) + ")");
+    throw_argument_error(
+        ArgumentProblem::Value,
+        start + "expected " +
+            counted(static_cast<std::int64_t>(expected.extents.size()), "dimension") + " " +
+            shape_of(argument) + ", got " + std::to_string(fields.nd) + " (shape " +
+            shape_text(value) + ")");
   }
   if (expected.is_output && !is_writeable(value)) {
-    throw py::value_error(start + "the array is read-only");
+    throw_argument_error(ArgumentProblem::Value, start + "the array is read-only");
   }
   if (!is_aligned(value)) {
-    throw py::value_error(start + "the array is not aligned to its items of " +
-                          counted(expected.item_size, "byte"));
+    throw_argument_error(ArgumentProblem::Value, start +
+                                                     "the array is not aligned to its items of " +
+                                                     counted(expected.item_size, "byte"));
   }
-  throw py::value_error(start + "the array cannot be used");
+  throw_argument_error(ArgumentProblem::Value, start + "the array cannot be used");
 }
 
 void CallExplainer::bad_number(size_t argument, PyObject *value, bool is_too_large) const {
   const auto &expected = function_.arguments_[argument];
   const std::string type = type_name(expected.type);
   if (is_too_large) {
-    overflow_error(argument_text(argument) + ": " + value_text(value) + " does not fit " + type);
+    throw_argument_error(ArgumentProblem::Overflow, argument_text(argument) + ": " +
+                                                        value_text(value) + " does not fit " +
+                                                        type);
   }
-  throw py::type_error(argument_text(argument) + ": expected " + type + ", got " +
-                       value_text(value));
+  throw_argument_error(ArgumentProblem::Type, argument_text(argument) + ": expected " + type +
+                                                  ", got " + value_text(value));
 }
 
 void CallExplainer::refused_array(size_t argument, PyObject *value, const std::string &why) const {
-  throw py::type_error(argument_text(argument) + ": cannot use this " + type_of(value) + ": " +
-                       why);
+  throw_argument_error(ArgumentProblem::Type, argument_text(argument) + ": cannot use this " +
+                                                  type_of(value) + ": " + why);
 }
 
 void CallExplainer::failed_array(size_t argument, PyObject *value,
@@ -226,8 +238,7 @@ void CallExplainer::failed_array(size_t argument, PyObject *value,
   const std::string text =
       argument_text(argument) + ": this " + type_of(value) +
       " does not give its memory: " + py::str(error.value()).cast<std::string>();
-  py::raise_from(error, PyExc_TypeError, text.c_str());
-  throw py::error_already_set();
+  throw_argument_error(ArgumentProblem::Type, text, error.value());
 }
 
 void CallExplainer::copied_input(size_t argument, PyObject *value) const {
@@ -235,16 +246,18 @@ void CallExplainer::copied_input(size_t argument, PyObject *value) const {
   if (is_array(value)) {
     why = "the array is unaligned or in another byte order, so that only a copy of it can be used";
   }
-  throw py::value_error(argument_text(argument) + ": the schedule overwrites this input (" +
-                        stored_in(argument) + " is stored in it), and " + why +
-                        "; pass an aligned array of " +
-                        type_name(function_.arguments_[argument].type));
+  throw_argument_error(ArgumentProblem::Value, argument_text(argument) +
+                                                   ": the schedule overwrites this input (" +
+                                                   stored_in(argument) + " is stored in it), and " +
+                                                   why + "; pass an aligned array of " +
+                                                   type_name(function_.arguments_[argument].type));
 }
 
 void CallExplainer::unknown_parameter(size_t parameter) const {
   const auto &name = function_.function_->parameters[parameter];
-  throw py::type_error(function_.function_->name + ": no array's shape gives the parameter " +
-                       name + "; pass " + name + "=...");
+  throw_argument_error(ArgumentProblem::Type, function_.function_->name +
+                                                  ": no array's shape gives the parameter " + name +
+                                                  "; pass " + name + "=...");
 }
 
 std::string CallExplainer::source_text(int parameter, const BoundCall &call) const {
@@ -279,11 +292,12 @@ void CallExplainer::unsolvable(const SolveStep &step, const BoundCall &call) con
   const auto argument = static_cast<size_t>(step.argument);
   const auto &extent = function_.arguments_[argument].extents[static_cast<size_t>(step.axis)];
   const auto length = call.arrays[argument].dimensions[step.axis];
-  throw py::value_error(argument_text(argument) + ": axis " + std::to_string(step.axis) + " has " +
-                        counted(length, "element") + ", expected " +
-                        to_string(extent.expression()) + ", which no integer " +
-                        function_.function_->parameters[static_cast<size_t>(step.parameter)] +
-                        " gives");
+  throw_argument_error(ArgumentProblem::Value,
+                       argument_text(argument) + ": axis " + std::to_string(step.axis) + " has " +
+                           counted(length, "element") + ", expected " +
+                           to_string(extent.expression()) + ", which no integer " +
+                           function_.function_->parameters[static_cast<size_t>(step.parameter)] +
+                           " gives");
 }
 
 void CallExplainer::bad_shape(size_t argument, int axis, const BoundCall &call) const {
@@ -298,7 +312,7 @@ void CallExplainer::bad_shape(size_t argument, int axis, const BoundCall &call) 
   if (!extent.parameters().empty()) {
     text += " (" + sources_text(extent.parameters(), call) + ")";
   }
-  throw py::value_error(text);
+  throw_argument_error(ArgumentProblem::Value, text);
 }
 
 void CallExplainer::bad_context(const BoundCall &call) const {
@@ -309,9 +323,10 @@ void CallExplainer::bad_context(const BoundCall &call) const {
               std::to_string(call.parameters[i]);
     all.push_back(static_cast<int>(i));
   }
-  throw py::value_error(
-      function_.function_->name + ": " + values + " is outside the function's context " +
-      to_text(function_.function_->context) + " (" + sources_text(all, call) + ")");
+  throw_argument_error(ArgumentProblem::Value, function_.function_->name + ": " + values +
+                                                   " is outside the function's context " +
+                                                   to_text(function_.function_->context) + " (" +
+                                                   sources_text(all, call) + ")");
 }
 
 void CallExplainer::overlapping_outputs(size_t a, size_t b) const {
@@ -320,9 +335,10 @@ void CallExplainer::overlapping_outputs(size_t a, size_t b) const {
            (argument < function_.inputs_ ? " (an input that is overwritten)" : "");
   };
   const bool only_outputs = a >= function_.inputs_ && b >= function_.inputs_;
-  throw py::value_error(function_.function_->name + ": the " +
-                        (only_outputs ? "outputs " : "arrays ") + written(a) + " and " +
-                        written(b) + " share memory; both are written, so pass arrays that do not");
+  throw_argument_error(
+      ArgumentProblem::Value,
+      function_.function_->name + ": the " + (only_outputs ? "outputs " : "arrays ") + written(a) +
+          " and " + written(b) + " share memory; both are written, so pass arrays that do not");
 }
 
 std::string CallExplainer::stored_in(size_t argument) const {
@@ -335,37 +351,40 @@ std::string CallExplainer::stored_in(size_t argument) const {
 }
 
 void CallExplainer::read_only_input(size_t argument) const {
-  throw py::value_error(argument_text(argument) +
-                        ": the array is read-only, and the schedule "
-                        "overwrites it (" +
-                        stored_in(argument) + " is stored in it)");
+  throw_argument_error(ArgumentProblem::Value, argument_text(argument) +
+                                                   ": the array is read-only, and the schedule "
+                                                   "overwrites it (" +
+                                                   stored_in(argument) + " is stored in it)");
 }
 
 void CallExplainer::overlapping_input(size_t written, size_t read, const std::string &why) const {
   const auto &output = function_.arguments_[written];
   const auto &input = function_.arguments_[read];
   const bool is_input = written < function_.inputs_;
-  throw py::value_error(
-      function_.function_->name + ": the " +
-      (is_input ? "input " + output.name + ", which is overwritten," : "output " + output.name) +
-      " and the input " + input.name + " share memory, " +
-      (why.empty() ? "but not as the same elements in the same places"
-                   : "and this schedule is not safe in place: " + why) +
-      "; pass " + (is_input ? "" : "another array as out=, or ") + input.name + "=" + input.name +
-      ".copy()");
+  throw_argument_error(ArgumentProblem::Value,
+                       function_.function_->name + ": the " +
+                           (is_input ? "input " + output.name + ", which is overwritten,"
+                                     : "output " + output.name) +
+                           " and the input " + input.name + " share memory, " +
+                           (why.empty() ? "but not as the same elements in the same places"
+                                        : "and this schedule is not safe in place: " + why) +
+                           "; pass " + (is_input ? "" : "another array as out=, or ") + input.name +
+                           "=" + input.name + ".copy()");
 }
 
 void CallExplainer::other_output(size_t output, size_t input) const {
-  throw py::value_error(function_.function_->name + ": the output " +
-                        function_.arguments_[output].name + " is stored in the input " +
-                        function_.arguments_[input].name +
-                        ", so the call returns that array; out= can only be the same one");
+  throw_argument_error(ArgumentProblem::Value,
+                       function_.function_->name + ": the output " +
+                           function_.arguments_[output].name + " is stored in the input " +
+                           function_.arguments_[input].name +
+                           ", so the call returns that array; out= can only be the same one");
 }
 
 void CallExplainer::self_overlap(size_t argument) const {
-  throw py::value_error(
+  throw_argument_error(
+      ArgumentProblem::Value,
       argument_text(argument) +
-      ": elements of the array share memory (a broadcast view?); it cannot be written");
+          ": elements of the array share memory (a broadcast view?); it cannot be written");
 }
 
 void CallExplainer::failed(const CompiledKernel &kernel, std::int32_t status,

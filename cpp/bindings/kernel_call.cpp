@@ -4,6 +4,7 @@
 #include "analysis/legality.h"
 #include "bindings/call_errors.h"
 #include "mapping/program.h"
+#include "runtime/cache.h"
 
 #include <algorithm>
 #include <map>
@@ -48,6 +49,8 @@ KernelFunction::make_kernel(const Layouts &layouts, const std::vector<SharedArra
   }
   last_compile_ = kernel;
   legal_schedules().store();
+  py::module_::import("tilewright.notices")
+      .attr("compiled")(function_->name, last_compile_info(), cache_problem());
   return kernel;
 }
 

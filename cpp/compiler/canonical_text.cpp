@@ -39,6 +39,12 @@ std::string affine_text(const isl::pw_aff &affine) {
   return text;
 }
 
+/// The text of a set without redundant constraints: isl finds some and drops them while it answers
+/// other questions, so that what a set prints as depends on what it was asked before.
+std::string canonical(const isl::set &set) {
+  return to_text(checked(isl::manage(isl_set_remove_redundancies(set.copy())), "a cache key"));
+}
+
 /// Expressions as numbered lines, a shared node once: linear in the number of nodes.
 class Writer {
 public:
@@ -121,12 +127,12 @@ void write_computation(Writer &out, const Computation &computation) {
                        computation.is_input, Writer::quoted(computation.record),
                        Writer::quoted(computation.field)));
   out.names("iterators", computation.iterators);
-  out.line("domain " + to_text(computation.domain));
+  out.line("domain " + canonical(computation.domain));
   for (const ExprPtr &extent : computation.extents) {
     out.expression("extent", extent);
   }
   for (const Piece &piece : computation.pieces) {
-    out.line("piece " + to_text(piece.domain));
+    out.line("piece " + canonical(piece.domain));
     out.expression("value", piece.value);
   }
 }
@@ -134,7 +140,7 @@ void write_computation(Writer &out, const Computation &computation) {
 void write_function(Writer &out, const Function &function) {
   out.line("function " + Writer::quoted(function.name));
   out.names("parameters", function.parameters);
-  out.line("context " + to_text(function.context));
+  out.line("context " + canonical(function.context));
   for (const ComputationPtr &input : function.inputs) {
     write_computation(out, *input);
   }

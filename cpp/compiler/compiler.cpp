@@ -191,6 +191,15 @@ Mapping mapping_that_runs(const Mapping &mapping, const CompileOptions &options)
   return scheduled(mapping, options).mapping;
 }
 
+std::string kernel_key_text(const Mapping &mapping, const CompileOptions &options) {
+  const OperationLimit limit(lowering_limit);
+  return canonical_text(mapping, options, describe_cpu(options.cpu));
+}
+
+std::string kernel_key(const Mapping &mapping, const CompileOptions &options) {
+  return cache_key(kernel_key_text(mapping, options));
+}
+
 PreparedKernel prepare(const Mapping &mapping, const CompileOptions &options) {
   const OperationLimit limit(lowering_limit);
   PreparedKernel prepared;
@@ -200,9 +209,8 @@ PreparedKernel prepare(const Mapping &mapping, const CompileOptions &options) {
   const std::string symbol = kernel_symbol(mapping.function().name);
   {
     const Phase phase(kernel, "key");
-    const CpuDescription cpu = describe_cpu(options.cpu);
-    require_runnable(cpu);
-    kernel.key = cache_key(canonical_text(mapping, options, cpu));
+    require_runnable(describe_cpu(options.cpu));
+    kernel.key = kernel_key(mapping, options);
   }
   {
     const Phase phase(kernel, "load");

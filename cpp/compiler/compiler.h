@@ -57,6 +57,11 @@ struct CompiledKernel {
 /// entries in the cache were legal when they were stored). Throws Error(Internal) when LLVM fails.
 std::shared_ptr<CompiledKernel> compile(const Mapping &mapping, const CompileOptions &options);
 
+/// The key under which compile() keeps the kernel, and the text that it is the hash of. Throw
+/// Error(Argument) for an unknown CPU.
+std::string kernel_key(const Mapping &mapping, const CompileOptions &options);
+std::string kernel_key_text(const Mapping &mapping, const CompileOptions &options);
+
 /// compile() in two parts. The first uses isl, and so runs under the caller's lock (Python's GIL);
 /// the second does not.
 struct PreparedKernel {

@@ -465,7 +465,7 @@ void set_schedule_command(MappingState &state, const Command &command) {
   const isl::map given(isl_context(), text);
   if (given.is_null()) {
     isl_ctx_reset_error(isl_context().get());
-    refuse(command, "isl cannot read this map");
+    refuse(command, "isl cannot read this map; expected one such as \"{ C[i, j] -> [j, i] }\"");
   }
   const InstanceSpace instances = instance_space(**state.function->find(command.computation));
   const auto dimensions = static_cast<size_t>(checked(given.domain_tuple_dim(), "set_schedule"));

@@ -1,5 +1,7 @@
 #include "mapping/schedule.h"
 
+#include <array>
+
 namespace tilewright {
 
 namespace {
@@ -34,12 +36,31 @@ struct ArgumentText {
   }
 };
 
+/// What Python's method takes by keyword, and leaves out where it is the default.
+bool is_default(const Argument &argument) {
+  const auto *text = std::get_if<std::string>(&argument);
+  const auto *list = std::get_if<std::vector<std::int64_t>>(&argument);
+  const auto *names = std::get_if<std::vector<std::string>>(&argument);
+  return (text != nullptr && (text->empty() || *text == "auto")) ||
+         (list != nullptr && list->empty()) || (names != nullptr && names->empty());
+}
+
 std::string call_text(const Command &command) {
-  std::string out = "." + command.name + "(";
+  constexpr std::array cache_keywords = {"name=", "memory=", "order="};
+  constexpr size_t positional = 2; // of cache
+  std::string out;
   for (size_t i = 0; i < command.arguments.size(); ++i) {
-    out += (i ? ", " : "") + std::visit(ArgumentText{}, command.arguments[i]);
+    const bool has_keyword = command.name == "cache" && i >= positional;
+    if (has_keyword && is_default(command.arguments[i])) {
+      continue;
+    }
+    out += out.empty() ? "" : ", ";
+    if (has_keyword && i - positional < cache_keywords.size()) {
+      out += cache_keywords[i - positional];
+    }
+    out += std::visit(ArgumentText{}, command.arguments[i]);
   }
-  return out + ")";
+  return "." + command.name + "(" + out + ")";
 }
 
 } // namespace

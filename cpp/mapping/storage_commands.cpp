@@ -270,7 +270,8 @@ void set_access_command(MappingState &state, const Command &command) {
   const isl::map given(isl_context(), arguments.name(0, "an isl map"));
   if (given.is_null()) {
     isl_ctx_reset_error(isl_context().get());
-    refuse(command, "isl cannot read this map");
+    refuse(command,
+           "isl cannot read this map; expected one such as \"{ C[i, j] -> buffer[j, i % 2] }\"");
   }
   const Computation &computation = **state.function->find(command.computation);
   if (!given.has_domain_tuple_id().is_true() ||

@@ -88,7 +88,11 @@ std::vector<std::vector<std::string>> recurrence_groups(const Function &function
 /// fewer.
 constexpr std::uint64_t scheduler_operation_limit = 40'000;
 
-/// What `attempt` finds; nothing where it needs more operations than its limit allows.
+/// isl's scheduler finds no order, as where any earlier element may be read.
+struct NoOrder {};
+
+/// What `attempt` finds; nothing where there is no order, or it needs more operations than its
+/// limit allows.
 template <class Attempt>
 auto within_limits(const Attempt &attempt) -> decltype(attempt()) {
   try {
@@ -97,6 +101,8 @@ auto within_limits(const Attempt &attempt) -> decltype(attempt()) {
     if (error.kind != ErrorKind::Limit) {
       throw;
     }
+    return {};
+  } catch (const NoOrder &) {
     return {};
   }
 }
@@ -170,6 +176,10 @@ std::vector<isl::map> times_by_isl(const Program &program,
   constraints = isl_schedule_constraints_set_proximity(constraints, validity.copy());
   const isl::schedule schedule =
       isl::manage(isl_schedule_constraints_compute_schedule(constraints));
+  if (schedule.is_null() && isl_ctx_last_error(isl_context().get()) == isl_error_unknown) {
+    isl_ctx_reset_error(isl_context().get());
+    throw NoOrder();
+  }
   const isl::union_map times =
       checked(checked(schedule, "isl's scheduler").get_map(), "isl's scheduler");
   std::vector<isl::map> result;

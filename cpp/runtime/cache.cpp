@@ -32,6 +32,7 @@ struct State {
   std::int64_t hits = 0;
   std::int64_t misses = 0;
   int stores = 0;
+  std::string problem; ///< why the latest entry was not stored; empty when it was
   /// Most recently used first.
   std::list<std::pair<std::string, std::shared_ptr<const CachedKernel>>> kernels;
   std::unordered_map<std::string, decltype(kernels)::iterator> by_key;
@@ -45,11 +46,11 @@ std::string environment(const char *name) {
 }
 
 std::string current_directory(const State &cache) {
-  if (std::string given = environment("TILEWRIGHT_CACHE_DIR"); !given.empty()) {
-    return given;
-  }
   if (!cache.chosen_directory.empty()) {
     return cache.chosen_directory;
+  }
+  if (std::string given = environment("TILEWRIGHT_CACHE_DIR"); !given.empty()) {
+    return given;
   }
   if (const std::string base = environment("XDG_CACHE_HOME"); base.starts_with('/')) {
     return base + "/tilewright";
@@ -227,20 +228,33 @@ void cache_store_note(const std::string &key, const std::string &text) {
 }
 
 bool cache_store(const std::string &key, const CacheEntry &entry) {
-  const std::string path = entry_path(key);
-  if (path.empty() || !write_private_file(path, encode_entry(key, entry))) {
-    return false;
+  State &cache = state();
+  std::string directory;
+  {
+    const std::lock_guard lock(cache.mutex);
+    directory = current_directory(cache);
+  }
+  std::string problem = prepare_directory(directory);
+  if (problem.empty() &&
+      !write_private_file(directory + "/" + key + suffix, encode_entry(key, entry))) {
+    problem = "'" + directory + "' cannot be written to; it may be read-only, or the disk full";
   }
   bool time_to_prune = false;
   {
-    State &cache = state();
     const std::lock_guard lock(cache.mutex);
-    time_to_prune = ++cache.stores % stores_between_prunings == 0;
+    cache.problem = problem;
+    time_to_prune = problem.empty() && ++cache.stores % stores_between_prunings == 0;
   }
   if (time_to_prune) {
-    prune(std::filesystem::path(path).parent_path().string(), disk_limit);
+    prune(directory, disk_limit);
   }
-  return true;
+  return problem.empty();
+}
+
+std::string cache_problem() {
+  State &cache = state();
+  const std::lock_guard lock(cache.mutex);
+  return cache.problem;
 }
 
 void cache_discard(const std::string &key) {

@@ -37,6 +37,8 @@ void cache_remember(const std::string &key, std::shared_ptr<const CachedKernel> 
 std::optional<CacheEntry> cache_load(const std::string &key);
 /// Stores on disk where that is possible. Returns whether it was.
 bool cache_store(const std::string &key, const CacheEntry &entry);
+/// Why the latest entry could not be stored; empty when it was, and before there was one.
+std::string cache_problem();
 /// Removes an entry that turned out not to link.
 void cache_discard(const std::string &key);
 
@@ -45,9 +47,8 @@ void cache_discard(const std::string &key);
 std::optional<std::string> cache_load_note(const std::string &key);
 void cache_store_note(const std::string &key, const std::string &text);
 
-/// The directory when TILEWRIGHT_CACHE_DIR is not set; empty for the default
-/// ($XDG_CACHE_HOME/tilewright or
-/// ~/.cache/tilewright).
+/// Where entries are from now on; empty for the default ($TILEWRIGHT_CACHE_DIR, else
+/// $XDG_CACHE_HOME/tilewright, else ~/.cache/tilewright).
 void set_cache_directory(const std::string &directory);
 
 struct CacheInfo {

@@ -21,8 +21,12 @@ from .buffers import Buffer
 from .caching import CacheInfo
 from .commands import ComputationHandle
 from .computations import Array, Computation, Input, computation, input
+from .configuration import Settings, check_environment, settings
 from .errors import (
     AnalysisLimitError,
+    ArgumentError,
+    ArgumentOverflowError,
+    ArgumentTypeError,
     DeclarationError,
     DeclarationTypeError,
     DomainError,
@@ -31,6 +35,7 @@ from .errors import (
     InternalError,
     ScheduleError,
     SelfDependenceError,
+    SettingError,
     SubscriptError,
     TilewrightError,
 )
@@ -81,6 +86,7 @@ from .expressions import (
 from .functions import Function, function
 from .loops import while_loop
 from .memory import kept_memory, release_memory, set_kept_memory_limit
+from .notices import TilewrightWarning
 from .plotting import Picture, plot_domain
 from .reductions import all, any, argmax, argmin, max, min, prod, sum
 from .schedules import Schedule, ScheduleDifference
@@ -113,6 +119,9 @@ if _TYPE_CHECKING:
 
 __all__ = [
     "AnalysisLimitError",
+    "ArgumentError",
+    "ArgumentOverflowError",
+    "ArgumentTypeError",
     "Array",
     "Buffer",
     "CacheInfo",
@@ -136,11 +145,14 @@ __all__ = [
     "ScheduleDifference",
     "ScheduleError",
     "SelfDependenceError",
+    "SettingError",
+    "Settings",
     "SourceLocation",
     "StructInput",
     "StructOutput",
     "SubscriptError",
     "TilewrightError",
+    "TilewrightWarning",
     "__version__",
     "abs",
     "all",
@@ -205,6 +217,7 @@ __all__ = [
     "select",
     "set_kept_memory_limit",
     "set_num_threads",
+    "settings",
     "sigmoid",
     "sin",
     "sinh",
@@ -220,6 +233,15 @@ __all__ = [
     "uint64",
     "while_loop",
 ]
+
+check_environment()
+
+
+def load_ipython_extension(shell: _Any) -> None:
+    """``%load_ext tilewright``: a refusal shows its witness as a picture below the traceback."""
+    from .notebook import show_errors
+
+    show_errors(shell)
 
 
 def __getattr__(name: str) -> _Any:

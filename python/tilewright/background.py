@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from typing import TYPE_CHECKING, Any
 
+from .errors import ArgumentTypeError
+
 if TYPE_CHECKING:
     from .functions import Function
 
@@ -60,7 +62,9 @@ def compile_all(
         Exception: the first error of a compilation; the others are finished before.
 
     Example:
-        >>> tw.compile_all([matmul, (blur, image)])
+        >>> compiled = tw.compile_all([matmul, (blur, image)])
+        >>> [len(each["key"]) for each in compiled]
+        [64, 64]
     """
     from .functions import Function
 
@@ -70,7 +74,7 @@ def compile_all(
         if isinstance(request, Sequence):
             parts = tuple(request)
         if not parts or not isinstance(parts[0], Function):
-            raise TypeError(
+            raise ArgumentTypeError(
                 f"requests[{position}] must be a function or (function, array, ...), "
                 f"got {type(request).__name__}"
             )

@@ -46,9 +46,9 @@ class Buffer:
 
     Example:
         >>> window = tw.Buffer("window", [3, M])
-        >>> rows.store_in(window[i % 3, j])
+        >>> _ = rows.store_in(window[i % 3, j])
         >>> point = tw.Buffer("point", [N], np.dtype([("x", "f4"), ("id", "i8")]), layout="aos")
-        >>> xs.store_in(point["x"][i])
+        >>> _ = xs.store_in(point["x"][i])
     """
 
     def __init__(

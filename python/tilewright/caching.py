@@ -2,8 +2,9 @@
 
 A kernel is kept under a hash of everything that its code depends on: the function, its schedule, the
 versions of tilewright and LLVM, the processor's features and the flags. Entries on disk are
-checksummed; one that is damaged or foreign is compiled again in silence, and a disk that is full or
-read-only, or a directory that others may write, is done without. The directory is
+checksummed; one that is damaged or foreign is compiled again in silence. A disk that is full or
+read-only, or a directory that others may write, is done without, with one warning
+("cache-in-memory"). The directory is ``tw.settings.cache_directory``, else
 ``$TILEWRIGHT_CACHE_DIR``, else ``$XDG_CACHE_HOME/tilewright``, else ``~/.cache/tilewright``.
 """
 
@@ -14,6 +15,8 @@ import pathlib
 from dataclasses import dataclass
 
 from . import _core
+from .configuration import settings
+from .errors import ArgumentError
 
 __all__ = [
     "CacheCheck",
@@ -95,7 +98,7 @@ def prune(bytes: int) -> int:
         ValueError: a negative size.
     """
     if bytes < 0:
-        raise ValueError(f"bytes must not be negative, got {bytes}")
+        raise ArgumentError(f"bytes must not be negative, got {bytes}")
     return _core.cache_prune(bytes)
 
 
@@ -112,6 +115,9 @@ def clear_memory() -> None:
 def set_directory(directory: str | os.PathLike[str] | None) -> None:
     """Keeps entries in another directory; None goes back to the default one.
 
-    ``$TILEWRIGHT_CACHE_DIR`` goes before it.
+    The same as ``tw.settings.cache_directory = directory``.
     """
-    _core.cache_set_directory("" if directory is None else os.fspath(directory))
+    if directory is None:
+        del settings.cache_directory
+    else:
+        settings.cache_directory = pathlib.Path(directory)

@@ -1,8 +1,10 @@
-"""The command line: ``python -m tilewright doctor`` and ``python -m tilewright cache ...``.
+"""The command line: ``python -m tilewright doctor``, ``explain``, ``settings`` and ``cache ...``.
 
 ::
 
     python -m tilewright doctor              what was found on this machine, and what to do
+    python -m tilewright explain TW211       what an error means, and how to mend it
+    python -m tilewright settings            every setting, its value and where it comes from
     python -m tilewright cache info          where compiled kernels are kept, and how many
     python -m tilewright cache verify        read every entry; delete those that are damaged
     python -m tilewright cache prune 100M    delete the least recently used, down to a size
@@ -13,9 +15,12 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
 from collections.abc import Sequence
 
-from . import caching, doctor
+from . import caching, doctor, error_codes
+from .configuration import settings
+from .errors import ArgumentError
 
 __all__ = ["main", "parse_size", "size_text"]
 
@@ -61,6 +66,15 @@ def _cache(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _explain(code: str) -> int:
+    try:
+        print(error_codes.explain(code), end="")
+    except ArgumentError as error:
+        print(error.message, file=sys.stderr)
+        return 2
+    return 0
+
+
 def _size(text: str) -> int:
     try:
         return parse_size(text)
@@ -74,6 +88,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("doctor", help="what was found on this machine, and what to do about it")
+    explain = commands.add_parser("explain", help="what an error means, and how to mend it")
+    explain.add_argument("code", help="as the message shows it: TW211")
+    commands.add_parser("settings", help="every setting, its value and where it comes from")
     cache = commands.add_parser("cache", help="the compiled kernels on disk")
     actions = cache.add_subparsers(dest="action", required=True)
     actions.add_parser("info", help="where they are, how many, and their size")
@@ -91,4 +108,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: without the program's name; None takes those of the process.
     """
     parsed = _parser().parse_args(arguments)
-    return doctor.main() if parsed.command == "doctor" else _cache(parsed)
+    if parsed.command == "doctor":
+        return doctor.main()
+    if parsed.command == "settings":
+        print(settings)
+        return 0
+    return _explain(parsed.code) if parsed.command == "explain" else _cache(parsed)

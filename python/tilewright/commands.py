@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from . import _core
 from .buffers import Buffer, BufferElement
 from .command_arguments import integer, loop_name, name_of
-from .errors import ScheduleError
+from .errors import IllegalScheduleError, ScheduleError
 from .expressions import Expression
 from .promises import PromiseCommands
 from .restructuring import RestructuringCommands
@@ -75,7 +75,11 @@ class ScheduleCommands(RestructuringCommands, PromiseCommands):
 
     def _give(self, command: str, arguments: Sequence[Any]) -> None:
         function, name = self._command_target()
-        function._apply(name, command, list(arguments), caller_location())
+        try:
+            function._apply(name, command, list(arguments), caller_location())
+        except IllegalScheduleError as error:
+            error.function = function
+            raise
 
     # ---- loops ----
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import base64
 import html
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .errors import TilewrightError
 
-__all__ = ["Text"]
+__all__ = ["LoopsText", "Text"]
 
 _STYLE = "line-height: 1.35; margin: 0; overflow-x: auto; white-space: pre"
 
@@ -33,6 +35,38 @@ class Text(str):
         return preformatted(self)
 
 
+# The colours of tags in a loop nest: each stands behind its loop as "# parallel".
+_TAG_COLOURS = {
+    "parallel": "#0b57d0",
+    "vector": "#137333",
+    "unroll": "#b06000",
+    "distribute": "#9334e6",
+    "gpu": "#9334e6",
+}
+_TAGGED = re.compile(r"^( *)(for .*)(  # )([a-z]+)(.*)$")
+_KEYWORDS = re.compile(r"\b(for|in|if|else|while)\b")
+
+
+class LoopsText(Text):
+    """A loop nest as pseudo-code; notebooks colour its tags."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        lines = "\n".join(_coloured_loop(line) for line in self.split("\n"))
+        return f'<pre style="{_STYLE}">{lines}</pre>'
+
+
+def _coloured_loop(line: str) -> str:
+    match = _TAGGED.match(line)
+    colour = _TAG_COLOURS.get(match[4], "#5f6368") if match else ""
+    if match is None:
+        return _KEYWORDS.sub(r"<b>\1</b>", html.escape(line))
+    loop = _KEYWORDS.sub(r"<b>\1</b>", html.escape(match[2]))
+    tag = html.escape(match[3] + match[4] + match[5])
+    return f'{match[1]}{loop}<span style="color: {colour}; font-weight: bold">{tag}</span>'
+
+
 def preformatted(text: str) -> str:
     """The text as an HTML block of fixed width that keeps its lines."""
     return f'<pre style="{_STYLE}">{html.escape(text)}</pre>'
@@ -54,21 +88,23 @@ def folded(title: str, content: str, is_open: bool = False) -> str:
 
 
 def function_html(
-    signature: str, schedule: str, loops: str | None, layers: Iterable[tuple[str, str]]
+    signature: str, schedule: str, loops: LoopsText | None, layers: Iterable[tuple[str, str]]
 ) -> str:
-    """A function: its signature, its schedule, and, folded, its loops and its layers.
+    """A function: its signature, its schedule, its loops, and, folded, its layers.
 
     Args:
         signature: its one line.
         schedule: the Python that makes its schedule; may be empty.
-        loops: the loop nest, or None where there is no legal one.
+        loops: the loop nest, or None where there is no legal one; a long one is folded.
         layers: (title, text) of each layer.
     """
+    longest_open = 40
     parts = [f"<div><code>{html.escape(signature)}</code></div>"]
     if schedule:
         parts.append(preformatted(schedule))
     if loops is not None:
-        parts.append(folded("Loops", preformatted(loops)))
+        is_short = loops.count("\n") < longest_open
+        parts.append(folded("Loops", loops._repr_html_(), is_open=is_short))
     parts += [folded(title, preformatted(text)) for title, text in layers]
     return "<div>" + "".join(parts) + "</div>"
 
@@ -86,8 +122,9 @@ _DETAILS = (
 )
 
 
-def error_html(error: TilewrightError) -> str:
-    """An error: the first line of its message, a table of its details, and the user's line."""
+def error_html(error: TilewrightError, picture: bytes | None = None) -> str:
+    """An error: the first line of its message, a table of its details, the user's line, and a
+    picture (PNG) where there is one."""
     first = error.message.split("\n", 1)[0]
     rows = "".join(
         f'<tr><th style="text-align: left">{title}</th>'
@@ -96,11 +133,14 @@ def error_html(error: TilewrightError) -> str:
         if error.details.get(key)
     )
     parts = [
-        f'<div><strong style="color: #b3261e">{type(error).__name__}</strong>: '
-        f"{html.escape(first)}</div>"
+        f'<div><strong style="color: #b3261e">{type(error).__name__}</strong> '
+        f"[{error.code}]: {html.escape(first)}</div>"
     ]
     if rows:
         parts.append(f"<table>{rows}</table>")
     if error.location is not None:
         parts.append(f"<div>at <code>{html.escape(str(error.location))}</code></div>")
+    if picture is not None:
+        data = base64.b64encode(picture).decode()
+        parts.append(f'<img alt="the two instances" src="data:image/png;base64,{data}"/>')
     return "<div>" + "".join(parts) + "</div>"

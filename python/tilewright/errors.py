@@ -1,22 +1,32 @@
 """The errors of tilewright, each with code that fails and the same code mended.
 
 All of them derive from `TilewrightError` and from the Python class that a NumPy user expects
-(`ValueError`, `TypeError`, `IndexError`, `RuntimeError`). A message ends with the line of the
-user's program where the offending declaration or command was written; `location` has it as a value.
+(`ValueError`, `TypeError`, `IndexError`, `RuntimeError`). A message begins with a code that stays
+the same in later versions, ``[TW211]``, and ends with the line of the user's program where the
+offending declaration, command or call was written; `code` and `location` have them as values.
+``python -m tilewright explain TW211`` prints what this module says of a code, and docs/errors.md has
+all of them.
 
-A call with arrays of a wrong type or shape raises a plain `TypeError` or `ValueError`, as NumPy
-does.
+What Python itself raises stays: `MemoryError`, `KeyboardInterrupt`, and the `KeyError` and
+`AttributeError` of names that do not exist.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar
 
 from .display import error_html
 from .source import SourceLocation, caller_location
 
+if TYPE_CHECKING:
+    from .functions import Function
+
 __all__ = [
     "AnalysisLimitError",
+    "ArgumentError",
+    "ArgumentOverflowError",
+    "ArgumentTypeError",
     "DeclarationError",
     "DeclarationTypeError",
     "DomainError",
@@ -25,6 +35,7 @@ __all__ = [
     "InternalError",
     "ScheduleError",
     "SelfDependenceError",
+    "SettingError",
     "SubscriptError",
     "TilewrightError",
 ]
@@ -34,11 +45,14 @@ class TilewrightError(Exception):
     """Base of all errors of tilewright.
 
     Attributes:
-        message: what went wrong, without the line.
+        code: which error it is, the same in all versions: "TW101".
+        message: what went wrong, without the code and the line.
         location: the line of the user's program, or None when it is not known.
         details: named facts as text; what they are depends on the class.
     """
 
+    class_code: ClassVar[str] = "TW000"
+    code: str
     message: str
     location: SourceLocation | None
     details: dict[str, str]
@@ -54,7 +68,12 @@ class TilewrightError(Exception):
         self.message = message
         self.location = location
         self.details = dict(details or {})
-        super().__init__(message if location is None else f"{message}\n  at {location}")
+        self.code = self._code()
+        text = f"[{self.code}] {message}"
+        super().__init__(text if location is None else f"{text}\n  at {location}")
+
+    def _code(self) -> str:
+        return self.class_code
 
     def __reduce__(self) -> tuple[object, ...]:
         return type(self), (self.message, self.location, self.details)
@@ -74,6 +93,8 @@ class DeclarationError(TilewrightError, ValueError):
 
         C = tw.computation("C", {i: N}, [(i <= 0, x[0]), (i > 0, y[i])])
     """
+
+    class_code = "TW100"
 
 
 class DeclarationTypeError(DeclarationError, TypeError):
@@ -96,6 +117,8 @@ class DeclarationTypeError(DeclarationError, TypeError):
         C = tw.computation("C", {i: N, j: M}, x[i], where=(0 <= i) & (i < j))
     """
 
+    class_code = "TW101"
+
 
 class DomainError(DeclarationError, IndexError):
     """A read outside the domain of the computation, or the shape of the input, that it reads.
@@ -109,6 +132,8 @@ class DomainError(DeclarationError, IndexError):
 
         C = tw.computation("C", {i: (1, N)}, x[i] - x[i - 1])
     """
+
+    class_code = "TW102"
 
 
 class SelfDependenceError(DeclarationError):
@@ -125,6 +150,8 @@ class SelfDependenceError(DeclarationError):
                            dtype=tw.float64)
     """
 
+    class_code = "TW103"
+
 
 class ScheduleError(TilewrightError, ValueError):
     """A command whose arguments do not make sense: no such loop, a tile size of 0, a name taken.
@@ -137,6 +164,8 @@ class ScheduleError(TilewrightError, ValueError):
 
         C.split(i, 32)
     """
+
+    class_code = "TW200"
 
 
 class IllegalScheduleError(ScheduleError):
@@ -156,6 +185,27 @@ class IllegalScheduleError(ScheduleError):
         D.reverse(i)
     """
 
+    class_code = "TW210"
+
+    function: Function | None = None
+    """The function, scheduled as it was before the command; None after pickling."""
+
+    def _code(self) -> str:
+        """By `kind`: what is wrong has a code of its own."""
+        return KIND_CODES.get(self.kind, self.class_code)
+
+    def _repr_html_(self) -> str:
+        return error_html(self, self._picture())
+
+    def _picture(self) -> bytes | None:
+        """The two instances on the iteration domain, as PNG; None where they cannot be drawn."""
+        if self.function is None or not self.source_instance:
+            return None
+        try:
+            return self.function.plot(error=self)._repr_png_()
+        except (ImportError, TilewrightError):
+            return None  # without matplotlib, or with too many instances for a picture
+
     @property
     def computation(self) -> str:
         """The computation whose instances would come in a wrong order."""
@@ -168,7 +218,7 @@ class IllegalScheduleError(ScheduleError):
 
     @property
     def kind(self) -> str:
-        """What is violated: flow, anti, output (storage reused too early), parallel, vector ..."""
+        """What is wrong: order, overwrite, race, promise or undecided."""
         return self.details.get("kind", "")
 
     @property
@@ -202,6 +252,67 @@ class IllegalScheduleError(ScheduleError):
         return self.details.get("suggestion", "")
 
 
+class ArgumentError(TilewrightError, ValueError):
+    """A call with an array that cannot be used: a wrong shape, read-only, or memory shared with
+    another one in a way that is not safe; or a wrong value given to a function of this library.
+
+    Fails, because x has 4 elements and y 3, and both must have N::
+
+        C = tw.computation("C", {i: N}, x[i] + y[i])
+        f = tw.function("f", outputs=[C])
+        f(np.ones(4, np.float32), np.ones(3, np.float32))
+
+    Mended::
+
+        C = tw.computation("C", {i: N}, x[i] + y[i])
+        f = tw.function("f", outputs=[C])
+        f(np.ones(4, np.float32), np.ones(4, np.float32))
+    """
+
+    class_code = "TW300"
+
+
+class ArgumentTypeError(ArgumentError, TypeError):
+    """A call with an argument of another type, with too many or too few of them, or with a name
+    that the function does not have. Arrays are not converted without being told to.
+
+    Fails, because np.arange gives integers::
+
+        C = tw.computation("C", {i: N}, 2 * x[i])
+        f = tw.function("f", outputs=[C])
+        f(np.arange(4))
+
+    Mended::
+
+        C = tw.computation("C", {i: N}, 2 * x[i])
+        f = tw.function("f", outputs=[C])
+        f(np.arange(4, dtype=np.float32))
+    """
+
+    class_code = "TW301"
+
+
+class ArgumentOverflowError(ArgumentError, OverflowError):
+    """A number that does not fit its input's type, or a parameter that does not fit 64 bits.
+
+    Fails, because a uint8 ends at 255::
+
+        b = tw.input("b", [], tw.uint8)
+        C = tw.computation("C", {i: N}, x[i] * b[()])
+        f = tw.function("f", outputs=[C])
+        f(np.ones(4, np.float32), 256)
+
+    Mended::
+
+        b = tw.input("b", [], tw.uint8)
+        C = tw.computation("C", {i: N}, x[i] * b[()])
+        f = tw.function("f", outputs=[C])
+        f(np.ones(4, np.float32), 255)
+    """
+
+    class_code = "TW302"
+
+
 class AnalysisLimitError(TilewrightError, RuntimeError):
     """The analysis of sets and relations took more operations than allowed: refused, not guessed.
 
@@ -215,6 +326,8 @@ class AnalysisLimitError(TilewrightError, RuntimeError):
     The evaluator raises it, too, for a `tw.while_loop` that does not end within 2**24 iterations.
     """
 
+    class_code = "TW400"
+
 
 class SubscriptError(TilewrightError, IndexError):
     """A subscript that is itself computed points outside its array; found while the function runs.
@@ -227,6 +340,24 @@ class SubscriptError(TilewrightError, IndexError):
 
         C = tw.computation("C", {i: N}, x[tw.clamp(index[i], 0, M - 1)])
     """
+
+    class_code = "TW310"
+
+
+class SettingError(TilewrightError, ValueError):
+    """A setting of `tw.settings`, or a variable ``TILEWRIGHT_...`` of the environment, whose value
+    makes no sense.
+
+    Fails, because there is no such way to optimise::
+
+        tw.settings.optimize = "fast"
+
+    Mended::
+
+        tw.settings.optimize = "full"
+    """
+
+    class_code = "TW500"
 
 
 class ExportError(TilewrightError, RuntimeError):
@@ -257,6 +388,17 @@ class InternalError(TilewrightError, RuntimeError):
     There is no code to mend; the message is what a report of the fault needs.
     """
 
+    class_code = "TW900"
+
+
+# Of `IllegalScheduleError.kind`.
+KIND_CODES: dict[str, str] = {
+    "order": "TW211",
+    "overwrite": "TW212",
+    "race": "TW213",
+    "promise": "TW214",
+    "undecided": "TW215",
+}
 
 _CLASSES: dict[str, type[TilewrightError]] = {
     "type": DeclarationTypeError,
@@ -266,11 +408,12 @@ _CLASSES: dict[str, type[TilewrightError]] = {
     "schedule": ScheduleError,
     "illegal_schedule": IllegalScheduleError,
     "limit": AnalysisLimitError,
+    "argument": ArgumentError,
+    "argument_type": ArgumentTypeError,
+    "argument_overflow": ArgumentOverflowError,
     "index": SubscriptError,
     "internal": InternalError,
 }
-
-_PLAIN: dict[str, Callable[[str], Exception]] = {"argument": ValueError}
 
 
 def _make_error(
@@ -280,8 +423,5 @@ def _make_error(
     details: Mapping[str, str],
 ) -> Exception:
     """The exception for an error of the core; called by the extension module."""
-    plain = _PLAIN.get(kind)
-    if plain is not None:
-        return plain(message)
     location = None if where is None else SourceLocation(*where)
     return _CLASSES.get(kind, InternalError)(message, location, details)

@@ -7,17 +7,17 @@ machine code, in memory and on disk; later calls only run it.
 from __future__ import annotations
 
 import inspect
-import os
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from . import _core, background
+from . import _core, background, notices
 from .commands import ComputationHandle, register_owner
 from .computations import Array, Computation, Input
+from .configuration import settings
 from .dependences import Dependences, dependences_of
-from .display import Text, function_html
+from .display import LoopsText, Text, function_html
 from .errors import DeclarationError, DeclarationTypeError, TilewrightError
 from .expressions import Expression
 from .schedules import Schedule
@@ -80,11 +80,13 @@ class Function(_core.Function):
     overwrites the caller's array; an output stored so is that array, and the call returns it.
     The signature shows such an input as ``inout``.
 
-    Raises (at a call):
-        TypeError: an argument is missing, is not an array, or has another type.
-        ValueError: an array has a wrong shape, is read-only or unaligned where it is written, or
-            shares memory with another one in a way that is not safe.
-        OverflowError: a number does not fit its input's type, or a parameter not 64 bits.
+    Raises:
+        ArgumentTypeError: (at a call, as all of these) an argument is missing, is not an array, or
+            has another type; a TypeError.
+        ArgumentError: an array has a wrong shape, is read-only or unaligned where it is written, or
+            shares memory with another one in a way that is not safe; a ValueError.
+        ArgumentOverflowError: a number does not fit its input's type, or a parameter not 64 bits; an
+            OverflowError.
         SubscriptError: a computed subscript is outside its array.
     """
 
@@ -96,7 +98,7 @@ class Function(_core.Function):
         context: Sequence[Expression] | None = None,
         fast_math: bool = False,
         cpu: str = "native",
-        optimize: str | None = None,
+        optimize: str = "auto",
         default_schedule: bool = True,
     ) -> None:
         super().__init__(
@@ -106,7 +108,7 @@ class Function(_core.Function):
             [] if context is None else [condition._handle for condition in context],
             fast_math,
             cpu,
-            os.environ.get("TILEWRIGHT_OPTIMIZE", "auto") if optimize is None else optimize,
+            optimize,
             default_schedule,
             caller_location(),
         )
@@ -151,9 +153,9 @@ class Function(_core.Function):
             the compilation raised.
 
         Example:
-            >>> ready = matmul.compile_async(a, b)
-            >>> ...                                     # other work
-            >>> ready.result()["from_cache"]
+            >>> ready = matmul.compile_async(a, b)      # then do other work
+            >>> sorted(ready.result())
+            ['from_cache', 'key', 'milliseconds', 'optimized', 'pending', 'problem']
         """
         return background.submit(lambda: self.compile(*arrays, **keywords))
 
@@ -169,6 +171,9 @@ class Function(_core.Function):
         end = None if timeout is None else time.monotonic() + timeout
         while self._pending and (end is None or time.monotonic() < end):
             time.sleep(0.002)
+        problem = (self.last_compile or {}).get("problem")
+        if problem:
+            notices.warn("not-optimized", f"{self.name} goes on with its first code: {problem}")
         return self._full
 
     def export(
@@ -284,9 +289,18 @@ class Function(_core.Function):
         return Text("\n\n".join(parts))
 
     @property
-    def loops(self) -> Text:
+    def key(self) -> str:
+        """What the kernel for row-major arrays is kept under in the cache: 64 hexadecimal digits.
+
+        The same for the same program and schedule in every process and on every machine of the
+        same level; see docs/cache.md.
+        """
+        return self._key()
+
+    @property
+    def loops(self) -> LoopsText:
         """The loop nest that the schedule makes, as pseudo-code."""
-        return Text(self._loops_text().rstrip("\n"))
+        return LoopsText(self._loops_text().rstrip("\n"))
 
     @property
     def llvm(self) -> Text:
@@ -385,7 +399,7 @@ class Function(_core.Function):
 
     def _repr_html_(self) -> str:
         try:
-            loops: str | None = self.loops
+            loops: LoopsText | None = self.loops
         except TilewrightError:
             loops = None  # no legal order of this declaration is known
         layers = zip(_LAYER_TITLES, self._layers(), strict=True) if loops is not None else ()
@@ -430,12 +444,14 @@ def function(
     outputs: Sequence[Computation | StructOutput] | Computation | StructOutput,
     inputs: Sequence[Input | StructInput] | None = None,
     context: Sequence[Expression] | Expression | None = None,
-    fast_math: bool = False,
-    cpu: str = "native",
+    fast_math: bool | None = None,
+    cpu: str | None = None,
     optimize: str | None = None,
-    default_schedule: bool = True,
+    default_schedule: bool | None = None,
 ) -> Function:
     """A callable function of what `outputs` need.
+
+    The last four arguments are those of `tw.settings` where they are not given.
 
     Args:
         name: its name.
@@ -455,8 +471,8 @@ def function(
             code that is scheduled, in a fraction of the time. "full" is the long pipeline, which
             the first call waits for. "background" starts with the short one and replaces its code,
             in memory and in the cache, when the long one is done. "auto" does that for kernels
-            without vector loops, where it may pay. The default is the environment's
-            TILEWRIGHT_OPTIMIZE, else "auto". Under `fast_math` the two may differ in the last bits.
+            without vector loops, where it may pay. Under `fast_math` the two may differ in the last
+            bits.
         default_schedule: whether the library schedules the function as long as it has no command
             at all: the outermost loop that may be parallel is, where a test at run time finds the
             work worth the threads; the innermost contiguous loop is a vector loop; reductions with
@@ -468,8 +484,9 @@ def function(
         DeclarationError: a computation is used twice under one name, has no definition, or an input
             is missing.
         DomainError: a computation reads outside the domain of another.
-        ValueError: a CPU that LLVM does not know, or (at the first call) that this one cannot be;
-            a word for `optimize` that is none of these.
+        ArgumentError: a CPU that LLVM does not know, or (at the first call) that this one cannot
+            be; a word for `optimize` that is none of these.
+        SettingError: a variable of the environment that one of the settings has is not readable.
 
     Example:
         >>> matmul = tw.function("matmul", outputs=[C])
@@ -477,8 +494,13 @@ def function(
     """
     if not isinstance(name, str):
         raise DeclarationTypeError(f"a function's name must be a string, got {type(name).__name__}")
+    fast_math = settings.fast_math if fast_math is None else fast_math
+    cpu = settings.cpu if cpu is None else cpu
+    optimize = settings.optimize if optimize is None else optimize
+    if default_schedule is None:
+        default_schedule = settings.default_schedule
     for option, value in (("cpu", cpu), ("optimize", optimize)):
-        if not isinstance(value, str) and not (option == "optimize" and value is None):
+        if not isinstance(value, str):
             raise DeclarationTypeError(f"{option} must be a string, got {type(value).__name__}")
     if not name.isidentifier():
         raise DeclarationError(f"a function's name must be an identifier, got {name!r}")

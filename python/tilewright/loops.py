@@ -57,6 +57,8 @@ def while_loop(
 ) -> Any:
     """The final state of a loop: `while condition(*state): state = body(*state)`.
 
+    Example::
+
         n = tw.input("n", [N], tw.int64)
         _, steps = tw.while_loop(
             lambda x, steps: x > 1,

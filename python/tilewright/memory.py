@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from . import _core
+from .errors import ArgumentError, ArgumentTypeError
 
 __all__ = ["kept_memory", "release_memory", "set_kept_memory_limit"]
 
@@ -33,7 +34,7 @@ def set_kept_memory_limit(limit: int) -> None:
         ValueError: for a negative number.
     """
     if isinstance(limit, bool) or not isinstance(limit, int):
-        raise TypeError(f"the limit must be an integer, got {type(limit).__name__}")
+        raise ArgumentTypeError(f"the limit must be an integer, got {type(limit).__name__}")
     if limit < 0:
-        raise ValueError(f"the limit must be at least 0, got {limit}")
+        raise ArgumentError(f"the limit must be at least 0, got {limit}")
     _core.set_kept_memory_limit(limit)

@@ -153,8 +153,8 @@ def plot_domain(
         AnalysisLimitError: the sizes are too large to draw.
 
     Example:
-        >>> tw.plot_domain(C, {"N": 6, "M": 6})
-        >>> f.plot("C", sizes={"N": 6, "M": 6}, order="numbers").save("order.png")
+        >>> picture = tw.plot_domain(C, {"N": 6, "M": 6, "K": 2})
+        >>> f.plot("C", sizes={"N": 6, "M": 6, "K": 2}, order="numbers").save("order.png")
     """
     function, own = _function_of(target)
     names = list(computations) if computations is not None else own

@@ -14,7 +14,7 @@ import numpy as np
 
 from . import _core
 from .command_arguments import loop_name, name_of
-from .errors import ScheduleError
+from .errors import ArgumentTypeError, ScheduleError
 from .expressions import Expression
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class PromiseCommands:
     __slots__ = ()
 
     def _give(self, command: str, arguments: Sequence[Any]) -> None:
-        raise TypeError("commands are given to a computation of a function")
+        raise ArgumentTypeError("commands are given to a computation of a function")
 
     def independent(self: Self, i: Loop, *others: ScheduleCommands | str) -> Self:
         """Promises that different iterations of loop `i` never touch one element.

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .command_arguments import integer, loop_name, name_of
-from .errors import ScheduleError
+from .errors import ArgumentTypeError, ScheduleError
 
 if TYPE_CHECKING:
     from .commands import Loop, ScheduleCommands
@@ -28,10 +28,10 @@ class RestructuringCommands:
     __slots__ = ()
 
     def _give(self, command: str, arguments: Sequence[Any]) -> None:
-        raise TypeError("commands are given to a computation of a function")
+        raise ArgumentTypeError("commands are given to a computation of a function")
 
     def _command_target(self) -> tuple[Function, str]:
-        raise TypeError("commands are given to a computation of a function")
+        raise ArgumentTypeError("commands are given to a computation of a function")
 
     def reorder(self: Self, *loops: Loop) -> Self:
         """Puts the named loops into the order given, in the places that they have together.

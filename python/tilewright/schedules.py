@@ -129,7 +129,9 @@ class Schedule:
     def diff(self, other: Schedule) -> ScheduleDifference:
         """What has to change in this schedule to make it the other one.
 
-        >>> print(a.diff(b))
+        >>> _ = f["C"].tile(i, j, 32, 32).parallelize("i0")
+        >>> _ = other["C"].tile(i, j, 32, 32).parallelize("j0")
+        >>> print(f.schedule.diff(other.schedule))
           C.tile("i", "j", 32, 32)
         - C.parallelize("i0")
         + C.parallelize("j0")

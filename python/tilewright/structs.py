@@ -15,7 +15,7 @@ import numpy as np
 
 from . import _core
 from .computations import Computation, Input
-from .errors import DeclarationError, DeclarationTypeError
+from .errors import ArgumentError, ArgumentTypeError, DeclarationError, DeclarationTypeError
 from .expressions import Expression, check_identifier
 from .functions import Function, document_instances
 from .source import caller_location
@@ -36,7 +36,6 @@ class StructInput:
     Attributes:
         name: the name of the argument.
         dtype: the structured NumPy dtype that it was declared with.
-        shape: the shape of the array, in terms of parameters.
         fields: the fields by name.
     """
 
@@ -201,7 +200,7 @@ def _views(function: str, slot: _Slot, array: Any) -> dict[str, Any]:
     if not isinstance(array, np.ndarray):
         array = _core.view_array(array)  # a memoryview of records, for instance
     if array is None:
-        raise TypeError(
+        raise ArgumentTypeError(
             f"{function}: argument {slot.name}: expected a structured NumPy array with the fields "
             f"{', '.join(slot.fields)}, got {type(given).__name__}"
         )
@@ -209,7 +208,7 @@ def _views(function: str, slot: _Slot, array: Any) -> dict[str, Any]:
     missing = [field for field in slot.fields if field not in names]
     if missing:
         has = f"the fields {', '.join(names)}" if names else f"no fields ({array.dtype})"
-        raise TypeError(
+        raise ArgumentTypeError(
             f"{function}: argument {slot.name}: expected the fields {', '.join(slot.fields)}, "
             f"got {has}"
         )
@@ -282,20 +281,22 @@ class StructFunction(Function):
         """The kernel's arguments by name."""
         slots = self._input_slots
         if len(arrays) > len(slots):
-            raise TypeError(
+            raise ArgumentTypeError(
                 f"{self.name}() takes {len(slots)} arrays "
                 f"({', '.join(slot.name for slot in slots)}), {len(arrays)} were given"
             )
         given = dict(keywords)
         for slot, array in zip(slots, arrays, strict=False):
             if slot.name in given:
-                raise TypeError(f"{self.name}() got several values for the argument {slot.name}")
+                raise ArgumentTypeError(
+                    f"{self.name}() got several values for the argument {slot.name}"
+                )
             given[slot.name] = array
         for slot in slots:
             if slot.fields is None:
                 continue
             if slot.name not in given:
-                raise TypeError(f"{self.name}() is missing the argument {slot.name}")
+                raise ArgumentTypeError(f"{self.name}() is missing the argument {slot.name}")
             given |= _views(self.name, slot, given.pop(slot.name))
         return given
 
@@ -305,7 +306,7 @@ class StructFunction(Function):
         if isinstance(out, dict):
             for name in out:
                 if name not in given:
-                    raise ValueError(
+                    raise ArgumentError(
                         f"{self.name}: out= names {name!r}; the outputs are {', '.join(given)}"
                     )
             return given | out
@@ -313,7 +314,7 @@ class StructFunction(Function):
             return given
         values = list(out) if isinstance(out, tuple | list) else [out]
         if len(values) != len(slots):
-            raise ValueError(
+            raise ArgumentError(
                 f"{self.name}: out= must be {len(slots)} arrays ({', '.join(given)}), "
                 f"got {len(values)}"
             )
@@ -352,7 +353,9 @@ class StructFunction(Function):
         wanted = {field: tuple(shapes[name]) for field, name in slot.fields.items()}
         if len(set(wanted.values())) > 1:
             differing = ", ".join(f"{field} {shape}" for field, shape in wanted.items())
-            raise ValueError(f"{self.name}: the fields of {slot.name} differ in shape: {differing}")
+            raise ArgumentError(
+                f"{self.name}: the fields of {slot.name} differ in shape: {differing}"
+            )
         return np.zeros(next(iter(wanted.values())), slot.dtype)
 
     @staticmethod

@@ -9,6 +9,7 @@ takes the OpenMP library that the process has, else LLVM's.
 from __future__ import annotations
 
 from . import _core
+from .errors import ArgumentError, ArgumentTypeError
 
 __all__ = ["get_num_threads", "set_num_threads"]
 
@@ -23,9 +24,11 @@ def set_num_threads(threads: int) -> None:
         ValueError: for a number below 1.
     """
     if isinstance(threads, bool) or not isinstance(threads, int):
-        raise TypeError(f"the number of threads must be an integer, got {type(threads).__name__}")
+        raise ArgumentTypeError(
+            f"the number of threads must be an integer, got {type(threads).__name__}"
+        )
     if threads < 1:
-        raise ValueError(f"the number of threads must be at least 1, got {threads}")
+        raise ArgumentError(f"the number of threads must be at least 1, got {threads}")
     _core.set_num_threads(threads)
 
 

@@ -46,7 +46,8 @@ class DType:
 
     >>> tw.float32 == np.float32
     True
-    >>> tw.float32(i) / 2          # the iterator as a float32
+    >>> (tw.float32(i) / 2).dtype  # the iterator as a float32
+    tw.float32
     """
 
     __slots__ = ("_dtype", "_name")

@@ -149,15 +149,27 @@ TEST_F(CacheTest, FailedWritesLeaveNothingBehind) {
   EXPECT_EQ(files, 0U);
 }
 
-TEST_F(CacheTest, TheEnvironmentDecidesFirst) {
+TEST_F(CacheTest, TheProgramDecidesBeforeTheEnvironment) {
   setenv("TILEWRIGHT_CACHE_DIR", (folder_ + "/from-environment").c_str(), 1);
-  EXPECT_EQ(cache_info().directory, folder_ + "/from-environment");
-  unsetenv("TILEWRIGHT_CACHE_DIR");
   EXPECT_EQ(cache_info().directory, folder_ + "/kernels");
   set_cache_directory("");
+  EXPECT_EQ(cache_info().directory, folder_ + "/from-environment");
+  unsetenv("TILEWRIGHT_CACHE_DIR");
   setenv("XDG_CACHE_HOME", (folder_ + "/xdg").c_str(), 1);
   EXPECT_EQ(cache_info().directory, folder_ + "/xdg/tilewright");
   unsetenv("XDG_CACHE_HOME");
+}
+
+TEST_F(CacheTest, SaysWhyAnEntryWasNotStored) {
+  EXPECT_TRUE(cache_store(key_, {"metadata", "object", ""}));
+  EXPECT_EQ(cache_problem(), "");
+  std::ofstream(folder_ + "/file") << "no directory";
+  set_cache_directory(folder_ + "/file");
+  EXPECT_FALSE(cache_store(key_, {"metadata", "object", ""}));
+  EXPECT_NE(cache_problem().find(folder_ + "/file"), std::string::npos) << cache_problem();
+  set_cache_directory(folder_ + "/kernels");
+  EXPECT_TRUE(cache_store(key_, {"metadata", "object", ""}));
+  EXPECT_EQ(cache_problem(), "");
 }
 
 TEST_F(CacheTest, InfoCountsAndClearEmpties) {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from html.parser import HTMLParser
 
 import pytest
@@ -100,10 +101,51 @@ def test_a_refusal():
         assert text in shown.text
 
 
+def test_tags_are_coloured():
+    function = matmul()
+    function["C"].tile(i, j, 8, 8).parallelize("i0").vectorize("j1", 8).unroll("i1")
+    html = function.loops._repr_html_()
+    for tag in ("parallel", "vector", "unroll"):
+        assert f'font-weight: bold">  # {tag}' in html
+    assert html.count("<span") == str(function.loops).count("  # ")
+    assert Checker(html).text == str(function.loops)
+    assert "<details open><summary>Loops" in function._repr_html_()
+
+
+def test_a_refusal_is_drawn():
+    pytest.importorskip("matplotlib")
+    function = matmul()
+    with pytest.raises(tw.IllegalScheduleError) as caught:
+        function["C"].parallelize(k)
+    error = caught.value
+    assert error.function is function
+    html = error._repr_html_()
+    assert html.count("<img") == 1 and "data:image/png;base64," in html
+    again = pickle.loads(pickle.dumps(error))
+    assert again.function is None and "<img" not in again._repr_html_()
+
+
+def test_the_extension_of_notebooks(capsys):
+    interactive = pytest.importorskip("IPython.core.interactiveshell")
+    shell = interactive.InteractiveShell.instance()
+    published = []
+    shell.display_pub.publish = lambda data, **_: published.append(data)
+    try:
+        shell.run_line_magic("load_ext", "tilewright")
+        shell.user_ns["f"] = matmul()
+        shell.run_cell('f["C"].parallelize("k")')
+        shell.run_cell("1 / 0")
+    finally:
+        interactive.InteractiveShell.clear_instance()
+    assert len(published) == 1 and "IllegalScheduleError" in published[0]["text/html"]
+    shown = capsys.readouterr().out
+    assert "TW213" in shown and "ZeroDivisionError" in shown
+
+
 def test_any_error():
     error = tw.ScheduleError("a < b & c\nmore")
     shown = Checker(error._repr_html_())
-    assert "ScheduleError: a < b & c" in shown.text
+    assert "ScheduleError [TW200]: a < b & c" in shown.text
     assert "table" not in shown.count
 
 

@@ -42,7 +42,7 @@ def environment(directory: pathlib.Path) -> dict[str, str]:
     return {**os.environ, "TILEWRIGHT_CACHE_DIR": str(directory), "PYTHONPATH": str(package)}
 
 
-def run(directory: pathlib.Path, tile: int = 0) -> dict:
+def run(directory: pathlib.Path, tile: int = 0, warns: str = "") -> dict:
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, str(tile)],
         env=environment(directory),
@@ -52,7 +52,9 @@ def run(directory: pathlib.Path, tile: int = 0) -> dict:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert not done.stderr
+    # One warning, which Python prints with the line of the program.
+    assert done.stderr.count("TilewrightWarning") == bool(warns) and warns in done.stderr
+    assert warns or not done.stderr
     return json.loads(done.stdout)
 
 
@@ -105,7 +107,7 @@ def test_a_damaged_entry_is_compiled_again(tmp_path, damage):
 def test_a_directory_that_cannot_be_made(tmp_path):
     blocked = tmp_path / "file"
     blocked.write_text("not a directory")
-    result = run(blocked / "cache")
+    result = run(blocked / "cache", warns="[cache-in-memory]")
     assert not result["from_cache"]
     assert blocked.read_text() == "not a directory"
 

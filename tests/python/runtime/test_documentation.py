@@ -8,6 +8,7 @@ import pathlib
 import re
 import shutil
 
+import numpy as np
 import pytest
 
 import tilewright as tw
@@ -46,6 +47,19 @@ def test_everything_public_exists():
         assert hasattr(tw, name)
 
 
+class Checker(doctest.OutputChecker):
+    """Leaves out of an error what pages leave out: the module of its class, and the line."""
+
+    def check_output(self, want, got, optionflags):
+        got = re.sub(r"^tilewright\.errors\.", "", got)
+        got = re.sub(r"\n  at <doctest .*", "", got)
+        return super().check_output(want, got, optionflags)
+
+
+def passes(test):
+    return not doctest.DocTestRunner(Checker(), verbose=False).run(test).failed
+
+
 @pytest.mark.parametrize("page", ["arrays.md", "export.md"])
 def test_examples_of_a_page(page):
     if page == "export.md" and not any(map(shutil.which, LINKERS)):
@@ -54,10 +68,90 @@ def test_examples_of_a_page(page):
     blocks = re.findall(r"^```pycon\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     assert len(blocks) > 3
     test = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, page, page, 0)
-    assert not doctest.DocTestRunner(verbose=False).run(test).failed
+    assert passes(test)
+
+
+@pytest.fixture
+def scope(tmp_path, monkeypatch):
+    """The names that examples take for granted: a matrix product, its arrays, a refusal, ..."""
+    pytest.importorskip("matplotlib")
+    monkeypatch.chdir(tmp_path)
+    i, j, k = tw.iters("i j k")
+    N, M, K = tw.params("N M K")
+    names = {"np": np, "tw": tw, "i": i, "j": j, "k": k, "N": N, "M": M, "K": K}
+
+    def product(name):
+        A = tw.input("A", [N, K], tw.float32)
+        B = tw.input("B", [K, M], tw.float32)
+        C = tw.computation("C", {i: N, j: M}, tw.sum(A[i, k] * B[k, j], over={k: K}))
+        return C, tw.function(name, outputs=[C])
+
+    C, matmul = product("matmul")
+    rows = tw.computation("rows", {i: N, j: M}, tw.input("rows_in", [N, M], tw.float32)[i, j])
+    last = tw.computation("last", {i: N, j: M}, rows[i, j])
+    xs = tw.computation("xs", {i: N}, 2 * tw.input("numbers", [N], tw.float32)[i])
+    image = tw.input("image", [N, M], tw.float32)
+    blur = tw.function("blur", outputs=[tw.computation("b", {i: N, j: M}, image[i, j] / 2)])
+    a, b = np.ones((4, 5), np.float32), np.ones((5, 6), np.float32)
+    image = np.ones((4, 4), np.float32)
+    names |= {"C": C, "matmul": matmul, "f": matmul, "other": product("other")[1], "a": a, "b": b}
+    names |= {"g": blur, "blur": blur, "image": image, "rows": rows, "xs": xs}
+    ys = tw.computation("ys", {i: N}, xs[i] + 1)
+    names["points"] = tw.function("points", outputs=[ys])
+    names["window_of"] = tw.function("window_of", outputs=[last])
+    last.after(rows, i)
+    with pytest.raises(tw.IllegalScheduleError) as refusal:
+        C.parallelize(k)
+    names["refusal"] = refusal.value
+    return names
+
+
+@pytest.mark.parametrize("page", ["README.md", "cache.md", "running.md", "settings.md"])
+def test_programs_of_a_page(page, scope):
+    blocks = re.findall(r"^```python\n(.*?)^```", (DOCS / page).read_text(), re.M | re.S)
+    assert blocks
+    with tw.settings():
+        for block in blocks:
+            exec(block, scope)
+
+
+def documented():
+    """Everything public whose docstring has an example."""
+    found = {}
+    for module in (tw, tw.cache):
+        for name in getattr(module, "__all__", ()):
+            value = getattr(module, name)
+            members = vars(value).items() if inspect.isclass(value) else ()
+            for key, each in [(name, value), *((f"{name}.{n}", m) for n, m in members)]:
+                text = getattr(each, "__doc__", None)
+                is_value = isinstance(each, tw.DType)  # its class has the docstring
+                if isinstance(text, str) and ">>>" in text and not is_value:
+                    found[key] = inspect.cleandoc(text)
+    return found
+
+
+@pytest.mark.parametrize("name", documented())
+def test_examples_of_docstrings(name, scope):
+    test = doctest.DocTestParser().get_doctest(documented()[name], scope, name, name, 0)
+    assert test.examples
+    assert passes(test)
 
 
 def test_every_page_is_listed():
     listed = (DOCS / "README.md").read_text()
     for page in DOCS.glob("*.md"):
         assert page.name == "README.md" or f"({page.name})" in listed, page.name
+
+
+def test_the_site_has_everything_public():
+    """`scripts/docs` builds it; what is not in one of its lists would be missing."""
+    reference = "\n".join(
+        path.read_text(encoding="utf-8") for path in (DOCS / "site" / "reference").glob("*.md")
+    )
+    listed = set(re.findall(r"^\.\. auto\w+:: (\w+)$", reference, re.M))
+    elsewhere = {"CacheInfo", "cache", "kernels", "__version__"}
+    types = {name for name in tw.__all__ if isinstance(getattr(tw, name), tw.DType)}
+    assert set(tw.__all__) - elsewhere - types == listed
+    index = (DOCS / "site" / "index.md").read_text(encoding="utf-8")
+    for page in DOCS.glob("*.md"):
+        assert page.name == "README.md" or f"docs/{page.stem}\n" in index, page.name

@@ -155,7 +155,7 @@ def test_the_environment_chooses(monkeypatch):
     assert matmul().compile()["optimized"] == "full"
     assert matmul("light").compile()["optimized"] == "light"
     monkeypatch.setenv("TILEWRIGHT_OPTIMIZE", "most")
-    with pytest.raises(ValueError, match="'auto', 'light', 'full' or 'background', not 'most'"):
+    with pytest.raises(ValueError, match=r"TILEWRIGHT_OPTIMIZE must be .*, got 'most'"):
         matmul()
 
 

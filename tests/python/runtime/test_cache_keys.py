@@ -1,0 +1,258 @@
+"""What a kernel is kept under: the same for the same program wherever it is written and declared,
+another one for whatever makes other code."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import os
+import pathlib
+import random
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import tilewright as tw
+from fuzz.cases import Runner
+from fuzz.generator import draw_program
+from fuzz.judge import TooLarge, Unknown
+from fuzz.programs import Declaration, walk
+
+PYTHON = pathlib.Path(__file__).parents[1]
+SEEDS = st.integers(0, 10**6)
+
+
+def program_of(seed):
+    return draw_program(random.Random(seed))
+
+
+def declared(program):
+    return Declaration(program).function
+
+
+def scheduled(program, seed):
+    """The function with some random commands that are legal."""
+    case = {"seed": str(seed), "program": program, "sizes": [(2, 2, 2)], "commands": None}
+    runner = Runner(case, compiled=False)
+    with contextlib.suppress(TooLarge, Unknown):
+        runner.run()
+    return runner.function
+
+
+def key_of(function):
+    try:
+        return function.key
+    except tw.TilewrightError:
+        assume(False)
+
+
+# ---- the same program, the same key ----
+
+
+@given(SEEDS)
+@settings(max_examples=60, deadline=None)
+def test_declared_again(seed):
+    program = program_of(seed)
+    assert key_of(declared(program)) == key_of(declared(program))
+
+
+@given(SEEDS)
+@settings(max_examples=40, deadline=None)
+def test_another_order_of_unrelated_declarations(seed):
+    program = program_of(seed)
+    key = key_of(declared(program))
+    shuffled = copy.deepcopy(program)
+    random.Random(seed).shuffle(shuffled["inputs"])
+    i, N = tw.iter("i"), tw.param("N")
+    tw.computation("unrelated", {i: N}, tw.input("unrelated_input", [N], tw.float32)[i])
+    assert key_of(declared(shuffled)) == key
+
+
+CHILD = """
+import sys
+sys.path[:0] = [sys.argv[1]]
+import test_cache_keys
+print(" ".join(test_cache_keys.keys_of(range(int(sys.argv[2])))))
+"""
+
+
+def keys_of(seeds):
+    keys = []
+    for seed in seeds:
+        try:
+            keys.append(scheduled(program_of(seed), seed).key)
+        except tw.TilewrightError as error:
+            keys.append(error.code)
+    return keys
+
+
+def test_another_process():
+    count = 25
+    here = keys_of(range(count))
+    assert len(set(here)) > count // 2
+    for hash_seed in ("1", "2"):
+        environment = {
+            **os.environ,
+            "PYTHONHASHSEED": hash_seed,
+            "PYTHONPATH": os.pathsep.join([str(PYTHON), *sys.path]),
+        }
+        child = subprocess.run(
+            [sys.executable, "-c", CHILD, str(pathlib.Path(__file__).parent), str(count)],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert child.stdout.split() == here
+
+
+MATMUL = """{blank}
+{first} = tw.input("A", [{n}, K], tw.float32)
+{second} = tw.input("B", [K, M], tw.float32)
+C = tw.computation("C", {{i: {n}, j: M}}, tw.sum({first}[i, k] * {second}[k, j], over={{k: K}}))
+f = tw.function("matmul", outputs=[C])
+"""
+
+
+def matmul(**names):
+    scope = {"tw": tw}
+    scope["i"], scope["j"], scope["k"] = tw.iters("i j k")
+    scope["N"], scope["M"], scope["K"] = tw.params("N M K")
+    text = MATMUL.format(**{"blank": "", "first": "A", "second": "B", "n": "N", **names})
+    exec(compile(text, names.get("file", "a.py"), "exec"), scope)
+    return scope["f"], scope["C"]
+
+
+def test_another_file_line_and_other_variables():
+    f, _ = matmul()
+    g, _ = matmul(blank="\n\n# a comment\n", first="left", second="right", file="b.py")
+    assert f.key == g.key == f.compile()["key"]
+
+
+def test_two_ways_to_one_schedule():
+    f, C = matmul()
+    g, D = matmul()
+    C.tile("i", "j", 8, 16)
+    D.split("i", 8, "i0", "i1").split("j", 16, "j0", "j1").interchange("i1", "j0")
+    assert f.loops == g.loops and f.key == g.key
+    h, E = matmul()
+    E.interchange("i", "j").interchange("i", "j")
+    plain, _ = matmul()
+    plain["C"].interchange("i", "i")
+    assert h.key == plain.key
+
+
+def test_commands_on_different_computations_commute():
+    i, N = tw.iter("i"), tw.param("N")
+    x = tw.input("x", [N], tw.float32)
+    keys = set()
+    for order in ("BC", "CB"):
+        B = tw.computation("B", {i: N}, x[i] + 1)
+        C = tw.computation("C", {i: N}, B[i] * 2)
+        f = tw.function("f", outputs=[C])
+        for name in order:
+            f[name].split("i", 8, "o", "n").unroll("n")
+        keys.add(f.key)
+    assert len(keys) == 1
+
+
+# ---- another program, another key ----
+
+
+def mutate(program, rng):
+    """The program with one thing changed, or None where nothing was found to change."""
+    program = copy.deepcopy(program)
+    computation = rng.choice(program["computations"])
+    nodes = [node for _, value in computation["pieces"] for node in walk(value)]
+    swaps = {"add": "sub", "sub": "add", "mul": "add", "min": "max", "max": "min"}
+    choices = []
+    for node in nodes:
+        if node[0] == "const":
+            choices.append(lambda node=node: node.__setitem__(1, node[1] + 1))
+        elif node[0] in swaps:
+            choices.append(lambda node=node: node.__setitem__(0, swaps[node[0]]))
+        elif node[0] == "read":
+            for subscript in node[2]:
+                if not isinstance(subscript[0], str):
+                    choices.append(lambda s=subscript: s.__setitem__(0, s[0] + 1))
+                    choices.append(lambda s=subscript: s.__setitem__(0, s[0] - 1))
+    other = {"float32": "float64", "float64": "float32", "int32": "int64", "int64": "int32"}
+    for array in program["inputs"]:
+        if array["dtype"] in other:
+            choices.append(lambda a=array: a.__setitem__("dtype", other[a["dtype"]]))
+    if not choices:
+        return None
+    rng.choice(choices)()
+    return program
+
+
+@given(SEEDS)
+@settings(max_examples=120, deadline=None)
+def test_a_change_of_the_program(seed):
+    program = program_of(seed)
+    function = declared(program)
+    key, loops = key_of(function), function.loops
+    changed = mutate(program, random.Random(seed + 1))
+    assume(changed is not None)
+    try:
+        other = declared(changed)
+        other_loops = other.loops
+    except (tw.TilewrightError, ValueError, OverflowError):
+        assume(False)
+    # Where the change is in a piece that holds nowhere, the keys differ and the loops do not.
+    if key == other.key:
+        assert loops == other_loops and function.signature == other.signature
+
+
+@given(SEEDS, SEEDS)
+@settings(max_examples=80, deadline=None)
+def test_two_schedules(seed, first):
+    """One key for two schedules only where they make the same loops."""
+    program = program_of(seed)
+    functions = [scheduled(program, first + n) for n in range(3)]
+    texts = {}
+    for function in functions:
+        key = key_of(function)
+        assert texts.setdefault(key, function.loops) == function.loops
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"fast_math": True},
+        {"cpu": "x86-64"},
+        {"cpu": "x86-64-v2"},
+        {"optimize": "full"},
+        {"default_schedule": False},
+    ],
+    ids=str,
+)
+def test_options(change):
+    i, N = tw.iter("i"), tw.param("N")
+    x = tw.input("x", [N], tw.float32)
+    C = tw.computation("C", {i: N}, tw.exp(x[i]))
+    plain = tw.function("f", outputs=[C], optimize="light")
+    assert tw.function("f", outputs=[C], **{"optimize": "light", **change}).key != plain.key
+    assert tw.function("f", outputs=[C], optimize="light").key == plain.key
+    (name, value) = next(iter(change.items()))
+    with tw.settings(optimize="light"), tw.settings(**{name: value}):
+        assert tw.function("f", outputs=[C]).key != plain.key
+
+
+def test_packed_dimensions_are_compiled_in():
+    """The constant strides of an image's channels are part of the code; other arrays, other code."""
+    i, c = tw.iters("i c")
+    N = tw.param("N")
+    x = tw.input("x", [N, 3], tw.float32)
+    C = tw.computation("C", {i: N, c: 3}, 2 * x[i, c])
+    f = tw.function("f", outputs=[C])
+    packed = np.arange(12, dtype=np.float32).reshape(4, 3)
+    apart = np.arange(24, dtype=np.float32).reshape(4, 6)[:, ::2]
+    keys = {f.compile(a)["key"] for a in (packed, apart)}
+    assert len(keys) == 2 and f.key in keys
+    for a in (packed, apart):
+        np.testing.assert_array_equal(f(a), 2 * a)

@@ -1,0 +1,281 @@
+"""`tw.settings`: where values come from, what they change, and what is said of wrong ones."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import pathlib
+import pickle
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import tilewright as tw
+from tilewright import configuration, notices
+from tilewright.cli import main as command_line
+
+ROOT = pathlib.Path(__file__).parents[3]
+i, N = tw.iter("i"), tw.param("N")
+x = tw.input("x", [N], tw.float32)
+C = tw.computation("C", {i: N}, 2 * x[i] + 1)
+
+
+@pytest.fixture(autouse=True)
+def clean():
+    """Neither the environment nor another test says anything; warnings are given again."""
+    with pytest.MonkeyPatch.context() as patch:
+        for setting in configuration.all_settings().values():
+            if setting.name != "cache_directory":
+                patch.delenv(setting.variable, raising=False)
+        patch.setattr(notices, "_given", set())
+        yield
+
+
+@pytest.fixture(autouse=True)
+def restored(clean, monkeypatch):
+    """What a test assigns is taken back, after its own changes of the environment are."""
+    monkeypatch.setattr(tw.settings, "_assigned", {})
+    yield
+    monkeypatch.undo()
+    for name in configuration.all_settings():
+        delattr(tw.settings, name)
+
+
+def test_where_a_value_comes_from(monkeypatch):
+    assert tw.settings.optimize == "auto"
+    monkeypatch.setenv("TILEWRIGHT_OPTIMIZE", "light")
+    assert tw.settings.optimize == "light"
+    tw.settings.optimize = "full"
+    assert tw.settings.optimize == "full"
+    with tw.settings(optimize="background"):
+        assert tw.settings.optimize == "background"
+        with tw.settings(optimize="light", fast_math=True):
+            assert (tw.settings.optimize, tw.settings.fast_math) == ("light", True)
+        assert (tw.settings.optimize, tw.settings.fast_math) == ("background", False)
+        shown = repr(tw.settings).splitlines()
+        assert "optimize = 'background'  # with" in shown
+        assert "fast_math = False" in shown
+    assert "optimize = 'full'  # program" in repr(tw.settings)
+    del tw.settings.optimize
+    assert "optimize = 'light'  # TILEWRIGHT_OPTIMIZE" in repr(tw.settings)
+
+
+def test_functions_take_them():
+    with tw.settings(default_schedule=False, cpu="x86-64"):
+        f = tw.function("f", outputs=[C])
+        g = tw.function("f", outputs=[C], default_schedule=True, cpu="native")
+    assert f.cpu.startswith("x86-64") and not f.default_schedule.commands
+    assert g.key == tw.function("f", outputs=[C]).key != f.key
+    np.testing.assert_array_equal(f(np.ones(3, np.float32)), 3 * np.ones(3, np.float32))
+
+
+@pytest.mark.parametrize(
+    ("variable", "text", "name", "value"),
+    [
+        ("TILEWRIGHT_FAST_MATH", "on", "fast_math", True),
+        ("TILEWRIGHT_FAST_MATH", "0", "fast_math", False),
+        ("TILEWRIGHT_DEFAULT_SCHEDULE", "False", "default_schedule", False),
+        ("TILEWRIGHT_KEEP_MEMORY", "12", "keep_memory", 12),
+        ("TILEWRIGHT_LOG", "INFO", "log", "info"),
+        ("TILEWRIGHT_SILENCE", "a, b,", "silence", ("a", "b")),
+        ("TILEWRIGHT_CPU", "", "cpu", "native"),
+    ],
+)
+def test_the_environment(monkeypatch, variable, text, name, value):
+    monkeypatch.setenv(variable, text)
+    assert getattr(tw.settings, name) == value
+
+
+@pytest.mark.parametrize(
+    ("variable", "text", "name", "expected"),
+    [
+        ("TILEWRIGHT_OPTIMIZE", "fast", "optimize", "one of 'auto', 'light'"),
+        ("TILEWRIGHT_FAST_MATH", "maybe", "fast_math", "one of 1, true"),
+        ("TILEWRIGHT_KEEP_MEMORY", "-1", "keep_memory", "an integer of at least 0"),
+        ("TILEWRIGHT_LOG", "loud", "log", "one of 'off', 'debug'"),
+    ],
+)
+def test_wrong_values_in_the_environment(monkeypatch, variable, text, name, expected):
+    monkeypatch.setenv(variable, text)
+    with pytest.raises(tw.SettingError, match=f"{variable} must be {expected}.*got '{text}'"):
+        getattr(tw.settings, name)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("optimize", 3),
+        ("fast_math", 1),
+        ("keep_memory", True),
+        ("keep_memory", -1),
+        ("cache_directory", "text"),
+        ("silence", "cache-in-memory"),
+        ("cpu", ""),
+    ],
+)
+def test_wrong_values_in_the_program(name, value):
+    with pytest.raises(tw.SettingError, match=f"tw.settings.{name} must be"):
+        setattr(tw.settings, name, value)
+    with (
+        pytest.raises(tw.SettingError, match=f"tw.settings.{name} must be"),
+        tw.settings(**{name: value}),
+    ):
+        pytest.fail("the block was entered")
+    assert "# " not in repr(tw.settings).replace("# TILEWRIGHT_CACHE_DIR", "")
+
+
+def test_a_name_that_is_no_setting():
+    with pytest.raises(AttributeError):
+        tw.settings.optimise = "full"
+    with pytest.raises(tw.SettingError, match="there is no setting 'optimise'; there are optimize"):
+        tw.settings(optimise="full")
+
+
+def test_blocks_end_with_errors_too(tmp_path):
+    with pytest.raises(ZeroDivisionError), tw.settings(fast_math=True, cache_directory=tmp_path):
+        assert tw.cache.info().directory == tmp_path
+        raise ZeroDivisionError
+    assert not tw.settings.fast_math
+    assert tw.cache.info().directory == pathlib.Path(os.environ["TILEWRIGHT_CACHE_DIR"])
+
+
+def test_blocks_are_of_their_thread_and_task():
+    seen = []
+    with tw.settings(fast_math=True):
+        thread = threading.Thread(target=lambda: seen.append(tw.settings.fast_math))
+        thread.start()
+        thread.join()
+    assert seen == [False]
+
+    async def one(value):
+        with tw.settings(fast_math=value):
+            await asyncio.sleep(0.001)
+            return tw.settings.fast_math
+
+    async def both():
+        return await asyncio.gather(one(True), one(False))
+
+    assert asyncio.run(both()) == [True, False]
+
+
+def test_settings_of_the_process(tmp_path):
+    with tw.settings(cache_directory=tmp_path / "kernels", keep_memory=0):
+        f = tw.function("f", outputs=[C])
+        f(np.ones(3, np.float32))
+        assert tw.cache.info().entries == 1
+        tw.cache.set_directory(tmp_path / "other")
+        assert tw.settings.cache_directory == tmp_path / "other"
+        tw.cache.set_directory(None)
+        assert tw.cache.info().directory == pathlib.Path(os.environ["TILEWRIGHT_CACHE_DIR"])
+
+
+def test_the_page():
+    text = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
+    assert configuration.table() in text
+    for id, meaning in notices.WARNINGS.items():
+        assert f"| `{id}` | {meaning} |" in text
+
+
+def test_the_command_line(capsys):
+    assert command_line(["settings"]) == 0
+    assert capsys.readouterr().out == repr(tw.settings) + "\n"
+
+
+# ---- warnings ----
+
+
+def disk_without_room(tmp_path):
+    place = tmp_path / "file"
+    place.write_text("no directory")
+    return place / "kernels"
+
+
+def test_one_warning_where_nothing_can_be_stored(tmp_path):
+    with tw.settings(cache_directory=disk_without_room(tmp_path)):
+        with pytest.warns(tw.TilewrightWarning) as caught:
+            for factor in (3, 4, 5):
+                D = tw.computation("D", {i: N}, factor * x[i])
+                g = tw.function("g", outputs=[D])
+                np.testing.assert_array_equal(g(np.ones(2, np.float32)), factor)
+        assert [warning.message.id for warning in caught] == ["cache-in-memory"]
+        assert caught[0].filename == __file__
+        assert str(tmp_path) in str(caught[0].message)
+        assert str(caught[0].message).endswith("[cache-in-memory]")
+        again = pickle.loads(pickle.dumps(caught[0].message))
+        assert (again.id, str(again)) == ("cache-in-memory", str(caught[0].message))
+
+
+@pytest.mark.parametrize("way", ["setting", "category"])
+def test_a_silenced_warning(tmp_path, recwarn, way):
+    import warnings
+
+    if way == "setting":
+        tw.settings.silence = ("cache-in-memory",)
+    else:
+        warnings.filterwarnings("ignore", category=tw.TilewrightWarning)
+    with tw.settings(cache_directory=disk_without_room(tmp_path)):
+        D = tw.computation("D", {i: N}, 7 * x[i])
+        tw.function("g", outputs=[D])(np.ones(2, np.float32))
+    assert not [w for w in recwarn if issubclass(w.category, tw.TilewrightWarning)]
+
+
+def run(code, **environment):
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environment},
+        capture_output=True,
+        text=True,
+    )
+
+
+def test_variables_that_nobody_reads():
+    done = run("import tilewright", TILEWRIGHT_OPTIMISE="full")
+    assert done.returncode == 0
+    assert "TILEWRIGHT_OPTIMISE" in done.stderr
+    assert "did you mean TILEWRIGHT_OPTIMIZE? [unknown-variable]" in done.stderr
+    quiet = run(
+        "import tilewright", TILEWRIGHT_OPTIMISE="full", TILEWRIGHT_SILENCE="unknown-variable"
+    )
+    assert (quiet.returncode, quiet.stderr) == (0, "")
+
+
+# ---- logging ----
+
+PROGRAM = """
+import numpy as np, tilewright as tw
+i, N = tw.iter("i"), tw.param("N")
+x = tw.input("x", [N], tw.float32)
+f = tw.function("f", outputs=[tw.computation("C", {i: N}, 11 * x[i])])
+f(np.ones(3, np.float32))
+"""
+
+
+def test_the_log_on_stderr(tmp_path):
+    where = {"TILEWRIGHT_CACHE_DIR": str(tmp_path)}
+    first = run(PROGRAM, TILEWRIGHT_LOG="info", **where)
+    assert first.stderr.startswith("tilewright: compiled f in ") and "key " in first.stderr
+    assert run(PROGRAM, TILEWRIGHT_LOG="info", **where).stderr == ""
+    assert "loaded f in " in run(PROGRAM, TILEWRIGHT_LOG="debug", **where).stderr
+    assert run(PROGRAM, **where).stderr == ""
+
+
+def test_records(caplog):
+    D = tw.computation("D", {i: N}, 13 * x[i])
+    with caplog.at_level(logging.DEBUG, logger="tilewright"):
+        tw.function("first", outputs=[D]).compile()
+        tw.function("first", outputs=[D]).compile()
+    levels = [record.levelname for record in caplog.records if record.name == "tilewright"]
+    assert levels == ["INFO", "DEBUG"]
+    assert caplog.messages[0].startswith("compiled first in ")
+
+
+def test_the_log_can_be_turned_off_again(capsys):
+    logger = logging.getLogger("tilewright")
+    before = list(logger.handlers)
+    with tw.settings(log="info"):
+        assert len(logger.handlers) == len(before) + 1 and logger.level == logging.INFO
+    assert logger.handlers == before and logger.level == logging.NOTSET

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import ctypes.util
 import importlib.metadata
 import importlib.util
 import os
@@ -81,6 +82,27 @@ def _threads() -> Finding:
     return Finding("threads", found, advice)
 
 
+def _openmp() -> Finding:
+    """The OpenMP runtimes at hand; parallel loops use one only where the environment says so."""
+    try:
+        mapped = pathlib.Path("/proc/self/maps").read_text()
+    except OSError:
+        mapped = ""
+    libraries = {"LLVM's": "omp", "GNU's": "gomp", "Intel's": "iomp5"}
+    there = [
+        f"{whose} {'is in the process' if f'lib{name}.so' in mapped else 'is installed'}"
+        for whose, name in libraries.items()
+        if f"lib{name}.so" in mapped or ctypes.util.find_library(name)
+    ]
+    known = ", ".join(there) or "none is installed"
+    if os.environ.get("TILEWRIGHT_THREADS") != "openmp":
+        return Finding("OpenMP", f"not used, the library has threads of its own; {known}")
+    if not there:
+        advice = "TILEWRIGHT_THREADS=openmp is without effect: install libomp5 or libgomp1"
+        return Finding("OpenMP", known, advice)
+    return Finding("OpenMP", f"used for parallel loops; {known}")
+
+
 def _cache() -> Finding:
     info = caching.info()
     if info.disabled_reason:
@@ -146,6 +168,7 @@ def examine() -> list[Finding]:
         _versions,
         _processor,
         _threads,
+        _openmp,
         _cache,
         _self_test,
         _cuda,

@@ -381,6 +381,8 @@ class ExportError(TilewrightError, RuntimeError):
         matmul.export("lib", kind="static")
     """
 
+    class_code = "TW320"
+
 
 class InternalError(TilewrightError, RuntimeError):
     """A failure of tilewright itself, of isl or of LLVM: not the user's mistake.

@@ -7,6 +7,7 @@ machine code, in memory and on disk; later calls only run it.
 from __future__ import annotations
 
 import inspect
+import os
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import tilewright as tw
+from fuzz import mutations
 from fuzz.cases import Failure, Runner, draw_case
 from fuzz.judge import Judge, happens_before
 from fuzz.linear import Linear
@@ -290,3 +291,10 @@ def test_concurrent_iterations_are_not_ordered() -> None:
     assert happens_before(first, second, {3})
     assert happens_before((1, 0, 1), (1, 1, 1), frozenset())
     assert happens_before((1, 5, 1), (2, 0, 1), {1})
+
+
+@pytest.mark.parametrize("mutation", mutations.MUTATIONS, ids=lambda mutation: mutation.what)
+def test_mutations_fit_the_checker(mutation):
+    """`python tests/python/fuzz/mutations.py` breaks the checker in these ways; each text is there."""
+    text = (mutations.ROOT / mutation.file).read_text(encoding="utf-8")
+    assert mutations.applied(mutation, text) != text

@@ -1,4 +1,4 @@
-"""Deliberate breaks of the legality checker, two dozen; the unit tests and the fuzzer's judge must notice each.
+"""Deliberate breaks of the legality checker, some thirty; the unit tests and the fuzzer's judge must notice each.
 
     python tests/python/fuzz/mutations.py                 # all, by tests and fuzzer; minutes of building
     python tests/python/fuzz/mutations.py --only 3 7      # some
@@ -24,6 +24,7 @@ ORDER = "cpp/analysis/happens_before.cpp"
 CHECKER = "cpp/analysis/legality_checker.cpp"
 UNCHANGED = "cpp/analysis/unchanged.cpp"
 ACCESSES = "cpp/mapping/accesses.cpp"
+LOOPS = "cpp/mapping/loop_commands.cpp"
 
 
 @dataclass
@@ -104,8 +105,8 @@ MUTATIONS = [
     Mutation(
         "every reduction counts as atomic",
         CHECKER,
-        "return update.atomic && update.tags[level].tag == Tag::Parallel;",
-        "return update.tags[level].tag == Tag::Parallel;",
+        "return tag == Tag::Vector || (update.atomic && tag == Tag::Parallel);",
+        "return tag == Tag::Vector || tag == Tag::Parallel;",
     ),
     Mutation(
         "folded storage counts as storage of its own",
@@ -147,14 +148,14 @@ MUTATIONS = [
     Mutation(
         "only a producer itself overwrites its elements",
         CHECKER,
-        "for (const Statement *writer : writers_[source.buffer]) { if (!violation_) {",
-        "for (const Statement *writer : writers_[source.buffer]) { if (!violation_ && writer == &source) {",
+        "if (!violation_ && !outside(",
+        "if (!violation_ && writer == &source && !outside(",
     ),
     Mutation(
         "what a command changed counts as unchanged",
         UNCHANGED,
-        "if (!(now.tags[level] == then.tags[level]) || !is_same(now.loops[level], then.loops[level])) {",
-        "if (!is_same(now.loops[level], then.loops[level])) {",
+        "if (!same_order(now.tags[level], then.tags[level]) ||",
+        "if (",
     ),
     Mutation(
         "a new order of statements counts as unchanged",
@@ -167,6 +168,42 @@ MUTATIONS = [
         UNCHANGED,
         "return is_same(now_.places.at(name).relation, before_->program.places.at(name).relation);",
         "return !name.empty();",
+    ),
+    Mutation(
+        "concurrent loops are forgotten where other writes are in other iterations",
+        CHECKER,
+        'is_concurrent(sink.tags[level])) && !checked(others.is_subset(same), "writes to one element")',
+        "is_concurrent(sink.tags[level])) && others.is_null()",
+    ),
+    Mutation(
+        "other writes in the same iteration are forgotten",
+        CHECKER,
+        "others = others.intersect(same);",
+        "others = others.subtract(others);",
+    ),
+    Mutation(
+        "each reader comes before the next write",
+        CHECKER,
+        'return not_before(program_, sink, source, checked(pairs, "writes to one element")).empty();',
+        "return !pairs.is_null();",
+    ),
+    Mutation(
+        "before the next write, whatever loops are concurrent",
+        CHECKER,
+        "if (is_concurrent(source.tags[level]) != is_concurrent(sink.tags[level])) { return false; }",
+        "",
+    ),
+    Mutation(
+        "a split keeps the order, whatever shares its loop",
+        LOOPS,
+        "position < static_cast<size_t>(placement.shared);",
+        "position < static_cast<size_t>(placement.shared) && placement.shared < 0;",
+    ),
+    Mutation(
+        "a split of a loop keeps the order, whatever its tag",
+        LOOPS,
+        "!map.explicit_time && (tag == Tag::Sequential || tag == Tag::Unroll) &&",
+        "!map.explicit_time && tag >= Tag::Sequential &&",
     ),
 ]
 

@@ -107,11 +107,30 @@ def test_without_a_directory(tmp_path):
 def test_the_doctor_runs_a_kernel(tmp_path):
     text = command(tmp_path / "kernels", "doctor")
     lines = {line[3:].split("  ")[0].strip(): line for line in text.splitlines() if line[2] == " "}
-    for part in ("tilewright", "processor", "threads", "cache", "a kernel", "CUDA driver", "MPI"):
+    for part in (
+        "tilewright",
+        "processor",
+        "threads",
+        "OpenMP",
+        "cache",
+        "a kernel",
+        "CUDA driver",
+    ):
         assert part in lines, text
     assert lines["a kernel"].startswith("ok")
     assert "values as NumPy's" in lines["a kernel"]
     assert "!!" not in text
+
+
+def test_the_doctor_looks_for_openmp(monkeypatch):
+    monkeypatch.delenv("TILEWRIGHT_THREADS", raising=False)
+    assert doctor._openmp().found.startswith("not used, the library has threads of its own")
+    monkeypatch.setenv("TILEWRIGHT_THREADS", "openmp")
+    monkeypatch.setattr("ctypes.util.find_library", lambda name: "lib" if name == "gomp" else None)
+    assert "GNU's" in doctor._openmp().found
+    monkeypatch.setattr("ctypes.util.find_library", lambda name: None)
+    monkeypatch.setattr("pathlib.Path.read_text", lambda path: "")
+    assert "install libomp5" in doctor._openmp().advice
 
 
 def test_the_doctor_reports_what_fails(monkeypatch, capsys):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pathlib
 import subprocess
 import sys
@@ -18,8 +19,9 @@ TESTS = pathlib.Path(__file__).parents[1]
 def test_trial(name, tmp_path):
     # In a process of its own: it forks, and the threads of the others are not to be in the way.
     count = TRIALS[name][2]
+    options = ["--count", str(count), "--output", str(tmp_path)]
     done = subprocess.run(
-        [sys.executable, str(TESTS / "soak" / "run.py"), name, "--count", str(count)],
+        [sys.executable, str(TESTS / "soak" / "run.py"), name, *options],
         env={
             "PATH": "/usr/bin:/bin",
             "HOME": str(tmp_path),
@@ -33,3 +35,6 @@ def test_trial(name, tmp_path):
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.startswith((name, "  "))
+    stored = json.loads((tmp_path / "soak.json").read_text(encoding="utf-8"))
+    assert [trial["trial"] for trial in stored["trials"]] == [name]
+    assert stored["trials"][0]["result"] in done.stdout and stored["machine"]

@@ -312,6 +312,7 @@ settings = Settings()
 
 # Variables that are no settings: read by the core when it starts, or by scripts.
 OTHER_VARIABLES = {
+    "TILEWRIGHT_LINKER": "the linker of `Function.export`, where linker= does not say it",
     "TILEWRIGHT_THREADS": "which threads run parallel loops: 'openmp' for the OpenMP runtime that "
     "is in the process, else the library's own; read at the first parallel loop",
     "TILEWRIGHT_LEAST_PARALLEL_WORK": "below so much estimated work a parallel loop stays in its "

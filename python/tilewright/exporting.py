@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import _core
-from .errors import ExportError
+from .errors import ArgumentError, ExportError
 from .exported_arguments import KEYWORDS, Interface, c_name
 from .exported_texts import example_program, header
 
@@ -134,7 +134,7 @@ def export_function(
 ) -> Exported:
     """See `Function.export`."""
     if kind not in ("shared", "static"):
-        raise ValueError(f"kind must be 'shared' or 'static', not {kind!r}")
+        raise ArgumentError(f"kind must be 'shared' or 'static', not {kind!r}")
     symbol = _symbol(function, name)
     program = _find_linker(linker) if kind == "shared" else ""
     interface = Interface(function, symbol, strides)

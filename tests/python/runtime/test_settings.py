@@ -7,6 +7,7 @@ import logging
 import os
 import pathlib
 import pickle
+import re
 import subprocess
 import sys
 import threading
@@ -178,6 +179,22 @@ def test_the_page():
     assert configuration.table() in text
     for id, meaning in notices.WARNINGS.items():
         assert f"| `{id}` | {meaning} |" in text
+
+
+def test_every_variable_that_the_sources_read_is_known():
+    known = {setting.variable for setting in configuration.all_settings().values()}
+    known |= set(configuration.OTHER_VARIABLES)
+    sources = [*(ROOT / "cpp").rglob("*.cpp"), *(ROOT / "cpp").rglob("*.c")]
+    read = set()
+    for path in [*sources, *(ROOT / "python").rglob("*.py")]:
+        text = path.read_text(encoding="utf-8")
+        read |= set(
+            re.findall(
+                r"(?:getenv|environment|environ\.get|environ)[([]\s*\"(TILEWRIGHT_\w+)", text
+            )
+        )
+    assert "TILEWRIGHT_THREADS" in read
+    assert read <= known
 
 
 def test_the_command_line(capsys):

@@ -206,12 +206,12 @@ PreparedKernel prepare(const Mapping &mapping, const CompileOptions &options) {
   prepared.options = options;
   prepared.kernel = std::make_shared<CompiledKernel>();
   CompiledKernel &kernel = *prepared.kernel;
-  const std::string symbol = kernel_symbol(mapping.function().name);
   {
     const Phase phase(kernel, "key");
     require_runnable(describe_cpu(options.cpu));
     kernel.key = kernel_key(mapping, options);
   }
+  const std::string symbol = kernel_symbol(mapping.function().name, kernel.key);
   {
     const Phase phase(kernel, "load");
     kernel.from_cache = find_cached(kernel, symbol, options);
@@ -260,7 +260,7 @@ std::shared_ptr<CompiledKernel> compiled(PreparedKernel &prepared) {
   CompiledKernel &kernel = *prepared.kernel;
   const Kernel &loops = *prepared.loops;
   const CompileOptions &options = prepared.options;
-  const std::string symbol = kernel_symbol(loops.name);
+  const std::string symbol = kernel_symbol(loops.name, kernel.key);
   KernelMetadata metadata;
   metadata.sites = loops.sites;
   metadata.is_full = options.optimize == Optimization::Full;
@@ -273,7 +273,9 @@ std::shared_ptr<CompiledKernel> compiled(PreparedKernel &prepared) {
     std::unique_ptr<llvm::Module> module;
     {
       const Phase phase(kernel, "emit");
-      module = emit_llvm(loops, context, *machine, emit_options(options));
+      EmitOptions emit = emit_options(options);
+      emit.symbol = symbol;
+      module = emit_llvm(loops, context, *machine, emit);
       if (improves_later(options, loops)) {
         entry.module = encode_module(*module);
       }

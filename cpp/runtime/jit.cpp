@@ -2,6 +2,7 @@
 
 #include "polyhedral/error.h"
 #include "runtime/abi.h"
+#include "runtime/code_listing.h"
 #include "runtime/math_support.h"
 #include "runtime/parallel.h"
 
@@ -29,6 +30,7 @@
 #include <cstring>
 #include <mutex>
 #include <pthread.h>
+#include <utility>
 #include <vector>
 
 namespace tilewright {
@@ -130,6 +132,58 @@ std::string generate(llvm::Module &module, llvm::TargetMachine &machine, llvm::C
   return {bytes.begin(), bytes.end()};
 }
 
+/// Notes where the linker puts the parts of the object file at hand.
+class PlaceNoter : public llvm::orc::ObjectLinkingLayer::Plugin {
+public:
+  void modifyPassConfig(llvm::orc::MaterializationResponsibility & /*target*/,
+                        llvm::jitlink::LinkGraph & /*graph*/,
+                        llvm::jitlink::PassConfiguration &passes) override {
+    // The bodies of parallel loops: calls within a section name no symbol, so the linker would drop
+    // theirs.
+    passes.PrePrunePasses.emplace_back([](llvm::jitlink::LinkGraph &graph) {
+      for (llvm::jitlink::Symbol *symbol : graph.defined_symbols()) {
+        symbol->setLive(symbol->isLive() || (symbol->hasName() && symbol->isCallable()));
+      }
+      return llvm::Error::success();
+    });
+    passes.PostAllocationPasses.emplace_back([this](llvm::jitlink::LinkGraph &graph) {
+      note(graph);
+      return llvm::Error::success();
+    });
+  }
+  llvm::Error notifyFailed(llvm::orc::MaterializationResponsibility & /*target*/) override {
+    return llvm::Error::success();
+  }
+  llvm::Error notifyRemovingResources(llvm::orc::JITDylib & /*library*/,
+                                      llvm::orc::ResourceKey /*key*/) override {
+    return llvm::Error::success();
+  }
+  void notifyTransferringResources(llvm::orc::JITDylib & /*library*/,
+                                   llvm::orc::ResourceKey /*into*/,
+                                   llvm::orc::ResourceKey /*from*/) override {}
+
+  CodePlaces take() { return std::exchange(places_, {}); }
+
+private:
+  void note(llvm::jitlink::LinkGraph &graph) {
+    places_ = {};
+    for (const llvm::jitlink::Section &section : graph.sections()) {
+      const llvm::jitlink::SectionRange range(section);
+      if (!range.empty()) {
+        places_.sections.push_back({section.getName().str(), range.getStart().getValue()});
+      }
+    }
+    for (const llvm::jitlink::Symbol *symbol : graph.defined_symbols()) {
+      if (symbol->hasName() && symbol->isCallable() && symbol->getSize() != 0) {
+        places_.functions.push_back(
+            {symbol->getName().str(), symbol->getAddress().getValue(), symbol->getSize()});
+      }
+    }
+  }
+
+  CodePlaces places_;
+};
+
 /// The one ORC session of the process. Never destroyed: kernels may outlive every static object.
 class Session {
 public:
@@ -144,6 +198,7 @@ private:
   Session();
   void define_host_symbols();
 
+  std::shared_ptr<PlaceNoter> noter_ = std::make_shared<PlaceNoter>();
   std::unique_ptr<llvm::orc::LLJIT> jit_;
   llvm::orc::JITDylib *host_ = nullptr;
   std::uint64_t loaded_ = 0;
@@ -162,9 +217,11 @@ Session::Session() {
   builder.setPlatformSetUp(llvm::orc::setUpInactivePlatform);
   builder.setLinkProcessSymbolsByDefault(false);
   builder.setObjectLinkingLayerCreator(
-      [](llvm::orc::ExecutionSession &session,
-         const llvm::Triple &) -> llvm::Expected<std::unique_ptr<llvm::orc::ObjectLayer>> {
-        return std::make_unique<llvm::orc::ObjectLinkingLayer>(session);
+      [this](llvm::orc::ExecutionSession &session,
+             const llvm::Triple &) -> llvm::Expected<std::unique_ptr<llvm::orc::ObjectLayer>> {
+        auto layer = std::make_unique<llvm::orc::ObjectLinkingLayer>(session);
+        layer->addPlugin(noter_);
+        return layer;
       });
   jit_ = take(builder.create(), "the JIT cannot start");
   // Failures come back from lookups; nothing is printed.
@@ -217,8 +274,10 @@ LoadedCode Session::load(const std::string &object, const std::string &symbol) {
   }
   LoadedCode loaded;
   loaded.address = address->toPtr<void *>();
-  loaded.code = std::shared_ptr<void>(loaded.address, [&library](void *) {
+  std::shared_ptr<void> listed = list_code(object, noter_->take());
+  loaded.code = std::shared_ptr<void>(loaded.address, [&library, listed](void *) mutable {
     const std::lock_guard lock(jit_mutex());
+    listed.reset();
     llvm::consumeError(Session::get().jit_->getExecutionSession().removeJITDylib(library));
   });
   return loaded;

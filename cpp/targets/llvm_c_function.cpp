@@ -133,7 +133,7 @@ void KernelEmitter::check_overlaps(const CFunction &interface, const CArguments 
 }
 
 void KernelEmitter::emit_c_function(const CFunction &interface) {
-  llvm::Function *kernel = module_.getFunction(kernel_symbol(kernel_.name));
+  llvm::Function *kernel = module_.getFunction(symbol_);
   kernel->setLinkage(llvm::GlobalValue::InternalLinkage);
   llvm::Type *i64 = builder_.getInt64Ty();
   llvm::Type *pointer = builder_.getPtrTy();

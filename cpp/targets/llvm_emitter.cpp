@@ -43,7 +43,9 @@ std::vector<std::int64_t> constant_strides(const KernelBuffer &buffer) {
 KernelEmitter::KernelEmitter(const Kernel &kernel, llvm::Module &module, const EmitOptions &options,
                              MathTarget target)
     : kernel_(kernel), module_(module), context_(module.getContext()), builder_(context_),
-      target_(target), semantics_(builder_, module, options, target),
+      target_(target),
+      symbol_(options.symbol.empty() ? kernel_symbol(kernel.name) : options.symbol),
+      semantics_(builder_, module, options, target),
       threads_where_worthwhile_(options.threads_where_worthwhile) {}
 
 llvm::Function *KernelEmitter::make_function(const std::string &name, llvm::FunctionType *type,
@@ -188,7 +190,7 @@ void KernelEmitter::fail_with(llvm::Value *status) {
 void KernelEmitter::emit() {
   llvm::PointerType *pointer = builder_.getPtrTy();
   auto *type = llvm::FunctionType::get(builder_.getInt32Ty(), {pointer, pointer, pointer}, false);
-  llvm::Function *function = make_function(kernel_symbol(kernel_.name), type, true);
+  llvm::Function *function = make_function(symbol_, type, true);
   make_alias_scopes();
   builder_.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", function));
   open_frame(function, function->getArg(0), function->getArg(1), function->getArg(2));
@@ -302,8 +304,10 @@ void KernelEmitter::allocate(const LoopStatement &statement) {
   frame_.buffers[b] = outer;
 }
 
-std::string kernel_symbol(const std::string &kernel_name) {
-  return "tilewright_kernel_" + kernel_name;
+std::string kernel_symbol(const std::string &kernel_name, const std::string &key) {
+  constexpr size_t digits = 8;
+  const std::string symbol = "tilewright_kernel_" + kernel_name;
+  return key.empty() ? symbol : symbol + "_" + key.substr(0, digits);
 }
 
 namespace {

@@ -19,6 +19,7 @@ class TargetMachine;
 namespace tilewright {
 
 struct EmitOptions {
+  std::string symbol;     ///< of the kernel's entry; empty: kernel_symbol of its name
   std::string tuning;     ///< the CPU model whose timings are assumed; empty: the machine's own
   bool fast_math = false; ///< reassociation, contraction, reciprocals, approximate functions; NaN
                           ///< and infinity stay honest
@@ -26,8 +27,9 @@ struct EmitOptions {
   bool threads_where_worthwhile = false;
 };
 
-/// The symbol of a kernel's entry: a prefix keeps a kernel called "exp" apart from the library's.
-std::string kernel_symbol(const std::string &kernel_name);
+/// The symbol of a kernel's entry: a prefix keeps a kernel called "exp" apart from the library's,
+/// and the first digits of its key, where they are given, kernels of one name in a profile.
+std::string kernel_symbol(const std::string &kernel_name, const std::string &key = "");
 
 /// The module for `kernel`, verified. Throws Error(Internal) naming the kernel when the loop IR
 /// makes no sense.

@@ -204,11 +204,11 @@ private:
   llvm::LLVMContext &context_;
   llvm::IRBuilder<> builder_;
   MathTarget target_;
+  std::string symbol_; ///< of the kernel's entry
   Semantics semantics_;
   Frame frame_;
   std::unordered_map<const Value *, bool> index_values_; ///< what is_index has answered
   std::vector<std::pair<llvm::MDNode *, llvm::MDNode *>> scopes_;
-  int parallel_loops_ = 0;
   bool threads_where_worthwhile_ = false;
   std::vector<ValuePtr> estimates_; ///< values that are no part of the kernel: `known` names them
 };

@@ -36,6 +36,23 @@ std::unordered_set<std::int64_t> buffers_in(const LoopStatement &loop) {
   return found;
 }
 
+/// What a loop computes, for names: the array that it writes, an argument rather than another.
+std::string written_in(const Kernel &kernel, const LoopStatement &loop) {
+  const KernelBuffer *found = nullptr;
+  for (const StmtPtr &child : loop.children) {
+    visit_statements(child, [&](const LoopStatement &statement) {
+      if (statement.kind != StatementKind::Store && statement.kind != StatementKind::AtomicUpdate) {
+        return;
+      }
+      const KernelBuffer &buffer = kernel.buffers.at(static_cast<size_t>(statement.buffer));
+      if (found == nullptr || (buffer.is_argument && !found->is_argument)) {
+        found = &buffer;
+      }
+    });
+  }
+  return found == nullptr ? "" : "." + found->name;
+}
+
 } // namespace
 
 KernelEmitter::Captures KernelEmitter::find_captures(const LoopStatement &loop) const {
@@ -162,9 +179,9 @@ void KernelEmitter::parallel_loop(const LoopStatement &statement) {
   }
 
   auto *type = llvm::FunctionType::get(builder_.getInt32Ty(), {i64, i64, pointer}, false);
-  llvm::Function *body = make_function(kernel_.name + ".parallel" +
-                                           std::to_string(parallel_loops_++) + "." + statement.name,
-                                       type, false);
+  // LLVM numbers those of one name.
+  llvm::Function *body =
+      make_function(symbol_ + written_in(kernel_, statement) + "." + statement.name, type, false);
   llvm::FunctionCallee run = module_.getOrInsertFunction(
       "tilewright_parallel_for",
       llvm::FunctionType::get(builder_.getInt32Ty(), {i64, i64, pointer, pointer, i64, i64},

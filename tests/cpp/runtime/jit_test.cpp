@@ -8,10 +8,30 @@
 #include <llvm/IR/Module.h>
 #include <llvm/Target/TargetMachine.h>
 
+#include <cstring>
+#include <elf.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 #include <vector>
+
+// What a debugger reads: gdb's manual, "JIT Compilation Interface".
+extern "C" {
+struct jit_code_entry {
+  jit_code_entry *next_entry;
+  jit_code_entry *prev_entry;
+  const char *symfile_addr;
+  std::uint64_t symfile_size;
+};
+struct jit_descriptor {
+  std::uint32_t version;
+  std::uint32_t action_flag;
+  jit_code_entry *relevant_entry;
+  jit_code_entry *first_entry;
+};
+// NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming)
+extern jit_descriptor __jit_debug_descriptor;
+}
 
 namespace tilewright {
 namespace {
@@ -46,6 +66,56 @@ TEST(Jit, TheSameSymbolManyTimes) {
   for (int k = 0; k < 10; ++k) {
     EXPECT_EQ(ask(loaded[static_cast<size_t>(k)]), k + 10);
   }
+}
+
+/// The object files on the debuggers' list.
+std::vector<std::string> listed() {
+  std::vector<std::string> files;
+  const jit_code_entry *before = nullptr;
+  for (const jit_code_entry *entry = __jit_debug_descriptor.first_entry; entry != nullptr;
+       entry = entry->next_entry) {
+    EXPECT_EQ(entry->prev_entry, before);
+    files.emplace_back(entry->symfile_addr, entry->symfile_size);
+    before = entry;
+  }
+  return files;
+}
+
+/// Whether a section of code in the object file has this address in it.
+bool has_code_at(const std::string &file, const void *address) {
+  const auto wanted = reinterpret_cast<std::uint64_t>(address);
+  Elf64_Ehdr header;
+  std::memcpy(&header, file.data(), sizeof header);
+  for (std::uint16_t s = 0; s < header.e_shnum; ++s) {
+    Elf64_Shdr section;
+    std::memcpy(&section, file.data() + header.e_shoff + s * sizeof section, sizeof section);
+    if ((section.sh_flags & SHF_EXECINSTR) != 0 && section.sh_addr <= wanted &&
+        wanted < section.sh_addr + section.sh_size) {
+      return true;
+    }
+  }
+  return false;
+}
+
+TEST(Jit, DebuggersSeeWhatIsThere) {
+  const size_t before = listed().size();
+  LoadedCode first = load_object(make_object(1), "answer");
+  LoadedCode second = load_object(make_object(2), "answer");
+  LoadedCode third = load_object(make_object(3), "answer");
+  ASSERT_EQ(listed().size(), before + 3);
+  EXPECT_TRUE(has_code_at(listed()[0], third.address));
+  EXPECT_TRUE(has_code_at(listed()[1], second.address));
+  EXPECT_FALSE(has_code_at(listed()[0], second.address));
+  second = {};
+  ASSERT_EQ(listed().size(), before + 2);
+  EXPECT_TRUE(has_code_at(listed()[0], third.address));
+  EXPECT_TRUE(has_code_at(listed()[1], first.address));
+  third = {};
+  first = {};
+  EXPECT_EQ(listed().size(), before);
+  EXPECT_THROW(load_object(make_object(1), "question"), Error);
+  EXPECT_EQ(listed().size(), before);
+  EXPECT_EQ(__jit_debug_descriptor.relevant_entry, nullptr);
 }
 
 TEST(Jit, BadObjectsAreErrors) {

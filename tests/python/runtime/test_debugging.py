@@ -1,0 +1,158 @@
+"""Compiled kernels have names in gdb and in perf."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+import tilewright as tw
+
+PROGRAM = """
+import os, signal, sys
+import numpy as np
+import tilewright as tw
+
+N = tw.param("N")
+i, j = tw.iters("i j")
+x = tw.input("x", [N, N], tw.float64)
+C = tw.computation("C", {i: N, j: N}, x[i, j] + 1)
+f = tw.function("brighten", outputs=[C], optimize="light")
+C.parallelize(i)
+f(np.zeros((4, 4)))
+print("key", f.last_compile["key"], flush=True)
+"""
+
+MAP = """
+print(open(f"/tmp/perf-{os.getpid()}.map").read(), flush=True)
+child = os.fork()
+if child == 0:
+    C.split(j, 4)
+    f(np.zeros((4, 4)))
+    print("child\\n" + open(f"/tmp/perf-{os.getpid()}.map").read(), flush=True)
+    os.unlink(f"/tmp/perf-{os.getpid()}.map")
+    os._exit(0)
+os.waitpid(child, 0)
+os.unlink(f"/tmp/perf-{os.getpid()}.map")
+"""
+
+
+def environment(directory: pathlib.Path, **more: str) -> dict[str, str]:
+    return {
+        **os.environ,
+        "PYTHONPATH": str(pathlib.Path(tw.__file__).parents[1]),
+        "TILEWRIGHT_CACHE_DIR": str(directory),
+        **more,
+    }
+
+
+def run(program: str, directory: pathlib.Path, **more: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env=environment(directory, **more),
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("start", ["cold", "warm"])
+def test_perf_map(tmp_path, start):
+    if start == "warm":
+        run(PROGRAM, tmp_path)
+    parent, _, child = run(PROGRAM + MAP, tmp_path, TILEWRIGHT_PERF="1").partition("child\n")
+    key = re.search(r"^key (\w+)", parent, re.MULTILINE)
+    assert key is not None
+    entry = f"tilewright_kernel_brighten_{key[1][:8]}"
+    lines = re.findall(r"^([0-9a-f]+) ([0-9a-f]+) (\S+)$", parent, re.MULTILINE)
+    assert sorted(name for _, _, name in lines) == [entry, f"{entry}.C.i"]
+    ranges = sorted((int(address, 16), int(size, 16)) for address, size, _ in lines)
+    assert all(size > 0 for _, size in ranges)
+    assert ranges[0][0] + ranges[0][1] <= ranges[1][0]
+    # The child has the kernels of its parent and its own.
+    assert {name for *_, name in lines} < set(re.findall(r"tilewright_kernel_\S+", child))
+
+
+def test_no_perf_map_unless_asked_for(tmp_path):
+    program = PROGRAM + 'print(os.path.exists(f"/tmp/perf-{os.getpid()}.map"))\n'
+    assert run(program, tmp_path).endswith("False\n")
+
+
+def gdb(program: str, directory: pathlib.Path, *commands: str, **more: str) -> str:
+    path = shutil.which("gdb")
+    if path is None:
+        pytest.skip("no gdb")
+    arguments = [
+        path,
+        "-nx",
+        "-batch",
+        "-iex",
+        "set debuginfod enabled off",
+        "-iex",
+        "set auto-load no",
+    ]
+    for command in ("set confirm off", *commands):
+        arguments += ["-ex", command]
+    done = subprocess.run(
+        [*arguments, "--args", sys.executable, "-c", program],
+        env=environment(directory, **more),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        stdin=subprocess.DEVNULL,
+    )
+    if "ptrace" in done.stderr and "not permitted" in done.stderr:
+        pytest.skip("gdb may not trace processes here")
+    return done.stdout + done.stderr
+
+
+# A second kernel, dropped before gdb looks, and a stop.
+STOP = """
+import gc
+def dropped():
+    g = tw.function("forgotten", outputs=[tw.computation("D", {i: N}, x[i, i] * 2)])
+    g(np.zeros((4, 4)))
+dropped()
+tw._core.cache_clear_memory()
+gc.collect()
+os.kill(os.getpid(), signal.SIGTRAP)
+"""
+
+
+def test_gdb_knows_the_kernels_that_are_there(tmp_path):
+    shown = gdb(PROGRAM + STOP, tmp_path, "run", "info functions tilewright_kernel_", "kill")
+    key = re.search(r"^key (\w+)", shown, re.MULTILINE)
+    assert key is not None, shown
+    entry = f"tilewright_kernel_brighten_{key[1][:8]}"
+    assert re.search(rf"0x[0-9a-f]+\s+{entry}$", shown, re.MULTILINE), shown
+    assert f"{entry}.C.i" in shown
+    assert "tilewright_kernel_forgotten" not in shown
+
+
+def test_gdb_stops_in_a_kernel(tmp_path):
+    """A breakpoint by name, and the frames below it."""
+    shown = gdb(
+        PROGRAM + "os.kill(os.getpid(), signal.SIGTRAP)\nf(np.zeros((4, 4)))\n",
+        tmp_path,
+        "run",
+        "rbreak ^tilewright_kernel_brighten_[0-9a-f]*$",
+        "signal 0",
+        "backtrace 3",
+        "kill",
+    )
+    assert re.search(r"^#0 .*tilewright_kernel_brighten_[0-9a-f]{8} ", shown, re.MULTILINE), shown
+    assert re.search(r"^#1 .*tilewright::|^#1 .*_core", shown, re.MULTILINE), shown
+
+
+def test_gdb_can_be_kept_out(tmp_path):
+    commands = ("run", "info functions tilewright_kernel_", "kill")
+    shown = gdb(PROGRAM + STOP, tmp_path, *commands, TILEWRIGHT_GDB="0")
+    assert "key " in shown
+    assert "tilewright_kernel_brighten" not in shown

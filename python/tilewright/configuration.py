@@ -319,8 +319,6 @@ OTHER_VARIABLES = {
     "thread (default 6000; 0 always takes threads); read at the first parallel loop",
     "TILEWRIGHT_PERF": "1 names kernels for perf, in /tmp/perf-PID.map; read at the first kernel",
     "TILEWRIGHT_GDB": "0 keeps kernels from debuggers; read at the first kernel",
-    "TILEWRIGHT_LINKER": "the program that links exported functions, where `Function.export` does "
-    "not say it",
 }
 _OF_SCRIPTS = ("TILEWRIGHT_BENCHMARK_", "TILEWRIGHT_TEST_", "TILEWRIGHT_WHEEL_")
 

@@ -2,6 +2,7 @@
 
 #include "algorithm/evaluator_domain.h"
 #include "algorithm/evaluator_program.h"
+#include "polyhedral/interruption.h"
 
 #include <algorithm>
 #include <deque>
@@ -220,6 +221,7 @@ private:
 
   /// Runs the topmost instance until it is done or waits for another one, which then lies above it.
   void step(Frame &frame) {
+    check_interruption();
     Target &target = targets_[static_cast<size_t>(frame.target)];
     const InstanceProgram &program = target.pieces[static_cast<size_t>(frame.piece)].program;
     ScalarValue *registers = registers_.data() + frame.base;
@@ -252,6 +254,7 @@ private:
         registers[instruction.out] = read(instruction.a);
         break;
       case InstructionCode::Jump:
+        check_interruption();
         counter = instruction.target;
         continue;
       case InstructionCode::JumpUnless:

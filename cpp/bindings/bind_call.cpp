@@ -100,6 +100,11 @@ PyObject *KernelFunction::bind_keyword(PyObject *key, PyObject *value, BoundCall
         return nullptr;
       }
     }
+    // Last: an argument of this name is an argument.
+    if (matches(threads_name_, as_text)) {
+      bind_threads(value, call);
+      return nullptr;
+    }
   }
   CallExplainer(*this).unexpected_keyword(text_of(key));
 }
@@ -127,6 +132,26 @@ void KernelFunction::bind_parameter(size_t parameter, PyObject *value, BoundCall
   call.parameters[parameter] = number;
   call.sources[parameter].kind = ParameterSource::Kind::Keyword;
   call.has_given_parameters = true;
+}
+
+void KernelFunction::bind_threads(PyObject *value, BoundCall &call) const {
+  if (value == Py_None) {
+    return;
+  }
+  const auto integer = PyIndex_Check(value) == 0 || PyBool_Check(value) != 0
+                           ? py::object()
+                           : py::reinterpret_steal<py::object>(PyNumber_Index(value));
+  if (!integer) {
+    PyErr_Clear();
+    CallExplainer(*this).bad_threads(value);
+  }
+  constexpr long most = 1 << 20; // more make no difference
+  int overflow = 0;
+  const long number = PyLong_AsLongAndOverflow(integer.ptr(), &overflow);
+  if (overflow < 0 || (overflow == 0 && number < 1)) {
+    CallExplainer(*this).few_threads(value);
+  }
+  call.threads = static_cast<int>(overflow > 0 ? most : std::min(number, most));
 }
 
 void KernelFunction::bind_outputs(PyObject *out, BoundCall &call) const {

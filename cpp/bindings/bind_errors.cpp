@@ -1,6 +1,7 @@
 #include "bindings/bind_errors.h"
 
 #include "polyhedral/error.h"
+#include "polyhedral/interruption.h"
 
 #include <pybind11/pybind11.h>
 
@@ -96,6 +97,10 @@ void bind_errors(py::module_ &) {
       }
     } catch (const Error &error) {
       raise_in_python(error);
+    } catch (const Interrupted &) {
+      if (PyErr_CheckSignals() == 0) {
+        PyErr_SetNone(PyExc_KeyboardInterrupt);
+      }
     }
   });
 }

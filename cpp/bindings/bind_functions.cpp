@@ -5,6 +5,8 @@
 #include "bindings/bind_language.h"
 #include "bindings/foreign_arrays.h"
 #include "bindings/kernel_call.h"
+#include "bindings/pickling.h"
+#include "bindings/signals.h"
 #include "compiler/compiler.h"
 #include "mapping/mapping.h"
 #include "runtime/cpu.h"
@@ -267,9 +269,37 @@ void bind_functions(py::module_ &module) {
              auto copy =
                  std::make_unique<KernelFunction>(other.shared_function(), other.settings());
              copy->take_mapping(other);
+             copy->set_threads(other.threads());
              return copy;
            }),
            py::arg("other"))
+      .def(py::init([](const py::tuple &state, bool fast_math, const std::string &cpu, int optimize,
+                       bool default_schedule) {
+             CompileOptions settings;
+             settings.fast_math = fast_math;
+             settings.cpu = cpu;
+             settings.optimize = static_cast<Optimization>(optimize);
+             settings.default_schedule = default_schedule;
+             return std::make_unique<KernelFunction>(unpacked_function(state), settings);
+           }),
+           py::arg("packed"), py::arg("fast_math"), py::arg("cpu"), py::arg("optimize"),
+           py::arg("default_schedule"))
+      .def_property_readonly("_packed",
+                             [](const KernelFunction &self) {
+                               const CompileOptions &settings = self.settings();
+                               return py::make_tuple(packed_function(self.function()),
+                                                     settings.fast_math, settings.cpu,
+                                                     static_cast<int>(settings.optimize),
+                                                     settings.default_schedule);
+                             })
+      .def("_array",
+           [](const KernelFunction &self, const std::string &name) {
+             const ComputationPtr *found = self.function().find(name);
+             if (found == nullptr) {
+               throw py::key_error(name);
+             }
+             return *found;
+           })
       .def_property_readonly("name",
                              [](const KernelFunction &self) { return self.function().name; })
       .def_property_readonly("parameters",
@@ -375,16 +405,19 @@ void bind_functions(py::module_ &module) {
            })
       .def("_loops_text",
            [](KernelFunction &self) {
+             const InterruptibleAnalysis interruptible;
              self.require_checked();
              return loops_text(self.mapping(), self.default_options());
            })
       .def("_llvm_text",
            [](KernelFunction &self) {
+             const InterruptibleAnalysis interruptible;
              self.require_checked();
              return llvm_text(self.mapping(), self.default_options());
            })
       .def("_assembly_text",
            [](KernelFunction &self) {
+             const InterruptibleAnalysis interruptible;
              self.require_checked();
              return assembly_text(self.mapping(), self.default_options());
            })
@@ -397,6 +430,7 @@ void bind_functions(py::module_ &module) {
              return self.compile_for(
                  GatheredArguments(arguments.ptr(), keywords.ptr()).arguments());
            })
+      .def_property("_threads", &KernelFunction::threads, &KernelFunction::set_threads)
       .def_property_readonly("_pending", &KernelFunction::is_pending)
       .def_property_readonly("_full", &KernelFunction::is_full)
       .def("_last_compile", [](const KernelFunction &self) { return self.last_compile_info(); });
@@ -420,6 +454,7 @@ void bind_functions(py::module_ &module) {
         return to_string(to_schedule(commands, py::none()));
       },
       py::arg("commands"));
+  bind_pickling(module);
   bind_runtime(module);
 }
 

@@ -76,6 +76,7 @@ struct BoundCall {
   llvm::SmallVector<std::array<std::byte, 16>, 2> numbers; ///< elements without arrays
   llvm::SmallVector<std::int64_t, 8> parameters;
   llvm::SmallVector<ParameterSource, 8> sources;
+  int threads = 0; ///< 0: not given
   bool has_given_outputs = false;
   bool has_given_parameters = false;
 };

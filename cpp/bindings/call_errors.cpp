@@ -61,7 +61,14 @@ std::string CallExplainer::signature() const {
   for (const auto &parameter : function_.function_->parameters) {
     text += ", " + parameter + "=None";
   }
-  return function_.function_->name + "(" + text + ", out=None)";
+  text += ", out=None";
+  const auto &parameters = function_.function_->parameters;
+  const bool is_argument =
+      std::count(parameters.begin(), parameters.end(), "threads") > 0 ||
+      std::any_of(function_.arguments_.begin(),
+                  function_.arguments_.begin() + static_cast<std::ptrdiff_t>(function_.inputs_),
+                  [](const ArrayArgument &argument) { return argument.name == "threads"; });
+  return function_.function_->name + "(" + text + (is_argument ? ")" : ", threads=None)");
 }
 
 std::string CallExplainer::shape_of(size_t argument) const {
@@ -129,6 +136,18 @@ void CallExplainer::large_parameter(size_t parameter, PyObject *value) const {
                                                       function_.function_->parameters[parameter] +
                                                       " must be an integer of 64 bits, got " +
                                                       value_text(value));
+}
+
+void CallExplainer::bad_threads(PyObject *value) const {
+  throw_argument_error(ArgumentProblem::Type, function_.function_->name +
+                                                  ": threads must be an integer, got " +
+                                                  value_text(value));
+}
+
+void CallExplainer::few_threads(PyObject *value) const {
+  throw_argument_error(ArgumentProblem::Value, function_.function_->name +
+                                                   ": threads must be at least 1, got " +
+                                                   value_text(value));
 }
 
 void CallExplainer::bad_out(PyObject *out) const {
@@ -420,12 +439,6 @@ void CallExplainer::failed(const CompiledKernel &kernel, std::int32_t status,
   }
   if (status == KernelOutOfMemory) {
     PyErr_Format(PyExc_MemoryError, "%s: no memory for a temporary array", function.name.c_str());
-    throw py::error_already_set();
-  }
-  if (status == KernelInterrupted) {
-    if (PyErr_CheckSignals() == 0) {
-      PyErr_SetNone(PyExc_KeyboardInterrupt);
-    }
     throw py::error_already_set();
   }
   throw Error(ErrorKind::Internal,

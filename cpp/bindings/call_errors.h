@@ -46,6 +46,9 @@ public:
   /// A written array and one that is read; `why` they are not safe as they lie, or empty where they
   /// are not the same elements.
   [[noreturn]] void overlapping_input(size_t written, size_t read, const std::string &why) const;
+  /// threads= that is no integer, or less than 1.
+  [[noreturn]] void bad_threads(PyObject *value) const;
+  [[noreturn]] void few_threads(PyObject *value) const;
   /// A kernel that ended with a failure.
   /// With the first element that meets it, where that is known.
   [[noreturn]] void failed(const CompiledKernel &kernel, std::int32_t status,

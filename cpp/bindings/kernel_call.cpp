@@ -3,6 +3,7 @@
 #include "algorithm/evaluator.h"
 #include "analysis/legality.h"
 #include "bindings/call_errors.h"
+#include "bindings/signals.h"
 #include "mapping/program.h"
 #include "runtime/cache.h"
 
@@ -33,9 +34,12 @@ KernelFunction::make_kernel(const Layouts &layouts, const std::vector<SharedArra
   const std::uint64_t version = version_;
   std::shared_ptr<const CompiledKernel> kernel;
   while (kernel == nullptr) {
-    // All of isl's work, so under the lock.
-    PreparedKernel prepared =
-        prepare(shared.empty() ? mapping() : verdict(shared).mapping.value(), options);
+    PreparedKernel prepared;
+    {
+      // All of isl's work, so under the lock.
+      const InterruptibleAnalysis interruptible;
+      prepared = prepare(shared.empty() ? mapping() : verdict(shared).mapping.value(), options);
+    }
     const py::gil_scoped_release unlocked;
     kernel = finish(std::move(prepared));
   }
@@ -56,6 +60,7 @@ KernelFunction::make_kernel(const Layouts &layouts, const std::vector<SharedArra
 
 const KernelFunction::SharingVerdict &
 KernelFunction::verdict(const std::vector<SharedArray> &shared) {
+  const InterruptibleAnalysis interruptible;
   const auto known =
       std::find_if(verdicts_.begin(), verdicts_.end(),
                    [&](const SharingVerdict &verdict) { return verdict.shared == shared; });
@@ -184,13 +189,19 @@ py::object KernelFunction::call(const CallArguments &given) {
   for (const BoundArray &array : call.arrays) {
     data.push_back(array.data);
   }
-  KernelFailure failure;
+  InterruptibleCall record;
+  record.threads = call.threads > 0 ? call.threads : threads_;
   PyThreadState *state = PyEval_SaveThread();
-  const std::int32_t status = kernel.entry()(data.data(), plan->integers.data(), &failure);
+  record.begin(state);
+  const std::int32_t status = kernel.entry()(data.data(), plan->integers.data(), &record);
+  record.end();
   PyEval_RestoreThread(state);
+  if (record.is_stopped()) {
+    throw py::error_already_set(); // of the signal's handler
+  }
   if (status != KernelOk) {
     const bool is_unchanged = !overwrites_ && sharing == nullptr; // the inputs
-    CallExplainer(*this).failed(kernel, status, failure,
+    CallExplainer(*this).failed(kernel, status, record.failure,
                                 status == KernelIndexError && is_unchanged ? failing_read(call)
                                                                            : std::nullopt);
   }
@@ -262,6 +273,7 @@ std::map<std::string, ArrayView> KernelFunction::views_of(const BoundCall &call,
 }
 
 std::optional<FailingRead> KernelFunction::failing_read(BoundCall &call) const {
+  const InterruptibleAnalysis interruptible;
   solve(call); // a plan has done without
   return find_failing_read(*function_, parameters_of(call), views_of(call, false));
 }
@@ -276,6 +288,7 @@ py::object KernelFunction::evaluate(const CallArguments &given) {
   }
   const std::map<std::string, ArrayView> inputs = views_of(call, false);
   const std::map<std::string, ArrayView> outputs = views_of(call, true);
+  const InterruptibleAnalysis interruptible;
   tilewright::evaluate(*function_, parameters_of(call), inputs, outputs);
   return results(call);
 }

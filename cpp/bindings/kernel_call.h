@@ -75,6 +75,9 @@ public:
   /// Whether better code of a compiled kernel is being made; whether all run the best there is.
   bool is_pending() const;
   bool is_full() const;
+  /// On how many threads calls run that do not say; 0: as many as num_threads() says.
+  int threads() const { return threads_; }
+  void set_threads(int threads) { threads_ = threads; }
   const std::vector<ArrayArgument> &arguments() const { return arguments_; }
   size_t input_count() const { return inputs_; }
   /// The inputs whose arrays a call overwrites, each with the computations that are stored there.
@@ -116,6 +119,7 @@ private:
   void bind_arguments(const CallArguments &given, BoundCall &call) const;
   PyObject *bind_keyword(PyObject *key, PyObject *value, BoundCall &call) const;
   void bind_parameter(size_t parameter, PyObject *value, BoundCall &call) const;
+  void bind_threads(PyObject *value, BoundCall &call) const;
   void bind_outputs(PyObject *out, BoundCall &call) const;
   void open_array(size_t argument, PyObject *object, BoundCall &call) const;
   bool open_scalar(size_t argument, PyObject *object, BoundCall &call) const;
@@ -167,6 +171,8 @@ private:
   size_t inputs_ = 0;
   std::vector<pybind11::object> parameter_names_;
   pybind11::object out_name_;
+  pybind11::object threads_name_;
+  int threads_ = 0;
   std::vector<SolveStep> steps_;
   bool inputs_solve_all_ = false;
   ContextCheck context_;

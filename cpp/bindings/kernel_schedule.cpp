@@ -2,6 +2,7 @@
 // given so far.
 #include "analysis/legality.h"
 #include "bindings/kernel_call.h"
+#include "bindings/signals.h"
 #include "mapping/program.h"
 #include "planning/default_mapping.h"
 #include "planning/resolve.h"
@@ -31,7 +32,7 @@ py::object interned(const std::string &text) {
 
 KernelFunction::KernelFunction(std::shared_ptr<const Function> function, CompileOptions settings)
     : function_(std::move(function)), settings_(std::move(settings)), out_name_(interned("out")),
-      context_(function_->context, function_->parameters) {
+      threads_name_(interned("threads")), context_(function_->context, function_->parameters) {
   describe_cpu(settings_.cpu);
   const auto add = [&](const Computation &computation, bool is_output) {
     ArrayArgument argument;
@@ -128,12 +129,14 @@ void KernelFunction::set_mapping(Candidate next) {
 }
 
 void KernelFunction::apply(const Command &given) {
+  const InterruptibleAnalysis interruptible;
   const OperationLimit limit(planning_limit);
   const Command command = resolve(mapping(), given);
   set_mapping(after(*current_, command));
 }
 
 void KernelFunction::replay(const Schedule &schedule) {
+  const InterruptibleAnalysis interruptible;
   const OperationLimit limit(planning_limit);
   Candidate next = default_candidate();
   for (const auto &command : schedule.commands) {
@@ -149,6 +152,7 @@ void KernelFunction::take_mapping(const KernelFunction &other) {
 }
 
 void KernelFunction::require_checked() {
+  const InterruptibleAnalysis interruptible;
   const Mapping &current = mapping();
   if (!current_->is_legal) {
     current_->program = require_legal(build_program(current), nullptr);
@@ -200,6 +204,7 @@ CompileOptions KernelFunction::current_settings() const {
 }
 
 Mapping KernelFunction::mapping_that_runs() const {
+  const InterruptibleAnalysis interruptible;
   const OperationLimit limit(planning_limit);
   return tilewright::mapping_that_runs(mapping(), current_settings());
 }

@@ -7,6 +7,7 @@
 #include "bindings/bind_inspection.h"
 #include "bindings/bind_instances.h"
 #include "bindings/bind_language.h"
+#include "bindings/signals.h"
 #include "polyhedral/isl.h"
 
 #include <pybind11/pybind11.h>
@@ -49,6 +50,7 @@ PYBIND11_MODULE(_core, module) {
   module.def("set_unscoped_limit", &tilewright::set_unscoped_limit, py::arg("operations"),
              "Operations that isl may take where no limit is open; for tests.");
   tilewright::bind_errors(module);
+  tilewright::bind_signals();
   tilewright::bind_language(module);
   tilewright::bind_functions(module);
   tilewright::bind_export(module);

@@ -145,7 +145,9 @@ ExportedKernel export_kernel(const Mapping &mapping, CompileOptions options, CFu
   interface.cpu_features = needed_features(*machine);
   interface.messages = messages(kernel, interface, cpu);
   llvm::LLVMContext context;
-  const auto module = emit_llvm(kernel, interface, context, *machine, emit_options(options));
+  EmitOptions emit = emit_options(options);
+  emit.is_interruptible = false; // nobody to ask
+  const auto module = emit_llvm(kernel, interface, context, *machine, emit);
   optimise(*module, *machine, options);
   ExportedKernel exported;
   exported.object = compile_to_object(*module, *machine, options.optimize == Optimization::Full);

@@ -2,6 +2,8 @@
 
 #include "lowering/build.h"
 #include "lowering/linear.h"
+#include "lowering/summing_loops.h"
+#include "lowering/tile_extent.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -16,6 +18,35 @@ constexpr std::int64_t most_work = std::int64_t{1} << 40;
 /// Iterations of a loop whose bounds are data.
 constexpr std::int64_t unknown_extent = 16;
 constexpr std::int64_t register_bytes = 32;
+
+std::int64_t cost_of(const Value &value) {
+  const std::int64_t registers =
+      std::max<std::int64_t>(1, value.type.lanes * value.type.scalar.bytes() / register_bytes);
+  switch (value.kind) {
+  case ValueKind::Load:
+  case ValueKind::Cast:
+  case ValueKind::Select:
+    return registers;
+  case ValueKind::Call:
+    return 20 * registers;
+  case ValueKind::Unary:
+  case ValueKind::Binary: {
+    const bool slow = value.op == Op::TrueDiv || value.op == Op::Pow || value.op == Op::FloorDiv ||
+                      value.op == Op::Mod;
+    const bool index = value.type == ValueType{Int64, 1};
+    return index ? 0 : (slow ? 8 : 1) * registers;
+  }
+  default:
+    return 0;
+  }
+}
+
+/// Of a statement itself, without those inside.
+std::int64_t cost_of(const LoopStatement &statement) {
+  std::int64_t cost = statement.kind == StatementKind::Store ? 1 : 0;
+  visit_values(statement, [&](const Value &value) { cost += cost_of(value); });
+  return cost;
+}
 
 class Estimator {
 public:
@@ -80,40 +111,116 @@ private:
     return known ? result : nullptr;
   }
 
-  static std::int64_t cost_of(const LoopStatement &statement) {
-    std::int64_t cost = statement.kind == StatementKind::Store ? 1 : 0;
-    visit_values(statement, [&](const Value &value) { cost += cost_of(value); });
-    return cost;
-  }
-
-  static std::int64_t cost_of(const Value &value) {
-    const std::int64_t registers =
-        std::max<std::int64_t>(1, value.type.lanes * value.type.scalar.bytes() / register_bytes);
-    switch (value.kind) {
-    case ValueKind::Load:
-    case ValueKind::Cast:
-    case ValueKind::Select:
-      return registers;
-    case ValueKind::Call:
-      return 20 * registers;
-    case ValueKind::Unary:
-    case ValueKind::Binary: {
-      const bool slow = value.op == Op::TrueDiv || value.op == Op::Pow ||
-                        value.op == Op::FloorDiv || value.op == Op::Mod;
-      const bool index = value.type == ValueType{Int64, 1};
-      return index ? 0 : (slow ? 8 : 1) * registers;
-    }
-    default:
-      return 0;
-    }
-  }
-
   std::unordered_map<std::int64_t, ValuePtr> middle_; ///< of variables inside; null: not known
 };
 
 } // namespace
 
 ValuePtr estimated_work(const LoopStatement &statement) { return Estimator().of(statement); }
+
+std::optional<std::int64_t> WorkBounds::most_iterations(const LoopStatement &loop) {
+  // Begin and end are the max and min of values of which two may lie a constant apart.
+  std::vector<ValuePtr> uppers;
+  std::vector<ValuePtr> lowers;
+  operands_of(Op::Min, loop.upper, uppers);
+  operands_of(Op::Max, loop.lower, lowers);
+  std::optional<std::int64_t> most;
+  for (const ValuePtr &upper : uppers) {
+    for (const ValuePtr &lower : lowers) {
+      const auto distance = difference(upper, lower);
+      if (distance && distance->is_constant() && (!most || distance->constant < *most)) {
+        most = std::max<std::int64_t>(distance->constant, 0);
+      }
+    }
+  }
+  return most;
+}
+
+bool WorkBounds::walks_through_memory(const LoopStatement &loop) {
+  std::vector<std::int64_t> moving = {loop.id}; // the loop's variable and what is made of it
+  const auto moves = [&](const ValuePtr &value) {
+    return std::any_of(moving.begin(), moving.end(),
+                       [&](std::int64_t variable) { return mentions(value, variable); });
+  };
+  bool found = false;
+  const auto look = [&](const LoopStatement &statement) {
+    if (statement.kind == StatementKind::Let && moves(statement.value)) {
+      moving.push_back(statement.id);
+    }
+    found = found || std::any_of(statement.subscripts.begin(), statement.subscripts.end(), moves);
+    visit_values(statement, [&](const Value &value) {
+      found = found || (value.kind == ValueKind::Load &&
+                        std::any_of(value.operands.begin(), value.operands.end(), moves));
+    });
+  };
+  for (const StmtPtr &child : loop.children) {
+    visit_statements(child, look);
+  }
+  return found;
+}
+
+std::optional<std::int64_t> WorkBounds::most(const LoopStatement &statement) {
+  const bool is_loop =
+      statement.kind == StatementKind::For || statement.kind == StatementKind::While;
+  if (!is_loop) {
+    return bounded(statement);
+  }
+  const auto [place, is_new] = known_.try_emplace(&statement);
+  if (is_new && statement.kind == StatementKind::For) {
+    const std::optional<std::int64_t> bound = bounded(statement);
+    known_[&statement] = bound; // others may have come in between
+    return bound;
+  }
+  return place->second;
+}
+
+std::optional<std::int64_t> WorkBounds::bounded(const LoopStatement &statement) {
+  std::int64_t inside = 0;
+  for (const StmtPtr &child : statement.children) {
+    const std::optional<std::int64_t> part = most(*child);
+    if (!part) {
+      return std::nullopt;
+    }
+    inside = statement.kind == StatementKind::If ? std::max(inside, *part) : inside + *part;
+  }
+  if (statement.kind == StatementKind::For) {
+    const std::optional<std::int64_t> iterations = most_iterations(statement);
+    if (!iterations || __builtin_mul_overflow(*iterations, inside + 1, &inside)) {
+      return std::nullopt;
+    }
+  }
+  const std::int64_t bound = cost_of(statement) + std::min(inside, most_uncounted);
+  return bound < most_uncounted ? std::optional(bound) : std::nullopt;
+}
+
+std::int64_t WorkBounds::beside_counting(const LoopStatement &statement) {
+  const bool is_loop =
+      statement.kind == StatementKind::For || statement.kind == StatementKind::While;
+  if (is_loop) {
+    return most(statement).value_or(0);
+  }
+  std::int64_t inside = 0;
+  for (const StmtPtr &child : statement.children) {
+    const std::int64_t part = beside_counting(*child);
+    inside = statement.kind == StatementKind::If ? std::max(inside, part) : inside + part;
+  }
+  return cost_of(statement) + inside;
+}
+
+bool WorkBounds::surely_counts(const LoopStatement &statement) {
+  switch (statement.kind) {
+  case StatementKind::While:
+    return true;
+  case StatementKind::For:
+    return !most(statement);
+  case StatementKind::If:
+    return statement.children.size() > 1 && surely_counts(*statement.children[0]) &&
+           surely_counts(*statement.children[1]);
+  default:
+    return std::any_of(statement.children.begin(), statement.children.end(),
+                       [&](const StmtPtr &child) { return surely_counts(*child); });
+  }
+}
 
 namespace {
 

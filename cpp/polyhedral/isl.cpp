@@ -1,5 +1,7 @@
 #include "polyhedral/isl.h"
 
+#include "polyhedral/interruption.h"
+
 #include <isl/ctx.h>
 #include <isl/ilp.h>
 #include <isl/options.h>
@@ -44,6 +46,7 @@ std::string isl_version_text() {
 }
 
 OperationLimit::OperationLimit(std::uint64_t operations, Inside inside) {
+  check_interruption();
   isl_ctx *context = isl_context().get();
   previous_ = isl_ctx_get_max_operations(context);
   if (open_limits++ == 0 || (inside == Inside::Tighten && operations < previous_)) {
@@ -74,6 +77,10 @@ void throw_isl_error(const char *what) {
   const char *message = isl_ctx_last_error_msg(context);
   const std::string detail = message != nullptr ? message : "no reason given";
   isl_ctx_reset_error(context);
+  check_interruption();
+  if (error == isl_error_abort) {
+    throw Interrupted();
+  }
   if (error == isl_error_quota) {
     throw Error(ErrorKind::Limit,
                 std::string(what) + ": the analysis needs more integer-set operations than its "

@@ -1,6 +1,7 @@
 // The one calling convention between compiled code and everything around it.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 namespace tilewright {
@@ -19,11 +20,29 @@ enum KernelStatus : std::int32_t {
   KernelInterrupted = 3
 };
 
+/// What goes with one call of a kernel, from its caller down to the threads of its parallel loops.
+struct CallRecord {
+  KernelFailure failure;    ///< first: compiled code knows where it is
+  std::int32_t threads = 0; ///< at most so many run a parallel loop; 0: num_threads()
+  /// Raised when the call is to end early: all of its threads return KernelInterrupted soon.
+  std::atomic<std::int32_t> stop{0};
+  /// Asked now and then, by the thread `caller` alone, whether to end; null: nobody wants to know.
+  bool (*ask)(CallRecord &record) = nullptr;
+  unsigned long caller = 0; ///< its pthread_self
+};
+
+/// What the closure of each parallel loop begins with.
+struct ClosureHead {
+  void *const *data;
+  const std::int64_t *integers;
+  CallRecord *record;
+};
+
 /// data: the arguments' base addresses, in argument order (element at index 0, so strides may be
 /// negative). integers: the parameters, then for each argument its strides in bytes, one for each
 /// dimension.
 using KernelEntry = std::int32_t (*)(void *const *data, const std::int64_t *integers,
-                                     KernelFailure *failure);
+                                     CallRecord *record);
 
 /// The body of a parallel loop: iterations [begin, end), part of what one thread has to do. The
 /// first status other than KernelOk is returned at the end.
@@ -39,6 +58,9 @@ extern "C" {
 std::int32_t tilewright_parallel_for(std::int64_t begin, std::int64_t end, void *closure,
                                      tilewright::ParallelBody body, std::int64_t dealing,
                                      std::int64_t work);
+/// Whether to go on: KernelOk, or KernelInterrupted. Kernels ask it every some hundred thousand
+/// operations of a thread.
+std::int32_t tilewright_poll(tilewright::CallRecord *record);
 void *tilewright_allocate(std::int64_t bytes); ///< 64-byte aligned, null when there is none
 void tilewright_free(void *memory);
 }

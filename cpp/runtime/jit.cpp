@@ -237,6 +237,7 @@ void Session::define_host_symbols() {
     symbols[jit_->mangleAndIntern(name)] = symbol_at(function);
   };
   add("tilewright_parallel_for", &tilewright_parallel_for);
+  add("tilewright_poll", &tilewright_poll);
   add("tilewright_allocate", &tilewright_allocate);
   add("tilewright_free", &tilewright_free);
   add("tilewright_report_index", &tilewright_report_index);

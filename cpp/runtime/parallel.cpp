@@ -2,6 +2,7 @@
 
 #include "polyhedral/error.h"
 #include "runtime/abi.h"
+#include "runtime/thread_count.h"
 #include "runtime/thread_pool.h"
 
 #include <algorithm>
@@ -12,8 +13,6 @@
 #include <memory>
 #include <mutex>
 #include <pthread.h>
-#include <sched.h>
-#include <thread>
 #include <vector>
 
 namespace tilewright {
@@ -125,26 +124,6 @@ const OpenMP &openmp() {
   return *runtime;
 }
 
-int environment_threads() {
-  // Asked anew at each loop would cost a search of the environment; the answer is that of the first
-  // loop.
-  static const int count = [] {
-    if (const char *text = std::getenv("OMP_NUM_THREADS")) {
-      const long value = std::strtol(text, nullptr, 10);
-      if (value > 0 && value < 1 << 16) {
-        return static_cast<int>(value);
-      }
-    }
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    if (sched_getaffinity(0, sizeof set, &set) == 0) {
-      return std::max(1, CPU_COUNT(&set));
-    }
-    return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  }();
-  return count;
-}
-
 /// Less work than this, about a microsecond, is done sooner than what another core has written is
 /// fetched from there. The environment may say another number: 0 always takes threads.
 std::int64_t least_work() {
@@ -171,6 +150,7 @@ struct Loop {
   int pieces; ///< of a part
   void *closure;
   ParallelBody body;
+  CallRecord *record;
   std::atomic<std::int32_t> status{KernelOk};
   alignas(64) std::atomic<std::uint64_t> next{0}; ///< dynamic: the first iteration not dealt
 
@@ -182,6 +162,14 @@ struct Loop {
     } else {
       run_chunks(static_cast<std::uint64_t>(part), static_cast<std::uint64_t>(piece));
     }
+  }
+
+  /// Whether the call is to go on; else the loop has failed.
+  bool may_go_on() {
+    if (status.load(std::memory_order_relaxed) == KernelOk) {
+      note(tilewright_poll(record));
+    }
+    return status.load(std::memory_order_relaxed) == KernelOk;
   }
 
 private:
@@ -230,17 +218,22 @@ private:
     if (first == last) {
       return true;
     }
-    if (status.load(std::memory_order_relaxed) != KernelOk) {
+    if (!may_go_on()) {
       return false;
     }
     const std::uint64_t start = static_cast<std::uint64_t>(begin);
     const std::int32_t result = body(static_cast<std::int64_t>(start + first),
                                      static_cast<std::int64_t>(start + last), closure);
+    note(result);
+    return result == KernelOk;
+  }
+
+  /// The first failure is the loop's.
+  void note(std::int32_t result) {
     if (result != KernelOk) {
       std::int32_t expected = KernelOk;
       status.compare_exchange_strong(expected, result);
     }
-    return result == KernelOk;
   }
 };
 
@@ -249,6 +242,9 @@ void pool_piece(void *argument, int part, int piece) {
   static_cast<Loop *>(argument)->run_piece(part, piece);
   inside_region = false;
 }
+
+/// The caller has nothing to do but to wait, perhaps for a long time.
+void pool_waits(void *argument) { static_cast<Loop *>(argument)->may_go_on(); }
 
 /// The library may give fewer threads than were asked for.
 void openmp_part(void *argument) {
@@ -290,6 +286,7 @@ std::int32_t tilewright_parallel_for(std::int64_t begin, std::int64_t end, void 
   if (inside_region || work < least_work()) {
     return body(begin, end, closure);
   }
+  CallRecord *const record = static_cast<const ClosureHead *>(closure)->record;
   const std::uint64_t length = static_cast<std::uint64_t>(end) - static_cast<std::uint64_t>(begin);
   // No thread is worth less than a chunk. The counters cannot overflow: there are at most max_parts
   // chunks more than the loop has.
@@ -302,8 +299,9 @@ std::int32_t tilewright_parallel_for(std::int64_t begin, std::int64_t end, void 
     chunk = 0;
   }
   const std::uint64_t chunks = chunk == 0 ? length : (length - 1) / chunk + 1;
-  const int parts = static_cast<int>(std::min<std::uint64_t>(
-      chunks, static_cast<std::uint64_t>(std::min(num_threads(), max_parts))));
+  const int threads = record->threads > 0 ? record->threads : num_threads();
+  const int parts = static_cast<int>(
+      std::min<std::uint64_t>(chunks, static_cast<std::uint64_t>(std::min(threads, max_parts))));
   if (parts <= 1) {
     return body(begin, end, closure);
   }
@@ -315,13 +313,25 @@ std::int32_t tilewright_parallel_for(std::int64_t begin, std::int64_t end, void 
   const std::uint64_t pieces =
       dynamic || usable ? 1 : std::min(most_pieces, chunks / static_cast<std::uint64_t>(parts));
   Loop loop{&library, begin, length, chunk, dynamic, parts, static_cast<int>(pieces),
-            closure,  body};
+            closure,  body,  record};
   if (usable) {
     library.parallel(openmp_part, &loop, static_cast<unsigned>(parts), 0);
   } else {
-    run_on_pool(parts, loop.pieces, pool_piece, &loop);
+    run_on_pool(parts, loop.pieces, pool_piece, pool_waits, &loop);
   }
   return loop.status.load();
+}
+
+std::int32_t tilewright_poll(tilewright::CallRecord *record) {
+  using namespace tilewright;
+  if (record->stop.load(std::memory_order_relaxed) != 0) {
+    return KernelInterrupted;
+  }
+  if (record->ask == nullptr || record->caller != pthread_self() || !record->ask(*record)) {
+    return KernelOk;
+  }
+  record->stop.store(1, std::memory_order_relaxed);
+  return KernelInterrupted;
 }
 
 void tilewright_report_index(tilewright::KernelFailure *failure, std::int64_t site,

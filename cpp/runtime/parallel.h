@@ -11,8 +11,8 @@
 
 namespace tilewright {
 
-/// How many threads a parallel loop uses: set_num_threads, else OMP_NUM_THREADS, else the CPUs this
-/// process may use.
+/// How many threads a parallel loop uses where its call does not say: set_num_threads, else
+/// environment_threads().
 int num_threads();
 
 /// 0 goes back to the environment's answer. Throws Error(Argument) for a negative number.

@@ -7,6 +7,7 @@
 #include <climits>
 #include <csignal>
 #include <cstdint>
+#include <ctime>
 #include <linux/futex.h>
 #include <mutex>
 #include <new>
@@ -44,9 +45,11 @@ void pause_briefly() {
 #endif
 }
 
+/// For ten milliseconds at most.
 void sleep_while(std::atomic<std::uint32_t> &word, std::uint32_t value) {
   static_assert(sizeof word == sizeof(std::uint32_t));
-  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, nullptr, nullptr, 0);
+  const timespec longest{0, 10'000'000};
+  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, &longest, nullptr, 0);
 }
 
 void wake_one(std::atomic<std::uint32_t> &word) {
@@ -206,7 +209,8 @@ public:
     return *pool;
   }
 
-  void run(int parts, int pieces, void (*work)(void *, int, int), void *argument);
+  void run(int parts, int pieces, void (*work)(void *, int, int), void (*waiting)(void *),
+           void *argument);
 
 private:
   Pool();
@@ -331,7 +335,8 @@ void Pool::move_late_workers(const Region &region, int parts) {
   }
 }
 
-void Pool::run(int parts, int pieces, void (*work)(void *, int, int), void *argument) {
+void Pool::run(int parts, int pieces, void (*work)(void *, int, int), void (*waiting)(void *),
+               void *argument) {
   Region *region = take_region();
   if (region == nullptr) {
     for (int part = 0; part < parts; ++part) {
@@ -368,6 +373,7 @@ void Pool::run(int parts, int pieces, void (*work)(void *, int, int), void *argu
       region->caller_sleeps.store(true);
       while (const std::uint32_t left = region->pending.load()) {
         sleep_while(region->pending, left);
+        waiting(argument);
       }
       region->caller_sleeps.store(false);
     }
@@ -379,8 +385,9 @@ void Pool::run(int parts, int pieces, void (*work)(void *, int, int), void *argu
 } // namespace
 
 void run_on_pool(int parts, int pieces, void (*work)(void *argument, int part, int piece),
-                 void *argument) {
-  Pool::get().run(std::min(parts, max_parts), std::min(pieces, max_pieces), work, argument);
+                 void (*waiting)(void *argument), void *argument) {
+  Pool::get().run(std::min(parts, max_parts), std::min(pieces, max_pieces), work, waiting,
+                  argument);
 }
 
 } // namespace tilewright

@@ -14,9 +14,11 @@ inline constexpr int max_parts = 1024;
 inline constexpr int max_pieces = 255;
 
 /// Runs work(argument, part, piece) once for each part in [0, parts) and piece in [0, pieces) and
-/// returns when all are done. May be called from any thread outside of regions; when several
-/// regions are in flight already, the caller does all of it itself. `work` must not throw.
+/// returns when all are done. While the caller has nothing to do but to wait, it calls
+/// waiting(argument) every ten milliseconds. May be called from any thread outside of regions; when
+/// several regions are in flight already, the caller does all of it itself. Neither function may
+/// throw.
 void run_on_pool(int parts, int pieces, void (*work)(void *argument, int part, int piece),
-                 void *argument);
+                 void (*waiting)(void *argument), void *argument);
 
 } // namespace tilewright

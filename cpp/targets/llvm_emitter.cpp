@@ -46,7 +46,8 @@ KernelEmitter::KernelEmitter(const Kernel &kernel, llvm::Module &module, const E
       target_(target),
       symbol_(options.symbol.empty() ? kernel_symbol(kernel.name) : options.symbol),
       semantics_(builder_, module, options, target),
-      threads_where_worthwhile_(options.threads_where_worthwhile) {}
+      threads_where_worthwhile_(options.threads_where_worthwhile),
+      is_interruptible_(options.is_interruptible) {}
 
 llvm::Function *KernelEmitter::make_function(const std::string &name, llvm::FunctionType *type,
                                              bool external) {
@@ -88,12 +89,12 @@ void KernelEmitter::make_alias_scopes() {
 }
 
 void KernelEmitter::open_frame(llvm::Function *function, llvm::Value *data, llvm::Value *integers,
-                               llvm::Value *failure) {
+                               llvm::Value *record) {
   frame_ = Frame{};
   frame_.function = function;
   frame_.data = data;
   frame_.integers = integers;
-  frame_.failure = failure;
+  frame_.record = record;
   frame_.status = entry_alloca(builder_.getInt32Ty(), "status");
   frame_.exit = llvm::BasicBlock::Create(context_, "exit", function);
   builder_.CreateStore(builder_.getInt32(0), frame_.status);

@@ -25,6 +25,8 @@ struct EmitOptions {
                           ///< and infinity stay honest
   /// Parallel loops of little work run in the thread that meets them.
   bool threads_where_worthwhile = false;
+  /// Long work asks tilewright_poll now and then whether to go on.
+  bool is_interruptible = true;
 };
 
 /// The symbol of a kernel's entry: a prefix keeps a kernel called "exp" apart from the library's,

@@ -3,12 +3,14 @@
 // instructions through Semantics.
 #pragma once
 
+#include "lowering/estimate_work.h"
 #include "lowering/loop_ir.h"
 #include "targets/llvm_emitter.h"
 #include "targets/llvm_index.h"
 #include "targets/llvm_semantics.h"
 
 #include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Module.h>
 
 #include <memory>
@@ -68,7 +70,9 @@ private:
     llvm::AllocaInst *status = nullptr;
     llvm::Value *data = nullptr;
     llvm::Value *integers = nullptr;
-    llvm::Value *failure = nullptr;
+    llvm::Value *record = nullptr;
+    /// What is left to do before the thread looks up; null in a function that never works for long.
+    llvm::AllocaInst *budget = nullptr;
     std::vector<llvm::Value *> parameters;
     std::vector<BufferSlot> buffers;
     std::unordered_map<std::int64_t, VariableSlot> variables;
@@ -85,6 +89,7 @@ private:
     };
     std::vector<Ahead> prefetches;
     int depth = 0;
+    int long_loops = 0; ///< serial loops around of any number of iterations
     bool parallel = false;
     bool streams = false; ///< stores past the caches
   };
@@ -98,7 +103,7 @@ private:
   // llvm_emitter.cpp
   llvm::Function *make_function(const std::string &name, llvm::FunctionType *type, bool external);
   void open_frame(llvm::Function *function, llvm::Value *data, llvm::Value *integers,
-                  llvm::Value *failure);
+                  llvm::Value *record);
   void open_arguments();
   void open_temporary(size_t buffer, llvm::Value *base);
   llvm::Value *temporary_bytes(size_t buffer);
@@ -133,6 +138,35 @@ private:
   void declare_local(const LoopStatement &statement);
   void assign_local(const LoopStatement &statement);
   void check_index(const LoopStatement &statement);
+
+  // llvm_polling.cpp
+  /// How a loop counts its work.
+  struct Counting {
+    std::int64_t iteration = 0; ///< one is so much: counted for all iterations at once
+    bool strips = false;        ///< and looks up between strips of them
+    std::int64_t single = 0;    ///< counted in each iteration
+  };
+  Counting counting_of(const LoopStatement &loop);
+  /// Takes work off the budget. Whether it is used up: then it is time to look up.
+  llvm::Value *count(llvm::Value *work);
+  /// Ends the function where the call is to end; else fills the budget and goes on here.
+  void look_up();
+  /// count, and look_up where the budget is used up.
+  void count_and_look_up(llvm::Value *work);
+  /// Emits what is hardly ever done, where `condition` holds.
+  template <class Emit>
+  void seldom(llvm::Value *condition, const Emit &emit) {
+    llvm::BasicBlock *then = llvm::BasicBlock::Create(context_, "seldom", frame_.function);
+    llvm::BasicBlock *after = llvm::BasicBlock::Create(context_, "usual", frame_.function);
+    builder_.CreateCondBr(condition, then, after,
+                          llvm::MDBuilder(context_).createUnlikelyBranchWeights());
+    builder_.SetInsertPoint(then);
+    emit();
+    builder_.CreateBr(after);
+    builder_.SetInsertPoint(after);
+  }
+  /// Taken off the budget for each loop that counts, beside its iterations.
+  static constexpr std::int64_t work_of_a_loop = 64;
 
   // llvm_parallel.cpp
   void parallel_loop(const LoopStatement &statement);
@@ -210,6 +244,8 @@ private:
   std::unordered_map<const Value *, bool> index_values_; ///< what is_index has answered
   std::vector<std::pair<llvm::MDNode *, llvm::MDNode *>> scopes_;
   bool threads_where_worthwhile_ = false;
+  bool is_interruptible_ = true;
+  WorkBounds work_;
   std::vector<ValuePtr> estimates_; ///< values that are no part of the kernel: `known` names them
 };
 

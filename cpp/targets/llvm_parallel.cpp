@@ -145,8 +145,8 @@ void KernelEmitter::parallel_loop(const LoopStatement &statement) {
            touched.contains(static_cast<std::int64_t>(b));
   };
 
-  // The closure: what the body sees, in one list.
-  std::vector<llvm::Value *> carried = {frame_.data, frame_.integers, frame_.failure};
+  // The closure (it begins with a ClosureHead): what the body sees, in one list.
+  std::vector<llvm::Value *> carried = {frame_.data, frame_.integers, frame_.record};
   for (size_t b = 0; b < kernel_.buffers.size(); ++b) {
     if (takes_along(b, frame_.buffers[b])) {
       // open_temporary goes from the beginning of a record to its field.
@@ -192,6 +192,9 @@ void KernelEmitter::parallel_loop(const LoopStatement &statement) {
                                    ? -std::max<std::int64_t>(schedule.chunk, 1)
                                    : schedule.chunk;
   llvm::Value *work = scalar(*estimates_.emplace_back(estimated_work(statement)));
+  if (is_interruptible_ && !work_.most(statement)) {
+    count_and_look_up(work);
+  }
   const auto on_threads = [&] {
     return builder_.CreateCall(run, {begin, end, closure, body,
                                      builder_.getInt64(static_cast<std::uint64_t>(dealing)), work});
@@ -238,8 +241,8 @@ void KernelEmitter::parallel_loop(const LoopStatement &statement) {
   };
   llvm::Value *data = take("data");
   llvm::Value *integers = take("integers");
-  llvm::Value *failure = take("failure");
-  open_frame(body, data, integers, failure);
+  llvm::Value *record = take("record");
+  open_frame(body, data, integers, record);
   frame_.parallel = true;
   frame_.prefetches = outer.prefetches;
   for (size_t b = 0; b < kernel_.buffers.size(); ++b) {
@@ -325,6 +328,9 @@ void KernelEmitter::joined_range(const std::vector<const LoopStatement *> &loops
                                                      builder_.CreateNSWSub(begin, start), zero);
   llvm::Value *to = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin,
                                                    builder_.CreateNSWSub(end, start), length);
+  if (const auto work = work_.most(*loops.back()); is_interruptible_ && work) {
+    count_and_look_up(builder_.getInt64(static_cast<std::uint64_t>(*work)));
+  }
   llvm::Value *lower = bounds[bounds.size() - 2];
   loop_between(*loops.back(), builder_.CreateNSWAdd(lower, from), builder_.CreateNSWAdd(lower, to));
   frame_.prefetches.resize(known);

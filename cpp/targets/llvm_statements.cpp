@@ -2,6 +2,10 @@
 #include "runtime/abi.h"
 #include "targets/llvm_function_emitter.h"
 
+#include <llvm/IR/MDBuilder.h>
+
+#include <algorithm>
+
 namespace tilewright {
 
 void KernelEmitter::statement(const LoopStatement &statement) {
@@ -70,29 +74,90 @@ void KernelEmitter::serial_loop(const LoopStatement &statement) {
 void KernelEmitter::loop_between(const LoopStatement &statement, llvm::Value *lower,
                                  llvm::Value *upper) {
   const std::string &name = statement.name;
-  llvm::BasicBlock *before = llvm::BasicBlock::Create(context_, name + ".enter", frame_.function);
-  llvm::BasicBlock *body = llvm::BasicBlock::Create(context_, name + ".body", frame_.function);
-  llvm::BasicBlock *leave = llvm::BasicBlock::Create(context_, name + ".leave", frame_.function);
-  llvm::BasicBlock *after = llvm::BasicBlock::Create(context_, name + ".after", frame_.function);
+  const auto block = [&](const char *suffix) {
+    return llvm::BasicBlock::Create(context_, name + suffix, frame_.function);
+  };
+  const Counting counting = counting_of(statement);
+  llvm::BasicBlock *before = block(".enter");
+  llvm::BasicBlock *body = block(".body");
+  llvm::BasicBlock *leave = block(".leave");
+  llvm::BasicBlock *after = block(".after");
+  llvm::Value *used_up = nullptr;
+  const auto count_all = [&](llvm::Value *iterations) {
+    llvm::Value *each = builder_.getInt64(static_cast<std::uint64_t>(counting.iteration));
+    used_up = count(builder_.CreateNSWAdd(builder_.CreateNSWMul(iterations, each),
+                                          builder_.getInt64(work_of_a_loop)));
+  };
+  // Bounds that are data may be those of no iteration again and again, which counts, too.
+  const bool has_index_bounds = is_index(*statement.lower) && is_index(*statement.upper);
+  if (counting.iteration > 0 && !has_index_bounds) {
+    count_all(builder_.CreateBinaryIntrinsic(
+        llvm::Intrinsic::smax, builder_.CreateNSWSub(upper, lower), builder_.getInt64(0)));
+  }
   builder_.CreateCondBr(builder_.CreateICmpSLT(lower, upper), before, after);
   builder_.SetInsertPoint(before);
+  if (counting.iteration > 0 && has_index_bounds) {
+    count_all(builder_.CreateNSWSub(upper, lower));
+  }
+  // All iterations at once, or, where they are too many for the budget, strips of them with a look
+  // up before each.
+  llvm::BasicBlock *strips = nullptr;
+  llvm::PHINode *start = nullptr;
+  llvm::PHINode *is_cut = nullptr;
+  llvm::Value *end = upper;
+  if (used_up != nullptr && !counting.strips) {
+    seldom(used_up, [&] { look_up(); });
+    before = builder_.GetInsertBlock();
+  } else if (used_up != nullptr) {
+    strips = block(".strips");
+    builder_.CreateBr(strips);
+    builder_.SetInsertPoint(strips);
+    start = builder_.CreatePHI(builder_.getInt64Ty(), 2, name + ".start");
+    start->addIncoming(lower, before);
+    is_cut = builder_.CreatePHI(builder_.getInt1Ty(), 2, name + ".cut");
+    is_cut->addIncoming(used_up, before);
+    llvm::Value *strip_end = nullptr;
+    llvm::BasicBlock *looked = nullptr;
+    seldom(is_cut, [&] {
+      look_up();
+      const std::int64_t strip =
+          std::max<std::int64_t>(1, WorkBounds::most_uncounted / counting.iteration);
+      strip_end = builder_.CreateNSWAdd(
+          start,
+          builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, builder_.CreateNSWSub(upper, start),
+                                         builder_.getInt64(static_cast<std::uint64_t>(strip))));
+      looked = builder_.GetInsertBlock();
+    });
+    llvm::PHINode *either = builder_.CreatePHI(builder_.getInt64Ty(), 2, name + ".end");
+    either->addIncoming(upper, strips);
+    either->addIncoming(strip_end, looked);
+    end = either;
+    lower = start;
+    before = builder_.GetInsertBlock();
+  }
   builder_.CreateBr(body);
   builder_.SetInsertPoint(body);
   llvm::PHINode *counter = builder_.CreatePHI(builder_.getInt64Ty(), 2, name);
   counter->addIncoming(lower, before);
 
   ++frame_.depth;
+  const bool is_long = !WorkBounds::most_iterations(statement);
+  frame_.long_loops += is_long ? 1 : 0;
   const int loop = static_cast<int>(frame_.loops.size());
   frame_.variables[statement.id] = VariableSlot{counter, frame_.depth, true, loop};
   frame_.loops.push_back({lower, before, body, {}});
   for (const auto &[buffer, distance] : statement.prefetches) {
     frame_.prefetches.push_back({statement.id, buffer, distance});
   }
+  if (counting.single > 0) {
+    count_and_look_up(builder_.getInt64(static_cast<std::uint64_t>(counting.single)));
+  }
   for (const StmtPtr &child : statement.children) {
     this->statement(*child);
   }
   frame_.prefetches.resize(frame_.prefetches.size() - statement.prefetches.size());
   --frame_.depth;
+  frame_.long_loops -= is_long ? 1 : 0;
 
   llvm::Value *next = builder_.CreateNSWAdd(counter, builder_.getInt64(1));
   counter->addIncoming(next, builder_.GetInsertBlock());
@@ -101,9 +166,16 @@ void KernelEmitter::loop_between(const LoopStatement &statement, llvm::Value *lo
                                 builder_.GetInsertBlock());
   }
   frame_.loops.pop_back();
-  builder_.CreateCondBr(builder_.CreateICmpSLT(next, upper), body, leave);
+  builder_.CreateCondBr(builder_.CreateICmpSLT(next, end), body, leave);
   builder_.SetInsertPoint(leave);
-  builder_.CreateBr(after);
+  if (strips == nullptr) {
+    builder_.CreateBr(after);
+  } else {
+    start->addIncoming(end, leave);
+    is_cut->addIncoming(builder_.getTrue(), leave);
+    builder_.CreateCondBr(builder_.CreateICmpSLT(end, upper), strips, after,
+                          llvm::MDBuilder(context_).createUnlikelyBranchWeights());
+  }
   builder_.SetInsertPoint(after);
   frame_.known.clear();
   frame_.depths.clear();
@@ -113,9 +185,13 @@ void KernelEmitter::while_loop(const LoopStatement &statement) {
   llvm::BasicBlock *ask = llvm::BasicBlock::Create(context_, "while.ask", frame_.function);
   llvm::BasicBlock *body = llvm::BasicBlock::Create(context_, "while.body", frame_.function);
   llvm::BasicBlock *after = llvm::BasicBlock::Create(context_, "while.after", frame_.function);
+  const Counting counting = counting_of(statement);
   builder_.CreateBr(ask);
   builder_.SetInsertPoint(ask);
   ++frame_.depth;
+  if (counting.single > 0) {
+    count_and_look_up(builder_.getInt64(static_cast<std::uint64_t>(counting.single)));
+  }
   llvm::Value *condition = scalar(*statement.value);
   builder_.CreateCondBr(condition, body, after);
   builder_.SetInsertPoint(body);
@@ -215,7 +291,7 @@ void KernelEmitter::check_index(const LoopStatement &statement) {
   function->addFnAttr(llvm::Attribute::Cold);
   builder_.CreateCall(
       report,
-      {frame_.failure, builder_.getInt64(static_cast<std::uint64_t>(statement.id)), index, extent});
+      {frame_.record, builder_.getInt64(static_cast<std::uint64_t>(statement.id)), index, extent});
   fail_with(builder_.getInt32(KernelIndexError));
   builder_.SetInsertPoint(inside);
 }

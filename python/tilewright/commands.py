@@ -45,7 +45,8 @@ def register_owner(function: Function, identities: Iterable[int]) -> None:
         _owners[identity] = alive
 
 
-def _owners_of(identity: int) -> list[Function]:
+def owners_of(identity: int) -> list[Function]:
+    """The functions that a computation or input belongs to, the oldest first."""
     return [function for owner in _owners.get(identity, []) if (function := owner()) is not None]
 
 
@@ -605,7 +606,7 @@ def _call_text(arguments: Sequence[Any]) -> str:
 
 def command_target_of(handle: _core.Computation) -> tuple[Function, str]:
     """The one function that a computation belongs to, and the computation's name."""
-    functions = _owners_of(_core.computation_identity(handle))
+    functions = owners_of(_core.computation_identity(handle))
     name = handle.name
     if not functions:
         raise ScheduleError(

@@ -121,6 +121,18 @@ class Array:
     # NumPy leaves operators with an array to `_value_operator` below.
     __array_ufunc__ = None
 
+    def __reduce__(self) -> tuple[object, ...]:
+        from .pickling import reduced_array
+
+        return reduced_array(self)
+
+    # A name for something that is there once; functions are what can be copied.
+    def __copy__(self) -> Array:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Array:
+        return self
+
     def __repr__(self) -> str:
         shape = ", ".join(map(repr, self.shape))
         return f"<{type(self).__name__} {self.name}[{shape}] {self.dtype}>"

@@ -107,6 +107,17 @@ class Expression:
     def __repr__(self) -> str:
         return str(self._handle)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        from .pickling import reduced_expression
+
+        return reduced_expression(self)
+
+    def __copy__(self) -> Expression:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Expression:
+        return self
+
     def __bool__(self) -> NoReturn:
         raise DeclarationTypeError(
             f"the expression {self!r} has no truth value while a computation is declared: join "

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from . import _core, background, notices
+from . import _core, background, notices, pickling
 from .commands import ComputationHandle, register_owner
 from .computations import Array, Computation, Input
 from .configuration import settings
@@ -23,6 +23,7 @@ from .errors import DeclarationError, DeclarationTypeError, TilewrightError
 from .expressions import Expression
 from .schedules import Schedule
 from .source import caller_location
+from .threads import checked_threads
 
 if TYPE_CHECKING:
     from .exporting import Exported
@@ -66,6 +67,7 @@ class Function(_core.Function):
         c = matmul(a, b)
         matmul(a, b, out=c)          # several outputs: out=(c, d) or out={"C": c}
         blur(A=a, T=10)              # a parameter that no array's shape gives
+        matmul(a, b, threads=2)      # parallel loops of this call run on two threads
 
     Parameters are found from the shapes of the arrays and checked for consistency. Strided,
     negatively strided and transposed views are used without a copy, and so is anything with the
@@ -81,6 +83,9 @@ class Function(_core.Function):
     overwrites the caller's array; an output stored so is that array, and the call returns it.
     The signature shows such an input as ``inout``.
 
+    While the main thread runs a kernel, Python's signal handlers run: Ctrl-C ends it within some
+    milliseconds with KeyboardInterrupt. What its outputs hold then is undefined.
+
     Raises:
         ArgumentTypeError: (at a call, as all of these) an argument is missing, is not an array, or
             has another type; a TypeError.
@@ -88,6 +93,7 @@ class Function(_core.Function):
             shares memory with another one in a way that is not safe; a ValueError.
         ArgumentOverflowError: a number does not fit its input's type, or a parameter not 64 bits; an
             OverflowError.
+        KeyboardInterrupt: Ctrl-C, or whatever the handler of a signal raises.
         SubscriptError: a computed subscript is outside its array.
     """
 
@@ -215,6 +221,21 @@ class Function(_core.Function):
         from .exporting import export_function
 
         return export_function(self, directory, name, kind, cpu, strides, linker)
+
+    @property
+    def threads(self) -> int | None:
+        """On how many threads the parallel loops of this function run; None for as many as
+        `get_num_threads` says. A call's own ``threads=`` comes before it.
+
+        Raises (where it is set):
+            ArgumentTypeError: neither an integer nor None; a TypeError.
+            ArgumentError: a number below 1; a ValueError.
+        """
+        return self._threads or None
+
+    @threads.setter
+    def threads(self, threads: int | None) -> None:
+        self._threads = 0 if threads is None else checked_threads(threads)
 
     @property
     def last_compile(self) -> dict[str, Any] | None:
@@ -374,10 +395,13 @@ class Function(_core.Function):
             kinds(name, kinds.KEYWORD_ONLY, default=None, annotation=_Shape("int"))
             for name in self.parameters
         ]
-        out = kinds("out", kinds.KEYWORD_ONLY, default=None)
+        options.append(kinds("out", kinds.KEYWORD_ONLY, default=None))
+        if "threads" not in (*self._argument_names(), *self.parameters):
+            threads = kinds("threads", kinds.KEYWORD_ONLY, default=None, annotation=_Shape("int"))
+            options.append(threads)
         results = [text.partition(": ")[2] for text in outputs]
         result = results[0] if len(results) == 1 else f"({', '.join(results)})"
-        return inspect.Signature([*arrays, *options, out], return_annotation=_Shape(result))
+        return inspect.Signature([*arrays, *options], return_annotation=_Shape(result))
 
     def _description(self) -> str:
         """What `help` shows of this function."""
@@ -394,6 +418,12 @@ class Function(_core.Function):
 
     def __copy__(self) -> Function:
         return self.copy()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Function:
+        return self.copy()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return pickling.reduced_function(self)
 
     def __repr__(self) -> str:
         return f"<tilewright function {self.signature}>"

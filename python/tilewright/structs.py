@@ -184,6 +184,11 @@ def record_dtype(identity: int) -> np.dtype[Any]:
     return _record_dtypes[identity]
 
 
+def register_record(handle: _core.Computation, dtype: np.dtype[Any]) -> None:
+    """Says of which structured dtype an input is a field."""
+    _record_dtypes[_core.computation_identity(handle)] = dtype
+
+
 class _Slot:
     """One argument or result of a call: a plain array, or the fields of a structured one."""
 
@@ -191,6 +196,12 @@ class _Slot:
         self.name = name
         self.fields = fields  # field -> the kernel's argument
         self.dtype: np.dtype[Any] | None = None
+
+
+def _slot(name: str, fields: Mapping[str, str] | None, dtype: np.dtype[Any] | None) -> _Slot:
+    slot = _Slot(name, fields)
+    slot.dtype = dtype
+    return slot
 
 
 def _views(function: str, slot: _Slot, array: Any) -> dict[str, Any]:
@@ -251,6 +262,19 @@ class StructFunction(Function):
         for name in names:
             if names.count(name) > 1:
                 raise DeclarationError(f"{self.name} has two arrays named {name}")
+
+    def _slots_state(self) -> tuple[list[Any], list[Any]]:
+        """The slots as plain values, for pickle."""
+        inputs, outputs = (
+            [(slot.name, slot.fields, slot.dtype) for slot in slots]
+            for slots in (self._input_slots, self._output_slots)
+        )
+        return inputs, outputs
+
+    def _restore_slots(self, state: tuple[list[Any], list[Any]]) -> None:
+        self._input_slots, self._output_slots = (
+            [_slot(*slot) for slot in slots] for slots in state
+        )
 
     def copy(self) -> Function:
         """See `Function.copy`."""

@@ -77,8 +77,8 @@ void check_product(const CompiledKernel &kernel, const Function &function, std::
     integers.push_back(stride);
   }
   void *data[] = {a.data(), b.data(), c.data()};
-  KernelFailure failure;
-  ASSERT_EQ(kernel.entry()(data, integers.data(), &failure), KernelOk);
+  CallRecord record;
+  ASSERT_EQ(kernel.entry()(data, integers.data(), &record), KernelOk);
   for (std::int64_t i = 0; i < n; ++i) {
     for (std::int64_t j = 0; j < m; ++j) {
       float sum = 0;
@@ -327,14 +327,14 @@ TEST_F(CompilerTest, SitesOfSubscriptsSurviveTheDisk) {
     }
     integers.insert(integers.end(), {8, 4, 4});
     void *data[] = {index.data(), in.data(), out.data()};
-    KernelFailure failure;
-    ASSERT_EQ(kernel->entry()(data, integers.data(), &failure), KernelIndexError);
-    EXPECT_EQ(failure.value, 9);
-    EXPECT_EQ(failure.extent, 3);
-    ASSERT_LT(static_cast<size_t>(failure.site), kernel->sites.size());
-    EXPECT_EQ(kernel->sites[static_cast<size_t>(failure.site)].array, "in");
+    CallRecord record;
+    ASSERT_EQ(kernel->entry()(data, integers.data(), &record), KernelIndexError);
+    EXPECT_EQ(record.failure.value, 9);
+    EXPECT_EQ(record.failure.extent, 3);
+    ASSERT_LT(static_cast<size_t>(record.failure.site), kernel->sites.size());
+    EXPECT_EQ(kernel->sites[static_cast<size_t>(record.failure.site)].array, "in");
     index[2] = 0;
-    ASSERT_EQ(kernel->entry()(data, integers.data(), &failure), KernelOk);
+    ASSERT_EQ(kernel->entry()(data, integers.data(), &record), KernelOk);
     EXPECT_EQ(out, (std::vector<float>{1, 3, 1, 2}));
   }
 }

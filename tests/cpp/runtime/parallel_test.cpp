@@ -1,15 +1,20 @@
 // Parallel loops: every iteration once, statuses, nesting, numbers of threads, children of fork.
 #include "polyhedral/error.h"
 #include "runtime/parallel.h"
+#include "runtime/thread_count.h"
 
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <mutex>
+#include <pthread.h>
 #include <set>
+#include <string>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -35,10 +40,25 @@ std::int32_t visit(std::int64_t begin, std::int64_t end, void *closure) {
   return KernelOk;
 }
 
+/// What compiled code hands over: the call's record, and here a body with its own closure.
+struct Closure {
+  ClosureHead head;
+  ParallelBody body;
+  void *inner;
+};
+
+std::int32_t call_body(std::int64_t begin, std::int64_t end, void *closure) {
+  const auto &given = *static_cast<const Closure *>(closure);
+  return given.body(begin, end, given.inner);
+}
+
 /// A loop that is worth its threads.
-std::int32_t run_loop(std::int64_t begin, std::int64_t end, void *closure, ParallelBody body,
-                      std::int64_t dealing) {
-  return tilewright_parallel_for(begin, end, closure, body, dealing, std::int64_t{1} << 40);
+std::int32_t run_loop(std::int64_t begin, std::int64_t end, void *inner, ParallelBody body,
+                      std::int64_t dealing, CallRecord *record = nullptr,
+                      std::int64_t work = std::int64_t{1} << 40) {
+  CallRecord usual;
+  Closure closure{{nullptr, nullptr, record == nullptr ? &usual : record}, body, inner};
+  return tilewright_parallel_for(begin, end, &closure, call_body, dealing, work);
 }
 
 class ParallelTest : public testing::Test {
@@ -195,7 +215,7 @@ TEST_F(ParallelTest, WhatABusyThreadDoesNotGetToIsDoneByOthers) {
 TEST_F(ParallelTest, ALoopOfLittleWorkRunsInItsThread) {
   set_num_threads(3);
   Visits visits(1000);
-  EXPECT_EQ(tilewright_parallel_for(0, 1000, &visits, visit, 0, 100), KernelOk);
+  EXPECT_EQ(run_loop(0, 1000, &visits, visit, 0, nullptr, 100), KernelOk);
   EXPECT_EQ(visits.threads, std::set<std::thread::id>{std::this_thread::get_id()});
   for (const auto &count : visits.counts) {
     EXPECT_EQ(count, 1);
@@ -312,6 +332,112 @@ TEST_F(ParallelTest, NumberOfThreads) {
   EXPECT_GE(num_threads(), 1);
   EXPECT_THROW(set_num_threads(-1), Error);
   EXPECT_FALSE(parallel_runtime().empty());
+}
+
+TEST_F(ParallelTest, ACallSaysHowManyThreads) {
+  set_num_threads(5);
+  for (const int threads : {1, 2, 3}) {
+    CallRecord record;
+    record.threads = threads;
+    Meeting meeting(threads);
+    run_loop(0, threads, &meeting, meet, 0, &record);
+    EXPECT_EQ(meeting.threads.size(), static_cast<size_t>(threads));
+    Visits visits(1000);
+    run_loop(0, 1000, &visits, visit, -1, &record);
+    EXPECT_LE(visits.threads.size(), static_cast<size_t>(threads));
+  }
+}
+
+/// A call that ends at the `left`-th time it is asked.
+struct Impatient : CallRecord {
+  explicit Impatient(int left) : left(left) {
+    caller = pthread_self();
+    ask = [](CallRecord &record) { return --static_cast<Impatient &>(record).left <= 0; };
+  }
+  int left;
+};
+
+TEST_F(ParallelTest, ACallThatIsToEndEndsOnAllThreads) {
+  set_num_threads(3);
+  for (const std::int64_t dealing : {0, 10, -10}) {
+    Impatient record(4);
+    std::atomic<int> runs{0};
+    auto count = [](std::int64_t, std::int64_t, void *closure) -> std::int32_t {
+      ++*static_cast<std::atomic<int> *>(closure);
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      return KernelOk;
+    };
+    EXPECT_EQ(run_loop(0, 100'000, &runs, count, dealing, &record), KernelInterrupted);
+    EXPECT_EQ(record.stop, 1);
+    EXPECT_LT(runs, dealing == 0 ? 48 : 1000);
+  }
+  Visits after(100);
+  EXPECT_EQ(run_loop(0, 100, &after, visit, 0), KernelOk);
+}
+
+TEST_F(ParallelTest, ACallerThatWaitsForOthersIsAskedToo) {
+  set_num_threads(2);
+  Impatient record(3);
+  const std::thread::id caller = std::this_thread::get_id();
+  struct Work {
+    std::thread::id caller;
+    CallRecord *record;
+    std::atomic<bool> begun{false}; ///< the other thread's part
+  } work{caller, &record};
+  auto wait_to_stop = [](std::int64_t, std::int64_t, void *closure) -> std::int32_t {
+    auto &work = *static_cast<Work *>(closure);
+    if (std::this_thread::get_id() == work.caller) {
+      while (!work.begun) {
+        std::this_thread::yield();
+      }
+      return KernelOk;
+    }
+    work.begun = true;
+    while (tilewright_poll(work.record) == KernelOk) {
+      std::this_thread::yield();
+    }
+    return KernelInterrupted;
+  };
+  EXPECT_EQ(run_loop(0, 2, &work, wait_to_stop, 0, &record), KernelInterrupted);
+}
+
+TEST(ThreadCount, ControlGroupsLimitIt) {
+  namespace fs = std::filesystem;
+  const fs::path root = fs::path(testing::TempDir()) / ("groups" + std::to_string(getpid()));
+  const auto write = [&](const std::string &path, const std::string &text) {
+    fs::create_directories((root / path).parent_path());
+    std::ofstream(root / path) << text;
+  };
+  const auto limit = [&] { return control_group_processors(root.string()); };
+  EXPECT_EQ(limit(), std::nullopt);
+
+  write("proc/self/cgroup", "0::/a/b\n");
+  EXPECT_EQ(limit(), std::nullopt);
+  write("sys/fs/cgroup/a/b/cpu.max", "max 100000\n");
+  EXPECT_EQ(limit(), std::nullopt);
+  write("sys/fs/cgroup/a/cpu.max", "250000 100000\n"); // the group above
+  EXPECT_EQ(limit(), 2.5);
+  write("sys/fs/cgroup/a/b/cpu.max", "150000 100000\n");
+  EXPECT_EQ(limit(), 1.5);
+  write("sys/fs/cgroup/a/b/cpu.max", "nonsense\n");
+  EXPECT_EQ(limit(), 2.5);
+
+  fs::remove_all(root);
+  write("proc/self/cgroup", "0::/\n"); // a container sees its own group as the root
+  write("sys/fs/cgroup/cpu.max", "50000 100000");
+  EXPECT_EQ(limit(), 0.5);
+
+  fs::remove_all(root);
+  write("proc/self/cgroup", "5:memory:/docker/12\n4:cpu,cpuacct:/docker/12\nnonsense\n1::\n");
+  write("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "-1\n");
+  write("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n");
+  EXPECT_EQ(limit(), std::nullopt);
+  write("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "300000\n"); // its folder under another name
+  EXPECT_EQ(limit(), 3);
+  write("sys/fs/cgroup/cpu,cpuacct/docker/12/cpu.cfs_quota_us", "120000\n");
+  write("sys/fs/cgroup/cpu,cpuacct/docker/12/cpu.cfs_period_us", "100000\n");
+  EXPECT_EQ(limit(), 1.2);
+  fs::remove_all(root);
 }
 
 TEST(Allocation, IsAlignedAndRefusesTheImpossible) {

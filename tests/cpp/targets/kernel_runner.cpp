@@ -27,15 +27,15 @@ RunnableKernel compile_kernel(const Kernel &kernel, bool fast_math, const std::s
 }
 
 std::int32_t run_kernel(const RunnableKernel &kernel, const std::vector<std::int64_t> &parameters,
-                        std::vector<TestArray *> arrays, KernelFailure *failure) {
+                        std::vector<TestArray *> arrays, CallRecord *record) {
   std::vector<void *> data;
   std::vector<std::int64_t> integers = parameters;
   for (TestArray *array : arrays) {
     data.push_back(array->bytes.data() + array->base);
     integers.insert(integers.end(), array->strides.begin(), array->strides.end());
   }
-  KernelFailure unused;
-  return kernel.entry()(data.data(), integers.data(), failure == nullptr ? &unused : failure);
+  CallRecord unused;
+  return kernel.entry()(data.data(), integers.data(), record == nullptr ? &unused : record);
 }
 
 KernelBuffer argument(const std::string &name, ScalarType type, int rank, bool is_written,

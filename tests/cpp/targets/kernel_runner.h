@@ -54,7 +54,7 @@ struct TestArray {
 
 /// Calls with the parameters and arrays in order; returns the status.
 std::int32_t run_kernel(const RunnableKernel &kernel, const std::vector<std::int64_t> &parameters,
-                        std::vector<TestArray *> arrays, KernelFailure *failure = nullptr);
+                        std::vector<TestArray *> arrays, CallRecord *record = nullptr);
 
 /// An argument of the given rank, extents unknown to the kernel; the last dimension contiguous
 /// unless `unit` says else.

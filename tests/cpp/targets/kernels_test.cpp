@@ -94,8 +94,8 @@ TEST(Addresses, EmptyLoopsTouchNothing) {
   for (const auto &[rows, columns] :
        std::vector<std::pair<std::int64_t, std::int64_t>>{{0, 0}, {0, 5}, {5, 0}, {-3, 2}}) {
     const std::int64_t integers[] = {rows, columns, 4, 4, 4, 4};
-    KernelFailure failure;
-    EXPECT_EQ(kernel.entry()(data, integers, &failure), KernelOk);
+    CallRecord record;
+    EXPECT_EQ(kernel.entry()(data, integers, &record), KernelOk);
   }
 }
 
@@ -503,11 +503,11 @@ TEST(Subscripts, OutsideIsReportedFromSerialAndParallelLoops) {
       EXPECT_EQ(out.values<float>()[49], 4.0F);
       subscripts[30] = bad;
       index = TestArray::of(subscripts);
-      KernelFailure failure;
-      EXPECT_EQ(run_kernel(kernel, {50, 10}, {&index, &in, &out}, &failure), KernelIndexError);
-      EXPECT_EQ(failure.site, 1);
-      EXPECT_EQ(failure.value, bad);
-      EXPECT_EQ(failure.extent, 10);
+      CallRecord record;
+      EXPECT_EQ(run_kernel(kernel, {50, 10}, {&index, &in, &out}, &record), KernelIndexError);
+      EXPECT_EQ(record.failure.site, 1);
+      EXPECT_EQ(record.failure.value, bad);
+      EXPECT_EQ(record.failure.extent, 10);
     }
     set_num_threads(0);
   }

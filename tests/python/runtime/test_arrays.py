@@ -395,7 +395,9 @@ def test_large_parameters_do_not_wrap():
 
 
 def test_the_signature_is_in_the_message(combine):
-    signature = "combine(x: float32[N, M], y: float32[N, M], *, N=None, M=None, out=None)"
+    signature = (
+        "combine(x: float32[N, M], y: float32[N, M], *, N=None, M=None, out=None, threads=None)"
+    )
     x = plain(2, 2)
     for arguments, keywords, message in [
         ((x,), {}, "combine() is missing 1 argument: y"),

@@ -299,7 +299,7 @@ def test_signature():
     f = matmul()
     assert str(inspect.signature(f)) == (
         "(A: float64[N, K], B: float64[K, M], *, N: int = None, K: int = None, M: int = None, "
-        "out=None) -> float64[N, M]"
+        "out=None, threads: int = None) -> float64[N, M]"
     )
     bound = inspect.signature(f).bind(1, B=2, out=3)
     assert bound.arguments == {"A": 1, "B": 2, "out": 3}

@@ -36,7 +36,7 @@ def test_a_structured_input():
     p, x, _ = moving()
     function = tw.function("f", outputs=[x])
     assert function.signature == "f(P: {x: float32, y: float32}[N]) -> X: float32[N]"
-    assert list(inspect.signature(function).parameters) == ["P", "N", "out"]
+    assert list(inspect.signature(function).parameters) == ["P", "N", "out", "threads"]
     assert "P_x[16 * i0 + i1]" in function.loops
     for n in (0, 1, 9, 33):
         array = points(n)

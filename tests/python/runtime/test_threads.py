@@ -141,3 +141,151 @@ def test_a_forked_child_can_run_parallel_loops():
         check=False,
     )
     assert done.returncode == 0, done.stderr
+
+
+# ---- how many ----
+
+
+THREADS_USED = """
+import os, sys
+import numpy as np
+import tilewright as tw
+i = tw.iter("i"); N = tw.param("N")
+x = tw.input("x", [N], tw.float64)
+y = tw.computation("y", {i: N}, x[i] * 2)
+f = tw.function("f", outputs=[y])
+y.parallelize(i)
+def workers():
+    return len(os.listdir("/proc/self/task")) - before
+f.compile()
+v = np.arange(1000.0)
+assert (f(v, threads=1) == v * 2).all()
+before = len(os.listdir("/proc/self/task"))
+"""
+
+
+def run_python(code, **environment):
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", THREADS_USED + code],
+        env={
+            **{key: value for key, value in os.environ.items() if key != "OMP_NUM_THREADS"},
+            "OPENBLAS_NUM_THREADS": "1",
+            "TILEWRIGHT_OPTIMIZE": "light",
+            "PYTHONPATH": str(pathlib.Path(tw.__file__).parents[1]),
+            **environment,
+        },
+        timeout=120,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_order_of_what_says_how_many_threads():
+    run_python(
+        """
+assert tw.get_num_threads() == 2
+f(v); assert workers() == 1, workers()
+tw.set_num_threads(3)
+f(v); assert workers() == 2, workers()
+f.threads = 4
+f(v); assert workers() == 3, workers()
+assert f.copy().threads == 4
+f(v, threads=5); assert workers() == 4, workers()
+f(v, threads=None, out=v); assert workers() == 4
+f.threads = None
+assert f.threads is None and (v == np.arange(1000.0) * 2).all()
+""",
+        TILEWRIGHT_NUM_THREADS="2",
+        OMP_NUM_THREADS="7",
+        TILEWRIGHT_LEAST_PARALLEL_WORK="0",
+    )
+
+
+@pytest.mark.parametrize(("text", "expected"), [("3", "3"), ("4,2", "4"), ("0", None), ("x", None)])
+def test_openmp_environment(text, expected):
+    usual = run_python("print(tw.get_num_threads())").strip()
+    found = run_python("print(tw.get_num_threads())", OMP_NUM_THREADS=text).strip()
+    assert found == (expected or usual)
+
+
+def test_one_processor_gives_one_thread():
+    first = min(os.sched_getaffinity(0))
+    out = run_python(f"os.sched_setaffinity(0, {{{first}}}); print(tw.get_num_threads())")
+    assert out.strip() == "1"
+
+
+def test_a_child_with_other_processors_asks_again():
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("needs two processors")
+    run_python(
+        """
+assert tw.get_num_threads() > 1
+child = os.fork()
+if child == 0:
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    os._exit(tw.get_num_threads())
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
+"""
+    )
+
+
+@pytest.mark.parametrize(
+    ("bad", "kind"), [(0, ValueError), (-3, ValueError), (1.5, TypeError), (True, TypeError)]
+)
+def test_bad_numbers_of_threads(bad, kind):
+    f = matmul()
+    a = integers(3, 3)
+    with pytest.raises(kind, match="threads"):
+        f(a, a, threads=bad)
+    with pytest.raises(kind, match="threads"):
+        f.threads = bad
+    np.testing.assert_array_equal(f(a, a, threads=10**30), a @ a)
+    np.testing.assert_array_equal(f(a, a, **{"thr" + "eads": np.int32(2)}), a @ a)
+
+
+def test_an_argument_called_threads_is_an_argument():
+    threads = tw.input("threads", [N], tw.float64)
+    f = tw.function("f", outputs=[tw.computation("y", {i: N}, threads[i] + 1)])
+    values = np.arange(3.0)
+    np.testing.assert_array_equal(f(threads=values), values + 1)
+    assert "threads=None" not in str(f.__signature__)
+    parameter = tw.param("threads")
+    x = tw.input("x", [N], tw.int64)
+    g = tw.function("g", outputs=[tw.computation("y", {i: N}, x[i] + parameter)])
+    np.testing.assert_array_equal(g(np.arange(3), threads=5), np.arange(3) + 5)
+    assert str(matmul().__signature__).split(" ->")[0].endswith("threads: int = None)")
+
+
+def test_sixteen_callers():
+    """Of one function and of several, parallel and not, while one of them schedules its own."""
+    shared = matmul()
+    shared["C"].parallelize(i)
+    a, b = integers(60, 30), integers(30, 20)
+    expected = a @ b
+    failures = []
+
+    def work(caller):
+        own = matmul(f"own{caller}")
+        if caller % 2:
+            own["C"].parallelize(i).interchange(j, k)
+        for round_ in range(10):
+            for f in (shared, own):
+                if not np.array_equal(f(a, b, threads=1 + (caller + round_) % 4), expected):
+                    failures.append(caller)
+
+    threads = [threading.Thread(target=work, args=(caller,)) for caller in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+
+
+def test_a_parallel_loop_inside_a_parallel_loop():
+    f = matmul()
+    f["C"].parallelize(i).parallelize(j)
+    a, b = integers(40, 30), integers(30, 20)
+    np.testing.assert_array_equal(f(a, b, threads=4), a @ b)

@@ -1,0 +1,179 @@
+#include "bindings/signals.h"
+
+#include "polyhedral/interruption.h"
+#include "polyhedral/isl.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <ctime>
+#include <pthread.h>
+
+namespace tilewright {
+
+namespace py = pybind11;
+
+namespace {
+
+std::atomic<unsigned long> main_thread{0};
+
+std::int64_t milliseconds(clockid_t clock) {
+  timespec time{};
+  clock_gettime(clock, &time);
+  return time.tv_sec * 1000 + time.tv_nsec / 1'000'000;
+}
+
+/// The signals whose handlers people write in Python.
+constexpr std::array watched{SIGINT, SIGTERM, SIGHUP, SIGALRM, SIGUSR1, SIGUSR2};
+
+/// Our handler before those of the process, as long as somebody watches. All of the main thread's.
+struct Watch {
+  int watchers = 0;
+  std::array<struct sigaction, watched.size()> before{};
+  std::array<bool, watched.size()> is_ours{};
+  std::atomic<bool> arrived{false};
+  std::atomic<bool> analysis{false}; ///< an analysis is there, for SIGINT to end
+};
+Watch watch;
+
+void on_signal(int number, siginfo_t *info, void *context) {
+  const int error = errno;
+  watch.arrived.store(true, std::memory_order_relaxed);
+  if (number == SIGINT && watch.analysis.load(std::memory_order_relaxed)) {
+    request_interruption();
+  }
+  const auto place = std::find(watched.begin(), watched.end(), number) - watched.begin();
+  const struct sigaction &before = watch.before[static_cast<size_t>(place)];
+  errno = error;
+  if ((before.sa_flags & SA_SIGINFO) != 0) {
+    before.sa_sigaction(number, info, context);
+  } else {
+    before.sa_handler(number);
+  }
+}
+
+bool is_on_signal(const struct sigaction &action) {
+  return (action.sa_flags & SA_SIGINFO) != 0 && action.sa_sigaction == on_signal;
+}
+
+void begin_watching() {
+  if (watch.watchers++ > 0) {
+    return;
+  }
+  watch.arrived.store(false);
+  for (size_t i = 0; i < watched.size(); ++i) {
+    struct sigaction &before = watch.before[i];
+    watch.is_ours[i] = sigaction(watched[i], nullptr, &before) == 0 &&
+                       before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN &&
+                       !is_on_signal(before);
+    if (watch.is_ours[i]) {
+      struct sigaction action = before;
+      action.sa_sigaction = on_signal;
+      action.sa_flags |= SA_SIGINFO;
+      sigaction(watched[i], &action, nullptr);
+    }
+  }
+}
+
+void stop_watching() {
+  if (--watch.watchers > 0) {
+    return;
+  }
+  for (size_t i = 0; i < watched.size(); ++i) {
+    struct sigaction now{};
+    // A handler may have set another one, which stays.
+    if (watch.is_ours[i] && sigaction(watched[i], nullptr, &now) == 0 && is_on_signal(now)) {
+      sigaction(watched[i], &watch.before[i], nullptr);
+    }
+  }
+}
+
+/// Whether Python handles SIGINT by KeyboardInterrupt.
+bool has_usual_handler() {
+  const auto of_signal = [](const char *name) {
+    return py::object(py::module_::import("signal").attr(name)).release().ptr();
+  };
+  static PyObject *const get = of_signal("getsignal");
+  static PyObject *const usual = of_signal("default_int_handler");
+  static PyObject *const number = py::int_(SIGINT).release().ptr();
+  const auto handler = py::reinterpret_steal<py::object>(PyObject_CallOneArg(get, number));
+  if (!handler) {
+    PyErr_Clear();
+  }
+  return handler.ptr() == usual;
+}
+
+} // namespace
+
+void bind_signals() {
+  main_thread.store(
+      py::module_::import("threading").attr("main_thread")().attr("ident").cast<unsigned long>());
+  isl_context(); // signal handlers may ask for it
+  // The thread that forks is the main thread of the child.
+  pthread_atfork(nullptr, nullptr, [] { main_thread.store(pthread_self()); });
+}
+
+// ---- calls ----
+
+void InterruptibleCall::begin(PyThreadState *state) {
+  if (state->thread_id != main_thread.load(std::memory_order_relaxed)) {
+    return;
+  }
+  state_ = state;
+  caller = state->thread_id;
+  ask = [](CallRecord &record) { return static_cast<InterruptibleCall &>(record).ask_python(); };
+}
+
+bool InterruptibleCall::ask_python() {
+  constexpr std::int64_t before_watching = 20;
+  const std::int64_t now = milliseconds(CLOCK_MONOTONIC_COARSE);
+  if (!watches_) {
+    begun_ = begun_ == 0 ? now : begun_;
+    if (now - begun_ < before_watching) {
+      return false;
+    }
+    begin_watching();
+    watches_ = true;
+    return look(); // what arrived before
+  }
+  const bool arrived =
+      watch.arrived.load(std::memory_order_relaxed) && watch.arrived.exchange(false);
+  return (arrived || now >= next_look_) && look();
+}
+
+bool InterruptibleCall::look() {
+  constexpr std::int64_t least_pause = 50;
+  constexpr std::int64_t least_share = 50; // of the time that waiting for the GIL takes
+  const std::int64_t before = milliseconds(CLOCK_MONOTONIC);
+  PyEval_RestoreThread(state_);
+  const std::int64_t waited = milliseconds(CLOCK_MONOTONIC) - before;
+  const bool raised = PyErr_CheckSignals() != 0;
+  state_ = PyEval_SaveThread();
+  next_look_ = milliseconds(CLOCK_MONOTONIC_COARSE) + std::max(least_pause, waited * least_share);
+  return raised;
+}
+
+void InterruptibleCall::end_watching() { stop_watching(); }
+
+// ---- analyses ----
+
+InterruptibleAnalysis::InterruptibleAnalysis()
+    : is_outermost_(!watch.analysis.load(std::memory_order_relaxed) &&
+                    PyThreadState_Get()->thread_id == main_thread.load() && has_usual_handler()) {
+  if (is_outermost_) {
+    begin_watching();
+    watch.analysis.store(true);
+  }
+}
+
+InterruptibleAnalysis::~InterruptibleAnalysis() {
+  if (is_outermost_) {
+    watch.analysis.store(false);
+    stop_watching();
+    forget_interruption();
+  }
+}
+
+} // namespace tilewright

@@ -1,0 +1,58 @@
+// Python's signal handlers while C++ works. Python notes a signal when it arrives and runs its
+// handler later, in the main thread, between instructions of the interpreter. Here that "later"
+// comes soon, too, while the main thread runs a kernel or an analysis: an exception that a handler
+// raises (KeyboardInterrupt) ends the work and is raised by the call, and one that returns lets it
+// go on. Nothing of the process is changed by calls that are short.
+#pragma once
+
+#include "runtime/abi.h"
+
+#include <pybind11/pybind11.h>
+
+#include <cstdint>
+
+namespace tilewright {
+
+/// Notes which thread is Python's main thread.
+void bind_signals();
+
+/// The record of a call. Between begin and end, which are called without the GIL, and in the main
+/// thread, it is asked now and then whether to end. After some milliseconds it begins to watch for
+/// signals, which it needs the GIL to handle; as interrupt_main() makes no signal, it also looks
+/// from time to time, so seldom that waiting for the GIL costs two hundredths of the time.
+class InterruptibleCall : public CallRecord {
+public:
+  void begin(PyThreadState *state);
+  void end() {
+    if (watches_) {
+      end_watching();
+    }
+  }
+  /// A handler has raised an exception, which is set.
+  bool is_stopped() const { return stop.load(std::memory_order_relaxed) != 0; }
+
+private:
+  bool ask_python();
+  bool look();
+  static void end_watching();
+
+  PyThreadState *state_ = nullptr;
+  bool watches_ = false;
+  std::int64_t begun_ = 0; ///< milliseconds; 0: not asked yet
+  std::int64_t next_look_ = 0;
+};
+
+/// While alive, in the main thread and where SIGINT has Python's own handler, SIGINT ends the
+/// analysis at hand with Interrupted. Nests. Needs the GIL, which nothing inside may give up.
+class InterruptibleAnalysis {
+public:
+  InterruptibleAnalysis();
+  ~InterruptibleAnalysis();
+  InterruptibleAnalysis(const InterruptibleAnalysis &) = delete;
+  InterruptibleAnalysis &operator=(const InterruptibleAnalysis &) = delete;
+
+private:
+  bool is_outermost_ = false;
+};
+
+} // namespace tilewright

@@ -1,6 +1,6 @@
 """Ctrl-C: kernels, proofs and the evaluator end soon, and everything works afterwards. Each test
 runs a process of its own, which gets real signals; how soon is measured by the soak
-(tests/python/soak/interruption.py), and here only not to be minutes."""
+(``scripts/soak interrupts``), and here only not to be minutes."""
 
 from __future__ import annotations
 

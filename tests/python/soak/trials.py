@@ -17,6 +17,7 @@ from contextlib import contextmanager
 import numpy as np
 
 import tilewright as tw
+from soak.interrupts import interrupts
 
 __all__ = ["TRIALS", "Progress"]
 
@@ -228,10 +229,16 @@ def dropped(path: pathlib.Path, count: int, seed: int, progress: Progress) -> st
     return f"{count} kernels after the first {full}"
 
 
+def _interrupts(path: pathlib.Path, count: int, seed: int, progress: Progress) -> str:
+    with directory(path):
+        return interrupts(count, seed, progress)
+
+
 #: By name: the trial, how many steps the soak takes, how many the test-suite takes.
 TRIALS: dict[str, tuple[Callable[[pathlib.Path, int, int, Progress], str], int, int]] = {
     "kills": (kills, 10_000, 60),
     "crowd": (crowd, 64, 8),
     "removals": (removals, 500, 25),
     "dropped": (dropped, 100_000, 400),
+    "interrupts": (_interrupts, 40, 1),
 }

@@ -179,3 +179,28 @@ def test_triangles_in_vectors():
     for n in (0, 1, 8, 21):
         x = np.random.default_rng(0).random((n, n), dtype=np.float32)
         np.testing.assert_array_equal(f(x), np.tril(x + 1))
+
+
+@pytest.mark.parametrize("narrow", ["uint8", "int16", "float16", "bfloat16"])
+@pytest.mark.parametrize("form", ["widened", "and back", "summed"])
+def test_mixed_widths(narrow, form):
+    """What is narrow in memory and wide in arithmetic is converted a vector at a time."""
+    x = tw.input("x", [N], narrow)
+    wide = tw.cast(x[i], tw.float32) * 0.5 + 1
+    if form == "summed":
+        y = tw.computation("y", {}, tw.sum(wide, over={i: N}))
+    else:
+        y = tw.computation("y", {i: N}, wide if form == "widened" else tw.cast(wide, narrow))
+    f = tw.function("f", outputs=[y])
+    y.vectorize("i", 8)
+    memory = {"uint8": "i8", "int16": "i16", "float16": "half", "bfloat16": "i16"}[narrow]
+    assert f"<8 x {memory}>" in f.llvm and "<8 x float>" in f.llvm
+    for count in (0, 1, 7, 8, 37):
+        data = np.arange(count).astype(ml_dtypes.bfloat16 if narrow == "bfloat16" else narrow)
+        given = f(data) if form != "summed" else f(x=data)
+        expected = data.astype(np.float32) * np.float32(0.5) + 1
+        if form == "summed":
+            np.testing.assert_allclose(given, expected.sum(), rtol=1e-6)
+        else:
+            np.testing.assert_array_equal(given, expected.astype(given.dtype))
+            np.testing.assert_array_equal(given, f.evaluate(data))

@@ -297,3 +297,16 @@ assert peak() < before + 60_000, (before, peak())
 assert (f(small) == small @ small).all()
 """
     )
+
+
+def test_kernels_of_little_work_never_look_up():
+    i, j = tw.iters("i j")
+    n = tw.param("N")
+    x = tw.input("x", [64, 64], tw.float64)
+    small = tw.function("small", outputs=[tw.computation("y", {i: 64, j: 64}, x[i, j] * 2)])
+    assert "tilewright_poll" not in small.llvm
+    z = tw.input("z", [n, 64], tw.float64)
+    large = tw.function("large", outputs=[tw.computation("y", {i: n, j: 64}, z[i, j] * 2)])
+    assert "tilewright_poll" in large.llvm
+    large["y"].tile(i, j, 8, 8)
+    assert large.llvm.count("call i32 @tilewright_poll") == 1  # in the outermost loop alone

@@ -1,6 +1,7 @@
 #include "targets/llvm_c_function.h"
 
 #include "lowering/build.h"
+#include "runtime/abi.h"
 #include "targets/llvm_function_emitter.h"
 
 namespace tilewright {
@@ -194,7 +195,9 @@ void KernelEmitter::emit_c_function(const CFunction &interface) {
     }
     return list;
   };
-  llvm::AllocaInst *failure = entry_alloca(llvm::ArrayType::get(i64, 3), "failure");
+  // The exported runtime fills the first fields of it.
+  llvm::AllocaInst *failure =
+      entry_alloca(llvm::ArrayType::get(i64, (sizeof(KernelFailure) + 7) / 8), "failure");
   llvm::Value *status = builder_.CreateCall(
       kernel, {packed(data, pointer, "data"), packed(integers, i64, "integers"), failure});
   llvm::Value *site = builder_.CreateShl(

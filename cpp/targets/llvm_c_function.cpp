@@ -195,13 +195,13 @@ void KernelEmitter::emit_c_function(const CFunction &interface) {
     }
     return list;
   };
-  // The exported runtime fills the first fields of it.
-  llvm::AllocaInst *failure =
-      entry_alloca(llvm::ArrayType::get(i64, (sizeof(KernelFailure) + 7) / 8), "failure");
+  // Only its first fields are used: nobody asks such a kernel to end.
+  llvm::AllocaInst *record =
+      entry_alloca(llvm::ArrayType::get(i64, (sizeof(CallRecord) + 7) / 8), "record");
   llvm::Value *status = builder_.CreateCall(
-      kernel, {packed(data, pointer, "data"), packed(integers, i64, "integers"), failure});
+      kernel, {packed(data, pointer, "data"), packed(integers, i64, "integers"), record});
   llvm::Value *site = builder_.CreateShl(
-      builder_.CreateTrunc(builder_.CreateLoad(i64, failure), builder_.getInt32Ty()), 8);
+      builder_.CreateTrunc(builder_.CreateLoad(i64, record), builder_.getInt32Ty()), 8);
   llvm::Value *is_subscript = builder_.CreateICmpEQ(
       status, builder_.getInt32(static_cast<std::uint32_t>(CStatus::Subscript)));
   builder_.CreateRet(builder_.CreateSelect(is_subscript, builder_.CreateOr(status, site), status));

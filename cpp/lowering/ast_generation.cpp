@@ -361,19 +361,34 @@ GeneratedAst generate_ast(const Program &program) {
   GeneratedAst result;
   const OperationLimit limit(max_operations);
   std::vector<Scan> scans;
+  std::vector<isl::set> points;
   std::map<int, std::vector<size_t>> groups;
   for (size_t i = 0; i < program.statements.size(); ++i) {
     const Statement &statement = program.statements[i];
     scans.push_back(scan_statement(statement, program.context));
+    points.push_back(scans.back().points);
     result.iterators.push_back(in_time(scans.back().iterators, statement, program));
     groups[statement.order[0]].push_back(i);
   }
-  std::map<int, std::vector<Anchor>> anchors;
-  for (Anchor &anchor : find_anchors(program, scans)) {
-    anchors[anchor.group].push_back(std::move(anchor));
-  }
+  std::optional<std::map<int, std::vector<Anchor>>> anchors;
   for (const auto &[order, group] : groups) {
-    result.parts.push_back(generate_part(program, scans, group, anchors[order]));
+    const bool inverted = std::all_of(group.begin(), group.end(), [&](size_t position) {
+      return program.statements[position].iterators.empty() || !scans[position].iterators.empty();
+    });
+    if (auto loops = inverted ? scan_loops(program, points, group) : std::nullopt) {
+      GeneratedAst::Part part;
+      part.loops = std::move(*loops);
+      part.dimensions = all_dimensions(program);
+      result.parts.push_back(std::move(part));
+      continue;
+    }
+    if (!anchors) {
+      anchors.emplace();
+      for (Anchor &anchor : find_anchors(program, scans)) {
+        (*anchors)[anchor.group].push_back(std::move(anchor));
+      }
+    }
+    result.parts.push_back(generate_part(program, scans, group, (*anchors)[order]));
   }
   return result;
 }

@@ -1,9 +1,11 @@
-// The loops of a scheduled program, from isl's AST generator. isl is asked to scan the time points
-// of each statement rather than its instances: the time space of a tiled statement needs no integer
-// division, so isl is several times faster there, and the instance is recovered from the time point
-// by the inverse of the time map, which is affine.
+// The loops of a scheduled program: our own scan where all statements in a loop agree on its bounds
+// (loop_scan.h), else isl's AST generator. What is scanned are the time points of each statement
+// rather than its instances: the time space of a tiled statement needs no integer division, so isl
+// is several times faster there, and the instance is recovered from the time point by the inverse
+// of the time map, which is affine.
 #pragma once
 
+#include "lowering/loop_scan.h"
 #include "mapping/program.h"
 #include "polyhedral/isl.h"
 
@@ -16,7 +18,9 @@ namespace tilewright {
 struct GeneratedAst {
   /// Statements that share a loop, or might: isl's time grows fast with what it is asked at once.
   struct Part {
-    /// User nodes whose name is not a statement's stand for nothing.
+    std::vector<ScannedNode> loops;
+    /// In place of `loops`, isl's; then not null. User nodes whose name is not a statement's stand
+    /// for nothing.
     isl::ast_node root;
     /// The original time dimension of each scanned one; a `for` node's iterator is called
     /// "t<original dimension>". Left out are static dimensions that order no statements and loops

@@ -1,6 +1,7 @@
 #include "lowering/passes.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 namespace tilewright {
@@ -54,8 +55,11 @@ ValuePtr lanes_of_term(const LoopStatement &update) {
                                                                           : nullptr;
 }
 
-/// The lowest subscript of a dimension and the distance to the highest one; nothing for gathers.
-std::optional<std::pair<Linear, std::int64_t>> span_of(const ValuePtr &subscript) {
+/// The lowest subscript of a dimension and the distance to the highest one.
+using Span = std::pair<Linear, std::int64_t>;
+
+/// Nothing for gathers.
+std::optional<Span> span_of(const ValuePtr &subscript) {
   const bool is_ramp = subscript->kind == ValueKind::Ramp;
   const ValuePtr &base = is_ramp ? subscript->operands[0] : subscript;
   if (!is_index(base) || (is_ramp && (subscript->id < 0 || subscript->inner_stride < 0))) {
@@ -71,12 +75,21 @@ std::optional<std::pair<Linear, std::int64_t>> span_of(const ValuePtr &subscript
                                     : 0);
 }
 
+using Spans = std::vector<std::optional<Span>>; ///< of all dimensions of an element
+
+Spans spans_of(const Element &element) {
+  Spans spans;
+  std::transform(element.subscripts.begin(), element.subscripts.end(), std::back_inserter(spans),
+                 span_of);
+  return spans;
+}
+
 /// Are the two never the same memory? Asked of subscripts of which those of `a` do not change in
 /// the loop; so neither do those of `b` in a dimension where the difference is a constant.
-bool disjoint(const Element &a, const Element &b) {
-  for (size_t d = 0; d < a.subscripts.size(); ++d) {
-    const auto first = span_of(a.subscripts[d]);
-    const auto second = span_of(b.subscripts[d]);
+bool disjoint(const Spans &a, const Spans &b) {
+  for (size_t d = 0; d < a.size(); ++d) {
+    const std::optional<Span> &first = a[d];
+    const std::optional<Span> &second = b[d];
     const auto distance = first && second ? combine(second->first, first->first, -1) : std::nullopt;
     if (distance && distance->is_constant() &&
         (distance->constant > first->second || -distance->constant > second->second)) {
@@ -111,25 +124,42 @@ public:
     if (has_parallel_) {
       return found; // its threads would share the locals
     }
-    for (const Element &element : elements_) {
-      const bool fixed =
-          std::all_of(element.subscripts.begin(), element.subscripts.end(),
-                      [&](const ValuePtr &subscript) { return is_invariant(subscript); });
-      const bool alone = std::all_of(elements_.begin(), elements_.end(), [&](const Element &other) {
-        return &other == &element || other.buffer != element.buffer || disjoint(element, other);
-      });
-      const bool updated = element.atomic != Op::None && !element.read_or_stored;
-      const bool summed = element.terms == 0 || !element.read_or_stored;
-      if (summed && (!element.mask || is_invariant(element.mask)) &&
-          (element.always_stored || updated) && fixed && alone &&
-          !scoped_.contains(element.buffer) && found.size() < max_accumulators) {
-        found.push_back(element);
+    std::vector<Spans> spans;
+    for (size_t e = 0; e < elements_.size() && found.size() < max_accumulators; ++e) {
+      if (may_be_local(elements_[e]) && is_alone(e, spans)) {
+        found.push_back(elements_[e]);
       }
     }
     return found;
   }
 
 private:
+  /// Apart from what the elements beside it do.
+  bool may_be_local(const Element &element) const {
+    const bool updated = element.atomic != Op::None && !element.read_or_stored;
+    const bool summed = element.terms == 0 || !element.read_or_stored;
+    return (element.always_stored || updated) && summed && !scoped_.contains(element.buffer) &&
+           (!element.mask || is_invariant(element.mask)) &&
+           std::all_of(element.subscripts.begin(), element.subscripts.end(),
+                       [&](const ValuePtr &subscript) { return is_invariant(subscript); });
+  }
+
+  /// Is no other element ever the same memory? `spans` are those of all elements, once asked for.
+  bool is_alone(size_t position, std::vector<Spans> &spans) const {
+    for (size_t other = 0; other < elements_.size(); ++other) {
+      if (other == position || elements_[other].buffer != elements_[position].buffer) {
+        continue;
+      }
+      if (spans.empty()) {
+        std::transform(elements_.begin(), elements_.end(), std::back_inserter(spans), spans_of);
+      }
+      if (!disjoint(spans[position], spans[other])) {
+        return false;
+      }
+    }
+    return true;
+  }
+
   bool is_invariant(const ValuePtr &root) const {
     bool invariant = true;
     visit_value(root, [&](const Value &value) {

@@ -57,6 +57,21 @@ public:
     }
   }
 
+  ValuePtr translate(const LoopBound &bound) const {
+    ValuePtr sum = integer(0);
+    for (const auto &[level, coefficient] : bound.loops) {
+      sum = add(sum, mul(integer(coefficient), names_.at(loop_key(level))));
+    }
+    for (const auto &[name, coefficient] : bound.parameters) {
+      sum = add(sum, mul(integer(coefficient), names_.at(name)));
+    }
+    return floor_div(add(sum, integer(bound.constant)), integer(bound.divisor));
+  }
+
+  /// What a loop is called in isl's expressions.
+  static std::string loop_key(int level) { return "t" + std::to_string(2 * level + 1); }
+  const ValuePtr &loop(int level) const { return names_.at(loop_key(level)); }
+
   /// A quasi-affine function of `arguments`.
   ValuePtr translate(const isl::aff &aff, const std::vector<ValuePtr> &arguments) const {
     const std::int64_t denominator = integer_of(isl_aff_get_denominator_val(aff.get()));
@@ -164,7 +179,9 @@ public:
     std::vector<StmtPtr> parts;
     for (const GeneratedAst::Part &part : ast_.parts) {
       dimensions_ = part.dimensions;
-      parts.push_back(with_memory(-1, translate(part.root, false)));
+      const StmtPtr loops =
+          part.root.is_null() ? translate(part.loops, false) : translate(part.root, false);
+      parts.push_back(with_memory(-1, loops));
     }
     kernel_.body = block(std::move(parts));
     return std::move(kernel_);
@@ -228,6 +245,60 @@ private:
     }
   }
 
+  StmtPtr translate(const std::vector<ScannedNode> &nodes, bool in_parallel) {
+    std::vector<StmtPtr> children;
+    for (const ScannedNode &node : nodes) {
+      if (node.statement) {
+        children.push_back(translate_scanned(*node.statement));
+      } else if (!node.conditions.empty()) {
+        ValuePtr all = boolean(true);
+        for (const LoopBound &condition : node.conditions) {
+          all = both(all, binary_value(Op::Ge, expressions_.translate(condition), integer(0)));
+        }
+        children.push_back(if_then(all, translate(node.body, in_parallel)));
+      } else {
+        children.push_back(translate_loop(node, in_parallel));
+      }
+    }
+    return block(std::move(children));
+  }
+
+  StmtPtr translate_loop(const ScannedNode &node, bool in_parallel) {
+    if (node.value) {
+      expressions_.set(AstExpressions::loop_key(node.level), expressions_.translate(*node.value));
+      return translate(node.body, in_parallel);
+    }
+    const auto chain = [&](Op op, const std::vector<LoopBound> &bounds) {
+      ValuePtr value = expressions_.translate(bounds.front());
+      for (size_t i = 1; i < bounds.size(); ++i) {
+        value = binary_value(op, value, expressions_.translate(bounds[i]));
+      }
+      return value;
+    };
+    std::vector<const Statement *> below;
+    for (const size_t position : statements_of(node)) {
+      below.push_back(&program_.statements[position]);
+    }
+    const int dimension = 2 * node.level + 1;
+    return make_loop(dimension, looks_of(below, dimension), chain(Op::Max, node.lowers),
+                     chain(Op::Min, node.uppers), 1, in_parallel,
+                     [&](bool inside) { return translate(node.body, inside); });
+  }
+
+  StmtPtr translate_scanned(size_t position) {
+    const Statement &statement = program_.statements[position];
+    std::vector<ValuePtr> times(static_cast<size_t>(2 * program_.depth + 1), integer(0));
+    for (size_t level = 0; level < statement.loop_names.size(); ++level) {
+      times[2 * level + 1] = expressions_.loop(static_cast<int>(level));
+    }
+    ExpressionTranslator::Environment iterators;
+    for (size_t i = 0; i < statement.iterators.size(); ++i) {
+      iterators[statement.iterators[i]] =
+          expressions_.translate(ast_.iterators[position][i], times);
+    }
+    return translate_instance(statement, iterators);
+  }
+
   StmtPtr translate_if(const isl::ast_node &node, bool in_parallel) {
     const isl::ast_expr condition =
         checked(isl::manage(isl_ast_node_if_get_cond(node.get())), doing);
@@ -248,16 +319,16 @@ private:
     std::vector<std::pair<std::int64_t, std::int64_t>> prefetches;
   };
 
-  /// The name and tag that the statements below `node` give to the loop over time dimension
-  /// `dimension`. A tag counts only where all statements that have this loop agree on it.
-  LoopLooks looks_of(const isl::ast_node &node, int dimension) {
+  /// The name and tag that the statements `below` give to the loop over time dimension `dimension`.
+  /// A tag counts only where all statements that have this loop agree on it.
+  LoopLooks looks_of(const std::vector<const Statement *> &below, int dimension) const {
     LoopLooks looks;
     if (dimension % 2 == 0) {
       return {"s", {}, {}};
     }
     const size_t level = static_cast<size_t>(dimension / 2);
     bool first = true;
-    for (const Statement *statement : statements_below(node)) {
+    for (const Statement *statement : below) {
       if (level >= statement->loop_names.size() || level >= statement->tags.size()) {
         continue;
       }
@@ -331,7 +402,7 @@ private:
       expressions_.set(key, lower);
       return translate(body, in_parallel);
     }
-    const LoopLooks looks = looks_of(node, dimension);
+    const LoopLooks looks = looks_of(statements_below(node), dimension);
     const isl::ast_expr step = checked(isl::manage(isl_ast_node_for_get_inc(node.get())), doing);
     const ValuePtr upper =
         upper_bound(checked(isl::manage(isl_ast_node_for_get_cond(node.get())), doing), key);
@@ -339,6 +410,14 @@ private:
     if (!stride || *stride < 1) {
       throw Error(ErrorKind::Internal, "isl's loops have a step that is no positive number");
     }
+    return make_loop(dimension, looks, lower, upper, *stride, in_parallel,
+                     [&](bool inside) { return translate(body, inside); });
+  }
+
+  /// for t in range(lower, upper, stride), t the time dimension `dimension`.
+  StmtPtr make_loop(int dimension, const LoopLooks &looks, const ValuePtr &lower,
+                    const ValuePtr &upper, std::int64_t stride, bool in_parallel,
+                    const std::function<StmtPtr(bool)> &body) {
     const std::int64_t number = state_.numbers.next();
     const ValuePtr counter = variable(number, looks.name);
     LoopKind kind = LoopKind::Serial;
@@ -349,25 +428,21 @@ private:
     } else if (looks.tag.tag == Tag::Unroll) {
       kind = LoopKind::Unrolled;
     }
-    const auto loop = [&](const ValuePtr &from, const ValuePtr &to) {
-      const bool inside = in_parallel || kind == LoopKind::Parallel;
-      const StmtPtr inner = with_memory(dimension, translate(body, inside));
-      auto made = std::make_shared<LoopStatement>(
-          *for_loop(number, looks.name, from, to, kind, looks.tag.factor, inner));
-      made->prefetches = looks.prefetches;
-      if (kind == LoopKind::Parallel) {
-        made->parallel = {looks.tag.dealing, looks.tag.chunk, looks.tag.joined && in_parallel};
-      }
-      return made;
-    };
-    if (*stride == 1) {
-      expressions_.set(key, counter);
-      return loop(lower, upper);
+    // Of a longer stride: counted from zero.
+    const bool steps = stride != 1;
+    const ValuePtr from = steps ? integer(0) : lower;
+    const ValuePtr to =
+        steps ? floor_div(add(sub(upper, lower), integer(stride - 1)), integer(stride)) : upper;
+    expressions_.set("t" + std::to_string(dimension),
+                     steps ? add(lower, mul(integer(stride), counter)) : counter);
+    const StmtPtr inner = with_memory(dimension, body(in_parallel || kind == LoopKind::Parallel));
+    auto loop = std::make_shared<LoopStatement>(
+        *for_loop(number, looks.name, from, to, kind, looks.tag.factor, inner));
+    loop->prefetches = looks.prefetches;
+    if (kind == LoopKind::Parallel) {
+      loop->parallel = {looks.tag.dealing, looks.tag.chunk, looks.tag.joined && in_parallel};
     }
-    // for t in range(lower, upper, stride): counted from zero
-    expressions_.set(key, add(lower, mul(integer(*stride), counter)));
-    return loop(integer(0),
-                floor_div(add(sub(upper, lower), integer(*stride - 1)), integer(*stride)));
+    return loop;
   }
 
   /// `body`, what runs in one iteration of the loop over time dimension `dimension` (-1: outside

@@ -51,6 +51,7 @@ StmtPtr split_borders(const StmtPtr &body, const Ranges &known, bool masks);
 /// becomes
 ///     for i in range(0, N // 8): for v in range(0, 8): ...
 ///     for i in range(N // 8, ...): for v in range(0, N - 8*i): ...
+/// but never so far out that two versions of another loop beside it would be made.
 /// A test inside a vector loop that varies over its lanes (the border of a stencil) is asked for in
 /// the same place: where it holds in all lanes, the vector code goes without it. Where all elements
 /// have masks, the rest of an unrolled loop is one version with all of its vectors under masks.
@@ -76,6 +77,7 @@ StmtPtr vectorize_loops(const StmtPtr &body, const VectorOptions &options);
 ///     acc = C[i, j]
 ///     for k in ...: acc = acc + v
 ///     C[i, j] = acc
+/// and `C[i, j] = 0` before the loop becomes acc = 0.
 /// An element that lanes are summed into gets a vector (or several, which take turns) instead:
 ///     for k in ...: C[i] = C[i] + reduce(add, v)
 /// becomes

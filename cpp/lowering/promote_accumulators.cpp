@@ -273,16 +273,76 @@ public:
     if (statement->children.empty()) {
       return statement;
     }
-    if (statement->kind == StatementKind::For && statement->loop == LoopKind::Serial) {
-      const std::vector<Element> elements = LoopElements(*statement).promotable();
-      if (!elements.empty()) {
-        return promote(statement, elements);
-      }
+    if (statement->kind == StatementKind::Block) {
+      return in_sequence(*statement);
     }
-    return map_children(statement, *this);
+    const std::vector<Element> elements = promotable(*statement);
+    return elements.empty() ? map_children(statement, *this) : promote(statement, elements, {});
   }
 
 private:
+  static std::vector<Element> promotable(const LoopStatement &statement) {
+    const bool is_loop = statement.kind == StatementKind::For && statement.loop == LoopKind::Serial;
+    return is_loop ? LoopElements(statement).promotable() : std::vector<Element>();
+  }
+
+  StmtPtr in_sequence(const LoopStatement &sequence) {
+    std::vector<StmtPtr> done;
+    for (const StmtPtr &child : sequence.children) {
+      const std::vector<Element> elements = promotable(*child);
+      if (elements.empty()) {
+        done.push_back((*this)(child));
+        continue;
+      }
+      const std::vector<ValuePtr> first = take_first_values(*child, elements, done);
+      done.push_back(promote(child, elements, first));
+    }
+    return block(std::move(done));
+  }
+
+  /// What the last statements of `before` store into the elements, without these statements: the
+  /// locals begin with it. Nothing where they do not store into all of them, and nothing else.
+  static std::vector<ValuePtr> take_first_values(const LoopStatement &loop,
+                                                 const std::vector<Element> &elements,
+                                                 std::vector<StmtPtr> &before) {
+    if (before.size() < elements.size()) {
+      return {};
+    }
+    const auto reads = [](const ValuePtr &root, std::int64_t buffer) {
+      bool found = false;
+      visit_value(root, [&](const Value &value) {
+        found = found || (value.kind == ValueKind::Load && value.id == buffer);
+      });
+      return found;
+    };
+    std::vector<ValuePtr> first(elements.size());
+    const auto stores = before.end() - static_cast<std::ptrdiff_t>(elements.size());
+    for (auto statement = stores; statement != before.end(); ++statement) {
+      const LoopStatement &store = **statement;
+      if (store.kind != StatementKind::Store) {
+        return {};
+      }
+      const auto found =
+          std::find_if(elements.begin(), elements.end(), [&](const Element &element) {
+            return element.terms == 0 && element.atomic == Op::None &&
+                   same_element(element, store.buffer, store.subscripts, store.value->type.lanes,
+                                store.mask);
+          });
+      ValuePtr *value =
+          found == elements.end() ? nullptr : &first[static_cast<size_t>(found - elements.begin())];
+      const bool apart =
+          std::none_of(elements.begin(), elements.end(),
+                       [&](const Element &element) { return reads(store.value, element.buffer); });
+      if (value == nullptr || *value || !apart || reads(loop.lower, store.buffer) ||
+          reads(loop.upper, store.buffer)) {
+        return {};
+      }
+      *value = store.value;
+    }
+    before.erase(stores, before.end());
+    return first;
+  }
+
   /// One promoted element: the locals that hold it while the loop runs.
   struct Promoted {
     const Element &element;
@@ -331,15 +391,20 @@ private:
     return store(element.buffer, element.name, element.subscripts, first, Op::None, element.mask);
   }
 
-  StmtPtr promote(const StmtPtr &loop, const std::vector<Element> &elements) {
+  /// `first`: the values of the elements before the loop, which are not in memory; empty where they
+  /// are.
+  StmtPtr promote(const StmtPtr &loop, const std::vector<Element> &elements,
+                  const std::vector<ValuePtr> &first) {
     std::vector<Promoted> promoted;
     std::vector<StmtPtr> all;
     std::vector<ValuePtr> conditions;
     ValuePtr running = boolean(true);
-    for (const Element &element : elements) {
+    for (size_t e = 0; e < elements.size(); ++e) {
+      const Element &element = elements[e];
       promoted.push_back(open(element));
       for (const ValuePtr &local : promoted.back().locals) {
-        all.push_back(declare_local(local->id, "acc", first_value(element)));
+        all.push_back(
+            declare_local(local->id, "acc", first.empty() ? first_value(element) : first[e]));
       }
       for (const ValuePtr &condition : element.running) {
         if (std::none_of(conditions.begin(), conditions.end(),
@@ -395,6 +460,9 @@ private:
     all.push_back(with_children(loop, {inner}));
     for (const Promoted &element : promoted) {
       all.push_back(close(element));
+    }
+    if (!first.empty()) {
+      return block(std::move(all)); // what was stored before the loop still has to be
     }
     // Where the loops do not run, the elements are neither read nor written: they may be another
     // thread's. Elements whose loops run under different conditions would need a test each.

@@ -156,6 +156,23 @@ std::optional<Candidate> candidate_of(const LoopStatement &loop) {
   return conditions.empty() ? std::nullopt : std::optional(std::move(candidate));
 }
 
+/// Does `root` have a loop that may run long, and none that may be a full tile? In two versions of
+/// what is around it, it would be the same twice: the test belongs behind it.
+bool is_other_work(const StmtPtr &root) {
+  constexpr std::int64_t few = 16;
+  bool runs_long = false;
+  bool has_tiles = false;
+  visit_statements(root, [&](const LoopStatement &inner) {
+    if (inner.kind != StatementKind::For) {
+      return;
+    }
+    const auto count = as_integer(sub(inner.upper, inner.lower));
+    runs_long = runs_long || (inner.loop == LoopKind::Serial && (!count || *count > few));
+    has_tiles = has_tiles || candidate_of(inner);
+  });
+  return runs_long && !has_tiles;
+}
+
 bool known_in(const Linear &linear, const std::set<std::int64_t> &variables) {
   bool known = true;
   for (const Linear::Term &term : linear.terms) {
@@ -347,8 +364,14 @@ private:
     if (is_loop) {
       around.push_back(statement.get());
     }
+    const bool is_sequence = statement->kind == StatementKind::Block;
+    const bool beside_other_work =
+        is_sequence &&
+        std::any_of(statement->children.begin(), statement->children.end(), is_other_work);
     for (const StmtPtr &child : statement->children) {
-      collect(child, around, found);
+      if (!beside_other_work) {
+        collect(child, around, found);
+      }
     }
     if (is_loop) {
       around.pop_back();

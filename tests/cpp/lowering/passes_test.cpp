@@ -178,6 +178,35 @@ TEST(SeparateTiles, AsksOutsideOfAParallelLoopsBody) {
   EXPECT_NE(text.find("  else:\n    for k in range(0, N):"), std::string::npos) << text;
 }
 
+TEST(SeparateTiles, AsksBehindALoopThatWouldBeTheSameTwice) {
+  Line line;
+  const auto i = variable(1, "i");
+  const auto k = variable(3, "k");
+  const auto v = variable(2, "v");
+  const auto at = add(mul(integer(8), i), v);
+  const auto tile =
+      for_loop(2, "v", integer(0), minimum(integer(8), sub(line.n, mul(integer(8), i))),
+               LoopKind::Vector, 8, Line::y(at, Line::x(at)));
+  const auto beside = [&](const ValuePtr &count) {
+    const auto other =
+        for_loop(3, "k", integer(0), count, LoopKind::Serial, 0, Line::y(i, Line::x(k)));
+    line.kernel.body = for_loop(1, "i", integer(0), floor_div(add(line.n, integer(7)), integer(8)),
+                                LoopKind::Serial, 0, block({other, tile}));
+    line.kernel.body = simplify_indices(separate_tiles(line.kernel.body, 0), {});
+    return line.printed();
+  };
+  EXPECT_EQ(beside(line.n), "for i in range(0, (N + 7) // 8):\n"
+                            "  for k in range(0, N):\n"
+                            "    Y[i] = X[k]\n"
+                            "  if N >= 8 * i + 8:\n"
+                            "    for v in range(0, 8):  # vector(8)\n"
+                            "      Y[8 * i + v] = X[8 * i + v]\n"
+                            "  else:\n"
+                            "    for v in range(0, min(8, N - 8 * i)):\n"
+                            "      Y[8 * i + v] = X[8 * i + v]\n");
+  EXPECT_EQ(beside(integer(3)).rfind("for i in range(0, N // 8):\n", 0), 0U) << line.printed();
+}
+
 TEST(SeparateTiles, NeverFullTilesAreLeftAlone) {
   Line line;
   const auto v = variable(2, "v");
@@ -423,6 +452,32 @@ TEST(PromoteAccumulators, DistinctElementsStayInLocals) {
                               if_then(binary_value(Op::Gt, k, n), add_to(n))}) {
     line.kernel.body = promote_accumulators(loop(body));
     EXPECT_EQ(line.printed().find("acc"), std::string::npos) << line.printed();
+  }
+}
+
+TEST(PromoteAccumulators, FirstValuesStayOutOfMemory) {
+  Line line;
+  const auto k = variable(1, "k");
+  const auto n = line.n;
+  const auto zero = constant_of(0.0, Float64);
+  const auto old = load(1, "Y", {Float64, 1}, {n});
+  const auto sum = Line::y(n, binary_value(Op::Add, old, Line::x(k)));
+  const auto after = [&](const std::vector<StmtPtr> &stores) {
+    std::vector<StmtPtr> all = stores;
+    all.push_back(for_loop(1, "k", integer(0), n, LoopKind::Serial, 0, sum));
+    line.kernel.body = promote_accumulators(block(all));
+    return line.printed();
+  };
+  // Also where the loop does not run.
+  EXPECT_EQ(after({Line::y(k, zero), Line::y(n, zero)}), "Y[k] = 0.0\n"
+                                                         "acc = 0.0\n"
+                                                         "for k in range(0, N):\n"
+                                                         "  acc = acc + X[k]\n"
+                                                         "Y[N] = acc\n");
+  // Another element was stored last, or the value is one of the elements.
+  for (const auto &stores : {std::vector<StmtPtr>{Line::y(n, zero), Line::y(k, zero)},
+                             std::vector<StmtPtr>{Line::y(n, load(1, "Y", {Float64, 1}, {k}))}}) {
+    EXPECT_NE(after(stores).find("  acc = Y[N]\n"), std::string::npos) << line.printed();
   }
 }
 

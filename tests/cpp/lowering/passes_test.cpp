@@ -459,6 +459,7 @@ TEST(PromoteAccumulators, FirstValuesStayOutOfMemory) {
   Line line;
   const auto k = variable(1, "k");
   const auto n = line.n;
+  const auto five = integer(5);
   const auto zero = constant_of(0.0, Float64);
   const auto old = load(1, "Y", {Float64, 1}, {n});
   const auto sum = Line::y(n, binary_value(Op::Add, old, Line::x(k)));
@@ -469,14 +470,15 @@ TEST(PromoteAccumulators, FirstValuesStayOutOfMemory) {
     return line.printed();
   };
   // Also where the loop does not run.
-  EXPECT_EQ(after({Line::y(k, zero), Line::y(n, zero)}), "Y[k] = 0.0\n"
-                                                         "acc = 0.0\n"
-                                                         "for k in range(0, N):\n"
-                                                         "  acc = acc + X[k]\n"
-                                                         "Y[N] = acc\n");
+  EXPECT_EQ(after({Line::y(five, zero), Line::y(n, zero)}), "Y[5] = 0.0\n"
+                                                            "acc = 0.0\n"
+                                                            "for k in range(0, N):\n"
+                                                            "  acc = acc + X[k]\n"
+                                                            "Y[N] = acc\n");
   // Another element was stored last, or the value is one of the elements.
-  for (const auto &stores : {std::vector<StmtPtr>{Line::y(n, zero), Line::y(k, zero)},
-                             std::vector<StmtPtr>{Line::y(n, load(1, "Y", {Float64, 1}, {k}))}}) {
+  for (const auto &stores :
+       {std::vector<StmtPtr>{Line::y(n, zero), Line::y(five, zero)},
+        std::vector<StmtPtr>{Line::y(n, load(1, "Y", {Float64, 1}, {five}))}}) {
     EXPECT_NE(after(stores).find("  acc = Y[N]\n"), std::string::npos) << line.printed();
   }
 }

@@ -60,9 +60,12 @@ public:
       const ValuePtr then = of(*statement.children[0]);
       return statement.children.size() > 1 ? maximum(then, of(*statement.children[1])) : then;
     }
-    case StatementKind::Let:
-      middle_[statement.id] = outside(statement.value);
+    case StatementKind::Let: {
+      const ValuePtr &value = statement.value;
+      const ValuePtr &usual = value->kind == ValueKind::Select ? value->operands[1] : value;
+      middle_[statement.id] = outside(usual);
       return integer(cost_of(statement));
+    }
     default: {
       ValuePtr sum = integer(cost_of(statement));
       for (const StmtPtr &child : statement.children) {

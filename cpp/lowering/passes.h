@@ -54,7 +54,14 @@ StmtPtr split_borders(const StmtPtr &body, const Ranges &known, bool masks);
 /// but never so far out that two versions of another loop beside it would be made.
 /// A test inside a vector loop that varies over its lanes (the border of a stencil) is asked for in
 /// the same place: where it holds in all lanes, the vector code goes without it. Where all elements
-/// have masks, the rest of an unrolled loop is one version with all of its vectors under masks.
+/// have masks, the rest of an unrolled loop is one version with all of its vectors under masks, and
+/// of tiles that are short in rows or in columns there is one version for both:
+///     for y in range(0, H, 4): for x in range(0, W, 8): up to 4 rows of up to 8 columns
+/// becomes, 4 x 8 being a full tile,
+///     for y in range(0, H, 4):
+///         full = W // 8 * 8 if y + 4 <= H else 0
+///         for x in range(0, full, 8): 4 rows of 8 columns
+///         for x in range(full, W, 8): up to 4 rows of 8 columns under a mask
 StmtPtr separate_tiles(const StmtPtr &body, int masked_bytes);
 
 /// Replaces those Unrolled loops of constant extent by their copies in which loops of constant but

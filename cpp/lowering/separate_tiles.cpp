@@ -156,21 +156,26 @@ std::optional<Candidate> candidate_of(const LoopStatement &loop) {
   return conditions.empty() ? std::nullopt : std::optional(std::move(candidate));
 }
 
+bool runs_long(const StmtPtr &root) {
+  constexpr std::int64_t few = 16;
+  bool found = false;
+  visit_statements(root, [&](const LoopStatement &inner) {
+    if (inner.kind == StatementKind::For && inner.loop == LoopKind::Serial) {
+      const auto count = as_integer(sub(inner.upper, inner.lower));
+      found = found || !count || *count > few;
+    }
+  });
+  return found;
+}
+
 /// Does `root` have a loop that may run long, and none that may be a full tile? In two versions of
 /// what is around it, it would be the same twice: the test belongs behind it.
 bool is_other_work(const StmtPtr &root) {
-  constexpr std::int64_t few = 16;
-  bool runs_long = false;
   bool has_tiles = false;
   visit_statements(root, [&](const LoopStatement &inner) {
-    if (inner.kind != StatementKind::For) {
-      return;
-    }
-    const auto count = as_integer(sub(inner.upper, inner.lower));
-    runs_long = runs_long || (inner.loop == LoopKind::Serial && (!count || *count > few));
-    has_tiles = has_tiles || candidate_of(inner);
+    has_tiles = has_tiles || (inner.kind == StatementKind::For && candidate_of(inner));
   });
-  return runs_long && !has_tiles;
+  return !has_tiles && runs_long(root);
 }
 
 bool known_in(const Linear &linear, const std::set<std::int64_t> &variables) {
@@ -328,7 +333,8 @@ public:
     }
     const std::vector<Candidate> candidates = collect(statement);
     if (!candidates.empty()) {
-      return version(statement, candidates, conditions_of(candidates), versions);
+      const StmtPtr split = in_two_versions(statement, versions);
+      return split ? split : version(statement, candidates, conditions_of(candidates), versions);
     }
     if (statement->kind == StatementKind::For) {
       return at_loop(statement, versions);
@@ -407,37 +413,79 @@ private:
     return if_then(conjunction(conditions), at(fast, versions / 2), at(general, versions / 2));
   }
 
+  /// Where full tiles end in a loop, and what else they ask for.
+  struct Split {
+    ValuePtr end; ///< null where the loop's variable does not decide
+    std::vector<Linear> others;
+  };
+
+  static Split split_of(const LoopStatement &loop, const std::vector<Candidate> &candidates) {
+    Split split;
+    for (const Linear &condition : conditions_of(candidates)) {
+      const auto bound = holds_below(condition, loop.id);
+      if (bound && loop.loop == LoopKind::Serial) {
+        split.end = !split.end                      ? *bound
+                    : same_value(split.end, *bound) ? split.end
+                                                    : minimum(split.end, *bound);
+      } else {
+        split.others.push_back(condition);
+      }
+    }
+    return split;
+  }
+
+  /// Tiles that may be short in rows and in columns, where masks make one version of all the short
+  /// ones as good as three. Null where it is not so: sums of short tiles want registers.
+  StmtPtr in_two_versions(const StmtPtr &loop, int versions) {
+    if (masked_bytes_ != 1 || versions < 2 || loop->kind != StatementKind::For ||
+        loop->loop != LoopKind::Serial || runs_long(loop->children[0])) {
+      return nullptr;
+    }
+    const std::set<std::int64_t> outside = known_;
+    known_.insert(loop->id);
+    const std::vector<Candidate> candidates = collect(loop->children[0]);
+    const Split split = split_of(*loop, candidates);
+    const bool outside_decides =
+        std::all_of(split.others.begin(), split.others.end(),
+                    [&](const Linear &condition) { return known_in(condition, outside); });
+    if (!split.end || split.others.empty() || !outside_decides) {
+      known_ = outside;
+      return nullptr;
+    }
+    const ValuePtr end = variable(numbers_.next(), "full");
+    const StmtPtr define =
+        let(end->id, "full", select_value(conjunction(split.others), split.end, loop->lower));
+    return block({define, both_parts(*loop, candidates, end, {}, versions)});
+  }
+
   StmtPtr at_loop(const StmtPtr &loop, int versions) {
     known_.insert(loop->id);
     const std::vector<Candidate> candidates = collect(loop->children[0]);
-    ValuePtr split;
-    std::vector<Linear> others;
-    for (const Linear &condition : conditions_of(candidates)) {
-      const auto bound = holds_below(condition, loop->id);
-      if (bound && loop->loop == LoopKind::Serial) {
-        split = !split ? *bound : same_value(split, *bound) ? split : minimum(split, *bound);
-      } else {
-        others.push_back(condition);
-      }
-    }
-    if (!split || versions < 2) {
+    const Split split = split_of(*loop, candidates);
+    if (!split.end || versions < 2) {
       return with_children(loop, {at(loop->children[0], versions)});
     }
-    // Full tiles come first: the loop is split where they end.
-    StmtPtr fast = rewrite(loop->children[0], candidates, true, masked_bytes_);
-    StmtPtr general = rewrite(loop->children[0], candidates, false, masked_bytes_);
+    return both_parts(*loop, candidates, split.end, split.others, versions);
+  }
+
+  /// The loop in two: full tiles, which come first and end before `end` at the latest, and all
+  /// others.
+  StmtPtr both_parts(const LoopStatement &loop, const std::vector<Candidate> &candidates,
+                     const ValuePtr &end, const std::vector<Linear> &others, int versions) {
+    StmtPtr fast = rewrite(loop.children[0], candidates, true, masked_bytes_);
+    const StmtPtr general = rewrite(loop.children[0], candidates, false, masked_bytes_);
     const std::int64_t second = numbers_.next();
-    const StmtPtr rest = copy_with(general, {{loop->id, variable(second, loop->name)}}, numbers_);
+    const StmtPtr rest = copy_with(general, {{loop.id, variable(second, loop.name)}}, numbers_);
     if (others.empty()) {
       fast = at(fast, versions / 2);
     } else {
       fast = if_then(conjunction(others), at(fast, versions / 2),
                      at(copy_with(general, {}, numbers_), versions / 2));
     }
-    const StmtPtr first_loop = for_loop(*loop, loop->lower, minimum(loop->upper, split), fast);
+    const StmtPtr first_loop = for_loop(loop, loop.lower, minimum(loop.upper, end), fast);
     known_.insert(second);
     auto second_loop = std::make_shared<LoopStatement>(
-        *for_loop(*loop, maximum(loop->lower, split), loop->upper, at(rest, versions / 2)));
+        *for_loop(loop, maximum(loop.lower, end), loop.upper, at(rest, versions / 2)));
     second_loop->id = second;
     return block({first_loop, second_loop});
   }

@@ -260,7 +260,7 @@ TEST(SeparateTiles, AsksForAllCopiesOfAnUnrolledLoop) {
 
 TEST(SeparateTiles, TheRestOfRowsIsOneVersionUnderMasks) {
   // Rows 2 * i + u of eight columns each.
-  const auto separated = [](int masked_bytes) {
+  const auto separated = [](int masked_bytes, LoopKind outermost = LoopKind::Serial) {
     Line line;
     const auto i = variable(1, "i");
     const auto j = variable(2, "j");
@@ -277,7 +277,7 @@ TEST(SeparateTiles, TheRestOfRowsIsOneVersionUnderMasks) {
         for_loop(2, "j", integer(0), floor_div(add(line.n, integer(7)), integer(8)),
                  LoopKind::Serial, 0, rows);
     line.kernel.body = for_loop(1, "i", integer(0), floor_div(add(line.n, integer(1)), integer(2)),
-                                LoopKind::Serial, 0, columns);
+                                outermost, 0, columns);
     line.kernel.body = simplify_indices(separate_tiles(line.kernel.body, masked_bytes), {});
     return line.printed();
   };
@@ -291,6 +291,19 @@ TEST(SeparateTiles, TheRestOfRowsIsOneVersionUnderMasks) {
   EXPECT_EQ(versions(separated(0)), 4U) << separated(0);
   EXPECT_EQ(versions(separated(4)), 4U) << separated(4);
   EXPECT_EQ(versions(separated(1)), 3U) << separated(1);
+  // Iterations of a parallel loop have both rests in one.
+  EXPECT_EQ(versions(separated(4, LoopKind::Parallel)), 4U);
+  EXPECT_EQ(separated(1, LoopKind::Parallel),
+            "for i in range(0, (N + 1) // 2):  # parallel\n"
+            "  full = N // 8 if N >= 2 * i + 2 else 0\n"
+            "  for j in range(0, min((N + 7) // 8, full)):\n"
+            "    for u in range(0, 2):  # unroll\n"
+            "      for v in range(0, 8):  # vector(8)\n"
+            "        Y[8 * j + v + 2 * i + u] = X[8 * j + v + 2 * i + u]\n"
+            "  for j in range(max(0, full), (N + 7) // 8):\n"
+            "    for u in range(0, min(2, N - 2 * i)):\n"
+            "      for v in range(0, min(8, N - 8 * j)):  # vector(8), masked\n"
+            "        Y[8 * j + v + 2 * i + u] = X[8 * j + v + 2 * i + u]\n");
 }
 
 TEST(Unroll, ReplicatesAndRenames) {

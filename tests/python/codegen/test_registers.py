@@ -109,7 +109,7 @@ def test_each_loop_is_asked_for_by_name():
         with pytest.raises(tw.ScheduleError) as refusal:
             function.compile()
         message = str(refusal.value)
-        assert 'C.cache("C", "j0", "", "registers", [])' in message
+        assert 'C.cache("C", "j0", memory="registers")' in message
         assert f"the place of C_local[i1, j1] changes with loop '{loop}'" in message
         assert f"unroll or vectorize '{loop}'" in message
         assert refusal.value.location is not None

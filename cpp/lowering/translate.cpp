@@ -280,8 +280,8 @@ private:
       below.push_back(&program_.statements[position]);
     }
     const int dimension = 2 * node.level + 1;
-    return make_loop(dimension, looks_of(below, dimension), chain(Op::Max, node.lowers),
-                     chain(Op::Min, node.uppers), 1, in_parallel,
+    return make_loop(AstExpressions::loop_key(node.level), dimension, looks_of(below, dimension),
+                     chain(Op::Max, node.lowers), chain(Op::Min, node.uppers), 1, in_parallel,
                      [&](bool inside) { return translate(node.body, inside); });
   }
 
@@ -410,14 +410,14 @@ private:
     if (!stride || *stride < 1) {
       throw Error(ErrorKind::Internal, "isl's loops have a step that is no positive number");
     }
-    return make_loop(dimension, looks, lower, upper, *stride, in_parallel,
+    return make_loop(key, dimension, looks, lower, upper, *stride, in_parallel,
                      [&](bool inside) { return translate(body, inside); });
   }
 
-  /// for t in range(lower, upper, stride), t the time dimension `dimension`.
-  StmtPtr make_loop(int dimension, const LoopLooks &looks, const ValuePtr &lower,
-                    const ValuePtr &upper, std::int64_t stride, bool in_parallel,
-                    const std::function<StmtPtr(bool)> &body) {
+  /// for key in range(lower, upper, stride), for the time dimension `dimension`.
+  StmtPtr make_loop(const std::string &key, int dimension, const LoopLooks &looks,
+                    const ValuePtr &lower, const ValuePtr &upper, std::int64_t stride,
+                    bool in_parallel, const std::function<StmtPtr(bool)> &body) {
     const std::int64_t number = state_.numbers.next();
     const ValuePtr counter = variable(number, looks.name);
     LoopKind kind = LoopKind::Serial;
@@ -433,8 +433,7 @@ private:
     const ValuePtr from = steps ? integer(0) : lower;
     const ValuePtr to =
         steps ? floor_div(add(sub(upper, lower), integer(stride - 1)), integer(stride)) : upper;
-    expressions_.set("t" + std::to_string(dimension),
-                     steps ? add(lower, mul(integer(stride), counter)) : counter);
+    expressions_.set(key, steps ? add(lower, mul(integer(stride), counter)) : counter);
     const StmtPtr inner = with_memory(dimension, body(in_parallel || kind == LoopKind::Parallel));
     auto loop = std::make_shared<LoopStatement>(
         *for_loop(number, looks.name, from, to, kind, looks.tag.factor, inner));

@@ -32,6 +32,8 @@ const char *kind_name(ErrorKind kind) {
     return "limit";
   case ErrorKind::Index:
     return "index";
+  case ErrorKind::Access:
+    return "access";
   case ErrorKind::Argument:
     return "argument";
   case ErrorKind::Internal:

@@ -37,6 +37,7 @@ py::tuple export_function(KernelFunction &self, const std::string &symbol,
                           const std::string &cpu) {
   self.require_checked();
   CompileOptions options = self.default_options();
+  options.instrumentation = {}; // what it says needs this library
   if (!cpu.empty()) {
     options.cpu = cpu;
   }

@@ -431,6 +431,22 @@ void bind_functions(py::module_ &module) {
                  GatheredArguments(arguments.ptr(), keywords.ptr()).arguments());
            })
       .def_property("_threads", &KernelFunction::threads, &KernelFunction::set_threads)
+      .def("_trace",
+           [](KernelFunction &self, const std::string &computation, bool infinities,
+              const py::args &arguments, const py::kwargs &keywords) {
+             return self.trace(computation, infinities,
+                               GatheredArguments(arguments.ptr(), keywords.ptr()).arguments());
+           })
+      .def("_profile",
+           [](KernelFunction &self, int repeats, const py::args &arguments,
+              const py::kwargs &keywords) {
+             return self.profile(repeats,
+                                 GatheredArguments(arguments.ptr(), keywords.ptr()).arguments());
+           })
+      .def_property(
+          "_check_bounds",
+          [](const KernelFunction &self) { return self.settings().instrumentation.bounds; },
+          &KernelFunction::set_check_bounds)
       .def_property_readonly("_pending", &KernelFunction::is_pending)
       .def_property_readonly("_full", &KernelFunction::is_full)
       .def("_last_compile", [](const KernelFunction &self) { return self.last_compile_info(); });

@@ -8,6 +8,7 @@
 #include "runtime/parallel.h"
 
 #include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
 
 #include <string>
 
@@ -47,6 +48,15 @@ void bind_runtime(py::module_ &module) {
     return std::make_pair(check.whole, check.deleted);
   });
   module.def("cache_prune", &cache_prune, py::arg("bytes"));
+  module.def(
+      "cache_load_note", [](const std::string &text) { return cache_load_note(cache_key(text)); },
+      py::arg("text"));
+  module.def(
+      "cache_store_note",
+      [](const std::string &text, const std::string &note) {
+        cache_store_note(cache_key(text), note);
+      },
+      py::arg("text"), py::arg("note"));
   module.def("cache_clear_memory", [] {
     LegalSchedules::forget_all();
     cache_clear_memory();

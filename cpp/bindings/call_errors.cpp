@@ -1,6 +1,7 @@
 #include "bindings/call_errors.h"
 
 #include "bindings/bind_errors.h"
+#include "bindings/watched_sites.h"
 #include "polyhedral/isl.h"
 
 #include <algorithm>
@@ -406,10 +407,47 @@ void CallExplainer::self_overlap(size_t argument) const {
           ": elements of the array share memory (a broadcast view?); it cannot be written");
 }
 
+void CallExplainer::outside(const IndexSite &site, const KernelFailure &failure) const {
+  const Function &function = *function_.function_;
+  const WatchedInstance instance = instance_of(site, failure);
+  const std::string axis = std::to_string(site.dimension);
+  const bool own = site.memory.empty();
+  std::string point = instance.element;
+  if (!instance.reduced.empty()) {
+    point += " at " + instance.reduced;
+  }
+  Error error(
+      ErrorKind::Access,
+      function.name + ": " + site.text + ", " + (site.writes ? "written" : "read") + " by " +
+          point + ": subscript " + std::to_string(failure.value) + " is out of bounds for axis " +
+          axis + " of " +
+          (own ? site.array : "the buffer " + site.memory + ", where " + site.array + " lies,") +
+          " with size " + std::to_string(failure.extent),
+      location_of(site, function_.scheduled_function()));
+  error.details["access"] = site.text;
+  error.details["array"] = site.array;
+  error.details["computation"] = site.computation;
+  error.details["instance"] = instance.element;
+  for (const auto &[name, value] : instance.iterators) {
+    std::string &all = error.details["point"];
+    all += (all.empty() ? "" : ", ") + name + " = " + std::to_string(value);
+  }
+  error.details["axis"] = axis;
+  error.details["value"] = std::to_string(failure.value);
+  error.details["extent"] = std::to_string(failure.extent);
+  error.details["buffer"] = own ? site.array : site.memory;
+  error.details["kind"] = site.writes ? "write" : "read";
+  throw error;
+}
+
 void CallExplainer::failed(const CompiledKernel &kernel, std::int32_t status,
                            const KernelFailure &failure,
                            const std::optional<FailingRead> &first) const {
   const Function &function = *function_.function_;
+  if (failure.reported > 0 && status == KernelIndexError && failure.site >= 0 &&
+      static_cast<size_t>(failure.site) < kernel.sites.size()) {
+    outside(kernel.sites[static_cast<size_t>(failure.site)], failure);
+  }
   if (status == KernelIndexError) {
     std::string read = "a read";
     std::string array = "the array";

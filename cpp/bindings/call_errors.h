@@ -49,6 +49,8 @@ public:
   /// threads= that is no integer, or less than 1.
   [[noreturn]] void bad_threads(PyObject *value) const;
   [[noreturn]] void few_threads(PyObject *value) const;
+  /// An access that was watched (check_bounds) and left its memory.
+  [[noreturn]] void outside(const IndexSite &site, const KernelFailure &failure) const;
   /// A kernel that ended with a failure.
   /// With the first element that meets it, where that is known.
   [[noreturn]] void failed(const CompiledKernel &kernel, std::int32_t status,

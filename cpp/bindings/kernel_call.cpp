@@ -27,11 +27,8 @@ KernelFunction::find_kernel(const Layouts &layouts, const std::vector<SharedArra
 }
 
 std::shared_ptr<const CompiledKernel>
-KernelFunction::make_kernel(const Layouts &layouts, const std::vector<SharedArray> &shared) {
-  require_checked();
-  CompileOptions options = current_settings();
-  options.layouts.assign(layouts.begin(), layouts.end());
-  const std::uint64_t version = version_;
+KernelFunction::compile_kernel(const std::vector<SharedArray> &shared,
+                               const CompileOptions &options) {
   std::shared_ptr<const CompiledKernel> kernel;
   while (kernel == nullptr) {
     PreparedKernel prepared;
@@ -43,6 +40,16 @@ KernelFunction::make_kernel(const Layouts &layouts, const std::vector<SharedArra
     const py::gil_scoped_release unlocked;
     kernel = finish(std::move(prepared));
   }
+  return kernel;
+}
+
+std::shared_ptr<const CompiledKernel>
+KernelFunction::make_kernel(const Layouts &layouts, const std::vector<SharedArray> &shared) {
+  require_checked();
+  CompileOptions options = current_settings();
+  options.layouts.assign(layouts.begin(), layouts.end());
+  const std::uint64_t version = version_;
+  std::shared_ptr<const CompiledKernel> kernel = compile_kernel(shared, options);
   if (version == version_) {
     const auto known = find_kernel(layouts, shared); // by another thread, meanwhile
     if (known == nullptr) {
@@ -200,7 +207,8 @@ py::object KernelFunction::call(const CallArguments &given) {
     throw py::error_already_set(); // of the signal's handler
   }
   if (status != KernelOk) {
-    const bool is_unchanged = !overwrites_ && sharing == nullptr; // the inputs
+    const bool is_unchanged =
+        !overwrites_ && sharing == nullptr && record.failure.reported == 0; // the inputs
     CallExplainer(*this).failed(kernel, status, record.failure,
                                 status == KernelIndexError && is_unchanged ? failing_read(call)
                                                                            : std::nullopt);

@@ -39,6 +39,14 @@ public:
   pybind11::object evaluate(const CallArguments &given);
   /// Compiles for the layout of the given arrays; without arguments for row-major ones.
   pybind11::object compile_for(const CallArguments &given);
+  /// The first instance, in the order of the schedule, of one computation (empty: of any) whose
+  /// value is NaN (or infinite) although nothing it reads is: what Python makes a report of, or
+  /// None.
+  pybind11::object trace(const std::string &computation, bool infinities,
+                         const CallArguments &given);
+  /// Runs a kernel that takes the time of each outermost loop nest, `repeats` times after a first
+  /// one: times, and what each nest does at these sizes.
+  pybind11::object profile(int repeats, const CallArguments &given);
   /// The shape of each output of such a call.
   std::vector<std::vector<std::int64_t>> output_shapes(const CallArguments &given) const;
 
@@ -62,6 +70,8 @@ public:
     return current_ ? current_->mapping.schedule().commands : std::vector<Command>();
   }
   const CompileOptions &settings() const { return settings_; }
+  /// Whether each access is checked from now on.
+  void set_check_bounds(bool check);
   /// Whether the library schedules the function: nobody has given a command.
   bool uses_default_schedule() const { return current_settings().default_schedule; }
   /// `mapping()`, or what the default schedule makes of it where that is used.
@@ -156,6 +166,13 @@ private:
                                                     const std::vector<SharedArray> &shared) const;
   std::shared_ptr<const CompiledKernel> make_kernel(const Layouts &layouts,
                                                     const std::vector<SharedArray> &shared);
+  /// Compiles, with the lock only where it is needed.
+  std::shared_ptr<const CompiledKernel> compile_kernel(const std::vector<SharedArray> &shared,
+                                                       const CompileOptions &options);
+  // watch_call.cpp
+  /// The kernel that watches such a call.
+  std::shared_ptr<const CompiledKernel> watching_kernel(const CallPlan &plan, const BoundCall &call,
+                                                        const Instrumentation &asked);
   const SharingVerdict &verdict(const std::vector<SharedArray> &shared);
   /// The kernel for arrays that share memory; null where they are only neighbours.
   std::shared_ptr<const CompiledKernel> sharing_kernel(const CallPlan &plan, const BoundCall &call);

@@ -128,6 +128,15 @@ void KernelFunction::set_mapping(Candidate next) {
   ++version_;
 }
 
+void KernelFunction::set_check_bounds(bool check) {
+  if (check != settings_.instrumentation.bounds) {
+    settings_.instrumentation.bounds = check;
+    kernels_.clear();
+    plans_.clear();
+    ++version_;
+  }
+}
+
 void KernelFunction::apply(const Command &given) {
   const InterruptibleAnalysis interruptible;
   const OperationLimit limit(planning_limit);

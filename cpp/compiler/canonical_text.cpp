@@ -224,6 +224,11 @@ std::string canonical_text(const Mapping &mapping, const CompileOptions &options
   out.line("cpu " + cpu.text());
   out.line(fmt::format("optimize {} default_schedule {}", static_cast<int>(options.optimize),
                        options.default_schedule));
+  const Instrumentation &asked = options.instrumentation;
+  if (asked != Instrumentation{}) {
+    out.line(fmt::format("watch {} {} {} {} {}", asked.bounds, asked.values, asked.infinities,
+                         asked.times, Writer::quoted(asked.computation)));
+  }
   std::string layouts;
   for (const ArrayLayout &layout : options.layouts) {
     layouts += fmt::format(" {}/{}", layout.unit, layout.packed);

@@ -15,6 +15,7 @@
 #include "compiler/canonical_text.h"
 #include "compiler/improve.h"
 #include "compiler/kernel_metadata.h"
+#include "lowering/build.h"
 #include "lowering/estimate_work.h"
 #include "lowering/lower.h"
 #include "mapping/program.h"
@@ -29,6 +30,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <utility>
 
 namespace tilewright {
@@ -74,6 +76,20 @@ DefaultSchedule scheduled(const Mapping &mapping, const CompileOptions &options)
   return {mapping};
 }
 
+/// Gives the timed nests of `from` numbers after those of `to`, which has them all then.
+void append_nests(Kernel &from, Kernel &to) {
+  const auto first = static_cast<std::int64_t>(to.nests.size());
+  const std::function<StmtPtr(const StmtPtr &)> renumber = [&](const StmtPtr &statement) {
+    return statement->kind == StatementKind::Timed
+               ? timed(statement->id + first, statement->children[0])
+               : map_children(statement, renumber);
+  };
+  if (!from.nests.empty()) {
+    from.body = renumber(from.body);
+    to.nests.insert(to.nests.end(), from.nests.begin(), from.nests.end());
+  }
+}
+
 /// The loops of a default schedule. Little work keeps those of `plain` where they are faster then.
 Kernel lower_default(const Mapping &plain, const Program &program, std::int64_t little,
                      const LoweringOptions &lowering) {
@@ -88,7 +104,8 @@ Kernel lower_default(const Mapping &plain, const Program &program, std::int64_t 
     return lower(build_program(plain), lowering);
   }
   if (little > 0 && lowering.vectorize && kernel->sites.empty()) {
-    const Kernel declared = lower(build_program(plain), lowering);
+    Kernel declared = lower(build_program(plain), lowering);
+    append_nests(declared, *kernel);
     kernel->body = by_work(declared, *kernel, little);
   }
   return std::move(*kernel);
@@ -100,6 +117,7 @@ Kernel lower_scheduled(const Mapping &plain, const Program &program, std::int64_
   lowering.layouts = options.layouts;
   lowering.vectors.masked_bytes = smallest_masked_element(describe_cpu(options.cpu));
   lowering.vectorize = vectorize;
+  lowering.instrumentation = options.instrumentation;
   return options.default_schedule ? lower_default(plain, program, little, lowering)
                                   : lower(program, lowering);
 }
@@ -132,6 +150,7 @@ bool take_cached(CompiledKernel &kernel, const CachedKernel &cached) {
     return false;
   }
   kernel.sites = std::move(metadata->sites);
+  kernel.nests = std::move(metadata->nests);
   kernel.compiled_full = metadata->is_full;
   kernel.code = cached.code;
   return true;
@@ -263,6 +282,7 @@ std::shared_ptr<CompiledKernel> compiled(PreparedKernel &prepared) {
   const std::string symbol = kernel_symbol(loops.name, kernel.key);
   KernelMetadata metadata;
   metadata.sites = loops.sites;
+  metadata.nests = loops.nests;
   metadata.is_full = options.optimize == Optimization::Full;
   CacheEntry entry;
   entry.metadata = encode_metadata(metadata);

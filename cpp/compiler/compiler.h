@@ -4,6 +4,7 @@
 #pragma once
 
 #include "compiler/in_flight.h"
+#include "lowering/instrumentation.h"
 #include "lowering/loop_ir.h"
 #include "mapping/mapping.h"
 #include "runtime/abi.h"
@@ -36,6 +37,7 @@ struct CompileOptions {
   /// The mapping is nobody's choice: it gets the tags of planning/default_tags.h, and its parallel
   /// loops run on threads only where that is worth while.
   bool default_schedule = false;
+  Instrumentation instrumentation;
 };
 
 /// A kernel in memory, ready to be called; keeps its code alive.
@@ -45,6 +47,7 @@ struct CompiledKernel {
   bool is_full() const { return compiled_full || code->improvement() == Improvement::Done; }
 
   std::vector<IndexSite> sites;
+  std::vector<TimedNest> nests;
   std::string key; ///< cache key, hexadecimal
   bool from_cache = false;
   std::map<std::string, double>

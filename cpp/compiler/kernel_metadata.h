@@ -1,5 +1,6 @@
-// What the cache keeps of a kernel beside its code: the sites of subscript checks, which name the
-// arrays and the reads in error messages, and how much the code was optimised.
+// What the cache keeps of a kernel beside its code: the sites of its checks, which name arrays,
+// accesses and instances in error messages, the loop nests whose time it takes, and how much the
+// code was optimised.
 #pragma once
 
 #include "lowering/loop_ir.h"
@@ -12,6 +13,7 @@ namespace tilewright {
 
 struct KernelMetadata {
   std::vector<IndexSite> sites;
+  std::vector<TimedNest> nests;
   bool is_full = false; ///< optimised in full
 };
 

@@ -444,12 +444,30 @@ StmtPtr assign_local(std::int64_t id, const std::string &name, const ValuePtr &v
 }
 
 StmtPtr check_index(std::int64_t site, const ValuePtr &value, const ValuePtr &upper,
-                    const ValuePtr &mask) {
+                    const ValuePtr &mask, std::vector<ValuePtr> reported) {
   auto statement = make(StatementKind::CheckIndex);
   statement->id = site;
   statement->mask = mask;
   statement->value = value;
   statement->upper = upper;
+  statement->subscripts = std::move(reported);
+  return statement;
+}
+
+StmtPtr check_value(std::int64_t site, const ValuePtr &fails, const ValuePtr &mask,
+                    std::vector<ValuePtr> reported) {
+  auto statement = make(StatementKind::CheckValue);
+  statement->id = site;
+  statement->mask = mask;
+  statement->value = fails;
+  statement->subscripts = std::move(reported);
+  return statement;
+}
+
+StmtPtr timed(std::int64_t nest, const StmtPtr &body) {
+  auto statement = make(StatementKind::Timed);
+  statement->id = nest;
+  statement->children = {body};
   return statement;
 }
 

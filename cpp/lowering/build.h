@@ -76,7 +76,10 @@ StmtPtr let(std::int64_t id, const std::string &name, const ValuePtr &value);
 StmtPtr declare_local(std::int64_t id, const std::string &name, const ValuePtr &value);
 StmtPtr assign_local(std::int64_t id, const std::string &name, const ValuePtr &value);
 StmtPtr check_index(std::int64_t site, const ValuePtr &value, const ValuePtr &upper,
-                    const ValuePtr &mask = nullptr);
+                    const ValuePtr &mask = nullptr, std::vector<ValuePtr> reported = {});
+StmtPtr check_value(std::int64_t site, const ValuePtr &fails, const ValuePtr &mask,
+                    std::vector<ValuePtr> reported);
+StmtPtr timed(std::int64_t nest, const StmtPtr &body);
 StmtPtr allocate(std::int64_t buffer, const std::string &name, const StmtPtr &body);
 bool is_empty(const StmtPtr &statement); ///< a block without children
 

@@ -121,6 +121,7 @@ ExpressionTranslator::ExpressionTranslator(TranslationState &state, const Statem
   frame_.iterators = std::move(iterators);
   frame_.names = statement.iterators;
   frame_.domain = statement.domain;
+  is_traced_ = traces(statement);
 }
 
 std::vector<StmtPtr> ExpressionTranslator::take_statements() {
@@ -242,8 +243,18 @@ ValuePtr ExpressionTranslator::checked_subscript(const Expr &access, size_t dime
   for (size_t i = 0; i < access.operands.size(); ++i) {
     text += (i == 0 ? "" : ", ") + to_string(access.operands[i]);
   }
-  state_.kernel.sites.push_back({text + "]", producer->name, static_cast<int>(dimension)});
-  emit(check_index(static_cast<std::int64_t>(state_.kernel.sites.size()) - 1, subscript, upper));
+  IndexSite site;
+  std::vector<ValuePtr> reported;
+  if (state_.instrumentation.bounds) {
+    site = site_of_instance();
+    reported = instance();
+  }
+  site.text = text + "]";
+  site.array = producer->name;
+  site.dimension = static_cast<int>(dimension);
+  state_.kernel.sites.push_back(std::move(site));
+  emit(check_index(static_cast<std::int64_t>(state_.kernel.sites.size()) - 1, subscript, upper,
+                   nullptr, std::move(reported)));
   frame_.checked.push_back({value, upper, subscript});
   return subscript;
 }
@@ -254,18 +265,33 @@ ValuePtr ExpressionTranslator::translate_access(const Expr &expr) {
     throw Error(ErrorKind::Internal, "'" + expr.producer->name + "' has no place in memory");
   }
   Environment element;
+  std::vector<ValuePtr> values;
   for (size_t d = 0; d < expr.operands.size(); ++d) {
     ValuePtr value = cast_value(translate(expr.operands[d]), Int64);
     if (!is_affine(expr.operands[d])) {
       value = checked_subscript(expr, d, value);
     }
     element[expr.producer->iterators.at(d)] = value;
+    values.push_back(std::move(value));
   }
   const size_t buffer = found->second.buffer;
   std::vector<ValuePtr> subscripts = translate_place(found->second.index, element);
   const KernelBuffer &memory = state_.kernel.buffers.at(buffer);
-  const ValuePtr value =
+  if (state_.instrumentation.bounds) {
+    IndexSite site = site_of_instance();
+    site.array = expr.producer->name;
+    site.text = expr.producer->name + "[";
+    for (size_t d = 0; d < expr.operands.size(); ++d) {
+      site.text += (d == 0 ? "" : ", ") + to_string(expr.operands[d]);
+    }
+    site.text += "]";
+    check_place(std::move(site), buffer, subscripts);
+  }
+  ValuePtr value =
       load(static_cast<std::int64_t>(buffer), memory.name, {memory.type, 1}, std::move(subscripts));
+  if (is_traced_) {
+    value = trace_read(expr, values, value);
+  }
   return cast_value(value, expr.type);
 }
 
@@ -344,6 +370,9 @@ bool ExpressionTranslator::always_in_bounds(const Expr &access) const {
 }
 
 bool ExpressionTranslator::always_readable(const ExprPtr &expr) const {
+  if (is_traced_ && contains(expr, {ExprKind::Access})) {
+    return false; // only what is read of the branch taken counts
+  }
   if (expr->kind == ExprKind::Reduce || expr->kind == ExprKind::While) {
     return false;
   }
@@ -363,7 +392,9 @@ StmtPtr ExpressionTranslator::scoped(const std::function<void()> &body) {
   auto done = frame_.done;
   auto loops = frame_.loops;
   const size_t checked = frame_.checked.size();
+  ++nesting_;
   body();
+  --nesting_;
   frame_.checked.resize(checked);
   frame_.done = std::move(done);
   frame_.loops = std::move(loops);
@@ -428,7 +459,9 @@ void ExpressionTranslator::reduce_loops(const Expr &reduce, const std::function<
     frame_.done.clear();
     loops.push_back(std::move(loop));
   }
+  ++nesting_;
   guarded(reduce.condition, [&] { guarded(reduce.predicate, body); });
+  --nesting_;
   StmtPtr statement = block(take_statements());
   for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop) {
     std::vector<StmtPtr> nest = std::move(loop->before);
@@ -448,7 +481,11 @@ ValuePtr ExpressionTranslator::translate_reduce(const ExprPtr &expr) {
   const ValuePtr sum = local(id, name, {expr->type, 1});
   reduce_loops(*expr, [&] {
     const ValuePtr term = cast_value(translate(expr->operands[0]), expr->type);
-    emit(assign_local(id, name, binary_value(reduction_combiner(expr->op), sum, term)));
+    const ValuePtr next = binary_value(reduction_combiner(expr->op), sum, term);
+    if (is_traced_) {
+      check_number(next, sum);
+    }
+    emit(assign_local(id, name, next));
   });
   return sum;
 }

@@ -4,6 +4,7 @@
 // their guard) is written before the value as statements.
 #pragma once
 
+#include "lowering/instrumentation.h"
 #include "lowering/subscript_bounds.h"
 #include "mapping/program.h"
 
@@ -11,6 +12,7 @@
 #include <map>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace tilewright {
@@ -22,6 +24,7 @@ struct TranslationState {
   Numbers numbers;
   std::optional<Ranges> known; ///< of the parameters, once somebody has asked
   Definitions definitions;
+  Instrumentation instrumentation;
 };
 
 class ExpressionTranslator {
@@ -42,7 +45,35 @@ public:
   std::vector<ValuePtr> translate_place(const std::vector<ExprPtr> &index,
                                         const Environment &iterators);
 
+  // ---- what was asked for beside the value: instrument.cpp ----
+  /// Checks the element that the statement writes.
+  void check_write(const std::vector<ValuePtr> &index);
+  /// Fails where `value`, made of `before` (null: of reads alone), is NaN though they are not.
+  void check_number(const ValuePtr &value, const ValuePtr &before);
+  /// From here on, what is translated belongs to the value, however many conditions are around.
+  void begin_value() { nesting_ = 0; }
+  /// Whether values are traced here.
+  bool is_traced() const { return is_traced_; }
+  /// What must stand before all statements of the instance.
+  std::vector<StmtPtr> take_prologue() { return std::exchange(prologue_, {}); }
+
 private:
+  /// A read whose value decides whether a NaN began here.
+  struct TracedRead {
+    std::string array;
+    std::vector<ValuePtr> subscripts;
+    ValuePtr value;
+    ValuePtr seen; ///< a local: whether it happened; null: always
+  };
+  bool traces(const Statement &statement) const;
+  IndexSite site_of_instance() const;
+  std::vector<ValuePtr> instance() const;
+  void check_place(IndexSite site, size_t buffer, const std::vector<ValuePtr> &subscripts);
+  /// `value`, noted as one that the instance reads.
+  ValuePtr trace_read(const Expr &access, const std::vector<ValuePtr> &element, ValuePtr value);
+  ValuePtr is_bad(const ValuePtr &value) const;
+  ValuePtr new_slot(const std::string &name, ScalarType type);
+
   /// The value of one of the outermost loops around the statement.
   ValuePtr outer_loop(const std::string &name);
   /// `value`, known to be below `upper` and not negative, as it stands in subscripts.
@@ -86,6 +117,11 @@ private:
   std::map<std::string, ExprPtr> outer_loops_;
   std::unordered_map<const Expr *, int> uses_;
   std::unordered_map<const Expr *, ValuePtr> states_; ///< of the while loops around
+  bool is_traced_ = false;
+  int nesting_ = 0; ///< branches and loops inside the instance around what is translated
+  std::vector<TracedRead> traced_;
+  ValuePtr tainted_; ///< a local: some read inside a branch or loop was no number
+  std::vector<StmtPtr> prologue_;
 };
 
 /// An expression over parameters only.

@@ -35,6 +35,9 @@ std::string description(const Kernel &kernel, const LoopStatement &statement) {
   case StatementKind::Allocate:
     return "the memory of '" + kernel.buffers[static_cast<size_t>(statement.buffer)].name +
            "' stands";
+  case StatementKind::CheckIndex:
+  case StatementKind::CheckValue:
+    return "a check stands";
   case StatementKind::If:
     return "a condition stands";
   case StatementKind::For:

@@ -67,8 +67,10 @@ enum class StatementKind {
   Let,          ///< variable = value for the statements after it in the block
   DeclareLocal, ///< a mutable local with its first value
   AssignLocal,
-  Allocate,  ///< children[0] with memory for `buffer`, which is there only inside
-  CheckIndex ///< fails with code 1 and `site` when value < 0 or value >= upper, in any lane
+  Allocate,   ///< children[0] with memory for `buffer`, which is there only inside
+  CheckIndex, ///< fails with code 1 and `site` when value < 0 or value >= upper, in any lane
+  CheckValue, ///< fails with code 4 and `site` when `value` holds, in any lane
+  Timed       ///< children[0], whose time is added to that of nest `id`
 };
 
 enum class LoopKind {
@@ -92,23 +94,24 @@ using StmtPtr = std::shared_ptr<const LoopStatement>;
 struct LoopStatement {
   StatementKind kind;
   std::vector<StmtPtr> children;
-  std::int64_t id = 0; ///< For, Let: variable; DeclareLocal, AssignLocal: local; CheckIndex: site
-  std::string name;    ///< of that variable or local
-  ValuePtr lower;      ///< For
-  ValuePtr upper;      ///< For, CheckIndex
-  ValuePtr value; ///< If, While: condition; Store, AtomicUpdate, Let, DeclareLocal, AssignLocal,
-                  ///< CheckIndex
+  std::int64_t id =
+      0; ///< For, Let: variable; DeclareLocal, AssignLocal: local; Check...: site; Timed: nest
+  std::string name; ///< of that variable or local
+  ValuePtr lower;   ///< For
+  ValuePtr upper;   ///< For, CheckIndex
+  ValuePtr value;   ///< If, While, CheckValue: condition; Store, AtomicUpdate, Let, DeclareLocal,
+                    ///< AssignLocal, CheckIndex
   LoopKind loop = LoopKind::Serial; ///< For
   std::int64_t factor = 0; ///< For: lanes of a Vector loop, largest extent of an Unrolled one
   /// For: what loads in an iteration read of a buffer is asked for so many iterations ahead.
   std::vector<std::pair<std::int64_t, std::int64_t>> prefetches;
   ParallelSchedule parallel;        ///< For: of a Parallel loop
   std::int64_t buffer = 0;          ///< Store, AtomicUpdate, Allocate
-  std::vector<ValuePtr> subscripts; ///< Store, AtomicUpdate
+  std::vector<ValuePtr> subscripts; ///< Store, AtomicUpdate; Check...: what is reported besides
   /// AtomicUpdate. Store: the element itself is the left operand of `value`, op(element, x), one of
   /// the terms of a reduction, which may be combined in any order.
   Op op = Op::None;
-  ValuePtr mask; ///< Store, CheckIndex: the lanes that take part; null for all
+  ValuePtr mask; ///< Store, Check...: the lanes that take part; null for all
 };
 
 /// What is known of an array's strides before its kernel is compiled.
@@ -135,11 +138,34 @@ struct KernelBuffer {
   ArrayLayout layout;
 };
 
-/// What a run-time subscript check reports.
+/// A read whose element and value are reported: whether it happened, subscripts, value.
+struct ReportedRead {
+  std::string array;
+  int rank = 0;
+  bool is_complex = false; ///< two numbers
+
+  bool operator==(const ReportedRead &) const = default;
+};
+
+/// What a check at run time reports.
 struct IndexSite {
   std::string text; ///< "A[idx[i]]"
   std::string array;
   int dimension = 0;
+  /// Of checks that were asked for (instrumentation.h): whose instance fails; else empty.
+  std::string computation = {};
+  std::vector<std::string> iterators = {}; ///< of the instance, which is reported: its own first
+  int rank = 0;                            ///< so many of them are the computation's
+  int piece = 0;                           ///< of the computation
+  std::string memory = {};                 ///< the buffer, where it is not the array's own
+  bool writes = false;
+  bool is_complex = false;              ///< CheckValue: the value, reported after the instance
+  std::vector<ReportedRead> reads = {}; ///< CheckValue: reported after that
+};
+
+/// An outermost loop nest whose time is taken.
+struct TimedNest {
+  std::vector<std::string> statements; ///< of the program, in order of first use
 };
 
 struct Kernel {
@@ -148,6 +174,7 @@ struct Kernel {
   std::vector<KernelBuffer>
       buffers; ///< arguments first, in argument order, then temporaries (row-major, contiguous)
   std::vector<IndexSite> sites;
+  std::vector<TimedNest> nests;
   StmtPtr body;
 };
 

@@ -2,6 +2,7 @@
 // and the statements' expressions, then run the loop passes in the order listed in lower.cpp.
 #pragma once
 
+#include "lowering/instrumentation.h"
 #include "lowering/loop_ir.h"
 #include "lowering/vector_loop.h"
 #include "mapping/program.h"
@@ -15,6 +16,7 @@ struct LoweringOptions {
   /// last dimension is the unit one.
   std::vector<ArrayLayout> layouts;
   VectorOptions vectors; ///< of the target
+  Instrumentation instrumentation;
   bool vectorize = true; ///< false keeps Vector loops as loops, for printing what a schedule says
 };
 

@@ -215,6 +215,14 @@ private:
            print(statement->upper).at_least(BitOr) + "  # " +
            kernel_.sites[static_cast<size_t>(statement->id)].text + where(*statement));
       return;
+    case StatementKind::CheckValue:
+      line("assert not " + print(statement->value).at_least(Negation) + "  # " +
+           kernel_.sites[static_cast<size_t>(statement->id)].text + where(*statement));
+      return;
+    case StatementKind::Timed:
+      line("# nest " + std::to_string(statement->id));
+      print(statement->children[0]);
+      return;
     case StatementKind::Allocate:
       allocation(kernel_.buffers[static_cast<size_t>(statement->buffer)]);
       print(statement->children[0]);

@@ -261,7 +261,7 @@ public:
     if (node->kind == StatementKind::While) {
       return with_children(node, {(*this)(node->children[0])});
     }
-    if (node->kind == StatementKind::Allocate) {
+    if (node->kind == StatementKind::Allocate || node->kind == StatementKind::Timed) {
       const StmtPtr body = (*this)(node->children[0]);
       return is_empty(body) ? body : with_children(node, {body});
     }
@@ -271,6 +271,9 @@ public:
       return block({});
     }
     if (node->kind == StatementKind::Store && keeps_its_value(*node)) {
+      return block({});
+    }
+    if (node->kind == StatementKind::CheckIndex && stays_inside(*node)) {
       return block({});
     }
     return node;
@@ -321,6 +324,18 @@ private:
       }
     }
     return false;
+  }
+
+  /// Can a check that was asked for not fail?
+  bool stays_inside(const LoopStatement &node) const {
+    if (node.subscripts.empty() || !is_index(node.value) || !is_index(node.upper)) {
+      return false;
+    }
+    const auto value = linear_of(node.value);
+    const auto upper = linear_of(node.upper);
+    const auto distance = value && upper ? combine(*upper, *value, -1) : std::nullopt;
+    const Interval interval = value ? ranges_.of(*value) : Interval{};
+    return interval.lower && *interval.lower >= 0 && distance && is_positive(*distance);
   }
 
   /// Is `condition` a < b, and so by the loops around?

@@ -162,15 +162,33 @@ private:
     return found;
   }
 
+  /// A check that reports the first iteration where it is the same in all of them.
+  StmtPtr reported_first(const StmtPtr &check) const {
+    auto first = std::make_shared<LoopStatement>(*check);
+    ValueRewriter rewrite([&](const ValuePtr &value) -> ValuePtr {
+      return value->kind == ValueKind::Variable && value->id == loop_->id ? lower_ : nullptr;
+    });
+    for (ValuePtr &value : first->subscripts) {
+      value = rewrite(value);
+    }
+    return is_invariant(check->value) ? first : check;
+  }
+
   /// Takes what it can of a level out of the loop; false where deeper levels must stay as they are.
   bool enter(Level &level) {
     Layer layer;
     layer.runs = binary_value(Op::Lt, lower_, upper_);
     std::vector<StmtPtr> kept;
-    for (const StmtPtr &statement : level.before) {
+    for (StmtPtr statement : level.before) {
+      if (statement->kind == StatementKind::CheckIndex && !statement->subscripts.empty()) {
+        statement = reported_first(statement);
+      }
       const bool hoisted =
           is_invariant(statement->value) &&
-          (statement->kind != StatementKind::CheckIndex || is_invariant(statement->upper)) &&
+          (statement->kind != StatementKind::CheckIndex ||
+           (is_invariant(statement->upper) &&
+            std::all_of(statement->subscripts.begin(), statement->subscripts.end(),
+                        [&](const ValuePtr &value) { return is_invariant(value); }))) &&
           (statement->kind != StatementKind::DeclareLocal || !assigned_.contains(statement->id));
       if (!hoisted && statement->kind == StatementKind::CheckIndex) {
         return false; // each iteration may fail: none can be left out

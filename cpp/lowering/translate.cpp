@@ -165,7 +165,8 @@ private:
 class AstTranslator {
 public:
   AstTranslator(const Program &program, const GeneratedAst &ast, const LoweringOptions &options)
-      : program_(program), ast_(ast), state_{program, kernel_, {}, std::nullopt, {}},
+      : program_(program), ast_(ast),
+        state_{program, kernel_, {}, std::nullopt, {}, options.instrumentation},
         expressions_(program.parameters) {
     kernel_.name = program.function ? program.function->name : "kernel";
     kernel_.parameters = program.parameters;
@@ -179,11 +180,16 @@ public:
     std::vector<StmtPtr> parts;
     for (const GeneratedAst::Part &part : ast_.parts) {
       dimensions_ = part.dimensions;
-      const StmtPtr loops =
-          part.root.is_null() ? translate(part.loops, false) : translate(part.root, false);
+      const bool is_scanned = part.root.is_null();
+      StmtPtr loops;
+      if (state_.instrumentation.times) {
+        loops = is_scanned ? translate_timed(part.loops) : translate_timed(part.root);
+      } else {
+        loops = is_scanned ? translate(part.loops, false) : translate(part.root, false);
+      }
       parts.push_back(with_memory(-1, loops));
     }
-    kernel_.body = block(std::move(parts));
+    kernel_.body = join_nests(block(std::move(parts)));
     return std::move(kernel_);
   }
 
@@ -297,6 +303,99 @@ private:
           expressions_.translate(ast_.iterators[position][i], times);
     }
     return translate_instance(statement, iterators);
+  }
+
+  /// Nests that share a statement, of which isl made several, are one.
+  StmtPtr join_nests(const StmtPtr &body) {
+    std::vector<TimedNest> joined;
+    std::vector<std::int64_t> number(kernel_.nests.size());
+    for (size_t n = 0; n < kernel_.nests.size(); ++n) {
+      TimedNest nest = std::move(kernel_.nests[n]);
+      const auto meets = [&](const TimedNest &other) {
+        return std::any_of(nest.statements.begin(), nest.statements.end(),
+                           [&](const std::string &statement) {
+                             return std::find(other.statements.begin(), other.statements.end(),
+                                              statement) != other.statements.end();
+                           });
+      };
+      const auto found = std::find_if(joined.begin(), joined.end(), meets);
+      if (found == joined.end()) {
+        number[n] = static_cast<std::int64_t>(joined.size());
+        joined.push_back(std::move(nest));
+        continue;
+      }
+      // All that meet it are one with the first.
+      number[n] = found - joined.begin();
+      for (size_t other = static_cast<size_t>(number[n]) + 1; other < joined.size(); ++other) {
+        if (meets(joined[other])) {
+          add_statements(joined[other], *found);
+          joined[other].statements.clear();
+          std::replace(number.begin(), number.begin() + static_cast<std::ptrdiff_t>(n),
+                       static_cast<std::int64_t>(other), number[n]);
+        }
+      }
+      add_statements(nest, *found);
+    }
+    kernel_.nests = std::move(joined);
+    const std::function<StmtPtr(const StmtPtr &)> renumber = [&](const StmtPtr &statement) {
+      return statement->kind == StatementKind::Timed
+                 ? timed(number.at(static_cast<size_t>(statement->id)), statement->children[0])
+                 : map_children(statement, renumber);
+    };
+    return number.empty() ? body : renumber(body);
+  }
+
+  static void add_statements(const TimedNest &from, TimedNest &to) {
+    for (const std::string &statement : from.statements) {
+      if (std::find(to.statements.begin(), to.statements.end(), statement) == to.statements.end()) {
+        to.statements.push_back(statement);
+      }
+    }
+  }
+
+  /// Each outermost loop nest with its time taken.
+  StmtPtr translate_timed(const isl::ast_node &node) {
+    if (isl_ast_node_get_type(node.get()) == isl_ast_node_block) {
+      std::vector<StmtPtr> children;
+      const isl::ast_node_list list =
+          checked(isl::manage(isl_ast_node_block_get_children(node.get())), doing);
+      const int count = isl_ast_node_list_size(list.get());
+      for (int i = 0; i < count; ++i) {
+        children.push_back(
+            translate_timed(checked(isl::manage(isl_ast_node_list_get_at(list.get(), i)), doing)));
+      }
+      return block(std::move(children));
+    }
+    return in_nest(statements_below(node), [&] { return translate(node, false); });
+  }
+
+  StmtPtr translate_timed(const std::vector<ScannedNode> &nodes) {
+    std::vector<StmtPtr> children;
+    for (const ScannedNode &node : nodes) {
+      std::vector<const Statement *> below;
+      for (const size_t position : statements_of(node)) {
+        below.push_back(&program_.statements[position]);
+      }
+      children.push_back(in_nest(below, [&] {
+        return translate(std::vector<ScannedNode>{node}, false);
+      }));
+    }
+    return block(std::move(children));
+  }
+
+  /// What `loops` makes, as a nest whose time is taken.
+  StmtPtr in_nest(const std::vector<const Statement *> &statements,
+                  const std::function<StmtPtr()> &loops) {
+    TimedNest nest;
+    for (const Statement *statement : statements) {
+      if (std::find(nest.statements.begin(), nest.statements.end(), statement->name) ==
+          nest.statements.end()) {
+        nest.statements.push_back(statement->name);
+      }
+    }
+    kernel_.nests.push_back(std::move(nest));
+    const auto number = static_cast<std::int64_t>(kernel_.nests.size()) - 1;
+    return timed(number, loops());
   }
 
   StmtPtr translate_if(const isl::ast_node &node, bool in_parallel) {
@@ -421,7 +520,9 @@ private:
     const std::int64_t number = state_.numbers.next();
     const ValuePtr counter = variable(number, looks.name);
     LoopKind kind = LoopKind::Serial;
-    if (looks.tag.tag == Tag::Parallel && (!in_parallel || looks.tag.joined)) {
+    if (looks.tag.tag == Tag::Parallel && state_.instrumentation.is_serial()) {
+      kind = LoopKind::Serial;
+    } else if (looks.tag.tag == Tag::Parallel && (!in_parallel || looks.tag.joined)) {
       kind = LoopKind::Parallel;
     } else if (looks.tag.tag == Tag::Vector) {
       kind = LoopKind::Vector;
@@ -551,23 +652,34 @@ private:
     const std::vector<ValuePtr> index = translator.translate_place(statement.index, iterators);
     const KernelBuffer &buffer = kernel_.buffers.at(statement.buffer);
     const auto number = static_cast<std::int64_t>(statement.buffer);
-    const bool atomic = statement.atomic && terms_may_meet(statement);
+    const bool atomic =
+        statement.atomic && !state_.instrumentation.is_serial() && terms_may_meet(statement);
     translator.guarded(statement.predicate, [&] {
+      translator.check_write(index);
+      translator.begin_value();
       ValuePtr value = cast_value(translator.translate(statement.value), buffer.type);
       if (atomic) {
         translator.emit(atomic_update(statement.combine, number, buffer.name, index, value));
         return;
       }
+      ValuePtr before;
       if (statement.role == StatementRole::Update) {
-        value = binary_value(statement.combine, load(number, buffer.name, {buffer.type, 1}, index),
-                             value);
+        before = load(number, buffer.name, {buffer.type, 1}, index);
+        value = binary_value(statement.combine, before, value);
+      }
+      if (translator.is_traced()) {
+        translator.check_number(value, before);
       }
       const bool reassociates = statement.role == StatementRole::Update &&
                                 !statement.computation->pieces[statement.piece].value->ordered;
       translator.emit(
           store(number, buffer.name, index, value, reassociates ? statement.combine : Op::None));
     });
-    return block(translator.take_statements());
+    std::vector<StmtPtr> statements = translator.take_prologue();
+    for (StmtPtr &made : translator.take_statements()) {
+      statements.push_back(std::move(made));
+    }
+    return block(std::move(statements));
   }
 
   const Program &program_;

@@ -202,9 +202,18 @@ private:
       if (upper->type.lanes != 1) {
         return fail();
       }
-      return mask() ? check_index(node->id, widened(converted), upper, mask())
-                    : check_index(node->id, converted, upper);
+      // Of one lane alone where the subscript does not vary: the first of them is reported.
+      const bool wide = mask() || converted->type.lanes != 1;
+      return check_index(node->id, wide ? widened(converted) : converted, upper, mask(),
+                         reported(*node, wide));
     }
+    case StatementKind::CheckValue: {
+      const ValuePtr converted = value(node->value);
+      const bool wide = mask() || converted->type.lanes != 1;
+      return check_value(node->id, wide ? widened(converted) : converted, mask(),
+                         reported(*node, wide));
+    }
+    case StatementKind::Timed:
     case StatementKind::While:
     case StatementKind::Allocate:
       return fail(); // each lane has iterations, or memory, of its own
@@ -212,6 +221,20 @@ private:
       return fail(); // one element at a time
     }
     return fail();
+  }
+
+  /// What a check reports, in all lanes or in the first.
+  std::vector<ValuePtr> reported(const LoopStatement &check, bool wide) {
+    std::vector<ValuePtr> values;
+    for (const ValuePtr &given : check.subscripts) {
+      ValuePtr converted = value(given);
+      if (!wide && converted->kind == ValueKind::Ramp) {
+        converted = converted->operands[0];
+      }
+      failed_ = failed_ || (!wide && converted->type.lanes != 1);
+      values.push_back(std::move(converted));
+    }
+    return values;
   }
 
   StmtPtr assign(const LoopStatement &node) {

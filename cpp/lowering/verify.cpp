@@ -80,6 +80,16 @@ private:
     }
   }
 
+  void check_reported(const StmtPtr &statement) {
+    require(statement->id >= 0 && statement->id < static_cast<std::int64_t>(kernel_.sites.size()),
+            "a check has a site");
+    for (const ValuePtr &reported : statement->subscripts) {
+      check(reported);
+      require(reported->type.lanes == 1 || reported->type.lanes == statement->value->type.lanes,
+              "what is reported has the lanes of the check");
+    }
+  }
+
   void check(const StmtPtr &statement) {
     require(statement != nullptr, "a statement is not null");
     switch (statement->kind) {
@@ -158,13 +168,26 @@ private:
       check(statement->children[0]);
       return;
     }
+    case StatementKind::Timed: {
+      require(statement->id >= 0 && statement->id < static_cast<std::int64_t>(kernel_.nests.size()),
+              "what is timed is a nest");
+      require(statement->children.size() == 1, "a timed nest has one body");
+      Scope scope(*this);
+      check(statement->children[0]);
+      return;
+    }
+    case StatementKind::CheckValue:
+      check(statement->value);
+      require(statement->value->type.scalar == Bool, "a check is a bool");
+      check_mask(statement, statement->value->type.lanes);
+      check_reported(statement);
+      return;
     case StatementKind::CheckIndex:
       check(statement->value);
+      check_reported(statement);
       require(statement->value->type.scalar == Int64, "a checked subscript is int64");
       check_mask(statement, statement->value->type.lanes);
       check_index_value(statement->upper, "the bound of a checked subscript");
-      require(statement->id >= 0 && statement->id < static_cast<std::int64_t>(kernel_.sites.size()),
-              "a checked subscript has a site");
       return;
     }
   }

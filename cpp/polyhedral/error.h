@@ -31,7 +31,9 @@ enum class ErrorKind {
                    ///< (ScheduleError)
   Limit,           ///< isl's operation limit was reached               -> tw.AnalysisLimitError
                    ///< (RuntimeError)
-  Index, ///< a computed subscript outside its array at run time -> tw.SubscriptError (IndexError)
+  Index,  ///< a computed subscript outside its array at run time -> tw.SubscriptError (IndexError)
+  Access, ///< an access outside its memory, where that is watched    -> tw.OutOfBoundsError
+          ///< (SubscriptError)
   Argument, ///< a wrong value given to an entry point           -> ValueError
   Internal  ///< a failure of isl, LLVM or this library          -> tw.InternalError (RuntimeError)
 };

@@ -11,13 +11,21 @@ struct KernelFailure {
   std::int64_t site = 0;   ///< index into Kernel::sites
   std::int64_t value = 0;  ///< the subscript found
   std::int64_t extent = 0; ///< the extent it had to stay below
+
+  /// What the kernel was asked to watch (lowering/instrumentation.h). Of the first failed check
+  /// that reports more: so many integers, or doubles by their bits.
+  static constexpr std::int64_t most_reported = 96;
+  std::int64_t reported = 0;
+  std::int64_t reports[most_reported];
+  std::int64_t *times = nullptr; ///< nanoseconds by nest
 };
 
 enum KernelStatus : std::int32_t {
   KernelOk = 0,
   KernelIndexError = 1,
   KernelOutOfMemory = 2,
-  KernelInterrupted = 3
+  KernelInterrupted = 3,
+  KernelNotANumber = 4
 };
 
 /// What goes with one call of a kernel, from its caller down to the threads of its parallel loops.

@@ -5,6 +5,7 @@
 #include "runtime/code_listing.h"
 #include "runtime/math_support.h"
 #include "runtime/parallel.h"
+#include "runtime/watch.h"
 
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/Config/llvm-config.h>
@@ -241,6 +242,9 @@ void Session::define_host_symbols() {
   add("tilewright_allocate", &tilewright_allocate);
   add("tilewright_free", &tilewright_free);
   add("tilewright_report_index", &tilewright_report_index);
+  add("tilewright_report_check", &tilewright_report_check);
+  add("tilewright_clock", &tilewright_clock);
+  add("tilewright_add_time", &tilewright_add_time);
   add("memcpy", static_cast<void *(*)(void *, const void *, size_t)>(&std::memcpy));
   add("memmove", static_cast<void *(*)(void *, const void *, size_t)>(&std::memmove));
   add("memset", static_cast<void *(*)(void *, int, size_t)>(&std::memset));

@@ -338,6 +338,8 @@ void tilewright_report_index(tilewright::KernelFailure *failure, std::int64_t si
                              std::int64_t value, std::int64_t extent) {
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
-  *failure = {site, value, extent};
+  failure->site = site;
+  failure->value = value;
+  failure->extent = extent;
 }
 }

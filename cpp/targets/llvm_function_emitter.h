@@ -137,7 +137,13 @@ private:
   void condition(const LoopStatement &statement);
   void declare_local(const LoopStatement &statement);
   void assign_local(const LoopStatement &statement);
+  // llvm_checks.cpp
   void check_index(const LoopStatement &statement);
+  void check_value(const LoopStatement &statement);
+  /// Goes on where no lane of `wrong` is set, else reports the first that is.
+  void fail_where(llvm::Value *wrong, const LoopStatement &statement, llvm::Value *index,
+                  llvm::Value *extent, std::int32_t status);
+  void timed(const LoopStatement &statement);
 
   // llvm_polling.cpp
   /// How a loop counts its work.

@@ -1,5 +1,4 @@
-// Statements: blocks, loops, conditions, locals and the run-time check of computed subscripts.
-#include "runtime/abi.h"
+// Statements: blocks, loops, conditions and locals.
 #include "targets/llvm_function_emitter.h"
 
 #include <llvm/IR/MDBuilder.h>
@@ -52,6 +51,12 @@ void KernelEmitter::statement(const LoopStatement &statement) {
     break;
   case StatementKind::CheckIndex:
     check_index(statement);
+    break;
+  case StatementKind::CheckValue:
+    check_value(statement);
+    break;
+  case StatementKind::Timed:
+    timed(statement);
     break;
   case StatementKind::Allocate:
     allocate(statement);
@@ -253,47 +258,6 @@ void KernelEmitter::assign_local(const LoopStatement &statement) {
   if (slot.im != nullptr) {
     builder_.CreateStore(next.im, slot.im);
   }
-}
-
-void KernelEmitter::check_index(const LoopStatement &statement) {
-  const int lanes = statement.value->type.lanes;
-  llvm::Value *index = scalar(*statement.value);
-  llvm::Value *extent = scalar(*statement.upper);
-  llvm::BasicBlock *outside = llvm::BasicBlock::Create(context_, "outside", frame_.function);
-  llvm::BasicBlock *inside = llvm::BasicBlock::Create(context_, "inside", frame_.function);
-  // One unsigned comparison also finds negative subscripts, unless the extent itself is negative.
-  llvm::Value *bound =
-      builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, extent, builder_.getInt64(0));
-  llvm::Type *i64 = builder_.getInt64Ty();
-  if (lanes == 1) {
-    builder_.CreateCondBr(builder_.CreateICmpULT(index, bound), inside, outside);
-    builder_.SetInsertPoint(outside);
-  } else {
-    llvm::Value *wrong = builder_.CreateICmpUGE(
-        index, builder_.CreateVectorSplat(static_cast<unsigned>(lanes), bound));
-    if (statement.mask) {
-      wrong = builder_.CreateAnd(wrong, scalar(*statement.mask));
-    }
-    builder_.CreateCondBr(builder_.CreateOrReduce(wrong), outside, inside);
-    builder_.SetInsertPoint(outside);
-    // Reports the first of them.
-    llvm::Value *bits =
-        builder_.CreateBitCast(wrong, builder_.getIntNTy(static_cast<unsigned>(lanes)));
-    llvm::Value *first =
-        builder_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, bits, builder_.getTrue());
-    index = builder_.CreateExtractElement(index, builder_.CreateZExtOrTrunc(first, i64));
-  }
-  llvm::FunctionCallee report = module_.getOrInsertFunction(
-      "tilewright_report_index", builder_.getVoidTy(), builder_.getPtrTy(), i64, i64, i64);
-  auto *function = llvm::cast<llvm::Function>(report.getCallee());
-  function->setDoesNotThrow();
-  function->setOnlyAccessesArgMemory();
-  function->addFnAttr(llvm::Attribute::Cold);
-  builder_.CreateCall(
-      report,
-      {frame_.record, builder_.getInt64(static_cast<std::uint64_t>(statement.id)), index, extent});
-  fail_with(builder_.getInt32(KernelIndexError));
-  builder_.SetInsertPoint(inside);
 }
 
 } // namespace tilewright

@@ -22,6 +22,7 @@ from .caching import CacheInfo
 from .commands import ComputationHandle
 from .computations import Array, Computation, Input, computation, input
 from .configuration import Settings, check_environment, settings
+from .debugging import NanTrace, ReadValue
 from .errors import (
     AnalysisLimitError,
     ArgumentError,
@@ -33,6 +34,7 @@ from .errors import (
     ExportError,
     IllegalScheduleError,
     InternalError,
+    OutOfBoundsError,
     ScheduleError,
     SelfDependenceError,
     SettingError,
@@ -88,7 +90,9 @@ from .loops import while_loop
 from .memory import kept_memory, release_memory, set_kept_memory_limit
 from .notices import TilewrightWarning
 from .plotting import Picture, plot_domain
+from .profiling import LoopNest, Profile, RooflinePlot
 from .reductions import all, any, argmax, argmin, max, min, prod, sum
+from .roofline import Machine, machine
 from .schedules import Schedule, ScheduleDifference
 from .source import SourceLocation
 from .structs import StructInput, StructOutput, struct
@@ -139,8 +143,15 @@ __all__ = [
     "Input",
     "InternalError",
     "Iterator",
+    "LoopNest",
+    "Machine",
+    "NanTrace",
+    "OutOfBoundsError",
     "Parameter",
     "Picture",
+    "Profile",
+    "ReadValue",
+    "RooflinePlot",
     "Schedule",
     "ScheduleDifference",
     "ScheduleError",
@@ -200,6 +211,7 @@ __all__ = [
     "log",
     "log2",
     "log10",
+    "machine",
     "make_complex",
     "max",
     "maximum",

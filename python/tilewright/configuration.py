@@ -8,7 +8,7 @@ Each setting has a variable of the environment and says whether it is part of a 
     print(tw.settings)                                # each value, and where it comes from
 
 A value comes from the innermost ``with`` block, else from an assignment, else from the environment,
-else it is the default. Settings of functions (optimize, fast_math, cpu, default_schedule) are read
+else it is the default. Settings of functions (optimize, fast_math, cpu, default_schedule, check_bounds) are read
 when `tw.function` is called, and a block sets them for its own thread or task only; the others
 belong to the process, and a block changes them for all threads until it ends.
 """
@@ -226,6 +226,14 @@ class Settings:
         read_boolean,
         _BOOLEAN,
         "whether functions without a command are scheduled, where `tw.function` does not say it",
+        in_key=True,
+    )
+    check_bounds = Setting(
+        False,
+        "TILEWRIGHT_CHECK_BOUNDS",
+        read_boolean,
+        _BOOLEAN,
+        "whether every access is checked when it happens, where `tw.function` does not say it",
         in_key=True,
     )
     cache_directory = Setting[pathlib.Path | None](

@@ -33,6 +33,7 @@ __all__ = [
     "ExportError",
     "IllegalScheduleError",
     "InternalError",
+    "OutOfBoundsError",
     "ScheduleError",
     "SelfDependenceError",
     "SettingError",
@@ -384,6 +385,67 @@ class ExportError(TilewrightError, RuntimeError):
     class_code = "TW320"
 
 
+class OutOfBoundsError(SubscriptError):
+    """An access outside the memory that it goes to, found by ``check_bounds=True``.
+
+    It names the access, the instance that made it, and the memory: the array, or the buffer in
+    which the schedule keeps it. Where a subscript is computed, see `SubscriptError`. Else a promise
+    of the schedule does not hold. Fails, when `index` holds something else than was promised, so
+    that the buffer of what an iteration reads is too small::
+
+        C.assume((index[i] >= i) & (index[i] <= i + 1))
+        C.cache(B, i)
+
+    Mended: promise what the data keep, or nothing::
+
+        C.assume((index[i] >= i) & (index[i] <= i + 8))
+        C.cache(B, i)
+    """
+
+    class_code = "TW311"
+
+    @property
+    def access(self) -> str:
+        """The access as it was written: "B[index[i]]"."""
+        return self.details.get("access", "")
+
+    @property
+    def computation(self) -> str:
+        """The computation whose instance made it."""
+        return self.details.get("computation", "")
+
+    @property
+    def instance(self) -> str:
+        """That instance, with numbers: "C[3, 5]"."""
+        return self.details.get("instance", "")
+
+    @property
+    def point(self) -> dict[str, int]:
+        """The values of its iterators, those of a reduction included."""
+        pairs = (part.split(" = ") for part in self.details.get("point", "").split(", ") if part)
+        return {name: int(value) for name, value in pairs}
+
+    @property
+    def buffer(self) -> str:
+        """The memory that was left."""
+        return self.details.get("buffer", "")
+
+    @property
+    def axis(self) -> int:
+        """The dimension of that memory in which the subscript is wrong."""
+        return int(self.details.get("axis", "0"))
+
+    @property
+    def value(self) -> int:
+        """The subscript."""
+        return int(self.details.get("value", "0"))
+
+    @property
+    def extent(self) -> int:
+        """What it had to stay below."""
+        return int(self.details.get("extent", "0"))
+
+
 class InternalError(TilewrightError, RuntimeError):
     """A failure of tilewright itself, of isl or of LLVM: not the user's mistake.
 
@@ -414,6 +476,7 @@ _CLASSES: dict[str, type[TilewrightError]] = {
     "argument_type": ArgumentTypeError,
     "argument_overflow": ArgumentOverflowError,
     "index": SubscriptError,
+    "access": OutOfBoundsError,
     "internal": InternalError,
 }
 

@@ -13,17 +13,21 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+
 from . import _core, background, notices, pickling
 from .commands import ComputationHandle, register_owner
 from .computations import Array, Computation, Input
 from .configuration import settings
+from .debugging import NanTrace, trace_of
 from .dependences import Dependences, dependences_of
 from .display import LoopsText, Text, function_html
 from .errors import DeclarationError, DeclarationTypeError, TilewrightError
 from .expressions import Expression
+from .profiling import Profile, profile_of
 from .schedules import Schedule
 from .source import caller_location
-from .threads import checked_threads
+from .threads import checked_threads, get_num_threads
 
 if TYPE_CHECKING:
     from .exporting import Exported
@@ -95,6 +99,7 @@ class Function(_core.Function):
             OverflowError.
         KeyboardInterrupt: Ctrl-C, or whatever the handler of a signal raises.
         SubscriptError: a computed subscript is outside its array.
+        OutOfBoundsError: an access is outside its memory, where `check_bounds` is on.
     """
 
     def __init__(
@@ -107,6 +112,7 @@ class Function(_core.Function):
         cpu: str = "native",
         optimize: str = "auto",
         default_schedule: bool = True,
+        check_bounds: bool = False,
     ) -> None:
         super().__init__(
             name,
@@ -119,6 +125,7 @@ class Function(_core.Function):
             default_schedule,
             caller_location(),
         )
+        self._check_bounds = check_bounds
         self._declared: tuple[str, ...] = tuple(self.computations)
         self._where = caller_location()
         register_owner(self, self._identities)
@@ -241,6 +248,104 @@ class Function(_core.Function):
     def last_compile(self) -> dict[str, Any] | None:
         """What the latest compilation took (see `compile`), or None."""
         return self._last_compile()
+
+    # ---- finding what is wrong, and what is slow ----
+
+    @property
+    def check_bounds(self) -> bool:
+        """Whether every read and write is checked against the memory that it goes to.
+
+        May be set at any time; the next call compiles for it. A kernel with checks has an entry of
+        its own in the cache. The page docs/debugging.md says what is checked.
+        """
+        return self._check_bounds
+
+    @check_bounds.setter
+    def check_bounds(self, check: bool) -> None:
+        self._check_bounds = bool(check)
+
+    def trace_nan(
+        self,
+        *arrays: Any,
+        computation: Computation | ComputationHandle | str | None = None,
+        infinities: bool = False,
+        **keywords: Any,
+    ) -> NanTrace | None:
+        """The first instance whose value is NaN although nothing that it reads is.
+
+        Runs the function once, in one thread, in the order of its schedule, on copies of what it
+        overwrites. Of a reduction, each term that is added is an instance; a select counts what it
+        reads in the branch taken.
+
+        Args:
+            arrays, keywords: as of a call; ``out=`` is not used.
+            computation: the one that is looked at; all of them without it.
+            infinities: whether infinite values count as NaN does, so that the first overflow or
+                division by zero is found.
+
+        Returns:
+            what is known of that instance, or None where there is none.
+
+        Example:
+            >>> print(f.trace_nan(a, b))
+            C[3, 5] = nan at k = 2, from 1.0 so far, A[3, 2] = inf, B[2, 5] = 0.0
+              at example.py:9: C = tw.computation("C", {i: N, j: M}, tw.sum(...))
+        """
+        name = "" if computation is None else _name_of(computation)
+        if name and name not in self.computations:
+            known = ", ".join(self.computations)
+            raise KeyError(f"{self.name} has no computation {name!r}; it has {known}")
+        found = self._trace(name, infinities, **self._own_arguments(arrays, keywords))
+        return None if found is None else trace_of(self.name, found)
+
+    def profile(
+        self, *arrays: Any, repeats: int = 10, roofline: bool = True, **keywords: Any
+    ) -> Profile:
+        """Where the time of a call goes: each outermost loop nest, what it does, and what the
+        machine could do.
+
+        Runs the function on copies of what it overwrites, with a clock around each outermost loop
+        nest (some 50 ns for each). Operations and bytes are counted over the instances, for the
+        sizes at hand, not measured.
+
+        Args:
+            arrays, keywords: as of a call; ``out=`` is not used.
+            repeats: how often, after a first time that does not count.
+            roofline: whether to compare with `tw.machine`, which measures the machine when it is
+                first needed (about half a second for each number of threads).
+
+        Returns:
+            a `Profile`, which prints as a table and draws itself, ``.plot()``.
+
+        Example:
+            >>> print(matmul.profile(a, b))
+            >>> matmul.profile(a, b)["C"].flops == 2 * 512**3
+        """
+        if repeats < 1:
+            raise ValueError(f"profile() needs at least one repetition, got {repeats}")
+        found = self._profile(int(repeats), **self._own_arguments(arrays, keywords))
+        return profile_of(self.name, found, roofline, get_num_threads())
+
+    def _own_arguments(self, arrays: Sequence[Any], keywords: Mapping[str, Any]) -> dict[str, Any]:
+        """The inputs of a call by name, without out=, copied where the kernel overwrites them."""
+        given = self._named_inputs(arrays, keywords)
+        given.pop("out", None)
+        for name, _ in self._overwritten:
+            if name in given:
+                given[name] = np.array(given[name])
+        return given
+
+    def _named_inputs(self, arrays: Sequence[Any], keywords: Mapping[str, Any]) -> dict[str, Any]:
+        names = self._argument_names()
+        if len(arrays) > len(names):
+            raise TypeError(
+                f"{self.name}() takes {len(names)} arrays ({', '.join(names)}), "
+                f"{len(arrays)} were given"
+            )
+        for name in names[: len(arrays)]:
+            if name in keywords:
+                raise TypeError(f"{self.name}() got several values for the argument {name}")
+        return {**dict(zip(names, arrays, strict=False)), **keywords}
 
     # ---- the schedule ----
 
@@ -444,6 +549,10 @@ _core.answer_vectorcalls(Function)
 document_instances(Function)
 
 
+def _name_of(computation: Computation | ComputationHandle | str) -> str:
+    return computation if isinstance(computation, str) else computation.name
+
+
 def _indented(text: str) -> str:
     return "\n".join(f"  {line}" if line else line for line in text.rstrip("\n").split("\n"))
 
@@ -479,6 +588,7 @@ def function(
     cpu: str | None = None,
     optimize: str | None = None,
     default_schedule: bool | None = None,
+    check_bounds: bool | None = None,
 ) -> Function:
     """A callable function of what `outputs` need.
 
@@ -510,6 +620,9 @@ def function(
             such a loop are tiled; what is little work altogether runs as it is declared. The first
             command, of whichever computation, starts from the loops as declared, so that what a
             schedule says is all there is. `Function.default_schedule` says what runs.
+        check_bounds: whether each read and write is checked against the memory that it goes to, and
+            an `OutOfBoundsError` names the access and the instance; `Function.check_bounds` changes
+            it.
 
     Raises:
         DeclarationError: a computation is used twice under one name, has no definition, or an input
@@ -530,6 +643,7 @@ def function(
     optimize = settings.optimize if optimize is None else optimize
     if default_schedule is None:
         default_schedule = settings.default_schedule
+    check_bounds = settings.check_bounds if check_bounds is None else check_bounds
     for option, value in (("cpu", cpu), ("optimize", optimize)):
         if not isinstance(value, str):
             raise DeclarationTypeError(f"{option} must be a string, got {type(value).__name__}")
@@ -542,15 +656,12 @@ def function(
     if not gathered:
         raise DeclarationError(f"the function {name} needs at least one output")
     arrays = None if inputs is None else _listed(flat_inputs(inputs), Input, "inputs")
-    result = Function(
-        name, gathered, arrays, _conditions(context), fast_math, cpu, optimize, default_schedule
-    )
+    options = (_conditions(context), fast_math, cpu, optimize, default_schedule, check_bounds)
+    result = Function(name, gathered, arrays, *options)
     results = gathered if isinstance(results, Computation) else results
     structured = not all(isinstance(output, Computation) for output in results)
     if structured or any(record for _, record, _ in result._fields):
-        result = StructFunction(
-            name, gathered, arrays, _conditions(context), fast_math, cpu, optimize, default_schedule
-        )
+        result = StructFunction(name, gathered, arrays, *options)
         result._prepare(results)
     if inputs is not None and not arrays and result.inputs:
         needed = ", ".join(result.inputs)

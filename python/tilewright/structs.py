@@ -301,6 +301,9 @@ class StructFunction(Function):
         rest = {key: value for key, value in given.items() if key != "out"}
         return super().compile(**rest, out=views)
 
+    def _named_inputs(self, arrays: Sequence[Any], keywords: Mapping[str, Any]) -> dict[str, Any]:
+        return self._inputs(arrays, keywords)
+
     def _inputs(self, arrays: Sequence[Any], keywords: Mapping[str, Any]) -> dict[str, Any]:
         """The kernel's arguments by name."""
         slots = self._input_slots

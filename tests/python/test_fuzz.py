@@ -54,6 +54,7 @@ def test_cases_are_neither_all_legal_nor_all_refused(child: Child) -> None:
     assert total["verdicts: legal / legal"] > 40
     assert total["verdicts: no sense / no sense"] > 5
     assert total["calls equal to the evaluator"] > 60
+    assert total["calls with checked accesses"] > 8
 
 
 def test_a_case_is_the_same_each_time() -> None:

@@ -388,6 +388,18 @@ private:
     case StatementKind::AssignLocal:
       locals_[node->id] = value(node->value);
       return;
+    case StatementKind::CheckValue: {
+      const Lanes fails = value(node->value);
+      const std::vector<bool> takes_part = active(node, fails.size());
+      for (size_t lane = 0; lane < fails.size(); ++lane) {
+        failed_site_ =
+            takes_part[lane] && fails[lane].i != 0 ? static_cast<int>(node->id) : failed_site_;
+      }
+      return;
+    }
+    case StatementKind::Timed:
+      execute(node->children[0]);
+      return;
     case StatementKind::CheckIndex: {
       const Lanes subscripts = value(node->value);
       const std::vector<bool> takes_part = active(node, subscripts.size());

@@ -45,6 +45,7 @@ def test_codes_are_never_given_again():
         "TW301": "ArgumentTypeError",
         "TW302": "ArgumentOverflowError",
         "TW310": "SubscriptError",
+        "TW311": "OutOfBoundsError",
         "TW320": "ExportError",
         "TW400": "AnalysisLimitError",
         "TW500": "SettingError",

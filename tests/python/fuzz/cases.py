@@ -420,7 +420,30 @@ class Runner:
                 self.count("sizes that a call refuses")
                 return
             raise
-        got = as_tuple(function(**arrays, **parameters))
+        self.agree_on_values(as_tuple(function(**arrays, **parameters)), expected, sizes)
+        self.count("calls equal to the evaluator")
+        if sizes == self.case["sizes"][-1] and random.Random(self.case["seed"]).random() < 0.4:
+            self.watch(function, sizes, expected, {**arrays, **parameters})
+
+    def watch(
+        self, function: tw.Function, sizes: tuple[int, ...], expected: Any, given: dict[str, Any]
+    ) -> None:
+        """No access of a legal schedule leaves its memory, and a NaN begins among numbers."""
+        watched = function.copy()
+        watched.check_bounds = True
+        try:
+            self.agree_on_values(as_tuple(watched(**given)), expected, sizes)
+        except tw.OutOfBoundsError as error:
+            raise Failure("bounds", str(error), self.done) from error
+        self.count("calls with checked accesses")
+        found = watched.trace_nan(**given)
+        if found is not None:
+            values = [read.value for read in found.reads]
+            if not np.isnan(found.value) or any(np.isnan(value) for value in values):
+                raise Failure("trace", str(found), self.done)
+
+    def agree_on_values(self, got: Any, expected: Any, sizes: tuple[int, ...]) -> None:
+        known = dict(zip(AXES, sizes, strict=True))
         loose = reassociated(self.program)
         precision = max(PRECISION.get(t, 0.0) for t in types_of(self.program).values())
         for name, a, b in zip(self.program["outputs"], got, expected, strict=True):
@@ -430,7 +453,6 @@ class Runner:
                 raise Failure(
                     "values", f"{name} at {shown(sizes)}: got\n{a}\nexpected\n{b}", self.done
                 )
-        self.count("calls equal to the evaluator")
 
     def written(self, name: str, sizes: dict[str, int], values: Any) -> Any:
         """The elements that a computation writes: in place, the others stay what the input was."""

@@ -77,6 +77,7 @@ def test_every_error_is_a_usual_python_error_too():
         "IllegalScheduleError": ValueError,
         "AnalysisLimitError": RuntimeError,
         "SubscriptError": IndexError,
+        "OutOfBoundsError": IndexError,
         "InternalError": RuntimeError,
     }
     for name, base in usual.items():

@@ -60,7 +60,7 @@ def passes(test):
     return not doctest.DocTestRunner(Checker(), verbose=False).run(test).failed
 
 
-@pytest.mark.parametrize("page", ["arrays.md", "export.md"])
+@pytest.mark.parametrize("page", ["arrays.md", "debugging.md", "export.md"])
 def test_examples_of_a_page(page):
     if page == "export.md" and not any(map(shutil.which, LINKERS)):
         pytest.skip("no linker on PATH")

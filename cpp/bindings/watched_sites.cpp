@@ -1,0 +1,59 @@
+#include "bindings/watched_sites.h"
+
+#include <algorithm>
+
+namespace tilewright {
+
+namespace {
+
+std::string access_text(const Expr &access) {
+  std::string text = access.producer->name + "[";
+  for (size_t d = 0; d < access.operands.size(); ++d) {
+    text += (d == 0 ? "" : ", ") + to_string(access.operands[d]);
+  }
+  return text + "]";
+}
+
+} // namespace
+
+// Found again in the function at hand rather than kept with the code: a kernel from the cache may
+// have been compiled for the same program in another file.
+SourceLocation location_of(const IndexSite &site, const Function &function) {
+  const ComputationPtr *found = function.find(site.computation);
+  if (found == nullptr || site.piece < 0 ||
+      static_cast<size_t>(site.piece) >= (*found)->pieces.size()) {
+    return {};
+  }
+  const Piece &piece = (*found)->pieces[static_cast<size_t>(site.piece)];
+  SourceLocation where = piece.where.known() ? piece.where : (*found)->where;
+  bool is_read = false;
+  visit(piece.value, [&](const ExprPtr &expr) {
+    if (!site.writes && !is_read && expr->kind == ExprKind::Access && expr->where.known() &&
+        access_text(*expr) == site.text) {
+      where = expr->where;
+      is_read = true;
+    }
+  });
+  return where;
+}
+
+WatchedInstance instance_of(const IndexSite &site, const KernelFailure &failure) {
+  WatchedInstance instance;
+  instance.element = site.computation + "[";
+  const size_t count = std::min(site.iterators.size(),
+                                static_cast<size_t>(std::max<std::int64_t>(failure.reported, 0)));
+  for (size_t k = 0; k < count; ++k) {
+    const std::string number = std::to_string(failure.reports[k]);
+    if (static_cast<int>(k) < site.rank) {
+      instance.element += (k == 0 ? "" : ", ") + number;
+    } else {
+      instance.reduced +=
+          (instance.reduced.empty() ? "" : ", ") + site.iterators[k] + " = " + number;
+    }
+    instance.iterators.emplace_back(site.iterators[k], failure.reports[k]);
+  }
+  instance.element += "]";
+  return instance;
+}
+
+} // namespace tilewright

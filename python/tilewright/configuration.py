@@ -8,9 +8,9 @@ Each setting has a variable of the environment and says whether it is part of a 
     print(tw.settings)                                # each value, and where it comes from
 
 A value comes from the innermost ``with`` block, else from an assignment, else from the environment,
-else it is the default. Settings of functions (optimize, fast_math, cpu, default_schedule, check_bounds) are read
-when `tw.function` is called, and a block sets them for its own thread or task only; the others
-belong to the process, and a block changes them for all threads until it ends.
+else it is the default. Settings of functions (optimize, fast_math, cpu, default_schedule,
+check_bounds) are read when `tw.function` is called, and a block sets them for its own thread or task
+only; the others belong to the process, and a block changes them for all threads until it ends.
 """
 
 from __future__ import annotations

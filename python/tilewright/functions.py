@@ -287,9 +287,12 @@ class Function(_core.Function):
             what is known of that instance, or None where there is none.
 
         Example:
-            >>> print(f.trace_nan(a, b))
-            C[3, 5] = nan at k = 2, from 1.0 so far, A[3, 2] = inf, B[2, 5] = 0.0
-              at example.py:9: C = tw.computation("C", {i: N, j: M}, tw.sum(...))
+            >>> a[3, 2], b[2, 5] = np.inf, 0
+            >>> found = matmul.trace_nan(a, b)
+            >>> found.element, found.point
+            ((3, 5), {'i': 3, 'j': 5, 'k': 2})
+            >>> [str(read) for read in found.reads]
+            ['2.0 so far', 'A[3, 2] = inf', 'B[2, 5] = 0.0']
         """
         name = "" if computation is None else _name_of(computation)
         if name and name not in self.computations:
@@ -318,8 +321,9 @@ class Function(_core.Function):
             a `Profile`, which prints as a table and draws itself, ``.plot()``.
 
         Example:
-            >>> print(matmul.profile(a, b))
-            >>> matmul.profile(a, b)["C"].flops == 2 * 512**3
+            >>> profile = matmul.profile(a, b, roofline=False)
+            >>> profile["C"].flops == 2 * a.shape[0] * b.shape[0] * b.shape[1]
+            True
         """
         if repeats < 1:
             raise ValueError(f"profile() needs at least one repetition, got {repeats}")

@@ -73,8 +73,9 @@ def machine(threads_used: int | None = None, remeasure: bool = False) -> Machine
         remeasure: measures even if it is known.
 
     Example:
-        >>> print(tw.machine(1))
-        AMD EPYC 9B45, 1 thread: 250 GFLOP/s float32, 125 GFLOP/s float64, 31 GB/s
+        >>> one = tw.machine(1)
+        >>> one.attainable(0.1, "float32") <= one.flops["float32"]
+        True
     """
     count = threads.get_num_threads() if threads_used is None else int(threads_used)
     if count < 1:

@@ -341,7 +341,7 @@ TEST_F(CompilerTest, SitesOfSubscriptsSurviveTheDisk) {
 
 TEST(KernelMetadata, SitesComeBackAndOtherTextsDoNot) {
   const std::vector<IndexSite> sites = {{"A[idx[i] + \"1\"]", "A", 0}, {"B[\n]", "B", 3}};
-  const auto metadata = decode_metadata(encode_metadata({sites, true}));
+  const auto metadata = decode_metadata(encode_metadata({sites, {}, true}));
   ASSERT_TRUE(metadata);
   EXPECT_TRUE(metadata->is_full);
   const std::vector<IndexSite> &found = metadata->sites;
@@ -350,6 +350,38 @@ TEST(KernelMetadata, SitesComeBackAndOtherTextsDoNot) {
   EXPECT_EQ(found[1].dimension, 3);
   for (const char *bad :
        {"", "{}", "[]", "{\"sites\":[1]}", "{\"sites\":[{\"text\":1}]}", "{\"sites\":"}) {
+    EXPECT_FALSE(decode_metadata(bad)) << bad;
+  }
+}
+
+TEST(KernelMetadata, WhatChecksReportAndNestsComeBack) {
+  IndexSite site{"B[i]", "B", 1};
+  site.computation = "C";
+  site.iterators = {"i", "k"};
+  site.rank = 1;
+  site.piece = 2;
+  site.memory = "B_cache";
+  site.writes = true;
+  site.is_complex = true;
+  site.reads = {{"A", 2, false}, {"", 0, true}};
+  const auto metadata = decode_metadata(encode_metadata({{site}, {{{"C", "C_init"}}, {}}, false}));
+  ASSERT_TRUE(metadata);
+  ASSERT_EQ(metadata->sites.size(), 1U);
+  const IndexSite &found = metadata->sites[0];
+  EXPECT_EQ(found.computation, "C");
+  EXPECT_EQ(found.iterators, site.iterators);
+  EXPECT_EQ(found.rank, 1);
+  EXPECT_EQ(found.piece, 2);
+  EXPECT_EQ(found.memory, "B_cache");
+  EXPECT_TRUE(found.writes);
+  EXPECT_TRUE(found.is_complex);
+  EXPECT_EQ(found.reads, site.reads);
+  ASSERT_EQ(metadata->nests.size(), 2U);
+  EXPECT_EQ(metadata->nests[0].statements, (std::vector<std::string>{"C", "C_init"}));
+  EXPECT_TRUE(metadata->nests[1].statements.empty());
+  for (const char *bad :
+       {R"({"sites":[{"text":"","array":"","dimension":0,"computation":"C"}]})",
+        R"({"sites":[],"nests":[3]})"}) {
     EXPECT_FALSE(decode_metadata(bad)) << bad;
   }
 }

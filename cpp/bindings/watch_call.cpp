@@ -5,6 +5,7 @@
 #include "bindings/signals.h"
 #include "bindings/watched_sites.h"
 #include "mapping/program.h"
+#include "runtime/parallel.h"
 
 #include <pybind11/complex.h>
 #include <pybind11/stl.h>
@@ -306,6 +307,7 @@ py::object KernelFunction::profile(int repeats, const CallArguments &given) {
   profile["nests"] = described;
   profile["nanoseconds"] = totals;
   profile["parameters"] = parameters_of(call);
+  profile["threads"] = record.threads > 0 ? record.threads : num_threads();
   profile["key"] = kernel->key;
   return profile;
 }

@@ -137,7 +137,7 @@ ValuePtr ExpressionTranslator::is_bad(const ValuePtr &value) const {
     return either(is_bad(call_value(Op::Real, {value}, part)),
                   is_bad(call_value(Op::Imag, {value}, part)));
   }
-  const ValuePtr is_nan = binary_value(Op::Ne, value, value);
+  ValuePtr is_nan = binary_value(Op::Ne, value, value);
   if (!state_.instrumentation.infinities) {
     return is_nan;
   }

@@ -27,7 +27,7 @@ from .expressions import Expression
 from .profiling import Profile, profile_of
 from .schedules import Schedule
 from .source import caller_location
-from .threads import checked_threads, get_num_threads
+from .threads import checked_threads
 
 if TYPE_CHECKING:
     from .exporting import Exported
@@ -328,7 +328,7 @@ class Function(_core.Function):
         if repeats < 1:
             raise ValueError(f"profile() needs at least one repetition, got {repeats}")
         found = self._profile(int(repeats), **self._own_arguments(arrays, keywords))
-        return profile_of(self.name, found, roofline, get_num_threads())
+        return profile_of(self.name, found, roofline)
 
     def _own_arguments(self, arrays: Sequence[Any], keywords: Mapping[str, Any]) -> dict[str, Any]:
         """The inputs of a call by name, without out=, copied where the kernel overwrites them."""

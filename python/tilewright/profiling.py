@@ -238,7 +238,7 @@ class RooflinePlot:
         return f"<roofline of {', '.join(self.points)}>"
 
 
-def profile_of(function: str, found: Mapping[str, Any], roofline: bool, threads: int) -> Profile:
+def profile_of(function: str, found: Mapping[str, Any], roofline: bool) -> Profile:
     """What the core measured, as a `Profile`; nests that did not run are left out."""
     nests = []
     for nest in found["nests"]:
@@ -261,7 +261,7 @@ def profile_of(function: str, found: Mapping[str, Any], roofline: bool, threads:
                 stored=counts.get("stored"),
                 read=counts.get("read"),
                 written=counts.get("written"),
-                machine=machine(threads if parallel else 1) if roofline else None,
+                machine=machine(found["threads"] if parallel else 1) if roofline else None,
             )
         )
     times = tuple(time / 1e9 for time in found["nanoseconds"])

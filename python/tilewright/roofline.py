@@ -119,13 +119,8 @@ def _processor() -> str:
 
 
 def _measure(count: int) -> Machine:
-    before = threads.get_num_threads()
-    threads.set_num_threads(count)
-    try:
-        flops = {name: _peak(name, count) for name in ("float32", "float64")}
-        return Machine(_processor(), count, flops, _bandwidth(count))
-    finally:
-        threads.set_num_threads(before)
+    flops = {name: _peak(name, count) for name in ("float32", "float64")}
+    return Machine(_processor(), count, flops, _bandwidth(count))
 
 
 def _fastest(run: Callable[[], Any]) -> float:
@@ -157,7 +152,7 @@ def _peak(dtype: str, count: int) -> float:
     kernel["S"].parallelize(p)
     given = np.ones(steps, dtype), np.ones(length, dtype)
     out = np.empty((rows, length), dtype)
-    return 2.0 * rows * steps * length / _fastest(lambda: kernel(*given, out=out))
+    return 2.0 * rows * steps * length / _fastest(lambda: kernel(*given, out=out, threads=count))
 
 
 def _bandwidth(count: int) -> float:
@@ -173,7 +168,7 @@ def _bandwidth(count: int) -> float:
     size = _larger_than_caches() // 8
     given = np.ones(size), np.ones(size)
     out = np.empty(size)
-    return 24.0 * size / _fastest(lambda: kernel(*given, out=out))
+    return 24.0 * size / _fastest(lambda: kernel(*given, out=out, threads=count))
 
 
 def _larger_than_caches() -> int:

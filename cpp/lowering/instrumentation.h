@@ -11,8 +11,8 @@ struct Instrumentation {
   bool bounds = false;     ///< every read and write is checked against the extents of its buffer
   bool values = false;     ///< instances that are NaN though nothing they read is end the kernel
   bool infinities = false; ///< values: infinities count as NaN does
-  std::string computation; ///< values: of this computation alone; empty: of all
-  bool times = false;      ///< the time of each outermost loop nest is added up
+  std::string computation = {}; ///< values: of this computation alone; empty: of all
+  bool times = false;           ///< the time of each outermost loop nest is added up
 
   /// Loops run in the order of the schedule in one thread, so that the first instance is found.
   bool is_serial() const { return values; }

@@ -16,8 +16,8 @@ struct LoweringOptions {
   /// last dimension is the unit one.
   std::vector<ArrayLayout> layouts;
   VectorOptions vectors; ///< of the target
-  Instrumentation instrumentation;
   bool vectorize = true; ///< false keeps Vector loops as loops, for printing what a schedule says
+  Instrumentation instrumentation = {};
 };
 
 Kernel lower(const Program &program, const LoweringOptions &options);

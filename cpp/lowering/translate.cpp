@@ -376,9 +376,8 @@ private:
       for (const size_t position : statements_of(node)) {
         below.push_back(&program_.statements[position]);
       }
-      children.push_back(in_nest(below, [&] {
-        return translate(std::vector<ScannedNode>{node}, false);
-      }));
+      children.push_back(
+          in_nest(below, [&] { return translate(std::vector<ScannedNode>{node}, false); }));
     }
     return block(std::move(children));
   }

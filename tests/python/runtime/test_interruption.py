@@ -18,6 +18,9 @@ import os, signal, subprocess, sys, threading, time
 import numpy as np
 import tilewright as tw
 
+# A shell's jobs in the background begin with the signal ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 i, j, k = tw.iters("i j k")
 N, M, K = tw.params("N M K")
 

@@ -379,9 +379,8 @@ TEST(KernelMetadata, WhatChecksReportAndNestsComeBack) {
   ASSERT_EQ(metadata->nests.size(), 2U);
   EXPECT_EQ(metadata->nests[0].statements, (std::vector<std::string>{"C", "C_init"}));
   EXPECT_TRUE(metadata->nests[1].statements.empty());
-  for (const char *bad :
-       {R"({"sites":[{"text":"","array":"","dimension":0,"computation":"C"}]})",
-        R"({"sites":[],"nests":[3]})"}) {
+  for (const char *bad : {R"({"sites":[{"text":"","array":"","dimension":0,"computation":"C"}]})",
+                          R"({"sites":[],"nests":[3]})"}) {
     EXPECT_FALSE(decode_metadata(bad)) << bad;
   }
 }

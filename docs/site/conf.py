@@ -17,6 +17,7 @@ myst_heading_anchors = 4
 suppress_warnings = [
     "myst.header",  # pages of commands begin at their second level
     "misc.highlighting_failure",  # loops as pseudo-code in blocks of Python
+    "ref.python",  # a type such as bytes that is the name of an attribute, too
 ]
 
 html_theme = "furo"

@@ -34,8 +34,8 @@ class LoopNest:
         is_parallel: whether it runs on threads.
         dtype: "float32" or "float64": whose peak it is compared with.
         instances: how many instances it runs.
-        flops: operations on floating-point numbers: +, -, *, /, min, max and elementary functions
-            one each; of complex numbers + is 2, * is 6 and / is 11.
+        flops: operations on floating-point numbers: ``+ - * /``, min, max and elementary functions
+            one each; of complex numbers ``+`` is 2, ``*`` is 6 and ``/`` is 11.
         integer_operations: the same on integers; the arithmetic of subscripts does not count.
         loaded, stored: bytes of all reads and all writes, wherever they end.
         read: bytes of the distinct elements that it reads and that come from elsewhere.

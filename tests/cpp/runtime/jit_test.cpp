@@ -17,20 +17,20 @@
 
 // What a debugger reads: gdb's manual, "JIT Compilation Interface".
 extern "C" {
-struct jit_code_entry {
-  jit_code_entry *next_entry;
-  jit_code_entry *prev_entry;
+struct JitCodeEntry {
+  JitCodeEntry *next_entry;
+  JitCodeEntry *prev_entry;
   const char *symfile_addr;
   std::uint64_t symfile_size;
 };
-struct jit_descriptor {
+struct JitDescriptor {
   std::uint32_t version;
   std::uint32_t action_flag;
-  jit_code_entry *relevant_entry;
-  jit_code_entry *first_entry;
+  JitCodeEntry *relevant_entry;
+  JitCodeEntry *first_entry;
 };
 // NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming)
-extern jit_descriptor __jit_debug_descriptor;
+extern JitDescriptor __jit_debug_descriptor;
 }
 
 namespace tilewright {
@@ -71,8 +71,8 @@ TEST(Jit, TheSameSymbolManyTimes) {
 /// The object files on the debuggers' list.
 std::vector<std::string> listed() {
   std::vector<std::string> files;
-  const jit_code_entry *before = nullptr;
-  for (const jit_code_entry *entry = __jit_debug_descriptor.first_entry; entry != nullptr;
+  const JitCodeEntry *before = nullptr;
+  for (const JitCodeEntry *entry = __jit_debug_descriptor.first_entry; entry != nullptr;
        entry = entry->next_entry) {
     EXPECT_EQ(entry->prev_entry, before);
     files.emplace_back(entry->symfile_addr, entry->symfile_size);

@@ -34,6 +34,8 @@ const char *kind_name(ErrorKind kind) {
     return "index";
   case ErrorKind::Access:
     return "access";
+  case ErrorKind::Device:
+    return "device";
   case ErrorKind::Argument:
     return "argument";
   case ErrorKind::Internal:

@@ -34,6 +34,7 @@ enum class ErrorKind {
   Index,  ///< a computed subscript outside its array at run time -> tw.SubscriptError (IndexError)
   Access, ///< an access outside its memory, where that is watched    -> tw.OutOfBoundsError
           ///< (SubscriptError)
+  Device, ///< a GPU, or its driver, is missing or failed -> tw.DeviceError (RuntimeError)
   Argument, ///< a wrong value given to an entry point           -> ValueError
   Internal  ///< a failure of isl, LLVM or this library          -> tw.InternalError (RuntimeError)
 };

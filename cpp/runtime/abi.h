@@ -25,8 +25,11 @@ enum KernelStatus : std::int32_t {
   KernelIndexError = 1,
   KernelOutOfMemory = 2,
   KernelInterrupted = 3,
-  KernelNotANumber = 4
+  KernelNotANumber = 4,
+  KernelDeviceError = 5 ///< the call's DeviceCall knows more
 };
+
+class DeviceCall; // runtime/device.h
 
 /// What goes with one call of a kernel, from its caller down to the threads of its parallel loops.
 struct CallRecord {
@@ -37,6 +40,8 @@ struct CallRecord {
   /// Asked now and then, by the thread `caller` alone, whether to end; null: nobody wants to know.
   bool (*ask)(CallRecord &record) = nullptr;
   unsigned long caller = 0; ///< its pthread_self
+  /// Where kernels of a GPU run; null in a function that has none.
+  DeviceCall *device = nullptr;
 };
 
 /// What the closure of each parallel loop begins with.

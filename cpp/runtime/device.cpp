@@ -1,0 +1,92 @@
+#include "runtime/device.h"
+
+#include "polyhedral/error.h"
+
+#include <algorithm>
+
+namespace tilewright {
+
+DeviceCall::DeviceCall(Device &device)
+    : device_(device), failure_(device.allocate(sizeof(DeviceFailure))) {
+  device_.clear(failure_, sizeof(DeviceFailure));
+}
+
+DeviceCall::~DeviceCall() {
+  for (void *memory : memory_) {
+    device_.release(memory);
+  }
+  device_.release(failure_);
+}
+
+std::int32_t DeviceCall::finish(std::int32_t status, KernelFailure &record, bool may_fail,
+                                bool waits) {
+  if (problem_) {
+    std::rethrow_exception(problem_);
+  }
+  if (waits) {
+    device_.synchronize();
+  }
+  if (!may_fail || status != KernelOk) {
+    return status;
+  }
+  DeviceFailure found;
+  device_.copy_out(&found, failure_, sizeof(found));
+  if (found.status != KernelOk) {
+    record.site = found.site;
+    record.value = found.value;
+    record.extent = found.extent;
+  }
+  return found.status;
+}
+
+std::int32_t DeviceCall::launch(const DeviceKernel &kernel, const LaunchShape &shape,
+                                const void *arguments) noexcept {
+  try {
+    device_.launch(kernel, shape, arguments);
+    return KernelOk;
+  } catch (...) {
+    problem_ = std::current_exception();
+    return KernelDeviceError;
+  }
+}
+
+void *DeviceCall::allocate(std::int64_t bytes) noexcept {
+  try {
+    void *memory = device_.allocate(bytes);
+    memory_.push_back(memory);
+    return memory;
+  } catch (...) {
+    problem_ = std::current_exception();
+    return nullptr;
+  }
+}
+
+void DeviceCall::release(void *memory) noexcept {
+  const auto known = std::find(memory_.begin(), memory_.end(), memory);
+  if (known != memory_.end()) {
+    memory_.erase(known);
+    device_.release(memory);
+  }
+}
+
+} // namespace tilewright
+
+std::int32_t tilewright_launch(tilewright::CallRecord *record,
+                               const tilewright::DeviceKernel *kernel,
+                               const tilewright::LaunchShape *shape, const void *arguments) {
+  return record->device->launch(*kernel, *shape, arguments);
+}
+
+void *tilewright_device_allocate(tilewright::CallRecord *record, std::int64_t bytes) {
+  return record->device->allocate(bytes);
+}
+
+void tilewright_device_free(tilewright::CallRecord *record, void *memory) {
+  if (memory != nullptr) {
+    record->device->release(memory);
+  }
+}
+
+void *tilewright_device_failure(tilewright::CallRecord *record) {
+  return record->device->failure();
+}

@@ -1,0 +1,113 @@
+// What a GPU is to everything above it: memory, copies, and launches of kernels. The emulator
+// (gpu_emulator.h) and CUDA devices (cuda_device.h) are the two kinds. One call of a function that
+// has GPU kernels goes through a DeviceCall, which its compiled host code reaches by the call's
+// record.
+#pragma once
+
+#include "runtime/abi.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tilewright {
+
+/// What a kernel's first failing thread leaves in device memory. Kernels know its layout.
+struct DeviceFailure {
+  std::int32_t status = KernelOk; ///< claimed by whoever changes it from KernelOk first
+  std::int32_t padding = 0;
+  std::int64_t site = 0;
+  std::int64_t value = 0;
+  std::int64_t extent = 0;
+};
+
+/// A kernel as the host code beside it names it: a constant that compiled code lays out.
+struct DeviceKernel {
+  const char *name; ///< its symbol in the PTX
+  const char *ptx;  ///< null in a function for the emulator
+  std::int64_t ptx_bytes;
+  /// The emulator's form: one thread of the grid, which finds itself by the emulator's calls.
+  void (*thread)(const void *arguments);
+  /// Each argument takes eight bytes of the buffer of arguments; so many bytes are used of each,
+  /// as the PTX declares them.
+  const std::int8_t *argument_sizes;
+  std::int64_t argument_count;
+};
+
+struct LaunchShape {
+  std::int64_t grid[3];  ///< x, y, z: blocks
+  std::int64_t block[3]; ///< threads in one
+  std::int64_t shared_bytes;
+};
+
+/// A device and where work goes on it. Work is done in the order in which it was given. All
+/// functions throw Error(Device).
+class Device {
+public:
+  Device() = default;
+  Device(const Device &) = delete;
+  Device &operator=(const Device &) = delete;
+  virtual ~Device() = default;
+
+  virtual std::string name() const = 0; ///< "gpu-emulator", "cuda:0 (NVIDIA H200)"
+  /// At least 256-byte aligned. Never null, for no bytes either.
+  virtual void *allocate(std::int64_t bytes) = 0;
+  virtual void release(void *memory) noexcept = 0;
+  virtual void copy_in(void *device, const void *host, std::int64_t bytes) = 0;
+  /// Returns when the bytes are there.
+  virtual void copy_out(void *host, const void *device, std::int64_t bytes) = 0;
+  virtual void copy(void *to, const void *from, std::int64_t bytes) = 0;
+  virtual void clear(void *memory, std::int64_t bytes) = 0;
+  /// A launch without blocks or threads does nothing.
+  virtual void launch(const DeviceKernel &kernel, const LaunchShape &shape,
+                      const void *arguments) = 0;
+  /// Returns when all work is done; what went wrong in it is thrown here at the latest.
+  virtual void synchronize() = 0;
+};
+
+/// One call of a compiled function on a device. What goes wrong in compiled code's calls is kept
+/// and thrown at the end.
+class DeviceCall {
+public:
+  explicit DeviceCall(Device &device);
+  DeviceCall(const DeviceCall &) = delete;
+  DeviceCall &operator=(const DeviceCall &) = delete;
+  ~DeviceCall();
+
+  Device &device() { return device_; }
+
+  /// Where kernels leave the first failure: DeviceFailure in device memory.
+  void *failure() { return failure_; }
+  /// After the entry has returned `status`: waits where `waits`, or where kernels may fail. Returns
+  /// the status of the call and fills `record` with the first failure; throws what was kept.
+  std::int32_t finish(std::int32_t status, KernelFailure &record, bool may_fail, bool waits);
+
+  // ---- for compiled code; they never throw ----
+  std::int32_t launch(const DeviceKernel &kernel, const LaunchShape &shape,
+                      const void *arguments) noexcept;
+  void *allocate(std::int64_t bytes) noexcept;
+  void release(void *memory) noexcept;
+
+private:
+  Device &device_;
+  void *failure_ = nullptr;
+  std::vector<void *> memory_; ///< what compiled code asked for and has not given back
+  std::exception_ptr problem_;
+};
+
+} // namespace tilewright
+
+extern "C" {
+/// What compiled code calls; they go to the record's DeviceCall. `shape` is a LaunchShape.
+/// Status: KernelOk, or KernelDeviceError.
+std::int32_t tilewright_launch(tilewright::CallRecord *record,
+                               const tilewright::DeviceKernel *kernel,
+                               const tilewright::LaunchShape *shape, const void *arguments);
+void *tilewright_device_allocate(tilewright::CallRecord *record, std::int64_t bytes);
+void tilewright_device_free(tilewright::CallRecord *record, void *memory);
+void *tilewright_device_failure(tilewright::CallRecord *record);
+}

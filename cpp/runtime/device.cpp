@@ -6,6 +6,22 @@
 
 namespace tilewright {
 
+void Device::copy_in_rows(void *device, std::int64_t device_pitch, const void *host,
+                          std::int64_t host_pitch, std::int64_t bytes, std::int64_t rows) {
+  for (std::int64_t r = 0; r < rows; ++r) {
+    copy_in(static_cast<char *>(device) + r * device_pitch,
+            static_cast<const char *>(host) + r * host_pitch, bytes);
+  }
+}
+
+void Device::copy_out_rows(void *host, std::int64_t host_pitch, const void *device,
+                           std::int64_t device_pitch, std::int64_t bytes, std::int64_t rows) {
+  for (std::int64_t r = 0; r < rows; ++r) {
+    copy_out(static_cast<char *>(host) + r * host_pitch,
+             static_cast<const char *>(device) + r * device_pitch, bytes);
+  }
+}
+
 DeviceCall::DeviceCall(Device &device)
     : device_(device), failure_(device.allocate(sizeof(DeviceFailure))) {
   device_.clear(failure_, sizeof(DeviceFailure));

@@ -67,6 +67,16 @@ public:
                       const void *arguments) = 0;
   /// Returns when all work is done; what went wrong in it is thrown here at the latest.
   virtual void synchronize() = 0;
+
+  /// Rows at a distance of `pitch` bytes, at least `bytes` each. They return when it is done.
+  virtual void copy_in_rows(void *device, std::int64_t device_pitch, const void *host,
+                            std::int64_t host_pitch, std::int64_t bytes, std::int64_t rows);
+  virtual void copy_out_rows(void *host, std::int64_t host_pitch, const void *device,
+                             std::int64_t device_pitch, std::int64_t bytes, std::int64_t rows);
+  /// Where this thread's work goes, for wait_for: a stream. Null where there is only one place.
+  virtual std::shared_ptr<void> place() { return nullptr; }
+  /// What this thread gives the device from now on is done after what went to `place`.
+  virtual void wait_for(const std::shared_ptr<void> & /*place*/) {}
 };
 
 /// One call of a compiled function on a device. What goes wrong in compiled code's calls is kept

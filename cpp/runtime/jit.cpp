@@ -2,6 +2,7 @@
 
 #include "polyhedral/error.h"
 #include "runtime/abi.h"
+#include "runtime/code_lifetime.h"
 #include "runtime/code_listing.h"
 #include "runtime/math_support.h"
 #include "runtime/parallel.h"
@@ -283,6 +284,7 @@ LoadedCode Session::load(const std::string &object, const std::string &symbol) {
   loaded.code = std::shared_ptr<void>(loaded.address, [&library, listed](void *) mutable {
     const std::lock_guard lock(jit_mutex());
     listed.reset();
+    dropped_code.fetch_add(1, std::memory_order_acq_rel);
     llvm::consumeError(Session::get().jit_->getExecutionSession().removeJITDylib(library));
   });
   return loaded;

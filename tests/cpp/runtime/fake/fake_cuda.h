@@ -1,0 +1,48 @@
+/* How tests steer the test double of libcuda (fake_cuda.cpp), which they load as a shared library.
+   In C, so that ctypes can call it too. */
+#pragma once
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Starts anew, as a process that has not called cuInit, with settings "key=value;key=value":
+     devices=2        how many there are
+     version=12040    of the driver
+     capability=90    of the devices
+     memory=1000000   bytes of each
+     pools=0          no memory pools
+     ptx=85           the newest PTX version that it compiles
+     init=100         what cuInit answers
+     fail=cuMemcpyHtoDAsync_v2:3:700   the third call from now on gives 700; "*" for every call
+     fault=name:719   kernel `name` fails while it runs: later waits give 719
+   The environment's TILEWRIGHT_FAKE_CUDA has the first settings. Memory that is allocated goes. */
+void fake_cuda_configure(const char *settings);
+/* Adds "fail=..." or "fault=..." without starting anew. */
+void fake_cuda_add(const char *settings);
+
+/* What happened since the last start: a line for each call that does something to a device, as
+     copy_in 64 stream 0 | launch add grid 4 1 1 block 128 1 1 shared 0 stream 0 args 08,...
+   The text stays until the next call in this thread. */
+const char *fake_cuda_log(void);
+void fake_cuda_clear_log(void);
+/* Times that a function was called since the last start. */
+int fake_cuda_calls(const char *function);
+/* Contexts on this thread's stack, and whether a context of another library is the current one. */
+int fake_cuda_context_depth(void);
+/* Another library's context on top of the stack; and off again. */
+void fake_cuda_push_foreign(void);
+int fake_cuda_pop_foreign(void);
+size_t fake_cuda_bytes_in_use(int device);
+int fake_cuda_modules(void);
+
+/* Runs the kernels: arguments[a] points to the a-th one. Null: they do nothing. */
+typedef void (*fake_cuda_executor)(const char *name, const unsigned *grid, const unsigned *block,
+                                   void **arguments, int count);
+void fake_cuda_set_executor(fake_cuda_executor executor);
+
+#ifdef __cplusplus
+}
+#endif

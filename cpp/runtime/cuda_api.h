@@ -203,9 +203,11 @@ static_assert(sizeof(PoolProperties) == 88 && sizeof(CopyOfRows) == 128);
   FUNCTION(error_text, cuGetErrorString, (Result result, const char **text))
 
 struct Functions {
+  // NOLINTBEGIN(bugprone-macro-parentheses): declarations
 #define TILEWRIGHT_CUDA_MEMBER(member, exported, arguments) Result(*member) arguments = nullptr;
   TILEWRIGHT_CUDA_FUNCTIONS(TILEWRIGHT_CUDA_MEMBER)
 #undef TILEWRIGHT_CUDA_MEMBER
+  // NOLINTEND(bugprone-macro-parentheses)
 };
 
 } // namespace tilewright::cuda

@@ -91,11 +91,12 @@ const std::string add_ptx = R"(
 /// A kernel with arguments, as compiled code has them.
 struct Kernel {
   explicit Kernel(const char *name, std::string text = add_ptx) : ptx(std::move(text)) {
-    constant = {name, ptx.c_str(), static_cast<std::int64_t>(ptx.size()), nullptr, sizes, 0};
+    constant.name = name;
+    constant.ptx = ptx.c_str();
+    constant.ptx_bytes = static_cast<std::int64_t>(ptx.size());
     constant.argument_count = std::string(name) == "add" ? 3 : 1;
   }
   std::string ptx;
-  std::int8_t sizes[3] = {8, 8, 4};
   DeviceKernel constant{};
 };
 

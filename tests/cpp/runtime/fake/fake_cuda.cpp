@@ -459,6 +459,9 @@ EXPORT void fake_cuda_set_executor(fake_cuda_executor executor) {
   state().executor = executor;
 }
 
+// The library's own names.
+// NOLINTBEGIN(readability-identifier-naming)
+
 // ---- the process and its devices ----
 
 EXPORT Result cuDriverGetVersion(std::int32_t *version) {
@@ -1020,3 +1023,5 @@ EXPORT Result cuEventElapsedTime(float *milliseconds, Event start, Event end) {
   *milliseconds = std::chrono::duration<float, std::milli>(end->at - start->at).count();
   return Success;
 }
+
+// NOLINTEND(readability-identifier-naming)

@@ -1,6 +1,7 @@
 #include "bindings/dlpack.h"
 
 #include "bindings/bind_arrays.h"
+#include "bindings/dlpack_layout.h"
 
 #include <cstdint>
 #include <memory>
@@ -13,117 +14,17 @@ namespace py = pybind11;
 
 namespace {
 
-// ---- the published layout (dlpack.h, versions 0.x and 1.x) ----
-
-struct Device {
-  std::int32_t type;
-  std::int32_t number;
-};
-
-struct ElementType {
-  std::uint8_t code;
-  std::uint8_t bits;
-  std::uint16_t lanes;
-};
-
-struct Tensor {
-  void *data;
-  Device device;
-  std::int32_t rank;
-  ElementType type;
-  std::int64_t *shape;
-  std::int64_t *strides; ///< in elements; null: row-major
-  std::uint64_t byte_offset;
-};
-
-struct LegacyTensor {
-  Tensor tensor;
-  void *context;
-  void (*deleter)(LegacyTensor *self);
-};
-
-struct VersionedTensor {
-  std::uint32_t major;
-  std::uint32_t minor;
-  void *context;
-  void (*deleter)(VersionedTensor *self);
-  std::uint64_t flags;
-  Tensor tensor;
-};
-
-constexpr std::uint64_t read_only_flag = 1;
-
-constexpr const char *legacy_name = "dltensor";
-constexpr const char *versioned_name = "dltensor_versioned";
-
-// ---- devices ----
-
 bool is_on_host(std::int32_t type) {
   // The processor's memory, and memory that CUDA or ROCm pinned there.
-  return type == 1 || type == 3 || type == 11;
+  return type == dlpack::Host || type == dlpack::CudaHost || type == dlpack::RocmHost;
 }
 
-std::string device_text(std::int32_t type, std::int32_t number) {
-  std::string name = "of DLPack type " + std::to_string(type);
-  switch (type) {
-  case 2:
-    name = "CUDA";
-    break;
-  case 4:
-    name = "OpenCL";
-    break;
-  case 7:
-    name = "Vulkan";
-    break;
-  case 8:
-    name = "Metal";
-    break;
-  case 10:
-    name = "ROCm";
-    break;
-  case 13:
-    name = "CUDA (managed)";
-    break;
-  case 14:
-    name = "oneAPI";
-    break;
-  default:
-    break;
-  }
-  return "device " + name + " " + std::to_string(number);
-}
-
-void require_host(std::int32_t type, std::int32_t number) {
-  if (!is_on_host(type)) {
-    throw RefusedArray("the array is on " + device_text(type, number) +
+void require_host(const dlpack::Device &device) {
+  if (!is_on_host(device.type)) {
+    throw RefusedArray("the array is on " + dlpack::device_text(device) +
                        ", and this code runs on the processor; copy it there first, for instance "
                        "with .cpu() or np.asarray()");
   }
-}
-
-// ---- element types ----
-
-std::optional<ScalarType> element_type(const ElementType &type) {
-  static const std::pair<std::uint8_t, TypeKind> kinds[] = {
-      {0, TypeKind::Int},    {1, TypeKind::UInt},    {2, TypeKind::Float},
-      {4, TypeKind::BFloat}, {5, TypeKind::Complex}, {6, TypeKind::Bool},
-  };
-  for (const auto &[code, kind] : kinds) {
-    const ScalarType candidate{kind, type.bits};
-    if (code == type.code && type.lanes == 1 && type_from_name(type_name(candidate)) == candidate) {
-      return candidate;
-    }
-  }
-  return std::nullopt;
-}
-
-std::string type_text(const ElementType &type) {
-  static const char *const names[] = {"int",    "uint",    "float", "handle",
-                                      "bfloat", "complex", "bool"};
-  std::string text =
-      type.code < 7 ? names[type.code] : "type " + std::to_string(type.code) + " of ";
-  text += std::to_string(type.bits);
-  return text + (type.lanes == 1 ? "" : " x " + std::to_string(type.lanes));
 }
 
 // ---- the view ----
@@ -149,11 +50,11 @@ void release(PyObject *capsule) {
   PyErr_Restore(type, value, trace);
 }
 
-py::object view_of(const Tensor &tensor, bool writeable, const py::object &owner) {
-  require_host(tensor.device.type, tensor.device.number);
-  const std::optional<ScalarType> type = element_type(tensor.type);
+py::object view_of(const dlpack::Tensor &tensor, bool writeable, const py::object &owner) {
+  require_host(tensor.device);
+  const std::optional<ScalarType> type = dlpack::scalar_type(tensor.type);
   if (!type) {
-    throw RefusedArray("its elements are " + type_text(tensor.type) +
+    throw RefusedArray("its elements are " + dlpack::type_text(tensor.type) +
                        " (DLPack), a type that does not exist here");
   }
   constexpr std::int32_t largest_rank = 64;
@@ -225,22 +126,22 @@ py::object from_dlpack(const py::handle &object) {
   if (py::hasattr(object, "__dlpack_device__")) {
     const auto device =
         py::tuple(object.attr("__dlpack_device__")()).cast<std::pair<py::int_, py::int_>>();
-    require_host(device.first.cast<std::int32_t>(), device.second.cast<std::int32_t>());
+    require_host({device.first.cast<std::int32_t>(), device.second.cast<std::int32_t>()});
   }
   const py::object capsule = export_of(object);
-  if (PyCapsule_IsValid(capsule.ptr(), versioned_name) != 0) {
-    const auto [managed, owner] =
-        consume<VersionedTensor>(capsule.ptr(), versioned_name, "used_dltensor_versioned");
+  if (PyCapsule_IsValid(capsule.ptr(), dlpack::versioned_name) != 0) {
+    const auto [managed, owner] = consume<dlpack::VersionedTensor>(
+        capsule.ptr(), dlpack::versioned_name, "used_dltensor_versioned");
     if (managed->major != 1) {
       throw RefusedArray("it is exported by DLPack version " + std::to_string(managed->major) +
                          "." + std::to_string(managed->minor) +
                          "; version 1 or older is understood");
     }
-    return view_of(managed->tensor, (managed->flags & read_only_flag) == 0, owner);
+    return view_of(managed->tensor, (managed->flags & dlpack::read_only_flag) == 0, owner);
   }
-  if (PyCapsule_IsValid(capsule.ptr(), legacy_name) != 0) {
+  if (PyCapsule_IsValid(capsule.ptr(), dlpack::legacy_name) != 0) {
     const auto [managed, owner] =
-        consume<LegacyTensor>(capsule.ptr(), legacy_name, "used_dltensor");
+        consume<dlpack::LegacyTensor>(capsule.ptr(), dlpack::legacy_name, "used_dltensor");
     return view_of(managed->tensor, true, owner);
   }
   throw RefusedArray("its __dlpack__() gave no tensor, or one that was used before");

@@ -1,6 +1,7 @@
 // The extension module tilewright._core. It is thin: sugar, messages' locations and every
 // convenience are Python; here handles are made, the core is called under the GIL, and its errors
 // become Python's.
+#include "bindings/bind_cuda.h"
 #include "bindings/bind_dependences.h"
 #include "bindings/bind_errors.h"
 #include "bindings/bind_export.h"
@@ -53,6 +54,7 @@ PYBIND11_MODULE(_core, module) {
   tilewright::bind_signals();
   tilewright::bind_language(module);
   tilewright::bind_functions(module);
+  tilewright::bind_cuda(module);
   tilewright::bind_export(module);
   tilewright::bind_inspection(module);
   tilewright::bind_dependences(module);

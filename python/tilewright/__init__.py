@@ -23,6 +23,7 @@ from .commands import ComputationHandle
 from .computations import Array, Computation, Input, computation, input
 from .configuration import Settings, check_environment, settings
 from .debugging import NanTrace, ReadValue
+from .device_arrays import DeviceArray, as_device_array, empty, to_device
 from .errors import (
     AnalysisLimitError,
     ArgumentError,
@@ -30,6 +31,8 @@ from .errors import (
     ArgumentTypeError,
     DeclarationError,
     DeclarationTypeError,
+    DeviceError,
+    DeviceMemoryError,
     DomainError,
     ExportError,
     IllegalScheduleError,
@@ -119,7 +122,7 @@ from .types import (
 from .types import bool_ as bool
 
 if _TYPE_CHECKING:
-    from . import kernels
+    from . import cuda, kernels
 
 __all__ = [
     "AnalysisLimitError",
@@ -134,6 +137,9 @@ __all__ = [
     "DType",
     "DeclarationError",
     "DeclarationTypeError",
+    "DeviceArray",
+    "DeviceError",
+    "DeviceMemoryError",
     "DomainError",
     "ExportError",
     "Exported",
@@ -174,6 +180,7 @@ __all__ = [
     "arctan2",
     "argmax",
     "argmin",
+    "as_device_array",
     "as_dtype",
     "bfloat16",
     "bool",
@@ -188,6 +195,8 @@ __all__ = [
     "conj",
     "cos",
     "cosh",
+    "cuda",
+    "empty",
     "erf",
     "exp",
     "exp2",
@@ -238,6 +247,7 @@ __all__ = [
     "sum",
     "tan",
     "tanh",
+    "to_device",
     "trunc",
     "uint8",
     "uint16",
@@ -258,8 +268,8 @@ def load_ipython_extension(shell: _Any) -> None:
 
 def __getattr__(name: str) -> _Any:
     """Modules that only some programs need are loaded when they are first named."""
-    if name == "kernels":
+    if name in ("cuda", "kernels"):
         import importlib
 
-        return importlib.import_module(".kernels", __name__)
+        return importlib.import_module("." + name, __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -320,6 +320,8 @@ settings = Settings()
 
 # Variables that are no settings: read by the core when it starts, or by scripts.
 OTHER_VARIABLES = {
+    "TILEWRIGHT_CUDA_DRIVER": "NVIDIA's driver library, where it is not the system's libcuda.so.1; "
+    "read at the first use of a CUDA device",
     "TILEWRIGHT_LINKER": "the linker of `Function.export`, where linker= does not say it",
     "TILEWRIGHT_THREADS": "which threads run parallel loops: 'openmp' for the OpenMP runtime that "
     "is in the process, else the library's own; read at the first parallel loop",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import ctypes.util
 import importlib.metadata
 import importlib.util
@@ -15,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from . import _core, caching, threads
+from .errors import DeviceError
 
 __all__ = ["Finding", "examine", "main"]
 
@@ -115,18 +115,22 @@ def _cache() -> Finding:
 
 
 def _cuda() -> Finding:
-    unused = "this version makes no GPU code"
+    from . import cuda
+
     try:
-        driver = ctypes.CDLL("libcuda.so.1")
-    except OSError:
-        return Finding("CUDA driver", "not found", unused)
-    version, count = ctypes.c_int(), ctypes.c_int()
-    driver.cuDriverGetVersion(ctypes.byref(version))
-    devices = 0
-    if driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(count)) == 0:
-        devices = count.value
-    major, minor = version.value // 1000, version.value % 1000 // 10
-    return Finding("CUDA driver", f"CUDA {major}.{minor}, {devices} devices", unused)
+        devices = cuda.devices()
+    except DeviceError as error:
+        found, _, advice = error.message.partition("; ")
+        return Finding("CUDA driver", found, advice or "update the driver")
+    listed = "; ".join(
+        f"cuda:{device.number} {device.name} (sm_{device.compute_capability[0]}"
+        f"{device.compute_capability[1]}, {device.memory / 2**30:.0f} GiB)"
+        for device in devices
+    )
+    major, minor = devices[0].driver_version
+    old = [device for device in devices if device.compute_capability < (7, 5)]
+    advice = f"cuda:{old[0].number} is older than sm_75, the oldest that has code" if old else ""
+    return Finding("CUDA driver", f"driver of CUDA {major}.{minor}; {listed}", advice)
 
 
 def _mpi() -> Finding:

@@ -29,6 +29,8 @@ __all__ = [
     "ArgumentTypeError",
     "DeclarationError",
     "DeclarationTypeError",
+    "DeviceError",
+    "DeviceMemoryError",
     "DomainError",
     "ExportError",
     "IllegalScheduleError",
@@ -361,6 +363,55 @@ class SettingError(TilewrightError, ValueError):
     class_code = "TW500"
 
 
+class DeviceError(TilewrightError, RuntimeError):
+    """A GPU, or its driver, is missing, too old, or failed.
+
+    Fails, where there is no driver or no device; the message says what was looked for::
+
+        x = tw.to_device(np.ones(4, np.float32), "cuda")
+
+    Mended: the emulator is everywhere::
+
+        x = tw.to_device(np.ones(4, np.float32), "gpu-emulator")
+
+    After some errors of a kernel (an illegal address, a failed assertion) the process cannot use the
+    device any more; `cause` says what it was then, and functions for the processor still work.
+    """
+
+    class_code = "TW510"
+
+    @property
+    def cause(self) -> str:
+        """The error that lost the device to this process; empty where it is not lost."""
+        return self.details.get("lost", "")
+
+
+class DeviceMemoryError(DeviceError, MemoryError):
+    """The memory of a device is full.
+
+    Fails, where other arrays fill the device::
+
+        x = tw.empty((1 << 20, 1 << 20), tw.float64, "cuda")
+
+    Mended: drop what is not needed, and go by what `tw.cuda.memory_info()` says is free::
+
+        del y, z
+        x = tw.empty((1 << 14, 1 << 14), tw.float64, "cuda")
+    """
+
+    class_code = "TW511"
+
+    @property
+    def asked(self) -> int:
+        """The bytes that were asked for."""
+        return int(self.details.get("asked", "0"))
+
+    @property
+    def free(self) -> int:
+        """The bytes that were free, or -1 where the driver did not tell."""
+        return int(self.details.get("free", "-1"))
+
+
 class ExportError(TilewrightError, RuntimeError):
     """A function that cannot be exported as asked, or a linker that is missing or fails.
 
@@ -477,6 +528,8 @@ _CLASSES: dict[str, type[TilewrightError]] = {
     "argument_overflow": ArgumentOverflowError,
     "index": SubscriptError,
     "access": OutOfBoundsError,
+    "device": DeviceError,
+    "device_memory": DeviceMemoryError,
     "internal": InternalError,
 }
 
@@ -489,4 +542,6 @@ def _make_error(
 ) -> Exception:
     """The exception for an error of the core; called by the extension module."""
     location = None if where is None else SourceLocation(*where)
+    if kind == "device" and "out_of_memory" in details:
+        kind = "device_memory"
     return _CLASSES.get(kind, InternalError)(message, location, details)

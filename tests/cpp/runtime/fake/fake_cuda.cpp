@@ -109,7 +109,7 @@ void configure(State &state, const char *settings);
 State &state() {
   static State *only = [] {
     auto *made = new State();
-    if (const char *settings = std::getenv("TILEWRIGHT_FAKE_CUDA")) {
+    if (const char *settings = std::getenv("TILEWRIGHT_TEST_FAKE_CUDA")) {
       configure(*made, settings);
     }
     return made;

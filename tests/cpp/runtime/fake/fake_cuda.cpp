@@ -86,6 +86,7 @@ struct State {
   bool has_pools = true;
   int newest_ptx = 85;
   Result init = Success;
+  bool is_quiet = false;
   std::vector<Failure> failures;
   std::map<std::string, Result> faults;
 
@@ -159,6 +160,8 @@ void configure(State &state, const char *settings) {
       state.has_pools = number != 0;
     } else if (key == "ptx") {
       state.newest_ptx = static_cast<int>(number);
+    } else if (key == "quiet") {
+      state.is_quiet = number != 0;
     } else if (key == "init") {
       state.init = static_cast<Result>(number);
     } else if (key == "fail" || key == "fault") {
@@ -169,6 +172,9 @@ void configure(State &state, const char *settings) {
 
 template <class... Parts>
 void note(const Parts &...parts) {
+  if (state().is_quiet) {
+    return;
+  }
   std::ostringstream line;
   (line << ... << parts);
   state().log.push_back(line.str());
@@ -391,6 +397,7 @@ EXPORT void fake_cuda_configure(const char *settings) {
   all.has_pools = fresh.has_pools;
   all.newest_ptx = fresh.newest_ptx;
   all.init = fresh.init;
+  all.is_quiet = fresh.is_quiet;
   all.started = 0;
   all.contexts.clear();
   all.retained.clear();
@@ -761,7 +768,7 @@ EXPORT Result cuLaunchKernel(Function function, std::uint32_t grid_x, std::uint3
     return OutOfResources;
   }
   std::ostringstream bytes;
-  for (std::size_t a = 0; a < function->sizes.size(); ++a) {
+  for (std::size_t a = 0; a < function->sizes.size() && !state().is_quiet; ++a) {
     bytes << (a == 0 ? "" : ",");
     for (int b = function->sizes[a]; b-- > 0;) {
       char digits[3];

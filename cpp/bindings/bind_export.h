@@ -1,4 +1,4 @@
-// _core.export_kernel, _core.exported_runtime, _core.static_library: the bytes from which
+// _core.export_function, _core.exported_runtime, _core.static_library: the bytes from which
 // tilewright/exporting.py makes files.
 #pragma once
 

@@ -6,6 +6,7 @@
 #include "runtime/jit.h"
 #include "runtime/memory.h"
 #include "runtime/parallel.h"
+#include "runtime/thread_count.h"
 
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
@@ -66,6 +67,7 @@ void bind_runtime(py::module_ &module) {
       py::arg("directory"));
   module.def("get_num_threads", [] { return num_threads(); });
   module.def("set_num_threads", [](int threads) { set_num_threads(threads); }, py::arg("threads"));
+  module.def("control_group_processors", [] { return control_group_processors(); });
   module.def("kept_memory", [] { return kept_memory(); });
   module.def("release_memory", [] { release_memory(); });
   module.def(

@@ -79,6 +79,15 @@ struct BoundCall {
   int threads = 0; ///< 0: not given
   bool has_given_outputs = false;
   bool has_given_parameters = false;
+
+  /// What kernels take: where each array begins.
+  llvm::SmallVector<void *, 8> data() const {
+    llvm::SmallVector<void *, 8> pointers;
+    for (const BoundArray &array : arrays) {
+      pointers.push_back(array.data);
+    }
+    return pointers;
+  }
 };
 
 /// The fields of an ndarray, which is what the caller gave or a view or copy of it.

@@ -192,20 +192,11 @@ py::object KernelFunction::call(const CallArguments &given) {
     }
   }
   const CompiledKernel &kernel = sharing != nullptr ? *sharing : *plan->kernel;
-  llvm::SmallVector<void *, 8> data;
-  for (const BoundArray &array : call.arrays) {
-    data.push_back(array.data);
-  }
+  const auto data = call.data();
   InterruptibleCall record;
   record.threads = call.threads > 0 ? call.threads : threads_;
-  PyThreadState *state = PyEval_SaveThread();
-  record.begin(state);
-  const std::int32_t status = kernel.entry()(data.data(), plan->integers.data(), &record);
-  record.end();
-  PyEval_RestoreThread(state);
-  if (record.is_stopped()) {
-    throw py::error_already_set(); // of the signal's handler
-  }
+  const std::int32_t status =
+      record.run([&] { return kernel.entry()(data.data(), plan->integers.data(), &record); });
   if (status != KernelOk) {
     const bool is_unchanged =
         !overwrites_ && sharing == nullptr && record.failure.reported == 0; // the inputs

@@ -16,22 +16,49 @@ namespace tilewright {
 /// Notes which thread is Python's main thread.
 void bind_signals();
 
-/// The record of a call. Between begin and end, which are called without the GIL, and in the main
-/// thread, it is asked now and then whether to end. After some milliseconds it begins to watch for
+/// The record of a call. While it runs, in the main thread, it is asked now and then whether to
+/// end. After some milliseconds it begins to watch for
 /// signals, which it needs the GIL to handle; as interrupt_main() makes no signal, it also looks
 /// from time to time, so seldom that waiting for the GIL costs two hundredths of the time.
 class InterruptibleCall : public CallRecord {
 public:
-  void begin(PyThreadState *state);
-  void end() {
-    if (watches_) {
-      end_watching();
+  /// What `work`, which is run without the GIL, returns. Throws what a signal's handler raised in
+  /// the meantime.
+  template <class Work>
+  std::int32_t run(const Work &work) {
+    std::int32_t status = KernelOk;
+    {
+      const Unlocked unlocked(*this);
+      status = work();
     }
+    if (stop.load(std::memory_order_relaxed) != 0) {
+      throw pybind11::error_already_set();
+    }
+    return status;
   }
-  /// A handler has raised an exception, which is set.
-  bool is_stopped() const { return stop.load(std::memory_order_relaxed) != 0; }
 
 private:
+  /// The time without the GIL.
+  class Unlocked {
+  public:
+    explicit Unlocked(InterruptibleCall &call) : call_(call), state_(PyEval_SaveThread()) {
+      call_.begin(state_);
+    }
+    ~Unlocked() {
+      if (call_.watches_) {
+        end_watching();
+      }
+      PyEval_RestoreThread(state_);
+    }
+    Unlocked(const Unlocked &) = delete;
+    Unlocked &operator=(const Unlocked &) = delete;
+
+  private:
+    InterruptibleCall &call_;
+    PyThreadState *state_;
+  };
+
+  void begin(PyThreadState *state);
   bool ask_python();
   bool look();
   static void end_watching();

@@ -219,21 +219,12 @@ py::object KernelFunction::trace(const std::string &computation, bool infinities
   asked.infinities = infinities;
   asked.computation = computation;
   const std::shared_ptr<const CompiledKernel> kernel = watching_kernel(*plan, call, asked);
-  llvm::SmallVector<void *, 8> data;
-  for (const BoundArray &array : call.arrays) {
-    data.push_back(array.data);
-  }
+  const auto data = call.data();
   InterruptibleCall record;
   record.threads = 1;
   const KernelFailure &failure = record.failure;
-  PyThreadState *state = PyEval_SaveThread();
-  record.begin(state);
-  const std::int32_t status = kernel->entry()(data.data(), plan->integers.data(), &record);
-  record.end();
-  PyEval_RestoreThread(state);
-  if (record.is_stopped()) {
-    throw py::error_already_set(); // of the signal's handler
-  }
+  const std::int32_t status =
+      record.run([&] { return kernel->entry()(data.data(), plan->integers.data(), &record); });
   if (status == KernelNotANumber && failure.site >= 0 &&
       static_cast<size_t>(failure.site) < kernel->sites.size()) {
     return value_report(kernel->sites[static_cast<size_t>(failure.site)], failure,
@@ -255,29 +246,24 @@ py::object KernelFunction::profile(int repeats, const CallArguments &given) {
   Instrumentation asked;
   asked.times = true;
   const std::shared_ptr<const CompiledKernel> kernel = watching_kernel(*plan, call, asked);
-  llvm::SmallVector<void *, 8> data;
-  for (const BoundArray &array : call.arrays) {
-    data.push_back(array.data);
-  }
+  const auto data = call.data();
   std::vector<std::int64_t> times(kernel->nests.size());
   std::vector<std::vector<std::int64_t>> nests(kernel->nests.size());
   std::vector<std::int64_t> totals;
   InterruptibleCall record;
   record.threads = call.threads > 0 ? call.threads : threads_;
   record.failure.times = times.data();
-  std::int32_t status = KernelOk;
   {
     const py::gil_scoped_release unlocked;
     await_improvement(*kernel);
   }
-  {
-    PyThreadState *state = PyEval_SaveThread();
-    record.begin(state);
+  const std::int32_t status = record.run([&] {
+    std::int32_t latest = KernelOk;
     // The first run touches memory and wakes threads.
-    for (int run = -1; run < repeats && status == KernelOk; ++run) {
+    for (int run = -1; run < repeats && latest == KernelOk; ++run) {
       std::fill(times.begin(), times.end(), 0);
       const auto start = std::chrono::steady_clock::now();
-      status = kernel->entry()(data.data(), plan->integers.data(), &record);
+      latest = kernel->entry()(data.data(), plan->integers.data(), &record);
       const std::chrono::nanoseconds passed = std::chrono::steady_clock::now() - start;
       if (run >= 0) {
         totals.push_back(passed.count());
@@ -286,12 +272,8 @@ py::object KernelFunction::profile(int repeats, const CallArguments &given) {
         }
       }
     }
-    record.end();
-    PyEval_RestoreThread(state);
-  }
-  if (record.is_stopped()) {
-    throw py::error_already_set(); // of the signal's handler
-  }
+    return latest;
+  });
   if (status != KernelOk) {
     CallExplainer(*this).failed(*kernel, status, record.failure, std::nullopt);
   }

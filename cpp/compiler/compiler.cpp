@@ -227,8 +227,9 @@ PreparedKernel prepare(const Mapping &mapping, const CompileOptions &options) {
   CompiledKernel &kernel = *prepared.kernel;
   {
     const Phase phase(kernel, "key");
-    require_runnable(describe_cpu(options.cpu));
-    kernel.key = kernel_key(mapping, options);
+    const CpuDescription cpu = describe_cpu(options.cpu);
+    require_runnable(cpu);
+    kernel.key = cache_key(canonical_text(mapping, options, cpu));
   }
   const std::string symbol = kernel_symbol(mapping.function().name, kernel.key);
   {

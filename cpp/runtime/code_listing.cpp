@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <elf.h>
-#include <exception>
 #include <fcntl.h>
+#include <new>
+#include <optional>
 #include <string_view>
 #include <unistd.h>
 
@@ -49,40 +51,43 @@ bool is_set(const char *name, const char *value) {
   return text != nullptr && std::string_view(text) == value;
 }
 
+/// Nothing where the bytes end before.
 template <class T>
-T read_at(const std::string &bytes, std::uint64_t offset) {
+std::optional<T> read_at(const std::string &bytes, std::uint64_t offset) {
   T value;
   if (offset > bytes.size() || bytes.size() - offset < sizeof value) {
-    throw std::exception();
+    return std::nullopt;
   }
   std::memcpy(&value, bytes.data() + offset, sizeof value);
   return value;
 }
 
-/// The object file with the addresses of its sections, as debuggers want it.
-std::string with_addresses(std::string object, const CodePlaces &places) {
+/// The object file with the addresses of its sections, as debuggers want it; nothing where it is
+/// none.
+std::optional<std::string> with_addresses(std::string object, const CodePlaces &places) {
   const auto header = read_at<Elf64_Ehdr>(object, 0);
-  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
-      header.e_shentsize != sizeof(Elf64_Shdr)) {
-    throw std::exception();
+  if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
+      header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_shentsize != sizeof(Elf64_Shdr)) {
+    return std::nullopt;
   }
   const auto place_of = [&](std::uint16_t section) {
-    return header.e_shoff + std::uint64_t{section} * sizeof(Elf64_Shdr);
+    return header->e_shoff + std::uint64_t{section} * sizeof(Elf64_Shdr);
   };
-  const auto names = read_at<Elf64_Shdr>(object, place_of(header.e_shstrndx));
-  for (std::uint16_t s = 0; s < header.e_shnum; ++s) {
+  const auto names = read_at<Elf64_Shdr>(object, place_of(header->e_shstrndx));
+  for (std::uint16_t s = 0; s < header->e_shnum; ++s) {
     auto section = read_at<Elf64_Shdr>(object, place_of(s));
-    const std::uint64_t at = names.sh_offset + section.sh_name;
-    if (at >= object.size()) {
-      throw std::exception();
+    if (!names || !section || names->sh_offset >= object.size() ||
+        section->sh_name >= object.size() - names->sh_offset) {
+      return std::nullopt;
     }
+    const std::uint64_t at = names->sh_offset + section->sh_name;
     const std::string name(object.c_str() + at);
     const auto found =
         std::find_if(places.sections.begin(), places.sections.end(),
                      [&](const CodePlaces::Section &each) { return each.name == name; });
-    if ((section.sh_flags & SHF_ALLOC) != 0 && found != places.sections.end()) {
-      section.sh_addr = found->address;
-      std::memcpy(object.data() + place_of(s), &section, sizeof section);
+    if ((section->sh_flags & SHF_ALLOC) != 0 && found != places.sections.end()) {
+      section->sh_addr = found->address;
+      std::memcpy(object.data() + place_of(s), &*section, sizeof *section);
     }
   }
   return object;
@@ -126,42 +131,82 @@ private:
   jit_code_entry entry_{};
 };
 
-/// Adds to perf's map of this process. A child of fork starts its own, with what its parent had.
-void write_perf_map(const CodePlaces &places) {
-  static std::string all;
-  static pid_t process = 0;
-  std::string lines;
-  for (const CodePlaces::Function &function : places.functions) {
-    lines += fmt::format("{:x} {:x} {}\n", function.address, function.size, function.name);
+/// perf's map of a process, which may be forked: a child copies what its parent had written when it
+/// was made. Where a file cannot be written profiles lack names, and kernels run.
+class PerfMap {
+public:
+  void add(const CodePlaces &places) {
+    const pid_t process = getpid();
+    const int file = open(path_of(process).c_str(),
+                          O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (file < 0) {
+      return;
+    }
+    if (process_ != 0 && process != process_) {
+      copy(path_of(process_), end_, file);
+    }
+    std::string lines;
+    for (const CodePlaces::Function &function : places.functions) {
+      lines += fmt::format("{:x} {:x} {}\n", function.address, function.size, function.name);
+    }
+    write_all(file, lines);
+    process_ = process;
+    end_ = lseek(file, 0, SEEK_CUR);
+    close(file);
   }
-  all += lines;
-  if (process != getpid()) {
-    process = getpid();
-    lines = all;
+
+private:
+  static std::string path_of(pid_t process) { return fmt::format("/tmp/perf-{}.map", process); }
+
+  static bool write_all(int file, std::string_view bytes) {
+    while (!bytes.empty()) {
+      const ssize_t written = write(file, bytes.data(), bytes.size());
+      if (written <= 0) {
+        return false;
+      }
+      bytes.remove_prefix(static_cast<size_t>(written));
+    }
+    return true;
   }
-  const std::string path = fmt::format("/tmp/perf-{}.map", process);
-  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (file < 0) {
-    return; // profiles lack names; kernels run
+
+  /// The first `size` bytes of another map.
+  static void copy(const std::string &path, off_t size, int to) {
+    const int from = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (from < 0) {
+      return;
+    }
+    std::array<char, 1 << 14> buffer{};
+    while (size > 0) {
+      const size_t wanted = std::min(buffer.size(), static_cast<size_t>(size));
+      const ssize_t got = read(from, buffer.data(), wanted);
+      if (got <= 0 || !write_all(to, {buffer.data(), static_cast<size_t>(got)})) {
+        break;
+      }
+      size -= got;
+    }
+    close(from);
   }
-  const ssize_t written = write(file, lines.data(), lines.size());
-  static_cast<void>(written);
-  close(file);
-}
+
+  pid_t process_ = 0; ///< whose map was written last
+  off_t end_ = 0;     ///< of what was written
+};
 
 } // namespace
 
 std::shared_ptr<void> list_code(const std::string &object, const CodePlaces &places) noexcept {
   static const bool for_perf = is_set("TILEWRIGHT_PERF", "1");
   static const bool for_debuggers = !is_set("TILEWRIGHT_GDB", "0");
+  static PerfMap perf_map;
   try {
     if (for_perf) {
-      write_perf_map(places);
+      perf_map.add(places);
     }
     if (for_debuggers) {
-      return std::make_shared<DebuggedObject>(with_addresses(object, places));
+      if (auto placed = with_addresses(object, places)) {
+        return std::make_shared<DebuggedObject>(std::move(*placed));
+      }
     }
-  } catch (const std::exception &) {
+  } catch (const std::bad_alloc &) {
     return nullptr;
   }
   return nullptr;

@@ -1,7 +1,6 @@
 // What debuggers and profilers are told of code that is linked into the process. gdb (and lldb)
 // read a list of object files at fixed addresses, by the protocol that LLVM's JIT made common:
-// symbols
-// __jit_debug_descriptor and __jit_debug_register_code, which the extension module shows for them.
+// symbols __jit_debug_descriptor and __jit_debug_register_code, which the extension module shows.
 // perf reads lines "address size name" of /tmp/perf-PID.map, which are written where the
 // environment says TILEWRIGHT_PERF=1. Who calls takes care that one thread does at a time.
 #pragma once

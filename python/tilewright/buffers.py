@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from .errors import ScheduleError
 from .expressions import Expression
@@ -27,6 +29,19 @@ class BufferElement:
     index: tuple[Any, ...]
 
 
+def _with_fields(buffer: str, dtype: npt.DTypeLike) -> np.dtype[Any]:
+    found: np.dtype[Any] | None = None
+    # A type of tilewright, among others, is none of NumPy's.
+    with contextlib.suppress(TypeError, ValueError):
+        found = np.dtype(dtype)
+    if found is None or found.names is None:
+        raise ScheduleError(
+            f"the dtype of buffer {buffer} must have fields, got {dtype}; without fields a buffer "
+            "has the type of what is stored in it"
+        )
+    return found
+
+
 class Buffer:
     """A buffer of a name and a shape, allocated by the kernel that uses it.
 
@@ -42,7 +57,7 @@ class Buffer:
             record, in bytes; what ``buffer["x"]`` gives.
 
     Raises:
-        ScheduleError: a name that is no identifier, or an unknown layout.
+        ScheduleError: a name that is no identifier, a dtype without fields, or an unknown layout.
 
     Example:
         >>> window = tw.Buffer("window", [3, M])
@@ -55,7 +70,7 @@ class Buffer:
         self,
         name: str,
         shape: Sequence[int | str | Expression],
-        dtype: np.dtype[Any] | None = None,
+        dtype: npt.DTypeLike | None = None,
         layout: str = "soa",
         record: tuple[str, int, int] | None = None,
     ) -> None:
@@ -63,14 +78,9 @@ class Buffer:
             raise ScheduleError(f"a buffer's name must be an identifier, got {name!r}")
         if layout not in ("soa", "aos"):
             raise ScheduleError(f'a buffer\'s layout must be "soa" or "aos", got {layout!r}')
-        if dtype is not None and dtype.names is None:
-            raise ScheduleError(
-                f"the dtype of buffer {name} must have fields, got {dtype}; without fields a "
-                "buffer has the type of what is stored in it"
-            )
         self.name = name
         self.shape = tuple(shape)
-        self.dtype = dtype
+        self.dtype = None if dtype is None else _with_fields(name, dtype)
         self.layout = layout
         self.record = record
 

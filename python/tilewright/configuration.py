@@ -149,8 +149,8 @@ def one_of(*words: str) -> tuple[Callable[[Any], bool], str]:
     return (lambda value: value in words), f"one of {', '.join(map(repr, words))}"
 
 
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+def _is_amount(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
 
 
 def _set_cache_directory(directory: pathlib.Path | None) -> None:
@@ -158,8 +158,8 @@ def _set_cache_directory(directory: pathlib.Path | None) -> None:
     _core.cache_set_directory(os.fspath(directory) if given and directory is not None else "")
 
 
-def _set_kept_memory(mebibytes: int) -> None:
-    _core.set_kept_memory_limit(mebibytes << 20)
+def _set_kept_memory(mebibytes: float) -> None:
+    _core.set_kept_memory_limit(min(int(mebibytes * (1 << 20)), (1 << 63) - 1))
 
 
 def _set_log(level: str) -> None:
@@ -173,7 +173,6 @@ def _nothing(value: object) -> None:
 
 
 _BOOLEAN = ((lambda value: isinstance(value, bool)), "True or False")
-_COUNT = (_is_count, "an integer of at least 0")
 _PATH = ((lambda value: value is None or isinstance(value, pathlib.Path)), "a pathlib.Path or None")
 _NAMES = (
     (lambda value: isinstance(value, tuple) and all(isinstance(name, str) for name in value)),
@@ -244,11 +243,11 @@ class Settings:
         "where kernels are kept; None: $XDG_CACHE_HOME/tilewright, else ~/.cache/tilewright",
         apply=_set_cache_directory,
     )
-    keep_memory = Setting(
+    keep_memory = Setting[float](
         512,
         "TILEWRIGHT_KEEP_MEMORY",
         read_count,
-        _COUNT,
+        (_is_amount, "a number of at least 0"),
         "MiB of temporary arrays that are kept for the next call",
         apply=_set_kept_memory,
     )

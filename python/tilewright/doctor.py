@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes.util
 import importlib.metadata
 import importlib.util
+import math
 import os
 import pathlib
 import platform
@@ -57,29 +58,27 @@ def _processor() -> Finding:
     return Finding("processor", found, advice)
 
 
-def _cgroup_limit() -> float | None:
-    """Processors that the control group allows (cgroup v2), if it says."""
-    try:
-        quota, period = pathlib.Path("/sys/fs/cgroup/cpu.max").read_text().split()
-        return None if quota == "max" else int(quota) / int(period)
-    except (OSError, ValueError):
-        return None
-
-
 def _threads() -> Finding:
     count = threads.get_num_threads()
     allowed = len(os.sched_getaffinity(0))
-    found = f"{count} of {os.cpu_count()} processors ({allowed} by the affinity mask)"
-    runtime = os.environ.get("TILEWRIGHT_THREADS")
-    if runtime:
-        found += f", TILEWRIGHT_THREADS={runtime}"
-    if os.environ.get("OMP_NUM_THREADS"):
-        found += f", OMP_NUM_THREADS={os.environ['OMP_NUM_THREADS']}"
-    limit = _cgroup_limit()
-    advice = ""
-    if limit is not None and limit < count:
-        advice = f"the control group allows {limit:g}: tw.set_num_threads({max(1, int(limit))})"
-    return Finding("threads", found, advice)
+    granted = _core.control_group_processors()
+    limits = [f"{allowed} by the affinity mask"]
+    if granted is not None:
+        limits.append(f"{granted:g} by the control group")
+    found = f"{count} of {os.cpu_count()} processors ({', '.join(limits)})"
+    asked = [
+        f"{name}={os.environ[name]}"
+        for name in ("TILEWRIGHT_THREADS", "TILEWRIGHT_NUM_THREADS", "OMP_NUM_THREADS")
+        if os.environ.get(name)
+    ]
+    # Nothing is wrong with what the library takes by itself: it keeps to both limits.
+    most = allowed if granted is None else min(allowed, math.ceil(granted))
+    advice = (
+        f"more than may run at once: they will wait for each other; ask for {most} at most"
+        if count > most
+        else ""
+    )
+    return Finding("threads", ", ".join([found, *asked]), advice)
 
 
 def _openmp() -> Finding:

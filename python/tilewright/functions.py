@@ -22,7 +22,13 @@ from .configuration import settings
 from .debugging import NanTrace, trace_of
 from .dependences import Dependences, dependences_of
 from .display import LoopsText, Text, function_html
-from .errors import DeclarationError, DeclarationTypeError, TilewrightError
+from .errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    DeclarationError,
+    DeclarationTypeError,
+    TilewrightError,
+)
 from .expressions import Expression
 from .profiling import Profile, profile_of
 from .schedules import Schedule
@@ -325,9 +331,13 @@ class Function(_core.Function):
             >>> profile["C"].flops == 2 * a.shape[0] * b.shape[0] * b.shape[1]
             True
         """
+        if isinstance(repeats, bool) or not isinstance(repeats, int):
+            raise ArgumentTypeError(
+                f"profile() takes an integer number of repetitions, got {type(repeats).__name__}"
+            )
         if repeats < 1:
-            raise ValueError(f"profile() needs at least one repetition, got {repeats}")
-        found = self._profile(int(repeats), **self._own_arguments(arrays, keywords))
+            raise ArgumentError(f"profile() needs at least one repetition, got {repeats}")
+        found = self._profile(repeats, **self._own_arguments(arrays, keywords))
         return profile_of(self.name, found, roofline)
 
     def _own_arguments(self, arrays: Sequence[Any], keywords: Mapping[str, Any]) -> dict[str, Any]:
@@ -342,13 +352,13 @@ class Function(_core.Function):
     def _named_inputs(self, arrays: Sequence[Any], keywords: Mapping[str, Any]) -> dict[str, Any]:
         names = self._argument_names()
         if len(arrays) > len(names):
-            raise TypeError(
+            raise ArgumentTypeError(
                 f"{self.name}() takes {len(names)} arrays ({', '.join(names)}), "
                 f"{len(arrays)} were given"
             )
         for name in names[: len(arrays)]:
             if name in keywords:
-                raise TypeError(f"{self.name}() got several values for the argument {name}")
+                raise ArgumentTypeError(f"{self.name}() got several values for the argument {name}")
         return {**dict(zip(names, arrays, strict=False)), **keywords}
 
     # ---- the schedule ----

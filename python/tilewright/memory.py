@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from . import _core
+from .configuration import settings
 from .errors import ArgumentError, ArgumentTypeError
 
 __all__ = ["kept_memory", "release_memory", "set_kept_memory_limit"]
@@ -30,11 +31,15 @@ def release_memory() -> None:
 def set_kept_memory_limit(limit: int) -> None:
     """Keeps at most ``limit`` bytes from now on, and gives back at once what is above.
 
+    The same as ``tw.settings.keep_memory = limit / 2**20``.
+
     Raises:
-        ValueError: for a negative number.
+        ArgumentTypeError: not an integer; a TypeError.
+        ArgumentError: a negative number; a ValueError.
     """
     if isinstance(limit, bool) or not isinstance(limit, int):
         raise ArgumentTypeError(f"the limit must be an integer, got {type(limit).__name__}")
     if limit < 0:
         raise ArgumentError(f"the limit must be at least 0, got {limit}")
-    _core.set_kept_memory_limit(limit)
+    whole, rest = divmod(limit, 1 << 20)
+    settings.keep_memory = limit / (1 << 20) if rest else whole

@@ -6,7 +6,6 @@ drawn as plain data, beside the figure.
 
 from __future__ import annotations
 
-import io
 import itertools
 import math
 import re
@@ -16,12 +15,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .commands import ComputationHandle, command_target_of
 from .computations import Computation
+from .drawing import Drawing, new_figure
 from .errors import IllegalScheduleError, ScheduleError
 from .instances import Execution, Instance, execution_at
 
 if TYPE_CHECKING:
-    import os
-
     from .functions import Function
 
 __all__ = ["Arrow", "Box", "Panel", "Picture", "plot_domain"]
@@ -80,7 +78,7 @@ class Panel:
 
 
 @dataclass
-class Picture:
+class Picture(Drawing):
     """A figure and what is drawn in it; notebooks show it.
 
     Attributes:
@@ -88,17 +86,7 @@ class Picture:
         panels: its drawings, from left to right.
     """
 
-    figure: Any
     panels: list[Panel]
-
-    def save(self, path: str | os.PathLike[str], dpi: int = 150) -> None:
-        """Writes the picture to a file whose format is known by its suffix (.png, .svg, .pdf)."""
-        self.figure.savefig(path, dpi=dpi)
-
-    def _repr_png_(self) -> bytes:
-        buffer = io.BytesIO()
-        self.figure.savefig(buffer, format="png", dpi=80)
-        return buffer.getvalue()
 
     def __repr__(self) -> str:
         parts = [f"{len(panel.points)} instances" for panel in self.panels]
@@ -193,16 +181,12 @@ def _function_of(
 
 
 def _figure(count: int, axes: Any) -> tuple[Any, list[Any]]:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ImportError("pictures need matplotlib: pip install matplotlib") from error
     if axes is not None:
         own = list(axes) if isinstance(axes, list | tuple) or hasattr(axes, "flat") else [axes]
         if len(own) != count:
             raise ScheduleError(f"{count} drawings need as many axes, got {len(own)}")
         return own[0].figure, own
-    figure = Figure(figsize=(5.2 * count, 4.4), layout="constrained")
+    figure = new_figure(figsize=(5.2 * count, 4.4), layout="constrained")
     return figure, list(figure.subplots(1, count, squeeze=False)[0])
 
 

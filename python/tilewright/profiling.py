@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import html
-import io
 import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from .drawing import Drawing, new_figure
+from .errors import ArgumentError
 from .roofline import Machine, machine
-
-if TYPE_CHECKING:
-    import os
 
 __all__ = ["LoopNest", "Profile", "RooflinePlot"]
 
@@ -203,14 +201,14 @@ class Profile:
 
         Raises:
             ImportError: matplotlib is not installed.
-            ValueError: the profile was made with ``roofline=False``, or no nest has counted
+            ArgumentError: the profile was made with ``roofline=False``, or no nest has counted
                 operations on floating-point numbers.
         """
         return _draw(self, axes)
 
 
 @dataclass
-class RooflinePlot:
+class RooflinePlot(Drawing):
     """A drawing of a profile; notebooks show it.
 
     Attributes:
@@ -220,19 +218,9 @@ class RooflinePlot:
         roofs: (machine, type) of each roof that was drawn.
     """
 
-    figure: Any
     axes: Any
     points: dict[str, tuple[float, float]]
     roofs: list[tuple[Machine, str]]
-
-    def save(self, path: str | os.PathLike[str], dpi: int = 150) -> None:
-        """Writes the picture to a file whose format is known by its suffix (.png, .svg, .pdf)."""
-        self.figure.savefig(path, dpi=dpi)
-
-    def _repr_png_(self) -> bytes:
-        buffer = io.BytesIO()
-        self.figure.savefig(buffer, format="png", dpi=80)
-        return buffer.getvalue()
 
     def __repr__(self) -> str:
         return f"<roofline of {', '.join(self.points)}>"
@@ -314,21 +302,17 @@ def _short(value: float) -> str:
 
 
 def _draw(profile: Profile, axes: Any) -> RooflinePlot:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ImportError("pictures need matplotlib: pip install matplotlib") from error
     drawn = [
         nest
         for nest in profile.nests
         if nest.machine is not None and nest.intensity and nest.flops_per_second
     ]
     if not drawn:
-        raise ValueError(
+        raise ArgumentError(
             f"{profile.function}: nothing to draw: no loop nest has a roofline and operations on "
             "floating-point numbers"
         )
-    figure = Figure(figsize=(6.4, 4.2)) if axes is None else axes.figure
+    figure = new_figure(figsize=(6.4, 4.2)) if axes is None else axes.figure
     axes = figure.add_subplot() if axes is None else axes
     points: dict[str, tuple[float, float]] = {}
     for nest in drawn:

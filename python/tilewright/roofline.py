@@ -72,14 +72,18 @@ def machine(threads_used: int | None = None, remeasure: bool = False) -> Machine
         threads_used: how many threads; as many as parallel loops use without it.
         remeasure: measures even if it is known.
 
+    Raises:
+        ArgumentTypeError: a number of threads that is no integer; a TypeError.
+        ArgumentError: a number below 1; a ValueError.
+
     Example:
         >>> one = tw.machine(1)
         >>> one.attainable(0.1, "float32") <= one.flops["float32"]
         True
     """
-    count = threads.get_num_threads() if threads_used is None else int(threads_used)
-    if count < 1:
-        raise ValueError(f"machine() needs at least one thread, got {threads_used}")
+    count = (
+        threads.get_num_threads() if threads_used is None else threads.checked_threads(threads_used)
+    )
     if not remeasure:
         found = _known.get(count) or _stored(count)
         if found is not None:

@@ -39,7 +39,7 @@ def _wide(value: Expression, dtype: DType) -> Expression:
 def _checked(dtype: Any) -> DType:
     found = tw.as_dtype(dtype)
     if found not in (tw.uint8, tw.float32):
-        raise TypeError(f"image kernels take uint8 or float32, not {found}")
+        raise tw.ArgumentTypeError(f"image kernels take uint8 or float32, not {found}")
     return found
 
 

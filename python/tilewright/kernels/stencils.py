@@ -34,7 +34,7 @@ def _heat(
     """
     found = tw.as_dtype(dtype)
     if found not in (tw.float32, tw.float64):
-        raise TypeError(f"heat kernels take float32 or float64, not {found}")
+        raise tw.ArgumentTypeError(f"heat kernels take float32 or float64, not {found}")
     t, p = tw.iters("t p")
     grids = tw.input("grids", [2, *sizes], found)
 

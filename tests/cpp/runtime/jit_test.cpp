@@ -1,5 +1,6 @@
 // Object code from LLVM modules into this process and out of it again.
 #include "polyhedral/error.h"
+#include "runtime/code_listing.h"
 #include "runtime/jit.h"
 
 #include <gtest/gtest.h>
@@ -116,6 +117,23 @@ TEST(Jit, DebuggersSeeWhatIsThere) {
   EXPECT_THROW(load_object(make_object(1), "question"), Error);
   EXPECT_EQ(listed().size(), before);
   EXPECT_EQ(__jit_debug_descriptor.relevant_entry, nullptr);
+}
+
+TEST(Jit, ObjectsThatEndTooSoonAreNotListed) {
+  const std::string object = make_object(1);
+  const CodePlaces places{{}, {{".text", 0x1000}}};
+  const size_t before = listed().size();
+  EXPECT_NE(list_code(object, places), nullptr);
+  for (size_t size = 0; size < object.size(); ++size) {
+    EXPECT_EQ(list_code(object.substr(0, size), places), nullptr) << size;
+  }
+  std::string strange = object;
+  for (size_t at = 0; at < sizeof(Elf64_Ehdr); ++at) {
+    strange[at] = static_cast<char>(~strange[at]);
+    list_code(strange, places);
+    strange[at] = object[at];
+  }
+  EXPECT_EQ(listed().size(), before);
 }
 
 TEST(Jit, BadObjectsAreErrors) {

@@ -5,12 +5,10 @@ from __future__ import annotations
 import inspect
 import pathlib
 import re
-import subprocess
-import sys
 
 import pytest
 
-import tilewright as tw
+from children import run_python
 from tilewright import _core, reference
 from tilewright.commands import ScheduleCommands
 
@@ -146,11 +144,5 @@ def test_the_command_line(tmp_path):
 
 
 def test_the_module_runs():
-    done = subprocess.run(
-        [sys.executable, "-m", "tilewright.reference", "--help"],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={"PYTHONPATH": str(pathlib.Path(tw.__file__).parents[1])},
-    )
+    done = run_python("-m", "tilewright.reference", "--help", inherit=False)
     assert "reference page" in done.stdout

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import pathlib
-import subprocess
-import sys
 from typing import Any
 
 import numpy as np
@@ -14,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tilewright as tw
+from children import run_python
 
 i, j, k = tw.iters("i j k")
 N, M, K = tw.params("N M K")
@@ -212,15 +210,8 @@ def test_the_key_is_the_same_in_every_process():
         "s = tw.Schedule([('C', 'tile', ['i', 'j', 32, 32]), ('C', 'parallelize', ('i0',))]); "
         "print(s.key, hash(s))"
     )
-    path = str(pathlib.Path(tw.__file__).parents[1])
     for seed in ("1", "2"):
-        done = subprocess.run(
-            [sys.executable, "-c", code],
-            capture_output=True,
-            text=True,
-            check=True,
-            env={"PYTHONPATH": path, "PYTHONHASHSEED": seed},
-        )
+        done = run_python("-c", code, inherit=False, PYTHONHASHSEED=seed)
         assert done.stdout.split() == [schedule.key, str(hash(schedule))]
     # Changing how keys are made makes all saved keys worthless: it must be meant.
     assert schedule.key.startswith(KEY), schedule.key

@@ -1,13 +1,11 @@
 """The module as a whole: its names, its documentation, and its life beside other copies of isl and LLVM."""
 
 import inspect
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 import tilewright as tw
+from children import run_python
 from tilewright import _core
 
 USE = """
@@ -44,11 +42,7 @@ with llvm.create_mcjit_compiler(module, target) as engine:
 @pytest.mark.parametrize("first", [True, False], ids=["after", "before"])
 def test_other_copies_of_isl_and_llvm_in_the_process(other, first):
     pytest.importorskip("islpy" if other is ISLPY else "llvmlite")
-    package = str(Path(tw.__file__).parent.parent)
-    path = f"import sys; sys.path.insert(0, {package!r})\n"
-    program = path + (other + USE + other if first else USE + other + USE)
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    run_python("-c", other + USE + other if first else USE + other + USE)
 
 
 def test_the_isl_that_answers_is_named():

@@ -6,11 +6,11 @@ import json
 import os
 import pathlib
 import subprocess
-import sys
 
 import pytest
 
 import tilewright as tw
+from children import run_python
 
 PROGRAM = """
 import json, sys
@@ -37,21 +37,8 @@ print(json.dumps({
 """
 
 
-def environment(directory: pathlib.Path) -> dict[str, str]:
-    package = pathlib.Path(tw.__file__).parents[1]
-    return {**os.environ, "TILEWRIGHT_CACHE_DIR": str(directory), "PYTHONPATH": str(package)}
-
-
 def run(directory: pathlib.Path, tile: int = 0, warns: str = "") -> dict:
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(tile)],
-        env=environment(directory),
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    done = run_python("-c", PROGRAM, str(tile), TILEWRIGHT_CACHE_DIR=str(directory))
     # One warning, which Python prints with the line of the program.
     assert done.stderr.count("TilewrightWarning") == bool(warns) and warns in done.stderr
     assert warns or not done.stderr
@@ -118,14 +105,7 @@ def test_clear(tmp_path):
         "from tilewright import cache; "
         "print(cache.info().entries, cache.clear(), cache.info().entries)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", clear],
-        env=environment(tmp_path),
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=True,
-    )
+    done = run_python("-c", clear, TILEWRIGHT_CACHE_DIR=str(tmp_path))
     assert done.stdout.split() == ["1", "1", "0"]
     assert not run(tmp_path)["from_cache"]
 
@@ -150,14 +130,8 @@ assert (f(a) == np.cumsum(a) + 1).all()
 
 
 def legal(directory: pathlib.Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", LEGAL, *arguments],
-        env=environment(directory),
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    where = str(directory)
+    return run_python("-c", LEGAL, *arguments, status=None, TILEWRIGHT_CACHE_DIR=where)
 
 
 def test_verdicts_are_kept_beside_the_kernels_and_refusals_are_not(tmp_path):

@@ -8,8 +8,6 @@ import copy
 import os
 import pathlib
 import random
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -17,6 +15,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import tilewright as tw
+from children import PACKAGE, run_python
 from fuzz.cases import Runner
 from fuzz.generator import draw_program
 from fuzz.judge import TooLarge, Unknown
@@ -95,17 +94,11 @@ def test_another_process():
     here = keys_of(range(count))
     assert len(set(here)) > count // 2
     for hash_seed in ("1", "2"):
-        environment = {
-            **os.environ,
-            "PYTHONHASHSEED": hash_seed,
-            "PYTHONPATH": os.pathsep.join([str(PYTHON), *sys.path]),
-        }
-        child = subprocess.run(
-            [sys.executable, "-c", CHILD, str(pathlib.Path(__file__).parent), str(count)],
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=True,
+        folders = [PACKAGE, pathlib.Path(__file__).parents[1], pathlib.Path(__file__).parent]
+        child = run_python(
+            *("-c", CHILD, str(pathlib.Path(__file__).parent), str(count)),
+            PYTHONHASHSEED=hash_seed,
+            PYTHONPATH=os.pathsep.join(map(str, folders)),
         )
         assert child.stdout.split() == here
 

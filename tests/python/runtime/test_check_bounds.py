@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import pathlib
 import re
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 
 import tilewright as tw
+from children import run_python
 
 N, M = tw.params("N M")
 i, j, k = tw.iters("i j k")
@@ -174,13 +173,8 @@ def test_the_environment_switches_it_on():
         ("", "", "False"),
         ("1", "check_bounds=False", "False"),
     ]:
-        done = subprocess.run(
-            [sys.executable, "-c", code.replace(", {})", f", {options})")],
-            capture_output=True,
-            text=True,
-            env={"PYTHONPATH": ":".join(sys.path), "TILEWRIGHT_CHECK_BOUNDS": given},
-            check=True,
-        )
+        program = code.replace(", {})", f", {options})")
+        done = run_python("-c", program, inherit=False, TILEWRIGHT_CHECK_BOUNDS=given)
         assert done.stdout.strip() == expected
 
 

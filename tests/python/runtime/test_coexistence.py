@@ -5,14 +5,10 @@ a child of fork."""
 from __future__ import annotations
 
 import importlib.util
-import os
-import pathlib
-import subprocess
-import sys
 
 import pytest
 
-import tilewright as tw
+from children import run_python
 
 PROGRAM = """
 import os, sys, threading
@@ -114,19 +110,10 @@ def test_one_process(library, threads, ours_first):
         pytest.skip(f"{library} is not installed")
     first = "ours()\n" if ours_first else ""
     program = PROGRAM + first + THEIRS[library] + RUN
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", program],
-        env={
-            **os.environ,
-            "PYTHONPATH": str(pathlib.Path(tw.__file__).parents[1]),
-            "TILEWRIGHT_THREADS": threads,
-            "TILEWRIGHT_LEAST_PARALLEL_WORK": "0",
-            "OMP_NUM_THREADS": "3",
-            "NUMBA_NUM_THREADS": "3",
-        },
-        timeout=240,
-        capture_output=True,
-        text=True,
-        check=False,
+    run_python(
+        *("-W", "ignore", "-c", program),
+        TILEWRIGHT_THREADS=threads,
+        TILEWRIGHT_LEAST_PARALLEL_WORK="0",
+        OMP_NUM_THREADS="3",
+        NUMBA_NUM_THREADS="3",
     )
-    assert done.returncode == 0, done.stderr

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import pathlib
-import subprocess
-import sys
 
 import pytest
 
 import tilewright as tw
+from children import run_python
 from tilewright import cli, doctor
 
 KERNELS = """
@@ -25,35 +24,18 @@ for factor in range(3):
 """
 
 
-def run(directory: pathlib.Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    package = pathlib.Path(tw.__file__).parents[1]
-    environment = {
-        **os.environ,
-        "TILEWRIGHT_CACHE_DIR": str(directory),
-        "PYTHONPATH": str(package),
-    }
-    return subprocess.run(
-        [sys.executable, *arguments],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-
-
 @pytest.fixture
 def cache(tmp_path: pathlib.Path) -> pathlib.Path:
     directory = tmp_path / "kernels"
-    done = run(directory, "-c", KERNELS)
-    assert done.returncode == 0, done.stderr
+    run_python("-c", KERNELS, TILEWRIGHT_CACHE_DIR=str(directory))
     assert len(list(directory.glob("*.twk"))) == 3
     return directory
 
 
-def command(directory: pathlib.Path, *arguments: str) -> str:
-    done = run(directory, "-m", "tilewright", *arguments)
-    assert done.returncode == 0, done.stderr
+def command(directory: pathlib.Path, *arguments: str, status: int = 0) -> str:
+    done = run_python(
+        *("-m", "tilewright", *arguments), status=status, TILEWRIGHT_CACHE_DIR=str(directory)
+    )
     return done.stdout
 
 
@@ -95,13 +77,11 @@ def test_clear(cache):
 def test_without_a_directory(tmp_path):
     blocked = tmp_path / "file"
     blocked.write_text("")
-    done = run(blocked / "below", "-m", "tilewright", "cache", "info")
-    assert done.returncode == 0
-    assert done.stdout.startswith("nothing is kept on disk: ")
-    assert run(blocked / "below", "-m", "tilewright", "cache", "clear").returncode == 1
-    report = run(blocked / "below", "-m", "tilewright", "doctor")
-    assert report.returncode == 0, report.stdout
-    assert "TILEWRIGHT_CACHE_DIR" in report.stdout
+    below = blocked / "below"
+    assert command(below, "cache", "info").startswith("nothing is kept on disk: ")
+    command(below, "cache", "clear", status=1)
+    report = command(below, "doctor")
+    assert "TILEWRIGHT_CACHE_DIR" in report
 
 
 def test_the_doctor_runs_a_kernel(tmp_path):
@@ -120,6 +100,19 @@ def test_the_doctor_runs_a_kernel(tmp_path):
     assert lines["a kernel"].startswith("ok")
     assert "values as NumPy's" in lines["a kernel"]
     assert "!!" not in text
+
+
+def test_the_doctor_counts_threads(monkeypatch):
+    monkeypatch.setattr("os.sched_getaffinity", lambda process: {0, 1, 2, 3})
+    monkeypatch.setattr(doctor.threads, "get_num_threads", lambda: 3)
+    for granted, advised in ((None, ""), (2.5, ""), (2.0, "ask for 2 at most"), (0.5, "for 1 at")):
+        monkeypatch.setattr(
+            doctor._core, "control_group_processors", lambda granted=granted: granted
+        )
+        finding = doctor._threads()
+        assert advised in finding.advice and bool(advised) == bool(finding.advice)
+        assert "4 by the affinity mask" in finding.found
+        assert ("by the control group" in finding.found) == (granted is not None)
 
 
 def test_the_doctor_looks_for_openmp(monkeypatch):

@@ -4,14 +4,10 @@ runs a process of its own, which gets real signals; how soon is measured by the 
 
 from __future__ import annotations
 
-import os
-import pathlib
-import subprocess
-import sys
-
 import pytest
 
 import tilewright as tw
+from children import run_python
 
 START = """
 import os, signal, subprocess, sys, threading, time
@@ -76,21 +72,8 @@ call = lambda: f(large)
 
 
 def run(code, threads=3, **environment):
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", START + code],
-        env={
-            **os.environ,
-            "OMP_NUM_THREADS": str(threads),
-            "PYTHONPATH": str(pathlib.Path(tw.__file__).parents[1]),
-            **environment,
-        },
-        timeout=120,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    environment = {"OMP_NUM_THREADS": str(threads), **environment}
+    return run_python("-W", "ignore", "-c", START + code, timeout=120, **environment).stdout
 
 
 @pytest.mark.parametrize("name", KERNELS)

@@ -18,7 +18,7 @@ def limit() -> Iterator[None]:
     tw.release_memory()
     tw.set_kept_memory_limit(64 * MIB)
     yield
-    tw.set_kept_memory_limit(512 * MIB)
+    del tw.settings.keep_memory
     tw.release_memory()
 
 
@@ -55,6 +55,23 @@ def test_never_more_than_the_limit() -> None:
     tw.set_kept_memory_limit(0)
     f(np.ones(MIB, dtype=np.float32))
     assert tw.kept_memory() == 0
+
+
+def test_the_limit_is_a_setting() -> None:
+    assert tw.settings.keep_memory == 64
+    assert "keep_memory = 64  # program" in repr(tw.settings)
+    tw.set_kept_memory_limit(3 * MIB // 2)
+    assert tw.settings.keep_memory == 1.5
+    f = stored_twice()
+    f(np.ones(MIB // 4, dtype=np.float32))
+    assert tw.kept_memory() == MIB
+    with tw.settings(keep_memory=0.5):
+        assert tw.kept_memory() == 0
+        f(np.ones(MIB // 4, dtype=np.float32))
+        assert tw.kept_memory() == 0
+    assert tw.settings.keep_memory == 1.5
+    del tw.settings.keep_memory
+    assert tw.settings.keep_memory == 512
 
 
 def test_limits_that_are_none() -> None:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import copy
-import os
-import pathlib
 import pickle
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 
 import tilewright as tw
+from children import run_python
 
 i, j, k, p = tw.iters("i j k p")
 N, M, K = tw.params("N M K")
@@ -143,12 +140,7 @@ def test_in_another_process(case, tmp_path):
         "f, arguments = pickle.load(open(folder + '/f', 'rb'))\n"
         "pickle.dump((f(*arguments), f.last_compile['from_cache']), open(folder + '/g', 'wb'))"
     )
-    subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path)],
-        env={**os.environ, "PYTHONPATH": str(pathlib.Path(tw.__file__).parents[1])},
-        check=True,
-        timeout=120,
-    )
+    run_python("-c", code, tmp_path)
     found, from_cache = pickle.loads((tmp_path / "g").read_bytes())
     assert_equal(found, expected)
     assert from_cache
@@ -271,17 +263,4 @@ if __name__ == "__main__":
     assert (f(x, y, threads=3) == x @ y).all()
 """
     )
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", str(script)],
-        env={
-            **os.environ,
-            "PYTHONPATH": str(pathlib.Path(tw.__file__).parents[1]),
-            "OMP_NUM_THREADS": "2",
-            "TILEWRIGHT_LEAST_PARALLEL_WORK": "0",
-        },
-        timeout=180,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    run_python("-W", "ignore", script, OMP_NUM_THREADS="2", TILEWRIGHT_LEAST_PARALLEL_WORK="0")

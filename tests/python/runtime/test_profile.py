@@ -182,8 +182,12 @@ def test_the_report():
     assert markup.count("<tr>") == 2 and "smooth" in markup
     bare = f.profile(np.ones((300, 300)), repeats=1, roofline=False)
     assert bare.nests[0].of_roofline is None and "roofline" not in str(bare)
-    with pytest.raises(ValueError, match="at least one repetition"):
+    with pytest.raises(tw.ArgumentError, match="at least one repetition"):
         f.profile(np.ones((3, 3)), repeats=0)
+    with pytest.raises(tw.ArgumentTypeError, match="number of repetitions, got float"):
+        f.profile(np.ones((3, 3)), repeats=1.5)
+    with pytest.raises(tw.ArgumentTypeError, match="got several values for the argument"):
+        f.profile(np.ones((3, 3)), x=np.ones((3, 3)))
 
 
 def test_the_picture():
@@ -240,8 +244,10 @@ def test_the_machine():
     assert one.attainable(1e9, "float32") == one.flops["float32"]
     assert one.attainable(0.01) == pytest.approx(0.01 * one.bandwidth)
     assert "GB/s" in str(one)
-    with pytest.raises(ValueError, match="at least one thread"):
+    with pytest.raises(tw.ArgumentError, match="at least 1, got 0"):
         tw.machine(0)
+    with pytest.raises(tw.ArgumentTypeError, match="must be an integer, got float"):
+        tw.machine(1.5)
 
 
 def test_what_is_stored_of_the_machine_is_not_trusted(monkeypatch):

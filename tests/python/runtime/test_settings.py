@@ -8,14 +8,13 @@ import os
 import pathlib
 import pickle
 import re
-import subprocess
-import sys
 import threading
 
 import numpy as np
 import pytest
 
 import tilewright as tw
+from children import run_python
 from tilewright import configuration, notices
 from tilewright.cli import main as command_line
 
@@ -113,6 +112,7 @@ def test_wrong_values_in_the_environment(monkeypatch, variable, text, name, expe
         ("fast_math", 1),
         ("keep_memory", True),
         ("keep_memory", -1),
+        ("keep_memory", float("nan")),
         ("cache_directory", "text"),
         ("silence", "cache-in-memory"),
         ("cpu", ""),
@@ -241,12 +241,7 @@ def test_a_silenced_warning(tmp_path, recwarn, way):
 
 
 def run(code, **environment):
-    return subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environment},
-        capture_output=True,
-        text=True,
-    )
+    return run_python("-c", code, status=None, **environment)
 
 
 def test_variables_that_nobody_reads():

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import pathlib
-import subprocess
-import sys
 
 import pytest
 
-import tilewright as tw
+from children import run_python
 from soak.trials import TRIALS
 
 TESTS = pathlib.Path(__file__).parents[1]
@@ -20,18 +18,14 @@ def test_trial(name, tmp_path):
     # In a process of its own: it forks, and the threads of the others are not to be in the way.
     count = TRIALS[name][2]
     options = ["--count", str(count), "--output", str(tmp_path)]
-    done = subprocess.run(
-        [sys.executable, str(TESTS / "soak" / "run.py"), name, *options],
-        env={
-            "PATH": "/usr/bin:/bin",
-            "HOME": str(tmp_path),
-            "TMPDIR": str(tmp_path),
-            "PYTHONPATH": str(pathlib.Path(tw.__file__).parents[1]),
-        },
-        capture_output=True,
-        text=True,
+    done = run_python(
+        *(TESTS / "soak" / "run.py", name, *options),
+        status=None,
         timeout=600,
-        check=False,
+        inherit=False,
+        PATH="/usr/bin:/bin",
+        HOME=str(tmp_path),
+        TMPDIR=str(tmp_path),
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.startswith((name, "  "))

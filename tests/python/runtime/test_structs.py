@@ -314,8 +314,10 @@ def test_errors_of_records():
         buffer["z"]
     with pytest.raises(tw.ScheduleError, match='"soa" or "aos"'):
         tw.Buffer("buf", [N], ALIGNED, layout="columns")
-    with pytest.raises(tw.ScheduleError, match="must have fields"):
-        tw.Buffer("buf", [N], np.dtype(np.float32))
+    for plain in (np.dtype(np.float32), np.float32, tw.float32, "f4", "no type"):
+        with pytest.raises(tw.ScheduleError, match=r"dtype of buffer buf must have fields, got "):
+            tw.Buffer("buf", [N], plain)
+    assert tw.Buffer("buf", [N], [("x", "f4"), ("id", "i8")])["id"].name == "buf_id"
     with pytest.raises(tw.ScheduleError, match="only temporaries have records"):
         c.store_in(buffer["x"][i])
     with pytest.raises(tw.ScheduleError, match="int64 at byte 4 does not fit a record of 8 bytes"):

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import pathlib
-import subprocess
 import sys
 import threading
 import time
@@ -13,6 +11,7 @@ import numpy as np
 import pytest
 
 import tilewright as tw
+from children import run_python
 
 i, j, k = tw.iters("i j k")
 N, M, K = tw.params("N M K")
@@ -128,19 +127,7 @@ sys.exit(os.waitstatus_to_exitcode(status))
 
 
 def test_a_forked_child_can_run_parallel_loops():
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", CHILD],
-        env={
-            **os.environ,
-            "OMP_NUM_THREADS": "3",
-            "PYTHONPATH": str(pathlib.Path(tw.__file__).parents[1]),
-        },
-        timeout=120,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    run_python("-W", "ignore", "-c", CHILD, OMP_NUM_THREADS="3")
 
 
 # ---- how many ----
@@ -164,27 +151,13 @@ before = len(os.listdir("/proc/self/task"))
 """
 
 
-def run_python(code, **environment):
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", THREADS_USED + code],
-        env={
-            **{key: value for key, value in os.environ.items() if key != "OMP_NUM_THREADS"},
-            "OPENBLAS_NUM_THREADS": "1",
-            "TILEWRIGHT_OPTIMIZE": "light",
-            "PYTHONPATH": str(pathlib.Path(tw.__file__).parents[1]),
-            **environment,
-        },
-        timeout=120,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+def count_threads(code, **environment):
+    own = {"OPENBLAS_NUM_THREADS": "1", "TILEWRIGHT_OPTIMIZE": "light", "OMP_NUM_THREADS": ""}
+    return run_python("-W", "ignore", "-c", THREADS_USED + code, **{**own, **environment}).stdout
 
 
 def test_the_order_of_what_says_how_many_threads():
-    run_python(
+    count_threads(
         """
 assert tw.get_num_threads() == 2
 f(v); assert workers() == 1, workers()
@@ -206,21 +179,21 @@ assert f.threads is None and (v == np.arange(1000.0) * 2).all()
 
 @pytest.mark.parametrize(("text", "expected"), [("3", "3"), ("4,2", "4"), ("0", None), ("x", None)])
 def test_openmp_environment(text, expected):
-    usual = run_python("print(tw.get_num_threads())").strip()
-    found = run_python("print(tw.get_num_threads())", OMP_NUM_THREADS=text).strip()
+    usual = count_threads("print(tw.get_num_threads())").strip()
+    found = count_threads("print(tw.get_num_threads())", OMP_NUM_THREADS=text).strip()
     assert found == (expected or usual)
 
 
 def test_one_processor_gives_one_thread():
     first = min(os.sched_getaffinity(0))
-    out = run_python(f"os.sched_setaffinity(0, {{{first}}}); print(tw.get_num_threads())")
+    out = count_threads(f"os.sched_setaffinity(0, {{{first}}}); print(tw.get_num_threads())")
     assert out.strip() == "1"
 
 
 def test_a_child_with_other_processors_asks_again():
     if len(os.sched_getaffinity(0)) < 2:
         pytest.skip("needs two processors")
-    run_python(
+    count_threads(
         """
 assert tw.get_num_threads() > 1
 child = os.fork()

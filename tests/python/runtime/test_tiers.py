@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-import pathlib
-import subprocess
-import sys
 import threading
 
 import numpy as np
 import pytest
 
 import tilewright as tw
+from children import run_python
 
 i, j, k = tw.iters("i j k")
 N, M, K = tw.params("N M K")
@@ -223,18 +221,7 @@ def run_child(name, text, folder):
     folder.parent.mkdir(exist_ok=True)
     script = folder.parent / name
     script.write_text(text)
-    return subprocess.run(
-        [sys.executable, "-W", "ignore", script],
-        env={
-            **os.environ,
-            "TILEWRIGHT_CACHE_DIR": str(folder),
-            "PYTHONPATH": str(pathlib.Path(tw.__file__).parents[1]),
-        },
-        timeout=300,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return run_python("-W", "ignore", script, status=None, TILEWRIGHT_CACHE_DIR=str(folder))
 
 
 def test_a_process_that_ends_does_not_wait_for_the_background(empty_cache):

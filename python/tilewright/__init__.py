@@ -23,7 +23,44 @@ from .commands import ComputationHandle
 from .computations import Array, Computation, Input, computation, input
 from .configuration import Settings, check_environment, settings
 from .debugging import NanTrace, ReadValue
+from .declaration import function
 from .device_arrays import DeviceArray, as_device_array, empty, to_device
+from .elementary import (
+    abs,
+    arccos,
+    arcsin,
+    arctan,
+    arctan2,
+    cast,
+    ceil,
+    clamp,
+    conj,
+    cos,
+    cosh,
+    erf,
+    exp,
+    exp2,
+    floor,
+    imag,
+    isnan,
+    log,
+    log2,
+    log10,
+    make_complex,
+    maximum,
+    minimum,
+    real,
+    rint,
+    rsqrt,
+    select,
+    sigmoid,
+    sin,
+    sinh,
+    sqrt,
+    tan,
+    tanh,
+    trunc,
+)
 from .errors import (
     AnalysisLimitError,
     ArgumentError,
@@ -45,50 +82,8 @@ from .errors import (
     TilewrightError,
 )
 from .exporting import Exported
-from .expressions import (
-    Expression,
-    Iterator,
-    Parameter,
-    abs,
-    arccos,
-    arcsin,
-    arctan,
-    arctan2,
-    cast,
-    ceil,
-    clamp,
-    conj,
-    cos,
-    cosh,
-    erf,
-    exp,
-    exp2,
-    floor,
-    imag,
-    isnan,
-    iter,
-    iters,
-    log,
-    log2,
-    log10,
-    make_complex,
-    maximum,
-    minimum,
-    param,
-    params,
-    real,
-    rint,
-    rsqrt,
-    select,
-    sigmoid,
-    sin,
-    sinh,
-    sqrt,
-    tan,
-    tanh,
-    trunc,
-)
-from .functions import Function, function
+from .expressions import Expression, Iterator, Parameter, iter, iters, param, params
+from .functions import Function
 from .loops import while_loop
 from .memory import kept_memory, release_memory, set_kept_memory_limit
 from .notices import TilewrightWarning

@@ -1,15 +1,14 @@
 """Expressions: what a computation's element is made of.
 
-Iterators, parameters and reads of arrays are combined with Python's operators and the functions
-below. Types follow NumPy: a Python number is weak (it takes the other operand's type), a NumPy
-scalar is not; `//` and `%` round towards minus infinity, integer division by zero gives 0, minimum
-and maximum pass NaN on. Nothing is computed here: an expression is a description.
+Iterators, parameters and reads of arrays are combined with Python's operators and the functions of
+`tilewright.elementary`. Types follow NumPy: a Python number is weak (it takes the other operand's
+type), a NumPy scalar is not; `//` and `%` round towards minus infinity, integer division by zero
+gives 0, minimum and maximum pass NaN on. Nothing is computed here: an expression is a description.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any, ClassVar, NoReturn, TypeAlias, Union
 
 import numpy as np
@@ -25,42 +24,10 @@ __all__ = [
     "ExpressionLike",
     "Iterator",
     "Parameter",
-    "abs",
-    "arccos",
-    "arcsin",
-    "arctan",
-    "arctan2",
-    "cast",
-    "ceil",
-    "clamp",
-    "conj",
-    "cos",
-    "cosh",
-    "erf",
-    "exp",
-    "exp2",
-    "floor",
-    "imag",
-    "isnan",
     "iter",
     "iters",
-    "log",
-    "log2",
-    "log10",
-    "make_complex",
-    "maximum",
-    "minimum",
     "param",
     "params",
-    "real",
-    "rint",
-    "select",
-    "sin",
-    "sinh",
-    "sqrt",
-    "tan",
-    "tanh",
-    "trunc",
 ]
 
 ExpressionLike: TypeAlias = Union["Expression", int, float, complex, "np.generic"]
@@ -88,21 +55,21 @@ class Expression:
 
     def astype(self, dtype: DTypeLike) -> Expression:
         """The value as another type (`tw.cast`)."""
-        return cast(self, dtype)
+        return Expression(_core.cast(self._handle, as_dtype(dtype).name))
 
     @property
     def real(self) -> Expression:
         """The real part."""
-        return real(self)
+        return call(Op.Real, self)
 
     @property
     def imag(self) -> Expression:
         """The imaginary part."""
-        return imag(self)
+        return call(Op.Imag, self)
 
     def conj(self) -> Expression:
         """The complex conjugate."""
-        return conj(self)
+        return call(Op.Conj, self)
 
     def __repr__(self) -> str:
         return str(self._handle)
@@ -131,40 +98,40 @@ class Expression:
 
     # Arithmetic.
     def __add__(self, other: ExpressionLike) -> Expression:
-        return _binary(Op.Add, self, other)
+        return binary(Op.Add, self, other)
 
     def __radd__(self, other: ExpressionLike) -> Expression:
-        return _binary(Op.Add, other, self)
+        return binary(Op.Add, other, self)
 
     def __sub__(self, other: ExpressionLike) -> Expression:
-        return _binary(Op.Sub, self, other)
+        return binary(Op.Sub, self, other)
 
     def __rsub__(self, other: ExpressionLike) -> Expression:
-        return _binary(Op.Sub, other, self)
+        return binary(Op.Sub, other, self)
 
     def __mul__(self, other: ExpressionLike) -> Expression:
-        return _binary(Op.Mul, self, other)
+        return binary(Op.Mul, self, other)
 
     def __rmul__(self, other: ExpressionLike) -> Expression:
-        return _binary(Op.Mul, other, self)
+        return binary(Op.Mul, other, self)
 
     def __truediv__(self, other: ExpressionLike) -> Expression:
-        return _binary(Op.TrueDiv, self, other)
+        return binary(Op.TrueDiv, self, other)
 
     def __rtruediv__(self, other: ExpressionLike) -> Expression:
-        return _binary(Op.TrueDiv, other, self)
+        return binary(Op.TrueDiv, other, self)
 
     def __floordiv__(self, other: ExpressionLike) -> Expression:
-        return _binary(Op.FloorDiv, self, other)
+        return binary(Op.FloorDiv, self, other)
 
     def __rfloordiv__(self, other: ExpressionLike) -> Expression:
-        return _binary(Op.FloorDiv, other, self)
+        return binary(Op.FloorDiv, other, self)
 
     def __mod__(self, other: ExpressionLike) -> Expression:
-        return _binary(Op.Mod, self, other)
+        return binary(Op.Mod, self, other)
 
     def __rmod__(self, other: ExpressionLike) -> Expression:
-        return _binary(Op.Mod, other, self)
+        return binary(Op.Mod, other, self)
 
     def __divmod__(self, other: ExpressionLike) -> tuple[Expression, Expression]:
         return self // other, self % other
@@ -173,78 +140,80 @@ class Expression:
         return other // self, other % self
 
     def __pow__(self, other: ExpressionLike) -> Expression:
-        return _binary(Op.Pow, self, other)
+        return binary(Op.Pow, self, other)
 
     def __rpow__(self, other: ExpressionLike) -> Expression:
-        return _binary(Op.Pow, other, self)
+        return binary(Op.Pow, other, self)
 
     def __neg__(self) -> Expression:
-        return _unary(Op.Neg, self)
+        return unary(Op.Neg, self)
 
     def __pos__(self) -> Expression:
         return self
 
     def __abs__(self) -> Expression:
-        return _unary(Op.Abs, self)
+        return unary(Op.Abs, self)
 
     # Bits, and the logic of conditions.
     def __invert__(self) -> Expression:
-        return _unary(Op.Not, self)
+        return unary(Op.Not, self)
 
     def __and__(self, other: ExpressionLike) -> Expression:
-        return _binary(Op.And, self, other)
+        return binary(Op.And, self, other)
 
     def __rand__(self, other: ExpressionLike) -> Expression:
-        return _binary(Op.And, other, self)
+        return binary(Op.And, other, self)
 
     def __or__(self, other: ExpressionLike) -> Expression:
-        return _binary(Op.Or, self, other)
+        return binary(Op.Or, self, other)
 
     def __ror__(self, other: ExpressionLike) -> Expression:
-        return _binary(Op.Or, other, self)
+        return binary(Op.Or, other, self)
 
     def __xor__(self, other: ExpressionLike) -> Expression:
-        return _binary(Op.Xor, self, other)
+        return binary(Op.Xor, self, other)
 
     def __rxor__(self, other: ExpressionLike) -> Expression:
-        return _binary(Op.Xor, other, self)
+        return binary(Op.Xor, other, self)
 
     def __lshift__(self, other: ExpressionLike) -> Expression:
-        return _binary(Op.Shl, self, other)
+        return binary(Op.Shl, self, other)
 
     def __rlshift__(self, other: ExpressionLike) -> Expression:
-        return _binary(Op.Shl, other, self)
+        return binary(Op.Shl, other, self)
 
     def __rshift__(self, other: ExpressionLike) -> Expression:
-        return _binary(Op.Shr, self, other)
+        return binary(Op.Shr, self, other)
 
     def __rrshift__(self, other: ExpressionLike) -> Expression:
-        return _binary(Op.Shr, other, self)
+        return binary(Op.Shr, other, self)
 
     # Comparisons.
     def __lt__(self, other: ExpressionLike) -> Expression:
-        return _binary(Op.Lt, self, other)
+        return binary(Op.Lt, self, other)
 
     def __le__(self, other: ExpressionLike) -> Expression:
-        return _binary(Op.Le, self, other)
+        return binary(Op.Le, self, other)
 
     def __gt__(self, other: ExpressionLike) -> Expression:
-        return _binary(Op.Gt, self, other)
+        return binary(Op.Gt, self, other)
 
     def __ge__(self, other: ExpressionLike) -> Expression:
-        return _binary(Op.Ge, self, other)
+        return binary(Op.Ge, self, other)
 
     def __eq__(self, other: ExpressionLike) -> Expression:  # type: ignore[override]
-        return _binary(Op.Eq, self, other)
+        return binary(Op.Eq, self, other)
 
     def __ne__(self, other: ExpressionLike) -> Expression:  # type: ignore[override]
-        return _binary(Op.Ne, self, other)
+        return binary(Op.Ne, self, other)
 
     def __array_ufunc__(
         self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any
     ) -> Expression | tuple[Expression, Expression]:
         """np.float32(2) * e and np.sqrt(e) are expressions too."""
-        function = _UFUNCS.get(ufunc.__name__)
+        from .elementary import UFUNCS
+
+        function = UFUNCS.get(ufunc.__name__)
         if method != "__call__" or options or function is None:
             raise DeclarationTypeError(f"np.{ufunc.__name__} has no counterpart on expressions")
         return function(*inputs)
@@ -388,15 +357,15 @@ def condition_operand(condition: ExpressionLike | None, what: str) -> Operand | 
     raise DeclarationTypeError(f"{what} must be a condition such as i < N, not {condition!r}")
 
 
-def _unary(op: Op, a: ExpressionLike) -> Expression:
+def unary(op: Op, a: ExpressionLike) -> Expression:
     return Expression(_core.unary(op, operand(a)))
 
 
-def _binary(op: Op, a: ExpressionLike, b: ExpressionLike) -> Expression:
+def binary(op: Op, a: ExpressionLike, b: ExpressionLike) -> Expression:
     return Expression(_core.binary(op, operand(a), operand(b)))
 
 
-def _call(op: Op, *arguments: ExpressionLike) -> Expression:
+def call(op: Op, *arguments: ExpressionLike) -> Expression:
     return Expression(_core.call(op, *[operand(argument) for argument in arguments]))
 
 
@@ -479,247 +448,3 @@ def param(name: str, constraint: str | None = None, *, minimum: int | None = 0) 
     if len(found) != 1:
         raise DeclarationError(f"tw.param takes one name, not {name!r}; use tw.params")
     return found[0]
-
-
-# ---- functions ----
-
-
-def cast(value: ExpressionLike, dtype: DTypeLike) -> Expression:
-    """The value as another type.
-
-    Integers wrap; a float becomes an integer by truncation towards zero, NaN gives 0 and what lies
-    outside the type's range the nearest value in it; complex to real drops the imaginary part.
-    """
-    return Expression(_core.cast(operand(value), as_dtype(dtype).name))
-
-
-def select(
-    condition: ExpressionLike, then: ExpressionLike, otherwise: ExpressionLike
-) -> Expression:
-    """`then` where `condition` holds, else `otherwise` (np.where); only that one is read."""
-    return Expression(_core.select(operand(condition), operand(then), operand(otherwise)))
-
-
-def minimum(a: ExpressionLike, b: ExpressionLike) -> Expression:
-    """The smaller of two values; NaN if either is (np.minimum)."""
-    return _binary(Op.Min, a, b)
-
-
-def maximum(a: ExpressionLike, b: ExpressionLike) -> Expression:
-    """The larger of two values; NaN if either is (np.maximum)."""
-    return _binary(Op.Max, a, b)
-
-
-def clamp(value: ExpressionLike, low: ExpressionLike, high: ExpressionLike) -> Expression:
-    """The value, not below `low` nor above `high`: minimum(maximum(value, low), high) (np.clip)."""
-    return minimum(maximum(value, low), high)
-
-
-def abs(value: ExpressionLike) -> Expression:
-    """The absolute value; of complex numbers the modulus."""
-    return _unary(Op.Abs, value)
-
-
-def sqrt(value: ExpressionLike) -> Expression:
-    """The square root; NaN for negative numbers."""
-    return _call(Op.Sqrt, value)
-
-
-def rsqrt(value: ExpressionLike) -> Expression:
-    """The reciprocal of the square root: 1 / sqrt(value)."""
-    return 1 / sqrt(value)
-
-
-def exp(value: ExpressionLike) -> Expression:
-    """e to the power of the value."""
-    return _call(Op.Exp, value)
-
-
-def exp2(value: ExpressionLike) -> Expression:
-    """2 to the power of the value."""
-    return _call(Op.Exp2, value)
-
-
-def log(value: ExpressionLike) -> Expression:
-    """The natural logarithm."""
-    return _call(Op.Log, value)
-
-
-def log2(value: ExpressionLike) -> Expression:
-    """The logarithm to base 2."""
-    return _call(Op.Log2, value)
-
-
-def log10(value: ExpressionLike) -> Expression:
-    """The logarithm to base 10."""
-    return _call(Op.Log10, value)
-
-
-def sin(value: ExpressionLike) -> Expression:
-    """The sine; the angle in radians."""
-    return _call(Op.Sin, value)
-
-
-def cos(value: ExpressionLike) -> Expression:
-    """The cosine; the angle in radians."""
-    return _call(Op.Cos, value)
-
-
-def tan(value: ExpressionLike) -> Expression:
-    """The tangent; the angle in radians."""
-    return _call(Op.Tan, value)
-
-
-def arcsin(value: ExpressionLike) -> Expression:
-    """The inverse sine, in radians."""
-    return _call(Op.Arcsin, value)
-
-
-def arccos(value: ExpressionLike) -> Expression:
-    """The inverse cosine, in radians."""
-    return _call(Op.Arccos, value)
-
-
-def arctan(value: ExpressionLike) -> Expression:
-    """The inverse tangent, in radians."""
-    return _call(Op.Arctan, value)
-
-
-def arctan2(y: ExpressionLike, x: ExpressionLike) -> Expression:
-    """The angle of the point (x, y), in radians from -pi to pi."""
-    return _call(Op.Arctan2, y, x)
-
-
-def sinh(value: ExpressionLike) -> Expression:
-    """The hyperbolic sine."""
-    return _call(Op.Sinh, value)
-
-
-def cosh(value: ExpressionLike) -> Expression:
-    """The hyperbolic cosine."""
-    return _call(Op.Cosh, value)
-
-
-def tanh(value: ExpressionLike) -> Expression:
-    """The hyperbolic tangent."""
-    return _call(Op.Tanh, value)
-
-
-def sigmoid(value: ExpressionLike) -> Expression:
-    """The logistic function 1 / (1 + exp(-value)) (scipy.special.expit)."""
-    return 1 / (1 + exp(_binary(Op.Mul, -1.0, value)))
-
-
-def erf(value: ExpressionLike) -> Expression:
-    """The error function (scipy.special.erf)."""
-    return _call(Op.Erf, value)
-
-
-def floor(value: ExpressionLike) -> Expression:
-    """The largest whole number not above the value; the type stays."""
-    return _call(Op.Floor, value)
-
-
-def ceil(value: ExpressionLike) -> Expression:
-    """The smallest whole number not below the value; the type stays."""
-    return _call(Op.Ceil, value)
-
-
-def trunc(value: ExpressionLike) -> Expression:
-    """The value without its fraction; the type stays."""
-    return _call(Op.Trunc, value)
-
-
-def rint(value: ExpressionLike) -> Expression:
-    """The nearest whole number, halves to the even one; the type stays."""
-    return _call(Op.Rint, value)
-
-
-def isnan(value: ExpressionLike) -> Expression:
-    """Whether the value is not a number."""
-    return _call(Op.Isnan, value)
-
-
-def real(value: ExpressionLike) -> Expression:
-    """The real part."""
-    return _call(Op.Real, value)
-
-
-def imag(value: ExpressionLike) -> Expression:
-    """The imaginary part."""
-    return _call(Op.Imag, value)
-
-
-def conj(value: ExpressionLike) -> Expression:
-    """The complex conjugate."""
-    return _call(Op.Conj, value)
-
-
-def make_complex(real: ExpressionLike, imag: ExpressionLike) -> Expression:
-    """real + imag * 1j, without the rounding and the NaNs of that formula."""
-    return _call(Op.MakeComplex, real, imag)
-
-
-def _by_operator(op: Op) -> Callable[..., Expression]:
-    return lambda a, b: _binary(op, a, b)
-
-
-def _logical(op: Op) -> Callable[..., Expression]:
-    return lambda a, b: _binary(op, cast(a, bool_), cast(b, bool_))
-
-
-#: NumPy's universal functions that mean something on expressions, by name.
-_UFUNCS: dict[str, Callable[..., Expression | tuple[Expression, Expression]]] = {
-    "add": _by_operator(Op.Add),
-    "subtract": _by_operator(Op.Sub),
-    "multiply": _by_operator(Op.Mul),
-    "divide": _by_operator(Op.TrueDiv),
-    "true_divide": _by_operator(Op.TrueDiv),
-    "floor_divide": _by_operator(Op.FloorDiv),
-    "remainder": _by_operator(Op.Mod),
-    "power": _by_operator(Op.Pow),
-    "minimum": minimum,
-    "maximum": maximum,
-    "bitwise_and": _by_operator(Op.And),
-    "bitwise_or": _by_operator(Op.Or),
-    "bitwise_xor": _by_operator(Op.Xor),
-    "left_shift": _by_operator(Op.Shl),
-    "right_shift": _by_operator(Op.Shr),
-    "less": _by_operator(Op.Lt),
-    "less_equal": _by_operator(Op.Le),
-    "greater": _by_operator(Op.Gt),
-    "greater_equal": _by_operator(Op.Ge),
-    "equal": _by_operator(Op.Eq),
-    "not_equal": _by_operator(Op.Ne),
-    "logical_and": _logical(Op.And),
-    "logical_or": _logical(Op.Or),
-    "logical_xor": _logical(Op.Xor),
-    "logical_not": lambda a: _unary(Op.Not, cast(a, bool_)),
-    "divmod": lambda a, b: (_binary(Op.FloorDiv, a, b), _binary(Op.Mod, a, b)),
-    "negative": lambda a: _unary(Op.Neg, a),
-    "positive": as_expression,
-    "invert": lambda a: _unary(Op.Not, a),
-    "absolute": abs,
-    "sqrt": sqrt,
-    "exp": exp,
-    "exp2": exp2,
-    "log": log,
-    "log2": log2,
-    "log10": log10,
-    "sin": sin,
-    "cos": cos,
-    "tan": tan,
-    "arcsin": arcsin,
-    "arccos": arccos,
-    "arctan": arctan,
-    "arctan2": arctan2,
-    "sinh": sinh,
-    "cosh": cosh,
-    "tanh": tanh,
-    "floor": floor,
-    "ceil": ceil,
-    "trunc": trunc,
-    "rint": rint,
-    "isnan": isnan,
-    "conjugate": conj,
-}

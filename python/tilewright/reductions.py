@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 from . import _core
 from ._core import Op
+from .elementary import maximum, minimum
 from .errors import DeclarationError, DeclarationTypeError
 from .expressions import (
     Expression,
@@ -21,8 +22,6 @@ from .expressions import (
     Iterator,
     Operand,
     condition_operand,
-    maximum,
-    minimum,
     operand,
 )
 

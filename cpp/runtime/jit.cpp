@@ -198,12 +198,14 @@ public:
 
 private:
   Session();
+  void remove(llvm::orc::JITDylib &library);
   void define_host_symbols();
 
   std::shared_ptr<PlaceNoter> noter_ = std::make_shared<PlaceNoter>();
   std::unique_ptr<llvm::orc::LLJIT> jit_;
   llvm::orc::JITDylib *host_ = nullptr;
   std::uint64_t loaded_ = 0;
+  std::uint64_t removed_ = 0;
 };
 
 Session::Session() {
@@ -285,9 +287,19 @@ LoadedCode Session::load(const std::string &object, const std::string &symbol) {
     const std::lock_guard lock(jit_mutex());
     listed.reset();
     dropped_code.fetch_add(1, std::memory_order_acq_rel);
-    llvm::consumeError(Session::get().jit_->getExecutionSession().removeJITDylib(library));
+    Session::get().remove(library);
   });
   return loaded;
+}
+
+void Session::remove(llvm::orc::JITDylib &library) {
+  constexpr std::uint64_t sweep = 256;
+  auto &session = jit_->getExecutionSession();
+  llvm::consumeError(session.removeJITDylib(library));
+  // The session keeps the names of all symbols that there ever were until it is told otherwise.
+  if (++removed_ % sweep == 0) {
+    session.getSymbolStringPool()->clearDeadEntries();
+  }
 }
 
 } // namespace

@@ -22,8 +22,11 @@ def environment(inherit: bool = True, **more: str) -> dict[str, str]:
         inherit: without it little is taken over from this process's environment.
         more: further variables; empty ones are as good as none to tilewright.
     """
-    kept = {name: os.environ[name] for name in _OF_SANITIZERS if name in os.environ}
-    return {**(os.environ if inherit else kept), "PYTHONPATH": str(PACKAGE), **more}
+    if not inherit:
+        kept = {name: os.environ[name] for name in _OF_SANITIZERS if name in os.environ}
+        return {**kept, "PYTHONPATH": str(PACKAGE), **more}
+    folders = [str(PACKAGE), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(folders), **more}
 
 
 def run_python(

@@ -1,5 +1,6 @@
 """The module as a whole: its names, its documentation, and its life beside other copies of isl and LLVM."""
 
+import importlib.util
 import inspect
 
 import pytest
@@ -38,10 +39,31 @@ with llvm.create_mcjit_compiler(module, target) as engine:
 """
 
 
-@pytest.mark.parametrize("other", [ISLPY, LLVMLITE], ids=["islpy", "llvmlite"])
+# Compiles more each time it runs.
+NUMBA = """
+import numba
+import numpy as np
+steps = globals().get("steps", 0) + 1
+@numba.njit
+def numba_sum(x, start):
+    for value in x:
+        start += value * value
+    return start
+for dtype in (np.float32, np.float64):
+    assert numba_sum(np.arange(steps + 10, dtype=dtype), dtype(1)) == 1 + sum(
+        n * n for n in range(steps + 10)
+    )
+"""
+
+OTHERS = {"islpy": ISLPY, "llvmlite": LLVMLITE, "numba": NUMBA}
+
+
+@pytest.mark.parametrize("library", OTHERS)
 @pytest.mark.parametrize("first", [True, False], ids=["after", "before"])
-def test_other_copies_of_isl_and_llvm_in_the_process(other, first):
-    pytest.importorskip("islpy" if other is ISLPY else "llvmlite")
+def test_other_copies_of_isl_and_llvm_in_the_process(library, first):
+    if importlib.util.find_spec(library) is None:
+        pytest.skip(f"{library} is not installed")
+    other = OTHERS[library]
     run_python("-c", other + USE + other if first else USE + other + USE)
 
 

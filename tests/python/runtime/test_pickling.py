@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import importlib.util
 import pickle
 
 import numpy as np
@@ -224,7 +225,7 @@ def test_a_pickle_of_another_version():
         pickle.loads(data.replace(version, version[:-1] + b"x"))
 
 
-def test_cloudpickle_and_joblib():
+def test_cloudpickle():
     cloudpickle = pytest.importorskip("cloudpickle")
     f = scheduled()
     work = cloudpickle.loads(cloudpickle.dumps(lambda a, b: f(a, b)))
@@ -264,3 +265,43 @@ if __name__ == "__main__":
 """
     )
     run_python("-W", "ignore", script, OMP_NUM_THREADS="2", TILEWRIGHT_LEAST_PARALLEL_WORK="0")
+
+
+@pytest.mark.parametrize("backend", ["loky", "multiprocessing", "threading"])
+def test_joblib(backend):
+    """A function is the work itself, what a closure calls, and the result; with and without a
+    parallel call before."""
+    if importlib.util.find_spec("joblib") is None:
+        pytest.skip("joblib is not installed")
+    program = f"""
+import joblib
+import numpy as np
+import tilewright as tw
+
+i, j, k = tw.iters("i j k"); N, M, K = tw.params("N M K")
+a, b = tw.input("A", [N, K], tw.float64), tw.input("B", [K, M], tw.float64)
+c = tw.computation("C", {{i: N, j: M}}, tw.sum(a[i, k] * b[k, j], over={{k: K}}))
+f = tw.function("f", outputs=[c])
+c.parallelize(i)
+x = np.arange(30 * 20.0).reshape(30, 20)
+y = np.arange(20 * 10.0).reshape(20, 10)
+
+def twice(n):
+    return f(x + n, y, threads=2) * 2
+
+def changed(rows):
+    g = f.copy()
+    g["C"].split(i, rows)
+    return g
+
+with joblib.Parallel(n_jobs=3, backend="{backend}") as parallel:
+    for _ in range(2):
+        results = parallel(joblib.delayed(f)(x + n, y) for n in range(9))
+        assert all((result == (x + n) @ y).all() for n, result in enumerate(results))
+        assert (f(x, y, threads=3) == x @ y).all()
+    results = parallel(joblib.delayed(twice)(n) for n in range(9))
+    assert all((result == (x + n) @ y * 2).all() for n, result in enumerate(results))
+    for g in parallel(joblib.delayed(changed)(rows) for rows in (3, 4)):
+        assert (g(x, y) == x @ y).all() and "split" in str(g.schedule)
+"""
+    run_python("-W", "ignore", "-c", program, TILEWRIGHT_LEAST_PARALLEL_WORK="0")

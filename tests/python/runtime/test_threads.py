@@ -134,7 +134,7 @@ def test_a_forked_child_can_run_parallel_loops():
 
 
 THREADS_USED = """
-import os, sys
+import os, sys, threading
 import numpy as np
 import tilewright as tw
 i = tw.iter("i"); N = tw.param("N")
@@ -147,6 +147,8 @@ def workers():
 f.compile()
 v = np.arange(1000.0)
 assert (f(v, threads=1) == v * 2).all()
+# With the first thread a sanitizer begins one of its own.
+threading.Thread(target=threading.Event().wait, daemon=True).start()
 before = len(os.listdir("/proc/self/task"))
 """
 

@@ -4,10 +4,6 @@ namespace tilewright {
 
 namespace {
 
-bool is_concurrent(const LoopTag &tag) {
-  return tag.tag == Tag::Parallel || tag.tag == Tag::Vector;
-}
-
 bool is_empty(const isl::map &map) { return checked(map.is_empty(), "a dependence"); }
 
 const Statement &statement_named(const Program &program, const std::string &name) {
@@ -38,7 +34,8 @@ void fill(const Program &program, const Statement &source, const Statement &sink
         open.intersect(isl::manage(isl_pw_aff_gt_map(first.copy(), second.copy())));
     const isl::map same =
         open.intersect(isl::manage(isl_pw_aff_eq_map(first.copy(), second.copy())));
-    const bool concurrent = is_concurrent(source.tags[level]) || is_concurrent(sink.tags[level]);
+    const bool concurrent =
+        is_concurrent(source.tags[level].tag) || is_concurrent(sink.tags[level].tag);
     row.loops.push_back(sink.loop_names[level]);
     if (!is_empty(later) || (concurrent && !is_empty(earlier))) {
       row.satisfied.push_back(Satisfaction::Violated);

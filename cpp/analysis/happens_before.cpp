@@ -8,10 +8,6 @@ bool is_empty(const isl::map &map) { return checked(map.is_empty(), "the order o
 
 } // namespace
 
-bool is_concurrent(const LoopTag &tag) {
-  return tag.tag == Tag::Parallel || tag.tag == Tag::Vector;
-}
-
 std::vector<UnorderedPairs> not_before(const Program &program, const Statement &source,
                                        const Statement &sink, isl::map pairs) {
   std::vector<UnorderedPairs> result;
@@ -29,7 +25,8 @@ std::vector<UnorderedPairs> not_before(const Program &program, const Statement &
     }
     const isl::pw_aff &first = source.loops[level];
     const isl::pw_aff &second = sink.loops[level];
-    const bool concurrent = is_concurrent(source.tags[level]) || is_concurrent(sink.tags[level]);
+    const bool concurrent =
+        is_concurrent(source.tags[level].tag) || is_concurrent(sink.tags[level].tag);
     const isl::map later = isl::manage(isl_pw_aff_gt_map(first.copy(), second.copy()));
     isl::map wrong = pairs.intersect(later);
     if (concurrent) {

@@ -9,9 +9,6 @@
 
 namespace tilewright {
 
-/// Whether two iterations of such a loop are not ordered.
-bool is_concurrent(const LoopTag &tag);
-
 /// Pairs that are not ordered as wanted, by where their times first differ.
 struct UnorderedPairs {
   isl::map pairs;          ///< source instance -> sink instance

@@ -60,15 +60,17 @@ std::string loop_name(const Statement &statement, int level) {
 }
 
 std::string tag_name(const Statement &statement, int level) {
-  return statement.tags[static_cast<size_t>(level)].tag == Tag::Vector ? "a vector loop"
-                                                                       : "parallel";
+  const LoopTag &tag = statement.tags[static_cast<size_t>(level)];
+  return tag.tag == Tag::Vector ? "a vector loop"
+         : is_gpu(tag.tag)      ? "parallel (" + gpu_tag_name(tag.tag, tag.axis) + ")"
+                                : "parallel";
 }
 
 /// Whether this statement's loop `level` may combine terms of one element at the same time: threads
 /// in one step each, lanes among each other.
 bool combines(const Statement &update, size_t level) {
   const Tag tag = update.tags[level].tag;
-  return tag == Tag::Vector || (update.atomic && tag == Tag::Parallel);
+  return tag == Tag::Vector || (update.atomic && is_concurrent(tag));
 }
 
 /// Why a dependence may not be there, as the end of a sentence; empty when it is there for certain.
@@ -390,8 +392,8 @@ bool LegalityChecker::outside(const Statement &writer, const Statement &source,
     }
     const isl::map same =
         isl::manage(isl_pw_aff_eq_map(writer.loops[level].copy(), source.loops[level].copy()));
-    if ((is_concurrent(writer.tags[level]) || is_concurrent(source.tags[level]) ||
-         is_concurrent(sink.tags[level])) &&
+    if ((is_concurrent(writer.tags[level].tag) || is_concurrent(source.tags[level].tag) ||
+         is_concurrent(sink.tags[level].tag)) &&
         !checked(others.is_subset(same), "writes to one element")) {
       return false;
     }
@@ -423,7 +425,7 @@ bool LegalityChecker::read_before_next_write(const Statement &source, const Stat
   for (size_t level = 0;
        level < static_cast<size_t>(program_.depth) && source.order[level] == sink.order[level];
        ++level) {
-    if (is_concurrent(source.tags[level]) != is_concurrent(sink.tags[level])) {
+    if (is_concurrent(source.tags[level].tag) != is_concurrent(sink.tags[level].tag)) {
       return false;
     }
   }
@@ -513,10 +515,7 @@ std::string LegalityChecker::order_explanation(const Statement &source, const St
   std::string text = sink.name + " reads what " + source.name + " writes, but ";
   if (wrong.concurrent) {
     const Statement &tagged =
-        source.tags[static_cast<size_t>(wrong.level)].tag == Tag::Parallel ||
-                source.tags[static_cast<size_t>(wrong.level)].tag == Tag::Vector
-            ? source
-            : sink;
+        is_concurrent(source.tags[static_cast<size_t>(wrong.level)].tag) ? source : sink;
     text += "loop '" + loop_name(tagged, wrong.level) + "' is " + tag_name(tagged, wrong.level) +
             " and carries the dependence";
   } else if (wrong.level == program_.depth && !wrong.is_static) {

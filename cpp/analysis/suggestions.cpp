@@ -11,6 +11,7 @@ namespace {
 /// The loops of the command's computation that may carry its tag instead.
 std::string legal_loops(const Program &program, const Command &command) {
   const bool vector = command.name == "vectorize";
+  // Blocks and threads of a GPU may be the loops that may be parallel.
   const Tag tag = vector ? Tag::Vector : Tag::Parallel;
   std::string loops;
   size_t levels = 0;

@@ -10,6 +10,7 @@
 #include "compiler/compiler.h"
 #include "mapping/mapping.h"
 #include "runtime/cpu.h"
+#include "targets/nvptx.h"
 
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
@@ -102,6 +103,27 @@ Optimization to_optimization(const std::string &name) {
                 "optimize must be 'auto', 'light', 'full' or 'background', not '" + name + "'");
   }
   return found->second;
+}
+
+/// "cpu", "gpu-emulator", "cuda": where loops over blocks and threads run.
+GpuTarget to_gpu_target(const std::string &name) {
+  if (name == "cpu") {
+    return {};
+  }
+  if (name == "gpu-emulator") {
+    return {GpuTarget::Kind::Emulator, oldest_architecture};
+  }
+  if (name == "cuda") {
+    return {GpuTarget::Kind::Cuda, oldest_architecture};
+  }
+  throw Error(ErrorKind::Argument,
+              "target must be 'cpu', 'gpu-emulator' or 'cuda', not '" + name + "'");
+}
+
+std::string target_text(const GpuTarget &target) {
+  return target.kind == GpuTarget::Kind::None       ? "cpu"
+         : target.kind == GpuTarget::Kind::Emulator ? "gpu-emulator"
+                                                    : "cuda";
 }
 
 /// The C++ object inside an instance of _core.Function or of a class derived from it.
@@ -238,6 +260,10 @@ std::string tag_text(const LoopTag &tag) {
     return "vector(" + std::to_string(tag.factor) + ")";
   case Tag::Unroll:
     return "unroll(" + std::to_string(tag.factor) + ")";
+  case Tag::GpuBlock:
+  case Tag::GpuThread:
+  case Tag::GpuSpread:
+    return gpu_tag_name(tag.tag, tag.axis);
   case Tag::Sequential:
     break;
   }
@@ -251,8 +277,9 @@ void bind_functions(py::module_ &module) {
       .def(py::init([](const std::string &name, std::vector<ComputationPtr> outputs,
                        std::vector<ComputationPtr> inputs, const std::vector<ExprHandle> &context,
                        bool fast_math, const std::string &cpu, const std::string &optimize,
-                       bool default_schedule, const py::handle &where) {
+                       bool default_schedule, const std::string &target, const py::handle &where) {
              CompileOptions settings;
+             settings.gpu = to_gpu_target(target);
              settings.fast_math = fast_math;
              settings.cpu = cpu;
              settings.optimize = to_optimization(optimize);
@@ -264,7 +291,7 @@ void bind_functions(py::module_ &module) {
            }),
            py::arg("name"), py::arg("outputs"), py::arg("inputs"), py::arg("context"),
            py::arg("fast_math"), py::arg("cpu"), py::arg("optimize"), py::arg("default_schedule"),
-           py::arg("where") = py::none())
+           py::arg("target"), py::arg("where") = py::none())
       .def(py::init([](const KernelFunction &other) {
              auto copy =
                  std::make_unique<KernelFunction>(other.shared_function(), other.settings());
@@ -274,8 +301,9 @@ void bind_functions(py::module_ &module) {
            }),
            py::arg("other"))
       .def(py::init([](const py::tuple &state, bool fast_math, const std::string &cpu, int optimize,
-                       bool default_schedule) {
+                       bool default_schedule, const std::string &target) {
              CompileOptions settings;
+             settings.gpu = to_gpu_target(target);
              settings.fast_math = fast_math;
              settings.cpu = cpu;
              settings.optimize = static_cast<Optimization>(optimize);
@@ -283,14 +311,15 @@ void bind_functions(py::module_ &module) {
              return std::make_unique<KernelFunction>(unpacked_function(state), settings);
            }),
            py::arg("packed"), py::arg("fast_math"), py::arg("cpu"), py::arg("optimize"),
-           py::arg("default_schedule"))
+           py::arg("default_schedule"), py::arg("target"))
       .def_property_readonly("_packed",
                              [](const KernelFunction &self) {
                                const CompileOptions &settings = self.settings();
                                return py::make_tuple(packed_function(self.function()),
                                                      settings.fast_math, settings.cpu,
                                                      static_cast<int>(settings.optimize),
-                                                     settings.default_schedule);
+                                                     settings.default_schedule,
+                                                     target_text(settings.gpu));
                              })
       .def("_array",
            [](const KernelFunction &self, const std::string &name) {
@@ -343,6 +372,9 @@ void bind_functions(py::module_ &module) {
            })
       .def_property_readonly("fast_math",
                              [](const KernelFunction &self) { return self.settings().fast_math; })
+      .def_property_readonly(
+          "target", [](const KernelFunction &self) { return target_text(self.settings().gpu); })
+      .def_property_readonly("_on_device", &KernelFunction::runs_on_device)
       .def_property_readonly(
           "cpu",
           [](const KernelFunction &self) { return describe_cpu(self.settings().cpu).text(); })
@@ -420,6 +452,14 @@ void bind_functions(py::module_ &module) {
              const InterruptibleAnalysis interruptible;
              self.require_checked();
              return assembly_text(self.mapping(), self.default_options());
+           })
+      .def("_ptx_text",
+           [](KernelFunction &self, int architecture) {
+             const InterruptibleAnalysis interruptible;
+             self.require_checked();
+             CompileOptions options = self.default_options();
+             options.gpu = {GpuTarget::Kind::Cuda, architecture};
+             return ptx_text(self.mapping(), options);
            })
       .def("_evaluate",
            [](KernelFunction &self, const py::args &arguments, const py::kwargs &keywords) {

@@ -33,6 +33,12 @@ const char *tag_name(Tag tag) {
     return "vector";
   case Tag::Unroll:
     return "unroll";
+  case Tag::GpuBlock:
+    return "gpu_block";
+  case Tag::GpuThread:
+    return "gpu_thread";
+  case Tag::GpuSpread:
+    return "gpu_spread";
   case Tag::Sequential:
     break;
   }

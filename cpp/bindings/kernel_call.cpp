@@ -154,6 +154,9 @@ std::shared_ptr<CallPlan> KernelFunction::make_plan(BoundCall &call) {
 }
 
 py::object KernelFunction::call(const CallArguments &given) {
+  if (on_device_) {
+    return call_on_device(given);
+  }
   BoundCall call;
   bind_arguments(given, call);
   if (overwrites_) {

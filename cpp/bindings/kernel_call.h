@@ -25,6 +25,8 @@
 
 namespace tilewright {
 
+class Device;
+
 class KernelFunction {
 public:
   /// `settings` without unit dimensions, which the arrays of a call have. Throws Error(Argument)
@@ -35,6 +37,8 @@ public:
 
   /// f(*arguments, **keywords). Throws.
   pybind11::object call(const CallArguments &given);
+  /// Whether loops are over the blocks and threads of a GPU, and that is where they run.
+  bool runs_on_device() const { return on_device_; }
   /// The same by the evaluator, which knows no schedule.
   pybind11::object evaluate(const CallArguments &given);
   /// Compiles for the layout of the given arrays; without arguments for row-major ones.
@@ -123,6 +127,7 @@ private:
   Candidate after(const Candidate &candidate, const Command &command) const;
   void set_mapping(Candidate next);
   void find_overwritten();
+  void find_device();
 
   // ---- bind_call.cpp: what the caller gave ----
   /// Everything but the parameters, shapes and outputs that are not given.
@@ -154,6 +159,11 @@ private:
   std::vector<SharedArray> shared_arrays(const BoundCall &call) const;
   void copy_overlapping_inputs(BoundCall &call) const;
   pybind11::object results(const BoundCall &call) const;
+
+  // ---- device_call.cpp ----
+  pybind11::object call_on_device(const CallArguments &given);
+  /// Where such calls run; makes the code be for it.
+  Device &device_of(CompileOptions &options) const;
 
   // ---- kernel_call.cpp ----
   std::map<std::string, std::int64_t> parameters_of(const BoundCall &call) const;
@@ -193,6 +203,7 @@ private:
   std::vector<SolveStep> steps_;
   bool inputs_solve_all_ = false;
   ContextCheck context_;
+  bool on_device_ = false;
   bool overwrites_ = false;       ///< some input
   std::vector<bool> overwritten_; ///< by argument: an input in which something is stored
   std::vector<int> stored_in_;    ///< by argument: the input whose array an output is, or -1

@@ -125,12 +125,14 @@ void KernelFunction::set_mapping(Candidate next) {
   verdicts_.clear();
   plans_.clear();
   find_overwritten();
+  find_device();
   ++version_;
 }
 
 void KernelFunction::set_check_bounds(bool check) {
   if (check != settings_.instrumentation.bounds) {
     settings_.instrumentation.bounds = check;
+    find_device();
     kernels_.clear();
     plans_.clear();
     ++version_;
@@ -167,6 +169,12 @@ void KernelFunction::require_checked() {
     current_->program = require_legal(build_program(current), nullptr);
     current_->is_legal = true;
   }
+}
+
+void KernelFunction::find_device() {
+  on_device_ = settings_.gpu.kind != GpuTarget::Kind::None &&
+               settings_.instrumentation == Instrumentation{} && current_ &&
+               has_gpu_loops(current_->mapping);
 }
 
 void KernelFunction::find_overwritten() {

@@ -157,9 +157,9 @@ void write_mapping(Writer &out, const MappingState &state) {
     out.line(fmt::format("time {} {}", Writer::quoted(name), time_space.explicit_time));
     for (const LoopDimension &dimension : time_space.dimensions) {
       const LoopTag &tag = dimension.tag;
-      out.line(fmt::format("loop {} {} {} {} {} {} {} {}", Writer::quoted(dimension.name),
+      out.line(fmt::format("loop {} {} {} {} {} {} {} {} {}", Writer::quoted(dimension.name),
                            static_cast<int>(tag.tag), tag.factor, static_cast<int>(tag.dealing),
-                           tag.chunk, tag.joined, dimension.extent, affine_text(dimension.value)));
+                           tag.chunk, tag.joined, tag.axis, dimension.extent, affine_text(dimension.value)));
       for (const Prefetch &prefetch : dimension.prefetches) {
         out.line(fmt::format("prefetch {} {}", Writer::quoted(prefetch.array), prefetch.distance));
       }
@@ -224,6 +224,9 @@ std::string canonical_text(const Mapping &mapping, const CompileOptions &options
   out.line("cpu " + cpu.text());
   out.line(fmt::format("optimize {} default_schedule {}", static_cast<int>(options.optimize),
                        options.default_schedule));
+  if (has_gpu_loops(mapping)) {
+    out.line(fmt::format("gpu {} {}", static_cast<int>(options.gpu.kind), options.gpu.architecture));
+  }
   const Instrumentation &asked = options.instrumentation;
   if (asked != Instrumentation{}) {
     out.line(fmt::format("watch {} {} {} {} {}", asked.bounds, asked.values, asked.infinities,

@@ -111,6 +111,11 @@ Kernel lower_default(const Mapping &plain, const Program &program, std::int64_t 
   return std::move(*kernel);
 }
 
+/// What is watched is watched on the CPU, which runs the same loops in order.
+GpuTarget runs_on(const CompileOptions &options) {
+  return options.instrumentation == Instrumentation{} ? options.gpu : GpuTarget{};
+}
+
 Kernel lower_scheduled(const Mapping &plain, const Program &program, std::int64_t little,
                        const CompileOptions &options, bool vectorize) {
   LoweringOptions lowering;
@@ -118,6 +123,10 @@ Kernel lower_scheduled(const Mapping &plain, const Program &program, std::int64_
   lowering.vectors.masked_bytes = smallest_masked_element(describe_cpu(options.cpu));
   lowering.vectorize = vectorize;
   lowering.instrumentation = options.instrumentation;
+  lowering.gpu = runs_on(options).kind != GpuTarget::Kind::None && has_gpu_loops(plain);
+  if (lowering.gpu) {
+    lowering.vectors.masked_bytes = 0;
+  }
   return options.default_schedule ? lower_default(plain, program, little, lowering)
                                   : lower(program, lowering);
 }
@@ -130,6 +139,9 @@ Kernel lower_mapping(const Mapping &mapping, const CompileOptions &options, bool
 }
 
 bool improves_later(const CompileOptions &options, const Kernel &loops) {
+  if (loops.is_gpu) {
+    return false;
+  }
   return options.optimize == Optimization::Background ||
          (options.optimize == Optimization::Automatic && may_improve(loops));
 }
@@ -195,6 +207,7 @@ EmitOptions emit_options(const CompileOptions &options) {
   emit.fast_math = options.fast_math;
   emit.threads_where_worthwhile = options.default_schedule;
   emit.tuning = describe_cpu(options.cpu).tuning;
+  emit.gpu = runs_on(options);
   return emit;
 }
 
@@ -225,6 +238,9 @@ PreparedKernel prepare(const Mapping &mapping, const CompileOptions &options) {
   prepared.options = options;
   prepared.kernel = std::make_shared<CompiledKernel>();
   CompiledKernel &kernel = *prepared.kernel;
+  if (has_gpu_loops(mapping)) {
+    kernel.gpu = runs_on(options);
+  }
   {
     const Phase phase(kernel, "key");
     const CpuDescription cpu = describe_cpu(options.cpu);
@@ -368,6 +384,16 @@ std::string assembly_text(const Mapping &mapping, const CompileOptions &options)
   const auto module =
       make_module(lower_mapping(mapping, options, true), options, context, *machine);
   return compile_to_assembly(*module, *machine, options.optimize == Optimization::Full);
+}
+
+std::string ptx_text(const Mapping &mapping, const CompileOptions &options) {
+  const Kernel kernel = lower_mapping(mapping, options, true);
+  if (!kernel.is_gpu) {
+    return "";
+  }
+  const auto machine = make_target_machine(describe_cpu(options.cpu), options.fast_math);
+  llvm::LLVMContext context;
+  return emit_ptx(kernel, context, *machine, emit_options(options));
 }
 
 } // namespace tilewright

@@ -37,6 +37,8 @@ struct CompileOptions {
   /// The mapping is nobody's choice: it gets the tags of planning/default_tags.h, and its parallel
   /// loops run on threads only where that is worth while.
   bool default_schedule = false;
+  /// Where loops over blocks and threads run, if the mapping has any; None: on the CPU, in order.
+  GpuTarget gpu;
   Instrumentation instrumentation;
 };
 
@@ -54,6 +56,7 @@ struct CompiledKernel {
       milliseconds; ///< by phase: key, load, analyse, lower, emit, optimise, codegen, store, link
   std::shared_ptr<KernelCode> code;
   bool compiled_full = false;
+  GpuTarget gpu; ///< Kind::None: it is called without a device
 };
 
 /// Compiles, or loads from the cache. The mapping must have been found legal (the caller asks;
@@ -93,5 +96,7 @@ void optimise(llvm::Module &module, llvm::TargetMachine &machine, const CompileO
 std::string loops_text(const Mapping &mapping, const CompileOptions &options);
 std::string llvm_text(const Mapping &mapping, const CompileOptions &options);
 std::string assembly_text(const Mapping &mapping, const CompileOptions &options);
+/// The PTX of the kernels; empty where no loop is over blocks or threads.
+std::string ptx_text(const Mapping &mapping, const CompileOptions &options);
 
 } // namespace tilewright

@@ -279,6 +279,15 @@ ValuePtr identity_of(Op op, ScalarType type) {
   throw Error(ErrorKind::Internal, "a reduction by " + op_name(op) + " has no identity");
 }
 
+ValuePtr gpu_index(int number) {
+  constexpr std::array names = {"block.x",  "block.y",  "block.z",
+                                "thread.x", "thread.y", "thread.z"};
+  auto value = make(ValueKind::GpuIndex, {Int64, 1});
+  value->id = number;
+  value->name = names.at(static_cast<size_t>(number));
+  return value;
+}
+
 ValuePtr broadcast(const ValuePtr &scalar, int lanes) {
   if (lanes == 1) {
     return scalar;
@@ -469,6 +478,19 @@ StmtPtr timed(std::int64_t nest, const StmtPtr &body) {
   statement->id = nest;
   statement->children = {body};
   return statement;
+}
+
+StmtPtr launch(const std::array<std::int64_t, 3> &threads, const StmtPtr &body) {
+  auto statement = make(StatementKind::Launch);
+  statement->threads = threads;
+  statement->children = {body};
+  return statement;
+}
+
+StmtPtr barrier() { return make(StatementKind::Barrier); }
+
+bool is_gpu(LoopKind loop) {
+  return loop == LoopKind::GpuBlock || loop == LoopKind::GpuThread || loop == LoopKind::GpuSpread;
 }
 
 StmtPtr allocate(std::int64_t buffer, const std::string &name, const StmtPtr &body) {

@@ -5,6 +5,7 @@
 
 #include "lowering/loop_ir.h"
 
+#include <array>
 #include <functional>
 #include <optional>
 #include <unordered_map>
@@ -36,6 +37,8 @@ ValuePtr masked(const ValuePtr &mask, const ValuePtr &load); ///< `load` itself 
 ValuePtr reduce_lanes(Op op, const ValuePtr &vector);
 /// What `op`, the combiner of a reduction, leaves as it is.
 ValuePtr identity_of(Op op, ScalarType type);
+/// `number`: 0, 1, 2 the block's along x, y and z, 3, 4, 5 the thread's.
+ValuePtr gpu_index(int number);
 ValuePtr broadcast(const ValuePtr &scalar, int lanes); ///< `scalar` itself for one lane
 
 // int64 and bool short cuts
@@ -80,8 +83,11 @@ StmtPtr check_index(std::int64_t site, const ValuePtr &value, const ValuePtr &up
 StmtPtr check_value(std::int64_t site, const ValuePtr &fails, const ValuePtr &mask,
                     std::vector<ValuePtr> reported);
 StmtPtr timed(std::int64_t nest, const StmtPtr &body);
+StmtPtr launch(const std::array<std::int64_t, 3> &threads, const StmtPtr &body);
+StmtPtr barrier();
 StmtPtr allocate(std::int64_t buffer, const std::string &name, const StmtPtr &body);
 bool is_empty(const StmtPtr &statement); ///< a block without children
+bool is_gpu(LoopKind loop);
 
 // ---- traversal ----
 /// The same node with other operands, folded where all of them are constants.

@@ -8,6 +8,7 @@
 #include "algorithm/expression.h"
 #include "mapping/mapping.h"
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -36,7 +37,8 @@ enum class ValueKind {
   Ramp, ///< operands[0] + stride * (lane / inner) + inner_stride * (lane % inner), int64 vector
   Broadcast, ///< operands[0] in every lane
   Masked,    ///< operands[1], a load, in the lanes where operands[0] holds; anything elsewhere
-  Reduce     ///< the lanes of operands[0] combined by `op`, in any order
+  Reduce,    ///< the lanes of operands[0] combined by `op`, in any order
+  GpuIndex ///< in a Launch: the block's number for `id` 0, 1, 2 (x, y, z), the thread's for 3, 4, 5
 };
 
 struct Value;
@@ -70,7 +72,11 @@ enum class StatementKind {
   Allocate,   ///< children[0] with memory for `buffer`, which is there only inside
   CheckIndex, ///< fails with code 1 and `site` when value < 0 or value >= upper, in any lane
   CheckValue, ///< fails with code 4 and `site` when `value` holds, in any lane
-  Timed       ///< children[0], whose time is added to that of nest `id`
+  Timed,      ///< children[0], whose time is added to that of nest `id`
+  /// children[0] in each thread of a grid of blocks on a GPU. Its GPU loops say of themselves which
+  /// iterations a thread has; after map_launches there are none, and `subscripts` is the grid.
+  Launch,
+  Barrier ///< all threads of the block wait here for each other
 };
 
 enum class LoopKind {
@@ -78,7 +84,10 @@ enum class LoopKind {
   Parallel,
   Vector,
   MaskedVector, ///< a Vector loop of fewer iterations than lanes
-  Unrolled
+  Unrolled,
+  GpuBlock,  ///< in a Launch: blocks have an iteration each, along `axis`
+  GpuThread, ///< in a Launch: thread t has the iterations t modulo the threads along `axis`
+  GpuSpread  ///< in a Launch: dealt out to all threads, with the GpuSpread loop that is its body
 };
 
 /// How a Parallel loop runs (mapping.h says what the words mean).
@@ -105,8 +114,10 @@ struct LoopStatement {
   std::int64_t factor = 0; ///< For: lanes of a Vector loop, largest extent of an Unrolled one
   /// For: what loads in an iteration read of a buffer is asked for so many iterations ahead.
   std::vector<std::pair<std::int64_t, std::int64_t>> prefetches;
-  ParallelSchedule parallel;        ///< For: of a Parallel loop
-  std::int64_t buffer = 0;          ///< Store, AtomicUpdate, Allocate
+  ParallelSchedule parallel;                    ///< For: of a Parallel loop
+  int axis = 0;                                 ///< For: of a GpuBlock or GpuThread loop: x, y or z
+  std::array<std::int64_t, 3> threads{1, 1, 1}; ///< Launch: in a block, along x, y and z
+  std::int64_t buffer = 0;                      ///< Store, AtomicUpdate, Allocate
   std::vector<ValuePtr> subscripts; ///< Store, AtomicUpdate; Check...: what is reported besides
   /// AtomicUpdate. Store: the element itself is the left operand of `value`, op(element, x), one of
   /// the terms of a reduction, which may be combined in any order.
@@ -128,9 +139,10 @@ struct KernelBuffer {
   ScalarType type;
   bool is_argument = true;
   bool is_written = false;
-  bool is_streamed = false;      ///< stores go past the caches
-  bool is_scoped = false;        ///< a temporary of an Allocate instead of the whole kernel
-  std::string memory = "auto";   ///< scoped: "auto", "registers", "stack" or "heap"
+  bool is_streamed = false; ///< stores go past the caches
+  bool is_scoped = false;   ///< a temporary of an Allocate instead of the whole kernel
+  /// Scoped: "auto", "registers", "stack" or "heap"; in a Launch "shared" or "private".
+  std::string memory = "auto";
   std::string command;           ///< scoped: what put it there, for messages
   SourceLocation where;          ///< of that command
   Record record;                 ///< temporaries of the whole kernel
@@ -175,6 +187,7 @@ struct Kernel {
       buffers; ///< arguments first, in argument order, then temporaries (row-major, contiguous)
   std::vector<IndexSite> sites;
   std::vector<TimedNest> nests;
+  bool is_gpu = false; ///< what touches arrays does so in launches
   StmtPtr body;
 };
 

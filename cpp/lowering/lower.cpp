@@ -2,6 +2,7 @@
 
 #include "lowering/ast_generation.h"
 #include "lowering/joined_loops.h"
+#include "lowering/map_launches.h"
 #include "lowering/parameter_ranges.h"
 #include "lowering/passes.h"
 #include "lowering/registers.h"
@@ -36,6 +37,10 @@ Kernel lower(const Program &program, const LoweringOptions &options) {
   }
   kernel.body = promote_accumulators(kernel.body);
   kernel.body = simplify_indices(kernel.body, known);
+  if (kernel.is_gpu) {
+    map_launches(kernel, known);
+    kernel.body = simplify_indices(kernel.body, known);
+  }
   return kernel;
 }
 

@@ -223,11 +223,27 @@ private:
       line("# nest " + std::to_string(statement->id));
       print(statement->children[0]);
       return;
+    case StatementKind::Launch:
+      print_launch(*statement);
+      return;
+    case StatementKind::Barrier:
+      line("barrier");
+      return;
     case StatementKind::Allocate:
       allocation(kernel_.buffers[static_cast<size_t>(statement->buffer)]);
       print(statement->children[0]);
       return;
     }
+  }
+
+  void print_launch(const LoopStatement &launch) {
+    const auto &[x, y, z] = launch.threads;
+    std::string threads = std::to_string(x);
+    threads += y > 1 || z > 1 ? " x " + std::to_string(y) : "";
+    threads += z > 1 ? " x " + std::to_string(z) : "";
+    line("kernel:  # " + threads + (x * y * z == 1 ? " thread" : " threads") +
+         (launch.subscripts.empty() ? " a block" : ", grid " + list(launch.subscripts)));
+    indented(launch.children[0]);
   }
 
   std::string where(const LoopStatement &statement) {
@@ -251,6 +267,14 @@ private:
       break;
     case LoopKind::Unrolled:
       text += "  # unroll";
+      break;
+    case LoopKind::GpuBlock:
+    case LoopKind::GpuThread:
+      text += loop.loop == LoopKind::GpuBlock ? "  # gpu_block_" : "  # gpu_thread_";
+      text += "xyz"[loop.axis];
+      break;
+    case LoopKind::GpuSpread:
+      text += "  # gpu_spread";
       break;
     case LoopKind::Serial:
       break;
@@ -300,6 +324,8 @@ private:
       const std::string text = number(value->constant);
       return {text, text[0] == '-' ? Prefix : Atom};
     }
+    case ValueKind::GpuIndex:
+      return {value->name};
     case ValueKind::Variable:
       return {name_of(variables_, value->id, value->name)};
     case ValueKind::Local:

@@ -261,7 +261,8 @@ public:
     if (node->kind == StatementKind::While) {
       return with_children(node, {(*this)(node->children[0])});
     }
-    if (node->kind == StatementKind::Allocate || node->kind == StatementKind::Timed) {
+    if (node->kind == StatementKind::Allocate || node->kind == StatementKind::Timed ||
+        node->kind == StatementKind::Launch) {
       const StmtPtr body = (*this)(node->children[0]);
       return is_empty(body) ? body : with_children(node, {body});
     }
@@ -399,7 +400,8 @@ private:
     if ((count.upper && *count.upper <= 0) || simplify.is_empty_range(node->lower, node->upper)) {
       return block({});
     }
-    if (count.lower == 1 && count.upper == 1) {
+    // Which thread has the only iteration is still to be said.
+    if (count.lower == 1 && count.upper == 1 && !is_gpu(node->loop)) {
       replaced_[node->id] = node->lower;
       return (*this)(node->children[0]);
     }

@@ -1,6 +1,7 @@
 #include "lowering/translate.h"
 
 #include "lowering/expressions.h"
+#include "lowering/kernel_parts.h"
 #include "mapping/accesses.h"
 
 #include <isl/aff.h>
@@ -168,6 +169,10 @@ public:
       : program_(program), ast_(ast),
         state_{program, kernel_, {}, std::nullopt, {}, options.instrumentation},
         expressions_(program.parameters) {
+    if (options.gpu && !options.instrumentation.is_serial()) {
+      gpu_.emplace(program);
+      kernel_.is_gpu = true;
+    }
     kernel_.name = program.function ? program.function->name : "kernel";
     kernel_.parameters = program.parameters;
     add_buffers(options);
@@ -189,11 +194,18 @@ public:
       }
       parts.push_back(with_memory(-1, loops));
     }
+    place_buffers();
     kernel_.body = join_nests(block(std::move(parts)));
     return std::move(kernel_);
   }
 
 private:
+  struct LoopLooks {
+    std::string name;
+    LoopTag tag;
+    std::vector<std::pair<std::int64_t, std::int64_t>> prefetches;
+  };
+
   void add_buffers(const LoweringOptions &options) {
     for (size_t i = 0; i < program_.buffers.size(); ++i) {
       const Buffer &from = program_.buffers[i];
@@ -230,49 +242,152 @@ private:
       return translate_for(node, in_parallel);
     case isl_ast_node_if:
       return translate_if(node, in_parallel);
-    case isl_ast_node_block: {
-      std::vector<StmtPtr> children;
-      const isl::ast_node_list list =
-          checked(isl::manage(isl_ast_node_block_get_children(node.get())), doing);
-      const int count = isl_ast_node_list_size(list.get());
-      for (int i = 0; i < count; ++i) {
-        children.push_back(translate(
-            checked(isl::manage(isl_ast_node_list_get_at(list.get(), i)), doing), in_parallel));
-      }
-      return block(std::move(children));
-    }
+    case isl_ast_node_block:
+      return translate_body(node, in_parallel, false);
     case isl_ast_node_mark:
       return translate(checked(isl::manage(isl_ast_node_mark_get_node(node.get())), doing),
                        in_parallel);
     case isl_ast_node_user:
-      return translate_user(node);
+      return gpu_ ? on_device(statements_below(node), {}, [&] { return translate_user(node); })
+                  : translate_user(node);
     default:
       throw_isl_error(doing);
     }
   }
 
-  StmtPtr translate(const std::vector<ScannedNode> &nodes, bool in_parallel) {
+  // ---- kernels of a GPU ----
+
+  bool in_kernel() const { return kernel_threads_.has_value(); }
+
+  /// What `make` makes, as a kernel where it is one: a loop over blocks or threads, or what is on
+  /// no GPU loop at all, for one thread.
+  StmtPtr on_device(const std::vector<const Statement *> &below, const LoopTag &tag,
+                    const std::function<StmtPtr()> &make) {
+    if (!gpu_ || in_kernel()) {
+      return make();
+    }
+    const GpuKernel *kernel = nullptr;
+    for (const Statement *statement : below) {
+      const GpuKernel *own = gpu_->kernel_of(position_of(*statement));
+      kernel = kernel == nullptr ? own : kernel;
+    }
+    if (below.empty() || (kernel != nullptr && !is_gpu(tag.tag))) {
+      return make();
+    }
+    kernel_threads_ = kernel == nullptr ? std::array<std::int64_t, 3>{1, 1, 1} : kernel->threads;
+    thread_axes_ = {};
+    const StmtPtr body = make();
+    const StmtPtr result = launch(*kernel_threads_, body);
+    kernel_threads_.reset();
+    return result;
+  }
+
+  size_t position_of(const Statement &statement) const {
+    return static_cast<size_t>(&statement - program_.statements.data());
+  }
+
+  /// Parts one after the other. `is_loop_body`: of a loop whose iterations are, too.
+  StmtPtr sequence(std::vector<KernelPart> parts, bool is_loop_body) {
     std::vector<StmtPtr> children;
-    for (const ScannedNode &node : nodes) {
-      if (node.statement) {
-        children.push_back(translate_scanned(*node.statement));
-      } else if (!node.conditions.empty()) {
-        ValuePtr all = boolean(true);
-        for (const LoopBound &condition : node.conditions) {
-          all = both(all, binary_value(Op::Ge, expressions_.translate(condition), integer(0)));
-        }
-        children.push_back(if_then(all, translate(node.body, in_parallel)));
-      } else {
-        children.push_back(translate_loop(node, in_parallel));
+    if (in_kernel()) {
+      const auto is_covered = [&](size_t axis) {
+        return thread_axes_[axis] || (*kernel_threads_)[axis] == 1;
+      };
+      const bool is_one_thread = is_covered(0) && is_covered(1) && is_covered(2);
+      if (std::none_of(thread_axes_.begin(), thread_axes_.end(), [](bool in) { return in; })) {
+        return with_barriers(*gpu_, parts, levels_, is_loop_body);
       }
+      if (!is_one_thread) {
+        require_no_barriers(*gpu_, program_, parts, levels_, is_loop_body);
+      }
+    }
+    for (KernelPart &part : parts) {
+      children.push_back(std::move(part.loops));
     }
     return block(std::move(children));
   }
 
+  /// Says where the buffers inside loops are, now that it is known which loops are on the GPU.
+  void place_buffers() {
+    if (!gpu_) {
+      return;
+    }
+    for (size_t b = 0; b < program_.buffers.size(); ++b) {
+      if (const auto memory = gpu_->memory_in_kernel(b)) {
+        kernel_.buffers[b].memory = *memory == GpuMemory::Shared ? "shared" : "private";
+      } else if (kernel_.buffers[b].is_scoped) {
+        kernel_.buffers[b].memory = "heap";
+      }
+    }
+  }
+
+  /// The children of a block node, or the node itself.
+  StmtPtr translate_body(const isl::ast_node &node, bool in_parallel, bool is_loop_body) {
+    if (isl_ast_node_get_type(node.get()) != isl_ast_node_block) {
+      std::vector<KernelPart> only;
+      only.push_back({translate(node, in_parallel), positions_below(node)});
+      return sequence(std::move(only), is_loop_body);
+    }
+    std::vector<KernelPart> parts;
+    const isl::ast_node_list list =
+        checked(isl::manage(isl_ast_node_block_get_children(node.get())), doing);
+    const int count = isl_ast_node_list_size(list.get());
+    for (int i = 0; i < count; ++i) {
+      const isl::ast_node child =
+          checked(isl::manage(isl_ast_node_list_get_at(list.get(), i)), doing);
+      parts.push_back({translate(child, in_parallel), positions_below(child)});
+    }
+    return sequence(std::move(parts), is_loop_body);
+  }
+
+  std::vector<size_t> positions_below(const isl::ast_node &node) {
+    std::vector<size_t> positions;
+    if (in_kernel()) {
+      for (const Statement *statement : statements_below(node)) {
+        positions.push_back(position_of(*statement));
+      }
+    }
+    return positions;
+  }
+
+  StmtPtr translate(const std::vector<ScannedNode> &nodes, bool in_parallel,
+                    bool is_loop_body = false) {
+    std::vector<KernelPart> children;
+    for (const ScannedNode &node : nodes) {
+      children.push_back({translate_node(node, in_parallel),
+                          in_kernel() ? statements_of(node) : std::vector<size_t>()});
+    }
+    return sequence(std::move(children), is_loop_body);
+  }
+
+  StmtPtr translate_node(const ScannedNode &node, bool in_parallel) {
+    if (node.statement) {
+      const std::vector<const Statement *> own = {&program_.statements[*node.statement]};
+      return on_device(own, {}, [&] { return translate_scanned(*node.statement); });
+    }
+    if (node.conditions.empty()) {
+      return translate_loop(node, in_parallel);
+    }
+    ValuePtr all = boolean(true);
+    for (const LoopBound &condition : node.conditions) {
+      all = both(all, binary_value(Op::Ge, expressions_.translate(condition), integer(0)));
+    }
+    return if_then(all, translate(node.body, in_parallel));
+  }
+
   StmtPtr translate_loop(const ScannedNode &node, bool in_parallel) {
+    const int dimension = 2 * node.level + 1;
+    std::vector<const Statement *> below;
+    for (const size_t position : statements_of(node)) {
+      below.push_back(&program_.statements[position]);
+    }
+    const LoopLooks looks = looks_of(below, dimension);
+    const auto body = [&](bool inside, bool ordered) {
+      return translate(node.body, inside, ordered);
+    };
     if (node.value) {
-      expressions_.set(AstExpressions::loop_key(node.level), expressions_.translate(*node.value));
-      return translate(node.body, in_parallel);
+      return single_iteration(AstExpressions::loop_key(node.level), dimension, looks, below,
+                              expressions_.translate(*node.value), in_parallel, body);
     }
     const auto chain = [&](Op op, const std::vector<LoopBound> &bounds) {
       ValuePtr value = expressions_.translate(bounds.front());
@@ -281,14 +396,34 @@ private:
       }
       return value;
     };
-    std::vector<const Statement *> below;
-    for (const size_t position : statements_of(node)) {
-      below.push_back(&program_.statements[position]);
+    return on_device(below, looks.tag, [&] {
+      return make_loop(AstExpressions::loop_key(node.level), dimension, looks,
+                       chain(Op::Max, node.lowers), chain(Op::Min, node.uppers), 1, in_parallel,
+                       body);
+    });
+  }
+
+  /// The makers of a loop's body: whether a parallel loop is around, and whether the iterations of
+  /// this one come one after the other.
+  using MakeBody = std::function<StmtPtr(bool, bool)>;
+
+  /// A loop of one iteration. Over blocks or threads it stays a loop, as it says who runs it.
+  StmtPtr single_iteration(const std::string &key, int dimension, const LoopLooks &looks,
+                           const std::vector<const Statement *> &below, const ValuePtr &value,
+                           bool in_parallel, const MakeBody &body) {
+    if (gpu_ && is_gpu(looks.tag.tag)) {
+      return on_device(below, looks.tag, [&] {
+        return make_loop(key, dimension, looks, value, add(value, integer(1)), 1, in_parallel,
+                         body);
+      });
     }
-    const int dimension = 2 * node.level + 1;
-    return make_loop(AstExpressions::loop_key(node.level), dimension, looks_of(below, dimension),
-                     chain(Op::Max, node.lowers), chain(Op::Min, node.uppers), 1, in_parallel,
-                     [&](bool inside) { return translate(node.body, inside); });
+    return on_device(below, looks.tag, [&] {
+      expressions_.set(key, value);
+      const size_t outside = std::exchange(levels_, static_cast<size_t>(dimension / 2) + 1);
+      const StmtPtr made = body(in_parallel, false);
+      levels_ = outside;
+      return made;
+    });
   }
 
   StmtPtr translate_scanned(size_t position) {
@@ -411,12 +546,6 @@ private:
     return if_then(value, then, otherwise);
   }
 
-  struct LoopLooks {
-    std::string name;
-    LoopTag tag;
-    std::vector<std::pair<std::int64_t, std::int64_t>> prefetches;
-  };
-
   /// The name and tag that the statements `below` give to the loop over time dimension `dimension`.
   /// A tag counts only where all statements that have this loop agree on it.
   LoopLooks looks_of(const std::vector<const Statement *> &below, int dimension) const {
@@ -495,12 +624,15 @@ private:
     const ValuePtr lower = expressions_.translate(init);
     const isl::ast_node body = checked(isl::manage(isl_ast_node_for_get_body(node.get())), doing);
     const int dimension = std::stoi(key.substr(1));
+    const std::vector<const Statement *> below = statements_below(node);
+    const LoopLooks looks = looks_of(below, dimension);
+    const auto make_body = [&](bool inside, bool ordered) {
+      return translate_body(body, inside, ordered);
+    };
     if (isl_ast_node_for_is_degenerate(node.get()) == isl_bool_true) {
       // One iteration, of which isl may have made several pieces: memory comes from outside.
-      expressions_.set(key, lower);
-      return translate(body, in_parallel);
+      return single_iteration(key, dimension, looks, below, lower, in_parallel, make_body);
     }
-    const LoopLooks looks = looks_of(statements_below(node), dimension);
     const isl::ast_expr step = checked(isl::manage(isl_ast_node_for_get_inc(node.get())), doing);
     const ValuePtr upper =
         upper_bound(checked(isl::manage(isl_ast_node_for_get_cond(node.get())), doing), key);
@@ -508,20 +640,28 @@ private:
     if (!stride || *stride < 1) {
       throw Error(ErrorKind::Internal, "isl's loops have a step that is no positive number");
     }
-    return make_loop(key, dimension, looks, lower, upper, *stride, in_parallel,
-                     [&](bool inside) { return translate(body, inside); });
+    return on_device(below, looks.tag, [&] {
+      return make_loop(key, dimension, looks, lower, upper, *stride, in_parallel, make_body);
+    });
   }
 
   /// for key in range(lower, upper, stride), for the time dimension `dimension`.
   StmtPtr make_loop(const std::string &key, int dimension, const LoopLooks &looks,
                     const ValuePtr &lower, const ValuePtr &upper, std::int64_t stride,
-                    bool in_parallel, const std::function<StmtPtr(bool)> &body) {
+                    bool in_parallel, const MakeBody &body) {
     const std::int64_t number = state_.numbers.next();
     const ValuePtr counter = variable(number, looks.name);
     LoopKind kind = LoopKind::Serial;
-    if (looks.tag.tag == Tag::Parallel && state_.instrumentation.is_serial()) {
+    const bool is_serial = state_.instrumentation.is_serial();
+    if (in_kernel() && is_gpu(looks.tag.tag)) {
+      kind = looks.tag.tag == Tag::GpuBlock    ? LoopKind::GpuBlock
+             : looks.tag.tag == Tag::GpuThread ? LoopKind::GpuThread
+                                               : LoopKind::GpuSpread;
+    } else if (looks.tag.tag == Tag::GpuBlock && !gpu_ && !in_parallel && !is_serial) {
+      kind = LoopKind::Parallel; // on the CPU
+    } else if (looks.tag.tag == Tag::Parallel && is_serial) {
       kind = LoopKind::Serial;
-    } else if (looks.tag.tag == Tag::Parallel && (!in_parallel || looks.tag.joined)) {
+    } else if (looks.tag.tag == Tag::Parallel && !gpu_ && (!in_parallel || looks.tag.joined)) {
       kind = LoopKind::Parallel;
     } else if (looks.tag.tag == Tag::Vector) {
       kind = LoopKind::Vector;
@@ -534,10 +674,21 @@ private:
     const ValuePtr to =
         steps ? floor_div(add(sub(upper, lower), integer(stride - 1)), integer(stride)) : upper;
     expressions_.set(key, steps ? add(lower, mul(integer(stride), counter)) : counter);
-    const StmtPtr inner = with_memory(dimension, body(in_parallel || kind == LoopKind::Parallel));
+    const size_t outside = std::exchange(levels_, static_cast<size_t>(dimension / 2) + 1);
+    const std::array<bool, 3> outer_axes = thread_axes_;
+    if (kind == LoopKind::GpuThread) {
+      thread_axes_[static_cast<size_t>(looks.tag.axis)] = true;
+    } else if (kind == LoopKind::GpuSpread) {
+      thread_axes_ = {true, true, true};
+    }
+    const StmtPtr inner = with_memory(dimension, body(in_parallel || kind == LoopKind::Parallel,
+                                                      kind != LoopKind::Parallel && !is_gpu(kind)));
+    thread_axes_ = outer_axes;
+    levels_ = outside;
     auto loop = std::make_shared<LoopStatement>(
         *for_loop(number, looks.name, from, to, kind, looks.tag.factor, inner));
     loop->prefetches = looks.prefetches;
+    loop->axis = is_gpu(kind) ? looks.tag.axis : 0;
     if (kind == LoopKind::Parallel) {
       loop->parallel = {looks.tag.dealing, looks.tag.chunk, looks.tag.joined && in_parallel};
     }
@@ -688,6 +839,10 @@ private:
   TranslationState state_;
   AstExpressions expressions_;
   std::map<std::string, size_t> statements_;
+  std::optional<GpuKernels> gpu_;                             ///< of a program for a GPU
+  std::optional<std::array<std::int64_t, 3>> kernel_threads_; ///< of the kernel around
+  std::array<bool, 3> thread_axes_{}; ///< over which a loop in the kernel is around
+  size_t levels_ = 0;                 ///< loops around
 };
 
 } // namespace

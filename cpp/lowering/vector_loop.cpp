@@ -216,6 +216,8 @@ private:
     case StatementKind::Timed:
     case StatementKind::While:
     case StatementKind::Allocate:
+    case StatementKind::Launch:
+    case StatementKind::Barrier:
       return fail(); // each lane has iterations, or memory, of its own
     case StatementKind::AtomicUpdate:
       return fail(); // one element at a time
@@ -471,6 +473,7 @@ private:
     case ValueKind::Broadcast:
     case ValueKind::Masked:
     case ValueKind::Reduce:
+    case ValueKind::GpuIndex:
       failed_ = true;
       return node;
     case ValueKind::Binary:

@@ -168,6 +168,23 @@ private:
       check(statement->children[0]);
       return;
     }
+    case StatementKind::Launch: {
+      require(kernel_.is_gpu && !in_launch_, "a launch stands outside of others");
+      require(statement->children.size() == 1, "a launch has one body");
+      require(statement->subscripts.empty() || statement->subscripts.size() == 3,
+              "a grid has three extents");
+      for (const ValuePtr &extent : statement->subscripts) {
+        check_index_value(extent, "the extent of a grid");
+      }
+      Scope scope(*this);
+      in_launch_ = true;
+      check(statement->children[0]);
+      in_launch_ = false;
+      return;
+    }
+    case StatementKind::Barrier:
+      require(in_launch_, "a barrier stands in a launch");
+      return;
     case StatementKind::Timed: {
       require(statement->id >= 0 && statement->id < static_cast<std::int64_t>(kernel_.nests.size()),
               "what is timed is a nest");
@@ -211,6 +228,9 @@ private:
     };
     switch (value.kind) {
     case ValueKind::Constant:
+      return;
+    case ValueKind::GpuIndex:
+      require(in_launch_ && value.id >= 0 && value.id < 6, "a thread has its number in a launch");
       return;
     case ValueKind::Variable:
       require(variables_.contains(value.id),
@@ -286,6 +306,7 @@ private:
 
   const Kernel &kernel_;
   std::set<std::int64_t> variables_;
+  bool in_launch_ = false;
   std::map<std::int64_t, ValueType> locals_;
 };
 

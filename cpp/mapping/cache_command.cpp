@@ -111,6 +111,9 @@ void cache_reads(MappingState &state, const Command &command, const CacheArgumen
                                                          isl::dim::set, static_cast<unsigned>(of)),
                               {},
                               0});
+    if (given.memory == "shared") {
+      map.dimensions.back().tag.tag = Tag::GpuSpread;
+    }
   }
   state.time_space[given.name] = std::move(map);
   state.storage[given.name] = Storage::identity(copy);

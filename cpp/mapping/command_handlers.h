@@ -44,6 +44,13 @@ void factor_loop(MappingState &state, const Command &command, size_t factored,
 /// iterators, inside those it has.
 void add_reduced_loops(MappingState &state, const Computation &computation);
 
+// gpu_commands.cpp
+void gpu_command(MappingState &state, const Command &command);
+void gpu_tile_command(MappingState &state, const Command &command);
+void gpu_block_command(MappingState &state, const Command &command);
+void gpu_thread_command(MappingState &state, const Command &command);
+void gpu_spread_command(MappingState &state, const Command &command);
+
 // cache_command.cpp
 void cache_command(MappingState &state, const Command &command);
 

@@ -16,6 +16,10 @@ std::string tag_text(const LoopTag &tag) {
     return "(vec(" + std::to_string(tag.factor) + "))";
   case Tag::Unroll:
     return "(unroll)";
+  case Tag::GpuBlock:
+  case Tag::GpuThread:
+  case Tag::GpuSpread:
+    return "(" + gpu_tag_name(tag.tag, tag.axis) + ")";
   case Tag::Sequential:
     break;
   }

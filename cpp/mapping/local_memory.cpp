@@ -40,14 +40,23 @@ std::optional<std::int64_t> constant_bytes(const Buffer &buffer) {
 }
 
 void require_fits(const Buffer &buffer, const Allocation &allocation) {
-  const bool in_registers = allocation.memory == "registers";
-  if (!in_registers && allocation.memory != "stack") {
+  const std::string &memory = allocation.memory;
+  if (memory != "registers" && memory != "stack" && memory != "shared" && memory != "private") {
     return;
   }
-  const std::int64_t limit = in_registers ? largest_register_buffer : largest_stack_buffer;
+  const bool in_registers = memory == "registers";
+  const bool is_shared = memory == "shared";
+  const bool is_private = memory == "private"; // how much of it a thread has is not known here
+  const std::int64_t limit = in_registers ? largest_register_buffer
+                             : is_shared  ? largest_shared_buffer
+                             : is_private ? std::numeric_limits<std::int64_t>::max()
+                                          : largest_stack_buffer;
   const std::string what =
       allocation.command + ": buffer '" + buffer.name + "' is " + shape_text(buffer) + ", and ";
-  const std::string where = in_registers ? "registers" : "the stack";
+  const std::string where = in_registers ? "registers"
+                            : is_shared  ? "shared memory"
+                            : is_private ? "the threads' memory"
+                                         : "the stack";
   const auto bytes = constant_bytes(buffer);
   if (!bytes) {
     throw Error(ErrorKind::Schedule,
@@ -59,7 +68,8 @@ void require_fits(const Buffer &buffer, const Allocation &allocation) {
     throw Error(ErrorKind::Schedule,
                 what + "its " + std::to_string(*bytes) + " bytes are more than " + where +
                     (in_registers ? " hold" : " holds") + " of one buffer (" +
-                    std::to_string(limit) + "); take smaller tiles, or memory=\"auto\" or \"heap\"",
+                    std::to_string(limit) + "); take smaller tiles" +
+                    (is_shared ? "" : ", or memory=\"auto\" or \"heap\""),
                 allocation.where);
   }
 }

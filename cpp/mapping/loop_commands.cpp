@@ -198,7 +198,8 @@ std::int64_t integer_determinant(const std::vector<std::int64_t> &matrix, size_t
 /// isl reads. Tags are found in the last tuple, by position.
 std::map<size_t, LoopTag> take_tags(std::string &text, const Command &command) {
   std::map<size_t, LoopTag> tags;
-  static const std::regex pattern(R"(\(\s*(cpu|unroll|vec\s*\(\s*(\d+)\s*\))\s*\))");
+  static const std::regex pattern(
+      R"(\(\s*(cpu|unroll|gpu_block_[xyz]|gpu_thread_[xyz]|gpu_spread|vec\s*\(\s*(\d+)\s*\))\s*\))");
   std::smatch match;
   while (std::regex_search(text, match, pattern)) {
     const std::string before = match.prefix();
@@ -215,6 +216,12 @@ std::map<size_t, LoopTag> take_tags(std::string &text, const Command &command) {
       tag = {Tag::Parallel, 0};
     } else if (match[1].str() == "unroll") {
       tag = {Tag::Unroll, 0};
+    } else if (match[1].str().starts_with("gpu_")) {
+      const std::string text_of_tag = match[1].str();
+      tag.tag = text_of_tag.starts_with("gpu_block")    ? Tag::GpuBlock
+                : text_of_tag.starts_with("gpu_thread") ? Tag::GpuThread
+                                                        : Tag::GpuSpread;
+      tag.axis = tag.tag == Tag::GpuSpread ? 0 : text_of_tag.back() - 'x';
     } else {
       tag = {Tag::Vector, std::stoll(match[2].str())};
     }
@@ -523,7 +530,7 @@ void set_schedule_command(MappingState &state, const Command &command) {
   for (const auto &[position, tag] : tags) {
     LoopDimension &loop = result.dimensions.at(position);
     loop.tag = tag;
-    if (tag.tag != Tag::Parallel) {
+    if (tag.tag == Tag::Vector || tag.tag == Tag::Unroll) {
       const std::int64_t extent = constant_extent(state, command, loop);
       if (extent <= 0 || (tag.tag == Tag::Vector && extent > tag.factor)) {
         refuse(command, "dimension " + std::to_string(position) +

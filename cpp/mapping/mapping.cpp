@@ -70,6 +70,19 @@ bool reads_itself(const Computation &computation, const ExprPtr &value) {
 
 } // namespace
 
+bool is_concurrent(Tag tag) { return tag == Tag::Parallel || tag == Tag::Vector || is_gpu(tag); }
+
+bool is_gpu(Tag tag) {
+  return tag == Tag::GpuBlock || tag == Tag::GpuThread || tag == Tag::GpuSpread;
+}
+
+std::string gpu_tag_name(Tag tag, int axis) {
+  if (tag == Tag::GpuSpread) {
+    return "gpu_spread";
+  }
+  return (tag == Tag::GpuBlock ? "gpu_block_" : "gpu_thread_") + std::string(1, "xyz"[axis]);
+}
+
 Storage Storage::identity(const Computation &computation) {
   Storage storage;
   storage.buffer = computation.name;
@@ -174,6 +187,15 @@ const TimeSpaceMap &Mapping::time_space(const std::string &computation) const {
 
 const Storage &Mapping::storage(const std::string &computation) const {
   return state_.storage.at(computation);
+}
+
+bool has_gpu_loops(const Mapping &mapping) {
+  const auto &maps = mapping.state().time_space;
+  return std::any_of(maps.begin(), maps.end(), [](const auto &entry) {
+    const std::vector<LoopDimension> &loops = entry.second.dimensions;
+    return std::any_of(loops.begin(), loops.end(),
+                       [](const LoopDimension &loop) { return is_gpu(loop.tag.tag); });
+  });
 }
 
 } // namespace tilewright

@@ -18,7 +18,15 @@
 
 namespace tilewright {
 
-enum class Tag { Sequential, Parallel, Vector, Unroll };
+enum class Tag {
+  Sequential,
+  Parallel,
+  Vector,
+  Unroll,
+  GpuBlock,  ///< one axis of the grid of blocks of a GPU's kernel
+  GpuThread, ///< one axis of the threads of a block: a value v is thread v modulo their number
+  GpuSpread  ///< dealt out to all threads of the block, together with the spread loops beside it
+};
 
 /// How the iterations of a parallel loop are dealt out to threads: ranges or chunks that are the
 /// same for the same extent, or chunks to whoever is free (OpenMP's static and dynamic).
@@ -30,9 +38,17 @@ struct LoopTag {
   Dealing dealing = Dealing::Static; ///< Parallel
   std::int64_t chunk = 0;            ///< Parallel: iterations; 0: equal ranges, single ones
   bool joined = false; ///< Parallel: runs as one with the parallel loop directly outside
+  int axis = 0;        ///< GpuBlock, GpuThread: 0 is x, 1 y, 2 z
 
   bool operator==(const LoopTag &) const = default;
 };
+
+/// Whether no order is promised between two iterations of such a loop.
+bool is_concurrent(Tag tag);
+/// Whether such a loop belongs to a GPU's kernel.
+bool is_gpu(Tag tag);
+/// "gpu_block_x" of such a tag.
+std::string gpu_tag_name(Tag tag, int axis);
 
 /// prefetch: what an iteration of the loop reads of `array` is asked for `distance` iterations
 /// ahead.
@@ -112,7 +128,8 @@ struct Storage {
 struct Allocation {
   std::string other;
   int levels = 0;
-  std::string memory = "auto"; ///< "auto", "registers", "stack" or "heap"
+  std::string memory =
+      "auto"; ///< "auto", "registers", "stack", "heap"; in a GPU's kernel "shared", "private"
   std::vector<int>
       order; ///< which dimension of the computation each one of the buffer is; empty: alike
   std::string command;  ///< that asked for it, for messages
@@ -195,6 +212,9 @@ private:
 /// Whether all instances run in the order in which `mapping` has them after one more command, too:
 /// split or unroll of a sequential loop that no other computation shares.
 bool keeps_order(const Mapping &mapping, const Command &command);
+
+/// Whether some loop is over a GPU's blocks or threads.
+bool has_gpu_loops(const Mapping &mapping);
 
 /// Layers II and III in the notation of the papers, one line a computation:
 /// "{ C[i,j,k] -> [0, i0, 0, j0(cpu), ...] }" and "{ C[i,j] -> C_buf[i,j] }".

@@ -147,9 +147,12 @@ void store_at_command(MappingState &state, const Command &command) {
                         reader);
   }
   const std::string memory = arguments.optional_name(2, "the memory").value_or("auto");
-  if (memory != "auto" && memory != "registers" && memory != "stack" && memory != "heap") {
-    refuse(command, "the memory must be \"auto\", \"registers\", \"stack\" or \"heap\", got \"" +
-                        memory + "\"");
+  if (memory != "auto" && memory != "registers" && memory != "stack" && memory != "heap" &&
+      memory != "shared" && memory != "private") {
+    refuse(command,
+           "the memory must be \"auto\", \"registers\", \"stack\", \"heap\", \"shared\" or "
+           "\"private\", got \"" +
+               memory + "\"");
   }
   state.storage[name] = Storage::identity(**state.function->find(name));
   state.allocations[name] = {reader, levels, memory, {}, to_string(command), command.where};

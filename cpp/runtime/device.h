@@ -25,17 +25,30 @@ struct DeviceFailure {
   std::int64_t extent = 0;
 };
 
+/// What the emulator knows of memory that a kernel touches, in the order of the kernel's buffers.
+struct EmulatedBuffer {
+  const char *name;
+  std::int64_t item_bytes; ///< of a component, the smallest part that is read or written
+  std::int64_t argument; ///< the position of its address among the arguments; -1: in shared memory
+  std::int64_t shared_offset; ///< where it lies there
+  std::int64_t shared_bytes;
+};
+
+/// A kernel for the emulator: what one thread does. It asks where it is, says what it touches and
+/// waits by the functions of runtime/gpu_emulator.h.
+struct EmulatedKernel {
+  void (*thread)(const void *arguments);
+  const EmulatedBuffer *buffers;
+  std::int64_t buffer_count;
+};
+
 /// A kernel as the host code beside it names it: a constant that compiled code lays out.
 struct DeviceKernel {
   const char *name; ///< its symbol in the PTX
-  const char *ptx;  ///< null in a function for the emulator
+  const char *ptx;  ///< with a null at its end; null in a function for the emulator
   std::int64_t ptx_bytes;
-  /// The emulator's form: one thread of the grid, which finds itself by the emulator's calls.
-  void (*thread)(const void *arguments);
-  /// Each argument takes eight bytes of the buffer of arguments; so many bytes are used of each,
-  /// as the PTX declares them.
-  const std::int8_t *argument_sizes;
-  std::int64_t argument_count;
+  const EmulatedKernel *emulated; ///< null in a function for CUDA
+  std::int64_t argument_count;    ///< of eight bytes each, addresses and int64
 };
 
 struct LaunchShape {

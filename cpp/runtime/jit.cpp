@@ -4,6 +4,8 @@
 #include "runtime/abi.h"
 #include "runtime/code_lifetime.h"
 #include "runtime/code_listing.h"
+#include "runtime/device.h"
+#include "runtime/gpu_emulator.h"
 #include "runtime/math_support.h"
 #include "runtime/parallel.h"
 #include "runtime/watch.h"
@@ -242,6 +244,14 @@ void Session::define_host_symbols() {
   };
   add("tilewright_parallel_for", &tilewright_parallel_for);
   add("tilewright_poll", &tilewright_poll);
+  add("tilewright_launch", &tilewright_launch);
+  add("tilewright_device_allocate", &tilewright_device_allocate);
+  add("tilewright_device_free", &tilewright_device_free);
+  add("tilewright_device_failure", &tilewright_device_failure);
+  add("tilewright_gpu_index", &tilewright_gpu_index);
+  add("tilewright_gpu_barrier", &tilewright_gpu_barrier);
+  add("tilewright_gpu_shared", &tilewright_gpu_shared);
+  add("tilewright_gpu_access", &tilewright_gpu_access);
   add("tilewright_allocate", &tilewright_allocate);
   add("tilewright_free", &tilewright_free);
   add("tilewright_report_index", &tilewright_report_index);

@@ -46,12 +46,15 @@ void KernelEmitter::atomic_update(const LoopStatement &statement) {
   const llvm::Align alignment(static_cast<std::uint64_t>(type.bytes()));
   const auto order = llvm::AtomicOrdering::Monotonic;
   if (const auto instruction = instruction_for(statement.op, type)) {
-    builder_.CreateAtomicRMW(*instruction, address, to_memory(term.re, type, 1), alignment, order);
+    note_buffer(builder_.CreateAtomicRMW(*instruction, address, to_memory(term.re, type, 1),
+                                         alignment, order),
+                b);
     return;
   }
   llvm::Type *bits = builder_.getIntNTy(static_cast<unsigned>(8 * type.bytes()));
   llvm::LoadInst *first = builder_.CreateAlignedLoad(bits, address, alignment);
   first->setAtomic(order);
+  note_buffer(first, b);
   llvm::BasicBlock *before = builder_.GetInsertBlock();
   llvm::BasicBlock *attempt = llvm::BasicBlock::Create(context_, "attempt", frame_.function);
   llvm::BasicBlock *updated = llvm::BasicBlock::Create(context_, "updated", frame_.function);
@@ -65,6 +68,7 @@ void KernelEmitter::atomic_update(const LoopStatement &statement) {
   llvm::Value *next = builder_.CreateBitCast(to_memory(sum.re, type, 1), bits);
   llvm::AtomicCmpXchgInst *exchange =
       builder_.CreateAtomicCmpXchg(address, expected, next, alignment, order, order);
+  note_buffer(exchange, b);
   expected->addIncoming(builder_.CreateExtractValue(exchange, 0), builder_.GetInsertBlock());
   builder_.CreateCondBr(builder_.CreateExtractValue(exchange, 1), updated, attempt);
   builder_.SetInsertPoint(updated);

@@ -66,6 +66,13 @@ void KernelEmitter::fail_where(llvm::Value *wrong, const LoopStatement &statemen
     arguments.insert(arguments.end(), {reports, builder_.getInt64(count)});
     types.insert(types.end(), {builder_.getPtrTy(), i64});
   }
+  if (is_device_) {
+    fail_on_device(arguments[1], arguments[2], extent, status);
+    builder_.SetInsertPoint(passing);
+    frame_.known.clear();
+    frame_.depths.clear();
+    return;
+  }
   llvm::FunctionCallee report = module_.getOrInsertFunction(
       statement.subscripts.empty() ? "tilewright_report_index" : "tilewright_report_check",
       llvm::FunctionType::get(builder_.getVoidTy(), types, false));

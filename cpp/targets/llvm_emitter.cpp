@@ -5,9 +5,11 @@
 #include "mapping/local_memory.h"
 #include "targets/llvm_function_emitter.h"
 #include "targets/llvm_gathers.h"
+#include "targets/nvptx.h"
 
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Verifier.h>
+#include <llvm/Linker/Linker.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
@@ -18,8 +20,9 @@ namespace {
 
 constexpr std::int32_t out_of_memory = 2;
 
-/// The strides of an array in bytes where its layout tells them; else 0.
-std::vector<std::int64_t> constant_strides(const KernelBuffer &buffer) {
+} // namespace
+
+std::vector<std::int64_t> KernelEmitter::constant_strides(const KernelBuffer &buffer) {
   std::vector<std::int64_t> strides(buffer.extents.size(), 0);
   if (buffer.layout.unit < 0 || strides.empty()) {
     return strides;
@@ -37,8 +40,6 @@ std::vector<std::int64_t> constant_strides(const KernelBuffer &buffer) {
   }
   return strides;
 }
-
-} // namespace
 
 KernelEmitter::KernelEmitter(const Kernel &kernel, llvm::Module &module, const EmitOptions &options,
                              MathTarget target)
@@ -206,8 +207,7 @@ void KernelEmitter::emit() {
         open_temporary(b, known->second);
         continue;
       }
-      llvm::CallInst *memory =
-          builder_.CreateCall(allocate_function(), {temporary_bytes(b)}, kernel_.buffers[b].name);
+      llvm::CallInst *memory = allocate_memory(temporary_bytes(b), kernel_.buffers[b].name);
       temporaries.push_back(memory);
       missing = builder_.CreateOr(missing, builder_.CreateIsNull(memory));
       records.emplace(record, memory);
@@ -229,35 +229,54 @@ void KernelEmitter::emit() {
   builder_.CreateBr(frame_.exit);
   builder_.SetInsertPoint(frame_.exit);
   for (llvm::Value *memory : temporaries) {
-    builder_.CreateCall(free_function(), {memory});
+    free_memory(memory);
   }
   close_frame();
 }
 
-llvm::FunctionCallee KernelEmitter::allocate_function() {
+/// Memory for what is no argument: the device's where the kernel has launches.
+llvm::CallInst *KernelEmitter::allocate_memory(llvm::Value *bytes, const std::string &name) {
+  std::vector<llvm::Value *> arguments = {bytes};
+  std::vector<llvm::Type *> types = {builder_.getInt64Ty()};
+  if (kernel_.is_gpu) {
+    arguments.insert(arguments.begin(), frame_.record);
+    types.insert(types.begin(), builder_.getPtrTy());
+  }
   llvm::FunctionCallee callee = module_.getOrInsertFunction(
-      "tilewright_allocate", builder_.getPtrTy(), builder_.getInt64Ty());
+      kernel_.is_gpu ? "tilewright_device_allocate" : "tilewright_allocate",
+      llvm::FunctionType::get(builder_.getPtrTy(), types, false));
   llvm::cast<llvm::Function>(callee.getCallee())->setDoesNotThrow();
   llvm::cast<llvm::Function>(callee.getCallee())->setReturnDoesNotAlias();
-  return callee;
+  return builder_.CreateCall(callee, arguments, name);
 }
 
-llvm::FunctionCallee KernelEmitter::free_function() {
+void KernelEmitter::free_memory(llvm::Value *memory) {
+  std::vector<llvm::Value *> arguments = {memory};
+  std::vector<llvm::Type *> types = {builder_.getPtrTy()};
+  if (kernel_.is_gpu) {
+    arguments.insert(arguments.begin(), frame_.record);
+    types.insert(types.begin(), builder_.getPtrTy());
+  }
   llvm::FunctionCallee callee =
-      module_.getOrInsertFunction("tilewright_free", builder_.getVoidTy(), builder_.getPtrTy());
+      module_.getOrInsertFunction(kernel_.is_gpu ? "tilewright_device_free" : "tilewright_free",
+                                  llvm::FunctionType::get(builder_.getVoidTy(), types, false));
   llvm::cast<llvm::Function>(callee.getCallee())->setDoesNotThrow();
-  return callee;
+  builder_.CreateCall(callee, arguments);
 }
 
 void KernelEmitter::close_frame() {
   for (llvm::AllocaInst *slot : frame_.scoped) {
-    builder_.CreateCall(free_function(), {builder_.CreateLoad(builder_.getPtrTy(), slot)});
+    free_memory(builder_.CreateLoad(builder_.getPtrTy(), slot));
   }
   end_streams();
   builder_.CreateRet(builder_.CreateLoad(builder_.getInt32Ty(), frame_.status));
 }
 
 void KernelEmitter::allocate(const LoopStatement &statement) {
+  if (is_device_) {
+    allocate_on_device(statement);
+    return;
+  }
   const auto b = static_cast<size_t>(statement.buffer);
   const KernelBuffer &buffer = kernel_.buffers.at(b);
   const auto outer = frame_.buffers[b]; // memory of an enclosing allocation, or none
@@ -287,8 +306,7 @@ void KernelEmitter::allocate(const LoopStatement &statement) {
     at_entry.CreateStore(llvm::ConstantPointerNull::get(builder_.getPtrTy()), slot);
   }
   frame_.scoped.push_back(slot);
-  llvm::CallInst *memory =
-      builder_.CreateCall(allocate_function(), {temporary_bytes(b)}, buffer.name);
+  llvm::CallInst *memory = allocate_memory(temporary_bytes(b), buffer.name);
   builder_.CreateStore(memory, slot);
   llvm::BasicBlock *starved = llvm::BasicBlock::Create(context_, "starved", frame_.function);
   llvm::BasicBlock *body = llvm::BasicBlock::Create(context_, "body", frame_.function);
@@ -300,7 +318,7 @@ void KernelEmitter::allocate(const LoopStatement &statement) {
   frame_.depths.clear();
   open_temporary(b, memory);
   this->statement(*statement.children.at(0));
-  builder_.CreateCall(free_function(), {memory});
+  free_memory(memory);
   builder_.CreateStore(llvm::ConstantPointerNull::get(builder_.getPtrTy()), slot);
   frame_.buffers[b] = outer;
 }
@@ -313,17 +331,93 @@ std::string kernel_symbol(const std::string &kernel_name, const std::string &key
 
 namespace {
 
+/// Throws Error(Internal) where LLVM finds fault with the module.
+void require_valid(const llvm::Module &module, const Kernel &kernel) {
+  std::string problem;
+  llvm::raw_string_ostream stream(problem);
+  if (llvm::verifyModule(module, &stream)) {
+    throw Error(ErrorKind::Internal,
+                "kernel '" + kernel.name + "': the emitted LLVM IR is malformed: " + problem);
+  }
+}
+
+/// What the threads of a kernel's launches do, as a module of its own; for the emulator it becomes
+/// part of the host's.
+struct DeviceModule {
+  DeviceModule(const Kernel &kernel, llvm::LLVMContext &context, const EmitOptions &options)
+      : machine(make_ptx_machine(options.gpu.architecture, options.fast_math)),
+        module(std::make_unique<llvm::Module>(kernel.name, context)), options(for_device(options)) {
+    module->setTargetTriple(machine->getTargetTriple().str());
+    module->setDataLayout(machine->createDataLayout());
+    MathTarget target;
+    target.has_fma = true;
+    emitter.emplace(kernel, *module, this->options, target);
+  }
+
+  static EmitOptions for_device(EmitOptions options) {
+    options.is_interruptible = false;
+    options.tuning.clear();
+    return options;
+  }
+
+  std::string ptx() {
+    bind_to_ptx(*module);
+    optimise_light(*module, *machine);
+    return compile_to_ptx(*module, *machine);
+  }
+
+  std::unique_ptr<llvm::TargetMachine> machine;
+  std::unique_ptr<llvm::Module> module;
+  EmitOptions options;
+  std::optional<KernelEmitter> emitter;
+};
+
+/// The emulated threads, as internal functions of the host's module.
+void link_emulated(llvm::Module &module, DeviceModule &device, llvm::TargetMachine &machine) {
+  bind_to_emulator(*device.module, machine);
+  std::vector<std::string> defined;
+  for (const llvm::Function &function : *device.module) {
+    if (!function.isDeclaration() && !function.hasLocalLinkage()) {
+      defined.push_back(function.getName().str());
+    }
+  }
+  if (llvm::Linker::linkModules(module, std::move(device.module))) {
+    throw Error(ErrorKind::Internal, "the emulator's code cannot be linked to the host's");
+  }
+  for (const std::string &name : defined) {
+    module.getFunction(name)->setLinkage(llvm::GlobalValue::InternalLinkage);
+  }
+}
+
 std::unique_ptr<llvm::Module> emit_module(const Kernel &kernel, const CFunction *interface,
                                           llvm::LLVMContext &context, llvm::TargetMachine &machine,
-                                          const EmitOptions &options) {
+                                          const EmitOptions &options, std::string *ptx = nullptr) {
   auto module = std::make_unique<llvm::Module>(kernel.name, context);
   module->setTargetTriple(machine.getTargetTriple().str());
   module->setDataLayout(machine.createDataLayout());
   try {
     KernelEmitter emitter(kernel, *module, options, math_target(machine));
+    std::optional<DeviceModule> device;
+    if (kernel.is_gpu) {
+      device.emplace(kernel, context, options);
+      emitter.set_threads(*device->emitter);
+    }
     emitter.emit();
     if (interface != nullptr) {
       emitter.emit_c_function(*interface);
+    }
+    if (device) {
+      require_valid(*device->module, kernel);
+      std::string text;
+      if (options.gpu.kind == GpuTarget::Kind::Cuda) {
+        text = device->ptx();
+      } else {
+        link_emulated(*module, *device, machine);
+      }
+      emitter.emit_device_kernels(options.gpu, text);
+      if (ptx != nullptr) {
+        *ptx = std::move(text);
+      }
     }
   } catch (const Error &error) {
     throw Error(error.kind, "kernel '" + kernel.name + "': " + error.what(), error.where);
@@ -335,12 +429,7 @@ std::unique_ptr<llvm::Module> emit_module(const Kernel &kernel, const CFunction 
       }
     }
   }
-  std::string problem;
-  llvm::raw_string_ostream stream(problem);
-  if (llvm::verifyModule(*module, &stream)) {
-    throw Error(ErrorKind::Internal,
-                "kernel '" + kernel.name + "': the emitted LLVM IR is malformed: " + problem);
-  }
+  require_valid(*module, kernel);
   return module;
 }
 
@@ -355,6 +444,14 @@ std::unique_ptr<llvm::Module> emit_llvm(const Kernel &kernel, const CFunction &i
                                         llvm::LLVMContext &context, llvm::TargetMachine &machine,
                                         const EmitOptions &options) {
   return emit_module(kernel, &interface, context, machine, options);
+}
+
+std::string emit_ptx(const Kernel &kernel, llvm::LLVMContext &context, llvm::TargetMachine &machine,
+                     EmitOptions options) {
+  std::string ptx;
+  options.gpu.kind = GpuTarget::Kind::Cuda;
+  emit_module(kernel, nullptr, context, machine, options, &ptx);
+  return ptx;
 }
 
 namespace {

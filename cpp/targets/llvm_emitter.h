@@ -5,6 +5,7 @@
 #pragma once
 
 #include "lowering/loop_ir.h"
+#include "targets/gpu_target.h"
 #include "targets/llvm_c_function.h"
 
 #include <memory>
@@ -25,6 +26,7 @@ struct EmitOptions {
                           ///< and infinity stay honest
   /// Parallel loops of little work run in the thread that meets them.
   bool threads_where_worthwhile = false;
+  GpuTarget gpu; ///< where a kernel's launches run
   /// Long work asks tilewright_poll now and then whether to go on.
   bool is_interruptible = true;
 };
@@ -50,6 +52,10 @@ void optimise_light(llvm::Module &module, llvm::TargetMachine &machine);
 /// LLVM's own pipeline for speed (O3), with its vectorisers and unroller: for scalar code. Takes
 /// several times as long; `between_passes` is called now and then.
 void optimise_full(llvm::Module &module, llvm::TargetMachine &machine, void (*between_passes)());
+
+/// The PTX of a kernel's launches; empty where it has none.
+std::string emit_ptx(const Kernel &kernel, llvm::LLVMContext &context, llvm::TargetMachine &machine,
+                     EmitOptions options);
 
 /// The textual IR of a module.
 std::string print_llvm(const llvm::Module &module);

@@ -13,6 +13,7 @@
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Module.h>
 
+#include <map>
 #include <memory>
 #include <unordered_map>
 #include <unordered_set>
@@ -26,6 +27,10 @@ public:
                 MathTarget target);
 
   void emit();
+  /// Before emit(), where the kernel has launches: emits what their threads do.
+  void set_threads(KernelEmitter &threads) { threads_ = &threads; }
+  /// After emit(): gives the launches' constants what the host finds there.
+  void emit_device_kernels(const GpuTarget &target, const std::string &ptx);
   /// After emit(): a function for C around the kernel.
   void emit_c_function(const CFunction &interface);
 
@@ -93,6 +98,20 @@ private:
     bool parallel = false;
     bool streams = false; ///< stores past the caches
   };
+  /// What a launch passes to its threads, each in eight bytes.
+  struct LaunchArguments {
+    std::vector<size_t> buffers;         ///< addresses, and strides that are no constants
+    std::vector<std::int64_t> variables; ///< of loops around
+  };
+  /// A launch whose threads' code is there.
+  struct Launched {
+    std::string symbol;
+    std::int64_t shared_bytes = 0;
+    std::int64_t arguments = 0;
+    std::map<size_t, std::int64_t> shared;   ///< offsets of buffers in shared memory
+    std::map<size_t, std::int64_t> position; ///< of buffers' addresses among the arguments
+    llvm::GlobalVariable *constant = nullptr;
+  };
   /// What a parallel body takes from around it.
   struct Captures {
     std::vector<std::int64_t> variables;
@@ -105,6 +124,8 @@ private:
   void open_frame(llvm::Function *function, llvm::Value *data, llvm::Value *integers,
                   llvm::Value *record);
   void open_arguments();
+  /// The strides of an array in bytes where its layout tells them; else 0.
+  static std::vector<std::int64_t> constant_strides(const KernelBuffer &buffer);
   void open_temporary(size_t buffer, llvm::Value *base);
   llvm::Value *temporary_bytes(size_t buffer);
   std::uint64_t element_bytes(size_t b) const; ///< from one element of a temporary to the next
@@ -113,8 +134,8 @@ private:
   void fail_with(llvm::Value *status);
   /// Memory of a scoped buffer around the statements inside.
   void allocate(const LoopStatement &statement);
-  llvm::FunctionCallee allocate_function();
-  llvm::FunctionCallee free_function();
+  llvm::CallInst *allocate_memory(llvm::Value *bytes, const std::string &name);
+  void free_memory(llvm::Value *memory);
   /// The end of a function: frees what an early exit left, and returns the status.
   void close_frame();
 
@@ -179,6 +200,22 @@ private:
   void joined_range(const std::vector<const LoopStatement *> &loops,
                     const std::vector<llvm::Value *> &bounds, llvm::Value *begin, llvm::Value *end);
   Captures find_captures(const LoopStatement &loop) const;
+  /// The buffers that a loop or launch reads or writes.
+  static std::unordered_set<std::int64_t> buffers_in(const LoopStatement &loop);
+
+  // llvm_launch.cpp
+  void launch(const LoopStatement &statement);
+  LaunchArguments arguments_of(const LoopStatement &launch) const;
+  /// The function of one thread.
+  Launched emit_thread(const LoopStatement &launch, const LaunchArguments &arguments,
+                       const std::string &symbol);
+  void allocate_on_device(const LoopStatement &statement);
+  void barrier();
+  llvm::Value *gpu_index(std::int64_t axis);
+  void fail_on_device(llvm::Value *site, llvm::Value *index, llvm::Value *extent,
+                      std::int32_t status);
+  llvm::Function *emulated_entry(const Launched &launched);
+  llvm::GlobalVariable *text_constant(const std::string &text, const std::string &name);
 
   // llvm_values.cpp
   Term value(const Value &value);
@@ -235,6 +272,7 @@ private:
   void store_contiguous(size_t buffer, llvm::Value *address, const Term &value, int lanes,
                         llvm::Value *mask);
   void annotate(llvm::Instruction *instruction, size_t buffer);
+  void note_buffer(llvm::Instruction *instruction, size_t buffer);
   llvm::Value *offset(llvm::Value *base, llvm::Value *bytes);
   llvm::Value *from_memory(llvm::Value *value, ScalarType type, int lanes);
   llvm::Value *to_memory(llvm::Value *value, ScalarType type, int lanes);
@@ -252,6 +290,11 @@ private:
   bool threads_where_worthwhile_ = false;
   bool is_interruptible_ = true;
   WorkBounds work_;
+  KernelEmitter *threads_ = nullptr; ///< the emitter of the launches' threads
+  bool is_device_ = false;           ///< what is emitted is what a thread of a GPU does
+  Launched current_;                 ///< the launch whose thread is emitted
+  std::vector<Launched> launched_;
+  std::int32_t barriers_ = 0;
   std::vector<ValuePtr> estimates_; ///< values that are no part of the kernel: `known` names them
 };
 

@@ -1,6 +1,7 @@
 // Loads and stores: addresses in bytes, grouped by the loop in which each part changes so that the
 // outer parts are hoisted; contiguous, reversed, small-stride and irregular vectors.
 #include "targets/llvm_function_emitter.h"
+#include "targets/nvptx.h"
 
 #include <algorithm>
 #include <map>
@@ -243,8 +244,17 @@ llvm::Value *KernelEmitter::lane_addresses(const Address &address, int lanes) {
   return builder_.CreateGEP(builder_.getInt8Ty(), address.first, bytes);
 }
 
+/// Which buffer an access of a GPU's thread is to.
+void KernelEmitter::note_buffer(llvm::Instruction *instruction, size_t b) {
+  if (is_device_) {
+    auto *number = llvm::ConstantAsMetadata::get(builder_.getInt32(static_cast<std::uint32_t>(b)));
+    instruction->setMetadata(buffer_metadata, llvm::MDNode::get(context_, {number}));
+  }
+}
+
 void KernelEmitter::annotate(llvm::Instruction *instruction, size_t b) {
   instruction->setMetadata(llvm::LLVMContext::MD_alias_scope, frame_.buffers[b].scope);
+  note_buffer(instruction, b);
   if (kernel_.buffers.size() > 1) {
     instruction->setMetadata(llvm::LLVMContext::MD_noalias, frame_.buffers[b].others);
   }
@@ -498,7 +508,8 @@ Term KernelEmitter::load(const Value &value, llvm::Value *mask) {
 
 void KernelEmitter::store_part(size_t b, llvm::Value *address, llvm::Value *value,
                                llvm::Value *mask) {
-  if (kernel_.buffers[b].is_streamed && mask == nullptr && value->getType()->isVectorTy()) {
+  if (kernel_.buffers[b].is_streamed && !is_device_ && mask == nullptr &&
+      value->getType()->isVectorTy()) {
     stream_part(b, address, value);
     return;
   }

@@ -15,27 +15,6 @@ namespace tilewright {
 namespace {
 /// Of estimated_work: some ten microseconds, several times what it takes to wake threads.
 constexpr std::uint64_t least_work_for_threads = 60'000;
-/// The buffers that a loop reads or writes: a kernel of many loops has many temporaries, and each
-/// loop takes its own along.
-std::unordered_set<std::int64_t> buffers_in(const LoopStatement &loop) {
-  std::unordered_set<std::int64_t> found;
-  const auto collect = [&](const LoopStatement &statement) {
-    if (statement.kind == StatementKind::Store || statement.kind == StatementKind::AtomicUpdate) {
-      found.insert(statement.buffer);
-    }
-    visit_values(statement, [&](const Value &value) {
-      if (value.kind == ValueKind::Load) {
-        found.insert(value.id);
-      }
-    });
-  };
-  collect(loop);
-  for (const StmtPtr &child : loop.children) {
-    visit_statements(child, collect);
-  }
-  return found;
-}
-
 /// What a loop computes, for names: the array that it writes, an argument rather than another.
 std::string written_in(const Kernel &kernel, const LoopStatement &loop) {
   const KernelBuffer *found = nullptr;
@@ -54,6 +33,27 @@ std::string written_in(const Kernel &kernel, const LoopStatement &loop) {
 }
 
 } // namespace
+
+/// The buffers that a loop reads or writes: a kernel of many loops has many temporaries, and each
+/// loop takes its own along.
+std::unordered_set<std::int64_t> KernelEmitter::buffers_in(const LoopStatement &loop) {
+  std::unordered_set<std::int64_t> found;
+  const auto collect = [&](const LoopStatement &statement) {
+    if (statement.kind == StatementKind::Store || statement.kind == StatementKind::AtomicUpdate) {
+      found.insert(statement.buffer);
+    }
+    visit_values(statement, [&](const Value &value) {
+      if (value.kind == ValueKind::Load) {
+        found.insert(value.id);
+      }
+    });
+  };
+  collect(loop);
+  for (const StmtPtr &child : loop.children) {
+    visit_statements(child, collect);
+  }
+  return found;
+}
 
 KernelEmitter::Captures KernelEmitter::find_captures(const LoopStatement &loop) const {
   std::unordered_set<std::int64_t> variables;

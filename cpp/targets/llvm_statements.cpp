@@ -58,6 +58,12 @@ void KernelEmitter::statement(const LoopStatement &statement) {
   case StatementKind::Timed:
     timed(statement);
     break;
+  case StatementKind::Launch:
+    launch(statement);
+    break;
+  case StatementKind::Barrier:
+    barrier();
+    break;
   case StatementKind::Allocate:
     allocate(statement);
     break;

@@ -42,6 +42,7 @@ bool KernelEmitter::is_index(const Value &value) {
   switch (value.kind) {
   case ValueKind::Constant:
   case ValueKind::Parameter:
+  case ValueKind::GpuIndex:
     return true;
   case ValueKind::Variable: {
     const auto found = frame_.variables.find(value.id);
@@ -105,6 +106,8 @@ Term KernelEmitter::compute(const Value &value) {
     }
     return Term{found->second.value, nullptr};
   }
+  case ValueKind::GpuIndex:
+    return Term{gpu_index(value.id), nullptr};
   case ValueKind::Parameter:
     return Term{frame_.parameters.at(static_cast<size_t>(value.id)), nullptr};
   case ValueKind::Local:

@@ -21,6 +21,7 @@ from .buffers import Buffer, BufferElement
 from .command_arguments import integer, loop_name, name_of
 from .errors import IllegalScheduleError, ScheduleError
 from .expressions import Expression
+from .gpu_commands import GpuCommands
 from .promises import PromiseCommands
 from .restructuring import RestructuringCommands
 from .source import caller_location
@@ -60,7 +61,7 @@ def _new_names(loop: str, outer: Loop | None, inner: Loop | None) -> list[str]:
     ]
 
 
-class ScheduleCommands(RestructuringCommands, PromiseCommands):
+class ScheduleCommands(RestructuringCommands, PromiseCommands, GpuCommands):
     """The commands; mixed into `Computation` and into the handles `f["C"]`."""
 
     __slots__ = ()

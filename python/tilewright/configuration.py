@@ -235,6 +235,14 @@ class Settings:
         "whether every access is checked when it happens, where `tw.function` does not say it",
         in_key=True,
     )
+    target = Setting[str](
+        "cuda",
+        "TILEWRIGHT_TARGET",
+        str,
+        one_of("cpu", "cuda", "gpu-emulator"),
+        "where loops over blocks and threads run, where `tw.function` does not say it",
+        in_key=True,
+    )
     cache_directory = Setting[pathlib.Path | None](
         None,
         "TILEWRIGHT_CACHE_DIR",

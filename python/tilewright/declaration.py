@@ -46,10 +46,11 @@ def function(
     optimize: str | None = None,
     default_schedule: bool | None = None,
     check_bounds: bool | None = None,
+    target: str | None = None,
 ) -> Function:
     """A callable function of what `outputs` need.
 
-    The last four arguments are those of `tw.settings` where they are not given.
+    The last five arguments are those of `tw.settings` where they are not given.
 
     Args:
         name: its name.
@@ -80,6 +81,10 @@ def function(
         check_bounds: whether each read and write is checked against the memory that it goes to, and
             an `OutOfBoundsError` names the access and the instance; `Function.check_bounds` changes
             it.
+        target: where loops over the blocks and threads of a GPU run: "cuda" on an NVIDIA GPU,
+            "gpu-emulator" on the host, one thread of a block after the other, with every access
+            watched (races, bounds and barriers; for finding mistakes, slow), "cpu" as loops of the
+            CPU. It changes nothing for functions without such loops.
 
     Raises:
         DeclarationError: a computation is used twice under one name, has no definition, or an input
@@ -101,7 +106,8 @@ def function(
     if default_schedule is None:
         default_schedule = settings.default_schedule
     check_bounds = settings.check_bounds if check_bounds is None else check_bounds
-    for option, value in (("cpu", cpu), ("optimize", optimize)):
+    target = settings.target if target is None else target
+    for option, value in (("cpu", cpu), ("optimize", optimize), ("target", target)):
         if not isinstance(value, str):
             raise DeclarationTypeError(f"{option} must be a string, got {type(value).__name__}")
     if not name.isidentifier():
@@ -111,7 +117,7 @@ def function(
     if not gathered:
         raise DeclarationError(f"the function {name} needs at least one output")
     arrays = None if inputs is None else _listed(flat_inputs(inputs), Input, "inputs")
-    options = (_conditions(context), fast_math, cpu, optimize, default_schedule, check_bounds)
+    options = (_conditions(context), fast_math, cpu, optimize, default_schedule, check_bounds, target)
     result = Function(name, gathered, arrays, *options)
     results = gathered if isinstance(results, Computation) else results
     structured = not all(isinstance(output, Computation) for output in results)

@@ -115,6 +115,7 @@ class Function(_core.Function):
         optimize: str = "auto",
         default_schedule: bool = True,
         check_bounds: bool = False,
+        target: str = "cuda",
     ) -> None:
         super().__init__(
             name,
@@ -125,6 +126,7 @@ class Function(_core.Function):
             cpu,
             optimize,
             default_schedule,
+            target,
             caller_location(),
         )
         self._check_bounds = check_bounds
@@ -448,6 +450,27 @@ class Function(_core.Function):
     def asm(self) -> Text:
         """The machine code for row-major arrays, as assembly."""
         return Text(self._assembly_text().rstrip("\n"))
+
+    @property
+    def ptx(self) -> Text:
+        """The PTX of the kernels for NVIDIA's GPUs from compute capability 7.5 on, for row-major
+        arrays; empty where no loop is over blocks or threads. `ptx_for` has others.
+        """
+        return self.ptx_for("sm_75")
+
+    def ptx_for(self, architecture: str) -> Text:
+        """The PTX of the kernels for an architecture and its successors.
+
+        Args:
+            architecture: "sm_75", "sm_80", "sm_86", "sm_87", "sm_89" or "sm_90".
+
+        Raises:
+            ArgumentError: another architecture.
+        """
+        number = architecture.removeprefix("sm_") if isinstance(architecture, str) else ""
+        if not number.isdigit():
+            raise ArgumentError(f"architecture must be one such as 'sm_80', got {architecture!r}")
+        return Text(self._ptx_text(int(number)).rstrip("\n"))
 
     def plot(
         self, *computations: str, sizes: Mapping[Any, int] | None = None, **options: Any

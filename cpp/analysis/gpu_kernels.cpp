@@ -1,0 +1,395 @@
+#include "analysis/gpu_kernels.h"
+
+#include "mapping/accesses.h"
+#include "mapping/footprint.h"
+
+#include <isl/aff.h>
+#include <isl/map.h>
+
+#include <algorithm>
+
+namespace tilewright {
+
+namespace {
+
+constexpr const char *doing = "the threads of a kernel";
+
+[[noreturn]] void refuse(const Statement &statement, const std::string &message) {
+  throw Error(ErrorKind::Schedule, message, statement.computation->where);
+}
+
+/// The outermost GPU loop; nothing where there is none.
+std::optional<size_t> first_gpu_level(const Statement &statement) {
+  for (size_t level = 0; level < statement.loop_names.size(); ++level) {
+    if (is_gpu(statement.tags[level].tag)) {
+      return level;
+    }
+  }
+  return std::nullopt;
+}
+
+/// Whether two statements have the same loop at `level`.
+bool share_loop(const Statement &a, const Statement &b, size_t level) {
+  if (level >= a.loop_names.size() || level >= b.loop_names.size()) {
+    return false;
+  }
+  return std::equal(a.order.begin(), a.order.begin() + static_cast<std::ptrdiff_t>(level) + 1,
+                    b.order.begin());
+}
+
+std::string loop_text(const Statement &statement, size_t level) {
+  return "loop '" + statement.loop_names[level] + "' of " + statement.computation->name;
+}
+
+/// The level of the loop over threads of an axis.
+std::optional<size_t> thread_level(const Statement &statement, int axis) {
+  for (size_t level = 0; level < statement.loop_names.size(); ++level) {
+    const LoopTag &tag = statement.tags[level];
+    if (tag.tag == Tag::GpuThread && tag.axis == axis) {
+      return level;
+    }
+  }
+  return std::nullopt;
+}
+
+bool has_spread(const Statement &statement) {
+  return std::any_of(statement.tags.begin(),
+                     statement.tags.begin() +
+                         static_cast<std::ptrdiff_t>(statement.loop_names.size()),
+                     [](const LoopTag &tag) { return tag.tag == Tag::GpuSpread; });
+}
+
+} // namespace
+
+GpuKernels::GpuKernels(const Program &program)
+    : program_(program), kernel_of_(program.statements.size()) {
+  find_kernels();
+  for (GpuKernel &kernel : kernels_) {
+    find_threads(kernel);
+  }
+  if (!kernels_.empty()) {
+    check_shared_loops();
+  }
+}
+
+void GpuKernels::find_kernels() {
+  for (size_t s = 0; s < program_.statements.size(); ++s) {
+    const Statement &statement = program_.statements[s];
+    const std::optional<size_t> first = first_gpu_level(statement);
+    if (!first) {
+      continue;
+    }
+    size_t blocks = 0;
+    std::array<bool, 3> seen_blocks{};
+    std::array<bool, 3> seen_threads{};
+    for (size_t level = *first; level < statement.loop_names.size(); ++level) {
+      const LoopTag &tag = statement.tags[level];
+      if (tag.tag == Tag::GpuBlock) {
+        if (level != *first + blocks) {
+          refuse(statement, loop_text(statement, level) +
+                                " is over blocks, but stands inside of '" +
+                                statement.loop_names[level - 1] +
+                                "', which is not: blocks come first, as they do not wait for each "
+                                "other; bring it outside with reorder");
+        }
+        ++blocks;
+      }
+      if (tag.tag == Tag::Parallel) {
+        refuse(statement, loop_text(statement, level) +
+                              " is for threads of the CPU (parallelize), but stands in a GPU's "
+                              "kernel; use gpu_thread");
+      }
+      if (tag.tag == Tag::GpuBlock || tag.tag == Tag::GpuThread) {
+        bool &seen =
+            (tag.tag == Tag::GpuBlock ? seen_blocks : seen_threads)[static_cast<size_t>(tag.axis)];
+        if (seen) {
+          refuse(statement, loop_text(statement, level) + " is the second one of " +
+                                statement.computation->name + " tagged " +
+                                gpu_tag_name(tag.tag, tag.axis));
+        }
+        seen = true;
+      }
+    }
+    const auto same = [&](const GpuKernel &kernel) {
+      const Statement &other = program_.statements[kernel.statements.front()];
+      return kernel.first_level == *first && share_loop(statement, other, *first);
+    };
+    const auto known = std::find_if(kernels_.begin(), kernels_.end(), same);
+    if (known == kernels_.end()) {
+      kernel_of_[s] = kernels_.size();
+      kernels_.push_back({*first, blocks, {1, 1, 1}, {s}});
+      continue;
+    }
+    const Statement &other = program_.statements[known->statements.front()];
+    const size_t shared = std::max(blocks, known->blocks);
+    for (size_t level = *first; level < *first + shared; ++level) {
+      if (!share_loop(statement, other, level)) {
+        const bool own = level < *first + blocks;
+        refuse(statement, loop_text(own ? statement : other, level) + " is over blocks, but " +
+                              (own ? other : statement).computation->name +
+                              ", which shares the loops outside of it, is not inside: all of a "
+                              "kernel runs in all of its blocks; share that loop too, or none");
+      }
+    }
+    kernel_of_[s] = static_cast<size_t>(known - kernels_.begin());
+    known->statements.push_back(s);
+  }
+}
+
+/// All that share a loop agree on whether it is over blocks or threads, and over which.
+void GpuKernels::check_shared_loops() const {
+  const std::vector<Statement> &statements = program_.statements;
+  for (size_t a = 0; a < statements.size(); ++a) {
+    for (size_t b = a + 1; b < statements.size(); ++b) {
+      const Statement &first = statements[a];
+      const Statement &second = statements[b];
+      for (size_t level = 0; share_loop(first, second, level); ++level) {
+        const LoopTag &one = first.tags[level];
+        const LoopTag &other = second.tags[level];
+        if ((is_gpu(one.tag) || is_gpu(other.tag)) &&
+            (one.tag != other.tag || one.axis != other.axis)) {
+          const Statement &tagged = is_gpu(one.tag) ? first : second;
+          const Statement &rest = is_gpu(one.tag) ? second : first;
+          const LoopTag &tag = tagged.tags[level];
+          refuse(tagged, loop_text(tagged, level) + " is " + gpu_tag_name(tag.tag, tag.axis) +
+                             ", but " + rest.computation->name +
+                             " shares it and has another tag "
+                             "there; give both the same");
+        }
+      }
+    }
+  }
+}
+
+void GpuKernels::find_threads(GpuKernel &kernel) {
+  std::array<std::string, 3> named;
+  for (const size_t s : kernel.statements) {
+    const Statement &statement = program_.statements[s];
+    for (size_t axis = 0; axis < 3; ++axis) {
+      const std::optional<size_t> level = thread_level(statement, static_cast<int>(axis));
+      if (!level) {
+        continue;
+      }
+      const std::int64_t width = constant_width(statement, *level, *level);
+      if (width == 0) {
+        refuse(statement, loop_text(statement, *level) +
+                              " is over threads, but has no constant extent; split it first, e.g. "
+                              "gpu_tile");
+      }
+      if (width > kernel.threads[axis]) {
+        kernel.threads[axis] = width;
+        named[axis] = loop_text(statement, *level);
+      }
+    }
+  }
+  const auto &[x, y, z] = kernel.threads;
+  const Statement &first = program_.statements[kernel.statements.front()];
+  if (x > most_threads_in_block || y > most_threads_in_block || x * y * z > most_threads_in_block) {
+    refuse(first, "a block of the kernel of " + first.computation->name + " would have " +
+                      std::to_string(x) + " x " + std::to_string(y) + " x " + std::to_string(z) +
+                      " threads, more than " + std::to_string(most_threads_in_block) +
+                      "; take smaller tiles");
+  }
+  if (z > most_threads_in_z) {
+    refuse(first, named[2] + " has " + std::to_string(z) + " iterations, but a block has at most " +
+                      std::to_string(most_threads_in_z) + " threads along z");
+  }
+}
+
+const GpuKernel *GpuKernels::kernel_of(size_t statement) const {
+  const std::optional<size_t> &kernel = kernel_of_.at(statement);
+  return kernel ? &kernels_[*kernel] : nullptr;
+}
+
+// ---- what touches what ----
+
+const std::vector<GpuKernels::Access> &GpuKernels::accesses_of(size_t s) const {
+  const auto known = accesses_.find(s);
+  if (known != accesses_.end()) {
+    return known->second;
+  }
+  const Statement &statement = program_.statements[s];
+  std::vector<Access> accesses;
+  const auto &own = program_.places.at(statement.computation->name);
+  const isl::map written = checked(defined_value(statement).apply_range(own.relation), doing);
+  accesses.push_back({own.buffer, written, true, statement.atomic && terms_may_meet(statement)});
+  for (const ReadAccess &read : read_accesses(statement)) {
+    const auto &place = program_.places.at(read.producer->name);
+    accesses.push_back(
+        {place.buffer, checked(read.relation.apply_range(place.relation), doing), false, false});
+  }
+  return accesses_.emplace(s, std::move(accesses)).first->second;
+}
+
+/// first -> second where both touch an element of a buffer. A buffer inside loops is one and the
+/// same memory in each of their iterations, in which its elements lie at other places: of two
+/// iterations (`reused`) all are taken to meet.
+isl::map GpuKernels::touching(const Statement &first, const Access &a, const Statement &second,
+                              const Access &b, bool reused) const {
+  isl::map pairs = checked(a.element.apply_range(b.element.reverse()), doing);
+  const auto levels = static_cast<size_t>(program_.buffers[a.buffer].level);
+  if (levels == 0) {
+    return pairs;
+  }
+  isl::map same = isl::map::from_domain_and_range(first.domain, second.domain);
+  for (size_t level = 0; level < levels; ++level) {
+    same = same.intersect(
+        isl::manage(isl_pw_aff_eq_map(first.loops[level].copy(), second.loops[level].copy())));
+  }
+  pairs = pairs.intersect(same);
+  if (reused) {
+    const isl::map all = isl::map::from_domain_and_range(
+        a.element.domain().intersect(first.domain), b.element.domain().intersect(second.domain));
+    pairs = pairs.unite(all.subtract(same));
+  }
+  return checked(pairs, doing);
+}
+
+/// Instances that the same thread of a block runs.
+isl::map GpuKernels::same_thread(size_t first, size_t second) const {
+  const Statement &a = program_.statements[first];
+  const Statement &b = program_.statements[second];
+  const GpuKernel &kernel = *kernel_of(first);
+  isl::map same = isl::map::from_domain_and_range(a.domain, b.domain);
+  const auto number = [&](const Statement &statement, size_t axis) {
+    const std::optional<size_t> level = thread_level(statement, static_cast<int>(axis));
+    const isl::val threads(isl_context(), static_cast<long>(kernel.threads[axis]));
+    const isl::pw_aff zero(isl::set::universe(statement.domain.space()),
+                           isl::val(isl_context(), 0L));
+    return level ? statement.loops[*level].mod(threads) : zero;
+  };
+  for (size_t axis = 0; axis < 3; ++axis) {
+    if (kernel.threads[axis] > 1) {
+      same = same.intersect(
+          isl::manage(isl_pw_aff_eq_map(number(a, axis).release(), number(b, axis).release())));
+    }
+  }
+  return checked(same, doing);
+}
+
+bool GpuKernels::other_threads(size_t first, size_t second, const isl::map &pairs) const {
+  if (checked(pairs.is_empty(), doing)) {
+    return false;
+  }
+  const auto &[x, y, z] = kernel_of(first)->threads;
+  if (x * y * z == 1) {
+    return false;
+  }
+  // Which thread has an iteration of a spread loop is the code's choice.
+  return has_spread(program_.statements[first]) || has_spread(program_.statements[second]) ||
+         !checked(pairs.is_subset(same_thread(first, second)), doing);
+}
+
+bool GpuKernels::must_wait(size_t first, size_t second, size_t levels, bool carried) const {
+  if (kernel_of_[first] != kernel_of_[second] || !kernel_of_[first]) {
+    return false;
+  }
+  const auto key = std::make_tuple(first, second, levels, carried);
+  if (const auto known = waits_.find(key); known != waits_.end()) {
+    return known->second;
+  }
+  const Statement &a = program_.statements[first];
+  const Statement &b = program_.statements[second];
+  const GpuKernel &kernel = *kernel_of(first);
+  isl::map times = isl::map::from_domain_and_range(a.domain, b.domain);
+  for (size_t level = 0; level < std::max(levels, kernel.first_level + kernel.blocks); ++level) {
+    if (level == levels && carried) {
+      break;
+    }
+    times = times.intersect(
+        isl::manage(isl_pw_aff_eq_map(a.loops[level].copy(), b.loops[level].copy())));
+  }
+  if (carried) {
+    times = times.intersect(
+        isl::manage(isl_pw_aff_lt_map(a.loops[levels].copy(), b.loops[levels].copy())));
+  }
+  bool waits = false;
+  for (const Access &before : accesses_of(first)) {
+    for (const Access &after : accesses_of(second)) {
+      const bool meet = before.buffer == after.buffer && (before.writes || after.writes) &&
+                        !(before.atomic && after.atomic);
+      if (waits || !meet || memory_in_kernel(before.buffer) == GpuMemory::Private) {
+        continue;
+      }
+      const isl::map pairs = touching(a, before, b, after, true).intersect(times);
+      waits = other_threads(first, second, pairs);
+    }
+  }
+  waits_[key] = waits;
+  return waits;
+}
+
+/// The kernel inside of whose loops a buffer lives.
+const GpuKernel *GpuKernels::kernel_of_buffer(size_t buffer) const {
+  const Buffer &declared = program_.buffers[buffer];
+  const auto levels = static_cast<size_t>(declared.level);
+  for (size_t s = 0; levels > 0 && s < program_.statements.size(); ++s) {
+    const Statement &statement = program_.statements[s];
+    if (statement.buffer != buffer || !kernel_of_[s]) {
+      continue;
+    }
+    const GpuKernel &kernel = kernels_[*kernel_of_[s]];
+    if (levels > kernel.first_level && levels < kernel.first_level + kernel.blocks) {
+      throw Error(ErrorKind::Schedule,
+                  declared.command + ": buffer '" + declared.name + "' would live inside loop '" +
+                      statement.loop_names[levels - 1] + "' and outside of '" +
+                      statement.loop_names[levels] +
+                      "', both over blocks of one kernel; have it inside of both",
+                  declared.where);
+    }
+    return levels > kernel.first_level ? &kernel : nullptr;
+  }
+  return nullptr;
+}
+
+std::optional<GpuMemory> GpuKernels::memory_in_kernel(size_t buffer) const {
+  if (kernel_of_buffer(buffer) == nullptr) {
+    return std::nullopt;
+  }
+  return memory_of(buffer);
+}
+
+GpuMemory GpuKernels::memory_of(size_t buffer) const {
+  if (const auto known = memory_.find(buffer); known != memory_.end()) {
+    return known->second;
+  }
+  const Buffer &declared = program_.buffers[buffer];
+  if (declared.memory == "shared") {
+    return memory_[buffer] = GpuMemory::Shared;
+  }
+  // Does a thread touch what another one wrote?
+  std::vector<std::pair<size_t, const Access *>> touched;
+  for (size_t s = 0; s < program_.statements.size(); ++s) {
+    if (!kernel_of_[s]) {
+      continue;
+    }
+    for (const Access &access : accesses_of(s)) {
+      if (access.buffer == buffer) {
+        touched.emplace_back(s, &access);
+      }
+    }
+  }
+  for (const auto &[first, written] : touched) {
+    for (const auto &[second, other] : touched) {
+      const Statement &a = program_.statements[first];
+      const Statement &b = program_.statements[second];
+      if (!written->writes ||
+          !other_threads(first, second, touching(a, *written, b, *other, false))) {
+        continue;
+      }
+      if (declared.memory == "auto" || declared.memory == "heap") {
+        return memory_[buffer] = GpuMemory::Shared;
+      }
+      throw Error(ErrorKind::Schedule,
+                  declared.command + ": buffer '" + declared.name +
+                      "' cannot be each thread's own: " + b.computation->name +
+                      " touches in one thread what " + a.computation->name +
+                      " wrote in another; give both the same loops over threads (gpu_thread), or "
+                      "take memory=\"shared\"",
+                  declared.where);
+    }
+  }
+  return memory_[buffer] = GpuMemory::Private;
+}
+
+} // namespace tilewright

@@ -1,0 +1,79 @@
+// The kernels of a GPU in a scheduled program, and where the threads of a block must wait for each
+// other. A kernel is what shares its loops over blocks; its other loops run in every thread, but
+// those over threads, of which a thread has the values that are its own number modulo the number
+// of threads. That order is legal is asked before, with loops over blocks and threads as parallel
+// ones; here it is kept: a barrier is needed wherever one thread may write what another touches
+// later in the same block (the dependences of PPCG, section 6, asked of isl exactly).
+#pragma once
+
+#include "mapping/program.h"
+
+#include <array>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace tilewright {
+
+inline constexpr std::int64_t most_threads_in_block = 1024;
+inline constexpr std::int64_t most_threads_in_z = 64;
+
+struct GpuKernel {
+  size_t first_level = 0;                       ///< its outermost loop over blocks (or threads)
+  size_t blocks = 0;                            ///< loops over blocks, the outermost ones
+  std::array<std::int64_t, 3> threads{1, 1, 1}; ///< x, y, z
+  std::vector<size_t> statements;               ///< positions in the program
+};
+
+/// What memory a buffer inside a kernel's loops is in.
+enum class GpuMemory { Shared, Private };
+
+class GpuKernels {
+public:
+  /// Throws Error(Schedule) where loops over blocks and threads make no kernel: what is wrong, the
+  /// loop and the computations.
+  explicit GpuKernels(const Program &program);
+
+  bool empty() const { return kernels_.empty(); }
+  const std::vector<GpuKernel> &kernels() const { return kernels_; }
+  /// Of the statement at this position; null where no GPU tag is on its loops.
+  const GpuKernel *kernel_of(size_t statement) const;
+
+  /// Whether, in one block, a thread touches in an instance of `second` what another one touched in
+  /// an earlier instance of `first`, one of them writing. The instances agree in the `levels`
+  /// outermost loops; `carried`: and that of `second` is in a later iteration of the next one.
+  bool must_wait(size_t first, size_t second, size_t levels, bool carried) const;
+
+  /// Where a buffer that lives inside a kernel's loops is; nothing of others. Throws
+  /// Error(Schedule) where a thread would touch what is in another thread's private memory.
+  std::optional<GpuMemory> memory_in_kernel(size_t buffer) const;
+
+private:
+  struct Access {
+    size_t buffer = 0;
+    isl::map element; ///< statement instance -> buffer[index]
+    bool writes = false;
+    bool atomic = false;
+  };
+  void find_kernels();
+  void check_shared_loops() const;
+  void find_threads(GpuKernel &kernel);
+  const std::vector<Access> &accesses_of(size_t statement) const;
+  isl::map touching(const Statement &first, const Access &a, const Statement &second,
+                    const Access &b, bool reused) const;
+  isl::map same_thread(size_t first, size_t second) const;
+  bool other_threads(size_t first, size_t second, const isl::map &pairs) const;
+  const GpuKernel *kernel_of_buffer(size_t buffer) const;
+  GpuMemory memory_of(size_t buffer) const;
+
+  const Program &program_;
+  std::vector<GpuKernel> kernels_;
+  std::vector<std::optional<size_t>> kernel_of_;
+  mutable std::map<size_t, std::vector<Access>> accesses_;
+  mutable std::map<std::tuple<size_t, size_t, size_t, bool>, bool> waits_;
+  mutable std::map<size_t, GpuMemory> memory_;
+};
+
+} // namespace tilewright

@@ -1,0 +1,133 @@
+#include "lowering/kernel_parts.h"
+
+#include "lowering/build.h"
+
+#include <utility>
+
+namespace tilewright {
+
+namespace {
+
+/// Whether a barrier is the first (last) that every thread comes to in `statement`, whenever
+/// anything in it runs at all.
+bool has_barrier_at(const LoopStatement &statement, bool last) {
+  switch (statement.kind) {
+  case StatementKind::Barrier:
+    return true;
+  case StatementKind::Block:
+    return !statement.children.empty() &&
+           has_barrier_at(last ? *statement.children.back() : *statement.children.front(), last);
+  case StatementKind::For:
+    return !is_gpu(statement.loop) && has_barrier_at(*statement.children[0], last);
+  case StatementKind::If:
+    return statement.children.size() == 1 && has_barrier_at(*statement.children[0], last);
+  case StatementKind::Allocate:
+  case StatementKind::Timed:
+    return has_barrier_at(*statement.children[0], last);
+  default:
+    return false;
+  }
+}
+
+/// A pair of statements for which threads must wait, if there is one.
+std::optional<std::pair<size_t, size_t>> waiting_pair(const GpuKernels &kernels,
+                                                      const KernelPart &first,
+                                                      const KernelPart &second, size_t levels,
+                                                      bool carried) {
+  for (const size_t a : first.statements) {
+    for (const size_t b : second.statements) {
+      if (kernels.must_wait(a, b, levels, carried)) {
+        return std::make_pair(a, b);
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+} // namespace
+
+StmtPtr with_barriers(const GpuKernels &kernels, const std::vector<KernelPart> &parts,
+                      size_t levels, bool is_loop_body) {
+  const size_t count = parts.size();
+  // before[p]: a barrier stands before part p; the entry behind the last is the end.
+  std::vector<bool> before(count + 1, false);
+  std::vector<bool> inside_end(count);
+  std::vector<bool> inside_start(count);
+  for (size_t p = 0; p < count; ++p) {
+    inside_start[p] = has_barrier_at(*parts[p].loops, false);
+    inside_end[p] = has_barrier_at(*parts[p].loops, true);
+  }
+  size_t since = 0; // parts before this one need no barrier any more
+  for (size_t second = 0; second < count; ++second) {
+    if (inside_start[second]) {
+      since = second;
+    }
+    for (size_t first = since; first < second; ++first) {
+      if (inside_end[first]) {
+        since = first + 1; // of those before, and of this one: its barrier is its end
+        continue;
+      }
+      if (waiting_pair(kernels, parts[first], parts[second], levels, false)) {
+        before[second] = true;
+        since = second;
+        break;
+      }
+    }
+  }
+  if (is_loop_body) {
+    const auto served = [&](size_t first, size_t second) {
+      bool found = inside_end[first] || inside_start[second];
+      for (size_t gap = 0; gap < count; ++gap) {
+        found = found || (before[gap] && (gap > first || gap <= second));
+      }
+      return found;
+    };
+    for (size_t first = 0; first < count && !before[count]; ++first) {
+      for (size_t second = 0; second < count && !before[count]; ++second) {
+        before[count] = !served(first, second) &&
+                        waiting_pair(kernels, parts[first], parts[second], levels - 1, true);
+      }
+    }
+  }
+  std::vector<StmtPtr> children;
+  for (size_t p = 0; p < count; ++p) {
+    if (before[p]) {
+      children.push_back(barrier());
+    }
+    children.push_back(parts[p].loops);
+  }
+  if (before[count]) {
+    children.push_back(barrier());
+  }
+  return block(std::move(children));
+}
+
+void require_no_barriers(const GpuKernels &kernels, const Program &program,
+                         const std::vector<KernelPart> &parts, size_t levels, bool is_loop_body) {
+  const auto refuse = [&](const std::pair<size_t, size_t> &pair) {
+    const Statement &writer = program.statements[pair.first];
+    const Statement &reader = program.statements[pair.second];
+    throw Error(ErrorKind::Schedule,
+                "threads must wait for each other between " + writer.name + " and " + reader.name +
+                    ", but both stand inside of a loop over some of the threads only; bring the "
+                    "loops over threads together (reorder), with what is between them outside",
+                reader.computation->where);
+  };
+  for (size_t second = 0; second < parts.size(); ++second) {
+    for (size_t first = 0; first < parts.size(); ++first) {
+      if (first < second) {
+        if (const auto pair = waiting_pair(kernels, parts[first], parts[second], levels, false)) {
+          refuse(*pair);
+        }
+      }
+      if (is_loop_body) {
+        if (const auto pair =
+                waiting_pair(kernels, parts[first], parts[second], levels - 1, true)) {
+          refuse(*pair);
+        }
+      }
+    }
+  }
+}
+
+} // namespace tilewright

@@ -1,0 +1,569 @@
+#include "lowering/map_launches.h"
+
+#include "lowering/build.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+namespace tilewright {
+
+namespace {
+
+/// A thread's registers are 255 of four bytes.
+constexpr std::int64_t largest_private_buffer = 4 * 1024;
+/// Copies of a spread loop's body that are made instead of a loop.
+constexpr std::int64_t most_spread_copies = 16;
+
+/// Bounds of index values that depend on numbers of blocks, over all blocks.
+class OverBlocks {
+public:
+  void define(std::int64_t variable, const ValuePtr &first, const ValuePtr &last) {
+    blocks_[variable] = {first, last};
+  }
+  bool depends(const ValuePtr &value) const {
+    bool found = false;
+    visit_value(value, [&](const Value &inner) {
+      found = found || (inner.kind == ValueKind::Variable && blocks_.contains(inner.id));
+    });
+    return found;
+  }
+  /// The largest (smallest) that `value` is in any block; null where it is not known.
+  ValuePtr bound(const ValuePtr &value, bool largest) const {
+    if (!depends(value)) {
+      return value;
+    }
+    if (value->kind == ValueKind::Variable) {
+      const auto &[first, last] = blocks_.at(value->id);
+      return largest ? last : first;
+    }
+    if (value->kind != ValueKind::Binary) {
+      return nullptr;
+    }
+    const ValuePtr &a = value->operands[0];
+    const ValuePtr &b = value->operands[1];
+    const auto both_bounds = [&](bool of_a, bool of_b) -> ValuePtr {
+      const ValuePtr left = bound(a, of_a);
+      const ValuePtr right = bound(b, of_b);
+      return left && right ? binary_value(value->op, left, right) : nullptr;
+    };
+    switch (value->op) {
+    case Op::Add:
+    case Op::Max:
+    case Op::Min: {
+      const ValuePtr result = both_bounds(largest, largest);
+      const bool one_is_enough =
+          (value->op == Op::Min && largest) || (value->op == Op::Max && !largest);
+      if (result || !one_is_enough) {
+        return result;
+      }
+      const ValuePtr left = bound(a, largest);
+      return left ? left : bound(b, largest);
+    }
+    case Op::Sub:
+      return both_bounds(largest, !largest);
+    case Op::Mul: {
+      const auto left = as_integer(a);
+      const auto right = as_integer(b);
+      if (!left && !right) {
+        return nullptr;
+      }
+      const bool keeps = (left ? *left : *right) >= 0;
+      return left ? both_bounds(largest, keeps == largest) : both_bounds(keeps == largest, largest);
+    }
+    case Op::FloorDiv: {
+      const auto divisor = as_integer(b);
+      return divisor && *divisor > 0 ? both_bounds(largest, largest) : nullptr;
+    }
+    default:
+      return nullptr;
+    }
+  }
+
+private:
+  std::map<std::int64_t, std::pair<ValuePtr, ValuePtr>> blocks_;
+};
+
+bool has_threads_or_barriers(const StmtPtr &statement) {
+  bool found = false;
+  visit_statements(statement, [&](const LoopStatement &inner) {
+    found = found || inner.kind == StatementKind::Barrier ||
+            (inner.kind == StatementKind::For && is_gpu(inner.loop));
+  });
+  return found;
+}
+
+class LaunchMapping {
+public:
+  LaunchMapping(Kernel &kernel, const LoopStatement &launch, Numbers &numbers, Ranges ranges)
+      : kernel_(kernel), threads_(launch.threads), numbers_(numbers), ranges_(std::move(ranges)) {
+    visit_statements(launch.children[0], [&](const LoopStatement &inner) {
+      if (inner.kind == StatementKind::For && inner.loop == LoopKind::GpuBlock) {
+        ++loops_over_blocks_[static_cast<size_t>(inner.axis)];
+      }
+    });
+  }
+
+  StmtPtr run(const LoopStatement &launch) {
+    StmtPtr body = rewrite(launch.children[0]);
+    if (!has_threads_or_barriers(launch.children[0])) {
+      body = by_thread_zero(body);
+    }
+    auto result = std::make_shared<LoopStatement>(launch);
+    result->children = {shrunk(body)};
+    result->subscripts.clear();
+    for (const ValuePtr &extent : grid_) {
+      result->subscripts.push_back(extent ? maximum(extent, integer(0)) : integer(1));
+    }
+    return result;
+  }
+
+private:
+  bool is_covered(size_t axis) const { return covered_[axis] || threads_[axis] == 1; }
+
+  /// Done by the threads that are 0 along the axes that no loop around is over.
+  StmtPtr by_thread_zero(const StmtPtr &body) const {
+    ValuePtr all = boolean(true);
+    for (size_t axis = 0; axis < 3; ++axis) {
+      if (!is_covered(axis)) {
+        all = both(all, binary_value(Op::Eq, gpu_index(3 + static_cast<int>(axis)), integer(0)));
+      }
+    }
+    return if_then(all, body);
+  }
+
+  StmtPtr rewrite(const StmtPtr &statement) {
+    switch (statement->kind) {
+    case StatementKind::Block:
+      return rewrite_block(*statement);
+    case StatementKind::For:
+      if (statement->loop == LoopKind::GpuBlock) {
+        return over_blocks(*statement);
+      }
+      if (statement->loop == LoopKind::GpuThread) {
+        return over_threads(*statement);
+      }
+      if (statement->loop == LoopKind::GpuSpread) {
+        return spread(*statement);
+      }
+      {
+        Interval interval{ranges_.of(statement->lower).lower, ranges_.of(statement->upper).upper};
+        if (interval.upper) {
+          --*interval.upper;
+        }
+        ranges_.variables[statement->id] = interval;
+      }
+      return map_children(statement, [&](const StmtPtr &child) { return phase(child); });
+    case StatementKind::While:
+      if (has_threads_or_barriers(statement) && !covers_all()) {
+        throw Error(ErrorKind::Internal, "threads would wait inside a while loop");
+      }
+      return map_children(statement, [&](const StmtPtr &child) { return phase(child); });
+    case StatementKind::Barrier:
+      if (covered_ != std::array<bool, 3>{}) {
+        throw Error(ErrorKind::Internal, "a barrier stands inside of a loop over threads");
+      }
+      return statement;
+    default:
+      return map_children(statement, [&](const StmtPtr &child) { return phase(child); });
+    }
+  }
+
+  bool covers_all() const { return is_covered(0) && is_covered(1) && is_covered(2); }
+
+  /// A statement that is the only one in its place.
+  StmtPtr phase(const StmtPtr &statement) { return rewrite_block(*block_of(statement)); }
+
+  static StmtPtr block_of(const StmtPtr &statement) {
+    if (statement->kind == StatementKind::Block) {
+      return statement;
+    }
+    auto one = std::make_shared<LoopStatement>();
+    one->kind = StatementKind::Block;
+    one->children = {statement};
+    return one;
+  }
+
+  /// Children that no loop over threads is in are thread 0's; what they define, everybody's.
+  StmtPtr rewrite_block(const LoopStatement &statement) {
+    std::vector<StmtPtr> children;
+    std::vector<StmtPtr> alone;
+    const auto flush = [&] {
+      if (!alone.empty()) {
+        children.push_back(by_thread_zero(block(std::exchange(alone, {}))));
+      }
+    };
+    const bool any_together =
+        std::any_of(statement.children.begin(), statement.children.end(), has_threads_or_barriers);
+    for (const StmtPtr &child : statement.children) {
+      const bool defines = any_together && (child->kind == StatementKind::Let ||
+                                            child->kind == StatementKind::DeclareLocal);
+      if (covers_all() || has_threads_or_barriers(child)) {
+        flush();
+        children.push_back(rewrite(child));
+      } else if (defines) {
+        flush();
+        children.push_back(child);
+      } else {
+        const auto outside = covered_;
+        note_ranges(child);
+        covered_ = outside;
+        alone.push_back(child);
+      }
+    }
+    flush();
+    return block(std::move(children));
+  }
+
+  /// Loops inside what is not rewritten: their ranges are known all the same.
+  void note_ranges(const StmtPtr &statement) {
+    visit_statements(statement, [&](const LoopStatement &inner) {
+      if (inner.kind == StatementKind::For) {
+        Interval interval{ranges_.of(inner.lower).lower, ranges_.of(inner.upper).upper};
+        if (interval.upper) {
+          --*interval.upper;
+        }
+        ranges_.variables[inner.id] = interval;
+      }
+    });
+  }
+
+  // ---- blocks ----
+
+  StmtPtr over_blocks(const LoopStatement &loop) {
+    const auto axis = static_cast<size_t>(loop.axis);
+    const ValuePtr first = over_blocks_.bound(loop.lower, false);
+    const ValuePtr end = over_blocks_.bound(loop.upper, true);
+    if (!first || !end) {
+      throw Error(ErrorKind::Schedule,
+                  "how many blocks loop '" + loop.name +
+                      "' needs is not known before the launch, as its bounds depend on another "
+                      "loop over blocks in a way that has no simple bound; map it to threads, or "
+                      "run it in each block");
+    }
+    const ValuePtr extent = sub(end, first);
+    const bool same_everywhere =
+        loops_over_blocks_[axis] == 1 && first == loop.lower && end == loop.upper;
+    grid_[axis] = grid_[axis] ? maximum(grid_[axis], extent) : extent;
+    over_blocks_.define(loop.id, first, sub(end, integer(1)));
+    Interval interval{ranges_.of(first).lower, ranges_.of(end).upper};
+    if (interval.upper) {
+      --*interval.upper;
+    }
+    ranges_.variables[loop.id] = interval;
+    const ValuePtr number = variable(loop.id, loop.name);
+    StmtPtr body = phase(loop.children[0]);
+    if (!same_everywhere) {
+      body = if_then(
+          both(binary_value(Op::Ge, number, loop.lower), binary_value(Op::Lt, number, loop.upper)),
+          body);
+    }
+    return block({let(loop.id, loop.name, add(first, gpu_index(loop.axis))), body});
+  }
+
+  // ---- threads ----
+
+  /// Ranges of a loop's variable.
+  void bound_variable(std::int64_t id, const ValuePtr &lower, const ValuePtr &upper) {
+    Interval interval{ranges_.of(lower).lower, ranges_.of(upper).upper};
+    if (interval.upper) {
+      --*interval.upper;
+    }
+    ranges_.variables[id] = interval;
+  }
+
+  StmtPtr over_threads(const LoopStatement &loop) {
+    const auto axis = static_cast<size_t>(loop.axis);
+    const std::int64_t count = threads_[axis];
+    const ValuePtr thread = gpu_index(3 + loop.axis);
+    bound_variable(loop.id, loop.lower, loop.upper);
+    const bool outside = std::exchange(covered_[axis], true);
+    // The thread's first iteration; numbers of threads are those of iterations modulo `count`.
+    const bool from_zero = as_integer(loop.lower) == 0;
+    const std::int64_t own = numbers_.next();
+    const ValuePtr first = variable(own, loop.name);
+    ranges_.variables[own] = {0, count - 1};
+    first_of_[own] = loop.axis;
+    const ValuePtr start =
+        from_zero ? thread : add(loop.lower, floor_mod(sub(thread, loop.lower), integer(count)));
+    if (!from_zero) {
+      ranges_.variables[own] = ranges_.variables[loop.id];
+      first_of_[own] = -1; // not the thread's number
+    }
+    const ValuePtr extent = sub(loop.upper, loop.lower);
+    const Interval iterations = ranges_.of(extent);
+    const ValuePtr number = variable(loop.id, loop.name);
+    StmtPtr result;
+    if (iterations.upper && *iterations.upper <= count) {
+      const StmtPtr body = copy_with(loop.children[0], {{loop.id, first}}, numbers_);
+      result = phase(body);
+      if (!(iterations.lower && *iterations.lower == count)) {
+        result = if_then(binary_value(Op::Lt, first, loop.upper), result);
+      }
+    } else {
+      const std::int64_t round = numbers_.next();
+      const ValuePtr rounds =
+          floor_div(add(sub(loop.upper, first), integer(count - 1)), integer(count));
+      Interval of_round{0, std::nullopt};
+      if (iterations.upper) {
+        of_round.upper = (*iterations.upper + count - 1) / count - 1;
+      }
+      ranges_.variables[round] = of_round;
+      const ValuePtr value = add(first, mul(integer(count), variable(round, loop.name + "_round")));
+      const StmtPtr body = copy_with(loop.children[0], {{loop.id, value}}, numbers_);
+      result = for_loop(round, loop.name + "_round", integer(0), rounds, LoopKind::Serial, 0,
+                        phase(body));
+    }
+    covered_[axis] = outside;
+    return block({let(own, loop.name, start), result});
+  }
+
+  /// Loops directly inside each other, dealt out in the order of their iterations to the threads in
+  /// the order of their numbers: neighbours read what lies side by side.
+  StmtPtr spread(const LoopStatement &outermost) {
+    std::vector<const LoopStatement *> loops = {&outermost};
+    const auto is_bounded = [&](const LoopStatement &inner) {
+      bool depends = false;
+      for (const ValuePtr &bound : {inner.lower, inner.upper}) {
+        visit_value(bound, [&](const Value &value) {
+          depends = depends || (value.kind == ValueKind::Variable &&
+                                std::any_of(loops.begin(), loops.end(), [&](const auto *loop) {
+                                  return loop->id == value.id;
+                                }));
+        });
+      }
+      return !depends;
+    };
+    const StmtPtr *body = &outermost.children[0];
+    while ((*body)->kind == StatementKind::For && (*body)->loop == LoopKind::GpuSpread &&
+           is_bounded(**body)) {
+      loops.push_back(body->get());
+      body = &(*body)->children[0];
+    }
+    const auto outside = covered_;
+    const std::int64_t count = threads_[0] * threads_[1] * threads_[2];
+    ValuePtr thread = gpu_index(3);
+    if (threads_[2] > 1) {
+      thread = add(thread, mul(integer(threads_[0]),
+                               add(gpu_index(4), mul(integer(threads_[1]), gpu_index(5)))));
+    } else if (threads_[1] > 1) {
+      thread = add(thread, mul(integer(threads_[0]), gpu_index(4)));
+    }
+    ValuePtr total = integer(1);
+    for (const LoopStatement *loop : loops) {
+      total = mul(total, maximum(sub(loop->upper, loop->lower), integer(0)));
+      bound_variable(loop->id, loop->lower, loop->upper);
+    }
+    const std::int64_t own = numbers_.next();
+    const std::int64_t item = numbers_.next();
+    const ValuePtr first = variable(own, "thread");
+    const ValuePtr place = variable(item, outermost.name + "_place");
+    std::vector<StmtPtr> inside;
+    ValuePtr rest = place;
+    for (size_t d = loops.size(); d-- > 0;) {
+      const LoopStatement &loop = *loops[d];
+      const ValuePtr extent = sub(loop.upper, loop.lower);
+      const ValuePtr here = d == 0 ? rest : floor_mod(rest, extent);
+      inside.push_back(let(loop.id, loop.name, add(loop.lower, here)));
+      rest = d == 0 ? rest : floor_div(rest, extent);
+    }
+    covered_ = {true, true, true};
+    inside.push_back(phase(*body));
+    covered_ = outside;
+    const StmtPtr one = block(std::move(inside));
+    std::vector<StmtPtr> result = {let(own, "thread", thread)};
+    const auto known_total = as_integer(total);
+    const std::int64_t rounds = known_total ? (*known_total + count - 1) / count : 0;
+    if (known_total && rounds <= most_spread_copies) {
+      for (std::int64_t round = 0; round < rounds; ++round) {
+        const std::int64_t here = numbers_.next();
+        const ValuePtr own_place = variable(here, place->name);
+        StmtPtr copy = copy_with(one, {{item, own_place}}, numbers_);
+        if ((round + 1) * count > *known_total) {
+          copy = if_then(binary_value(Op::Lt, own_place, total), copy);
+        }
+        result.push_back(let(here, place->name, add(first, integer(round * count))));
+        result.push_back(copy);
+      }
+      return block(std::move(result));
+    }
+    const std::int64_t round = numbers_.next();
+    const ValuePtr shares = floor_div(add(sub(total, first), integer(count - 1)), integer(count));
+    result.push_back(for_loop(
+        round, "round", integer(0), shares, LoopKind::Serial, 0,
+        block({let(item, place->name, add(first, mul(integer(count), variable(round, "round")))),
+               one})));
+    return block(std::move(result));
+  }
+
+  // ---- private memory ----
+
+  /// What one thread has of a dimension of a private buffer.
+  struct OwnPart {
+    std::map<int, std::int64_t> threads; ///< axis -> multiple of the thread's number
+    std::int64_t first = std::numeric_limits<std::int64_t>::max();
+    std::int64_t last = std::numeric_limits<std::int64_t>::min();
+  };
+
+  bool is_private(std::int64_t buffer) const {
+    const KernelBuffer &declared = kernel_.buffers[static_cast<size_t>(buffer)];
+    return declared.is_scoped && declared.memory == "private";
+  }
+
+  [[noreturn]] void refuse(std::int64_t buffer, const std::string &reason) const {
+    const KernelBuffer &declared = kernel_.buffers[static_cast<size_t>(buffer)];
+    throw Error(ErrorKind::Schedule,
+                declared.command + ": buffer '" + declared.name +
+                    "' cannot be each thread's own: " + reason,
+                declared.where);
+  }
+
+  /// A subscript without what depends on the thread's number.
+  Linear own_part(std::int64_t buffer, const ValuePtr &subscript, OwnPart &part) const {
+    const ValuePtr lane = subscript->kind == ValueKind::Ramp ? subscript->operands[0] : subscript;
+    const auto linear = is_index(lane) ? linear_of(lane) : std::nullopt;
+    if (!linear) {
+      refuse(buffer, "a subscript is not a sum of loops' values");
+    }
+    Linear rest;
+    rest.constant = linear->constant;
+    std::map<int, std::int64_t> threads;
+    for (const Linear::Term &term : linear->terms) {
+      const auto known =
+          term.atom->kind == ValueKind::Variable ? first_of_.find(term.atom->id) : first_of_.end();
+      if (known == first_of_.end()) {
+        rest.terms.push_back(term);
+      } else if (known->second < 0) {
+        refuse(buffer, "a loop over threads does not begin at 0");
+      } else {
+        threads[known->second] += term.coefficient;
+      }
+    }
+    const Interval range = ranges_.of(rest);
+    if (!range.lower || !range.upper) {
+      refuse(buffer, "how much of it a thread has is not a constant; tile the loops inside of the "
+                     "threads'");
+    }
+    const bool is_first = part.first > part.last;
+    if (!is_first && part.threads != threads) {
+      refuse(buffer, "two accesses give a thread different parts of it");
+    }
+    part.threads = threads;
+    part.first = std::min(part.first, *range.lower);
+    const std::int64_t lanes = subscript->kind == ValueKind::Ramp
+                                   ? (subscript->type.lanes - 1) * std::abs(subscript->id)
+                                   : 0;
+    part.last = std::max(part.last, *range.upper + lanes);
+    return rest;
+  }
+
+  StmtPtr shrunk(const StmtPtr &body) {
+    std::map<std::int64_t, std::vector<OwnPart>> parts;
+    const auto look = [&](std::int64_t buffer, const std::vector<ValuePtr> &subscripts) {
+      if (is_private(buffer)) {
+        std::vector<OwnPart> &own = parts[buffer];
+        own.resize(subscripts.size());
+        for (size_t d = 0; d < subscripts.size(); ++d) {
+          own_part(buffer, subscripts[d], own[d]);
+        }
+      }
+    };
+    visit_statements(body, [&](const LoopStatement &statement) {
+      if (statement.kind == StatementKind::Store || statement.kind == StatementKind::AtomicUpdate) {
+        look(statement.buffer, statement.subscripts);
+      }
+      visit_values(statement, [&](const Value &value) {
+        if (value.kind == ValueKind::Load) {
+          look(value.id, value.operands);
+        }
+      });
+    });
+    if (parts.empty()) {
+      return body;
+    }
+    for (const auto &[buffer, own] : parts) {
+      KernelBuffer &declared = kernel_.buffers[static_cast<size_t>(buffer)];
+      declared.extents.clear();
+      for (const OwnPart &part : own) {
+        declared.extents.push_back(integer(part.last - part.first + 1));
+      }
+      const std::int64_t bytes = local_bytes(declared);
+      if (bytes > largest_private_buffer) {
+        refuse(buffer, "a thread would have " + std::to_string(bytes) + " bytes of it, more than " +
+                           std::to_string(largest_private_buffer) + "; take smaller tiles");
+      }
+    }
+    const auto moved = [&](std::int64_t buffer, const std::vector<ValuePtr> &subscripts) {
+      std::vector<ValuePtr> result;
+      for (size_t d = 0; d < subscripts.size(); ++d) {
+        OwnPart &part = parts.at(buffer)[d];
+        Linear rest = own_part(buffer, subscripts[d], part);
+        rest.constant -= part.first;
+        const ValuePtr base = value_of(rest);
+        const ValuePtr &old = subscripts[d];
+        result.push_back(old->kind == ValueKind::Ramp
+                             ? ramp(base, old->id, old->type.lanes, old->inner, old->inner_stride)
+                             : base);
+      }
+      return result;
+    };
+    ValueRewriter loads([&](const ValuePtr &value) -> ValuePtr {
+      return value->kind == ValueKind::Load && is_private(value->id)
+                 ? load(value->id, value->name, value->type, moved(value->id, value->operands))
+                 : nullptr;
+    });
+    const std::function<StmtPtr(const StmtPtr &)> rewrite_all = [&](const StmtPtr &statement) {
+      StmtPtr changed = map_children(statement, rewrite_all);
+      const bool writes =
+          changed->kind == StatementKind::Store || changed->kind == StatementKind::AtomicUpdate;
+      if (writes && is_private(changed->buffer)) {
+        auto copy = std::make_shared<LoopStatement>(*changed);
+        copy->subscripts = moved(changed->buffer, changed->subscripts);
+        changed = copy;
+      }
+      return map_values(changed, std::ref(loads));
+    };
+    return rewrite_all(body);
+  }
+
+  Kernel &kernel_;
+  std::array<std::int64_t, 3> threads_;
+  Numbers &numbers_;
+  Ranges ranges_;
+  std::array<int, 3> loops_over_blocks_{};
+  std::array<ValuePtr, 3> grid_;
+  std::array<bool, 3> covered_{};
+  OverBlocks over_blocks_;
+  std::map<std::int64_t, int> first_of_; ///< variables that are a thread's number: the axis
+};
+
+} // namespace
+
+std::int64_t local_bytes(const KernelBuffer &buffer) {
+  std::int64_t bytes = buffer.type.bytes();
+  for (const ValuePtr &extent : buffer.extents) {
+    const auto size = as_integer(extent);
+    if (!size) {
+      throw Error(ErrorKind::Schedule,
+                  buffer.command + ": buffer '" + buffer.name +
+                      "' lives in a GPU's kernel and needs a constant size; tile the loops it is "
+                      "used in",
+                  buffer.where);
+    }
+    bytes *= std::max<std::int64_t>(*size, 0);
+  }
+  return bytes;
+}
+
+void map_launches(Kernel &kernel, const Ranges &known) {
+  Numbers numbers(kernel.body);
+  const std::function<StmtPtr(const StmtPtr &)> walk = [&](const StmtPtr &statement) -> StmtPtr {
+    if (statement->kind == StatementKind::Launch) {
+      return LaunchMapping(kernel, *statement, numbers, known).run(*statement);
+    }
+    return map_children(statement, walk);
+  };
+  kernel.body = walk(kernel.body);
+}
+
+} // namespace tilewright

@@ -1,0 +1,138 @@
+// gpu gpu_tile gpu_block gpu_thread gpu_spread: which loops become the blocks and threads of a
+// GPU's kernel. These only tag loops (and tile them, where asked); what a kernel is made of, and
+// whether its loops stand where they may, is decided in analysis/gpu_kernels.h.
+#include "mapping/command_arguments.h"
+#include "mapping/command_handlers.h"
+
+namespace tilewright {
+
+namespace {
+
+constexpr size_t most_axes = 3;
+/// Threads of a block that gpu() takes for one, two and three loops, outermost first.
+constexpr std::int64_t default_tiles[most_axes][most_axes] = {{256}, {8, 32}, {4, 4, 32}};
+
+/// Tags `loops`, outermost first; the innermost of them is x.
+void tag_axes(MappingState &state, const Command &command, const std::vector<std::string> &loops,
+              Tag tag) {
+  if (loops.empty() || loops.size() > most_axes) {
+    refuse(command, "a grid and a block have at most three dimensions, got " +
+                        std::to_string(loops.size()) + " loops");
+  }
+  TimeSpaceMap &map = state.time_space.at(command.computation);
+  std::vector<size_t> positions;
+  for (const std::string &name : loops) {
+    const size_t position = find_loop(map, name, command);
+    if (!positions.empty() && position <= positions.back()) {
+      refuse(command, "the loops must be given outermost first, each once; '" + name +
+                          "' stands outside of '" + map.dimensions[positions.back()].name +
+                          "' or is it");
+    }
+    positions.push_back(position);
+  }
+  for (LoopDimension &loop : map.dimensions) {
+    if (loop.tag.tag == tag) {
+      loop.tag = {}; // the axes are given anew
+    }
+  }
+  for (size_t p = 0; p < positions.size(); ++p) {
+    LoopTag &own = map.dimensions[positions[p]].tag;
+    own = {};
+    own.tag = tag;
+    own.axis = static_cast<int>(positions.size() - 1 - p);
+  }
+}
+
+std::vector<std::string> names_of(const Command &command, size_t first, size_t count) {
+  const CommandArguments arguments(command);
+  std::vector<std::string> names;
+  for (size_t position = first; position < first + count; ++position) {
+    names.push_back(arguments.name(position, "a loop"));
+  }
+  return names;
+}
+
+/// tile_command with these sizes; gives the names of the loops over tiles and of those in them.
+std::vector<std::string> tiled(MappingState &state, const Command &command,
+                               const std::vector<std::string> &loops,
+                               const std::vector<std::int64_t> &sizes,
+                               std::vector<std::string> names) {
+  if (names.empty()) {
+    for (const char *suffix : {"0", "1"}) {
+      for (const std::string &loop : loops) {
+        names.push_back(loop + suffix);
+      }
+    }
+  }
+  Command tile = command;
+  tile.arguments.clear();
+  for (const std::string &loop : loops) {
+    tile.arguments.emplace_back(loop);
+  }
+  for (const std::int64_t size : sizes) {
+    tile.arguments.emplace_back(size);
+  }
+  for (const std::string &name : names) {
+    tile.arguments.emplace_back(name);
+  }
+  tile_command(state, tile);
+  return names;
+}
+
+void tag_tiles(MappingState &state, const Command &command, const std::vector<std::string> &names) {
+  const auto half = static_cast<std::ptrdiff_t>(names.size() / 2);
+  tag_axes(state, command, {names.begin(), names.begin() + half}, Tag::GpuBlock);
+  tag_axes(state, command, {names.begin() + half, names.end()}, Tag::GpuThread);
+}
+
+} // namespace
+
+void gpu_block_command(MappingState &state, const Command &command) {
+  tag_axes(state, command, names_of(command, 0, command.arguments.size()), Tag::GpuBlock);
+}
+
+void gpu_thread_command(MappingState &state, const Command &command) {
+  tag_axes(state, command, names_of(command, 0, command.arguments.size()), Tag::GpuThread);
+}
+
+void gpu_spread_command(MappingState &state, const Command &command) {
+  tag_axes(state, command, names_of(command, 0, command.arguments.size()), Tag::GpuSpread);
+}
+
+void gpu_command(MappingState &state, const Command &command) {
+  const size_t count = command.arguments.size();
+  const std::vector<std::string> loops = names_of(command, 0, count);
+  if (count == 2 * 2 || count == 2 * most_axes) {
+    tag_tiles(state, command, loops);
+    return;
+  }
+  if (count == 0 || count > most_axes) {
+    refuse(command, "expected gpu(i), gpu(i, j) or gpu(i, j, k), an element for each thread, or "
+                    "gpu(i0, j0, i1, j1), blocks and then threads; got " +
+                        std::to_string(count) + " loops");
+  }
+  const std::int64_t *sizes = default_tiles[count - 1];
+  tag_tiles(state, command, tiled(state, command, loops, {sizes, sizes + count}, {}));
+}
+
+void gpu_tile_command(MappingState &state, const Command &command) {
+  const CommandArguments arguments(command);
+  size_t count = 0;
+  while (arguments.is_name(count)) {
+    ++count;
+  }
+  const size_t given = arguments.size();
+  if (count == 0 || count > most_axes || (given != 2 * count && given != 4 * count)) {
+    refuse(command, "expected gpu_tile(i, j, t1, t2, i0=None, j0=None, i1=None, j1=None): one to "
+                    "three loops, as many numbers of threads, and names for all new loops or none");
+  }
+  std::vector<std::int64_t> sizes;
+  for (size_t d = 0; d < count; ++d) {
+    sizes.push_back(arguments.integer(count + d, "the number of threads", 1));
+  }
+  const std::vector<std::string> names =
+      given == 4 * count ? names_of(command, 2 * count, 2 * count) : std::vector<std::string>();
+  tag_tiles(state, command, tiled(state, command, names_of(command, 0, count), sizes, names));
+}
+
+} // namespace tilewright

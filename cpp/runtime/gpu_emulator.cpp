@@ -1,0 +1,366 @@
+#include "runtime/gpu_emulator.h"
+
+#include "polyhedral/error.h"
+#include "runtime/fibre.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <unordered_map>
+
+namespace tilewright {
+
+namespace {
+
+constexpr std::int64_t most_shared_bytes = 227 * 1024;
+constexpr std::int64_t most_threads = 1024;
+constexpr std::int64_t most_blocks_x = 2147483647;
+constexpr std::int64_t most_blocks_yz = 65535;
+constexpr std::size_t alignment = 256;
+
+enum Access : std::int32_t { Read = 0, Write = 1, Update = 2 };
+
+std::string place_text(const std::array<std::int64_t, 3> &place) {
+  return fmt::format("({}, {}, {})", place[0], place[1], place[2]);
+}
+
+std::array<std::int64_t, 3> place_of(std::int64_t number, const std::int64_t (&extents)[3]) {
+  return {number % extents[0], number / extents[0] % extents[1], number / extents[0] / extents[1]};
+}
+
+const char *verb(std::int32_t kind) {
+  return kind == Read ? "reads" : kind == Write ? "writes" : "updates";
+}
+
+/// Who touched an element last.
+struct Touch {
+  std::int64_t block = -1;
+  std::int32_t thread = -1;
+  std::int32_t epoch = -1; ///< barriers before it in its block
+  std::int32_t kind = Read;
+};
+
+/// What is known of one element: its last write, and two reads since by different threads.
+struct Element {
+  Touch write;
+  std::array<Touch, 2> reads;
+};
+
+/// One launch on the host.
+class Launch {
+public:
+  Launch(const DeviceKernel &kernel, const LaunchShape &shape, const void *arguments,
+         const std::map<const char *, std::int64_t> &allocations)
+      : kernel_(kernel), shape_(shape), arguments_(arguments), allocations_(allocations),
+        shared_(static_cast<std::size_t>(shape.shared_bytes) + alignment) {
+    const auto address = reinterpret_cast<std::uintptr_t>(shared_.data());
+    shared_base_ = shared_.data() + (alignment - address % alignment) % alignment;
+  }
+
+  void run() {
+    const std::int64_t blocks = shape_.grid[0] * shape_.grid[1] * shape_.grid[2];
+    const std::int64_t threads = shape_.block[0] * shape_.block[1] * shape_.block[2];
+    current() = this;
+    for (block_ = 0; block_ < blocks && problem_.empty(); ++block_) {
+      run_block(threads);
+    }
+    current() = nullptr;
+    if (!problem_.empty()) {
+      throw Error(ErrorKind::Device,
+                  fmt::format("kernel {} on the emulator: {}", kernel_.name, problem_));
+    }
+  }
+
+  static Launch *&current() {
+    static thread_local Launch *launch = nullptr;
+    return launch;
+  }
+
+  std::int64_t index(std::int32_t axis) const {
+    const auto at = static_cast<std::size_t>(axis % 3);
+    return axis < 3 ? place_of(block_, shape_.grid)[at] : place_of(thread_, shape_.block)[at];
+  }
+  void *shared() { return shared_base_; }
+
+  void barrier(std::int32_t number) {
+    waits_at_[static_cast<std::size_t>(thread_)] = number;
+    fibres_[static_cast<std::size_t>(thread_)]->pause();
+  }
+
+  void access(const char *address, std::int64_t bytes, std::int32_t buffer, std::int32_t kind) {
+    const EmulatedBuffer &of = kernel_.emulated->buffers[buffer];
+    const char *base = base_of(of);
+    std::int64_t size = of.shared_bytes;
+    const char *start = base;
+    if (of.argument >= 0) {
+      const auto found = containing(base);
+      start = found.first;
+      size = found.second;
+    }
+    if (start == nullptr || address < start || address + bytes > start + size) {
+      fail(fmt::format("{} {} outside of {}: byte {} of {}", here(), verb(kind), of.name,
+                       address - (start == nullptr ? base : start), size));
+      return;
+    }
+    for (std::int64_t byte = 0; byte < bytes; byte += of.item_bytes) {
+      touch(address + byte, of, (address + byte - base) / of.item_bytes, kind);
+    }
+  }
+
+private:
+  void run_block(std::int64_t threads) {
+    const auto count = static_cast<std::size_t>(threads);
+    std::memset(shared_base_, 0xa5, static_cast<std::size_t>(shape_.shared_bytes));
+    for (auto entry = elements_.begin(); entry != elements_.end();) {
+      const bool is_shared =
+          entry->first >= shared_.data() && entry->first < shared_.data() + shared_.size();
+      entry = is_shared ? elements_.erase(entry) : std::next(entry);
+    }
+    while (fibres_.size() < count) {
+      fibres_.push_back(std::make_unique<Fibre>());
+    }
+    waits_at_.assign(count, -1);
+    std::vector<bool> ended(count, false);
+    for (std::size_t t = 0; t < count; ++t) {
+      fibres_[t]->start(&Launch::begin, this);
+    }
+    std::size_t done = 0;
+    for (epoch_ = 0; done < count; ++epoch_) {
+      for (std::size_t t = 0; t < count; ++t) {
+        if (ended[t]) {
+          continue;
+        }
+        thread_ = static_cast<std::int64_t>(t);
+        waits_at_[t] = -1;
+        if (fibres_[t]->resume()) {
+          ended[t] = true;
+          ++done;
+        }
+        if (!problem_.empty()) {
+          return;
+        }
+      }
+      check_barrier(ended, done);
+      if (!problem_.empty()) {
+        return;
+      }
+    }
+  }
+
+  static void begin(void *launch) {
+    auto &self = *static_cast<Launch *>(launch);
+    self.kernel_.emulated->thread(self.arguments_);
+  }
+
+  /// All threads of the block, or none, are at one and the same barrier.
+  void check_barrier(const std::vector<bool> &ended, std::size_t done) {
+    if (done == ended.size()) {
+      return;
+    }
+    const auto waiting =
+        static_cast<std::size_t>(std::find(ended.begin(), ended.end(), false) - ended.begin());
+    for (std::size_t t = 0; t < ended.size(); ++t) {
+      if (waits_at_[t] == waits_at_[waiting] && !ended[t]) {
+        continue;
+      }
+      const auto thread = [&](std::size_t number) {
+        return "thread " + place_text(place_of(static_cast<std::int64_t>(number), shape_.block));
+      };
+      problem_ = fmt::format(
+          "not all threads of block {} come to a barrier: {} waits at barrier {}, {} {}",
+          place_text(place_of(block_, shape_.grid)), thread(waiting), waits_at_[waiting], thread(t),
+          ended[t] ? "has ended" : fmt::format("at barrier {}", waits_at_[t]));
+      return;
+    }
+  }
+
+  const char *base_of(const EmulatedBuffer &buffer) const {
+    if (buffer.argument < 0) {
+      return shared_base_ + buffer.shared_offset;
+    }
+    const char *base = nullptr;
+    std::memcpy(&base, static_cast<const char *>(arguments_) + 8 * buffer.argument, sizeof(base));
+    return base;
+  }
+
+  /// The allocation that an address lies in.
+  std::pair<const char *, std::int64_t> containing(const char *address) const {
+    auto after = allocations_.upper_bound(address);
+    if (after == allocations_.begin()) {
+      return {nullptr, 0};
+    }
+    --after;
+    return address <= after->first + after->second
+               ? std::make_pair(after->first, after->second)
+               : std::make_pair<const char *, std::int64_t>(nullptr, 0);
+  }
+
+  std::string here() const {
+    return fmt::format("thread {} of block {}", place_text(place_of(thread_, shape_.block)),
+                       place_text(place_of(block_, shape_.grid)));
+  }
+
+  void touch(const char *address, const EmulatedBuffer &buffer, std::int64_t number,
+             std::int32_t kind) {
+    Element &element = elements_[address];
+    const Touch now{block_, static_cast<std::int32_t>(thread_), epoch_, kind};
+    const auto meets = [&](const Touch &earlier) {
+      if (earlier.block < 0 || (earlier.kind == Update && kind == Update)) {
+        return false;
+      }
+      return earlier.block != block_ || (earlier.thread != thread_ && earlier.epoch == epoch_);
+    };
+    const Touch *other = nullptr;
+    if (meets(element.write)) {
+      other = &element.write;
+    }
+    for (const Touch &read : element.reads) {
+      if (other == nullptr && kind != Read && meets(read)) {
+        other = &read;
+      }
+    }
+    if (other != nullptr) {
+      const bool one_block = other->block == block_;
+      fail(fmt::format(
+          "{} {} element {} of {}, which thread {} of block {} {}, {}", here(), verb(kind), number,
+          buffer.name, place_text(place_of(other->thread, shape_.block)),
+          place_text(place_of(other->block, shape_.grid)), verb(other->kind),
+          one_block ? "with no barrier between" : "and blocks do not wait for each other"));
+      return;
+    }
+    if (kind == Read) {
+      // Two different readers are enough: a writer is at most one of them.
+      const bool is_first = element.reads[0].block == block_ && element.reads[0].thread == thread_;
+      if (!is_first) {
+        element.reads[1] = element.reads[0];
+      }
+      element.reads[0] = now;
+    } else {
+      element.write = now;
+      element.reads = {};
+    }
+  }
+
+  /// Ends the launch; called in a fibre, which is left where it stands.
+  void fail(std::string problem) {
+    problem_ = std::move(problem);
+    fibres_[static_cast<std::size_t>(thread_)]->pause();
+  }
+
+  const DeviceKernel &kernel_;
+  const LaunchShape &shape_;
+  const void *arguments_;
+  const std::map<const char *, std::int64_t> &allocations_;
+  std::vector<char> shared_;
+  char *shared_base_ = nullptr;
+  std::vector<std::unique_ptr<Fibre>> fibres_;
+  std::vector<std::int32_t> waits_at_; ///< by thread: the barrier, or -1
+  std::unordered_map<const char *, Element> elements_;
+  std::int64_t block_ = 0;
+  std::int64_t thread_ = 0;
+  std::int32_t epoch_ = 0;
+  std::string problem_;
+};
+
+class Emulator : public Device {
+public:
+  std::string name() const override { return "gpu-emulator"; }
+
+  void *allocate(std::int64_t bytes) override {
+    const std::size_t size =
+        (static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1)) + alignment - 1) / alignment *
+        alignment;
+    void *memory = std::aligned_alloc(alignment, size);
+    if (memory == nullptr) {
+      throw Error(ErrorKind::Device, fmt::format("the emulator has no memory of {} bytes", bytes));
+    }
+    std::memset(memory, 0xa5, size); // what is read before it is written shows
+    const std::lock_guard lock(mutex_);
+    allocations_[static_cast<const char *>(memory)] = bytes;
+    return memory;
+  }
+
+  void release(void *memory) noexcept override {
+    const std::lock_guard lock(mutex_);
+    if (allocations_.erase(static_cast<const char *>(memory)) > 0) {
+      std::free(memory);
+    }
+  }
+
+  void copy_in(void *device, const void *host, std::int64_t bytes) override {
+    copy(device, host, bytes);
+  }
+  void copy_out(void *host, const void *device, std::int64_t bytes) override {
+    copy(host, device, bytes);
+  }
+  void copy(void *to, const void *from, std::int64_t bytes) override {
+    if (bytes > 0) {
+      std::memcpy(to, from, static_cast<std::size_t>(bytes));
+    }
+  }
+  void clear(void *memory, std::int64_t bytes) override {
+    std::memset(memory, 0, static_cast<std::size_t>(bytes));
+  }
+
+  void launch(const DeviceKernel &kernel, const LaunchShape &shape,
+              const void *arguments) override {
+    const auto &[x, y, z] = shape.grid;
+    const std::int64_t threads = shape.block[0] * shape.block[1] * shape.block[2];
+    if (x > most_blocks_x || y > most_blocks_yz || z > most_blocks_yz) {
+      throw Error(ErrorKind::Device,
+                  fmt::format("kernel {}: a grid of {} x {} x {} blocks is more than {} x {} x {}",
+                              kernel.name, x, y, z, most_blocks_x, most_blocks_yz, most_blocks_yz));
+    }
+    if (threads > most_threads || shape.shared_bytes > most_shared_bytes) {
+      throw Error(ErrorKind::Device,
+                  fmt::format("kernel {}: {} threads and {} bytes of shared memory are more than a "
+                              "block may have, {} and {}",
+                              kernel.name, threads, shape.shared_bytes, most_threads,
+                              most_shared_bytes));
+    }
+    if (x * y * z == 0 || threads == 0) {
+      return;
+    }
+    std::map<const char *, std::int64_t> allocations;
+    {
+      const std::lock_guard lock(mutex_);
+      allocations = allocations_;
+    }
+    Launch(kernel, shape, arguments, allocations).run();
+  }
+
+  void synchronize() override {}
+
+private:
+  std::mutex mutex_;
+  std::map<const char *, std::int64_t> allocations_;
+};
+
+} // namespace
+
+Device &gpu_emulator() {
+  static auto *const emulator = new Emulator; // outlives whatever is still on it at the end
+  return *emulator;
+}
+
+} // namespace tilewright
+
+using tilewright::Launch;
+
+std::int32_t tilewright_gpu_index(std::int32_t axis) {
+  return static_cast<std::int32_t>(Launch::current()->index(axis));
+}
+
+void tilewright_gpu_barrier(std::int32_t number) { Launch::current()->barrier(number); }
+
+void *tilewright_gpu_shared() { return Launch::current()->shared(); }
+
+void tilewright_gpu_access(const void *address, std::int64_t bytes, std::int32_t buffer,
+                           std::int32_t kind) {
+  Launch::current()->access(static_cast<const char *>(address), bytes, buffer, kind);
+}

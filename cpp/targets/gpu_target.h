@@ -1,0 +1,15 @@
+// Which GPU code is made for: none, the emulator on the host, or an NVIDIA device by PTX.
+#pragma once
+
+namespace tilewright {
+
+struct GpuTarget {
+  enum class Kind { None, Emulator, Cuda };
+
+  Kind kind = Kind::None;
+  int architecture = 75; ///< sm_75, ...: the least compute capability that runs it
+
+  bool operator==(const GpuTarget &) const = default;
+};
+
+} // namespace tilewright

@@ -1,0 +1,279 @@
+#include "targets/nvptx.h"
+
+#include "polyhedral/error.h"
+
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/IntrinsicsNVPTX.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Module.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Target/TargetMachine.h>
+
+#include <array>
+#include <mutex>
+#include <set>
+#include <vector>
+
+namespace tilewright {
+
+namespace {
+
+constexpr const char *triple = "nvptx64-nvidia-cuda";
+constexpr unsigned shared_space = 3;
+
+void initialise_target() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+  });
+}
+
+/// The oldest version of PTX that knows the architecture, so that old drivers take it.
+std::string ptx_version(int architecture) {
+  return architecture >= 90 ? "+ptx78" : architecture >= 80 ? "+ptx70" : "+ptx63";
+}
+
+std::vector<llvm::CallInst *> calls_of(llvm::Module &module, const char *name) {
+  std::vector<llvm::CallInst *> calls;
+  if (llvm::Function *function = module.getFunction(name)) {
+    for (llvm::User *user : function->users()) {
+      calls.push_back(llvm::cast<llvm::CallInst>(user));
+    }
+  }
+  return calls;
+}
+
+void drop(llvm::Module &module, const char *name) {
+  if (llvm::Function *function = module.getFunction(name)) {
+    function->eraseFromParent();
+  }
+}
+
+/// The intrinsics that every NVPTX machine has instructions for. LLVM ends the process for others.
+bool is_selectable(llvm::Intrinsic::ID id) {
+  using Id = llvm::Intrinsic::ID;
+  static const std::set<Id> known = {llvm::Intrinsic::fma,
+                                     llvm::Intrinsic::fmuladd,
+                                     llvm::Intrinsic::sqrt,
+                                     llvm::Intrinsic::fabs,
+                                     llvm::Intrinsic::floor,
+                                     llvm::Intrinsic::ceil,
+                                     llvm::Intrinsic::trunc,
+                                     llvm::Intrinsic::rint,
+                                     llvm::Intrinsic::nearbyint,
+                                     llvm::Intrinsic::roundeven,
+                                     llvm::Intrinsic::minnum,
+                                     llvm::Intrinsic::maxnum,
+                                     llvm::Intrinsic::copysign,
+                                     llvm::Intrinsic::abs,
+                                     llvm::Intrinsic::smax,
+                                     llvm::Intrinsic::smin,
+                                     llvm::Intrinsic::umax,
+                                     llvm::Intrinsic::umin,
+                                     llvm::Intrinsic::ctpop,
+                                     llvm::Intrinsic::ctlz,
+                                     llvm::Intrinsic::cttz,
+                                     llvm::Intrinsic::bswap,
+                                     llvm::Intrinsic::fshl,
+                                     llvm::Intrinsic::fshr,
+                                     llvm::Intrinsic::sadd_with_overflow,
+                                     llvm::Intrinsic::ssub_with_overflow,
+                                     llvm::Intrinsic::smul_with_overflow,
+                                     llvm::Intrinsic::uadd_with_overflow,
+                                     llvm::Intrinsic::usub_with_overflow,
+                                     llvm::Intrinsic::umul_with_overflow,
+                                     llvm::Intrinsic::assume,
+                                     llvm::Intrinsic::lifetime_start,
+                                     llvm::Intrinsic::lifetime_end,
+                                     llvm::Intrinsic::memcpy,
+                                     llvm::Intrinsic::memset,
+                                     llvm::Intrinsic::memmove,
+                                     llvm::Intrinsic::experimental_noalias_scope_decl,
+                                     llvm::Intrinsic::vector_reduce_add,
+                                     llvm::Intrinsic::vector_reduce_mul,
+                                     llvm::Intrinsic::vector_reduce_and,
+                                     llvm::Intrinsic::vector_reduce_or,
+                                     llvm::Intrinsic::vector_reduce_xor,
+                                     llvm::Intrinsic::vector_reduce_smax,
+                                     llvm::Intrinsic::vector_reduce_smin,
+                                     llvm::Intrinsic::vector_reduce_umax,
+                                     llvm::Intrinsic::vector_reduce_umin,
+                                     llvm::Intrinsic::vector_reduce_fadd,
+                                     llvm::Intrinsic::vector_reduce_fmul,
+                                     llvm::Intrinsic::vector_reduce_fmax,
+                                     llvm::Intrinsic::vector_reduce_fmin,
+                                     llvm::Intrinsic::is_fpclass,
+                                     llvm::Intrinsic::convert_from_fp16,
+                                     llvm::Intrinsic::convert_to_fp16,
+                                     llvm::Intrinsic::usub_sat,
+                                     llvm::Intrinsic::uadd_sat,
+                                     llvm::Intrinsic::ssub_sat,
+                                     llvm::Intrinsic::sadd_sat,
+                                     llvm::Intrinsic::bitreverse,
+                                     llvm::Intrinsic::fptosi_sat,
+                                     llvm::Intrinsic::fptoui_sat,
+                                     llvm::Intrinsic::canonicalize};
+  const llvm::StringRef name = llvm::Intrinsic::getBaseName(id);
+  return known.count(id) > 0 || name.starts_with("llvm.nvvm.");
+}
+
+void require_selectable(const llvm::Module &module) {
+  for (const llvm::Function &function : module) {
+    if (!function.isDeclaration() || function.use_empty()) {
+      continue;
+    }
+    if (!function.isIntrinsic()) {
+      throw Error(ErrorKind::Internal, "code for a GPU would call '" + function.getName().str() +
+                                           "', which there is not there");
+    }
+    if (!is_selectable(function.getIntrinsicID())) {
+      throw Error(ErrorKind::Internal,
+                  "there is no code for a GPU for " + function.getName().str());
+    }
+  }
+}
+
+} // namespace
+
+std::unique_ptr<llvm::TargetMachine> make_ptx_machine(int architecture, bool fast_math) {
+  static constexpr std::array known = {75, 80, 86, 87, 89, 90};
+  if (std::find(known.begin(), known.end(), architecture) == known.end()) {
+    throw Error(ErrorKind::Argument,
+                "GPU architecture sm_" + std::to_string(architecture) +
+                    " is not known; known are sm_75, sm_80, sm_86, sm_87, sm_89 and sm_90");
+  }
+  initialise_target();
+  std::string problem;
+  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, problem);
+  if (target == nullptr) {
+    throw Error(ErrorKind::Internal,
+                std::string("LLVM has no target for ") + triple + ": " + problem);
+  }
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = fast_math ? llvm::FPOpFusion::Standard : llvm::FPOpFusion::Strict;
+  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
+      triple, "sm_" + std::to_string(architecture), ptx_version(architecture), options,
+      std::nullopt, std::nullopt, llvm::CodeGenOptLevel::Default));
+  if (!machine) {
+    throw Error(ErrorKind::Internal, "LLVM cannot make a target machine for PTX");
+  }
+  return machine;
+}
+
+void bind_to_ptx(llvm::Module &module) {
+  constexpr std::array registers = {
+      llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x, llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_y,
+      llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_z, llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x,
+      llvm::Intrinsic::nvvm_read_ptx_sreg_tid_y,   llvm::Intrinsic::nvvm_read_ptx_sreg_tid_z};
+  for (llvm::CallInst *call : calls_of(module, "tilewright_gpu_index")) {
+    const auto *axis = llvm::cast<llvm::ConstantInt>(call->getArgOperand(0));
+    llvm::IRBuilder<> builder(call);
+    llvm::Value *number = builder.CreateIntrinsic(registers.at(axis->getZExtValue()), {}, {});
+    number->takeName(call);
+    call->replaceAllUsesWith(number);
+    call->eraseFromParent();
+  }
+  for (llvm::CallInst *call : calls_of(module, "tilewright_gpu_barrier")) {
+    llvm::IRBuilder<> builder(call);
+    builder.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier0, {}, {});
+    call->eraseFromParent();
+  }
+  const std::vector<llvm::CallInst *> shared = calls_of(module, "tilewright_gpu_shared");
+  if (!shared.empty()) {
+    auto *memory = new llvm::GlobalVariable(
+        module, llvm::ArrayType::get(llvm::Type::getInt8Ty(module.getContext()), 0), false,
+        llvm::GlobalValue::ExternalLinkage, nullptr, "tilewright_shared", nullptr,
+        llvm::GlobalValue::NotThreadLocal, shared_space);
+    constexpr std::uint64_t alignment = 128;
+    memory->setAlignment(llvm::Align(alignment));
+    for (llvm::CallInst *call : shared) {
+      call->replaceAllUsesWith(llvm::ConstantExpr::getAddrSpaceCast(memory, call->getType()));
+      call->eraseFromParent();
+    }
+  }
+  for (const char *name :
+       {"tilewright_gpu_index", "tilewright_gpu_barrier", "tilewright_gpu_shared"}) {
+    drop(module, name);
+  }
+}
+
+void bind_to_emulator(llvm::Module &module, const llvm::TargetMachine &host) {
+  llvm::LLVMContext &context = module.getContext();
+  const llvm::DataLayout layout = host.createDataLayout();
+  module.setTargetTriple(host.getTargetTriple().str());
+  module.setDataLayout(layout);
+  if (llvm::NamedMDNode *annotations = module.getNamedMetadata("nvvm.annotations")) {
+    annotations->eraseFromParent();
+  }
+  llvm::Type *i32 = llvm::Type::getInt32Ty(context);
+  llvm::Type *i64 = llvm::Type::getInt64Ty(context);
+  llvm::FunctionCallee watch =
+      module.getOrInsertFunction("tilewright_gpu_access", llvm::Type::getVoidTy(context),
+                                 llvm::PointerType::get(context, 0), i64, i32, i32);
+  llvm::cast<llvm::Function>(watch.getCallee())->setDoesNotThrow();
+  constexpr std::uint32_t reads = 0;
+  constexpr std::uint32_t writes = 1;
+  constexpr std::uint32_t updates = 2;
+  for (llvm::Function &function : module) {
+    function.setCallingConv(llvm::CallingConv::C);
+    std::vector<llvm::Instruction *> accesses;
+    for (llvm::Instruction &instruction : llvm::instructions(function)) {
+      if (instruction.hasMetadata(buffer_metadata)) {
+        accesses.push_back(&instruction);
+      }
+    }
+    for (llvm::Instruction *instruction : accesses) {
+      llvm::Value *address = nullptr;
+      llvm::Type *type = nullptr;
+      std::uint32_t kind = reads;
+      if (auto *load = llvm::dyn_cast<llvm::LoadInst>(instruction)) {
+        address = load->getPointerOperand();
+        type = load->getType();
+        kind = load->isAtomic() ? updates : reads;
+      } else if (auto *store = llvm::dyn_cast<llvm::StoreInst>(instruction)) {
+        address = store->getPointerOperand();
+        type = store->getValueOperand()->getType();
+        kind = writes;
+      } else if (auto *update = llvm::dyn_cast<llvm::AtomicRMWInst>(instruction)) {
+        address = update->getPointerOperand();
+        type = update->getValOperand()->getType();
+        kind = updates;
+      } else if (auto *exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(instruction)) {
+        address = exchange->getPointerOperand();
+        type = exchange->getNewValOperand()->getType();
+        kind = updates;
+      }
+      if (address == nullptr || llvm::isa<llvm::AllocaInst>(llvm::getUnderlyingObject(address))) {
+        continue; // the thread's own
+      }
+      const auto *number = llvm::cast<llvm::ConstantAsMetadata>(
+          instruction->getMetadata(buffer_metadata)->getOperand(0));
+      llvm::IRBuilder<> builder(instruction);
+      builder.CreateCall(watch, {address, builder.getInt64(layout.getTypeStoreSize(type)),
+                                 number->getValue(), builder.getInt32(kind)});
+    }
+  }
+}
+
+std::string compile_to_ptx(llvm::Module &module, llvm::TargetMachine &machine) {
+  require_selectable(module);
+  llvm::SmallString<0> text;
+  llvm::raw_svector_ostream stream(text);
+  llvm::legacy::PassManager passes;
+  if (machine.addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile)) {
+    throw Error(ErrorKind::Internal, "LLVM cannot write PTX");
+  }
+  passes.run(module);
+  return std::string(text);
+}
+
+} // namespace tilewright

@@ -1,0 +1,39 @@
+// From the LLVM IR of kernels to PTX for NVIDIA's GPUs, or to functions for the emulator. The
+// emitter writes kernels once, with calls of tilewright_gpu_index, _barrier and _shared
+// (runtime/gpu_emulator.h): for PTX these become the special registers, the barrier instruction and
+// shared memory; for the emulator they stay, and every access tells it first.
+#pragma once
+
+#include "targets/gpu_target.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace llvm {
+class Module;
+class TargetMachine;
+} // namespace llvm
+
+namespace tilewright {
+
+/// Of the metadata that accesses of kernels carry: the buffer's number.
+inline constexpr const char *buffer_metadata = "tilewright.buffer";
+
+/// The least and the newest architecture that code is made for, sm_75 and sm_90.
+inline constexpr int oldest_architecture = 75;
+inline constexpr int newest_architecture = 90;
+
+/// Throws Error(Argument) for an architecture that is not known here.
+std::unique_ptr<llvm::TargetMachine> make_ptx_machine(int architecture, bool fast_math);
+
+/// Puts the machine's own instructions for the emitter's calls.
+void bind_to_ptx(llvm::Module &module);
+
+/// Makes the module, which came from a PTX machine's, one of the host, whose accesses are watched.
+void bind_to_emulator(llvm::Module &module, const llvm::TargetMachine &host);
+
+/// PTX text of a bound module. Throws Error(Internal) where LLVM has no instruction for something.
+std::string compile_to_ptx(llvm::Module &module, llvm::TargetMachine &machine);
+
+} // namespace tilewright

@@ -185,6 +185,8 @@ KernelEmitter::Launched KernelEmitter::emit_thread(const LoopStatement &launch,
       continue;
     }
     frame_.buffers[b].base = base;
+    frame_.buffers[b].alignment =
+        llvm::Align(static_cast<std::uint64_t>(component_type(buffer.type).bytes()));
     const std::vector<std::int64_t> known = constant_strides(buffer);
     for (size_t d = 0; d < buffer.extents.size(); ++d) {
       frame_.buffers[b].strides.push_back(

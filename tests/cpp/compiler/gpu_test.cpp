@@ -1,0 +1,179 @@
+// Kernels of a GPU on the emulator, and sanity of that proof: what is broken on purpose (a barrier
+// left out, a tile too small, a wrong thread) does not pass.
+#include "compiler/compiler.h"
+#include "lowering/build.h"
+#include "lowering/map_launches.h"
+#include "planning/default_mapping.h"
+#include "runtime/cpu.h"
+#include "runtime/device.h"
+#include "runtime/gpu_emulator.h"
+#include "runtime/jit.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Target/TargetMachine.h>
+
+#include <functional>
+#include <numeric>
+
+namespace tilewright {
+namespace {
+
+using testing::HasSubstr;
+
+Command command(const std::string &computation, const std::string &name,
+                std::vector<Argument> arguments) {
+  Command result;
+  result.computation = computation;
+  result.name = name;
+  result.arguments = std::move(arguments);
+  return result;
+}
+
+/// B[i] = A[i] + A[i + 1] + A[i + 2] in tiles of 16, whose part of A is in shared memory.
+Mapping window() {
+  const ExprPtr n = parameter("N");
+  const ExprPtr zero = constant(std::int64_t{0}, Int64);
+  const auto at = [](std::int64_t distance) {
+    return binary(Op::Add, iterator("i"), constant(distance, Int64));
+  };
+  const ComputationPtr a =
+      declare_input("A", {binary(Op::Add, n, constant(std::int64_t{2}, Int64))}, Float32, {});
+  const ComputationPtr b = declare_computation("B", {{"i", zero, n}}, nullptr, Float32, {}, {});
+  define_piece(
+      b, nullptr,
+      binary(Op::Add, binary(Op::Add, access(a, {at(0)}), access(a, {at(1)})), access(a, {at(2)})),
+      {});
+  Mapping mapping(make_function("window", {b}, {a}, {}, {}));
+  mapping = mapping.with(command("B", "gpu_tile", {std::string("i"), std::int64_t{16}}));
+  return mapping.with(
+      command("B", "cache",
+              {std::string("A"), std::string("i0"), std::string("tile"), std::string("shared")}));
+}
+
+CompileOptions emulated() {
+  CompileOptions options;
+  options.layouts = {{0, 0}, {0, 0}};
+  options.gpu.kind = GpuTarget::Kind::Emulator;
+  return options;
+}
+
+using Change = std::function<StmtPtr(const StmtPtr &)>;
+
+StmtPtr everywhere(const StmtPtr &statement, const Change &change) {
+  return change(
+      map_children(statement, [&](const StmtPtr &child) { return everywhere(child, change); }));
+}
+
+/// Runs the kernel for 50 elements; what the emulator says, or how many elements are wrong.
+std::string run(const Kernel &kernel) {
+  const auto machine = make_target_machine(describe_cpu(""), false);
+  llvm::LLVMContext context;
+  EmitOptions options;
+  options.gpu.kind = GpuTarget::Kind::Emulator;
+  options.symbol = "window_under_test";
+  const auto module = emit_llvm(kernel, context, *machine, options);
+  optimise_light(*module, *machine);
+  const LoadedCode code = load_object(compile_to_object(*module, *machine, false), options.symbol);
+  constexpr std::int64_t n = 50;
+  std::vector<float> a(n + 2);
+  std::iota(a.begin(), a.end(), 0.0F);
+  std::vector<float> b(n, -1.0F);
+  Device &device = gpu_emulator();
+  void *on_device_a = device.allocate(static_cast<std::int64_t>(a.size() * sizeof(float)));
+  void *on_device_b = device.allocate(n * static_cast<std::int64_t>(sizeof(float)));
+  device.copy_in(on_device_a, a.data(), static_cast<std::int64_t>(a.size() * sizeof(float)));
+  std::string problem;
+  try {
+    DeviceCall call(device);
+    CallRecord record;
+    record.device = &call;
+    const std::array<void *, 2> data = {on_device_a, on_device_b};
+    const std::array<std::int64_t, 3> integers = {n, sizeof(float), sizeof(float)};
+    const auto entry = reinterpret_cast<KernelEntry>(code.address());
+    call.finish(entry(data.data(), integers.data(), &record), record.failure, false, true);
+    device.copy_out(b.data(), on_device_b, n * static_cast<std::int64_t>(sizeof(float)));
+    int wrong = 0;
+    for (size_t i = 0; i < b.size(); ++i) {
+      wrong += b[i] == a[i] + a[i + 1] + a[i + 2] ? 0 : 1;
+    }
+    problem = wrong == 0 ? "" : std::to_string(wrong) + " elements are wrong";
+  } catch (const Error &error) {
+    problem = error.what();
+  }
+  device.release(on_device_a);
+  device.release(on_device_b);
+  return problem;
+}
+
+int barriers_in(const Kernel &kernel) {
+  int count = 0;
+  visit_statements(kernel.body, [&](const LoopStatement &statement) {
+    count += statement.kind == StatementKind::Barrier ? 1 : 0;
+  });
+  return count;
+}
+
+TEST(GpuKernel, RunsOnTheEmulator) {
+  const Kernel kernel = lowered(window(), emulated());
+  EXPECT_EQ(barriers_in(kernel), 1);
+  EXPECT_EQ(run(kernel), "");
+}
+
+TEST(GpuKernel, WithoutItsBarrierIsFound) {
+  Kernel kernel = lowered(window(), emulated());
+  kernel.body = everywhere(kernel.body, [](const StmtPtr &statement) {
+    return statement->kind == StatementKind::Barrier ? block({}) : statement;
+  });
+  EXPECT_THAT(run(kernel), HasSubstr("with no barrier between"));
+}
+
+TEST(GpuKernel, WithATileTooSmallIsFound) {
+  Kernel kernel = lowered(window(), emulated());
+  for (KernelBuffer &buffer : kernel.buffers) {
+    if (buffer.memory == "shared") {
+      EXPECT_EQ(local_bytes(buffer), 18 * 4);
+      buffer.extents = {integer(17)};
+    }
+  }
+  EXPECT_THAT(run(kernel), HasSubstr("writes outside of tile"));
+}
+
+TEST(GpuKernel, WithAWrongThreadIsFound) {
+  // Two threads do the work of one: both write its element.
+  Kernel kernel = lowered(window(), emulated());
+  ValueRewriter halve([](const ValuePtr &value) -> ValuePtr {
+    return value->kind == ValueKind::GpuIndex && value->id == 3
+               ? floor_div(gpu_index(3), integer(2))
+               : nullptr;
+  });
+  kernel.body = everywhere(kernel.body, [&](const StmtPtr &statement) {
+    return map_values(statement, std::ref(halve));
+  });
+  EXPECT_THAT(run(kernel), HasSubstr("with no barrier between"));
+}
+
+TEST(GpuKernel, WithAWrongBlockIsFound) {
+  Kernel kernel = lowered(window(), emulated());
+  ValueRewriter first([](const ValuePtr &value) -> ValuePtr {
+    return value->kind == ValueKind::GpuIndex && value->id == 0 ? integer(0) : nullptr;
+  });
+  kernel.body = everywhere(kernel.body, [&](const StmtPtr &statement) {
+    return map_values(statement, std::ref(first));
+  });
+  EXPECT_THAT(run(kernel), HasSubstr("blocks do not wait for each other"));
+}
+
+TEST(GpuKernel, HasPtxWithSharedMemoryAndBarrier) {
+  const std::string ptx = ptx_text(window(), emulated());
+  EXPECT_THAT(ptx, HasSubstr(".target sm_75"));
+  EXPECT_THAT(ptx, HasSubstr("bar.sync"));
+  EXPECT_THAT(ptx, HasSubstr("ld.shared.f32"));
+  EXPECT_THAT(ptx, HasSubstr("st.shared.f32"));
+  EXPECT_THAT(ptx, HasSubstr(".maxntid 16"));
+}
+
+} // namespace
+} // namespace tilewright

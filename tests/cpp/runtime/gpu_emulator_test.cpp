@@ -1,0 +1,240 @@
+// Fibres, and the emulator with kernels written by hand: what it lets pass and what it finds.
+#include "polyhedral/error.h"
+#include "runtime/fibre.h"
+#include "runtime/gpu_emulator.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <numeric>
+#include <vector>
+
+namespace tilewright {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(Fibre, PausesAndGoesOnWhereItWas) {
+  struct Counter {
+    Fibre fibre;
+    int value = 0;
+  } counter;
+  const auto count = [](void *argument) {
+    auto &self = *static_cast<Counter *>(argument);
+    for (int step = 0; step < 3; ++step) {
+      ++self.value;
+      self.fibre.pause();
+    }
+  };
+  counter.fibre.start(count, &counter);
+  for (int step = 1; step <= 3; ++step) {
+    EXPECT_FALSE(counter.fibre.resume());
+    EXPECT_EQ(counter.value, step);
+  }
+  EXPECT_TRUE(counter.fibre.resume());
+  EXPECT_TRUE(counter.fibre.resume()) << "one that has ended stays so";
+  counter.fibre.start(count, &counter);
+  EXPECT_FALSE(counter.fibre.resume());
+  EXPECT_EQ(counter.value, 4) << "it starts anew";
+}
+
+TEST(Fibre, KeepsFloatingPointNumbersAndLocals) {
+  struct Sum {
+    Fibre fibre;
+    double result = 0;
+  } sum;
+  sum.fibre.start(
+      [](void *argument) {
+        auto &self = *static_cast<Sum *>(argument);
+        double total = 0.5;
+        std::array<double, 64> own{};
+        std::iota(own.begin(), own.end(), 1.0);
+        for (const double value : own) {
+          self.fibre.pause();
+          total += value;
+        }
+        self.result = total;
+      },
+      &sum);
+  volatile double outside = 1.25;
+  while (!sum.fibre.resume()) {
+    outside = outside * 1.0000001;
+  }
+  EXPECT_EQ(sum.result, 0.5 + 64 * 65 / 2);
+}
+
+/// What all kernels here get.
+struct Arguments {
+  float *values = nullptr;
+  std::int64_t count = 0;
+};
+
+std::int64_t thread_x() { return tilewright_gpu_index(3); }
+std::int64_t block_x() { return tilewright_gpu_index(0); }
+float *shared() { return static_cast<float *>(tilewright_gpu_shared()); }
+
+constexpr std::int32_t values_buffer = 0;
+constexpr std::int32_t shared_buffer = 1;
+constexpr std::int32_t reads = 0;
+constexpr std::int32_t writes = 1;
+constexpr std::int32_t updates = 2;
+constexpr std::int64_t item = sizeof(float);
+
+void touch(const float *address, std::int32_t buffer, std::int32_t kind) {
+  tilewright_gpu_access(address, item, buffer, kind);
+}
+
+class Emulator : public testing::Test {
+protected:
+  /// Launches `thread` on `blocks` blocks of `threads` threads, on `count` floats.
+  void launch(void (*thread)(const void *), std::int64_t blocks, std::int64_t threads,
+              std::int64_t count) {
+    const std::array<EmulatedBuffer, 2> buffers = {EmulatedBuffer{"values", item, 0, 0, 0},
+                                                   EmulatedBuffer{"tile", item, -1, 0, 64 * item}};
+    const EmulatedKernel emulated{thread, buffers.data(), buffers.size()};
+    const DeviceKernel kernel{"test", nullptr, 0, &emulated, 2};
+    const LaunchShape shape{{blocks, 1, 1}, {threads, 1, 1}, 64 * item};
+    Device &device = gpu_emulator();
+    values_.assign(static_cast<size_t>(count), 0.0F);
+    const std::int64_t bytes = count * item;
+    Arguments arguments{static_cast<float *>(device.allocate(bytes)), count};
+    device.copy_in(arguments.values, values_.data(), bytes);
+    try {
+      device.launch(kernel, shape, &arguments);
+      device.copy_out(values_.data(), arguments.values, bytes);
+    } catch (...) {
+      device.release(arguments.values);
+      throw;
+    }
+    device.release(arguments.values);
+  }
+
+  std::string problem(void (*thread)(const void *), std::int64_t blocks, std::int64_t threads,
+                      std::int64_t count) {
+    try {
+      launch(thread, blocks, threads, count);
+    } catch (const Error &error) {
+      EXPECT_EQ(error.kind, ErrorKind::Device);
+      return error.what();
+    }
+    return "";
+  }
+
+  std::vector<float> values_;
+};
+
+/// Each block reverses its threads' numbers through shared memory.
+template <bool Waits>
+void reverse(const void *given) {
+  const auto &arguments = *static_cast<const Arguments *>(given);
+  const std::int64_t t = thread_x();
+  touch(shared() + t, shared_buffer, writes);
+  shared()[t] = static_cast<float>(t);
+  if (Waits) {
+    tilewright_gpu_barrier(0);
+  }
+  float *from = shared() + (7 - t);
+  touch(from, shared_buffer, reads);
+  float *to = arguments.values + 8 * block_x() + t;
+  touch(to, values_buffer, writes);
+  *to = *from;
+}
+
+TEST_F(Emulator, RunsBlocksOfThreadsThatWait) {
+  launch(reverse<true>, 3, 8, 24);
+  for (size_t k = 0; k < values_.size(); ++k) {
+    EXPECT_EQ(values_[k], 7.0F - static_cast<float>(k % 8));
+  }
+}
+
+TEST_F(Emulator, FindsAMissingBarrier) {
+  const std::string found = problem(reverse<false>, 1, 8, 8);
+  EXPECT_THAT(found, HasSubstr("with no barrier between"));
+  EXPECT_THAT(found, HasSubstr("of tile"));
+  EXPECT_THAT(found, HasSubstr("thread (4, 0, 0) of block (0, 0, 0)"));
+}
+
+TEST_F(Emulator, FindsBlocksThatMeet) {
+  const auto meet = [](const void *given) {
+    const auto &arguments = *static_cast<const Arguments *>(given);
+    touch(arguments.values, values_buffer, writes);
+    *arguments.values = 1;
+  };
+  EXPECT_THAT(problem(meet, 2, 1, 1), HasSubstr("blocks do not wait for each other"));
+  EXPECT_EQ(problem(meet, 1, 1, 1), "");
+}
+
+TEST_F(Emulator, LetsUpdatesInOneStepMeet) {
+  const auto add = [](const void *given) {
+    const auto &arguments = *static_cast<const Arguments *>(given);
+    touch(arguments.values, values_buffer, updates);
+    *arguments.values += 1;
+  };
+  launch(add, 4, 32, 1);
+  EXPECT_EQ(values_[0], 128.0F);
+}
+
+TEST_F(Emulator, FindsAReadThatAnotherThreadWritesLater) {
+  const auto race = [](const void *given) {
+    const auto &arguments = *static_cast<const Arguments *>(given);
+    touch(arguments.values, values_buffer, thread_x() == 3 ? writes : reads);
+  };
+  const std::string found = problem(race, 1, 4, 1);
+  EXPECT_THAT(found, HasSubstr("thread (3, 0, 0) of block (0, 0, 0) writes element 0 of values"));
+  EXPECT_THAT(found, HasSubstr("thread (2, 0, 0) of block (0, 0, 0) reads"));
+}
+
+TEST_F(Emulator, FindsAccessesOutside) {
+  const auto beyond = [](const void *given) {
+    const auto &arguments = *static_cast<const Arguments *>(given);
+    touch(arguments.values + thread_x(), values_buffer, reads);
+  };
+  EXPECT_EQ(problem(beyond, 1, 8, 8), "");
+  const std::string found = problem(beyond, 1, 9, 8);
+  EXPECT_THAT(found, HasSubstr("thread (8, 0, 0) of block (0, 0, 0) reads outside of values"));
+  EXPECT_THAT(found, HasSubstr("byte 32 of 32"));
+  const auto before = [](const void *) { touch(shared() - 1, shared_buffer, reads); };
+  EXPECT_THAT(problem(before, 1, 1, 1), HasSubstr("outside of tile"));
+}
+
+TEST_F(Emulator, FindsBarriersThatNotAllComeTo) {
+  const auto some = [](const void *) {
+    if (thread_x() < 2) {
+      tilewright_gpu_barrier(5);
+    }
+  };
+  const std::string found = problem(some, 1, 3, 1);
+  EXPECT_THAT(found, HasSubstr("thread (0, 0, 0) waits at barrier 5, thread (2, 0, 0) has ended"));
+  const auto different = [](const void *) {
+    tilewright_gpu_barrier(static_cast<std::int32_t>(thread_x()));
+  };
+  EXPECT_THAT(problem(different, 1, 2, 1), HasSubstr("thread (1, 0, 0) at barrier 1"));
+}
+
+TEST_F(Emulator, RefusesWhatNoDeviceHas) {
+  const auto nothing = [](const void *) {};
+  EXPECT_THAT(problem(nothing, 1, 1025, 1), HasSubstr("1025 threads"));
+  EXPECT_EQ(problem(nothing, 0, 32, 1), "") << "no blocks, nothing to do";
+}
+
+TEST(DeviceCall, KeepsWhatWentWrong) {
+  DeviceCall call(gpu_emulator());
+  EXPECT_EQ(call.allocate(std::int64_t{1} << 60), nullptr);
+  KernelFailure failure;
+  EXPECT_THROW(call.finish(KernelDeviceError, failure, false, true), Error);
+}
+
+TEST(DeviceCall, BringsBackTheFirstFailure) {
+  DeviceCall call(gpu_emulator());
+  const DeviceFailure left{KernelIndexError, 0, 3, 17, 12};
+  gpu_emulator().copy_in(call.failure(), &left, sizeof(left));
+  KernelFailure failure;
+  EXPECT_EQ(call.finish(KernelOk, failure, true, true), KernelIndexError);
+  EXPECT_EQ(failure.site, 3);
+  EXPECT_EQ(failure.value, 17);
+  EXPECT_EQ(failure.extent, 12);
+}
+
+} // namespace
+} // namespace tilewright

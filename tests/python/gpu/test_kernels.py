@@ -1,0 +1,138 @@
+"""Kernels as people write them: promotion to shared and private memory, and where barriers stand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from checks import assemble, barriers, check
+
+import tilewright as tw
+
+
+def random(*shape: int, dtype: object = np.float32) -> np.ndarray:
+    values = np.random.default_rng(0).integers(-4, 5, shape)
+    return values.astype(dtype)  # type: ignore[no-any-return]
+
+
+def matmul(tile: int = 32, steps: int = 8, each: int = 4) -> tw.Function:
+    """Tiles of the inputs in shared memory, sums in each thread's own."""
+    N, M, K = tw.params("N M K")
+    i, j, k = tw.iters("i j k")
+    A = tw.input("A", [N, K], tw.float32)
+    B = tw.input("B", [K, M], tw.float32)
+    C = tw.computation("C", {i: N, j: M}, tw.sum(A[i, k] * B[k, j], over={k: K}))
+    f = tw.function("matmul", outputs=[C], target="gpu-emulator")
+    C.tile(i, j, tile, tile).split("i1", each, "ti", "ri").split("j1", each, "tj", "rj")
+    C.split(k, steps).reorder("i0", "j0", "k0", "ti", "tj", "k1", "ri", "rj")
+    C.gpu_block("i0", "j0").gpu_thread("ti", "tj").unroll("ri").unroll("rj")
+    own = C.cache(C, "j0", memory="private")
+    own.cache(A, "k0", memory="shared")
+    own.cache(B, "k0", memory="shared")
+    return f
+
+
+@pytest.mark.parametrize("sizes", [(32, 32, 8), (64, 96, 40), (70, 65, 33), (5, 3, 1)])
+def test_matmul(sizes: tuple[int, int, int]) -> None:
+    n, m, k = sizes
+    f = matmul()
+    a, b = random(n, k), random(k, m)
+    np.testing.assert_array_equal(check(f, a, b), a @ b)
+    # One after both copies, one before the next ones overwrite them: no more, no less.
+    assert barriers(f) == 2, str(f.loops)
+
+
+def test_matmul_keeps_its_sums_in_registers() -> None:
+    reports = assemble(matmul())
+    for report in reports:
+        assert "0 bytes stack frame" in report, report
+        assert "0 bytes spill stores" in report, report
+
+
+def blur() -> tw.Function:
+    N, M = tw.params("N M")
+    i, j = tw.iters("i j")
+    A = tw.input("A", [N + 2, M + 2], tw.float32)
+    total = sum((A[i + di, j + dj] for di in range(3) for dj in range(3)), start=tw.const(0.0))
+    C = tw.computation("C", {i: N, j: M}, total / 9, dtype=tw.float32)
+    f = tw.function("blur", outputs=[C], target="gpu-emulator")
+    C.gpu_tile(i, j, 8, 16)
+    C.cache(A, "j0", memory="shared")
+    return f
+
+
+@pytest.mark.parametrize("shape", [(8, 16), (30, 50)])
+def test_stencil_with_a_halo_in_shared_memory(shape: tuple[int, int]) -> None:
+    f = blur()
+    a = random(shape[0] + 2, shape[1] + 2)
+    check(f, a, exact=False)
+    assert barriers(f) == 1, str(f.loops)
+
+
+def test_two_stages_in_one_kernel_through_shared_memory() -> None:
+    N = tw.param("N")
+    i = tw.iter("i")
+    A = tw.input("A", [N + 2], tw.float32)
+    B = tw.computation("B", {i: N + 1}, A[i] + A[i + 1])
+    C = tw.computation("C", {i: N}, B[i] * B[i + 1])
+    f = tw.function("f", outputs=[C], target="gpu-emulator")
+    C.gpu_tile(i, 32)
+    B.compute_at(C, "i0").store_at(C, "i0", memory="shared").gpu_spread("i")
+    a = random(102)
+    b = a[1:] + a[:-1]
+    np.testing.assert_array_equal(check(f, a), b[1:] * b[:-1])
+    assert barriers(f) == 1, str(f.loops)
+
+
+def test_threads_that_read_their_own_need_no_barrier() -> None:
+    N = tw.param("N")
+    i = tw.iter("i")
+    A = tw.input("A", [N], tw.float32)
+    B = tw.computation("B", {i: N}, A[i] + 1)
+    C = tw.computation("C", {i: N}, B[i] * 2)
+    f = tw.function("f", outputs=[C], target="gpu-emulator")
+    C.gpu_tile(i, 32)
+    B.gpu_tile(i, 32)
+    C.after(B, "i0")
+    a = random(100)
+    np.testing.assert_array_equal(check(f, a), (a + 1) * 2)
+    assert barriers(f) == 0, str(f.loops)
+    assert str(f.loops).count("kernel:") == 1
+
+
+def test_threads_that_read_a_neighbours_wait_once() -> None:
+    # In blocks of 32 threads, each reads what another thread of its block wrote.
+    N = tw.param("N")
+    i = tw.iter("i")
+    A = tw.input("A", [32 * N], tw.float32)
+    B = tw.computation("B", {i: 32 * N}, A[i] + 1)
+    C = tw.computation("C", {i: 32 * N}, B[i - i % 32 + (i + 5) % 32])
+    f = tw.function("f", outputs=[C], target="gpu-emulator")
+    C.gpu_tile(i, 32)
+    B.gpu_tile(i, 32)
+    C.after(B, "i0")
+    a = random(96)
+    expected = np.roll((a + 1).reshape(3, 32), -5, axis=1).ravel()
+    np.testing.assert_array_equal(check(f, a), expected)
+    assert barriers(f) == 1, str(f.loops)
+
+
+def test_private_memory_that_another_thread_reads_is_refused() -> None:
+    i = tw.iter("i")
+    A = tw.input("A", [130], tw.float32)
+    B = tw.computation("B", {i: 129}, A[i] + A[i + 1])
+    C = tw.computation("C", {i: 128}, B[i] * B[i + 1])
+    f = tw.function("f", outputs=[C], target="gpu-emulator")
+    C.gpu_tile(i, 32)
+    B.compute_at(C, "i0").store_at(C, "i0", memory="private").gpu_spread("i")
+    with pytest.raises(tw.ScheduleError, match="cannot be each thread's own"):
+        f(random(130))
+
+
+def test_shared_memory_that_is_too_large_is_refused() -> None:
+    i = tw.iter("i")
+    A = tw.input("A", [1 << 20], tw.float32)
+    C = tw.computation("C", {i: 1 << 20}, A[i])
+    tw.function("f", outputs=[C], target="gpu-emulator")
+    C.split(i, 1 << 17).split("i1", 32).gpu_block("i0").gpu_thread("i11")
+    with pytest.raises(tw.ScheduleError, match="shared memory holds"):
+        C.cache(A, "i0", memory="shared")

@@ -1,0 +1,280 @@
+"""Loops mapped to blocks and threads: values on the emulator, the mapping that is printed, refusals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from checks import barriers, check
+
+import tilewright as tw
+
+
+def emulated(name: str, *outputs: tw.Computation, **options: object) -> tw.Function:
+    return tw.function(name, outputs=list(outputs), target="gpu-emulator", **options)  # type: ignore[arg-type]
+
+
+def random(*shape: int, dtype: object = np.float32) -> np.ndarray:
+    values = np.random.default_rng(0).integers(-8, 9, shape)
+    return values.astype(dtype)  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("n", [0, 1, 255, 256, 257, 1000])
+def test_one_loop(n: int) -> None:
+    N = tw.param("N")
+    i = tw.iter("i")
+    A = tw.input("A", [N], tw.float32)
+    C = tw.computation("C", {i: N}, 2 * A[i] + 1)
+    f = emulated("f", C)
+    C.gpu(i)
+    a = random(n)
+    np.testing.assert_array_equal(check(f, a), 2 * a + 1)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (8, 32), (9, 33), (37, 70)])
+def test_two_loops(shape: tuple[int, int]) -> None:
+    N, M = tw.params("N M")
+    i, j = tw.iters("i j")
+    A = tw.input("A", [N, M], tw.float64)
+    C = tw.computation("C", {i: N, j: M}, A[i, j] * i - j)
+    f = emulated("f", C)
+    C.gpu(i, j)
+    a = random(*shape, dtype=np.float64)
+    rows, columns = np.indices(shape)
+    np.testing.assert_array_equal(check(f, a), a * rows - columns)
+    assert barriers(f) == 0
+
+
+def test_three_loops() -> None:
+    i, j, k = tw.iters("i j k")
+    N = tw.param("N")
+    A = tw.input("A", [5, N, 40], tw.int32)
+    C = tw.computation("C", {i: 5, j: N, k: 40}, A[i, j, k] // 3)
+    f = emulated("f", C)
+    C.gpu(i, j, k)
+    a = random(5, 6, 40, dtype=np.int32)
+    np.testing.assert_array_equal(check(f, a), a // 3)
+
+
+@pytest.mark.parametrize(
+    "dtype", [tw.bool_, tw.uint8, tw.int16, tw.int64, tw.float16, tw.bfloat16, tw.complex64]
+)
+def test_element_types(dtype: tw.DType) -> None:
+    i = tw.iter("i")
+    A = tw.input("A", [100], dtype)
+    B = tw.input("B", [100], dtype)
+    value = A[i] ^ B[i] if dtype == tw.bool_ else A[i] * B[i] + A[i]
+    C = tw.computation("C", {i: 100}, value)
+    f = emulated("f", C)
+    C.gpu_tile(i, 32)
+    a = np.abs(random(100)).astype(dtype.numpy)
+    b = np.abs(random(100)[::-1]).astype(dtype.numpy)
+    check(f, a, b)
+
+
+def test_strided_arrays_and_given_outputs() -> None:
+    N, M = tw.params("N M")
+    i, j = tw.iters("i j")
+    A = tw.input("A", [N, M], tw.float32)
+    C = tw.computation("C", {i: N, j: M}, -A[i, j])
+    f = emulated("f", C)
+    C.gpu(i, j)
+    a = random(40, 60)[::-2, ::3]
+    out = np.zeros((20, 40), np.float32)[:, ::2]
+    assert f(a, out=out) is out
+    np.testing.assert_array_equal(out, -a)
+
+
+def test_elements_that_are_not_defined_keep_what_they_had() -> None:
+    N = tw.param("N")
+    i, j = tw.iters("i j")
+    A = tw.input("A", [N, N], tw.float32)
+    C = tw.computation("C", {i: N, j: (0, i + 1)}, A[i, j], shape=[N, N])
+    f = emulated("f", C)
+    C.gpu(i, j)
+    a = random(20, 20)
+    np.testing.assert_array_equal(check(f, a), np.tril(a))
+    out = np.full((20, 20), 7, np.float32)
+    f(a, out=out)
+    np.testing.assert_array_equal(out, np.where(np.tri(20) > 0, a, 7))
+
+
+def test_a_kernel_for_each_step_of_a_loop_outside() -> None:
+    T, N = tw.params("T N")
+    t, i = tw.iters("t i")
+    A = tw.input("A", [N + 2], tw.float64)
+    X = tw.computation("X", {t: (0, T), i: (0, N + 2)}, dtype=tw.float64)
+    X.define(A[i], where=t == 0)
+    inside = (t > 0) & (i > 0) & (i < N + 1)
+    X.define((X[t - 1, i - 1] + X[t - 1, i] + X[t - 1, i + 1]) / 3, where=inside)
+    X.define(X[t - 1, i], where=(t > 0) & ((i == 0) | (i == N + 1)))
+    f = emulated("f", X)
+    X.gpu_tile(i, 32)
+    check(f, random(70, dtype=np.float64), T=5, exact=False)
+    with pytest.raises(tw.IllegalScheduleError, match="gpu_block_y"):
+        X.gpu_block(t, "i0")
+
+
+def test_what_is_on_no_gpu_loop_runs_in_one_thread() -> None:
+    N = tw.param("N")
+    i = tw.iter("i")
+    A = tw.input("A", [N], tw.float32)
+    B = tw.computation("B", {i: N}, A[i] + 1)
+    C = tw.computation("C", {i: N}, B[N - 1 - i])
+    f = emulated("f", C)
+    C.gpu(i)
+    a = random(300)
+    np.testing.assert_array_equal(check(f, a), a[::-1] + 1)
+    assert "1 thread a block" in str(f.loops)
+
+
+def sums(size: int) -> tuple[tw.Function, tw.Computation, tw.Expression]:
+    N, K = tw.params("N K")
+    i, k = tw.iters("i k")
+    A = tw.input("A", [N, K], tw.float32)
+    C = tw.computation("C", {i: N}, tw.sum(A[i, k], over={k: K}))
+    return emulated("f", C), C, k
+
+
+def test_a_sum_in_each_thread() -> None:
+    f, C, _ = sums(0)
+    C.gpu("i")
+    a = random(300, 17)
+    np.testing.assert_array_equal(check(f, a), a.sum(axis=1))
+
+
+def test_atomic_updates_of_many_blocks() -> None:
+    f, C, k = sums(0)
+    C.atomic().gpu_tile("i", k, 1, 64)
+    a = random(3, 200)
+    np.testing.assert_array_equal(check(f, a), a.sum(axis=1))
+    assert "# atomic" in str(f.loops)
+
+
+def test_a_sum_over_the_threads_of_a_block_by_parts() -> None:
+    # Each thread adds up a part of a row in its own memory; thread 0 adds up the parts.
+    f, C, k = sums(0)
+    C.split(k, 32, "k0", "k1").reorder("i", "k1", "k0")
+    P = C.rfactor("k1", "P")
+    P.compute_at(C, "i").store_at(C, "i", memory="shared")
+    C.gpu_block("i")
+    P.gpu_thread("k1")
+    a = random(5, 100)
+    np.testing.assert_array_equal(check(f, a), a.sum(axis=1))
+    assert barriers(f) == 1, str(f.loops)
+
+
+def test_run_time_subscripts_are_checked_on_the_device() -> None:
+    N, M = tw.params("N M")
+    i = tw.iter("i")
+    A = tw.input("A", [M], tw.float32)
+    idx = tw.input("idx", [N], tw.int64)
+    C = tw.computation("C", {i: N}, A[idx[i]])
+    f = emulated("f", C)
+    C.gpu(i)
+    a = random(50)
+    places = np.arange(300, dtype=np.int64) % 50
+    np.testing.assert_array_equal(check(f, places, a), a[places])
+    places[271] = 50
+    with pytest.raises(tw.SubscriptError, match=r"A\[idx\[i\]\]"):
+        f(places, a)
+
+
+def test_math_functions() -> None:
+    i = tw.iter("i")
+    A = tw.input("A", [64], tw.float32)
+    C = tw.computation("C", {i: 64}, tw.exp(A[i]) + tw.sin(A[i]) * tw.sqrt(abs(A[i])))
+    f = emulated("f", C)
+    C.gpu_tile(i, 32)
+    check(f, random(64) / 8, exact=False)
+
+
+def test_mapping_to_the_cpu_gives_the_same() -> None:
+    N, M = tw.params("N M")
+    i, j = tw.iters("i j")
+    A = tw.input("A", [N, M], tw.float32)
+    C = tw.computation("C", {i: N, j: M}, A[i, j] + 1)
+    f = tw.function("f", outputs=[C], target="cpu")
+    C.gpu(i, j)
+    a = random(20, 50)
+    np.testing.assert_array_equal(f(a), a + 1)
+    assert "kernel" not in str(f.loops)
+
+
+def test_schedules_print_and_replay() -> None:
+    def program() -> tw.Function:
+        i, j = tw.iters("i j")
+        A = tw.input("A", [40, 50], tw.float32)
+        return emulated("f", tw.computation("C", {i: 40, j: 50}, A[i, j] + 1))
+
+    f = program()
+    f["C"].gpu_tile("i", "j", 4, 16)
+    g = program()
+    f.schedule.apply_to(g)
+    assert str(f.loops) == str(g.loops)
+    assert "gpu_tile" in str(f.schedule)
+    assert f.key == g.key
+    h = program()
+    h["C"].set_schedule(
+        "{ C[i,j] -> [floor(i/4)(gpu_block_y), floor(j/16)(gpu_block_x), i mod 4 (gpu_thread_y), "
+        "j mod 16 (gpu_thread_x)] }"
+    )
+    a = random(40, 50)
+    np.testing.assert_array_equal(h(a), a + 1)
+
+
+Refused = tuple[str, Callable[[tw.Computation], object]]
+
+
+@pytest.mark.parametrize(
+    ("message", "give"),
+    [
+        ("has no constant extent", lambda C: C.gpu_thread("j")),
+        ("more than 1024", lambda C: C.gpu_tile("i", "j", 64, 64)),
+        ("threads along z", lambda C: C.gpu_tile("i", "j", "k", 128, 1, 1)),
+        ("blocks come first", lambda C: C.gpu_block("i", "k")),
+        ("for threads of the CPU", lambda C: C.gpu_tile("j", 16).interchange("i", "j0").parallelize("i")),
+    ],
+)
+def test_mappings_that_make_no_kernel_are_refused(
+    message: str, give: Callable[[tw.Computation], object]
+) -> None:
+    N = tw.param("N")
+    i, j, k = tw.iters("i j k")
+    A = tw.input("A", [N, N, N], tw.float32)
+    C = tw.computation("C", {i: N, j: N, k: N}, A[i, j, k])
+    f = emulated("f", C)
+    with pytest.raises(tw.ScheduleError, match=message):
+        give(C)
+        f(random(4, 4, 4))
+
+
+@pytest.mark.parametrize(
+    ("message", "give"),
+    [
+        ("at most three dimensions", lambda C: C.gpu_block("i", "i", "i", "i")),
+        ("outermost first", lambda C: C.gpu_thread("i1", "i0")),
+        ("expected gpu", lambda C: C.gpu()),
+        ("no loop", lambda C: C.gpu("nothing")),
+        ("must be at least 1", lambda C: C.gpu_tile("i0", 0)),
+    ],
+)
+def test_commands_that_make_no_sense_are_refused(
+    message: str, give: Callable[[tw.Computation], object]
+) -> None:
+    i = tw.iter("i")
+    A = tw.input("A", [64], tw.float32)
+    C = tw.computation("C", {i: 64}, A[i])
+    emulated("f", C)
+    C.split(i, 8)
+    with pytest.raises(tw.ScheduleError, match=message):
+        give(C)
+
+
+def test_a_device_that_is_not_there() -> None:
+    i = tw.iter("i")
+    A = tw.input("A", [64], tw.float32)
+    C = tw.computation("C", {i: 64}, A[i])
+    with pytest.raises(tw.ArgumentError, match="target must be"):
+        tw.function("f", outputs=[C], target="tpu")

@@ -3,8 +3,12 @@
 // what they had.
 #include "bindings/call_errors.h"
 #include "bindings/kernel_call.h"
+#include "runtime/cuda_device.h"
 #include "runtime/device.h"
 #include "runtime/gpu_emulator.h"
+#include "targets/nvptx.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
@@ -117,10 +121,25 @@ Device &KernelFunction::device_of(CompileOptions &options) const {
   if (options.gpu.kind == GpuTarget::Kind::Emulator) {
     return gpu_emulator();
   }
-  throw Error(ErrorKind::Device,
-              function_->name + ": its loops are mapped to a GPU, and there is none here that this "
-                                "version can use; target=\"gpu-emulator\" runs them on the host, "
-                                "and target=\"cpu\" as loops of the CPU");
+  try {
+    CudaDevice &device = CudaDevice::get(0);
+    const CudaProperties &has = device.context().properties();
+    options.gpu.architecture = supported_architecture(10 * has.major + has.minor);
+    if (options.gpu.architecture == 0) {
+      throw Error(ErrorKind::Device,
+                  fmt::format("{} has compute capability {}.{}, and kernels need {}.{} or newer",
+                              device.name(), has.major, has.minor, oldest_architecture / 10,
+                              oldest_architecture % 10));
+    }
+    return device;
+  } catch (Error &error) {
+    Error more(error.kind,
+               fmt::format("{}: its loops are mapped to a GPU: {}; target=\"gpu-emulator\" runs "
+                           "them on the host, target=\"cpu\" as loops of the CPU",
+                           function_->name, error.what()));
+    more.details = error.details;
+    throw more;
+  }
 }
 
 py::object KernelFunction::call_on_device(const CallArguments &given) {
@@ -168,9 +187,9 @@ py::object KernelFunction::call_on_device(const CallArguments &given) {
     }
   }
   if (status != KernelOk) {
-    CallExplainer(*this).failed(
-        *kernel, status, record.failure,
-        status == KernelIndexError && !overwrites_ ? failing_read(call) : std::nullopt);
+    CallExplainer(*this).failed(*kernel, status, record.failure,
+                                status == KernelIndexError && !overwrites_ ? failing_read(call)
+                                                                           : std::nullopt);
   }
   return results(call);
 }

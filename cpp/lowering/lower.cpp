@@ -26,7 +26,10 @@ Kernel lower(const Program &program, const LoweringOptions &options) {
   const bool masks = options.vectors.masked_bytes > 0;
   kernel.body = split_borders(unswitch(kernel.body), known, masks);
   kernel.body = simplify_indices(kernel.body, known);
-  kernel.body = separate_tiles(kernel.body, options.vectors.masked_bytes);
+  kernel.body = separate_tiles(kernel.body, options.vectors.masked_bytes, kernel.is_gpu);
+  if (kernel.is_gpu) {
+    kernel.body = unroll_short_tiles(simplify_indices(kernel.body, known));
+  }
   kernel.body = simplify_indices(kernel.body, known);
   kernel.body = unroll_loops(kernel.body);
   kernel.body = simplify_indices(kernel.body, known);

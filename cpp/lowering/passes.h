@@ -62,7 +62,17 @@ StmtPtr split_borders(const StmtPtr &body, const Ranges &known, bool masks);
 ///         full = W // 8 * 8 if y + 4 <= H else 0
 ///         for x in range(0, full, 8): 4 rows of 8 columns
 ///         for x in range(full, W, 8): up to 4 rows of 8 columns under a mask
-StmtPtr separate_tiles(const StmtPtr &body, int masked_bytes);
+/// `keeps_copies`: the unrolled loops of short tiles keep their factor, for unroll_short_tiles.
+StmtPtr separate_tiles(const StmtPtr &body, int masked_bytes, bool keeps_copies = false);
+
+/// After separate_tiles, for targets whose threads skip what a condition forbids at next to no
+/// cost: the loops of short tiles become copies under conditions, so that sums stay in registers
+/// there, too.
+///     for v in range(0, min(4, N - 4*i)): S(v)
+/// becomes
+///     if 0 < N - 4*i: S(0)
+///     if 1 < N - 4*i: S(1) ...
+StmtPtr unroll_short_tiles(const StmtPtr &body);
 
 /// Replaces those Unrolled loops of constant extent by their copies in which loops of constant but
 /// different extents stand: the rest of a tile of 23 columns, 12 and 11, is then known to be one.

@@ -271,12 +271,12 @@ StmtPtr masked(const StmtPtr &root) {
 /// The candidates' loops as full tiles; when `full` is false, as vectors under a mask or as serial
 /// loops. `serial` is the loop around `root` that is one.
 StmtPtr rewrite(const StmtPtr &root, const std::vector<Candidate> &candidates, bool full,
-                int masked_bytes, const LoopStatement *serial = nullptr) {
+                int masked_bytes, bool keeps_copies, const LoopStatement *serial = nullptr) {
   const bool is_serial = root->kind == StatementKind::For && root->loop == LoopKind::Serial;
   std::vector<StmtPtr> children;
   for (const StmtPtr &child : root->children) {
-    children.push_back(
-        rewrite(child, candidates, full, masked_bytes, is_serial ? root.get() : serial));
+    children.push_back(rewrite(child, candidates, full, masked_bytes, keeps_copies,
+                               is_serial ? root.get() : serial));
   }
   const auto found =
       std::find_if(candidates.begin(), candidates.end(), [&](const Candidate &candidate) {
@@ -293,8 +293,8 @@ StmtPtr rewrite(const StmtPtr &root, const std::vector<Candidate> &candidates, b
       root->loop == LoopKind::Unrolled && contains_any(root->children[0], candidates) &&
       !(masked_bytes > 0 && serial != nullptr && accumulates(root, serial->id))) {
     // Copies of a border tile's loops are not worth their code, unless they keep sums in registers.
-    return for_loop(root->id, root->name, root->lower, root->upper, LoopKind::Serial, 0,
-                    children[0]);
+    return for_loop(root->id, root->name, root->lower, root->upper, LoopKind::Serial,
+                    keeps_copies ? root->factor : 0, children[0]);
   }
   if (found == candidates.end()) {
     return root->children.empty() ? root : with_children(root, std::move(children));
@@ -324,7 +324,8 @@ std::vector<Linear> conditions_of(const std::vector<Candidate> &candidates) {
 
 class Separation {
 public:
-  Separation(const StmtPtr &root, int masked_bytes) : numbers_(root), masked_bytes_(masked_bytes) {}
+  Separation(const StmtPtr &root, int masked_bytes, bool keeps_copies)
+      : numbers_(root), masked_bytes_(masked_bytes), keeps_copies_(keeps_copies) {}
 
   /// `statement` where the variables in `known_` have values.
   StmtPtr at(const StmtPtr &statement, int versions) {
@@ -404,12 +405,12 @@ private:
 
   StmtPtr version(const StmtPtr &statement, const std::vector<Candidate> &candidates,
                   const std::vector<Linear> &conditions, int versions) {
-    const StmtPtr general = rewrite(statement, candidates, false, masked_bytes_);
+    const StmtPtr general = rewrite(statement, candidates, false, masked_bytes_, keeps_copies_);
     if (versions < 2) {
       return at(general, versions);
     }
     const StmtPtr fast =
-        copy_with(rewrite(statement, candidates, true, masked_bytes_), {}, numbers_);
+        copy_with(rewrite(statement, candidates, true, masked_bytes_, keeps_copies_), {}, numbers_);
     return if_then(conjunction(conditions), at(fast, versions / 2), at(general, versions / 2));
   }
 
@@ -472,8 +473,9 @@ private:
   /// others.
   StmtPtr both_parts(const LoopStatement &loop, const std::vector<Candidate> &candidates,
                      const ValuePtr &end, const std::vector<Linear> &others, int versions) {
-    StmtPtr fast = rewrite(loop.children[0], candidates, true, masked_bytes_);
-    const StmtPtr general = rewrite(loop.children[0], candidates, false, masked_bytes_);
+    StmtPtr fast = rewrite(loop.children[0], candidates, true, masked_bytes_, keeps_copies_);
+    const StmtPtr general =
+        rewrite(loop.children[0], candidates, false, masked_bytes_, keeps_copies_);
     const std::int64_t second = numbers_.next();
     const StmtPtr rest = copy_with(general, {{loop.id, variable(second, loop.name)}}, numbers_);
     if (others.empty()) {
@@ -493,12 +495,13 @@ private:
   Numbers numbers_;
   std::set<std::int64_t> known_;
   int masked_bytes_;
+  bool keeps_copies_;
 };
 
 } // namespace
 
-StmtPtr separate_tiles(const StmtPtr &body, int masked_bytes) {
-  return Separation(body, masked_bytes).at(body, max_versions);
+StmtPtr separate_tiles(const StmtPtr &body, int masked_bytes, bool keeps_copies) {
+  return Separation(body, masked_bytes, keeps_copies).at(body, max_versions);
 }
 
 } // namespace tilewright

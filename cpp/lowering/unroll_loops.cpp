@@ -99,6 +99,38 @@ private:
 
 } // namespace
 
+namespace {
+
+class ShortTiles {
+public:
+  explicit ShortTiles(const StmtPtr &root) : numbers_(root) {}
+
+  StmtPtr operator()(const StmtPtr &statement) {
+    if (statement->children.empty()) {
+      return statement;
+    }
+    const StmtPtr node = map_children(statement, *this);
+    if (node->kind != StatementKind::For || node->loop != LoopKind::Serial || node->factor <= 0 ||
+        node->factor * size_of(node->children[0]) > max_statements) {
+      return node;
+    }
+    std::vector<StmtPtr> copies;
+    for (std::int64_t i = 0; i < node->factor; ++i) {
+      const ValuePtr value = add(node->lower, integer(i));
+      copies.push_back(if_then(binary_value(Op::Lt, value, node->upper),
+                               copy_with(node->children[0], {{node->id, value}}, numbers_)));
+    }
+    return block(std::move(copies));
+  }
+
+private:
+  Numbers numbers_;
+};
+
+} // namespace
+
+StmtPtr unroll_short_tiles(const StmtPtr &body) { return ShortTiles(body)(body); }
+
 StmtPtr unroll_loops(const StmtPtr &body) { return Unroller(body, false)(body); }
 
 StmtPtr unroll_tile_shapes(const StmtPtr &body) { return Unroller(body, true)(body); }

@@ -2,9 +2,7 @@
 
 #include "polyhedral/error.h"
 #include "runtime/cuda_device.h"
-#if __has_include("runtime/gpu_emulator.h")
 #include "runtime/gpu_emulator.h"
-#endif
 
 #include <fmt/format.h>
 
@@ -15,11 +13,9 @@ namespace tilewright {
 
 Device &find_device(const std::string &name) {
   constexpr std::string_view cuda = "cuda";
-#if __has_include("runtime/gpu_emulator.h")
   if (name == "gpu-emulator") {
     return gpu_emulator();
   }
-#endif
   if (name == cuda) {
     return CudaDevice::get(0);
   }

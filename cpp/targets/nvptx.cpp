@@ -24,6 +24,7 @@ namespace tilewright {
 
 namespace {
 
+constexpr std::array known_architectures = {75, 80, 86, 87, 89, 90};
 constexpr const char *triple = "nvptx64-nvidia-cuda";
 constexpr unsigned shared_space = 3;
 
@@ -144,9 +145,16 @@ void require_selectable(const llvm::Module &module) {
 
 } // namespace
 
+int supported_architecture(int architecture) {
+  int newest = 0;
+  for (const int known : known_architectures) {
+    newest = known <= architecture ? known : newest;
+  }
+  return newest;
+}
+
 std::unique_ptr<llvm::TargetMachine> make_ptx_machine(int architecture, bool fast_math) {
-  static constexpr std::array known = {75, 80, 86, 87, 89, 90};
-  if (std::find(known.begin(), known.end(), architecture) == known.end()) {
+  if (supported_architecture(architecture) != architecture) {
     throw Error(ErrorKind::Argument,
                 "GPU architecture sm_" + std::to_string(architecture) +
                     " is not known; known are sm_75, sm_80, sm_86, sm_87, sm_89 and sm_90");
@@ -224,7 +232,9 @@ void bind_to_emulator(llvm::Module &module, const llvm::TargetMachine &host) {
   constexpr std::uint32_t writes = 1;
   constexpr std::uint32_t updates = 2;
   for (llvm::Function &function : module) {
-    function.setCallingConv(llvm::CallingConv::C);
+    if (function.getCallingConv() == llvm::CallingConv::PTX_Kernel) {
+      function.setCallingConv(llvm::CallingConv::C);
+    }
     std::vector<llvm::Instruction *> accesses;
     for (llvm::Instruction &instruction : llvm::instructions(function)) {
       if (instruction.hasMetadata(buffer_metadata)) {

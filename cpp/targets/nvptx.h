@@ -24,6 +24,10 @@ inline constexpr const char *buffer_metadata = "tilewright.buffer";
 inline constexpr int oldest_architecture = 75;
 inline constexpr int newest_architecture = 90;
 
+/// The newest architecture known here whose code a device of this one (75 for 7.5) runs; 0 where
+/// there is none.
+int supported_architecture(int architecture);
+
 /// Throws Error(Argument) for an architecture that is not known here.
 std::unique_ptr<llvm::TargetMachine> make_ptx_machine(int architecture, bool fast_math);
 

@@ -117,7 +117,15 @@ def function(
     if not gathered:
         raise DeclarationError(f"the function {name} needs at least one output")
     arrays = None if inputs is None else _listed(flat_inputs(inputs), Input, "inputs")
-    options = (_conditions(context), fast_math, cpu, optimize, default_schedule, check_bounds, target)
+    options = (
+        _conditions(context),
+        fast_math,
+        cpu,
+        optimize,
+        default_schedule,
+        check_bounds,
+        target,
+    )
     result = Function(name, gathered, arrays, *options)
     results = gathered if isinstance(results, Computation) else results
     structured = not all(isinstance(output, Computation) for output in results)

@@ -150,14 +150,14 @@ class GpuCommands:
         Before::
 
             for i0 in range(0, ceil(N / 64)):  # gpu_block_x
-                for a in range(0, 66):
-                    A_cache[a] = ...
+                for i in range(64 * i0, min(64 * i0 + 66, N + 2)):
+                    A_cache[i - 64 * i0] = A[i]
 
-        After ``A_cache.gpu_spread("a")``::
+        After ``A_cache.gpu_spread(i)``::
 
             for i0 in range(0, ceil(N / 64)):  # gpu_block_x
-                for a in range(0, 66):  # gpu_spread
-                    A_cache[a] = ...
+                for i in range(64 * i0, min(64 * i0 + 66, N + 2)):  # gpu_spread
+                    A_cache[i - 64 * i0] = A[i]
 
         Args:
             *loops: one to three loops, directly inside each other, outermost first.

@@ -92,7 +92,7 @@ std::string run(const Kernel &kernel) {
     record.device = &call;
     const std::array<void *, 2> data = {on_device_a, on_device_b};
     const std::array<std::int64_t, 3> integers = {n, sizeof(float), sizeof(float)};
-    const auto entry = reinterpret_cast<KernelEntry>(code.address());
+    const auto entry = reinterpret_cast<KernelEntry>(code.address);
     call.finish(entry(data.data(), integers.data(), &record), record.failure, false, true);
     device.copy_out(b.data(), on_device_b, n * static_cast<std::int64_t>(sizeof(float)));
     int wrong = 0;

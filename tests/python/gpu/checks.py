@@ -38,7 +38,14 @@ def assemble(function: tw.Function, architectures: Sequence[str] = ARCHITECTURES
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, "kernel.ptx")
             path.write_text(ptx)
-            command = [ptxas, "-v", f"-arch={architecture}", "-o", f"{folder}/kernel.cubin", str(path)]
+            command = [
+                ptxas,
+                "-v",
+                f"-arch={architecture}",
+                "-o",
+                f"{folder}/kernel.cubin",
+                str(path),
+            ]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, f"{done.stderr}\n{ptx}"
         reports.append(done.stderr)

@@ -237,7 +237,10 @@ Refused = tuple[str, Callable[[tw.Computation], object]]
         ("more than 1024", lambda C: C.gpu_tile("i", "j", 64, 64)),
         ("threads along z", lambda C: C.gpu_tile("i", "j", "k", 128, 1, 1)),
         ("blocks come first", lambda C: C.gpu_block("i", "k")),
-        ("for threads of the CPU", lambda C: C.gpu_tile("j", 16).interchange("i", "j0").parallelize("i")),
+        (
+            "for threads of the CPU",
+            lambda C: C.gpu_tile("j", 16).interchange("i", "j0").parallelize("i"),
+        ),
     ],
 )
 def test_mappings_that_make_no_kernel_are_refused(

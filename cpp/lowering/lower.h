@@ -16,9 +16,9 @@ struct LoweringOptions {
   /// last dimension is the unit one.
   std::vector<ArrayLayout> layouts;
   VectorOptions vectors; ///< of the target
-  bool gpu = false;      ///< loops over blocks and threads make launches; else they run on the CPU
   bool vectorize = true; ///< false keeps Vector loops as loops, for printing what a schedule says
   Instrumentation instrumentation = {};
+  bool gpu = false; ///< loops over blocks and threads make launches; else they run on the CPU
 };
 
 Kernel lower(const Program &program, const LoweringOptions &options);

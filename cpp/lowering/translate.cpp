@@ -419,7 +419,7 @@ private:
     }
     return on_device(below, looks.tag, [&] {
       expressions_.set(key, value);
-      const size_t outside = std::exchange(levels_, static_cast<size_t>(dimension / 2) + 1);
+      const size_t outside = std::exchange(levels_, static_cast<size_t>((dimension + 1) / 2));
       const StmtPtr made = body(in_parallel, false);
       levels_ = outside;
       return made;
@@ -674,15 +674,22 @@ private:
     const ValuePtr to =
         steps ? floor_div(add(sub(upper, lower), integer(stride - 1)), integer(stride)) : upper;
     expressions_.set(key, steps ? add(lower, mul(integer(stride), counter)) : counter);
-    const size_t outside = std::exchange(levels_, static_cast<size_t>(dimension / 2) + 1);
+    const size_t outside = std::exchange(levels_, static_cast<size_t>((dimension + 1) / 2));
     const std::array<bool, 3> outer_axes = thread_axes_;
     if (kind == LoopKind::GpuThread) {
       thread_axes_[static_cast<size_t>(looks.tag.axis)] = true;
     } else if (kind == LoopKind::GpuSpread) {
       thread_axes_ = {true, true, true};
     }
-    const StmtPtr inner = with_memory(dimension, body(in_parallel || kind == LoopKind::Parallel,
-                                                      kind != LoopKind::Parallel && !is_gpu(kind)));
+    // isl may count through static positions: what comes after each of them is not asked.
+    const bool counts_positions = in_kernel() && dimension % 2 == 0;
+    StmtPtr inner = with_memory(
+        dimension, body(in_parallel || kind == LoopKind::Parallel,
+                        kind != LoopKind::Parallel && !is_gpu(kind) && !counts_positions));
+    if (counts_positions &&
+        std::none_of(thread_axes_.begin(), thread_axes_.end(), [](bool in) { return in; })) {
+      inner = block({inner, barrier()});
+    }
     thread_axes_ = outer_axes;
     levels_ = outside;
     auto loop = std::make_shared<LoopStatement>(

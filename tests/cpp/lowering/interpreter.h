@@ -206,6 +206,8 @@ private:
       return {Number{variables_.at(node->id), 0}};
     case ValueKind::Parameter:
       return {Number{parameters_.at(static_cast<size_t>(node->id)), 0}};
+    case ValueKind::GpuIndex:
+      throw Error(ErrorKind::Internal, "the interpreter runs no GPU's threads");
     case ValueKind::Local:
       return locals_.at(node->id);
     case ValueKind::Load: {
@@ -397,6 +399,9 @@ private:
       }
       return;
     }
+    case StatementKind::Launch:
+    case StatementKind::Barrier:
+      throw Error(ErrorKind::Internal, "the interpreter runs no GPU's kernels");
     case StatementKind::Timed:
       execute(node->children[0]);
       return;

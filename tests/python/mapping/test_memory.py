@@ -83,7 +83,7 @@ def test_a_buffer_inside_the_computation_s_own_loops_is_refused():
 def test_unknown_memory():
     _, rows, out = blur()
     rows.compute_at(out, i)
-    with pytest.raises(tw.ScheduleError, match='"registers", "stack" or "heap", got "register"'):
+    with pytest.raises(tw.ScheduleError, match='"shared" or "private", got "register"'):
         rows.store_at(out, i, "register")
 
 

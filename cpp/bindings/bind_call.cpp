@@ -252,6 +252,9 @@ void KernelFunction::adopt_array(size_t argument, PyObject *object, BoundCall &c
   if (!expected.is_output && expected.extents.empty() && open_scalar(argument, object, call)) {
     return;
   }
+  if (call.takes_device_arrays && adopt_device_array(argument, object, call)) {
+    return;
+  }
   py::object array;
   bool is_copy = false;
   if (is_array(object)) {

@@ -57,6 +57,8 @@ private:
   pybind11::object names_;
 };
 
+class DeviceArray;
+
 /// One array of a call as kernels see it.
 struct BoundArray {
   char *data = nullptr;
@@ -65,6 +67,7 @@ struct BoundArray {
   const pybind11::ssize_t *strides = nullptr; ///< in bytes
   PyObject *array = nullptr;  ///< the ndarray; null where nothing was given and for a plain number
   PyObject *object = nullptr; ///< what the caller gave: `array`, or what `array` is a view of
+  DeviceArray *on_device = nullptr; ///< where `data` is in a device's memory
 
   bool is_given() const { return object != nullptr; }
 };
@@ -79,6 +82,8 @@ struct BoundCall {
   int threads = 0; ///< 0: not given
   bool has_given_outputs = false;
   bool has_given_parameters = false;
+  /// Else they are refused, like anything that is not on the host.
+  bool takes_device_arrays = false;
 
   /// What kernels take: where each array begins.
   llvm::SmallVector<void *, 8> data() const {

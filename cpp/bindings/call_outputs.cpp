@@ -2,6 +2,7 @@
 // what is read.
 #include "bindings/array_memory.h"
 #include "bindings/call_errors.h"
+#include "bindings/device_array.h"
 #include "bindings/kernel_call.h"
 
 #include <algorithm>
@@ -46,10 +47,12 @@ void KernelFunction::make_outputs(BoundCall &call, bool zeros) const {
 void KernelFunction::place_in_inputs(BoundCall &call) const {
   for (size_t i = 0; i < arguments_.size(); ++i) {
     if (overwritten_[i]) {
-      if (call.arrays[i].array == nullptr) {
-        CallExplainer(*this).copied_input(i, call.arrays[i].object);
+      const BoundArray &input = call.arrays[i];
+      if (input.array == nullptr && input.on_device == nullptr) {
+        CallExplainer(*this).copied_input(i, input.object);
       }
-      if (!is_writeable(call.arrays[i].array)) {
+      if (input.on_device != nullptr ? input.on_device->is_read_only()
+                                     : !is_writeable(input.array)) {
         CallExplainer(*this).read_only_input(i);
       }
     }

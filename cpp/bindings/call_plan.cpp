@@ -1,10 +1,16 @@
 #include "bindings/call_plan.h"
 
+#include "bindings/device_array.h"
+
 #include <utility>
 
 namespace tilewright {
 
 namespace {
+
+std::int64_t device_number(const BoundArray &array) {
+  return reinterpret_cast<std::int64_t>(&array.on_device->device());
+}
 
 /// Hands each number of the key to `number`, which says whether to go on.
 template <class Visitor>
@@ -15,6 +21,9 @@ bool visit_key(const BoundCall &call, const Visitor &number) {
         return false;
       }
       continue;
+    }
+    if (array.on_device != nullptr && (!number(-2) || !number(device_number(array)))) {
+      return false;
     }
     if (!number(array.nd)) {
       return false;

@@ -238,6 +238,16 @@ DeviceArray DeviceArray::copy() const {
   return made;
 }
 
+DeviceArray DeviceArray::twin() const {
+  const auto [low, high] = size() == 0 ? std::pair<std::int64_t, std::int64_t>() : span(*this);
+  const py::gil_scoped_release unlocked;
+  auto memory = std::make_shared<DeviceMemory>(device(), high - low);
+  memory_->use();
+  device().copy(memory->data(), data_ + low, high - low);
+  char *first = static_cast<char *>(memory->data()) - low;
+  return {std::move(memory), first, type_, shape_, strides_, false};
+}
+
 // ---- views ----
 
 DeviceArray DeviceArray::view(const py::object &key) const {

@@ -41,6 +41,8 @@ public:
   void copy_from(const DeviceArray &from);
   /// A row-major copy on its device.
   DeviceArray copy() const;
+  /// A copy of all its memory between its first and its last element, with the same strides.
+  DeviceArray twin() const;
   /// Basic indexing: integers, slices, an ellipsis, None.
   DeviceArray view(const pybind11::object &key) const;
 

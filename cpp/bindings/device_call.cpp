@@ -1,18 +1,23 @@
-// Calls of functions whose loops run on a GPU. NumPy's arrays are copied to the device, row by row,
-// and what was written is copied back; elements of an output that the function does not define keep
-// what they had.
+// Calls of functions whose loops run on a GPU. Arrays on the device are used where they are, and
+// such a call returns before its work is done; where some argument is on a device, so are the
+// outputs that the call makes. NumPy's arrays are copied to the device row by row, and what was
+// written is copied back; elements of an output that the function does not define keep what they
+// had.
+#include "bindings/bind_errors.h"
 #include "bindings/call_errors.h"
+#include "bindings/device_array.h"
+#include "bindings/device_copy.h"
 #include "bindings/kernel_call.h"
 #include "runtime/cuda_device.h"
 #include "runtime/device.h"
+#include "runtime/devices.h"
 #include "runtime/gpu_emulator.h"
 #include "targets/nvptx.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
-#include <numeric>
+#include <memory>
 
 namespace tilewright {
 
@@ -20,119 +25,96 @@ namespace py = pybind11;
 
 namespace {
 
-/// An array of the call in row-major order in device memory, which it owns.
-class DeviceCopy {
-public:
-  DeviceCopy(Device &device, const BoundArray &array, int item_size)
-      : device_(device), array_(array), item_size_(item_size),
-        bytes_(std::accumulate(array.dimensions, array.dimensions + array.nd,
-                               static_cast<std::int64_t>(item_size), std::multiplies<>())),
-        memory_(device.allocate(bytes_)) {}
-  ~DeviceCopy() { device_.release(memory_); }
-  DeviceCopy(const DeviceCopy &) = delete;
-  DeviceCopy &operator=(const DeviceCopy &) = delete;
+/// The first argument that is on a device; as many as there are where none is.
+size_t first_on_device(const BoundCall &call) {
+  const auto found = std::find_if(call.arrays.begin(), call.arrays.end(),
+                                  [](const auto &array) { return array.on_device != nullptr; });
+  return static_cast<size_t>(found - call.arrays.begin());
+}
 
-  void *memory() const { return memory_; }
+BoundArray bound(const std::shared_ptr<DeviceArray> &array, PyObject *object) {
+  return {array->data(),
+          static_cast<int>(array->shape().size()),
+          array->shape().data(),
+          array->strides().data(),
+          nullptr,
+          object,
+          array.get()};
+}
 
-  void copy_in() {
-    if (is_row_major()) {
-      device_.copy_in(memory_, array_.data, bytes_);
-      return;
-    }
-    std::vector<char> packed(static_cast<size_t>(bytes_));
-    walk(packed.data(), [&](char *own, char *theirs) {
-      std::memcpy(own, theirs, static_cast<size_t>(item_size_));
-    });
-    device_.copy_in(memory_, packed.data(), bytes_);
-  }
-
-  void copy_out() {
-    if (is_row_major()) {
-      device_.copy_out(array_.data, memory_, bytes_);
-      return;
-    }
-    std::vector<char> packed(static_cast<size_t>(bytes_));
-    device_.copy_out(packed.data(), memory_, bytes_);
-    walk(packed.data(), [&](char *own, char *theirs) {
-      std::memcpy(theirs, own, static_cast<size_t>(item_size_));
-    });
-  }
-
-  /// Appends the strides of the copy, in bytes.
-  void add_strides(std::vector<std::int64_t> &integers) const {
-    const size_t first = integers.size();
-    integers.resize(first + static_cast<size_t>(array_.nd));
-    std::int64_t stride = item_size_;
-    for (int d = array_.nd; d-- > 0;) {
-      integers[first + static_cast<size_t>(d)] = stride;
-      stride *= std::max<std::int64_t>(array_.dimensions[d], 1);
-    }
-  }
-
-private:
-  bool is_row_major() const {
-    std::int64_t stride = item_size_;
-    for (int d = array_.nd; d-- > 0;) {
-      if (array_.dimensions[d] > 1 && array_.strides[d] != stride) {
-        return false;
-      }
-      stride *= array_.dimensions[d];
-    }
-    return true;
-  }
-
-  /// visit(element of the copy, element of the array) in row-major order.
-  template <class Visit>
-  void walk(char *own, const Visit &visit) const {
-    if (bytes_ == 0) {
-      return;
-    }
-    std::vector<std::int64_t> index(static_cast<size_t>(array_.nd), 0);
-    auto *theirs = static_cast<char *>(array_.data);
-    for (;;) {
-      visit(own, theirs);
-      own += item_size_;
-      int d = array_.nd;
-      while (d-- > 0) {
-        auto &position = index[static_cast<size_t>(d)];
-        theirs += array_.strides[d];
-        if (++position < array_.dimensions[d]) {
-          break;
-        }
-        theirs -= array_.strides[d] * position;
-        position = 0;
-      }
-      if (d < 0) {
-        return;
-      }
-    }
-  }
-
-  Device &device_;
-  const BoundArray &array_;
-  int item_size_;
-  std::int64_t bytes_;
-  void *memory_;
-};
+/// An ndarray that says of itself where the elements are, on whatever device.
+py::array stand_in(const BoundArray &array, const py::dtype &dtype) {
+  const std::vector<py::ssize_t> shape(array.dimensions, array.dimensions + array.nd);
+  const std::vector<py::ssize_t> strides(array.strides, array.strides + array.nd);
+  return {dtype, shape, strides, array.data, py::none()};
+}
 
 } // namespace
 
-Device &KernelFunction::device_of(CompileOptions &options) const {
-  if (options.gpu.kind == GpuTarget::Kind::Emulator) {
+// ---- what is given ----
+
+bool KernelFunction::adopt_device_array(size_t argument, PyObject *object, BoundCall &call) const {
+  const auto given = py::reinterpret_borrow<py::object>(object);
+  if (!py::isinstance<DeviceArray>(given) && !is_device_array(given)) {
+    return false;
+  }
+  const std::shared_ptr<DeviceArray> view = view_device_array(given);
+  if (view == nullptr) {
+    return false;
+  }
+  const ArrayArgument &expected = arguments_[argument];
+  const CallExplainer explain(*this);
+  if (view->type() != expected.type || view->shape().size() != expected.extents.size()) {
+    explain.refused_array(argument, object,
+                          fmt::format("expected {} with {} axes, got a {}",
+                                      type_name(expected.type), expected.extents.size(),
+                                      describe(*view)));
+  }
+  if (expected.is_output && view->is_read_only()) {
+    explain.refused_array(argument, object, "it is read-only: its owner says so");
+  }
+  if (!expected.is_field &&
+      reinterpret_cast<std::uintptr_t>(view->data()) % static_cast<size_t>(expected.item_size) !=
+          0) {
+    explain.refused_array(argument, object, "its elements are not aligned");
+  }
+  call.arrays[argument] = bound(view, object);
+  call.owned.push_back(py::cast(view));
+  return true;
+}
+
+// ---- devices ----
+
+Device &KernelFunction::device_of(const BoundCall &call) const {
+  const bool is_emulated = settings_.gpu.kind == GpuTarget::Kind::Emulator;
+  const size_t first = first_on_device(call);
+  if (first < call.arrays.size()) {
+    Device &device = call.arrays[first].on_device->device();
+    for (size_t i = first + 1; i < call.arrays.size(); ++i) {
+      const DeviceArray *other = call.arrays[i].on_device;
+      if (other != nullptr && &other->device() != &device) {
+        throw_argument_error(
+            ArgumentProblem::Value,
+            fmt::format("{}: {} is on {} and {} on {}; copy one of them with tw.to_device",
+                        function_->name, arguments_[first].name, short_name(device),
+                        arguments_[i].name, short_name(other->device())));
+      }
+    }
+    if ((&device == &gpu_emulator()) != is_emulated) {
+      throw_argument_error(ArgumentProblem::Value,
+                           fmt::format("{}: {} is on {}, and the function is for target=\"{}\"",
+                                       function_->name, arguments_[first].name, short_name(device),
+                                       is_emulated ? "gpu-emulator" : "cuda"));
+    }
+    return device;
+  }
+  if (is_emulated) {
     return gpu_emulator();
   }
   try {
-    CudaDevice &device = CudaDevice::get(0);
-    const CudaProperties &has = device.context().properties();
-    options.gpu.architecture = supported_architecture(10 * has.major + has.minor);
-    if (options.gpu.architecture == 0) {
-      throw Error(ErrorKind::Device,
-                  fmt::format("{} has compute capability {}.{}, and kernels need {}.{} or newer",
-                              device.name(), has.major, has.minor, oldest_architecture / 10,
-                              oldest_architecture % 10));
-    }
-    return device;
-  } catch (Error &error) {
+    const py::gil_scoped_release unlocked;
+    return CudaDevice::get(0);
+  } catch (const Error &error) {
     Error more(error.kind,
                fmt::format("{}: its loops are mapped to a GPU: {}; target=\"gpu-emulator\" runs "
                            "them on the host, target=\"cpu\" as loops of the CPU",
@@ -142,54 +124,215 @@ Device &KernelFunction::device_of(CompileOptions &options) const {
   }
 }
 
+GpuTarget KernelFunction::target_of(const Device &device) const {
+  GpuTarget target = settings_.gpu;
+  if (const auto *cuda = dynamic_cast<const CudaDevice *>(&device)) {
+    const CudaProperties &has = cuda->context().properties();
+    target.architecture = supported_architecture(10 * has.major + has.minor);
+    if (target.architecture == 0) {
+      throw Error(ErrorKind::Device,
+                  fmt::format("{} has compute capability {}.{}, and kernels need {}.{} or newer",
+                              device.name(), has.major, has.minor, oldest_architecture / 10,
+                              oldest_architecture % 10));
+    }
+  }
+  return target;
+}
+
+// ---- what follows from shapes, strides and places ----
+
+std::shared_ptr<CallPlan> KernelFunction::make_device_plan(BoundCall &call) {
+  solve_shapes(call);
+  require_apart_in_themselves(call);
+  auto plan = std::make_shared<CallPlan>();
+  plan->key = plan_key(call);
+  plan->integers.assign(call.parameters.begin(), call.parameters.end());
+  for (size_t i = 0; i < arguments_.size(); ++i) {
+    const ArrayArgument &argument = arguments_[i];
+    const BoundArray &array = call.arrays[i];
+    llvm::SmallVector<py::ssize_t, 4> shape;
+    for (const Extent &extent : argument.extents) {
+      shape.push_back(std::max<std::int64_t>(extent.evaluate(call.parameters.data()), 0));
+    }
+    if (!array.is_given()) {
+      plan->fresh_shapes.insert(plan->fresh_shapes.end(), shape.begin(), shape.end());
+    }
+    const auto rank = static_cast<int>(shape.size());
+    llvm::SmallVector<py::ssize_t, 4> strides(shape.size());
+    py::ssize_t packed = argument.item_size;
+    for (int d = rank; d-- > 0;) {
+      const auto axis = static_cast<size_t>(d);
+      strides[axis] = array.on_device != nullptr ? array.strides[d] : packed;
+      packed *= std::max<py::ssize_t>(shape[axis], 1);
+    }
+    const ArrayLayout layout =
+        layout_of(rank, shape.data(), strides.data(), argument.item_size, argument.constant_tail);
+    if (layout.unit >= 0) {
+      // An axis of one element may have any stride.
+      strides[static_cast<size_t>(layout.unit)] = argument.item_size;
+    }
+    plan->layouts.push_back(layout);
+    plan->integers.insert(plan->integers.end(), strides.begin(), strides.end());
+  }
+  return plan;
+}
+
+void KernelFunction::make_device_outputs(const CallPlan &plan, Device &device,
+                                         BoundCall &call) const {
+  const bool on_device = first_on_device(call) < call.arrays.size();
+  const std::int64_t *shape = plan.fresh_shapes.data();
+  for (size_t i = inputs_; i < arguments_.size(); ++i) {
+    if (call.arrays[i].is_given()) {
+      continue;
+    }
+    const ArrayArgument &output = arguments_[i];
+    const size_t rank = output.extents.size();
+    if (on_device && rank > 0) {
+      const auto array = std::make_shared<DeviceArray>(
+          device, output.type, std::vector<std::int64_t>(shape, shape + rank));
+      if (output.needs_zeros) {
+        device.clear(array->data(), array->size() * output.item_size);
+      }
+      call.owned.push_back(py::cast(array));
+      call.arrays[i] = bound(array, call.owned.back().ptr());
+    } else {
+      make_output(i, shape, false, call);
+    }
+    shape += rank;
+  }
+}
+
+void KernelFunction::separate_device_inputs(BoundCall &call) const {
+  if (!call.has_given_outputs && !overwrites_) {
+    return;
+  }
+  const auto shares = [&](size_t a, size_t b) {
+    if (a == b || call.arrays[a].on_device == nullptr || call.arrays[b].on_device == nullptr) {
+      return false;
+    }
+    // NumPy is asked about addresses; nothing is read there.
+    const py::array first = stand_in(call.arrays[a], arguments_[a].dtype);
+    const py::array second = stand_in(call.arrays[b], arguments_[b].dtype);
+    return shares_memory(tilewright::bound(first.ptr(), first.ptr()),
+                         tilewright::bound(second.ptr(), second.ptr()), arguments_[a].item_size,
+                         arguments_[b].item_size);
+  };
+  for (size_t i = 0; i < arguments_.size(); ++i) {
+    if (!is_written(i, call)) {
+      continue;
+    }
+    for (size_t other = i + 1; other < arguments_.size(); ++other) {
+      if (is_written(other, call) && shares(i, other)) {
+        CallExplainer(*this).overlapping_outputs(i, other);
+      }
+    }
+    for (size_t input = 0; input < inputs_; ++input) {
+      if (!is_written(input, call) && shares(i, input)) {
+        // With the strides that the plan has.
+        const auto copy = std::make_shared<DeviceArray>(call.arrays[input].on_device->twin());
+        call.owned.push_back(py::cast(copy));
+        call.arrays[input] = bound(copy, call.arrays[input].object);
+      }
+    }
+  }
+}
+
+// ---- calls ----
+
+py::object KernelFunction::compile_for_device(const CallArguments &given) {
+  const CompileOptions options = default_options();
+  Layouts layouts(options.layouts.begin(), options.layouts.end());
+  GpuTarget gpu = settings_.gpu;
+  if (given.positional > 0 || given.names != nullptr) {
+    BoundCall call;
+    call.takes_device_arrays = true;
+    bind_arguments(given, call);
+    if (overwrites_) {
+      place_in_inputs(call);
+    }
+    layouts = make_device_plan(call)->layouts;
+    gpu = target_of(device_of(call));
+  } else if (gpu.kind == GpuTarget::Kind::Cuda) {
+    try {
+      gpu = target_of(device_of({}));
+    } catch (const Error &) {
+      gpu = settings_.gpu; // no device here: for the oldest one
+    }
+  }
+  last_compile_ = find_kernel(layouts, {}, gpu);
+  if (last_compile_ == nullptr) {
+    make_kernel(layouts, {}, gpu);
+  }
+  return last_compile_info();
+}
+
 py::object KernelFunction::call_on_device(const CallArguments &given) {
   BoundCall call;
+  call.takes_device_arrays = true;
   bind_arguments(given, call);
-  solve_shapes(call);
   if (overwrites_) {
     place_in_inputs(call);
   }
-  require_apart_in_themselves(call);
-  make_outputs(call, false);
-  CompileOptions options = default_options();
-  Device &device = device_of(options);
-  const Layouts layouts(options.layouts.begin(), options.layouts.end());
-  std::shared_ptr<const CompiledKernel> kernel = find_kernel(layouts, {});
-  if (kernel == nullptr) {
-    kernel = make_kernel(layouts, {});
+  Device &device = device_of(call);
+  std::shared_ptr<CallPlan> plan = plans_.find(call);
+  if (plan == nullptr) {
+    plan = make_device_plan(call);
+    plans_.remember(plan);
   }
+  if (plan->kernel == nullptr) {
+    const GpuTarget gpu = target_of(device);
+    std::shared_ptr<const CompiledKernel> found = find_kernel(plan->layouts, {}, gpu);
+    if (found == nullptr) {
+      found = make_kernel(plan->layouts, {}, gpu);
+    }
+    // While it was compiled, another thread may have done the same, and run what the plan has now.
+    if (plan->kernel == nullptr) {
+      plan->kernel = std::move(found);
+    }
+  }
+  const CompiledKernel &kernel = *plan->kernel;
+  make_device_outputs(*plan, device, call);
+  separate_device_inputs(call);
   std::int32_t status = KernelOk;
   CallRecord record;
   {
     const py::gil_scoped_release unlocked;
-    std::vector<std::unique_ptr<DeviceCopy>> copies;
-    std::vector<void *> data;
-    std::vector<std::int64_t> integers(call.parameters.begin(), call.parameters.end());
+    llvm::SmallVector<std::unique_ptr<DeviceCopy>, 8> copies(arguments_.size());
+    llvm::SmallVector<void *, 8> data;
+    bool waits = false;
     for (size_t i = 0; i < arguments_.size(); ++i) {
-      copies.push_back(
-          std::make_unique<DeviceCopy>(device, call.arrays[i], arguments_[i].item_size));
-      DeviceCopy &copy = *copies.back();
-      const bool is_alias = stored_in_[i] >= 0;
-      if (!is_alias && (i < inputs_ || arguments_[i].needs_zeros)) {
-        copy.copy_in();
+      const BoundArray &array = call.arrays[i];
+      const int home = stored_in_[i];
+      if (home >= 0) {
+        data.push_back(data[static_cast<size_t>(home)]);
+      } else if (array.on_device != nullptr) {
+        array.on_device->memory()->use();
+        data.push_back(array.data);
+      } else {
+        waits = true;
+        copies[i] = std::make_unique<DeviceCopy>(device, array, arguments_[i].item_size);
+        if (i < inputs_ || arguments_[i].needs_zeros) {
+          copies[i]->copy_in();
+        }
+        data.push_back(copies[i]->memory());
       }
-      data.push_back(is_alias ? data[static_cast<size_t>(stored_in_[i])] : copy.memory());
-      copy.add_strides(integers);
     }
-    DeviceCall on_device(device);
+    const bool may_fail = !kernel.sites.empty();
+    DeviceCall on_device(device, may_fail);
     record.device = &on_device;
-    status = kernel->entry()(data.data(), integers.data(), &record);
-    status = on_device.finish(status, record.failure, !kernel->sites.empty(), true);
+    status = kernel.entry()(data.data(), plan->integers.data(), &record);
+    status = on_device.finish(status, record.failure, may_fail, waits);
     for (size_t i = 0; i < arguments_.size() && status == KernelOk; ++i) {
-      if (overwritten_[i] || (i >= inputs_ && stored_in_[i] < 0)) {
+      if (copies[i] && (overwritten_[i] || i >= inputs_)) {
         copies[i]->copy_out();
       }
     }
   }
   if (status != KernelOk) {
-    CallExplainer(*this).failed(*kernel, status, record.failure,
-                                status == KernelIndexError && !overwrites_ ? failing_read(call)
-                                                                           : std::nullopt);
+    const bool is_readable = !overwrites_ && first_on_device(call) == call.arrays.size();
+    CallExplainer(*this).failed(kernel, status, record.failure,
+                                status == KernelIndexError && is_readable ? failing_read(call)
+                                                                          : std::nullopt);
   }
   return results(call);
 }

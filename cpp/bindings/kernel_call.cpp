@@ -17,9 +17,10 @@ namespace py = pybind11;
 // ---- kernels ----
 
 std::shared_ptr<const CompiledKernel>
-KernelFunction::find_kernel(const Layouts &layouts, const std::vector<SharedArray> &shared) const {
+KernelFunction::find_kernel(const Layouts &layouts, const std::vector<SharedArray> &shared,
+                            const GpuTarget &gpu) const {
   for (const auto &entry : kernels_) {
-    if (entry.layouts == layouts && entry.shared == shared) {
+    if (entry.layouts == layouts && entry.shared == shared && entry.gpu == gpu) {
       return entry.kernel;
     }
   }
@@ -44,16 +45,20 @@ KernelFunction::compile_kernel(const std::vector<SharedArray> &shared,
 }
 
 std::shared_ptr<const CompiledKernel>
-KernelFunction::make_kernel(const Layouts &layouts, const std::vector<SharedArray> &shared) {
+KernelFunction::make_kernel(const Layouts &layouts, const std::vector<SharedArray> &shared,
+                            const GpuTarget &gpu) {
   require_checked();
   CompileOptions options = current_settings();
+  if (gpu.kind != GpuTarget::Kind::None) {
+    options.gpu = gpu;
+  }
   options.layouts.assign(layouts.begin(), layouts.end());
   const std::uint64_t version = version_;
   std::shared_ptr<const CompiledKernel> kernel = compile_kernel(shared, options);
   if (version == version_) {
-    const auto known = find_kernel(layouts, shared); // by another thread, meanwhile
+    const auto known = find_kernel(layouts, shared, gpu); // by another thread, meanwhile
     if (known == nullptr) {
-      kernels_.push_back({layouts, shared, kernel});
+      kernels_.push_back({layouts, shared, gpu, kernel});
     } else {
       kernel = known;
     }
@@ -211,6 +216,9 @@ py::object KernelFunction::call(const CallArguments &given) {
 }
 
 py::object KernelFunction::compile_for(const CallArguments &given) {
+  if (on_device_) {
+    return compile_for_device(given);
+  }
   std::vector<ArrayLayout> row_major = default_options().layouts;
   Layouts layouts(row_major.begin(), row_major.end());
   if (given.positional > 0 || given.names != nullptr) {

@@ -101,6 +101,7 @@ private:
   struct CompiledEntry {
     Layouts layouts;
     std::vector<SharedArray> shared;
+    GpuTarget gpu;
     std::shared_ptr<const CompiledKernel> kernel;
   };
   /// Whether calls whose arrays share memory in this way are safe.
@@ -160,10 +161,18 @@ private:
   void copy_overlapping_inputs(BoundCall &call) const;
   pybind11::object results(const BoundCall &call) const;
 
-  // ---- device_call.cpp ----
+  // ---- device_call.cpp: where loops are over the blocks and threads of a GPU ----
+  bool adopt_device_array(size_t argument, PyObject *object, BoundCall &call) const;
   pybind11::object call_on_device(const CallArguments &given);
-  /// Where such calls run; makes the code be for it.
-  Device &device_of(CompileOptions &options) const;
+  pybind11::object compile_for_device(const CallArguments &given);
+  /// Where a call runs: where its device arrays are, else the first device.
+  Device &device_of(const BoundCall &call) const;
+  /// What code for the device is made for.
+  GpuTarget target_of(const Device &device) const;
+  std::shared_ptr<CallPlan> make_device_plan(BoundCall &call);
+  void make_device_outputs(const CallPlan &plan, Device &device, BoundCall &call) const;
+  /// Inputs that share memory with what is written are copied.
+  void separate_device_inputs(BoundCall &call) const;
 
   // ---- kernel_call.cpp ----
   std::map<std::string, std::int64_t> parameters_of(const BoundCall &call) const;
@@ -172,10 +181,13 @@ private:
   std::optional<FailingRead> failing_read(BoundCall &call) const;
   /// Also makes the outputs that are not given.
   std::shared_ptr<CallPlan> make_plan(BoundCall &call);
+  /// `gpu` as target_of says, in functions that run on a device.
   std::shared_ptr<const CompiledKernel> find_kernel(const Layouts &layouts,
-                                                    const std::vector<SharedArray> &shared) const;
+                                                    const std::vector<SharedArray> &shared,
+                                                    const GpuTarget &gpu = {}) const;
   std::shared_ptr<const CompiledKernel> make_kernel(const Layouts &layouts,
-                                                    const std::vector<SharedArray> &shared);
+                                                    const std::vector<SharedArray> &shared,
+                                                    const GpuTarget &gpu = {});
   /// Compiles, with the lock only where it is needed.
   std::shared_ptr<const CompiledKernel> compile_kernel(const std::vector<SharedArray> &shared,
                                                        const CompileOptions &options);

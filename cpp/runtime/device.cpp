@@ -22,16 +22,20 @@ void Device::copy_out_rows(void *host, std::int64_t host_pitch, const void *devi
   }
 }
 
-DeviceCall::DeviceCall(Device &device)
-    : device_(device), failure_(device.allocate(sizeof(DeviceFailure))) {
-  device_.clear(failure_, sizeof(DeviceFailure));
+DeviceCall::DeviceCall(Device &device, bool may_fail) : device_(device) {
+  if (may_fail) {
+    failure_ = device.allocate(sizeof(DeviceFailure));
+    device_.clear(failure_, sizeof(DeviceFailure));
+  }
 }
 
 DeviceCall::~DeviceCall() {
   for (void *memory : memory_) {
     device_.release(memory);
   }
-  device_.release(failure_);
+  if (failure_ != nullptr) {
+    device_.release(failure_);
+  }
 }
 
 std::int32_t DeviceCall::finish(std::int32_t status, KernelFailure &record, bool may_fail,

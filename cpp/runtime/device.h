@@ -96,14 +96,15 @@ public:
 /// and thrown at the end.
 class DeviceCall {
 public:
-  explicit DeviceCall(Device &device);
+  /// `may_fail`: kernels want a place for failures.
+  explicit DeviceCall(Device &device, bool may_fail = true);
   DeviceCall(const DeviceCall &) = delete;
   DeviceCall &operator=(const DeviceCall &) = delete;
   ~DeviceCall();
 
   Device &device() { return device_; }
 
-  /// Where kernels leave the first failure: DeviceFailure in device memory.
+  /// Where kernels leave the first failure: DeviceFailure in device memory. Null where none may.
   void *failure() { return failure_; }
   /// After the entry has returned `status`: waits where `waits`, or where kernels may fail. Returns
   /// the status of the call and fills `record` with the first failure; throws what was kept.

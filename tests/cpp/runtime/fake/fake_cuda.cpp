@@ -779,7 +779,8 @@ EXPORT Result cuLaunchKernel(Function function, std::uint32_t grid_x, std::uint3
   note("launch ", function->name, " grid ", grid_x, " ", grid_y, " ", grid_z, " block ", block_x,
        " ", block_y, " ", block_z, " shared ", shared_bytes, " stream ", number_of(stream),
        " args ", bytes.str());
-  const auto fault = state().faults.find(function->name);
+  auto fault = state().faults.find(function->name);
+  fault = fault == state().faults.end() ? state().faults.find("*") : fault;
   if (fault != state().faults.end()) {
     state().lost[stack.back()->device] = fault->second;
     return Success;

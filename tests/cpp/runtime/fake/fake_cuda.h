@@ -18,7 +18,7 @@ extern "C" {
      init=100         what cuInit answers
      quiet=1          nothing is logged, for measurements
      fail=cuMemcpyHtoDAsync_v2:3:700   the third call from now on gives 700; "*" for every call
-     fault=name:719   kernel `name` fails while it runs: later waits give 719
+     fault=name:719   kernel `name` fails while it runs ("*": every one): later waits give 719
    The environment's TILEWRIGHT_TEST_FAKE_CUDA has the first settings. Memory that is allocated
    goes. */
 void fake_cuda_configure(const char *settings);

@@ -315,11 +315,10 @@ void bind_functions(py::module_ &module) {
       .def_property_readonly("_packed",
                              [](const KernelFunction &self) {
                                const CompileOptions &settings = self.settings();
-                               return py::make_tuple(packed_function(self.function()),
-                                                     settings.fast_math, settings.cpu,
-                                                     static_cast<int>(settings.optimize),
-                                                     settings.default_schedule,
-                                                     target_text(settings.gpu));
+                               return py::make_tuple(
+                                   packed_function(self.function()), settings.fast_math,
+                                   settings.cpu, static_cast<int>(settings.optimize),
+                                   settings.default_schedule, target_text(settings.gpu));
                              })
       .def("_array",
            [](const KernelFunction &self, const std::string &name) {

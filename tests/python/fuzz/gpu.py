@@ -63,7 +63,9 @@ class GpuRunner:
                 self.count("cases with " + word)
         return self.statistics
 
-    def attempt(self, function: tw.Function, computation: str, name: str, *arguments: object) -> bool:
+    def attempt(
+        self, function: tw.Function, computation: str, name: str, *arguments: object
+    ) -> bool:
         try:
             getattr(function[computation], name)(*arguments)
         except (tw.ScheduleError, KeyError):

@@ -136,9 +136,11 @@ void CudaDriver::load_functions() {
         fmt::format("'{}' is not NVIDIA's driver library: it has no cuDriverGetVersion", path_));
   }
   if (const cuda::Result result = get_version(&version_); result != cuda::Success) {
-    throw Error(
-        ErrorKind::Device,
-        fmt::format("the driver library '{}' does not tell its version: error {}", path_, result));
+    const char *more = advice(result);
+    throw Error(ErrorKind::Device,
+                fmt::format("the driver library '{}' does not tell its version: error {}{}{}",
+                            path_, result, more == nullptr ? "" : "; ",
+                            more == nullptr ? "" : more));
   }
   if (version_ < oldest_version) {
     throw Error(ErrorKind::Device,

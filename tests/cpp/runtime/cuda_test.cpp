@@ -186,6 +186,9 @@ TEST_F(CudaTest, ResultsOfTheStartComeWithAdvice) {
               AllOf(HasSubstr("CUDA_ERROR_SYSTEM_DRIVER_MISMATCH (803)"), HasSubstr("restart")));
   fake().configure("init=34");
   EXPECT_THAT(message_of(load), HasSubstr("take its folder (.../lib64/stubs)"));
+  fake().configure("version=-34"); // what a toolkit's stub does
+  EXPECT_THAT(message_of(load), AllOf(HasSubstr("does not tell its version: error 34"),
+                                      HasSubstr("take its folder (.../lib64/stubs)")));
   fake().configure("init=999");
   EXPECT_THAT(message_of(load), HasSubstr("/dev/nvidia-uvm"));
 }

@@ -6,6 +6,7 @@ from __future__ import annotations
 import pathlib
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -256,6 +257,50 @@ def test_launches_go_to_the_stream(fake: Fake) -> None:
     assert kinds.index("record") < kinds.index("stream") < kinds.index("launch")
     assert not any("launch" in line and "stream 0 " in line for line in log)
     del z
+
+
+def test_compiled_for_the_arrays_of_a_call(fake: Fake) -> None:
+    f = double("cuda")
+    x = tw.to_device(values(64))
+    out = tw.empty((64, 2), tw.float32)[:, 0]
+    f.compile(x, out=out)
+    compiled = f.last_compile
+    assert f(x, out=out) is out
+    assert f.last_compile == compiled  # nothing more
+    f(x)
+    assert f.last_compile != compiled  # an output whose elements lie side by side is another code
+
+
+def test_the_processor_does_not_read_the_device(fake: Fake) -> None:
+    f = double("cuda")
+    x = tw.to_device(values(64))
+    for read in (f.evaluate, f.profile, f.trace_nan):
+        with pytest.raises(tw.ArgumentTypeError, match="runs on the processor"):
+            read(x)
+
+
+def test_threads_with_streams_of_their_own(fake: Fake) -> None:
+    f = double("cuda")
+    x = tw.to_device(values(64))
+    f(x)
+    before = fake.bytes_in_use()
+    fake.log()
+
+    def work() -> bool:
+        s = tw.cuda.Stream(non_blocking=True)
+        with tw.cuda.stream(s):
+            for _ in range(50):
+                y = f(f(x))
+            s.synchronize()
+            return y.shape == (64,) and fake.depth() == 0
+
+    with ThreadPoolExecutor(6) as pool:
+        assert all(pool.map(lambda _: work(), range(6)))
+    launches = [line for line in fake.log() if line.startswith("launch")]
+    assert len(launches) == 600
+    assert not any(" stream 0 " in line for line in launches)
+    assert len({line.split(" stream ")[1].split()[0] for line in launches}) == 6
+    assert fake.bytes_in_use() == before
 
 
 def test_foreign_arrays_are_used_in_place(fake: Fake) -> None:

@@ -474,7 +474,7 @@ EXPORT void fake_cuda_set_executor(fake_cuda_executor executor) {
 EXPORT Result cuDriverGetVersion(std::int32_t *version) {
   const std::lock_guard lock(state().mutex);
   *version = state().version;
-  return Success;
+  return state().version < 0 ? -state().version : Success;
 }
 
 EXPORT Result cuInit(std::uint32_t) {

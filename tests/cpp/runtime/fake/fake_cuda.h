@@ -10,7 +10,7 @@ extern "C" {
 
 /* Starts anew, as a process that has not called cuInit, with settings "key=value;key=value":
      devices=2        how many there are
-     version=12040    of the driver
+     version=12040    of the driver; negative: asking for it gives this result
      capability=90    of the devices
      memory=1000000   bytes of each
      pools=0          no memory pools

@@ -371,8 +371,11 @@ void bind_functions(py::module_ &module) {
            })
       .def_property_readonly("fast_math",
                              [](const KernelFunction &self) { return self.settings().fast_math; })
-      .def_property_readonly(
-          "target", [](const KernelFunction &self) { return target_text(self.settings().gpu); })
+      .def_property(
+          "target", [](const KernelFunction &self) { return target_text(self.settings().gpu); },
+          [](KernelFunction &self, const std::string &name) {
+            self.set_target(to_gpu_target(name));
+          })
       .def_property_readonly("_on_device", &KernelFunction::runs_on_device)
       .def_property_readonly(
           "cpu",

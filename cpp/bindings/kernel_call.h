@@ -74,6 +74,8 @@ public:
     return current_ ? current_->mapping.schedule().commands : std::vector<Command>();
   }
   const CompileOptions &settings() const { return settings_; }
+  /// Where loops over blocks and threads run from now on.
+  void set_target(const GpuTarget &target);
   /// Whether each access is checked from now on.
   void set_check_bounds(bool check);
   /// Whether the library schedules the function: nobody has given a command.

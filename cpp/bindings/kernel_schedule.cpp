@@ -129,6 +129,16 @@ void KernelFunction::set_mapping(Candidate next) {
   ++version_;
 }
 
+void KernelFunction::set_target(const GpuTarget &target) {
+  if (!(target == settings_.gpu)) {
+    settings_.gpu = target;
+    kernels_.clear();
+    plans_.clear();
+    find_device();
+    ++version_;
+  }
+}
+
 void KernelFunction::set_check_bounds(bool check) {
   if (check != settings_.instrumentation.bounds) {
     settings_.instrumentation.bounds = check;

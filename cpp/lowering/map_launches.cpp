@@ -51,13 +51,13 @@ public:
     case Op::Add:
     case Op::Max:
     case Op::Min: {
-      const ValuePtr result = both_bounds(largest, largest);
+      ValuePtr result = both_bounds(largest, largest);
       const bool one_is_enough =
           (value->op == Op::Min && largest) || (value->op == Op::Max && !largest);
       if (result || !one_is_enough) {
         return result;
       }
-      const ValuePtr left = bound(a, largest);
+      ValuePtr left = bound(a, largest);
       return left ? left : bound(b, largest);
     }
     case Op::Sub:

@@ -1,6 +1,7 @@
 #include "targets/nvptx.h"
 
 #include "polyhedral/error.h"
+#include "targets/nvptx_library.h"
 
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/IRBuilder.h>
@@ -133,8 +134,13 @@ void require_selectable(const llvm::Module &module) {
       continue;
     }
     if (!function.isIntrinsic()) {
-      throw Error(ErrorKind::Internal, "code for a GPU would call '" + function.getName().str() +
-                                           "', which there is not there");
+      const std::string name = function.getName().str();
+      const bool is_complex = name.find("complex") != std::string::npos;
+      throw Error(is_complex ? ErrorKind::Schedule : ErrorKind::Internal,
+                  "there is no code for a GPU for '" + name + "'" +
+                      (is_complex ? ": functions of complex numbers are the CPU's (target=\"cpu\", "
+                                    "or the emulator)"
+                                  : ""));
     }
     if (!is_selectable(function.getIntrinsicID())) {
       throw Error(ErrorKind::Internal,
@@ -178,6 +184,7 @@ std::unique_ptr<llvm::TargetMachine> make_ptx_machine(int architecture, bool fas
 }
 
 void bind_to_ptx(llvm::Module &module) {
+  define_library(module);
   constexpr std::array registers = {
       llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x, llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_y,
       llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_z, llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x,

@@ -61,7 +61,7 @@ TEST(Fibre, KeepsFloatingPointNumbersAndLocals) {
   while (!sum.fibre.resume()) {
     outside = outside * 1.0000001;
   }
-  EXPECT_EQ(sum.result, 0.5 + 64 * 65 / 2);
+  EXPECT_EQ(sum.result, 0.5 + 2080);
 }
 
 /// What all kernels here get.

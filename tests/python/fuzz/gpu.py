@@ -68,7 +68,7 @@ class GpuRunner:
     ) -> bool:
         try:
             getattr(function[computation], name)(*arguments)
-        except (tw.ScheduleError, KeyError):
+        except (tw.ScheduleError, tw.AnalysisLimitError, KeyError):
             return False
         self.given.append(f"{computation}.{name}{arguments}")
         return True

@@ -8,6 +8,7 @@
 #include "bindings/device_array.h"
 #include "bindings/device_copy.h"
 #include "bindings/kernel_call.h"
+#include "bindings/signals.h"
 #include "runtime/cuda_device.h"
 #include "runtime/device.h"
 #include "runtime/devices.h"
@@ -293,10 +294,8 @@ py::object KernelFunction::call_on_device(const CallArguments &given) {
   const CompiledKernel &kernel = *plan->kernel;
   make_device_outputs(*plan, device, call);
   separate_device_inputs(call);
-  std::int32_t status = KernelOk;
-  CallRecord record;
-  {
-    const py::gil_scoped_release unlocked;
+  InterruptibleCall record;
+  const std::int32_t status = record.run([&] {
     llvm::SmallVector<std::unique_ptr<DeviceCopy>, 8> copies(arguments_.size());
     llvm::SmallVector<void *, 8> data;
     bool waits = false;
@@ -320,14 +319,16 @@ py::object KernelFunction::call_on_device(const CallArguments &given) {
     const bool may_fail = !kernel.sites.empty();
     DeviceCall on_device(device, may_fail);
     record.device = &on_device;
-    status = kernel.entry()(data.data(), plan->integers.data(), &record);
-    status = on_device.finish(status, record.failure, may_fail, waits);
-    for (size_t i = 0; i < arguments_.size() && status == KernelOk; ++i) {
+    const std::int32_t returned =
+        on_device.finish(kernel.entry()(data.data(), plan->integers.data(), &record),
+                         record.failure, may_fail, waits);
+    for (size_t i = 0; i < arguments_.size() && returned == KernelOk; ++i) {
       if (copies[i] && (overwritten_[i] || i >= inputs_)) {
         copies[i]->copy_out();
       }
     }
-  }
+    return returned;
+  });
   if (status != KernelOk) {
     const bool is_readable = !overwrites_ && first_on_device(call) == call.arrays.size();
     CallExplainer(*this).failed(kernel, status, record.failure,

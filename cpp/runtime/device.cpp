@@ -22,6 +22,20 @@ void Device::copy_out_rows(void *host, std::int64_t host_pitch, const void *devi
   }
 }
 
+namespace {
+
+/// The record of the call whose launch this thread makes.
+CallRecord *&launching() {
+  static thread_local CallRecord *record = nullptr;
+  return record;
+}
+
+} // namespace
+
+bool launch_is_to_end() {
+  return launching() != nullptr && tilewright_poll(launching()) != KernelOk;
+}
+
 DeviceCall::DeviceCall(Device &device, bool may_fail) : device_(device) {
   if (may_fail) {
     failure_ = device.allocate(sizeof(DeviceFailure));
@@ -64,6 +78,8 @@ std::int32_t DeviceCall::launch(const DeviceKernel &kernel, const LaunchShape &s
   try {
     device_.launch(kernel, shape, arguments);
     return KernelOk;
+  } catch (const LaunchInterrupted &) {
+    return KernelInterrupted;
   } catch (...) {
     problem_ = std::current_exception();
     return KernelDeviceError;
@@ -94,7 +110,10 @@ void DeviceCall::release(void *memory) noexcept {
 std::int32_t tilewright_launch(tilewright::CallRecord *record,
                                const tilewright::DeviceKernel *kernel,
                                const tilewright::LaunchShape *shape, const void *arguments) {
-  return record->device->launch(*kernel, *shape, arguments);
+  tilewright::launching() = record;
+  const std::int32_t status = record->device->launch(*kernel, *shape, arguments);
+  tilewright::launching() = nullptr;
+  return status;
 }
 
 void *tilewright_device_allocate(tilewright::CallRecord *record, std::int64_t bytes) {

@@ -57,6 +57,11 @@ struct LaunchShape {
   std::int64_t shared_bytes;
 };
 
+/// Thrown by Device::launch where the call was asked to end meanwhile.
+struct LaunchInterrupted {};
+/// Whether the call whose launch this thread makes is to end; false outside of one.
+bool launch_is_to_end();
+
 /// A device and where work goes on it. Work is done in the order in which it was given. All
 /// functions throw Error(Device).
 class Device {

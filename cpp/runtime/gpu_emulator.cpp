@@ -66,10 +66,14 @@ public:
     const std::int64_t blocks = shape_.grid[0] * shape_.grid[1] * shape_.grid[2];
     const std::int64_t threads = shape_.block[0] * shape_.block[1] * shape_.block[2];
     current() = this;
-    for (block_ = 0; block_ < blocks && problem_.empty(); ++block_) {
+    for (block_ = 0; block_ < blocks && !is_over(); ++block_) {
       run_block(threads);
+      looks_up();
     }
     current() = nullptr;
+    if (is_interrupted_) {
+      throw LaunchInterrupted{};
+    }
     if (!problem_.empty()) {
       throw Error(ErrorKind::Device,
                   fmt::format("kernel {} on the emulator: {}", kernel_.name, problem_));
@@ -93,6 +97,10 @@ public:
   }
 
   void access(const char *address, std::int64_t bytes, std::int32_t buffer, std::int32_t kind) {
+    constexpr std::int64_t between_looks = 1 << 14;
+    if (++accesses_ % between_looks == 0 && looks_up()) {
+      fibres_[static_cast<std::size_t>(thread_)]->pause(); // for good
+    }
     const EmulatedBuffer &of = kernel_.emulated->buffers[buffer];
     const char *base = base_of(of);
     std::int64_t size = of.shared_bytes;
@@ -113,6 +121,12 @@ public:
   }
 
 private:
+  bool is_over() const { return is_interrupted_ || !problem_.empty(); }
+  bool looks_up() {
+    is_interrupted_ = is_interrupted_ || launch_is_to_end();
+    return is_interrupted_;
+  }
+
   void run_block(std::int64_t threads) {
     const auto count = static_cast<std::size_t>(threads);
     std::memset(shared_base_, 0xa5, static_cast<std::size_t>(shape_.shared_bytes));
@@ -141,12 +155,12 @@ private:
           ended[t] = true;
           ++done;
         }
-        if (!problem_.empty()) {
+        if (is_over()) {
           return;
         }
       }
       check_barrier(ended, done);
-      if (!problem_.empty()) {
+      if (is_over()) {
         return;
       }
     }
@@ -264,6 +278,8 @@ private:
   std::int64_t block_ = 0;
   std::int64_t thread_ = 0;
   std::int32_t epoch_ = 0;
+  std::int64_t accesses_ = 0;
+  bool is_interrupted_ = false;
   std::string problem_;
 };
 

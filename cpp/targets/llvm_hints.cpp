@@ -100,6 +100,9 @@ void KernelEmitter::end_streams() {
 
 void KernelEmitter::prefetch(size_t b, const std::vector<ValuePtr> &subscripts,
                              llvm::Value *address) {
+  if (is_device_) {
+    return; // other warps run meanwhile
+  }
   for (const Frame::Ahead &ahead : frame_.prefetches) {
     if (static_cast<size_t>(ahead.buffer) != b) {
       continue;

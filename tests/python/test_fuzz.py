@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import tilewright as tw
 from fuzz import mutations
 from fuzz.cases import Failure, Runner, draw_case
+from fuzz.gpu import GpuRunner
 from fuzz.judge import Judge, happens_before
 from fuzz.linear import Linear
 from fuzz.linear import iterator as linear
@@ -299,3 +300,8 @@ def test_mutations_fit_the_checker(mutation):
     """`python tests/python/fuzz/mutations.py` breaks the checker in these ways; each text is there."""
     text = (mutations.ROOT / mutation.file).read_text(encoding="utf-8")
     assert mutations.applied(mutation, text) != text
+
+
+@pytest.mark.parametrize("case", range(24))
+def test_mapped_to_a_gpu(case: int) -> None:
+    GpuRunner(f"test:{case}").run()

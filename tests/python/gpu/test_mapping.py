@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import _thread
+import threading
 from collections.abc import Callable
 
 import numpy as np
@@ -191,6 +193,35 @@ def test_math_functions() -> None:
     f = emulated("f", C)
     C.gpu_tile(i, 32)
     check(f, random(64) / 8, exact=False)
+
+
+def test_a_long_emulation_can_be_interrupted() -> None:
+    # An emulated thread that would run for hours ends soon.
+    N = tw.param("N")
+    i, k = tw.iters("i k")
+    A = tw.input("A", [1], tw.float32)
+    C = tw.computation("C", {i: 1}, tw.sum(A[i] * k, over={k: N}, ordered=True))
+    f = emulated("f", C)
+    C.gpu_block(i)
+    a = random(1)
+    f(a, N=3)
+    timer = threading.Timer(0.2, _thread.interrupt_main)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        f(a, N=1 << 40)
+    timer.join()
+    np.testing.assert_array_equal(f(a, N=3), 3 * a)
+
+
+def test_hints_of_the_cpu_change_nothing() -> None:
+    N = tw.param("N")
+    i, j = tw.iters("i j")
+    A = tw.input("A", [N, 8], tw.float32)
+    C = tw.computation("C", {i: N, j: 8}, A[i, j] + 1)
+    f = emulated("f", C)
+    C.prefetch(A, i, 2).stream().gpu_tile(i, 32).vectorize(j, 8)
+    a = random(40, 8)
+    np.testing.assert_array_equal(check(f, a), a + 1)
 
 
 def test_mapping_to_the_cpu_gives_the_same() -> None:

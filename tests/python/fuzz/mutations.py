@@ -24,6 +24,7 @@ ORDER = "cpp/analysis/happens_before.cpp"
 CHECKER = "cpp/analysis/legality_checker.cpp"
 UNCHANGED = "cpp/analysis/unchanged.cpp"
 ACCESSES = "cpp/mapping/accesses.cpp"
+MAPPING = "cpp/mapping/mapping.cpp"
 LOOPS = "cpp/mapping/loop_commands.cpp"
 
 
@@ -38,27 +39,27 @@ class Mutation:
 MUTATIONS = [
     Mutation(
         "parallel loops are taken for ordered",
-        ORDER,
-        "return tag.tag == Tag::Parallel || tag.tag == Tag::Vector;",
-        "return tag.tag == Tag::Vector;",
+        MAPPING,
+        "return tag == Tag::Parallel || tag == Tag::Vector || is_gpu(tag);",
+        "return tag == Tag::Vector || is_gpu(tag);",
     ),
     Mutation(
         "vector loops are taken for ordered",
-        ORDER,
-        "return tag.tag == Tag::Parallel || tag.tag == Tag::Vector;",
-        "return tag.tag == Tag::Parallel;",
+        MAPPING,
+        "return tag == Tag::Parallel || tag == Tag::Vector || is_gpu(tag);",
+        "return tag == Tag::Parallel || is_gpu(tag);",
     ),
     Mutation(
         "a loop is concurrent only where both statements say so",
         ORDER,
-        "is_concurrent(source.tags[level]) || is_concurrent(sink.tags[level])",
-        "is_concurrent(source.tags[level]) && is_concurrent(sink.tags[level])",
+        "is_concurrent(source.tags[level].tag) || is_concurrent(sink.tags[level].tag)",
+        "is_concurrent(source.tags[level].tag) && is_concurrent(sink.tags[level].tag)",
     ),
     Mutation(
         "only the source's tag counts",
         ORDER,
-        "is_concurrent(source.tags[level]) || is_concurrent(sink.tags[level])",
-        "is_concurrent(source.tags[level])",
+        "is_concurrent(source.tags[level].tag) || is_concurrent(sink.tags[level].tag)",
+        "is_concurrent(source.tags[level].tag)",
     ),
     Mutation(
         "equal loop values count as out of order", ORDER, "isl_pw_aff_gt_map(", "isl_pw_aff_ge_map("
@@ -99,14 +100,14 @@ MUTATIONS = [
     Mutation(
         "parallel reductions do not race",
         ACCESSES,
-        "if ((tag == Tag::Parallel || tag == Tag::Vector) &&",
-        "if (tag == Tag::Vector &&",
+        "if (is_concurrent(update.tags[level].tag) &&",
+        "if (update.tags[level].tag == Tag::Vector &&",
     ),
     Mutation(
         "every reduction counts as atomic",
         CHECKER,
-        "return tag == Tag::Vector || (update.atomic && tag == Tag::Parallel);",
-        "return tag == Tag::Vector || tag == Tag::Parallel;",
+        "return tag == Tag::Vector || (update.atomic && is_concurrent(tag));",
+        "return tag == Tag::Vector || is_concurrent(tag);",
     ),
     Mutation(
         "folded storage counts as storage of its own",
@@ -172,8 +173,8 @@ MUTATIONS = [
     Mutation(
         "concurrent loops are forgotten where other writes are in other iterations",
         CHECKER,
-        'is_concurrent(sink.tags[level])) && !checked(others.is_subset(same), "writes to one element")',
-        "is_concurrent(sink.tags[level])) && others.is_null()",
+        'is_concurrent(sink.tags[level].tag)) && !checked(others.is_subset(same), "writes to one element")',
+        "is_concurrent(sink.tags[level].tag)) && others.is_null()",
     ),
     Mutation(
         "other writes in the same iteration are forgotten",
@@ -190,7 +191,7 @@ MUTATIONS = [
     Mutation(
         "before the next write, whatever loops are concurrent",
         CHECKER,
-        "if (is_concurrent(source.tags[level]) != is_concurrent(sink.tags[level])) { return false; }",
+        "if (is_concurrent(source.tags[level].tag) != is_concurrent(sink.tags[level].tag)) { return false; }",
         "",
     ),
     Mutation(

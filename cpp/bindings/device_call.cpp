@@ -238,6 +238,22 @@ void KernelFunction::separate_device_inputs(BoundCall &call) const {
   }
 }
 
+void KernelFunction::note_copies(const BoundCall &call, const Device &device) const {
+  py::list names;
+  const bool has_device_arrays = first_on_device(call) < call.arrays.size();
+  for (size_t i = 0; i < arguments_.size(); ++i) {
+    const BoundArray &array = call.arrays[i];
+    const bool is_on_host = array.is_given() ? array.on_device == nullptr : !has_device_arrays;
+    if (is_on_host && !arguments_[i].extents.empty()) {
+      names.append(arguments_[i].name);
+    }
+  }
+  if (!names.empty()) {
+    py::module_::import("tilewright.notices")
+        .attr("copied")(function_->name, names, short_name(device));
+  }
+}
+
 // ---- calls ----
 
 py::object KernelFunction::compile_for_device(const CallArguments &given) {
@@ -279,6 +295,7 @@ py::object KernelFunction::call_on_device(const CallArguments &given) {
   if (plan == nullptr) {
     plan = make_device_plan(call);
     plans_.remember(plan);
+    note_copies(call, device);
   }
   if (plan->kernel == nullptr) {
     const GpuTarget gpu = target_of(device);

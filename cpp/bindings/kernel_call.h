@@ -175,6 +175,8 @@ private:
   void make_device_outputs(const CallPlan &plan, Device &device, BoundCall &call) const;
   /// Inputs that share memory with what is written are copied.
   void separate_device_inputs(BoundCall &call) const;
+  /// Tells the logger which arrays such calls copy to the device or back.
+  void note_copies(const BoundCall &call, const Device &device) const;
 
   // ---- kernel_call.cpp ----
   std::map<std::string, std::int64_t> parameters_of(const BoundCall &call) const;

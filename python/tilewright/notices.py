@@ -6,16 +6,18 @@ Each warning has an id, is given once in a process, and can be silenced by it::
     warnings.filterwarnings("ignore", category=tw.TilewrightWarning)
 
 The logger ``tilewright`` of Python's `logging` gets a record of each compilation (INFO; DEBUG where
-the kernel came from the cache). ``TILEWRIGHT_LOG=info`` writes them to stderr.
+the kernel came from the cache), and of the arrays that calls of a GPU function copy (INFO, once for
+each kind of call). ``TILEWRIGHT_LOG=info`` writes them to stderr.
 """
 
 from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["WARNINGS", "TilewrightWarning", "compiled", "show_log", "warn"]
+__all__ = ["WARNINGS", "TilewrightWarning", "compiled", "copied", "show_log", "warn"]
 
 WARNINGS = {
     "cache-in-memory": "a kernel could not be stored on disk, so every process compiles it anew",
@@ -62,6 +64,19 @@ def warn(id: str, message: str) -> None:
     if id not in _given and id not in settings.silence:
         _given.add(id)
         warnings.warn(TilewrightWarning(id, message), stacklevel=_depth())
+
+
+def copied(function: str, arrays: Sequence[str], device: str) -> None:
+    """The arrays that calls like this one copy to the device, or back; called by the core."""
+    logging = sys.modules.get("logging")
+    if logging is None:
+        return  # nobody listens
+    logging.getLogger("tilewright").info(
+        "%s: %s: NumPy arrays, copied between the host and %s in each such call",
+        function,
+        ", ".join(arrays),
+        device,
+    )
 
 
 def compiled(function: str, info: dict[str, Any], cache_problem: str) -> None:

@@ -226,6 +226,21 @@ def test_numpy_arrays_are_copied(fake: Fake) -> None:
     assert done.count("allocate") == done.count("free") == 2
 
 
+def test_copies_are_noted_once(fake: Fake, caplog: pytest.LogCaptureFixture) -> None:
+    f = double("cuda")
+    x = tw.to_device(values(16))
+    with caplog.at_level("INFO", "tilewright"):
+        f(x)
+        assert "copied" not in caplog.text
+        f(x, out=np.empty(16, np.float32))
+        assert "twice: y: NumPy arrays, copied between the host and cuda:0" in caplog.text
+        f(values(16))
+        f(values(16))
+    assert [record.getMessage() for record in caplog.records].count(
+        "twice: x, y: NumPy arrays, copied between the host and cuda:0 in each such call"
+    ) == 1
+
+
 def test_outputs_are_where_the_inputs_are(fake: Fake) -> None:
     f = double("cuda")
     for device in ("cuda:0", "cuda:1"):

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <set>
 
 namespace tilewright {
 
@@ -12,6 +13,8 @@ namespace {
 
 /// A thread's registers are 255 of four bytes.
 constexpr std::int64_t largest_private_buffer = 4 * 1024;
+/// A spread loop of unknown extent that is no longer than this is run through in full.
+constexpr std::int64_t widest_box = 4096;
 /// Copies of a spread loop's body that are made instead of a loop.
 constexpr std::int64_t most_spread_copies = 16;
 
@@ -349,9 +352,19 @@ private:
     } else if (threads_[1] > 1) {
       thread = add(thread, mul(integer(threads_[0]), gpu_index(4)));
     }
+    // The iterations, or a constant number of them of which some are left out: then the code that
+    // finds one's place has no division by what is not known.
+    std::vector<ValuePtr> extents;
+    std::vector<bool> is_box;
     ValuePtr total = integer(1);
     for (const LoopStatement *loop : loops) {
-      total = mul(total, maximum(sub(loop->upper, loop->lower), integer(0)));
+      ValuePtr extent = sub(loop->upper, loop->lower);
+      const Interval known = ranges_.of(extent);
+      const bool boxed = !as_integer(extent) && known.upper && *known.upper <= widest_box;
+      extents.push_back(boxed ? integer(std::max<std::int64_t>(*known.upper, 0))
+                              : maximum(extent, integer(0)));
+      is_box.push_back(boxed);
+      total = mul(total, extents.back());
       bound_variable(loop->id, loop->lower, loop->upper);
     }
     const std::int64_t own = numbers_.next();
@@ -360,15 +373,18 @@ private:
     const ValuePtr place = variable(item, outermost.name + "_place");
     std::vector<StmtPtr> inside;
     ValuePtr rest = place;
+    ValuePtr holds = boolean(true);
     for (size_t d = loops.size(); d-- > 0;) {
       const LoopStatement &loop = *loops[d];
-      const ValuePtr extent = sub(loop.upper, loop.lower);
-      const ValuePtr here = d == 0 ? rest : floor_mod(rest, extent);
+      const ValuePtr here = d == 0 ? rest : floor_mod(rest, extents[d]);
       inside.push_back(let(loop.id, loop.name, add(loop.lower, here)));
-      rest = d == 0 ? rest : floor_div(rest, extent);
+      if (is_box[d]) {
+        holds = both(holds, binary_value(Op::Lt, variable(loop.id, loop.name), loop.upper));
+      }
+      rest = d == 0 ? rest : floor_div(rest, extents[d]);
     }
     covered_ = {true, true, true};
-    inside.push_back(phase(*body));
+    inside.push_back(if_then(holds, phase(*body)));
     covered_ = outside;
     const StmtPtr one = block(std::move(inside));
     std::vector<StmtPtr> result = {let(own, "thread", thread)};
@@ -403,6 +419,22 @@ private:
     std::map<int, std::int64_t> threads; ///< axis -> multiple of the thread's number
     std::int64_t first = std::numeric_limits<std::int64_t>::max();
     std::int64_t last = std::numeric_limits<std::int64_t>::min();
+    /// Where all are known, as in unrolled loops, they lie side by side whatever lies between.
+    std::set<std::int64_t> places;
+    bool has_others = false;
+
+    bool is_dense() const { return has_others || places.empty(); }
+    std::int64_t extent() const {
+      return is_dense() ? last - first + 1 : static_cast<std::int64_t>(places.size());
+    }
+    /// Of a subscript, given without the thread's number.
+    ValuePtr place_of(Linear rest) const {
+      if (is_dense()) {
+        rest.constant -= first;
+        return value_of(rest);
+      }
+      return integer(std::distance(places.begin(), places.find(rest.constant)));
+    }
   };
 
   bool is_private(std::int64_t buffer) const {
@@ -441,8 +473,10 @@ private:
     }
     const Interval range = ranges_.of(rest);
     if (!range.lower || !range.upper) {
-      refuse(buffer, "how much of it a thread has is not a constant; tile the loops inside of the "
-                     "threads'");
+      refuse(buffer, "how much of it a thread has is not a constant, as it is touched at " +
+                         print_element(kernel_, buffer, {value_of(rest)}) +
+                         " in one dimension; give the loops inside of the threads' constant "
+                         "extents (split them)");
     }
     const bool is_first = part.first > part.last;
     if (!is_first && part.threads != threads) {
@@ -454,6 +488,11 @@ private:
                                    ? (subscript->type.lanes - 1) * std::abs(subscript->id)
                                    : 0;
     part.last = std::max(part.last, *range.upper + lanes);
+    if (rest.is_constant() && lanes == 0) {
+      part.places.insert(rest.constant);
+    } else {
+      part.has_others = true;
+    }
     return rest;
   }
 
@@ -485,7 +524,7 @@ private:
       KernelBuffer &declared = kernel_.buffers[static_cast<size_t>(buffer)];
       declared.extents.clear();
       for (const OwnPart &part : own) {
-        declared.extents.push_back(integer(part.last - part.first + 1));
+        declared.extents.push_back(integer(part.extent()));
       }
       const std::int64_t bytes = local_bytes(declared);
       if (bytes > largest_private_buffer) {
@@ -497,9 +536,7 @@ private:
       std::vector<ValuePtr> result;
       for (size_t d = 0; d < subscripts.size(); ++d) {
         OwnPart &part = parts.at(buffer)[d];
-        Linear rest = own_part(buffer, subscripts[d], part);
-        rest.constant -= part.first;
-        const ValuePtr base = value_of(rest);
+        const ValuePtr base = part.place_of(own_part(buffer, subscripts[d], part));
         const ValuePtr &old = subscripts[d];
         result.push_back(old->kind == ValueKind::Ramp
                              ? ramp(base, old->id, old->type.lanes, old->inner, old->inner_stride)

@@ -420,11 +420,12 @@ private:
     std::vector<Linear> others;
   };
 
-  static Split split_of(const LoopStatement &loop, const std::vector<Candidate> &candidates) {
+  Split split_of(const LoopStatement &loop, const std::vector<Candidate> &candidates) const {
     Split split;
     for (const Linear &condition : conditions_of(candidates)) {
       const auto bound = holds_below(condition, loop.id);
-      if (bound && loop.loop == LoopKind::Serial) {
+      const bool becomes_copies = keeps_copies_ && loop.factor > 0;
+      if (bound && loop.loop == LoopKind::Serial && !becomes_copies) {
         split.end = !split.end                      ? *bound
                     : same_value(split.end, *bound) ? split.end
                                                     : minimum(split.end, *bound);

@@ -110,8 +110,11 @@ public:
       return statement;
     }
     const StmtPtr node = map_children(statement, *this);
-    if (node->kind != StatementKind::For || node->loop != LoopKind::Serial || node->factor <= 0 ||
-        node->factor * size_of(node->children[0]) > max_statements) {
+    const bool is_short =
+        node->kind == StatementKind::For && node->factor > 0 &&
+        (node->loop == LoopKind::Serial ||
+         (node->loop == LoopKind::Unrolled && !as_integer(sub(node->upper, node->lower))));
+    if (!is_short || node->factor * size_of(node->children[0]) > max_statements) {
       return node;
     }
     std::vector<StmtPtr> copies;

@@ -362,7 +362,7 @@ struct DeviceModule {
 
   std::string ptx() {
     bind_to_ptx(*module);
-    optimise_light(*module, *machine);
+    optimise_for_gpu(*module, *machine);
     return compile_to_ptx(*module, *machine);
   }
 
@@ -489,17 +489,34 @@ struct Passes {
 
 } // namespace
 
-void optimise_light(llvm::Module &module, llvm::TargetMachine &machine) {
+namespace {
+
+void run_pipeline(llvm::Module &module, llvm::TargetMachine &machine, const char *pipeline) {
   Passes with(machine);
   llvm::ModulePassManager passes;
-  const char *pipeline =
-      "function<eager-inv>(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,"
-      "loop-mssa(loop-rotate,licm),gvn,simplifycfg,instcombine<no-verify-fixpoint>,merge-gathers)";
   if (llvm::Error error = with.builder.parsePassPipeline(passes, pipeline)) {
     throw Error(ErrorKind::Internal,
                 "LLVM refused the pass pipeline: " + llvm::toString(std::move(error)));
   }
   passes.run(module, with.modules);
+}
+
+} // namespace
+
+void optimise_light(llvm::Module &module, llvm::TargetMachine &machine) {
+  run_pipeline(
+      module, machine,
+      "function<eager-inv>(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,"
+      "loop-mssa(loop-rotate,licm),gvn,simplifycfg,instcombine<no-verify-fixpoint>,merge-gathers)");
+}
+
+void optimise_for_gpu(llvm::Module &module, llvm::TargetMachine &machine) {
+  // Neighbouring loads become one where it is known that they are shared memory's, and aligned.
+  run_pipeline(
+      module, machine,
+      "function<eager-inv>(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,"
+      "loop-mssa(loop-rotate,licm),gvn,simplifycfg,infer-address-spaces,"
+      "instcombine<no-verify-fixpoint>,infer-alignment)");
 }
 
 void optimise_full(llvm::Module &module, llvm::TargetMachine &machine, void (*between_passes)()) {

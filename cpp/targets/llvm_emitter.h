@@ -49,6 +49,9 @@ std::unique_ptr<llvm::Module> emit_llvm(const Kernel &kernel, const CFunction &i
 /// vectoriser, no unroller.
 void optimise_light(llvm::Module &module, llvm::TargetMachine &machine);
 
+/// The same for what becomes PTX.
+void optimise_for_gpu(llvm::Module &module, llvm::TargetMachine &machine);
+
 /// LLVM's own pipeline for speed (O3), with its vectorisers and unroller: for scalar code. Takes
 /// several times as long; `between_passes` is called now and then.
 void optimise_full(llvm::Module &module, llvm::TargetMachine &machine, void (*between_passes)());

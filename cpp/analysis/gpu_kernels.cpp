@@ -28,13 +28,27 @@ std::optional<size_t> first_gpu_level(const Statement &statement) {
   return std::nullopt;
 }
 
-/// Whether two statements have the same loop at `level`.
+/// Whether some iteration of a loop may be both statements'.
+bool may_meet(const Statement &a, const Statement &b, size_t level) {
+  const isl::set one = a.domain.apply(a.loops[level].as_map());
+  const isl::set other = b.domain.apply(b.loops[level].as_map());
+  return !checked(one.is_disjoint(other), doing);
+}
+
+/// Whether two statements have the same loop at `level`: the same positions, and no loop outside of
+/// it, by its values, keeps them apart.
 bool share_loop(const Statement &a, const Statement &b, size_t level) {
-  if (level >= a.loop_names.size() || level >= b.loop_names.size()) {
+  if (level >= a.loop_names.size() || level >= b.loop_names.size() ||
+      !std::equal(a.order.begin(), a.order.begin() + static_cast<std::ptrdiff_t>(level) + 1,
+                  b.order.begin())) {
     return false;
   }
-  return std::equal(a.order.begin(), a.order.begin() + static_cast<std::ptrdiff_t>(level) + 1,
-                    b.order.begin());
+  for (size_t outer = 0; outer < level; ++outer) {
+    if (!may_meet(a, b, outer)) {
+      return false;
+    }
+  }
+  return true;
 }
 
 std::string loop_text(const Statement &statement, size_t level) {

@@ -326,6 +326,27 @@ isl::map schedule_of(const Statement &statement, const Scan &scan, const std::ve
                  doing);
 }
 
+/// isl's option that keeps loops over a GPU's blocks and threads in one piece; empty where there
+/// are none. Pieces of them would need blocks and threads of their own.
+std::string gpu_loops(const Program &program, const std::vector<size_t> &group,
+                      const std::vector<int> &dimensions) {
+  std::string space;
+  std::string positions;
+  for (size_t d = 0; d < dimensions.size(); ++d) {
+    space += (d > 0 ? ", d" : "d") + std::to_string(d);
+    const auto level = static_cast<size_t>(dimensions[d] / 2);
+    const bool is_mapped =
+        dimensions[d] % 2 == 1 && std::any_of(group.begin(), group.end(), [&](size_t position) {
+          const Statement &statement = program.statements[position];
+          return level < statement.tags.size() && is_gpu(statement.tags[level].tag);
+        });
+    if (is_mapped) {
+      positions += (positions.empty() ? "x = " : " or x = ") + std::to_string(d);
+    }
+  }
+  return positions.empty() ? "" : "{ [" + space + "] -> atomic[x] : " + positions + " }";
+}
+
 GeneratedAst::Part generate_part(const Program &program, const std::vector<Scan> &scans,
                                  const std::vector<size_t> &group,
                                  const std::vector<Anchor> &anchors) {
@@ -351,6 +372,11 @@ GeneratedAst::Part generate_part(const Program &program, const std::vector<Scan>
     names = isl_id_list_add(names, isl_id_alloc(isl_context().get(), name.c_str(), nullptr));
   }
   build = checked(isl::manage(isl_ast_build_set_iterators(build.release(), names)), doing);
+  const std::string whole = gpu_loops(program, group, part.dimensions);
+  if (!whole.empty()) {
+    const isl::union_map options(isl_context(), whole);
+    build = checked(isl::manage(isl_ast_build_set_options(build.release(), options.copy())), doing);
+  }
   part.root = checked(build.node_from_schedule_map(schedule), doing);
   return part;
 }

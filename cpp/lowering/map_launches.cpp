@@ -108,6 +108,7 @@ public:
   }
 
   StmtPtr run(const LoopStatement &launch) {
+    find_grid(launch.children[0]);
     StmtPtr body = rewrite(launch.children[0]);
     if (!has_threads_or_barriers(launch.children[0])) {
       body = by_thread_zero(body);
@@ -115,8 +116,9 @@ public:
     auto result = std::make_shared<LoopStatement>(launch);
     result->children = {shrunk(body)};
     result->subscripts.clear();
-    for (const ValuePtr &extent : grid_) {
-      result->subscripts.push_back(extent ? maximum(extent, integer(0)) : integer(1));
+    for (size_t axis = 0; axis < 3; ++axis) {
+      result->subscripts.push_back(first_[axis] ? maximum(sub(end_[axis], first_[axis]), integer(0))
+                                                : integer(1));
     }
     return result;
   }
@@ -233,35 +235,54 @@ private:
 
   // ---- blocks ----
 
+  /// Which values the loops over blocks have along each axis, taken together: a block has the same
+  /// value in all of them.
+  void find_grid(const StmtPtr &statement) {
+    if (statement->kind == StatementKind::For && statement->loop == LoopKind::GpuBlock) {
+      const auto axis = static_cast<size_t>(statement->axis);
+      const ValuePtr first = over_blocks_.bound(statement->lower, false);
+      const ValuePtr end = over_blocks_.bound(statement->upper, true);
+      const bool is_known = first && end && !depends_on_inner(first) && !depends_on_inner(end);
+      if (!is_known) {
+        throw Error(ErrorKind::Schedule,
+                    "how many blocks loop '" + statement->name +
+                        "' needs is not known before the launch, as its bounds depend on another "
+                        "loop in a way that has no simple bound; map it to threads, or run it in "
+                        "each block");
+      }
+      first_[axis] = first_[axis] ? minimum(first_[axis], first) : first;
+      end_[axis] = end_[axis] ? maximum(end_[axis], end) : end;
+      over_blocks_.define(statement->id, first, sub(end, integer(1)));
+    } else if (statement->kind == StatementKind::For || statement->kind == StatementKind::Let) {
+      inner_.insert(statement->id);
+    }
+    for (const StmtPtr &child : statement->children) {
+      find_grid(child);
+    }
+  }
+
+  bool depends_on_inner(const ValuePtr &value) const {
+    bool found = false;
+    visit_value(value, [&](const Value &part) {
+      found = found || part.kind == ValueKind::Load || part.kind == ValueKind::Local ||
+              (part.kind == ValueKind::Variable && inner_.contains(part.id));
+    });
+    return found;
+  }
+
   StmtPtr over_blocks(const LoopStatement &loop) {
     const auto axis = static_cast<size_t>(loop.axis);
-    const ValuePtr first = over_blocks_.bound(loop.lower, false);
-    const ValuePtr end = over_blocks_.bound(loop.upper, true);
-    if (!first || !end) {
-      throw Error(ErrorKind::Schedule,
-                  "how many blocks loop '" + loop.name +
-                      "' needs is not known before the launch, as its bounds depend on another "
-                      "loop over blocks in a way that has no simple bound; map it to threads, or "
-                      "run it in each block");
-    }
-    const ValuePtr extent = sub(end, first);
-    const bool same_everywhere =
-        loops_over_blocks_[axis] == 1 && first == loop.lower && end == loop.upper;
-    grid_[axis] = grid_[axis] ? maximum(grid_[axis], extent) : extent;
-    over_blocks_.define(loop.id, first, sub(end, integer(1)));
-    Interval interval{ranges_.of(first).lower, ranges_.of(end).upper};
-    if (interval.upper) {
-      --*interval.upper;
-    }
-    ranges_.variables[loop.id] = interval;
+    const bool is_only =
+        loops_over_blocks_[axis] == 1 && first_[axis] == loop.lower && end_[axis] == loop.upper;
+    bound_variable(loop.id, loop.lower, loop.upper);
     const ValuePtr number = variable(loop.id, loop.name);
     StmtPtr body = phase(loop.children[0]);
-    if (!same_everywhere) {
+    if (!is_only) {
       body = if_then(
           both(binary_value(Op::Ge, number, loop.lower), binary_value(Op::Lt, number, loop.upper)),
           body);
     }
-    return block({let(loop.id, loop.name, add(first, gpu_index(loop.axis))), body});
+    return block({let(loop.id, loop.name, add(first_[axis], gpu_index(loop.axis))), body});
   }
 
   // ---- threads ----
@@ -568,7 +589,9 @@ private:
   Numbers &numbers_;
   Ranges ranges_;
   std::array<int, 3> loops_over_blocks_{};
-  std::array<ValuePtr, 3> grid_;
+  std::array<ValuePtr, 3> first_; ///< of the values of loops over blocks, along each axis
+  std::array<ValuePtr, 3> end_;
+  std::set<std::int64_t> inner_; ///< variables that a block defines
   std::array<bool, 3> covered_{};
   OverBlocks over_blocks_;
   std::map<std::int64_t, int> first_of_; ///< variables that are a thread's number: the axis

@@ -110,10 +110,9 @@ public:
       if (inner.kind == StatementKind::Allocate) {
         scoped_.insert(inner.buffer); // is there only inside the loop
       }
-      has_parallel_ =
-          has_parallel_ || inner.kind == StatementKind::Launch ||
-          (inner.kind == StatementKind::For &&
-           (inner.loop == LoopKind::Parallel || is_gpu(inner.loop)));
+      has_parallel_ = has_parallel_ || inner.kind == StatementKind::Launch ||
+                      (inner.kind == StatementKind::For &&
+                       (inner.loop == LoopKind::Parallel || is_gpu(inner.loop)));
     });
     changing_.insert(loop.id);
     std::vector<ValuePtr> running{binary_value(Op::Lt, loop.lower, loop.upper)};

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
 namespace tilewright {
 
@@ -248,7 +249,8 @@ private:
       return translate(checked(isl::manage(isl_ast_node_mark_get_node(node.get())), doing),
                        in_parallel);
     case isl_ast_node_user:
-      return gpu_ ? on_device(statements_below(node), {}, [&] { return translate_user(node); })
+      return gpu_ ? on_device(
+                        statements_below(node), {}, [&] { return translate_user(node); }, true)
                   : translate_user(node);
     default:
       throw_isl_error(doing);
@@ -262,7 +264,7 @@ private:
   /// What `make` makes, as a kernel where it is one: a loop over blocks or threads, or what is on
   /// no GPU loop at all, for one thread.
   StmtPtr on_device(const std::vector<const Statement *> &below, const LoopTag &tag,
-                    const std::function<StmtPtr()> &make) {
+                    const std::function<StmtPtr()> &make, bool is_leaf = false) {
     if (!gpu_ || in_kernel()) {
       return make();
     }
@@ -271,11 +273,12 @@ private:
       const GpuKernel *own = gpu_->kernel_of(position_of(*statement));
       kernel = kernel == nullptr ? own : kernel;
     }
-    if (below.empty() || (kernel != nullptr && !is_gpu(tag.tag))) {
+    if (below.empty() || (kernel != nullptr && !is_gpu(tag.tag) && !is_leaf)) {
       return make();
     }
     kernel_threads_ = kernel == nullptr ? std::array<std::int64_t, 3>{1, 1, 1} : kernel->threads;
     thread_axes_ = {};
+    open_levels_.clear();
     const StmtPtr body = make();
     const StmtPtr result = launch(*kernel_threads_, body);
     kernel_threads_.reset();
@@ -363,7 +366,7 @@ private:
   StmtPtr translate_node(const ScannedNode &node, bool in_parallel) {
     if (node.statement) {
       const std::vector<const Statement *> own = {&program_.statements[*node.statement]};
-      return on_device(own, {}, [&] { return translate_scanned(*node.statement); });
+      return on_device(own, {}, [&] { return translate_scanned(*node.statement); }, true);
     }
     if (node.conditions.empty()) {
       return translate_loop(node, in_parallel);
@@ -437,7 +440,9 @@ private:
       iterators[statement.iterators[i]] =
           expressions_.translate(ast_.iterators[position][i], times);
     }
-    return translate_instance(statement, iterators);
+    return in_own_loops(
+        statement, [&](size_t level) { return times[2 * level + 1]; },
+        [&] { return translate_instance(statement, iterators); });
   }
 
   /// Nests that share a statement, of which isl made several, are one.
@@ -654,9 +659,7 @@ private:
     LoopKind kind = LoopKind::Serial;
     const bool is_serial = state_.instrumentation.is_serial();
     if (in_kernel() && is_gpu(looks.tag.tag)) {
-      kind = looks.tag.tag == Tag::GpuBlock    ? LoopKind::GpuBlock
-             : looks.tag.tag == Tag::GpuThread ? LoopKind::GpuThread
-                                               : LoopKind::GpuSpread;
+      kind = kind_of(looks.tag.tag);
     } else if (looks.tag.tag == Tag::GpuBlock && !gpu_ && !in_parallel && !is_serial) {
       kind = LoopKind::Parallel; // on the CPU
     } else if (looks.tag.tag == Tag::Parallel && is_serial) {
@@ -676,6 +679,8 @@ private:
     expressions_.set(key, steps ? add(lower, mul(integer(stride), counter)) : counter);
     const size_t outside = std::exchange(levels_, static_cast<size_t>((dimension + 1) / 2));
     const std::array<bool, 3> outer_axes = thread_axes_;
+    const bool opens =
+        is_gpu(kind) && open_levels_.insert(static_cast<size_t>(dimension / 2)).second;
     if (kind == LoopKind::GpuThread) {
       thread_axes_[static_cast<size_t>(looks.tag.axis)] = true;
     } else if (kind == LoopKind::GpuSpread) {
@@ -691,6 +696,9 @@ private:
       inner = block({inner, barrier()});
     }
     thread_axes_ = outer_axes;
+    if (opens) {
+      open_levels_.erase(static_cast<size_t>(dimension / 2));
+    }
     levels_ = outside;
     auto loop = std::make_shared<LoopStatement>(
         *for_loop(number, looks.name, from, to, kind, looks.tag.factor, inner));
@@ -787,7 +795,55 @@ private:
       iterators[statement.iterators[i]] =
           inverse.empty() ? arguments.at(i) : recover(statement, inverse[i], arguments);
     }
-    return translate_instance(statement, iterators);
+    return in_own_loops(
+        statement, [&](size_t level) { return argument_of(statement, level, arguments); },
+        [&] { return translate_instance(statement, iterators); });
+  }
+
+  /// The value of a loop that isl has left out, among those of the scanned dimensions.
+  ValuePtr argument_of(const Statement &statement, size_t level,
+                       const std::vector<ValuePtr> &arguments) const {
+    if (ast_.iterators[position_of(statement)].empty()) {
+      throw Error(ErrorKind::Schedule,
+                  "loop '" + statement.loop_names[level] + "' of " + statement.computation->name +
+                      " has one iteration whose value is not known; do not map it to a GPU",
+                  statement.computation->where);
+    }
+    const auto found =
+        std::find(dimensions_.begin(), dimensions_.end(), 2 * static_cast<int>(level) + 1);
+    const auto position = static_cast<size_t>(found - dimensions_.begin());
+    return found == dimensions_.end() ? integer(0) : arguments.at(position);
+  }
+
+  /// What `make` makes, in those loops over blocks and threads of the statement that isl has left
+  /// out because they have one iteration: it is for the block, or thread, that has this one.
+  StmtPtr in_own_loops(const Statement &statement,
+                       const std::function<ValuePtr(size_t)> &value_of_loop,
+                       const std::function<StmtPtr()> &make) {
+    const StmtPtr body = make();
+    if (!gpu_ || !in_kernel()) {
+      return body;
+    }
+    StmtPtr result = body;
+    for (size_t level = statement.loop_names.size(); level-- > 0;) {
+      const LoopTag &tag = statement.tags[level];
+      if (!is_gpu(tag.tag) || open_levels_.contains(level)) {
+        continue;
+      }
+      const ValuePtr value = value_of_loop(level);
+      auto loop = std::make_shared<LoopStatement>(
+          *for_loop(state_.numbers.next(), statement.loop_names[level], value,
+                    add(value, integer(1)), kind_of(tag.tag), 0, result));
+      loop->axis = tag.axis;
+      result = loop;
+    }
+    return result;
+  }
+
+  static LoopKind kind_of(Tag tag) {
+    return tag == Tag::GpuBlock    ? LoopKind::GpuBlock
+           : tag == Tag::GpuThread ? LoopKind::GpuThread
+                                   : LoopKind::GpuSpread;
   }
 
   /// `inverse` is over all time dimensions; `arguments` are those of the scanned ones.
@@ -849,6 +905,7 @@ private:
   std::optional<GpuKernels> gpu_;                             ///< of a program for a GPU
   std::optional<std::array<std::int64_t, 3>> kernel_threads_; ///< of the kernel around
   std::array<bool, 3> thread_axes_{}; ///< over which a loop in the kernel is around
+  std::set<size_t> open_levels_;      ///< of loops over blocks and threads around
   size_t levels_ = 0;                 ///< loops around
 };
 

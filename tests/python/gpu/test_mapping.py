@@ -186,6 +186,45 @@ def test_run_time_subscripts_are_checked_on_the_device() -> None:
         f(a, places)
 
 
+@pytest.mark.parametrize("n", [1, 4, 8, 9, 20])
+@pytest.mark.parametrize("border", ["all", "last row", "corner"])
+def test_pieces_on_the_border(n: int, border: str) -> None:
+    # Loops over tiles stay in one piece, and what has one tile only runs in that tile's block and threads.
+    N = tw.param("N")
+    i, j = tw.iters("i j")
+    A = tw.input("A", [N, N], tw.float64)
+    C = tw.computation("C", {i: N, j: N}, dtype=tw.float64)
+    if border == "all":
+        C.define((i < N - 1) & (j < N - 1), 2 * A[i, j])
+        C.define((i == N - 1) | (j == N - 1), A[i, j])
+    elif border == "last row":
+        C.define(i < N - 1, 2 * A[i, j])
+        C.define(i == N - 1, A[i, j])
+    else:
+        C.define((i < N - 1) | (j < N - 1), 2 * A[i, j])
+        C.define((i == N - 1) & (j == N - 1), A[i, j])
+    f = emulated("f", C)
+    C.gpu_tile(i, j, 8, 8)
+    check(f, random(n, n, dtype=np.float64))
+
+
+def test_the_only_thread_of_one_piece_is_the_one_that_others_know() -> None:
+    # B's last element is thread 7's, who reads it: no barrier, and no other thread computes it.
+    N = tw.param("N")
+    i = tw.iter("i")
+    A = tw.input("A", [8 * N], tw.float64)
+    B = tw.computation("B", {i: 8 * N}, dtype=tw.float64)
+    B.define(i < 8 * N - 1, A[i])
+    B.define(i == 8 * N - 1, 3 * A[i])
+    C = tw.computation("C", {i: 8 * N}, B[i] + 1)
+    f = emulated("f", C)
+    B.gpu_tile(i, 8)
+    C.gpu_tile(i, 8)
+    C.after(B, "i0")
+    check(f, random(24, dtype=np.float64))
+    assert barriers(f) == 0, str(f.loops)
+
+
 def test_math_functions() -> None:
     i = tw.iter("i")
     A = tw.input("A", [64], tw.float32)

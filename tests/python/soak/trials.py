@@ -222,7 +222,7 @@ def dropped(path: pathlib.Path, count: int, seed: int, progress: Progress) -> st
             print(
                 f"  {grown / max(count, 1):.0f} bytes a kernel more than after {full}", flush=True
             )
-            if grown > (1 << 20) + 200 * count:
+            if grown > (1 << 20) + 100 * count:
                 raise AssertionError(f"memory grew by {grown} bytes in {count} kernels")
 
         require_success(child(work))

@@ -13,7 +13,4 @@ namespace tilewright {
 /// before the launch, or a thread's part of a private buffer is not of constant size.
 void map_launches(Kernel &kernel, const Ranges &known);
 
-/// The constant size of a buffer in shared or private memory.
-std::int64_t local_bytes(const KernelBuffer &buffer);
-
 } // namespace tilewright

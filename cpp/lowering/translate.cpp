@@ -1,7 +1,9 @@
 #include "lowering/translate.h"
 
+#include "lowering/ast_expressions.h"
 #include "lowering/expressions.h"
 #include "lowering/kernel_parts.h"
+#include "lowering/timed_nests.h"
 #include "mapping/accesses.h"
 
 #include <isl/aff.h>
@@ -19,150 +21,6 @@ namespace tilewright {
 namespace {
 
 constexpr const char *doing = "translating loops";
-
-std::int64_t integer_of(isl_val *value) {
-  const isl::val owned = checked(isl::manage(value), doing);
-  if (isl_val_is_int(owned.get()) != isl_bool_true) {
-    throw Error(ErrorKind::Internal, "isl gave a number that is no integer");
-  }
-  return isl_val_get_num_si(owned.get());
-}
-
-/// isl's expressions over loop variables and parameters as values.
-class AstExpressions {
-public:
-  explicit AstExpressions(const std::vector<std::string> &parameters) {
-    for (size_t i = 0; i < parameters.size(); ++i) {
-      names_[parameters[i]] = parameter_value(static_cast<std::int64_t>(i), parameters[i]);
-    }
-  }
-
-  void set(const std::string &name, const ValuePtr &value) { names_[name] = value; }
-
-  ValuePtr translate(const isl::ast_expr &expr) const {
-    switch (isl_ast_expr_get_type(expr.get())) {
-    case isl_ast_expr_int:
-      return integer(integer_of(isl_ast_expr_get_val(expr.get())));
-    case isl_ast_expr_id: {
-      const isl::id id = checked(isl::manage(isl_ast_expr_get_id(expr.get())), doing);
-      const auto found = names_.find(isl_id_get_name(id.get()));
-      if (found == names_.end()) {
-        throw Error(ErrorKind::Internal,
-                    std::string("isl's loops use an unknown name: ") + isl_id_get_name(id.get()));
-      }
-      return found->second;
-    }
-    case isl_ast_expr_op:
-      return translate_operation(expr);
-    default:
-      throw_isl_error(doing);
-    }
-  }
-
-  ValuePtr translate(const LoopBound &bound) const {
-    ValuePtr sum = integer(0);
-    for (const auto &[level, coefficient] : bound.loops) {
-      sum = add(sum, mul(integer(coefficient), names_.at(loop_key(level))));
-    }
-    for (const auto &[name, coefficient] : bound.parameters) {
-      sum = add(sum, mul(integer(coefficient), names_.at(name)));
-    }
-    return floor_div(add(sum, integer(bound.constant)), integer(bound.divisor));
-  }
-
-  /// What a loop is called in isl's expressions.
-  static std::string loop_key(int level) { return "t" + std::to_string(2 * level + 1); }
-  const ValuePtr &loop(int level) const { return names_.at(loop_key(level)); }
-
-  /// A quasi-affine function of `arguments`.
-  ValuePtr translate(const isl::aff &aff, const std::vector<ValuePtr> &arguments) const {
-    const std::int64_t denominator = integer_of(isl_aff_get_denominator_val(aff.get()));
-    const auto scaled = [&](isl_val *value) {
-      return integer_of(isl_val_mul(value, isl_val_int_from_si(isl_context().get(), denominator)));
-    };
-    ValuePtr sum = integer(0);
-    const auto add_terms = [&](isl_dim_type type, const std::function<ValuePtr(int)> &term) {
-      const int count = isl_aff_dim(aff.get(), type);
-      for (int i = 0; i < count; ++i) {
-        const std::int64_t coefficient = scaled(isl_aff_get_coefficient_val(aff.get(), type, i));
-        if (coefficient != 0) {
-          sum = add(sum, mul(integer(coefficient), term(i)));
-        }
-      }
-    };
-    add_terms(isl_dim_in, [&](int i) { return arguments.at(static_cast<size_t>(i)); });
-    add_terms(isl_dim_param, [&](int i) {
-      const char *name = isl_aff_get_dim_name(aff.get(), isl_dim_param, static_cast<unsigned>(i));
-      return names_.at(name == nullptr ? "" : name);
-    });
-    add_terms(isl_dim_div, [&](int i) {
-      return translate(checked(isl::manage(isl_aff_get_div(aff.get(), i)), doing), arguments);
-    });
-    sum = add(sum, integer(scaled(isl_aff_get_constant_val(aff.get()))));
-    return floor_div(sum, integer(denominator));
-  }
-
-private:
-  ValuePtr translate_operation(const isl::ast_expr &expr) const {
-    std::vector<ValuePtr> operands;
-    const int count = isl_ast_expr_op_get_n_arg(expr.get());
-    for (int i = 0; i < count; ++i) {
-      operands.push_back(
-          translate(checked(isl::manage(isl_ast_expr_op_get_arg(expr.get(), i)), doing)));
-    }
-    const auto chain = [&](Op op) {
-      ValuePtr value = operands.at(0);
-      for (size_t i = 1; i < operands.size(); ++i) {
-        value = binary_value(op, value, operands[i]);
-      }
-      return value;
-    };
-    switch (isl_ast_expr_op_get_type(expr.get())) {
-    case isl_ast_expr_op_and:
-    case isl_ast_expr_op_and_then:
-      return chain(Op::And);
-    case isl_ast_expr_op_or:
-    case isl_ast_expr_op_or_else:
-      return chain(Op::Or);
-    case isl_ast_expr_op_max:
-      return chain(Op::Max);
-    case isl_ast_expr_op_min:
-      return chain(Op::Min);
-    case isl_ast_expr_op_minus:
-      return sub(integer(0), operands.at(0));
-    case isl_ast_expr_op_add:
-      return chain(Op::Add);
-    case isl_ast_expr_op_sub:
-      return chain(Op::Sub);
-    case isl_ast_expr_op_mul:
-      return chain(Op::Mul);
-    case isl_ast_expr_op_div: // exact
-    case isl_ast_expr_op_fdiv_q:
-    case isl_ast_expr_op_pdiv_q:
-      return chain(Op::FloorDiv);
-    case isl_ast_expr_op_pdiv_r:
-    case isl_ast_expr_op_zdiv_r:
-      return chain(Op::Mod);
-    case isl_ast_expr_op_cond:
-    case isl_ast_expr_op_select:
-      return select_value(operands.at(0), operands.at(1), operands.at(2));
-    case isl_ast_expr_op_eq:
-      return chain(Op::Eq);
-    case isl_ast_expr_op_le:
-      return chain(Op::Le);
-    case isl_ast_expr_op_lt:
-      return chain(Op::Lt);
-    case isl_ast_expr_op_ge:
-      return chain(Op::Ge);
-    case isl_ast_expr_op_gt:
-      return chain(Op::Gt);
-    default:
-      throw Error(ErrorKind::Internal, "isl's loops use an operation that is not known here");
-    }
-  }
-
-  std::map<std::string, ValuePtr> names_;
-};
 
 class AstTranslator {
 public:
@@ -196,7 +54,7 @@ public:
       parts.push_back(with_memory(-1, loops));
     }
     place_buffers();
-    kernel_.body = join_nests(block(std::move(parts)));
+    kernel_.body = join_nests(block(std::move(parts)), kernel_);
     return std::move(kernel_);
   }
 
@@ -443,54 +301,6 @@ private:
     return in_own_loops(
         statement, [&](size_t level) { return times[2 * level + 1]; },
         [&] { return translate_instance(statement, iterators); });
-  }
-
-  /// Nests that share a statement, of which isl made several, are one.
-  StmtPtr join_nests(const StmtPtr &body) {
-    std::vector<TimedNest> joined;
-    std::vector<std::int64_t> number(kernel_.nests.size());
-    for (size_t n = 0; n < kernel_.nests.size(); ++n) {
-      TimedNest nest = std::move(kernel_.nests[n]);
-      const auto meets = [&](const TimedNest &other) {
-        return std::any_of(nest.statements.begin(), nest.statements.end(),
-                           [&](const std::string &statement) {
-                             return std::find(other.statements.begin(), other.statements.end(),
-                                              statement) != other.statements.end();
-                           });
-      };
-      const auto found = std::find_if(joined.begin(), joined.end(), meets);
-      if (found == joined.end()) {
-        number[n] = static_cast<std::int64_t>(joined.size());
-        joined.push_back(std::move(nest));
-        continue;
-      }
-      // All that meet it are one with the first.
-      number[n] = found - joined.begin();
-      for (size_t other = static_cast<size_t>(number[n]) + 1; other < joined.size(); ++other) {
-        if (meets(joined[other])) {
-          add_statements(joined[other], *found);
-          joined[other].statements.clear();
-          std::replace(number.begin(), number.begin() + static_cast<std::ptrdiff_t>(n),
-                       static_cast<std::int64_t>(other), number[n]);
-        }
-      }
-      add_statements(nest, *found);
-    }
-    kernel_.nests = std::move(joined);
-    const std::function<StmtPtr(const StmtPtr &)> renumber = [&](const StmtPtr &statement) {
-      return statement->kind == StatementKind::Timed
-                 ? timed(number.at(static_cast<size_t>(statement->id)), statement->children[0])
-                 : map_children(statement, renumber);
-    };
-    return number.empty() ? body : renumber(body);
-  }
-
-  static void add_statements(const TimedNest &from, TimedNest &to) {
-    for (const std::string &statement : from.statements) {
-      if (std::find(to.statements.begin(), to.statements.end(), statement) == to.statements.end()) {
-        to.statements.push_back(statement);
-      }
-    }
   }
 
   /// Each outermost loop nest with its time taken.
@@ -820,11 +630,10 @@ private:
   StmtPtr in_own_loops(const Statement &statement,
                        const std::function<ValuePtr(size_t)> &value_of_loop,
                        const std::function<StmtPtr()> &make) {
-    const StmtPtr body = make();
+    StmtPtr result = make();
     if (!gpu_ || !in_kernel()) {
-      return body;
+      return result;
     }
-    StmtPtr result = body;
     for (size_t level = statement.loop_names.size(); level-- > 0;) {
       const LoopTag &tag = statement.tags[level];
       if (!is_gpu(tag.tag) || open_levels_.contains(level)) {

@@ -3,7 +3,7 @@
 // each: the place for failures, the parameters, for each buffer its address and those strides that
 // are no constants, and the variables of loops around the launch.
 #include "lowering/build.h"
-#include "lowering/map_launches.h"
+#include "lowering/private_memory.h"
 #include "runtime/abi.h"
 #include "targets/llvm_function_emitter.h"
 #include "targets/nvptx.h"

@@ -2,7 +2,7 @@
 // left out, a tile too small, a wrong thread) does not pass.
 #include "compiler/compiler.h"
 #include "lowering/build.h"
-#include "lowering/map_launches.h"
+#include "lowering/private_memory.h"
 #include "planning/default_mapping.h"
 #include "runtime/cpu.h"
 #include "runtime/device.h"

@@ -1,0 +1,199 @@
+#include "lowering/private_memory.h"
+
+#include "lowering/build.h"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <set>
+
+namespace tilewright {
+
+namespace {
+
+/// A thread's registers are 255 of four bytes.
+constexpr std::int64_t largest_private_buffer = 4 * 1024;
+/// What one thread has of a dimension of a private buffer.
+struct OwnPart {
+  std::map<int, std::int64_t> threads; ///< axis -> multiple of the thread's number
+  std::int64_t first = std::numeric_limits<std::int64_t>::max();
+  std::int64_t last = std::numeric_limits<std::int64_t>::min();
+  /// Where all are known, as in unrolled loops, they lie side by side whatever lies between.
+  std::set<std::int64_t> places;
+  bool has_others = false;
+
+  bool is_dense() const { return has_others || places.empty(); }
+  std::int64_t extent() const {
+    return is_dense() ? last - first + 1 : static_cast<std::int64_t>(places.size());
+  }
+  /// Of a subscript, given without the thread's number.
+  ValuePtr place_of(Linear rest) const {
+    if (is_dense()) {
+      rest.constant -= first;
+      return value_of(rest);
+    }
+    return integer(std::distance(places.begin(), places.find(rest.constant)));
+  }
+};
+
+class PrivateMemory {
+public:
+  PrivateMemory(Kernel &kernel, const Ranges &ranges, const std::map<std::int64_t, int> &threads)
+      : kernel_(kernel), ranges_(ranges), first_of_(threads) {}
+
+  StmtPtr operator()(const StmtPtr &body) {
+    std::map<std::int64_t, std::vector<OwnPart>> parts;
+    const auto look = [&](std::int64_t buffer, const std::vector<ValuePtr> &subscripts) {
+      if (is_private(buffer)) {
+        std::vector<OwnPart> &own = parts[buffer];
+        own.resize(subscripts.size());
+        for (size_t d = 0; d < subscripts.size(); ++d) {
+          own_part(buffer, subscripts[d], own[d]);
+        }
+      }
+    };
+    visit_statements(body, [&](const LoopStatement &statement) {
+      if (statement.kind == StatementKind::Store || statement.kind == StatementKind::AtomicUpdate) {
+        look(statement.buffer, statement.subscripts);
+      }
+      visit_values(statement, [&](const Value &value) {
+        if (value.kind == ValueKind::Load) {
+          look(value.id, value.operands);
+        }
+      });
+    });
+    if (parts.empty()) {
+      return body;
+    }
+    for (const auto &[buffer, own] : parts) {
+      KernelBuffer &declared = kernel_.buffers[static_cast<size_t>(buffer)];
+      declared.extents.clear();
+      for (const OwnPart &part : own) {
+        declared.extents.push_back(integer(part.extent()));
+      }
+      const std::int64_t bytes = local_bytes(declared);
+      if (bytes > largest_private_buffer) {
+        refuse(buffer, "a thread would have " + std::to_string(bytes) + " bytes of it, more than " +
+                           std::to_string(largest_private_buffer) + "; take smaller tiles");
+      }
+    }
+    const auto moved = [&](std::int64_t buffer, const std::vector<ValuePtr> &subscripts) {
+      std::vector<ValuePtr> result;
+      for (size_t d = 0; d < subscripts.size(); ++d) {
+        OwnPart &part = parts.at(buffer)[d];
+        const ValuePtr base = part.place_of(own_part(buffer, subscripts[d], part));
+        const ValuePtr &old = subscripts[d];
+        result.push_back(old->kind == ValueKind::Ramp
+                             ? ramp(base, old->id, old->type.lanes, old->inner, old->inner_stride)
+                             : base);
+      }
+      return result;
+    };
+    ValueRewriter loads([&](const ValuePtr &value) -> ValuePtr {
+      return value->kind == ValueKind::Load && is_private(value->id)
+                 ? load(value->id, value->name, value->type, moved(value->id, value->operands))
+                 : nullptr;
+    });
+    const std::function<StmtPtr(const StmtPtr &)> rewrite_all = [&](const StmtPtr &statement) {
+      StmtPtr changed = map_children(statement, rewrite_all);
+      const bool writes =
+          changed->kind == StatementKind::Store || changed->kind == StatementKind::AtomicUpdate;
+      if (writes && is_private(changed->buffer)) {
+        auto copy = std::make_shared<LoopStatement>(*changed);
+        copy->subscripts = moved(changed->buffer, changed->subscripts);
+        changed = copy;
+      }
+      return map_values(changed, std::ref(loads));
+    };
+    return rewrite_all(body);
+  }
+
+private:
+  bool is_private(std::int64_t buffer) const {
+    const KernelBuffer &declared = kernel_.buffers[static_cast<size_t>(buffer)];
+    return declared.is_scoped && declared.memory == "private";
+  }
+
+  [[noreturn]] void refuse(std::int64_t buffer, const std::string &reason) const {
+    const KernelBuffer &declared = kernel_.buffers[static_cast<size_t>(buffer)];
+    throw Error(ErrorKind::Schedule,
+                declared.command + ": buffer '" + declared.name +
+                    "' cannot be each thread's own: " + reason,
+                declared.where);
+  }
+
+  /// A subscript without what depends on the thread's number.
+  Linear own_part(std::int64_t buffer, const ValuePtr &subscript, OwnPart &part) const {
+    const ValuePtr lane = subscript->kind == ValueKind::Ramp ? subscript->operands[0] : subscript;
+    const auto linear = is_index(lane) ? linear_of(lane) : std::nullopt;
+    if (!linear) {
+      refuse(buffer, "a subscript is not a sum of loops' values");
+    }
+    Linear rest;
+    rest.constant = linear->constant;
+    std::map<int, std::int64_t> threads;
+    for (const Linear::Term &term : linear->terms) {
+      const auto known =
+          term.atom->kind == ValueKind::Variable ? first_of_.find(term.atom->id) : first_of_.end();
+      if (known == first_of_.end()) {
+        rest.terms.push_back(term);
+      } else if (known->second < 0) {
+        refuse(buffer, "a loop over threads does not begin at 0");
+      } else {
+        threads[known->second] += term.coefficient;
+      }
+    }
+    const Interval range = ranges_.of(rest);
+    if (!range.lower || !range.upper) {
+      refuse(buffer, "how much of it a thread has is not a constant, as it is touched at " +
+                         print_element(kernel_, buffer, {value_of(rest)}) +
+                         " in one dimension; give the loops inside of the threads' constant "
+                         "extents (split them)");
+    }
+    const bool is_first = part.first > part.last;
+    if (!is_first && part.threads != threads) {
+      refuse(buffer, "two accesses give a thread different parts of it");
+    }
+    part.threads = threads;
+    part.first = std::min(part.first, *range.lower);
+    const std::int64_t lanes = subscript->kind == ValueKind::Ramp
+                                   ? (subscript->type.lanes - 1) * std::abs(subscript->id)
+                                   : 0;
+    part.last = std::max(part.last, *range.upper + lanes);
+    if (rest.is_constant() && lanes == 0) {
+      part.places.insert(rest.constant);
+    } else {
+      part.has_others = true;
+    }
+    return rest;
+  }
+
+  Kernel &kernel_;
+  const Ranges &ranges_;
+  const std::map<std::int64_t, int> &first_of_;
+};
+
+} // namespace
+
+std::int64_t local_bytes(const KernelBuffer &buffer) {
+  std::int64_t bytes = buffer.type.bytes();
+  for (const ValuePtr &extent : buffer.extents) {
+    const auto size = as_integer(extent);
+    if (!size) {
+      throw Error(ErrorKind::Schedule,
+                  buffer.command + ": buffer '" + buffer.name +
+                      "' lives in a GPU's kernel and needs a constant size; tile the loops it is "
+                      "used in",
+                  buffer.where);
+    }
+    bytes *= std::max<std::int64_t>(*size, 0);
+  }
+  return bytes;
+}
+
+StmtPtr shrink_private_buffers(const StmtPtr &body, Kernel &kernel, const Ranges &ranges,
+                               const std::map<std::int64_t, int> &threads) {
+  return PrivateMemory(kernel, ranges, threads)(body);
+}
+
+} // namespace tilewright

@@ -1,0 +1,52 @@
+"""PolyBench's kernels on the emulator: NumPy's answer, the evaluator's, and PTX that assembles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polybench
+import pytest
+from checks import assemble
+
+# One block, partly empty; and several, the last ones partly empty.
+SIZES = (5, 37)
+
+
+def results(values: Any) -> tuple[np.ndarray, ...]:
+    return values if isinstance(values, tuple) else (values,)
+
+
+@pytest.mark.parametrize("kernel", polybench.KERNELS, ids=lambda kernel: kernel.name)
+def test_kernel(kernel: polybench.Kernel) -> None:
+    f = kernel.build()
+    for size in SIZES:
+        arguments = kernel.arguments(size)
+        computed = results(f(**arguments))
+        evaluated = results(f.evaluate(**arguments))
+        expected = results(kernel.expected(**arguments))
+        for own, right, numpys in zip(computed, evaluated, expected, strict=True):
+            single = own.dtype == np.float32
+            np.testing.assert_allclose(own, right, rtol=1e-6 if single else 1e-13)
+            np.testing.assert_allclose(own, numpys, rtol=1e-4 if single else 1e-9, atol=1e-9)
+    assemble(f)
+
+
+def test_kernels_of_one_thread_compute_single_values() -> None:
+    alone = {
+        kernel.name
+        for kernel in polybench.KERNELS
+        if any(launch.threads == "1" for launch in polybench.launches(kernel.build()))
+    }
+    assert alone == {"cholesky", "durbin", "gramschmidt", "trisolv"}
+
+
+def test_the_table_is_up_to_date() -> None:
+    assert polybench.PAGE.read_text() == polybench.page(), (
+        "write it anew: python tests/python/gpu/polybench.py"
+    )
+
+
+def test_all_of_them_are_there() -> None:
+    names = [kernel.name for kernel in polybench.KERNELS]
+    assert len(names) == len(set(names)) == 30

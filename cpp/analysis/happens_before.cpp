@@ -42,4 +42,30 @@ std::vector<UnorderedPairs> not_before(const Program &program, const Statement &
   return result;
 }
 
+bool differ_first_at(const std::vector<size_t> &levels, const Statement &first,
+                     const Statement &second, isl::map pairs, bool forward) {
+  size_t level = 0;
+  for (const size_t wanted : levels) {
+    for (; level <= wanted; ++level) {
+      if (first.order[level] != second.order[level]) {
+        return false;
+      }
+      const isl::pw_aff &one = first.loops[level];
+      const isl::pw_aff &other = second.loops[level];
+      if (level == wanted) {
+        const isl::map less = isl::manage(isl_pw_aff_lt_map(one.copy(), other.copy()));
+        const isl::map greater = isl::manage(isl_pw_aff_gt_map(one.copy(), other.copy()));
+        if (!is_empty(pairs.intersect(less)) || (!forward && !is_empty(pairs.intersect(greater)))) {
+          return true;
+        }
+      }
+      pairs = pairs.intersect(isl::manage(isl_pw_aff_eq_map(one.copy(), other.copy())));
+      if (isl_map_plain_is_empty(pairs.get()) == isl_bool_true) {
+        return false; // seen without a search
+      }
+    }
+  }
+  return false;
+}
+
 } // namespace tilewright

@@ -22,4 +22,9 @@ struct UnorderedPairs {
 std::vector<UnorderedPairs> not_before(const Program &program, const Statement &source,
                                        const Statement &sink, isl::map pairs);
 
+/// Whether the times of some of `pairs` (first -> second) differ first at one of the loops
+/// `levels`, which ascend. `forward`: only those count of which the first one has the smaller time.
+bool differ_first_at(const std::vector<size_t> &levels, const Statement &first,
+                     const Statement &second, isl::map pairs, bool forward = false);
+
 } // namespace tilewright

@@ -111,8 +111,8 @@ LegalityChecker::LegalityChecker(const Program &program, const LegalProgram *bef
     writers_[statement.buffer].push_back(&statement);
   }
   for (size_t b = 0; b < program.buffers.size(); ++b) {
-    apart_.push_back(unchanged_.buffer(b) ? unchanged_.was_apart(b)
-                                          : holds_one_value_each(program, b));
+    apart_.push_back(unchanged_.same_writes(b) ? unchanged_.was_apart(b)
+                                               : holds_one_value_each(program, b));
   }
 }
 
@@ -220,11 +220,62 @@ bool LegalityChecker::is_settled(const Statement &source, const Statement &sink)
                       [&](const Statement *writer) { return unchanged_.pair(sink, *writer); }));
 }
 
+/// A tag changes no loop: where it is all that a command has changed, those of `pairs` that were
+/// ordered are so, unless their times differ first at a loop that is concurrent now. A yes is
+/// certain; where it is no, everything is asked. `forward`: no second one came before its first.
+bool LegalityChecker::stay_ordered(const Statement &first, const Statement &second,
+                                   const isl::map &pairs, bool forward) const {
+  const auto levels = unchanged_.newly_concurrent(first, second);
+  return levels && !differ_first_at(*levels, first, second, pairs, forward);
+}
+
+/// What wrote another value to an element of `source` comes before or after it as it did.
+bool LegalityChecker::writes_stay_ordered(const Statement &source, const Statement &writer) const {
+  const auto [known, is_new] = writes_stay_ordered_.try_emplace({&source, &writer});
+  if (is_new) {
+    // Of one statement, both directions are there.
+    known->second = stay_ordered(writer, source, other_writes(source, writer), &source == &writer);
+  }
+  return known->second;
+}
+
+/// The same for all that `read` of values of `producer` relies on: whatever is written where it
+/// reads comes before or after it, and among each other, as it did.
+bool LegalityChecker::reads_stay_ordered(const Statement &sink, const Computation &producer,
+                                         const isl::map &read) const {
+  const Program::Place &place = program_.places.at(producer.name);
+  const std::vector<const Statement *> &writers = writers_[place.buffer];
+  const auto sources = statements_of_.find(&producer);
+  // Of a buffer for each iteration (store_at), an element's address takes more than its place.
+  if (sources == statements_of_.end() || program_.buffers[place.buffer].level > 0 ||
+      !std::all_of(writers.begin(), writers.end(), [&](const Statement *writer) {
+        return unchanged_.newly_concurrent(sink, *writer).has_value();
+      })) {
+    return false;
+  }
+  const isl::map elements = read.apply_range(place.relation);
+  for (const Statement *writer : writers) {
+    const auto levels = unchanged_.newly_concurrent(sink, *writer);
+    if (!levels->empty() &&
+        differ_first_at(*levels, sink, *writer,
+                        elements.apply_range(written_element(program_, *writer).reverse()))) {
+      return false;
+    }
+  }
+  return apart_[place.buffer] ||
+         std::all_of(sources->second.begin(), sources->second.end(), [&](const auto &source) {
+           return std::all_of(writers.begin(), writers.end(), [&](const Statement *writer) {
+             return writes_stay_ordered(*source, *writer);
+           });
+         });
+}
+
 /// Initialisation first; updates of one element in any order, but not at once.
 void LegalityChecker::check_accumulation(const Statement &update) {
   const isl::map value = defined_value(update);
+  const bool initialised = reads_stay_ordered(update, *update.computation, value);
   for (const Statement *init : statements_of_[update.computation.get()]) {
-    if (init->role == StatementRole::Initialise && !is_settled(*init, update)) {
+    if (init->role == StatementRole::Initialise && !initialised && !is_settled(*init, update)) {
       check_flow(*init, update, flow_relation(*init, update, value), "");
     }
   }
@@ -243,6 +294,12 @@ void LegalityChecker::check_accumulation(const Statement &update) {
   if (violation_) {
     return;
   }
+  if (auto levels = unchanged_.newly_concurrent(update, update)) {
+    std::erase_if(*levels, [&](size_t level) { return combines(update, level); });
+    if (!differ_first_at(*levels, update, update, pairs)) {
+      return;
+    }
+  }
   for (const UnorderedPairs &forward : not_before(program_, update, update, pairs)) {
     if (!forward.concurrent || combines(update, static_cast<size_t>(forward.level))) {
       continue;
@@ -258,6 +315,9 @@ void LegalityChecker::check_accumulation(const Statement &update) {
 
 /// An ordered reduction combines its terms in lexicographic order.
 void LegalityChecker::check_order_of_terms(const Statement &update, const isl::map &pairs) {
+  if (stay_ordered(update, update, pairs, true)) {
+    return;
+  }
   for (const UnorderedPairs &wrong : not_before(program_, update, update, pairs)) {
     report(Violation::Kind::Order, update, update,
            checked(wrong.pairs.lexmin(), "the order of a reduction"),
@@ -271,6 +331,9 @@ void LegalityChecker::check_order_of_terms(const Statement &update, const isl::m
 }
 
 void LegalityChecker::check_read(const Statement &sink, const ReadAccess &read) {
+  if (reads_stay_ordered(sink, *read.producer, read.relation)) {
+    return;
+  }
   for (const Statement *source : statements_of_[read.producer.get()]) {
     if (!violation_ && !is_settled(*source, sink)) {
       check_flow(*source, sink, flow_relation(*source, sink, read.relation),
@@ -293,6 +356,9 @@ void LegalityChecker::check_input(const Statement &sink, const ReadAccess &read)
     pairs = promised(sink, *writer, checked(pairs, "reads of an overwritten input"), doubt.empty());
     if (violation_) {
       return;
+    }
+    if (stay_ordered(sink, *writer, pairs, true)) {
+      continue;
     }
     for (const UnorderedPairs &wrong : not_before(program_, sink, *writer, pairs)) {
       report(doubt.empty() ? Violation::Kind::Overwrite : Violation::Kind::Undecided, sink, *writer,
@@ -501,6 +567,9 @@ void LegalityChecker::check_survival(const Statement &source) {
     return;
   }
   for (const Statement *writer : writers_[source.buffer]) {
+    if (writes_stay_ordered(source, *writer)) {
+      continue;
+    }
     for (const UnorderedPairs &wrong : not_earlier(source, *writer)) {
       report(Violation::Kind::Overwrite, *writer, source, wrong.pairs,
              writer->name + " overwrites an element of the output " + source.computation->name);

@@ -33,6 +33,11 @@ private:
   std::shared_ptr<const std::vector<ReadAccess>> reads_of(const Statement &sink) const;
   bool is_settled(const Statement &sink) const;
   bool is_settled(const Statement &source, const Statement &sink) const;
+  bool stay_ordered(const Statement &first, const Statement &second, const isl::map &pairs,
+                    bool forward = false) const;
+  bool writes_stay_ordered(const Statement &source, const Statement &writer) const;
+  bool reads_stay_ordered(const Statement &sink, const Computation &producer,
+                          const isl::map &read) const;
   void check_accumulation(const Statement &update);
   void check_order_of_terms(const Statement &update, const isl::map &pairs);
   void check_read(const Statement &sink, const ReadAccess &read);
@@ -68,6 +73,7 @@ private:
   using StatementPair = std::pair<const Statement *, const Statement *>;
   mutable std::map<StatementPair, isl::map> other_writes_;
   mutable std::map<StatementPair, std::vector<UnorderedPairs>> not_earlier_;
+  mutable std::map<StatementPair, bool> writes_stay_ordered_;
   mutable std::map<const Statement *, std::optional<isl::map>> next_writes_;
   std::optional<Violation> violation_;
   Point first_;

@@ -1,5 +1,7 @@
 #include "analysis/unchanged.h"
 
+#include "analysis/happens_before.h"
+
 #include <algorithm>
 #include <unordered_map>
 
@@ -54,17 +56,44 @@ bool same_order(const LoopTag &a, const LoopTag &b) {
   return kind(a) == kind(b);
 }
 
+bool same_order_of_loops(const Statement &a, const Statement &b) {
+  // Deeper loops are padding.
+  for (size_t level = 0; level < a.loop_names.size(); ++level) {
+    if (!same_order(a.tags[level], b.tags[level])) {
+      return false;
+    }
+  }
+  return true;
+}
+
 int sign_of_order(const Statement &a, const Statement &b, size_t level) {
   const int first = level < a.order.size() ? a.order[level] : 0;
   const int second = level < b.order.size() ? b.order[level] : 0;
   return first < second ? -1 : first > second ? 1 : 0;
 }
 
+/// Both pairs are ordered alike by their static positions.
+bool same_positions(const Statement &first, const Statement &second, const Statement &one,
+                    const Statement &other) {
+  const size_t levels = std::max({first.order.size(), second.order.size(), one.order.size()});
+  for (size_t level = 0; level < levels; ++level) {
+    const int sign = sign_of_order(first, second, level);
+    if (sign != sign_of_order(one, other, level)) {
+      return false;
+    }
+    if (sign != 0) {
+      return true;
+    }
+  }
+  return true;
+}
+
 } // namespace
 
 Unchanged::Unchanged(const Program &now, const LegalProgram *before)
     : now_(now), before_(before), earlier_(now.statements.size(), nullptr),
-      buffers_(now.buffers.size(), false) {
+      but_for_tags_(now.statements.size(), nullptr), buffers_(now.buffers.size(), false),
+      same_writes_(now.buffers.size(), false) {
   if (before == nullptr || !is_same(now.context, before->program.context)) {
     return;
   }
@@ -75,8 +104,11 @@ Unchanged::Unchanged(const Program &now, const LegalProgram *before)
   }
   for (size_t s = 0; s < now.statements.size(); ++s) {
     const auto found = by_name.find(now.statements[s].name);
-    if (found != by_name.end() && same(now.statements[s], *found->second)) {
-      earlier_[s] = found->second;
+    if (found != by_name.end() && same_but_for_tags(now.statements[s], *found->second)) {
+      but_for_tags_[s] = found->second;
+      if (same_order_of_loops(now.statements[s], *found->second)) {
+        earlier_[s] = found->second;
+      }
     }
   }
   std::vector<std::vector<const Statement *>> writers(now.buffers.size());
@@ -90,6 +122,10 @@ Unchanged::Unchanged(const Program &now, const LegalProgram *before)
   for (size_t b = 0; b < now.buffers.size(); ++b) {
     bool unchanged = b < then.buffers.size() && now.buffers[b].name == then.buffers[b].name &&
                      earlier_writers[b] == writers[b].size();
+    same_writes_[b] = unchanged && std::all_of(writers[b].begin(), writers[b].end(),
+                                               [&](const Statement *writer) {
+                                                 return but_for_tags(*writer) != nullptr;
+                                               });
     for (size_t i = 0; unchanged && i < writers[b].size(); ++i) {
       for (size_t j = i; unchanged && j < writers[b].size(); ++j) {
         unchanged = pair(*writers[b][i], *writers[b][j]);
@@ -99,7 +135,7 @@ Unchanged::Unchanged(const Program &now, const LegalProgram *before)
   }
 }
 
-bool Unchanged::same(const Statement &now, const Statement &then) const {
+bool Unchanged::same_but_for_tags(const Statement &now, const Statement &then) const {
   const Buffer &buffer = now_.buffers[now.buffer];
   const Buffer &earlier = before_->program.buffers[then.buffer];
   const bool plain = now.loop_names == then.loop_names && now.buffer == then.buffer &&
@@ -108,10 +144,8 @@ bool Unchanged::same(const Statement &now, const Statement &then) const {
   if (!plain || !same_instances(now, then) || !same_promises(now, then)) {
     return false;
   }
-  // Deeper loops are padding.
   for (size_t level = 0; level < now.loop_names.size(); ++level) {
-    if (!same_order(now.tags[level], then.tags[level]) ||
-        !is_same(now.loops[level], then.loops[level])) {
+    if (!is_same(now.loops[level], then.loops[level])) {
       return false;
     }
   }
@@ -122,20 +156,27 @@ bool Unchanged::same(const Statement &now, const Statement &then) const {
 bool Unchanged::pair(const Statement &first, const Statement &second) const {
   const Statement *one = earlier(first);
   const Statement *other = earlier(second);
-  if (one == nullptr || other == nullptr) {
-    return false;
+  return one != nullptr && other != nullptr && same_positions(first, second, *one, *other);
+}
+
+std::optional<std::vector<size_t>> Unchanged::newly_concurrent(const Statement &first,
+                                                               const Statement &second) const {
+  const Statement *one = but_for_tags(first);
+  const Statement *other = but_for_tags(second);
+  if (one == nullptr || other == nullptr || !same_positions(first, second, *one, *other)) {
+    return std::nullopt;
   }
-  const size_t levels = std::max({first.order.size(), second.order.size(), one->order.size()});
-  for (size_t level = 0; level < levels; ++level) {
-    const int sign = sign_of_order(first, second, level);
-    if (sign != sign_of_order(*one, *other, level)) {
-      return false;
-    }
-    if (sign != 0) {
-      return true;
+  const auto is_new = [](const Statement &now, const Statement &then, size_t level) {
+    return level < now.loop_names.size() && !same_order(now.tags[level], then.tags[level]);
+  };
+  std::vector<size_t> levels;
+  for (size_t level = 0; level < first.tags.size(); ++level) {
+    if ((is_concurrent(first.tags[level]) || is_concurrent(second.tags[level])) &&
+        (is_new(first, *one, level) || is_new(second, *other, level))) {
+      levels.push_back(level);
     }
   }
-  return true;
+  return levels;
 }
 
 bool Unchanged::was_apart(size_t buffer) const { return before_->stored_apart[buffer]; }

@@ -8,6 +8,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,8 +33,15 @@ public:
   bool pair(const Statement &first, const Statement &second) const;
   /// The statements that write a buffer are those that did, in the same order among each other.
   bool buffer(size_t buffer) const { return buffers_[buffer]; }
-  /// What `stored_apart` was for an unchanged buffer.
+  /// The same, but the tags of their loops may have changed: they write the same elements.
+  bool same_writes(size_t buffer) const { return same_writes_[buffer]; }
+  /// What `stored_apart` was for a buffer with the same writes.
   bool was_apart(size_t buffer) const;
+  /// The loops in which alone instances of both, whose order is otherwise what it was, may have
+  /// lost it: those that were given another tag, and are not ordered. Nothing where more than tags
+  /// has changed.
+  std::optional<std::vector<size_t>> newly_concurrent(const Statement &first,
+                                                      const Statement &second) const;
   /// The reads of a statement whose instances are the same, whenever they run; or null.
   std::shared_ptr<const std::vector<ReadAccess>> reads(const Statement &statement) const;
 
@@ -41,12 +49,17 @@ private:
   const Statement *earlier(const Statement &statement) const {
     return earlier_[static_cast<size_t>(&statement - now_.statements.data())];
   }
-  bool same(const Statement &now, const Statement &then) const;
+  const Statement *but_for_tags(const Statement &statement) const {
+    return but_for_tags_[static_cast<size_t>(&statement - now_.statements.data())];
+  }
+  bool same_but_for_tags(const Statement &now, const Statement &then) const;
 
   const Program &now_;
   const LegalProgram *before_;
-  std::vector<const Statement *> earlier_; ///< of each statement, or null
+  std::vector<const Statement *> earlier_;      ///< of each statement, or null
+  std::vector<const Statement *> but_for_tags_; ///< the same, also with other tags
   std::vector<bool> buffers_;
+  std::vector<bool> same_writes_;
 };
 
 } // namespace tilewright

@@ -3,6 +3,7 @@
 #include "analysis/legality.h"
 #include "bindings/kernel_call.h"
 #include "bindings/signals.h"
+#include "mapping/commands.h"
 #include "mapping/program.h"
 #include "planning/default_mapping.h"
 #include "planning/resolve.h"
@@ -106,7 +107,11 @@ KernelFunction::Candidate KernelFunction::after(const Candidate &candidate,
   if (candidate.program != nullptr && keeps_order(candidate.mapping, command)) {
     next.program = still_legal(std::move(program), *candidate.program);
   } else {
-    next.program = require_legal(std::move(program), &command, candidate.program.get());
+    std::shared_ptr<const LegalProgram> before = candidate.program;
+    if (const auto split = before ? split_before_tag(candidate.mapping, command) : std::nullopt) {
+      before = still_legal(build_program(candidate.mapping.with(*split)), *before);
+    }
+    next.program = require_legal(std::move(program), &command, before.get());
   }
   known.add(next.digest);
   return next;

@@ -121,6 +121,46 @@ private:
 
 ValuePtr estimated_work(const LoopStatement &statement) { return Estimator().of(statement); }
 
+namespace {
+
+/// The most that a distance of index values can be: of a constant, and of
+/// floor((x + k) / c) - floor(x / c), beside a constant.
+std::optional<std::int64_t> most_of(const Linear &distance) {
+  if (distance.is_constant()) {
+    return distance.constant;
+  }
+  const auto divisor = [&](size_t term) -> std::int64_t {
+    const Value &atom = *distance.terms[term].atom;
+    if (atom.kind != ValueKind::Binary || atom.op != Op::FloorDiv ||
+        atom.operands[1]->kind != ValueKind::Constant) {
+      return 0;
+    }
+    const auto *by = std::get_if<std::int64_t>(&atom.operands[1]->constant);
+    return by == nullptr ? 0 : *by;
+  };
+  if (distance.terms.size() != 2 || divisor(0) <= 0 || divisor(0) != divisor(1)) {
+    return std::nullopt;
+  }
+  const size_t first = distance.terms[0].coefficient > 0 ? 0 : 1;
+  const Linear::Term &above = distance.terms[first];
+  const Linear::Term &below = distance.terms[1 - first];
+  if (above.coefficient != 1 || below.coefficient != -1) {
+    return std::nullopt;
+  }
+  const auto apart = difference(above.atom->operands[0], below.atom->operands[0]);
+  if (!apart || !apart->is_constant()) {
+    return std::nullopt;
+  }
+  const std::int64_t by = divisor(0);
+  const std::int64_t rounded_up =
+      apart->constant / by + (apart->constant % by > 0 ? 1 : 0); // towards zero otherwise
+  std::int64_t most = 0;
+  return __builtin_add_overflow(distance.constant, rounded_up, &most) ? std::nullopt
+                                                                      : std::optional(most);
+}
+
+} // namespace
+
 std::optional<std::int64_t> WorkBounds::most_iterations(const LoopStatement &loop) {
   // Begin and end are the max and min of values of which two may lie a constant apart.
   std::vector<ValuePtr> uppers;
@@ -131,8 +171,9 @@ std::optional<std::int64_t> WorkBounds::most_iterations(const LoopStatement &loo
   for (const ValuePtr &upper : uppers) {
     for (const ValuePtr &lower : lowers) {
       const auto distance = difference(upper, lower);
-      if (distance && distance->is_constant() && (!most || distance->constant < *most)) {
-        most = std::max<std::int64_t>(distance->constant, 0);
+      const auto bound = distance ? most_of(*distance) : std::nullopt;
+      if (bound && (!most || *bound < *most)) {
+        most = std::max<std::int64_t>(*bound, 0);
       }
     }
   }

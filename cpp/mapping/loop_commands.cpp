@@ -2,6 +2,7 @@
 // computation's time-space map.
 #include "mapping/command_arguments.h"
 #include "mapping/command_handlers.h"
+#include "mapping/commands.h"
 #include "mapping/footprint.h"
 
 #include <algorithm>
@@ -236,6 +237,22 @@ std::map<size_t, LoopTag> take_tags(std::string &text, const Command &command) {
 
 } // namespace
 
+namespace {
+
+/// Computations with an explicit time share their loops with all others that have one.
+bool has_loops_of_its_own(const MappingState &state, const TimeSpaceMap &map,
+                          const Command &command) {
+  if (!map.explicit_time) {
+    return true;
+  }
+  const Computation &computation = **state.function->find(command.computation);
+  return instance_space(computation).reduced == 0 &&
+         std::count_if(state.time_space.begin(), state.time_space.end(),
+                       [](const auto &entry) { return entry.second.explicit_time; }) == 1;
+}
+
+} // namespace
+
 bool keeps_order(const Mapping &mapping, const Command &command) {
   if (command.name != "split" && command.name != "unroll") {
     return false;
@@ -244,13 +261,29 @@ bool keeps_order(const Mapping &mapping, const Command &command) {
   const TimeSpaceMap &map = state.time_space.at(command.computation);
   const size_t position = find_loop(map, CommandArguments(command).name(0, "the loop"), command);
   const Tag tag = map.dimensions[position].tag.tag;
-  return !map.explicit_time && (tag == Tag::Sequential || tag == Tag::Unroll) &&
+  return has_loops_of_its_own(state, map, command) &&
+         (tag == Tag::Sequential || tag == Tag::Unroll) &&
          std::none_of(state.placements.begin(), state.placements.end(),
                       [&](const Placement &placement) {
                         return (placement.computation == command.computation ||
                                 placement.other == command.computation) &&
                                position < static_cast<size_t>(placement.shared);
                       });
+}
+
+std::optional<Command> split_before_tag(const Mapping &mapping, const Command &command) {
+  if (command.name != "vectorize" || command.arguments.size() < 2) {
+    return std::nullopt;
+  }
+  const TimeSpaceMap &map = mapping.time_space(command.computation);
+  const CommandArguments arguments(command);
+  const size_t position = find_loop(map, arguments.name(0, "the loop"), command);
+  if (map.dimensions[position].extent == arguments.integer(1, "the size", 1)) {
+    return std::nullopt; // it is tagged as it is
+  }
+  Command split = command;
+  split.name = "split";
+  return keeps_order(mapping, split) ? std::optional(split) : std::nullopt;
 }
 
 void split_command(MappingState &state, const Command &command) {

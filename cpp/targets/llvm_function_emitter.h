@@ -95,6 +95,7 @@ private:
     std::vector<Ahead> prefetches;
     int depth = 0;
     int long_loops = 0; ///< serial loops around of any number of iterations
+    std::int64_t most_runs = 1; ///< of a statement here, as far as the loops around tell
     bool parallel = false;
     bool streams = false; ///< stores past the caches
   };
@@ -194,6 +195,11 @@ private:
   }
   /// Taken off the budget for each loop that counts, beside its iterations.
   static constexpr std::int64_t work_of_a_loop = 64;
+  /// What is done beside a loop that counts, without being counted: look ups come later by so much.
+  static constexpr std::int64_t most_beside_a_loop = 16 * work_of_a_loop;
+  /// So many parallel loops of little work may end without a look up.
+  static constexpr std::int64_t few_runs = 16;
+  static constexpr std::int64_t many_runs = 1024;
 
   // llvm_parallel.cpp
   void parallel_loop(const LoopStatement &statement);

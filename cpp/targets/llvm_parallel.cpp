@@ -192,7 +192,8 @@ void KernelEmitter::parallel_loop(const LoopStatement &statement) {
                                    ? -std::max<std::int64_t>(schedule.chunk, 1)
                                    : schedule.chunk;
   llvm::Value *work = scalar(*estimates_.emplace_back(estimated_work(statement)));
-  if (is_interruptible_ && !work_.most(statement)) {
+  // Its threads look up by themselves, unless there is little to do for them again and again.
+  if (is_interruptible_ && frame_.most_runs > few_runs && !work_.most(statement)) {
     count_and_look_up(work);
   }
   const auto on_threads = [&] {

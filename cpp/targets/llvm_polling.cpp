@@ -30,7 +30,7 @@ KernelEmitter::Counting KernelEmitter::counting_of(const LoopStatement &loop) {
     // Between the iterations of loops around it is soon enough, unless memory does not end it.
     counting.iteration = beside;
     counting.strips = frame_.long_loops == 0 || !WorkBounds::walks_through_memory(loop);
-  } else if (!surely_counts || beside > work_of_a_loop) {
+  } else if (!surely_counts || beside > most_beside_a_loop) {
     counting.single = beside;
   }
   return counting;

@@ -4,6 +4,7 @@
 #include <llvm/IR/MDBuilder.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace tilewright {
 
@@ -152,8 +153,12 @@ void KernelEmitter::loop_between(const LoopStatement &statement, llvm::Value *lo
   counter->addIncoming(lower, before);
 
   ++frame_.depth;
-  const bool is_long = !WorkBounds::most_iterations(statement);
+  const auto most_iterations = WorkBounds::most_iterations(statement);
+  const bool is_long = !most_iterations;
+  const std::int64_t most_runs = frame_.most_runs;
   frame_.long_loops += is_long ? 1 : 0;
+  frame_.most_runs *= std::min(most_iterations.value_or(many_runs), many_runs);
+  frame_.most_runs = std::min(frame_.most_runs, many_runs);
   const int loop = static_cast<int>(frame_.loops.size());
   frame_.variables[statement.id] = VariableSlot{counter, frame_.depth, true, loop};
   frame_.loops.push_back({lower, before, body, {}});
@@ -169,6 +174,7 @@ void KernelEmitter::loop_between(const LoopStatement &statement, llvm::Value *lo
   frame_.prefetches.resize(frame_.prefetches.size() - statement.prefetches.size());
   --frame_.depth;
   frame_.long_loops -= is_long ? 1 : 0;
+  frame_.most_runs = most_runs;
 
   llvm::Value *next = builder_.CreateNSWAdd(counter, builder_.getInt64(1));
   counter->addIncoming(next, builder_.GetInsertBlock());
@@ -206,7 +212,9 @@ void KernelEmitter::while_loop(const LoopStatement &statement) {
   llvm::Value *condition = scalar(*statement.value);
   builder_.CreateCondBr(condition, body, after);
   builder_.SetInsertPoint(body);
+  const std::int64_t most_runs = std::exchange(frame_.most_runs, many_runs);
   this->statement(*statement.children.at(0));
+  frame_.most_runs = most_runs;
   --frame_.depth;
   builder_.CreateBr(ask);
   builder_.SetInsertPoint(after);

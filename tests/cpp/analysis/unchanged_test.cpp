@@ -1,6 +1,7 @@
 // What a command leaves alone is not asked again, and the answer is the same as that of asking
 // everything.
 #include "analysis/legality.h"
+#include "mapping/commands.h"
 #include "mapping/example_functions.h"
 
 namespace tilewright {
@@ -80,8 +81,63 @@ TEST(Unchanged, OrderIsKeptBySplittingALoopOfOnesOwn) {
   EXPECT_FALSE(keeps_order(mapping, command("C", "reverse", {std::string("i")})));
   EXPECT_FALSE(keeps_order(mapping.with(command("C", "parallelize", {std::string("i")})), split));
   EXPECT_FALSE(keeps_order(mapping.with(command("C", "after", {"B", "i"})), split));
+}
+
+TEST(Unchanged, OrderIsKeptBySplittingTheOneExplicitTime) {
+  const Command split = command("C", "split", {std::string("i"), std::int64_t(2)});
+  const Mapping one =
+      Mapping(pointwise_pair()).with(command("C", "set_schedule", {"{ C[i,j] -> [i, j] }"}));
+  EXPECT_TRUE(keeps_order(one, split));
+  const Mapping both = one.with(command("B", "set_schedule", {"{ B[i,j] -> [i, j] }"}));
+  EXPECT_FALSE(keeps_order(both, split));
+  const Mapping sum =
+      Mapping(matmul()).with(command("C", "set_schedule", {"{ C[i,j,k] -> [i, j, k] }"}));
+  EXPECT_FALSE(keeps_order(sum, split)); // its initialisation has loops of it
+}
+
+TEST(Unchanged, TagsAreAllThatATagChanges) {
+  const Mapping mapping(pointwise_pair());
+  const auto before = legal(mapping);
+  const Program program =
+      build_program(mapping.with(command("C", "parallelize", {std::string("j")})));
+  const Unchanged unchanged(program, before.get());
+  const Statement &b = statement(program, "B");
+  const Statement &c = statement(program, "C");
+  EXPECT_FALSE(unchanged.buffer(c.buffer));
+  EXPECT_TRUE(unchanged.same_writes(c.buffer));
+  EXPECT_EQ(unchanged.newly_concurrent(b, c), std::vector<size_t>{1});
+  EXPECT_EQ(unchanged.newly_concurrent(c, b), std::vector<size_t>{1});
+  EXPECT_EQ(unchanged.newly_concurrent(b, b), std::vector<size_t>{});
+  EXPECT_EQ(Unchanged(program, nullptr).newly_concurrent(b, c), std::nullopt);
+  // Back again: no loop is newly concurrent.
+  const Program sequential = build_program(mapping);
+  const auto tagged = legal(mapping.with(command("C", "parallelize", {std::string("j")})));
+  EXPECT_EQ(Unchanged(sequential, tagged.get())
+                .newly_concurrent(statement(sequential, "C"), statement(sequential, "B")),
+            std::vector<size_t>{});
+}
+
+TEST(Unchanged, OtherLoopsAreMoreThanOtherTags) {
+  const Mapping mapping(pointwise_pair());
+  const auto before = legal(mapping);
+  const Command vectorize = command("C", "vectorize", {std::string("j"), std::int64_t(4)});
+  const Program program = build_program(mapping.with(vectorize));
+  const Statement &c = statement(program, "C");
+  EXPECT_EQ(Unchanged(program, before.get()).newly_concurrent(c, c), std::nullopt);
+  const auto split = split_before_tag(mapping, vectorize);
+  ASSERT_TRUE(split);
+  const auto after_split = still_legal(build_program(mapping.with(*split)), *before);
+  EXPECT_EQ(Unchanged(program, after_split.get()).newly_concurrent(c, c), std::vector<size_t>{2});
+}
+
+TEST(Unchanged, ALoopOfItsSizeIsTaggedWithoutASplit) {
+  const Mapping mapping =
+      Mapping(pointwise_pair()).with(command("C", "split", {std::string("j"), std::int64_t(4)}));
   EXPECT_FALSE(
-      keeps_order(mapping.with(command("C", "set_schedule", {"{ C[i,j] -> [i, j] }"})), split));
+      split_before_tag(mapping, command("C", "vectorize", {std::string("j1"), std::int64_t(4)})));
+  EXPECT_FALSE(split_before_tag(mapping, command("C", "vectorize", {std::string("j1")})));
+  EXPECT_FALSE(
+      split_before_tag(mapping, command("C", "unroll", {std::string("i"), std::int64_t(4)})));
 }
 
 TEST(Unchanged, ReadsAreKnownWhileInstancesAreTheSame) {
@@ -115,6 +171,7 @@ TEST(Unchanged, VerdictsAreThoseOfAskingEverything) {
         commands.push_back(command(name, "storage_fold", {loop.name, std::int64_t(2)}));
         commands.push_back(command(name, "split", {loop.name, std::int64_t(3)}));
         commands.push_back(command(name, "unroll", {loop.name, std::int64_t(2)}));
+        commands.push_back(command(name, "vectorize", {loop.name, std::int64_t(2)}));
       }
       for (const ComputationPtr &other : function->computations) {
         commands.push_back(command(name, "before", {other->name}));
@@ -148,7 +205,11 @@ TEST(Unchanged, VerdictsAreThoseOfAskingEverything) {
             << function->name << ": " << to_string(first) << ", " << to_string(second);
         bool some = true;
         try {
-          require_legal(*program, nullptr, known.get());
+          auto before = known;
+          if (const auto split = split_before_tag(*one, second)) {
+            before = still_legal(build_program(one->with(*split)), *known);
+          }
+          require_legal(*program, nullptr, before.get());
         } catch (const Error &error) {
           ASSERT_EQ(static_cast<int>(error.kind), static_cast<int>(ErrorKind::IllegalSchedule));
           some = false;

@@ -155,13 +155,13 @@ MUTATIONS = [
     Mutation(
         "what a command changed counts as unchanged",
         UNCHANGED,
-        "if (!same_order(now.tags[level], then.tags[level]) ||",
-        "if (",
+        "if (!same_order(a.tags[level], b.tags[level])) { return false; }",
+        "",
     ),
     Mutation(
         "a new order of statements counts as unchanged",
         UNCHANGED,
-        "if (sign != sign_of_order(*one, *other, level)) { return false; }",
+        "if (sign != sign_of_order(one, other, level)) { return false; }",
         "",
     ),
     Mutation(
@@ -203,8 +203,51 @@ MUTATIONS = [
     Mutation(
         "a split of a loop keeps the order, whatever its tag",
         LOOPS,
-        "!map.explicit_time && (tag == Tag::Sequential || tag == Tag::Unroll) &&",
-        "!map.explicit_time && tag >= Tag::Sequential &&",
+        "command) && (tag == Tag::Sequential || tag == Tag::Unroll) &&",
+        "command) && tag >= Tag::Sequential &&",
+    ),
+    Mutation("a new tag leaves all loops ordered", UNCHANGED, "levels.push_back(level);", ""),
+    Mutation(
+        "only the first of two statements may have new tags",
+        UNCHANGED,
+        "(is_new(first, *one, level) || is_new(second, *other, level))",
+        "is_new(first, *one, level)",
+    ),
+    Mutation(
+        "with new tags only later writes matter",
+        ORDER,
+        "(!forward && !is_empty(pairs.intersect(greater)))",
+        "(forward && !is_empty(pairs.intersect(greater)))",
+    ),
+    Mutation(
+        "with new tags nothing matters but the first new loop's own iterations",
+        ORDER,
+        "pairs = pairs.intersect(isl::manage(isl_pw_aff_eq_map(one.copy(), other.copy())));",
+        "",
+    ),
+    Mutation(
+        "with new tags the writes among each other are forgotten",
+        CHECKER,
+        "known->second = stay_ordered(",
+        "known->second = true || stay_ordered(",
+    ),
+    Mutation(
+        "with new tags no reader meets a writer",
+        CHECKER,
+        "if (!levels->empty() && differ_first_at(",
+        "if (levels->empty() && differ_first_at(",
+    ),
+    Mutation(
+        "with new tags terms of a reduction never meet",
+        CHECKER,
+        "if (!differ_first_at(*levels, update, update, pairs)) {",
+        "if (!levels->empty() || !differ_first_at(*levels, update, update, pairs)) {",
+    ),
+    Mutation(
+        "computations of explicit time have their loops for themselves",
+        LOOPS,
+        "[](const auto &entry) { return entry.second.explicit_time; }) == 1;",
+        "[](const auto &entry) { return entry.second.explicit_time; }) > 0;",
     ),
 ]
 

@@ -296,3 +296,24 @@ def test_kernels_of_little_work_never_look_up():
     assert "tilewright_poll" in large.llvm
     large["y"].tile(i, j, 8, 8)
     assert large.llvm.count("call i32 @tilewright_poll") == 1  # in the outermost loop alone
+
+
+def test_rests_of_rows_and_threads_never_look_up():
+    """What comes up once in a row, and parallel loops that nothing repeats, count nothing."""
+    i, j, t = tw.iters("i j t")
+    n, m = tw.params("N M")
+    x = tw.input("x", [n, m], tw.float64)
+    rows = tw.function("rows", outputs=[tw.computation("y", {i: n, j: m}, x[i, j] * 2)])
+    rows["y"].vectorize(j, 8).parallelize(i)
+    assert rows.llvm.count("call i32 @tilewright_poll") == 1
+    # Many parallel loops of little work, one after the other: they are counted around them.
+    z = tw.input("z", [m], tw.float64)
+    steps = tw.computation(
+        "s",
+        {t: n, j: m},
+        lambda s: [(t == 0, z[j]), (t > 0, s[t - 1, j] * 2)],
+        dtype=tw.float64,
+    )
+    again = tw.function("again", outputs=[steps])
+    again["s"].parallelize(j)
+    assert again.llvm.count("call i32 @tilewright_poll") >= 2

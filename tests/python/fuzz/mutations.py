@@ -62,10 +62,16 @@ MUTATIONS = [
         "is_concurrent(source.tags[level].tag)",
     ),
     Mutation(
-        "equal loop values count as out of order", ORDER, "isl_pw_aff_gt_map(", "isl_pw_aff_ge_map("
+        "equal loop values count as out of order",
+        ORDER,
+        "isl::map later = isl::manage(isl_pw_aff_gt_map(",
+        "isl::map later = isl::manage(isl_pw_aff_ge_map(",
     ),
     Mutation(
-        "loops are compared the wrong way round", ORDER, "isl_pw_aff_gt_map(", "isl_pw_aff_lt_map("
+        "loops are compared the wrong way round",
+        ORDER,
+        "isl::map later = isl::manage(isl_pw_aff_gt_map(",
+        "isl::map later = isl::manage(isl_pw_aff_lt_map(",
     ),
     Mutation(
         "a shared static position counts as before",

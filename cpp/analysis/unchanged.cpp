@@ -1,7 +1,5 @@
 #include "analysis/unchanged.h"
 
-#include "analysis/happens_before.h"
-
 #include <algorithm>
 #include <unordered_map>
 
@@ -171,7 +169,7 @@ std::optional<std::vector<size_t>> Unchanged::newly_concurrent(const Statement &
   };
   std::vector<size_t> levels;
   for (size_t level = 0; level < first.tags.size(); ++level) {
-    if ((is_concurrent(first.tags[level]) || is_concurrent(second.tags[level])) &&
+    if ((is_concurrent(first.tags[level].tag) || is_concurrent(second.tags[level].tag)) &&
         (is_new(first, *one, level) || is_new(second, *other, level))) {
       levels.push_back(level);
     }

@@ -159,7 +159,8 @@ void write_mapping(Writer &out, const MappingState &state) {
       const LoopTag &tag = dimension.tag;
       out.line(fmt::format("loop {} {} {} {} {} {} {} {} {}", Writer::quoted(dimension.name),
                            static_cast<int>(tag.tag), tag.factor, static_cast<int>(tag.dealing),
-                           tag.chunk, tag.joined, tag.axis, dimension.extent, affine_text(dimension.value)));
+                           tag.chunk, tag.joined, tag.axis, dimension.extent,
+                           affine_text(dimension.value)));
       for (const Prefetch &prefetch : dimension.prefetches) {
         out.line(fmt::format("prefetch {} {}", Writer::quoted(prefetch.array), prefetch.distance));
       }
@@ -225,7 +226,8 @@ std::string canonical_text(const Mapping &mapping, const CompileOptions &options
   out.line(fmt::format("optimize {} default_schedule {}", static_cast<int>(options.optimize),
                        options.default_schedule));
   if (has_gpu_loops(mapping)) {
-    out.line(fmt::format("gpu {} {}", static_cast<int>(options.gpu.kind), options.gpu.architecture));
+    out.line(
+        fmt::format("gpu {} {}", static_cast<int>(options.gpu.kind), options.gpu.architecture));
   }
   const Instrumentation &asked = options.instrumentation;
   if (asked != Instrumentation{}) {

@@ -109,7 +109,7 @@ public:
     if (statement->children.empty()) {
       return statement;
     }
-    const StmtPtr node = map_children(statement, *this);
+    StmtPtr node = map_children(statement, *this);
     const bool is_short =
         node->kind == StatementKind::For && node->factor > 0 &&
         (node->loop == LoopKind::Serial ||

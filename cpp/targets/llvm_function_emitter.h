@@ -94,7 +94,7 @@ private:
     };
     std::vector<Ahead> prefetches;
     int depth = 0;
-    int long_loops = 0; ///< serial loops around of any number of iterations
+    int long_loops = 0;         ///< serial loops around of any number of iterations
     std::int64_t most_runs = 1; ///< of a statement here, as far as the loops around tell
     bool parallel = false;
     bool streams = false; ///< stores past the caches

@@ -149,15 +149,23 @@ class GpuCommands:
 
         Before::
 
-            for i0 in range(0, ceil(N / 64)):  # gpu_block_x
-                for i in range(64 * i0, min(64 * i0 + 66, N + 2)):
-                    A_cache[i - 64 * i0] = A[i]
+            kernel:  # 64 threads a block
+                for i0 in range(0, ceil(N / 64)):  # gpu_block_x
+                    for i in range(64 * i0, min(64 * i0 + 65, N + 1)):
+                        A_cache[i - 64 * i0] = A[i]
+                    barrier
+                    for i1 in range(0, min(64, N - 64 * i0)):  # gpu_thread_x
+                        C[64 * i0 + i1] = A_cache[i1] + A_cache[i1 + 1]
 
         After ``A_cache.gpu_spread(i)``::
 
-            for i0 in range(0, ceil(N / 64)):  # gpu_block_x
-                for i in range(64 * i0, min(64 * i0 + 66, N + 2)):  # gpu_spread
-                    A_cache[i - 64 * i0] = A[i]
+            kernel:  # 64 threads a block
+                for i0 in range(0, ceil(N / 64)):  # gpu_block_x
+                    for i in range(64 * i0, min(64 * i0 + 65, N + 1)):  # gpu_spread
+                        A_cache[i - 64 * i0] = A[i]
+                    barrier
+                    for i1 in range(0, min(64, N - 64 * i0)):  # gpu_thread_x
+                        C[64 * i0 + i1] = A_cache[i1] + A_cache[i1 + 1]
 
         Args:
             *loops: one to three loops, directly inside each other, outermost first.

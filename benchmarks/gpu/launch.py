@@ -26,13 +26,18 @@ SIZE = 128
 BURST = 200
 
 
-def ours() -> Callable[[], Any]:
+def one_block() -> tw.Function:
     n = tw.param("N")
     i = tw.iter("i")
     x = tw.input("x", [n], tw.float32)
     y = tw.computation("y", {i: n}, x[i] + 1)
     f = tw.function("one_block", outputs=[y], target="cuda")
     y.gpu_tile(i, SIZE)
+    return f
+
+
+def ours() -> Callable[[], Any]:
+    f = one_block()
     given = tw.to_device(np.zeros(SIZE, np.float32))
     out = tw.empty(SIZE, tw.float32)
     f(given, out=out)
@@ -42,12 +47,7 @@ def ours() -> Callable[[], Any]:
 
 
 def ours_with_a_new_array() -> Callable[[], Any]:
-    n = tw.param("N")
-    i = tw.iter("i")
-    x = tw.input("x", [n], tw.float32)
-    y = tw.computation("y", {i: n}, x[i] + 1)
-    f = tw.function("one_block", outputs=[y], target="cuda")
-    y.gpu_tile(i, SIZE)
+    f = one_block()
     given = tw.to_device(np.zeros(SIZE, np.float32))
     return lambda: f(given)
 

@@ -130,11 +130,7 @@ private:
   void run_block(std::int64_t threads) {
     const auto count = static_cast<std::size_t>(threads);
     std::memset(shared_base_, 0xa5, static_cast<std::size_t>(shape_.shared_bytes));
-    for (auto entry = elements_.begin(); entry != elements_.end();) {
-      const bool is_shared =
-          entry->first >= shared_.data() && entry->first < shared_.data() + shared_.size();
-      entry = is_shared ? elements_.erase(entry) : std::next(entry);
-    }
+    shared_elements_.clear();
     while (fibres_.size() < count) {
       fibres_.push_back(std::make_unique<Fibre>());
     }
@@ -221,7 +217,7 @@ private:
 
   void touch(const char *address, const EmulatedBuffer &buffer, std::int64_t number,
              std::int32_t kind) {
-    Element &element = elements_[address];
+    Element &element = (buffer.argument < 0 ? shared_elements_ : elements_)[address];
     const Touch now{block_, static_cast<std::int32_t>(thread_), epoch_, kind};
     const auto meets = [&](const Touch &earlier) {
       if (earlier.block < 0 || (earlier.kind == Update && kind == Update)) {
@@ -273,8 +269,9 @@ private:
   std::vector<char> shared_;
   char *shared_base_ = nullptr;
   std::vector<std::unique_ptr<Fibre>> fibres_;
-  std::vector<std::int32_t> waits_at_; ///< by thread: the barrier, or -1
-  std::unordered_map<const char *, Element> elements_;
+  std::vector<std::int32_t> waits_at_;                        ///< by thread: the barrier, or -1
+  std::unordered_map<const char *, Element> elements_;        ///< of arrays
+  std::unordered_map<const char *, Element> shared_elements_; ///< of the block's shared memory
   std::int64_t block_ = 0;
   std::int64_t thread_ = 0;
   std::int32_t epoch_ = 0;

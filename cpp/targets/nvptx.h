@@ -20,9 +20,8 @@ namespace tilewright {
 /// Of the metadata that accesses of kernels carry: the buffer's number.
 inline constexpr const char *buffer_metadata = "tilewright.buffer";
 
-/// The least and the newest architecture that code is made for, sm_75 and sm_90.
+/// The least architecture that code is made for, sm_75.
 inline constexpr int oldest_architecture = 75;
-inline constexpr int newest_architecture = 90;
 
 /// The newest architecture known here whose code a device of this one (75 for 7.5) runs; 0 where
 /// there is none.

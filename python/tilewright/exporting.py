@@ -135,6 +135,12 @@ def export_function(
     """See `Function.export`."""
     if kind not in ("shared", "static"):
         raise ArgumentError(f"kind must be 'shared' or 'static', not {kind!r}")
+    if function._on_device:
+        raise ExportError(
+            f"{function.name} has loops over the blocks and threads of a GPU, which an exported "
+            f'function does not have; set its target to "cpu", which makes them loops of the '
+            f"processor, or export a copy with another schedule"
+        )
     symbol = _symbol(function, name)
     program = _find_linker(linker) if kind == "shared" else ""
     interface = Interface(function, symbol, strides)

@@ -14,7 +14,7 @@ import pytest
 import tilewright as tw
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "runtime"))
-from fake_cuda import Fake, library, run
+from fake_cuda import Fake, run, two_devices
 
 EMULATOR = "gpu-emulator"
 
@@ -170,11 +170,7 @@ def test_functions_of_the_processor_take_the_emulators_arrays() -> None:
 
 @pytest.fixture(scope="module")
 def fake() -> Iterator[Fake]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TILEWRIGHT_CUDA_DRIVER", str(library()))
-        patch.setenv("TILEWRIGHT_TEST_FAKE_CUDA", "devices=2;memory=268435456")
-        double = Fake()
-        assert tw.cuda.is_available()
+    with two_devices() as double:
         yield double
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pathlib
+
 import numpy as np
 import pytest
 from checks import assemble, barriers, check
@@ -136,3 +138,20 @@ def test_shared_memory_that_is_too_large_is_refused() -> None:
     C.split(i, 1 << 17).split("i1", 32).gpu_block("i0").gpu_thread("i11")
     with pytest.raises(tw.ScheduleError, match="shared memory holds"):
         f["C"].cache(A, "i0", memory="shared")
+
+
+def test_the_cpu_watches_the_same_schedule() -> None:
+    f = matmul()
+    a, b = random(40, 20), random(20, 50)
+    assert f.trace_nan(a, b) is None
+    assert "matmul" in str(f.profile(a, b))
+    f.check_bounds = True
+    np.testing.assert_array_equal(f(a, b), a @ b)
+
+
+def test_export_says_that_it_has_no_gpu(tmp_path: pathlib.Path) -> None:
+    f = matmul()
+    with pytest.raises(tw.ExportError, match='set its target to "cpu"'):
+        f.export(tmp_path, kind="static")
+    f.target = "cpu"
+    assert f.export(tmp_path, kind="static").library.is_file()

@@ -3,6 +3,7 @@ chosen as the process's driver. Its settings for a process are in TILEWRIGHT_TES
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import os
@@ -11,8 +12,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 
 import pytest
+
+import tilewright as tw
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 SOURCE = ROOT / "tests" / "cpp" / "runtime" / "fake"
@@ -87,3 +91,14 @@ def run(code: str, settings: str = "", **environment: str) -> str:
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+@contextlib.contextmanager
+def two_devices() -> Iterator[Fake]:
+    """The process's driver is the double, with two devices of 256 MiB."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TILEWRIGHT_CUDA_DRIVER", str(library()))
+        patch.setenv("TILEWRIGHT_TEST_FAKE_CUDA", "devices=2;memory=268435456")
+        double = Fake()
+        assert tw.cuda.is_available()
+        yield double

@@ -11,18 +11,14 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from fake_cuda import Fake, library, run
+from fake_cuda import Fake, library, run, two_devices
 
 import tilewright as tw
 
 
 @pytest.fixture(scope="module")
 def fake() -> Iterator[Fake]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TILEWRIGHT_CUDA_DRIVER", str(library()))
-        patch.setenv("TILEWRIGHT_TEST_FAKE_CUDA", "devices=2;memory=268435456")
-        double = Fake()
-        assert tw.cuda.is_available()
+    with two_devices() as double:
         yield double
 
 

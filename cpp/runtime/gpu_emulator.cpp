@@ -22,6 +22,7 @@ constexpr std::int64_t most_threads = 1024;
 constexpr std::int64_t most_blocks_x = 2147483647;
 constexpr std::int64_t most_blocks_yz = 65535;
 constexpr std::size_t alignment = 256;
+constexpr std::size_t warp_size = 32;
 
 enum Access : std::int32_t { Read = 0, Write = 1, Update = 2 };
 
@@ -49,6 +50,16 @@ struct Touch {
 struct Element {
   Touch write;
   std::array<Touch, 2> reads;
+};
+
+/// What a thread waits for, and what it gives and gets where it does with its warp.
+struct Wait {
+  enum class For : std::uint8_t { Nothing, Barrier, Warp };
+  For what = For::Nothing;
+  std::int32_t number = 0; ///< the barrier, or the exchange
+  const char *own = nullptr;
+  std::int64_t bytes = 0;
+  char *all = nullptr;
 };
 
 /// One launch on the host.
@@ -90,10 +101,12 @@ public:
     return axis < 3 ? place_of(block_, shape_.grid)[at] : place_of(thread_, shape_.block)[at];
   }
   void *shared() { return shared_base_; }
+  std::size_t lane() const { return static_cast<std::size_t>(thread_) % warp_size; }
 
-  void barrier(std::int32_t number) {
-    waits_at_[static_cast<std::size_t>(thread_)] = number;
-    fibres_[static_cast<std::size_t>(thread_)]->pause();
+  void barrier(std::int32_t number) { wait({Wait::For::Barrier, number}); }
+
+  void exchange(std::int32_t number, const char *own, std::int64_t bytes, char *all) {
+    wait({Wait::For::Warp, number, own, bytes, all});
   }
 
   void access(const char *address, std::int64_t bytes, std::int32_t buffer, std::int32_t kind) {
@@ -127,6 +140,11 @@ private:
     return is_interrupted_;
   }
 
+  void wait(const Wait &wait) {
+    waits_[static_cast<std::size_t>(thread_)] = wait;
+    fibres_[static_cast<std::size_t>(thread_)]->pause();
+  }
+
   void run_block(std::int64_t threads) {
     const auto count = static_cast<std::size_t>(threads);
     std::memset(shared_base_, 0xa5, static_cast<std::size_t>(shape_.shared_bytes));
@@ -134,30 +152,65 @@ private:
     while (fibres_.size() < count) {
       fibres_.push_back(std::make_unique<Fibre>());
     }
-    waits_at_.assign(count, -1);
-    std::vector<bool> ended(count, false);
+    waits_.assign(count, {});
+    ended_.assign(count, false);
     for (std::size_t t = 0; t < count; ++t) {
       fibres_[t]->start(&Launch::begin, this);
     }
-    std::size_t done = 0;
-    for (epoch_ = 0; done < count; ++epoch_) {
-      for (std::size_t t = 0; t < count; ++t) {
-        if (ended[t]) {
-          continue;
-        }
-        thread_ = static_cast<std::int64_t>(t);
-        waits_at_[t] = -1;
-        if (fibres_[t]->resume()) {
-          ended[t] = true;
-          ++done;
+    for (epoch_ = 0; !is_over() && !all_ended(0, count); ++epoch_) {
+      for (std::size_t first = 0; first < count && !is_over(); first += warp_size) {
+        run_warp(first, std::min(first + warp_size, count));
+      }
+      if (!is_over()) {
+        check_all_wait(0, count, Wait::For::Barrier,
+                       "block " + place_text(place_of(block_, shape_.grid)));
+      }
+    }
+  }
+
+  bool all_ended(std::size_t first, std::size_t end) const {
+    const auto from = ended_.begin() + static_cast<std::ptrdiff_t>(first);
+    const auto to = ended_.begin() + static_cast<std::ptrdiff_t>(end);
+    return std::all_of(from, to, [](bool ended) { return ended; });
+  }
+
+  /// Runs these threads until all of them have ended or wait for others than their warp's.
+  void run_warp(std::size_t first, std::size_t end) {
+    bool exchanges = true;
+    while (exchanges) {
+      for (std::size_t t = first; t < end; ++t) {
+        if (!ended_[t]) {
+          thread_ = static_cast<std::int64_t>(t);
+          waits_[t] = {};
+          ended_[t] = fibres_[t]->resume();
         }
         if (is_over()) {
           return;
         }
       }
-      check_barrier(ended, done);
-      if (is_over()) {
-        return;
+      exchanges = std::any_of(waits_.begin() + static_cast<std::ptrdiff_t>(first),
+                              waits_.begin() + static_cast<std::ptrdiff_t>(end),
+                              [](const Wait &wait) { return wait.what == Wait::For::Warp; });
+      if (exchanges) {
+        check_all_wait(first, end, Wait::For::Warp,
+                       fmt::format("warp {} of block {}", first / warp_size,
+                                   place_text(place_of(block_, shape_.grid))));
+        if (!is_over()) {
+          hand_over(first, end);
+        }
+      }
+      exchanges = exchanges && !is_over();
+    }
+  }
+
+  /// Each thread of a warp gets what all of them gave.
+  void hand_over(std::size_t first, std::size_t end) {
+    for (std::size_t to = first; to < end; ++to) {
+      const Wait &wait = waits_[to];
+      const auto bytes = static_cast<std::size_t>(wait.bytes);
+      std::memset(wait.all, 0xa5, warp_size * bytes); // lanes that are not there
+      for (std::size_t from = first; from < end; ++from) {
+        std::memcpy(wait.all + (from - first) * bytes, waits_[from].own, bytes);
       }
     }
   }
@@ -167,24 +220,33 @@ private:
     self.kernel_.emulated->thread(self.arguments_);
   }
 
-  /// All threads of the block, or none, are at one and the same barrier.
-  void check_barrier(const std::vector<bool> &ended, std::size_t done) {
-    if (done == ended.size()) {
-      return;
+  /// These threads, or none of them, wait for one and the same thing: a barrier, or an exchange.
+  void check_all_wait(std::size_t first, std::size_t end, Wait::For what,
+                      const std::string &whose) {
+    std::size_t waiting = first;
+    while (waiting < end && (ended_[waiting] || waits_[waiting].what != what)) {
+      ++waiting;
     }
-    const auto waiting =
-        static_cast<std::size_t>(std::find(ended.begin(), ended.end(), false) - ended.begin());
-    for (std::size_t t = 0; t < ended.size(); ++t) {
-      if (waits_at_[t] == waits_at_[waiting] && !ended[t]) {
+    if (waiting == end) {
+      return; // all have ended
+    }
+    const Wait &own = waits_[waiting];
+    const auto thread = [&](std::size_t number) {
+      return "thread " + place_text(place_of(static_cast<std::int64_t>(number), shape_.block));
+    };
+    const auto place = [](const Wait &wait) {
+      return fmt::format("{} {}", wait.what == Wait::For::Barrier ? "barrier" : "exchange",
+                         wait.number);
+    };
+    for (std::size_t t = first; t < end; ++t) {
+      if (!ended_[t] && waits_[t].what == own.what && waits_[t].number == own.number &&
+          waits_[t].bytes == own.bytes) {
         continue;
       }
-      const auto thread = [&](std::size_t number) {
-        return "thread " + place_text(place_of(static_cast<std::int64_t>(number), shape_.block));
-      };
       problem_ = fmt::format(
-          "not all threads of block {} come to a barrier: {} waits at barrier {}, {} {}",
-          place_text(place_of(block_, shape_.grid)), thread(waiting), waits_at_[waiting], thread(t),
-          ended[t] ? "has ended" : fmt::format("at barrier {}", waits_at_[t]));
+          "not all threads of {} come to {}: {} waits at {}, {} {}", whose,
+          what == Wait::For::Barrier ? "a barrier" : "an exchange with their warp", thread(waiting),
+          place(own), thread(t), ended_[t] ? "has ended" : "at " + place(waits_[t]));
       return;
     }
   }
@@ -269,7 +331,8 @@ private:
   std::vector<char> shared_;
   char *shared_base_ = nullptr;
   std::vector<std::unique_ptr<Fibre>> fibres_;
-  std::vector<std::int32_t> waits_at_;                        ///< by thread: the barrier, or -1
+  std::vector<Wait> waits_;                                   ///< by thread
+  std::vector<bool> ended_;                                   ///< by thread
   std::unordered_map<const char *, Element> elements_;        ///< of arrays
   std::unordered_map<const char *, Element> shared_elements_; ///< of the block's shared memory
   std::int64_t block_ = 0;
@@ -370,6 +433,17 @@ std::int32_t tilewright_gpu_index(std::int32_t axis) {
 }
 
 void tilewright_gpu_barrier(std::int32_t number) { Launch::current()->barrier(number); }
+
+void tilewright_gpu_exchange(std::int32_t number, const void *own, std::int64_t bytes, void *all) {
+  Launch::current()->exchange(number, static_cast<const char *>(own), bytes,
+                              static_cast<char *>(all));
+}
+
+std::int32_t tilewright_gpu_shuffle(std::int32_t number, std::int32_t value, std::int32_t mask) {
+  std::array<std::int32_t, tilewright::warp_size> all{};
+  tilewright_gpu_exchange(number, &value, sizeof(value), all.data());
+  return all.at(Launch::current()->lane() ^ static_cast<std::size_t>(mask));
+}
 
 void *tilewright_gpu_shared() { return Launch::current()->shared(); }
 

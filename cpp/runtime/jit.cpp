@@ -250,6 +250,8 @@ void Session::define_host_symbols() {
   add("tilewright_device_failure", &tilewright_device_failure);
   add("tilewright_gpu_index", &tilewright_gpu_index);
   add("tilewright_gpu_barrier", &tilewright_gpu_barrier);
+  add("tilewright_gpu_exchange", &tilewright_gpu_exchange);
+  add("tilewright_gpu_shuffle", &tilewright_gpu_shuffle);
   add("tilewright_gpu_shared", &tilewright_gpu_shared);
   add("tilewright_gpu_access", &tilewright_gpu_access);
   add("tilewright_allocate", &tilewright_allocate);

@@ -212,6 +212,67 @@ TEST_F(Emulator, FindsBarriersThatNotAllComeTo) {
   EXPECT_THAT(problem(different, 1, 2, 1), HasSubstr("thread (1, 0, 0) at barrier 1"));
 }
 
+/// The sum over each group of eight lanes, by its first thread.
+void sum_of_eight(const void *given) {
+  const auto &arguments = *static_cast<const Arguments *>(given);
+  auto sum = static_cast<std::int32_t>(thread_x());
+  for (const std::int32_t mask : {4, 2, 1}) {
+    sum += tilewright_gpu_shuffle(0, sum, mask);
+  }
+  if (thread_x() % 8 == 0) {
+    touch(arguments.values + thread_x() / 8, values_buffer, writes);
+    arguments.values[thread_x() / 8] = static_cast<float>(sum);
+  }
+}
+
+TEST_F(Emulator, WarpsExchangeWhatTheirLanesHave) {
+  launch(sum_of_eight, 1, 48, 6); // the second warp has 16 lanes
+  for (size_t k = 0; k < values_.size(); ++k) {
+    EXPECT_EQ(values_[k], 64.0F * static_cast<float>(k) + 28.0F);
+  }
+  const auto large = [](const void *given) {
+    const auto &arguments = *static_cast<const Arguments *>(given);
+    const std::array<std::int64_t, 3> own = {thread_x(), 2 * thread_x(), 3 * thread_x()};
+    std::array<std::array<std::int64_t, 3>, 32> all{};
+    tilewright_gpu_exchange(7, own.data(), sizeof(own), all.data());
+    touch(arguments.values + thread_x(), values_buffer, writes);
+    arguments.values[thread_x()] = static_cast<float>(all.at(31 - thread_x())[2]);
+  };
+  launch(large, 1, 32, 32);
+  EXPECT_EQ(values_[0], 93.0F);
+  EXPECT_EQ(values_[31], 0.0F);
+}
+
+TEST_F(Emulator, FindsExchangesThatNotAllOfAWarpComeTo) {
+  const auto some = [](const void *) {
+    if (thread_x() != 33) {
+      tilewright_gpu_shuffle(4, 0, 1);
+    }
+  };
+  EXPECT_EQ(problem(some, 1, 32, 1), "");
+  const std::string found = problem(some, 1, 64, 1);
+  EXPECT_THAT(found, HasSubstr("not all threads of warp 1 of block (0, 0, 0)"));
+  EXPECT_THAT(found,
+              HasSubstr("thread (32, 0, 0) waits at exchange 4, thread (33, 0, 0) has ended"));
+  const auto different = [](const void *) {
+    if (thread_x() == 0) {
+      tilewright_gpu_barrier(2);
+    } else {
+      tilewright_gpu_shuffle(4, 0, 1);
+    }
+  };
+  EXPECT_THAT(problem(different, 1, 3, 1), HasSubstr("exchange"));
+}
+
+TEST_F(Emulator, AnExchangeIsNoBarrier) {
+  const auto race = [](const void *) {
+    touch(shared(), shared_buffer, thread_x() == 0 ? writes : reads);
+    tilewright_gpu_shuffle(0, 0, 1);
+    touch(shared(), shared_buffer, reads);
+  };
+  EXPECT_THAT(problem(race, 1, 32, 1), HasSubstr("with no barrier between"));
+}
+
 TEST_F(Emulator, RefusesWhatNoDeviceHas) {
   const auto nothing = [](const void *) {};
   EXPECT_THAT(problem(nothing, 1, 1025, 1), HasSubstr("1025 threads"));

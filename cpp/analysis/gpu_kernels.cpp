@@ -1,5 +1,6 @@
 #include "analysis/gpu_kernels.h"
 
+#include "analysis/mma_tiles.h"
 #include "mapping/accesses.h"
 #include "mapping/footprint.h"
 
@@ -80,6 +81,7 @@ GpuKernels::GpuKernels(const Program &program)
   find_kernels();
   for (GpuKernel &kernel : kernels_) {
     find_threads(kernel);
+    find_warps(kernel);
   }
   if (!kernels_.empty()) {
     check_shared_loops();
@@ -210,6 +212,41 @@ void GpuKernels::find_threads(GpuKernel &kernel) {
   }
 }
 
+/// Where warps have tiles, the threads along x are one.
+void GpuKernels::find_warps(GpuKernel &kernel) const {
+  for (const size_t s : kernel.statements) {
+    const Statement &statement = program_.statements[s];
+    const std::optional<MmaLoops> loops = mma_loops(statement);
+    if (!loops) {
+      continue;
+    }
+    if (kernel.threads[0] > warp_size) {
+      refuse(statement, statement.computation->name +
+                            " has tiles of a warp (gpu_mma), whose 32 threads are those along x, "
+                            "but the kernel has " +
+                            std::to_string(kernel.threads[0]) +
+                            " along x; give loops over threads of the others at most 32 there");
+    }
+    kernel.threads[0] = warp_size;
+    if (thread_level(statement, 0)) {
+      refuse(statement, loop_text(statement, *thread_level(statement, 0)) +
+                            " is over threads along x, which have the tiles of " +
+                            statement.computation->name +
+                            " (gpu_mma); take y and z, with "
+                            "gpu_thread after gpu_mma");
+    }
+    if (loops->sum) {
+      mma_shape(statement);
+    }
+  }
+  const auto &[x, y, z] = kernel.threads;
+  if (x * y * z > most_threads_in_block) {
+    refuse(program_.statements[kernel.statements.front()],
+           "a block would have " + std::to_string(y * z) + " warps of 32 threads, more than " +
+               std::to_string(most_threads_in_block) + " threads; take fewer");
+  }
+}
+
 const GpuKernel *GpuKernels::kernel_of(size_t statement) const {
   const std::optional<size_t> &kernel = kernel_of_.at(statement);
   return kernel ? &kernels_[*kernel] : nullptr;
@@ -229,8 +266,8 @@ const std::vector<GpuKernels::Access> &GpuKernels::accesses_of(size_t s) const {
   accesses.push_back({own.buffer, written, true, statement.atomic && terms_may_meet(statement)});
   for (const ReadAccess &read : read_accesses(statement)) {
     const auto &place = program_.places.at(read.producer->name);
-    accesses.push_back(
-        {place.buffer, checked(read.relation.apply_range(place.relation), doing), false, false});
+    accesses.push_back({place.buffer, checked(read.relation.apply_range(place.relation), doing),
+                        false, false, is_mma_product(statement)});
   }
   return accesses_.emplace(s, std::move(accesses)).first->second;
 }
@@ -270,6 +307,9 @@ isl::map GpuKernels::same_thread(size_t first, size_t second) const {
     const isl::val threads(isl_context(), static_cast<long>(kernel.threads[axis]));
     const isl::pw_aff zero(isl::set::universe(statement.domain.space()),
                            isl::val(isl_context(), 0L));
+    if (const auto tile = axis == 0 ? mma_loops(statement) : std::nullopt) {
+      return mma_lane(statement, *tile);
+    }
     return level ? statement.loops[*level].mod(threads) : zero;
   };
   for (size_t axis = 0; axis < 3; ++axis) {
@@ -281,7 +321,8 @@ isl::map GpuKernels::same_thread(size_t first, size_t second) const {
   return checked(same, doing);
 }
 
-bool GpuKernels::other_threads(size_t first, size_t second, const isl::map &pairs) const {
+bool GpuKernels::other_threads(size_t first, const Access &a, size_t second, const Access &b,
+                               const isl::map &pairs) const {
   if (checked(pairs.is_empty(), doing)) {
     return false;
   }
@@ -290,7 +331,8 @@ bool GpuKernels::other_threads(size_t first, size_t second, const isl::map &pair
     return false;
   }
   // Which thread has an iteration of a spread loop is the code's choice.
-  return has_spread(program_.statements[first]) || has_spread(program_.statements[second]) ||
+  return a.by_any || b.by_any || has_spread(program_.statements[first]) ||
+         has_spread(program_.statements[second]) ||
          !checked(pairs.is_subset(same_thread(first, second)), doing);
 }
 
@@ -326,7 +368,7 @@ bool GpuKernels::must_wait(size_t first, size_t second, size_t levels, bool carr
         continue;
       }
       const isl::map pairs = touching(a, before, b, after, true).intersect(times);
-      waits = other_threads(first, second, pairs);
+      waits = other_threads(first, before, second, after, pairs);
     }
   }
   waits_[key] = waits;
@@ -387,8 +429,8 @@ GpuMemory GpuKernels::memory_of(size_t buffer) const {
     for (const auto &[second, other] : touched) {
       const Statement &a = program_.statements[first];
       const Statement &b = program_.statements[second];
-      if (!written->writes ||
-          !other_threads(first, second, touching(a, *written, b, *other, false))) {
+      if (!written->writes || !other_threads(first, *written, second, *other,
+                                             touching(a, *written, b, *other, false))) {
         continue;
       }
       if (declared.memory == "auto" || declared.memory == "heap") {

@@ -56,15 +56,18 @@ private:
     isl::map element; ///< statement instance -> buffer[index]
     bool writes = false;
     bool atomic = false;
+    bool by_any = false; ///< which thread of a warp touches it is the code's choice
   };
   void find_kernels();
   void check_shared_loops() const;
   void find_threads(GpuKernel &kernel);
+  void find_warps(GpuKernel &kernel) const;
   const std::vector<Access> &accesses_of(size_t statement) const;
   isl::map touching(const Statement &first, const Access &a, const Statement &second,
                     const Access &b, bool reused) const;
   isl::map same_thread(size_t first, size_t second) const;
-  bool other_threads(size_t first, size_t second, const isl::map &pairs) const;
+  bool other_threads(size_t first, const Access &a, size_t second, const Access &b,
+                     const isl::map &pairs) const;
   const GpuKernel *kernel_of_buffer(size_t buffer) const;
   GpuMemory memory_of(size_t buffer) const;
 

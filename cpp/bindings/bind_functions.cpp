@@ -263,6 +263,7 @@ std::string tag_text(const LoopTag &tag) {
   case Tag::GpuBlock:
   case Tag::GpuThread:
   case Tag::GpuSpread:
+  case Tag::GpuMma:
     return gpu_tag_name(tag.tag, tag.axis);
   case Tag::Sequential:
     break;

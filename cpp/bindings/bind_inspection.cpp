@@ -39,6 +39,8 @@ const char *tag_name(Tag tag) {
     return "gpu_thread";
   case Tag::GpuSpread:
     return "gpu_spread";
+  case Tag::GpuMma:
+    return "gpu_mma";
   case Tag::Sequential:
     break;
   }

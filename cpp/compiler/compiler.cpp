@@ -18,11 +18,13 @@
 #include "lowering/build.h"
 #include "lowering/estimate_work.h"
 #include "lowering/lower.h"
+#include "lowering/mma_tiles.h"
 #include "mapping/program.h"
 #include "planning/default_tags.h"
 #include "runtime/background.h"
 #include "runtime/cache.h"
 #include "runtime/jit.h"
+#include "targets/nvptx.h"
 
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
@@ -393,7 +395,11 @@ std::string ptx_text(const Mapping &mapping, const CompileOptions &options) {
   }
   const auto machine = make_target_machine(describe_cpu(options.cpu), options.fast_math);
   llvm::LLVMContext context;
-  return emit_ptx(kernel, context, *machine, emit_options(options));
+  EmitOptions emitted = emit_options(options);
+  if (emitted.gpu.architecture == 0) { // any that it takes
+    emitted.gpu.architecture = std::max(oldest_architecture, least_architecture(kernel));
+  }
+  return emit_ptx(kernel, context, *machine, emitted);
 }
 
 } // namespace tilewright

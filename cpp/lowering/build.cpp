@@ -288,6 +288,20 @@ ValuePtr gpu_index(int number) {
   return value;
 }
 
+ValuePtr mma_value(std::int64_t shape, std::vector<ValuePtr> operands) {
+  auto value = make(ValueKind::Mma, {Float32, 4});
+  value->id = shape;
+  value->operands = std::move(operands);
+  return value;
+}
+
+ValuePtr lane_value(const ValuePtr &vector, std::int64_t lane) {
+  auto value = make(ValueKind::Lane, {vector->type.scalar, 1});
+  value->id = lane;
+  value->operands = {vector};
+  return value;
+}
+
 ValuePtr broadcast(const ValuePtr &scalar, int lanes) {
   if (lanes == 1) {
     return scalar;
@@ -490,7 +504,8 @@ StmtPtr launch(const std::array<std::int64_t, 3> &threads, const StmtPtr &body) 
 StmtPtr barrier() { return make(StatementKind::Barrier); }
 
 bool is_gpu(LoopKind loop) {
-  return loop == LoopKind::GpuBlock || loop == LoopKind::GpuThread || loop == LoopKind::GpuSpread;
+  return loop == LoopKind::GpuBlock || loop == LoopKind::GpuThread || loop == LoopKind::GpuSpread ||
+         loop == LoopKind::GpuMma;
 }
 
 StmtPtr allocate(std::int64_t buffer, const std::string &name, const StmtPtr &body) {
@@ -527,6 +542,10 @@ ValuePtr with_operands(const ValuePtr &value, std::vector<ValuePtr> operands) {
     return masked(operands[0], operands[1]);
   case ValueKind::Reduce:
     return reduce_lanes(value->op, operands[0]);
+  case ValueKind::Mma:
+    return mma_value(value->id, std::move(operands));
+  case ValueKind::Lane:
+    return lane_value(operands[0], value->id);
   default:
     return value;
   }

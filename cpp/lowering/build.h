@@ -39,6 +39,9 @@ ValuePtr reduce_lanes(Op op, const ValuePtr &vector);
 ValuePtr identity_of(Op op, ScalarType type);
 /// `number`: 0, 1, 2 the block's along x, y and z, 3, 4, 5 the thread's.
 ValuePtr gpu_index(int number);
+/// `shape`: an MmaShape. The operands are scalars: of the two factors, then four sums.
+ValuePtr mma_value(std::int64_t shape, std::vector<ValuePtr> operands);
+ValuePtr lane_value(const ValuePtr &vector, std::int64_t lane);
 ValuePtr broadcast(const ValuePtr &scalar, int lanes); ///< `scalar` itself for one lane
 
 // int64 and bool short cuts

@@ -38,7 +38,13 @@ enum class ValueKind {
   Broadcast, ///< operands[0] in every lane
   Masked,    ///< operands[1], a load, in the lanes where operands[0] holds; anything elsewhere
   Reduce,    ///< the lanes of operands[0] combined by `op`, in any order
-  GpuIndex ///< in a Launch: the block's number for `id` 0, 1, 2 (x, y, z), the thread's for 3, 4, 5
+  GpuIndex,  ///< in a Launch: the block's number for `id` 0, 1, 2 (x, y, z), the thread's for 3, 4,
+             ///< 5
+  /// In a Launch, which all threads of a warp come to: the thread's four sums of a tile, four
+  /// lanes. `id` is the MmaShape; operands: what the thread has of the two factors and of the sums
+  /// before.
+  Mma,
+  Lane ///< lane `id` of operands[0]
 };
 
 struct Value;
@@ -87,7 +93,8 @@ enum class LoopKind {
   Unrolled,
   GpuBlock,  ///< in a Launch: blocks have an iteration each, along `axis`
   GpuThread, ///< in a Launch: thread t has the iterations t modulo the threads along `axis`
-  GpuSpread  ///< in a Launch: dealt out to all threads, with the GpuSpread loop that is its body
+  GpuSpread, ///< in a Launch: dealt out to all threads, with the GpuSpread loop that is its body
+  GpuMma     ///< in a Launch: of a tile that a warp has together; `axis` as LoopTag has it
 };
 
 /// How a Parallel loop runs (mapping.h says what the words mean).
@@ -115,7 +122,7 @@ struct LoopStatement {
   /// For: what loads in an iteration read of a buffer is asked for so many iterations ahead.
   std::vector<std::pair<std::int64_t, std::int64_t>> prefetches;
   ParallelSchedule parallel;                    ///< For: of a Parallel loop
-  int axis = 0;                                 ///< For: of a GpuBlock or GpuThread loop: x, y or z
+  int axis = 0;                                 ///< For: of a GPU's loop, as LoopTag has it
   std::array<std::int64_t, 3> threads{1, 1, 1}; ///< Launch: in a block, along x, y and z
   std::int64_t buffer = 0;                      ///< Store, AtomicUpdate, Allocate
   std::vector<ValuePtr> subscripts; ///< Store, AtomicUpdate; Check...: what is reported besides

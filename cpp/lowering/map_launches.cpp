@@ -1,7 +1,9 @@
 #include "lowering/map_launches.h"
 
 #include "lowering/build.h"
+#include "lowering/mma_tiles.h"
 #include "lowering/private_memory.h"
+#include "mapping/mma_shapes.h"
 
 #include <algorithm>
 #include <limits>
@@ -149,6 +151,9 @@ private:
       }
       if (statement->loop == LoopKind::GpuSpread) {
         return spread(*statement);
+      }
+      if (statement->loop == LoopKind::GpuMma) {
+        return over_tile(*statement);
       }
       {
         Interval interval{ranges_.of(statement->lower).lower, ranges_.of(statement->upper).upper};
@@ -341,6 +346,59 @@ private:
     return block({let(own, loop.name, start), result});
   }
 
+  // ---- tiles of warps ----
+
+  /// A loop over rows or columns of a tile: those of the thread's sums, two of each. What a product
+  /// does is lowered in one piece.
+  StmtPtr over_tile(const LoopStatement &loop) {
+    const bool is_row = loop.axis == 0;
+    if (threads_[0] != warp_size || (loop.axis > 1)) {
+      throw Error(ErrorKind::Internal, "a tile of a warp has no warp or no rows");
+    }
+    const ValuePtr thread = gpu_index(3);
+    const std::int64_t own = numbers_.next();
+    const ValuePtr number = variable(own, is_row ? "lane_row" : "lane_column");
+    const ValuePtr value = is_row ? floor_div(thread, integer(lanes_of_row))
+                                  : floor_mod(thread, integer(lanes_of_row));
+    place_in_warp(own, is_row);
+    const bool outside = std::exchange(covered_[0], true);
+    std::vector<StmtPtr> result = {let(own, number->name, value)};
+    if (is_product_tile(loop)) {
+      const std::int64_t other = numbers_.next();
+      place_in_warp(other, false);
+      const ValuePtr column = variable(other, "lane_column");
+      result.push_back(let(other, column->name, floor_mod(thread, integer(lanes_of_row))));
+      result.push_back(
+          by_thread_zero(lower_product_tile(loop, {number, column}, kernel_, ranges_, numbers_)));
+    } else {
+      for (std::int64_t copy = 0; copy < 2; ++copy) {
+        const ValuePtr here = is_row ? add(number, integer(copy * mma_rows / 2))
+                                     : add(mul(integer(2), number), integer(copy));
+        const Interval range = ranges_.of(here);
+        const Interval before = ranges_.of(sub(here, loop.lower));
+        const Interval after = ranges_.of(sub(loop.upper, here));
+        ValuePtr holds = boolean(true);
+        if (!before.lower || *before.lower < 0) {
+          holds = both(holds, binary_value(Op::Ge, here, loop.lower));
+        }
+        if (!after.lower || *after.lower < 1) {
+          holds = both(holds, binary_value(Op::Lt, here, loop.upper));
+        }
+        ranges_.variables[loop.id] = range;
+        const StmtPtr body = copy_with(loop.children[0], {{loop.id, here}}, numbers_);
+        result.push_back(if_then(holds, phase(body)));
+      }
+    }
+    covered_[0] = outside;
+    return block(std::move(result));
+  }
+
+  void place_in_warp(std::int64_t variable, bool is_row) {
+    constexpr int row_axis = 3; // beside those of threads
+    ranges_.variables[variable] = {0, (is_row ? warp_size / lanes_of_row : lanes_of_row) - 1};
+    first_of_[variable] = is_row ? row_axis : row_axis + 1;
+  }
+
   /// Loops directly inside each other, dealt out in the order of their iterations to the threads in
   /// the order of their numbers: neighbours read what lies side by side.
   StmtPtr spread(const LoopStatement &outermost) {
@@ -442,7 +500,8 @@ private:
   std::set<std::int64_t> inner_; ///< variables that a block defines
   std::array<bool, 3> covered_{};
   OverBlocks over_blocks_;
-  std::map<std::int64_t, int> first_of_; ///< variables that are a thread's number: the axis
+  /// Variables that are a thread's number: the axis, or 3 and 4 for the place in its warp.
+  std::map<std::int64_t, int> first_of_;
 };
 
 } // namespace

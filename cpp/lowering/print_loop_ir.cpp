@@ -276,6 +276,9 @@ private:
     case LoopKind::GpuSpread:
       text += "  # gpu_spread";
       break;
+    case LoopKind::GpuMma:
+      text += "  # " + gpu_tag_name(Tag::GpuMma, loop.axis);
+      break;
     case LoopKind::Serial:
       break;
     }
@@ -370,6 +373,10 @@ private:
       return {"masked(" + print(operands[1]).text + ", " + print(operands[0]).text + ")"};
     case ValueKind::Reduce:
       return {"reduce(" + op_name(value->op) + ", " + print(operands[0]).text + ")"};
+    case ValueKind::Mma:
+      return {"mma(" + list(operands) + ")"};
+    case ValueKind::Lane:
+      return {print(operands[0]).at_least(Atom) + "[" + std::to_string(value->id) + "]"};
     }
     return {};
   }

@@ -1,5 +1,6 @@
 #include "lowering/translate.h"
 
+#include "analysis/mma_tiles.h"
 #include "lowering/ast_expressions.h"
 #include "lowering/expressions.h"
 #include "lowering/kernel_parts.h"
@@ -385,6 +386,9 @@ private:
     if (looks.name.empty()) {
       looks.name = "t" + std::to_string(level);
     }
+    if (looks.tag.tag == Tag::GpuMma && looks.tag.axis >= 2 && gpu_) {
+      looks.tag.factor = static_cast<std::int64_t>(mma_shape(*below.front()));
+    }
     return looks;
   }
 
@@ -495,6 +499,8 @@ private:
       thread_axes_[static_cast<size_t>(looks.tag.axis)] = true;
     } else if (kind == LoopKind::GpuSpread) {
       thread_axes_ = {true, true, true};
+    } else if (kind == LoopKind::GpuMma) {
+      thread_axes_[0] = true; // of a warp
     }
     // isl may count through static positions: what comes after each of them is not asked.
     const bool counts_positions = in_kernel() && dimension % 2 == 0;
@@ -644,6 +650,9 @@ private:
           *for_loop(state_.numbers.next(), statement.loop_names[level], value,
                     add(value, integer(1)), kind_of(tag.tag), 0, result));
       loop->axis = tag.axis;
+      if (tag.tag == Tag::GpuMma && tag.axis >= 2) {
+        loop->factor = static_cast<std::int64_t>(mma_shape(statement));
+      }
       result = loop;
     }
     return result;
@@ -652,6 +661,7 @@ private:
   static LoopKind kind_of(Tag tag) {
     return tag == Tag::GpuBlock    ? LoopKind::GpuBlock
            : tag == Tag::GpuThread ? LoopKind::GpuThread
+           : tag == Tag::GpuMma    ? LoopKind::GpuMma
                                    : LoopKind::GpuSpread;
   }
 

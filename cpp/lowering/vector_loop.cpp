@@ -474,6 +474,8 @@ private:
     case ValueKind::Masked:
     case ValueKind::Reduce:
     case ValueKind::GpuIndex:
+    case ValueKind::Mma:
+    case ValueKind::Lane:
       failed_ = true;
       return node;
     case ValueKind::Binary:

@@ -296,6 +296,18 @@ private:
                   value.type == ValueType{operands[0]->type.scalar, 1},
               "a reduction of lanes is the scalar of its vector");
       return;
+    case ValueKind::Mma:
+      require(in_launch_ && value.type == ValueType{Float32, 4} && operands.size() > 4,
+              "a warp's tile gives a thread four sums, in a launch");
+      for (size_t k = operands.size() - 4; k < operands.size(); ++k) {
+        require(operands[k]->type == ValueType{Float32, 1}, "a warp's tile has sums of float32");
+      }
+      return;
+    case ValueKind::Lane:
+      require(operands.size() == 1 && value.id >= 0 && value.id < operands[0]->type.lanes &&
+                  value.type == ValueType{operands[0]->type.scalar, 1},
+              "a lane is one of its vector's");
+      return;
     case ValueKind::Broadcast:
       require(operands.size() == 1 && operands[0]->type == ValueType{value.type.scalar, 1} &&
                   value.type.lanes > 1,

@@ -50,6 +50,7 @@ void gpu_tile_command(MappingState &state, const Command &command);
 void gpu_block_command(MappingState &state, const Command &command);
 void gpu_thread_command(MappingState &state, const Command &command);
 void gpu_spread_command(MappingState &state, const Command &command);
+void gpu_mma_command(MappingState &state, const Command &command);
 
 // cache_command.cpp
 void cache_command(MappingState &state, const Command &command);

@@ -27,6 +27,7 @@ const std::map<std::string, Handler> &handlers() {
       {"fuse_with", fuse_with_command},
       {"gpu", gpu_command},
       {"gpu_block", gpu_block_command},
+      {"gpu_mma", gpu_mma_command},
       {"gpu_spread", gpu_spread_command},
       {"gpu_thread", gpu_thread_command},
       {"gpu_tile", gpu_tile_command},

@@ -1,8 +1,10 @@
-// gpu gpu_tile gpu_block gpu_thread gpu_spread: which loops become the blocks and threads of a
-// GPU's kernel. These only tag loops (and tile them, where asked); what a kernel is made of, and
-// whether its loops stand where they may, is decided in analysis/gpu_kernels.h.
+// gpu gpu_tile gpu_block gpu_thread gpu_spread gpu_mma: which loops become the blocks and threads
+// of a GPU's kernel. These only tag loops (and tile them, where asked); what a kernel is made of,
+// and whether its loops stand where they may, is decided in analysis/gpu_kernels.h.
 #include "mapping/command_arguments.h"
 #include "mapping/command_handlers.h"
+
+#include <algorithm>
 
 namespace tilewright {
 
@@ -11,6 +13,31 @@ namespace {
 constexpr size_t most_axes = 3;
 /// Threads of a block that gpu() takes for one, two and three loops, outermost first.
 constexpr std::int64_t default_tiles[most_axes][most_axes] = {{256}, {8, 32}, {4, 4, 32}};
+
+/// Beside loops of a warp's tile, whose threads lie along x, loops over threads are along y and z:
+/// they count warps.
+void make_room_for_lanes(TimeSpaceMap &map, const Command &command) {
+  bool has_tiles = false;
+  int first = static_cast<int>(most_axes);
+  int last = 0;
+  for (const LoopDimension &loop : map.dimensions) {
+    has_tiles = has_tiles || loop.tag.tag == Tag::GpuMma;
+    if (loop.tag.tag == Tag::GpuThread) {
+      first = std::min(first, loop.tag.axis);
+      last = std::max(last, loop.tag.axis);
+    }
+  }
+  if (!has_tiles || first != 0) {
+    return;
+  }
+  if (last + 1 >= static_cast<int>(most_axes)) {
+    refuse(command, "the threads of a warp, which have a tile together (gpu_mma), are those along "
+                    "x, so at most two loops are over threads besides (gpu_thread): along y and z");
+  }
+  for (LoopDimension &loop : map.dimensions) {
+    loop.tag.axis += loop.tag.tag == Tag::GpuThread ? 1 : 0;
+  }
+}
 
 /// Tags `loops`, outermost first; the innermost of them is x.
 void tag_axes(MappingState &state, const Command &command, const std::vector<std::string> &loops,
@@ -41,6 +68,7 @@ void tag_axes(MappingState &state, const Command &command, const std::vector<std
     own.tag = tag;
     own.axis = static_cast<int>(positions.size() - 1 - p);
   }
+  make_room_for_lanes(map, command);
 }
 
 std::vector<std::string> names_of(const Command &command, size_t first, size_t count) {
@@ -97,6 +125,42 @@ void gpu_thread_command(MappingState &state, const Command &command) {
 
 void gpu_spread_command(MappingState &state, const Command &command) {
   tag_axes(state, command, names_of(command, 0, command.arguments.size()), Tag::GpuSpread);
+}
+
+void gpu_mma_command(MappingState &state, const Command &command) {
+  const CommandArguments arguments(command);
+  arguments.expect_between(2, 4, "gpu_mma(i, j, k=None, precision=None)");
+  std::vector<std::string> loops = {arguments.name(0, "the loop over rows"),
+                                    arguments.name(1, "the loop over columns")};
+  if (const auto sum = arguments.optional_name(2, "the loop of the sum")) {
+    loops.push_back(*sum);
+  }
+  const auto precision = arguments.optional_name(3, "the precision");
+  if (precision && (*precision != "tf32" || loops.size() != 3)) {
+    refuse(command, "the precision is \"tf32\", for products of float32 in the loop of a sum, or "
+                    "none; got \"" +
+                        *precision + "\"");
+  }
+  TimeSpaceMap &map = state.time_space.at(command.computation);
+  std::vector<size_t> positions;
+  for (const std::string &name : loops) {
+    positions.push_back(find_loop(map, name, command));
+    if (std::count(positions.begin(), positions.end(), positions.back()) > 1) {
+      refuse(command, "'" + name + "' is given twice");
+    }
+  }
+  for (LoopDimension &loop : map.dimensions) {
+    if (loop.tag.tag == Tag::GpuMma) {
+      loop.tag = {};
+    }
+  }
+  for (size_t p = 0; p < positions.size(); ++p) {
+    LoopTag &own = map.dimensions[positions[p]].tag;
+    own = {};
+    own.tag = Tag::GpuMma;
+    own.axis = static_cast<int>(p) + (p == 2 && precision ? 1 : 0);
+  }
+  make_room_for_lanes(map, command);
 }
 
 void gpu_command(MappingState &state, const Command &command) {

@@ -200,7 +200,7 @@ std::int64_t integer_determinant(const std::vector<std::int64_t> &matrix, size_t
 std::map<size_t, LoopTag> take_tags(std::string &text, const Command &command) {
   std::map<size_t, LoopTag> tags;
   static const std::regex pattern(
-      R"(\(\s*(cpu|unroll|gpu_block_[xyz]|gpu_thread_[xyz]|gpu_spread|vec\s*\(\s*(\d+)\s*\))\s*\))");
+      R"(\(\s*(cpu|unroll|gpu_block_[xyz]|gpu_thread_[xyz]|gpu_spread|gpu_mma_(?:m|n|k|tf32)|vec\s*\(\s*(\d+)\s*\))\s*\))");
   std::smatch match;
   while (std::regex_search(text, match, pattern)) {
     const std::string before = match.prefix();
@@ -221,8 +221,12 @@ std::map<size_t, LoopTag> take_tags(std::string &text, const Command &command) {
       const std::string text_of_tag = match[1].str();
       tag.tag = text_of_tag.starts_with("gpu_block")    ? Tag::GpuBlock
                 : text_of_tag.starts_with("gpu_thread") ? Tag::GpuThread
+                : text_of_tag.starts_with("gpu_mma")    ? Tag::GpuMma
                                                         : Tag::GpuSpread;
       tag.axis = tag.tag == Tag::GpuSpread ? 0 : text_of_tag.back() - 'x';
+      for (int axis = 0; axis < 4 && tag.tag == Tag::GpuMma; ++axis) {
+        tag.axis = gpu_tag_name(tag.tag, axis) == text_of_tag ? axis : tag.axis;
+      }
     } else {
       tag = {Tag::Vector, std::stoll(match[2].str())};
     }

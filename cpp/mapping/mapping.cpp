@@ -9,6 +9,7 @@
 #include <isl/val.h>
 
 #include <algorithm>
+#include <array>
 
 namespace tilewright {
 
@@ -73,12 +74,17 @@ bool reads_itself(const Computation &computation, const ExprPtr &value) {
 bool is_concurrent(Tag tag) { return tag == Tag::Parallel || tag == Tag::Vector || is_gpu(tag); }
 
 bool is_gpu(Tag tag) {
-  return tag == Tag::GpuBlock || tag == Tag::GpuThread || tag == Tag::GpuSpread;
+  return tag == Tag::GpuBlock || tag == Tag::GpuThread || tag == Tag::GpuSpread ||
+         tag == Tag::GpuMma;
 }
 
 std::string gpu_tag_name(Tag tag, int axis) {
   if (tag == Tag::GpuSpread) {
     return "gpu_spread";
+  }
+  if (tag == Tag::GpuMma) {
+    constexpr std::array names = {"gpu_mma_m", "gpu_mma_n", "gpu_mma_k", "gpu_mma_tf32"};
+    return names.at(static_cast<size_t>(axis));
   }
   return (tag == Tag::GpuBlock ? "gpu_block_" : "gpu_thread_") + std::string(1, "xyz"[axis]);
 }

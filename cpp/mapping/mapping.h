@@ -25,7 +25,8 @@ enum class Tag {
   Unroll,
   GpuBlock,  ///< one axis of the grid of blocks of a GPU's kernel
   GpuThread, ///< one axis of the threads of a block: a value v is thread v modulo their number
-  GpuSpread  ///< dealt out to all threads of the block, together with the spread loops beside it
+  GpuSpread, ///< dealt out to all threads of the block, together with the spread loops beside it
+  GpuMma     ///< of a tile that the 32 threads of a warp have together: its rows, columns or sum
 };
 
 /// How the iterations of a parallel loop are dealt out to threads: ranges or chunks that are the
@@ -38,7 +39,9 @@ struct LoopTag {
   Dealing dealing = Dealing::Static; ///< Parallel
   std::int64_t chunk = 0;            ///< Parallel: iterations; 0: equal ranges, single ones
   bool joined = false; ///< Parallel: runs as one with the parallel loop directly outside
-  int axis = 0;        ///< GpuBlock, GpuThread: 0 is x, 1 y, 2 z
+  /// GpuBlock, GpuThread: 0 is x, 1 y, 2 z. GpuMma: 0 rows, 1 columns, 2 the sum, 3 the sum of
+  /// products of float32 that are rounded to tf32 before.
+  int axis = 0;
 
   bool operator==(const LoopTag &) const = default;
 };

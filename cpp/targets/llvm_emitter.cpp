@@ -2,6 +2,7 @@
 #include "targets/llvm_emitter.h"
 
 #include "lowering/build.h"
+#include "lowering/mma_tiles.h"
 #include "mapping/local_memory.h"
 #include "targets/llvm_function_emitter.h"
 #include "targets/llvm_gathers.h"
@@ -341,11 +342,25 @@ void require_valid(const llvm::Module &module, const Kernel &kernel) {
   }
 }
 
+/// Throws Error(Schedule) where the GPU that code is made for lacks what the kernel needs.
+void require_architecture(const Kernel &kernel, const GpuTarget &target) {
+  std::string tile;
+  const int least = least_architecture(kernel, &tile);
+  if (target.kind == GpuTarget::Kind::Cuda && target.architecture < least) {
+    throw Error(ErrorKind::Schedule, "gpu_mma: tiles of " + tile + " need an NVIDIA GPU of sm_" +
+                                         std::to_string(least) +
+                                         " or newer, and code is asked for for sm_" +
+                                         std::to_string(target.architecture) +
+                                         "; tiles of 16 x 8 x 8 of float16 run from sm_75 on");
+  }
+}
+
 /// What the threads of a kernel's launches do, as a module of its own; for the emulator it becomes
 /// part of the host's.
 struct DeviceModule {
   DeviceModule(const Kernel &kernel, llvm::LLVMContext &context, const EmitOptions &options)
-      : machine(make_ptx_machine(options.gpu.architecture, options.fast_math)),
+      : machine(make_ptx_machine(options.gpu.architecture, options.fast_math,
+                                 least_architecture(kernel) > 0)),
         module(std::make_unique<llvm::Module>(kernel.name, context)), options(for_device(options)) {
     module->setTargetTriple(machine->getTargetTriple().str());
     module->setDataLayout(machine->createDataLayout());
@@ -399,6 +414,7 @@ std::unique_ptr<llvm::Module> emit_module(const Kernel &kernel, const CFunction 
     KernelEmitter emitter(kernel, *module, options, math_target(machine));
     std::optional<DeviceModule> device;
     if (kernel.is_gpu) {
+      require_architecture(kernel, options.gpu);
       device.emplace(kernel, context, options);
       emitter.set_threads(*device->emitter);
     }

@@ -131,6 +131,10 @@ Term KernelEmitter::compute(const Value &value) {
     return load(*value.operands.at(1), scalar(*value.operands.at(0)));
   case ValueKind::Reduce:
     return reduce(value);
+  case ValueKind::Mma:
+    return mma(value);
+  case ValueKind::Lane:
+    return semantics_.lane(this->value(*value.operands.at(0)), static_cast<int>(value.id));
   }
   throw Error(ErrorKind::Internal, "a value of an unknown kind");
 }

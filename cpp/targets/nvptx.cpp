@@ -2,6 +2,7 @@
 
 #include "polyhedral/error.h"
 #include "targets/nvptx_library.h"
+#include "targets/nvptx_tiles.h"
 
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/IRBuilder.h>
@@ -40,8 +41,11 @@ void initialise_target() {
 }
 
 /// The oldest version of PTX that knows the architecture, so that old drivers take it.
-std::string ptx_version(int architecture) {
-  return architecture >= 90 ? "+ptx78" : architecture >= 80 ? "+ptx70" : "+ptx63";
+std::string ptx_version(int architecture, bool has_tiles) {
+  return architecture >= 90   ? "+ptx78"
+         : architecture >= 80 ? "+ptx70"
+         : has_tiles          ? "+ptx65"
+                              : "+ptx63";
 }
 
 std::vector<llvm::CallInst *> calls_of(llvm::Module &module, const char *name) {
@@ -159,7 +163,8 @@ int supported_architecture(int architecture) {
   return newest;
 }
 
-std::unique_ptr<llvm::TargetMachine> make_ptx_machine(int architecture, bool fast_math) {
+std::unique_ptr<llvm::TargetMachine> make_ptx_machine(int architecture, bool fast_math,
+                                                      bool has_tiles) {
   if (supported_architecture(architecture) != architecture) {
     throw Error(ErrorKind::Argument,
                 "GPU architecture sm_" + std::to_string(architecture) +
@@ -175,7 +180,7 @@ std::unique_ptr<llvm::TargetMachine> make_ptx_machine(int architecture, bool fas
   llvm::TargetOptions options;
   options.AllowFPOpFusion = fast_math ? llvm::FPOpFusion::Standard : llvm::FPOpFusion::Strict;
   std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
-      triple, "sm_" + std::to_string(architecture), ptx_version(architecture), options,
+      triple, "sm_" + std::to_string(architecture), ptx_version(architecture, has_tiles), options,
       std::nullopt, std::nullopt, llvm::CodeGenOptLevel::Default));
   if (!machine) {
     throw Error(ErrorKind::Internal, "LLVM cannot make a target machine for PTX");
@@ -185,6 +190,7 @@ std::unique_ptr<llvm::TargetMachine> make_ptx_machine(int architecture, bool fas
 
 void bind_to_ptx(llvm::Module &module) {
   define_library(module);
+  bind_tiles_to_ptx(module);
   constexpr std::array registers = {
       llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x, llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_y,
       llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_z, llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x,
@@ -229,6 +235,7 @@ void bind_to_emulator(llvm::Module &module, const llvm::TargetMachine &host) {
   if (llvm::NamedMDNode *annotations = module.getNamedMetadata("nvvm.annotations")) {
     annotations->eraseFromParent();
   }
+  bind_tiles_to_emulator(module);
   llvm::Type *i32 = llvm::Type::getInt32Ty(context);
   llvm::Type *i64 = llvm::Type::getInt64Ty(context);
   llvm::FunctionCallee watch =

@@ -28,7 +28,9 @@ inline constexpr int oldest_architecture = 75;
 int supported_architecture(int architecture);
 
 /// Throws Error(Argument) for an architecture that is not known here.
-std::unique_ptr<llvm::TargetMachine> make_ptx_machine(int architecture, bool fast_math);
+/// `has_tiles`: products of tensor cores are in the code (they need PTX 6.5).
+std::unique_ptr<llvm::TargetMachine> make_ptx_machine(int architecture, bool fast_math,
+                                                      bool has_tiles = false);
 
 /// Puts the machine's own instructions for the emitter's calls.
 void bind_to_ptx(llvm::Module &module);

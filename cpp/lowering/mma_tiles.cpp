@@ -1,0 +1,348 @@
+#include "lowering/mma_tiles.h"
+
+#include "lowering/build.h"
+#include "mapping/mma_shapes.h"
+
+#include <algorithm>
+
+namespace tilewright {
+
+namespace {
+
+constexpr std::int64_t half_of_rows = mma_rows / 2;
+
+using Values = std::unordered_map<std::int64_t, ValuePtr>;
+
+ValuePtr substitute(const ValuePtr &value, const Values &variables) {
+  ValueRewriter rewrite([&](const ValuePtr &inner) -> ValuePtr {
+    const auto found =
+        inner->kind == ValueKind::Variable ? variables.find(inner->id) : variables.end();
+    return found == variables.end() ? nullptr : found->second;
+  });
+  return rewrite(value);
+}
+
+bool depends(const ValuePtr &value, std::int64_t variable) {
+  bool found = false;
+  visit_value(value, [&](const Value &inner) {
+    found = found || (inner.kind == ValueKind::Variable && inner.id == variable);
+  });
+  return found;
+}
+
+/// A factor without the conversion to the sum's type.
+ValuePtr unconverted(const ValuePtr &value) {
+  const bool converts =
+      value->kind == ValueKind::Cast &&
+      (value->operands[0]->type.scalar == Float16 || value->operands[0]->type.scalar == BFloat16);
+  return converts ? value->operands[0] : value;
+}
+
+class ProductTile {
+public:
+  ProductTile(const LanePlace &lane, const Kernel &kernel, const Ranges &ranges, Numbers &numbers)
+      : lane_(lane), kernel_(kernel), ranges_(ranges), numbers_(numbers) {}
+
+  StmtPtr operator()(const LoopStatement &rows) {
+    collect(rows);
+    if (rows_ == nullptr || columns_ == nullptr || sum_ == nullptr || store_ == nullptr) {
+      throw Error(ErrorKind::Internal, "a tile's product has not all of its loops");
+    }
+    take_factors();
+    sort_conditions();
+    StmtPtr result = product(true);
+    ValuePtr full = boolean(true);
+    for (const LoopStatement *loop : {rows_, columns_, sum_}) {
+      const std::int64_t count = loop == rows_      ? mma_rows
+                                 : loop == columns_ ? mma_columns
+                                                    : layout_->depth;
+      full =
+          both(full, binary_value(Op::Ge, expanded(sub(loop->upper, loop->lower)), integer(count)));
+    }
+    if (!is_certain(full) && others_.empty()) {
+      result = if_then(full, product(false), result);
+    }
+    return if_then(uniform_, result);
+  }
+
+private:
+  [[noreturn]] void refuse(const std::string &message) const {
+    const std::string name =
+        store_ == nullptr ? "" : " of " + kernel_.buffers[static_cast<size_t>(store_->buffer)].name;
+    throw Error(ErrorKind::Schedule, "gpu_mma: the tile" + name + " " + message);
+  }
+
+  ValuePtr expanded(const ValuePtr &value) const { return substitute(value, lets_); }
+
+  /// The loops, what is defined and asked between them, and the update inside.
+  void collect(const LoopStatement &statement) {
+    switch (statement.kind) {
+    case StatementKind::For: {
+      if (statement.loop != LoopKind::GpuMma) {
+        refuse("has another loop, '" + statement.name + "', inside of its own; reorder it outside");
+      }
+      (statement.axis == 0 ? rows_ : statement.axis == 1 ? columns_ : sum_) = &statement;
+      const ValuePtr number = variable(statement.id, statement.name);
+      if (statement.axis >= 2) {
+        depth_ = statement.factor;
+      } else if (as_integer(statement.lower) != 0) {
+        conditions_.push_back(binary_value(Op::Ge, number, expanded(statement.lower)));
+      }
+      conditions_.push_back(binary_value(Op::Lt, number, expanded(statement.upper)));
+      collect(*statement.children[0]);
+      return;
+    }
+    case StatementKind::If:
+      if (statement.children.size() > 1) {
+        refuse("has two cases inside");
+      }
+      operands_of(Op::And, expanded(statement.value), conditions_);
+      collect(*statement.children[0]);
+      return;
+    case StatementKind::Block:
+      for (size_t k = 0; k < statement.children.size(); ++k) {
+        const LoopStatement &child = *statement.children[k];
+        if (child.kind == StatementKind::Let) {
+          lets_[child.id] = expanded(child.value);
+        } else if (k + 1 == statement.children.size()) {
+          collect(child);
+        } else {
+          refuse(
+              "has more inside of its loops than one sum of products; give other computations "
+              "(and the start of the sums) loops of their own: reorder a loop over terms outside");
+        }
+      }
+      return;
+    case StatementKind::Store:
+      store_ = &statement;
+      return;
+    default:
+      refuse("has more inside of its loops than one sum of products");
+    }
+  }
+
+  void take_factors() {
+    shape_ = static_cast<MmaShape>(depth_);
+    layout_ = &layout_of(shape_);
+    const ValuePtr value = expanded(store_->value);
+    for (const ValuePtr &subscript : store_->subscripts) {
+      place_.push_back(expanded(subscript));
+      if (depends(place_.back(), sum_->id)) {
+        refuse("has another sum in each iteration of '" + sum_->name + "'");
+      }
+    }
+    const bool adds = value->kind == ValueKind::Binary && value->op == Op::Add &&
+                      value->operands[0]->kind == ValueKind::Load &&
+                      value->operands[0]->id == store_->buffer;
+    const ValuePtr product = adds ? value->operands[1] : nullptr;
+    if (!product || product->kind != ValueKind::Binary || product->op != Op::Mul) {
+      refuse("is no sum of products");
+    }
+    left_ = unconverted(product->operands[0]);
+    right_ = unconverted(product->operands[1]);
+    if (depends(left_, columns_->id)) {
+      std::swap(left_, right_);
+    }
+    for (const auto &[factor, loop] : {std::make_pair(left_, columns_), {right_, rows_}}) {
+      if (depends(factor, loop->id)) {
+        refuse("needs one factor that is the same for all of '" + columns_->name +
+               "' and one that is for all of '" + rows_->name + "', but both change with '" +
+               loop->name + "'");
+      }
+      if (!(factor->type == ValueType{layout_->type, 1})) {
+        throw Error(ErrorKind::Internal, "a factor of a tile has another type than its shape");
+      }
+    }
+  }
+
+  void sort_conditions() {
+    for (const ValuePtr &condition : conditions_) {
+      const bool of_row = depends(condition, rows_->id);
+      const bool of_column = depends(condition, columns_->id);
+      const bool of_term = depends(condition, sum_->id);
+      if (of_row + of_column + of_term > 1) {
+        refuse("has an edge that is not straight: bounds of its loops '" + rows_->name + "', '" +
+               columns_->name + "' and '" + sum_->name +
+               "' depend on one another; write the condition into a factor (tw.select), or give "
+               "bounds that do not");
+      }
+      if (!of_row && !of_column && !of_term) {
+        uniform_ = both(uniform_, condition);
+        continue;
+      }
+      (of_row ? on_rows_ : of_column ? on_columns_ : on_terms_).push_back(condition);
+      // Those of the loops' ends are no others: a full tile meets them.
+      const LoopStatement *loop = of_row ? rows_ : of_column ? columns_ : sum_;
+      const bool is_end = condition->kind == ValueKind::Binary && condition->op == Op::Lt &&
+                          condition->operands[0]->kind == ValueKind::Variable &&
+                          condition->operands[0]->id == loop->id;
+      if (!is_end) {
+        others_.push_back(condition);
+      }
+    }
+  }
+
+  bool is_certain(const ValuePtr &condition) const {
+    std::vector<ValuePtr> parts;
+    operands_of(Op::And, condition, parts);
+    return std::all_of(parts.begin(), parts.end(), [&](const ValuePtr &part) {
+      if (const auto known = as_boolean(part)) {
+        return *known;
+      }
+      if (part->kind != ValueKind::Binary || !is_index(part->operands[0]) ||
+          !is_index(part->operands[1])) {
+        return false;
+      }
+      const ValuePtr &a = part->operands[0];
+      const ValuePtr &b = part->operands[1];
+      const auto least = [&](const ValuePtr &x, const ValuePtr &y) {
+        return ranges_.of(sub(x, y)).lower.value_or(std::numeric_limits<std::int64_t>::min());
+      };
+      return (part->op == Op::Lt && least(b, a) >= 1) || (part->op == Op::Le && least(b, a) >= 0) ||
+             (part->op == Op::Ge && least(a, b) >= 0) || (part->op == Op::Gt && least(a, b) >= 1);
+    });
+  }
+
+  /// What is left to ask of `conditions` at some element; null for nothing.
+  ValuePtr asked(const std::vector<const std::vector<ValuePtr> *> &conditions,
+                 const Values &at) const {
+    ValuePtr all;
+    for (const std::vector<ValuePtr> *some : conditions) {
+      for (const ValuePtr &condition : *some) {
+        const ValuePtr here = substitute(condition, at);
+        if (!is_certain(here)) {
+          all = all ? both(all, here) : here;
+        }
+      }
+    }
+    return all;
+  }
+
+  /// `value` where `condition` holds, else 0.
+  ValuePtr guarded(const ValuePtr &value, const ValuePtr &condition, const std::string &name) {
+    if (!condition) {
+      return value;
+    }
+    const std::int64_t id = numbers_.next();
+    before_.push_back(declare_local(id, name, zero_of(value->type.scalar)));
+    before_.push_back(if_then(condition, assign_local(id, name, value)));
+    return local(id, name, value->type);
+  }
+
+  static ValuePtr zero_of(ScalarType type) { return constant_of(0.0, type); }
+
+  ValuePtr row_at(int offset) const { return add(lane_.row, integer(offset)); }
+
+  /// The value of the loop over terms at a place of the depth.
+  ValuePtr term_at(int place, const Values &at) const {
+    const ValuePtr within = add(mul(integer(layout_->step), lane_.column), integer(place));
+    return add(substitute(expanded(sum_->lower), at), within);
+  }
+
+  StmtPtr product(bool may_be_short) {
+    before_.clear();
+    const auto ask = [&](const std::vector<const std::vector<ValuePtr> *> &conditions,
+                         const Values &at) {
+      return may_be_short ? asked(conditions, at) : nullptr;
+    };
+    std::vector<ValuePtr> operands;
+    for (const MmaLayout::Element &element : layout_->left) {
+      Values at = {{rows_->id, row_at(element.row)}};
+      at[sum_->id] = term_at(element.place, at);
+      operands.push_back(guarded(substitute(left_, at), ask({&on_rows_, &on_terms_}, at), "left"));
+    }
+    for (const int place : layout_->right) {
+      Values at = {{columns_->id, lane_.row}};
+      at[sum_->id] = term_at(place, at);
+      operands.push_back(
+          guarded(substitute(right_, at), ask({&on_columns_, &on_terms_}, at), "right"));
+    }
+    const KernelBuffer &buffer = kernel_.buffers[static_cast<size_t>(store_->buffer)];
+    const bool is_own = buffer.is_scoped && buffer.memory == "private";
+    std::vector<StmtPtr> stores;
+    const std::int64_t id = numbers_.next();
+    const ValuePtr sums = local(id, "sums", {Float32, 4});
+    for (int element = 0; element < 4; ++element) {
+      const Values at = {{rows_->id, row_at(element / 2 * static_cast<int>(half_of_rows))},
+                         {columns_->id, add(mul(integer(2), lane_.column), integer(element % 2))}};
+      std::vector<ValuePtr> place;
+      for (const ValuePtr &subscript : place_) {
+        place.push_back(substitute(subscript, at));
+      }
+      // A thread's own sums outside of a short tile are nobody's.
+      const ValuePtr condition = is_own ? nullptr : ask({&on_rows_, &on_columns_}, at);
+      operands.push_back(
+          guarded(load(store_->buffer, buffer.name, {buffer.type, 1}, place), condition, "sum"));
+      const StmtPtr one = store(store_->buffer, buffer.name, place, lane_value(sums, element));
+      stores.push_back(condition ? if_then(condition, one) : one);
+    }
+    std::vector<StmtPtr> all = std::move(before_);
+    all.push_back(declare_local(id, "sums",
+                                mma_value(static_cast<std::int64_t>(shape_), std::move(operands))));
+    all.insert(all.end(), stores.begin(), stores.end());
+    return block(std::move(all));
+  }
+
+  LanePlace lane_;
+  const Kernel &kernel_;
+  const Ranges &ranges_;
+  Numbers &numbers_;
+  const LoopStatement *rows_ = nullptr;
+  const LoopStatement *columns_ = nullptr;
+  const LoopStatement *sum_ = nullptr;
+  const LoopStatement *store_ = nullptr;
+  std::int64_t depth_ = 0;
+  MmaShape shape_{};
+  const MmaLayout *layout_ = nullptr;
+  Values lets_;
+  std::vector<ValuePtr> conditions_;
+  std::vector<ValuePtr> on_rows_;
+  std::vector<ValuePtr> on_columns_;
+  std::vector<ValuePtr> on_terms_;
+  std::vector<ValuePtr> others_; ///< of those, the ones that are no end of a loop
+  ValuePtr uniform_ = boolean(true);
+  std::vector<ValuePtr> place_;
+  ValuePtr left_;
+  ValuePtr right_;
+  std::vector<StmtPtr> before_; ///< what a product's operands need
+};
+
+} // namespace
+
+bool is_product_tile(const LoopStatement &rows) {
+  bool found = rows.axis >= 2;
+  for (const StmtPtr &child : rows.children) {
+    visit_statements(child, [&](const LoopStatement &inner) {
+      found = found || (inner.kind == StatementKind::For && inner.loop == LoopKind::GpuMma &&
+                        inner.axis >= 2);
+    });
+  }
+  return found;
+}
+
+StmtPtr lower_product_tile(const LoopStatement &rows, const LanePlace &lane, const Kernel &kernel,
+                           const Ranges &ranges, Numbers &numbers) {
+  return ProductTile(lane, kernel, ranges, numbers)(rows);
+}
+
+int least_architecture(const Kernel &kernel, std::string *tile) {
+  int least = 0;
+  visit_statements(kernel.body, [&](const LoopStatement &statement) {
+    visit_values(statement, [&](const Value &value) {
+      if (value.kind != ValueKind::Mma) {
+        return;
+      }
+      const MmaLayout &layout = layout_of(static_cast<MmaShape>(value.id));
+      if (layout.architecture > least) {
+        least = layout.architecture;
+        if (tile != nullptr) {
+          *tile = std::to_string(mma_rows) + " x " + std::to_string(mma_columns) + " x " +
+                  std::to_string(layout.depth) + " of " + layout.operands;
+        }
+      }
+    });
+  });
+  return least;
+}
+
+} // namespace tilewright

@@ -1,0 +1,31 @@
+// Products of a warp's tiles on tensor cores: of three GpuMma loops around C[...] += a * b, what
+// one thread of the warp does. It loads its elements of both factors, zero where they lie outside
+// of a short tile, gives them and its four sums to the instruction, and stores the sums. Where a
+// tile may be short, there is a second version for full ones, without the tests. Which elements are
+// a thread's is in mapping/mma_shapes.h.
+#pragma once
+
+#include "lowering/linear.h"
+#include "lowering/loop_ir.h"
+
+namespace tilewright {
+
+/// The thread's place in its warp: t / 4 and t mod 4, in [0, 8) and [0, 4).
+struct LanePlace {
+  ValuePtr row;
+  ValuePtr column;
+};
+
+/// Whether this loop over a tile's rows is a product's.
+bool is_product_tile(const LoopStatement &rows);
+
+/// `ranges`: of all variables outside. Throws Error(Schedule) where the factors or the tile's edges
+/// are not what an instruction can take.
+StmtPtr lower_product_tile(const LoopStatement &rows, const LanePlace &lane, const Kernel &kernel,
+                           const Ranges &ranges, Numbers &numbers);
+
+/// The least compute capability (80 for 8.0) that has the tiles in this kernel; 0 where it has
+/// none. `tile` becomes what needs it.
+int least_architecture(const Kernel &kernel, std::string *tile = nullptr);
+
+} // namespace tilewright

@@ -1,0 +1,131 @@
+#include "targets/nvptx_tiles.h"
+
+#include "runtime/gpu_tiles.h"
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicsNVPTX.h>
+#include <llvm/IR/Module.h>
+
+#include <array>
+#include <functional>
+#include <vector>
+
+namespace tilewright {
+
+namespace {
+
+constexpr unsigned sums_of_thread = 4;
+
+llvm::Intrinsic::ID instruction_of(MmaShape shape) {
+  switch (shape) {
+  case MmaShape::HalfOf8:
+    return llvm::Intrinsic::nvvm_mma_m16n8k8_row_col_f32_f32;
+  case MmaShape::HalfOf16:
+    return llvm::Intrinsic::nvvm_mma_m16n8k16_row_col_f32_f32;
+  case MmaShape::BFloatOf8:
+    return llvm::Intrinsic::nvvm_mma_m16n8k8_row_col_bf16;
+  case MmaShape::BFloatOf16:
+    return llvm::Intrinsic::nvvm_mma_m16n8k16_row_col_bf16;
+  case MmaShape::Tf32Of8:
+    return llvm::Intrinsic::nvvm_mma_m16n8k8_row_col_tf32;
+  }
+  return llvm::Intrinsic::not_intrinsic;
+}
+
+TileOperands operands_of(ScalarType factor) {
+  return factor == Float16    ? TileOperands::Half
+         : factor == BFloat16 ? TileOperands::BFloat
+                              : TileOperands::Tf32;
+}
+
+/// Puts what `make` makes in the place of each call, and forgets the function.
+void replace_calls(
+    llvm::Module &module, const std::string &name,
+    const std::function<llvm::Value *(llvm::CallInst *, llvm::IRBuilder<> &)> &make) {
+  llvm::Function *function = module.getFunction(name);
+  if (function == nullptr) {
+    return;
+  }
+  std::vector<llvm::CallInst *> calls;
+  for (llvm::User *user : function->users()) {
+    calls.push_back(llvm::cast<llvm::CallInst>(user));
+  }
+  for (llvm::CallInst *call : calls) {
+    llvm::IRBuilder<> builder(call);
+    call->replaceAllUsesWith(make(call, builder));
+    call->eraseFromParent();
+  }
+  function->eraseFromParent();
+}
+
+} // namespace
+
+std::string mma_function(MmaShape shape) {
+  const MmaLayout &layout = layout_of(shape);
+  return std::string("tilewright_gpu_mma_") + layout.name + "_" + layout.operands;
+}
+
+void bind_tiles_to_ptx(llvm::Module &module) {
+  for (int number = 0; number < mma_shapes; ++number) {
+    const auto shape = static_cast<MmaShape>(number);
+    const bool is_half = layout_of(shape).type == Float16;
+    replace_calls(
+        module, mma_function(shape), [&](llvm::CallInst *call, llvm::IRBuilder<> &builder) {
+          std::vector<llvm::Value *> arguments;
+          for (llvm::Value *argument : call->args()) {
+            const bool is_factor = argument->getType()->isIntegerTy();
+            arguments.push_back(is_half && is_factor
+                                    ? builder.CreateBitCast(argument, llvm::FixedVectorType::get(
+                                                                          builder.getHalfTy(), 2))
+                                    : argument);
+          }
+          llvm::Value *sums = builder.CreateIntrinsic(instruction_of(shape), {}, arguments);
+          llvm::Value *result = llvm::PoisonValue::get(call->getType());
+          for (unsigned k = 0; k < sums_of_thread; ++k) {
+            result = builder.CreateInsertElement(result, builder.CreateExtractValue(sums, k),
+                                                 builder.getInt64(k));
+          }
+          return result;
+        });
+  }
+  replace_calls(module, tf32_function, [](llvm::CallInst *call, llvm::IRBuilder<> &builder) {
+    return builder.CreateIntrinsic(llvm::Intrinsic::nvvm_f2tf32_rna, {}, {call->getArgOperand(0)});
+  });
+}
+
+void bind_tiles_to_emulator(llvm::Module &module) {
+  llvm::LLVMContext &context = module.getContext();
+  llvm::Type *i32 = llvm::Type::getInt32Ty(context);
+  llvm::Type *pointer = llvm::PointerType::get(context, 0);
+  std::int32_t count = 0;
+  for (int number = 0; number < mma_shapes; ++number) {
+    const auto shape = static_cast<MmaShape>(number);
+    const MmaLayout &layout = layout_of(shape);
+    replace_calls(
+        module, mma_function(shape), [&](llvm::CallInst *call, llvm::IRBuilder<> &builder) {
+          llvm::FunctionCallee product = module.getOrInsertFunction(
+              "tilewright_gpu_mma", llvm::Type::getVoidTy(context), i32, i32, i32, pointer,
+              pointer);
+          llvm::cast<llvm::Function>(product.getCallee())->setDoesNotThrow();
+          const unsigned registers = call->arg_size() - sums_of_thread;
+          llvm::BasicBlock &entry = call->getFunction()->getEntryBlock();
+          llvm::IRBuilder<> at_entry(&entry, entry.begin());
+          llvm::Value *factors = at_entry.CreateAlloca(llvm::ArrayType::get(i32, registers));
+          llvm::Value *sums = at_entry.CreateAlloca(call->getType());
+          for (unsigned k = 0; k < call->arg_size(); ++k) {
+            const bool is_factor = k < registers;
+            llvm::Value *place = builder.CreateConstInBoundsGEP1_64(i32, is_factor ? factors : sums,
+                                                                    is_factor ? k : k - registers);
+            builder.CreateStore(call->getArgOperand(k), place);
+          }
+          builder.CreateCall(product,
+                             {builder.getInt32(static_cast<std::uint32_t>(count++)),
+                              builder.getInt32(static_cast<std::uint32_t>(operands_of(layout.type))),
+                                       builder.getInt32(static_cast<std::uint32_t>(layout.depth)), factors, sums});
+          return builder.CreateAlignedLoad(call->getType(), sums, llvm::Align(4));
+        });
+  }
+}
+
+} // namespace tilewright

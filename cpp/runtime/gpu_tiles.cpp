@@ -45,8 +45,7 @@ float element(TileOperands operands, const std::uint32_t *registers, int index) 
   if (operands == TileOperands::Tf32) {
     return float_of_bits(registers[index] & ~0x1fffU); // the other bits are not looked at
   }
-  const std::uint32_t bits =
-      registers[index / 2] >> (index % 2 == 0 ? 0U : 16U) & 0xffffU;
+  const std::uint32_t bits = registers[index / 2] >> (index % 2 == 0 ? 0U : 16U) & 0xffffU;
   return operands == TileOperands::Half ? half_to_float(bits) : float_of_bits(bits << 16U);
 }
 
@@ -66,8 +65,8 @@ void take(Factors &into, TileOperands operands, int depth, const std::uint32_t *
   for (int i = 0; i < left; ++i) {
     const bool is_upper = is_single ? i == 0 || i == 2 : i < 2 || (i >= 4 && i < 6);
     const int row = is_upper ? group : group + 8;
-    const int place = is_single ? (i < 2 ? in_group : in_group + 4)
-                                : in_group * 2 + (i & 1) + (i >= 4 ? 8 : 0);
+    const int place =
+        is_single ? (i < 2 ? in_group : in_group + 4) : in_group * 2 + (i & 1) + (i >= 4 ? 8 : 0);
     into.left.at(static_cast<std::size_t>(row)).at(static_cast<std::size_t>(place)) =
         element(operands, registers, i);
   }

@@ -1,7 +1,7 @@
 // Tensor cores on the host, for the GPU emulator: the product of a warp's tile, from the registers
-// of its 32 threads as the PTX manual lays them out. Which element is whose is written here a second
-// time, apart from what the compiler goes by (mapping/mma_shapes.h): a mistake in one of them shows
-// in the results.
+// of its 32 threads as the PTX manual lays them out. Which element is whose is written here a
+// second time, apart from what the compiler goes by (mapping/mma_shapes.h): a mistake in one of
+// them shows in the results.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ enum class TileOperands : std::int32_t { Half = 0, BFloat = 1, Tf32 = 2 };
 
 extern "C" {
 /// All threads of a warp come to this together. `factors`: the thread's registers, of the left
-/// factor and then of the right one; `sums`: its four, which become those after. `number` says which
-/// product of the kernel it is.
+/// factor and then of the right one; `sums`: its four, which become those after. `number` says
+/// which product of the kernel it is.
 void tilewright_gpu_mma(std::int32_t number, std::int32_t operands, std::int32_t depth,
                         const std::uint32_t *factors, float *sums);
 /// The bits of the nearest tf32: ten bits of fraction, ties away from zero.

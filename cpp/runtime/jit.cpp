@@ -6,6 +6,7 @@
 #include "runtime/code_listing.h"
 #include "runtime/device.h"
 #include "runtime/gpu_emulator.h"
+#include "runtime/gpu_tiles.h"
 #include "runtime/math_support.h"
 #include "runtime/parallel.h"
 #include "runtime/watch.h"
@@ -252,6 +253,8 @@ void Session::define_host_symbols() {
   add("tilewright_gpu_barrier", &tilewright_gpu_barrier);
   add("tilewright_gpu_exchange", &tilewright_gpu_exchange);
   add("tilewright_gpu_shuffle", &tilewright_gpu_shuffle);
+  add("tilewright_gpu_mma", &tilewright_gpu_mma);
+  add("tilewright_gpu_tf32", &tilewright_gpu_tf32);
   add("tilewright_gpu_shared", &tilewright_gpu_shared);
   add("tilewright_gpu_access", &tilewright_gpu_access);
   add("tilewright_allocate", &tilewright_allocate);

@@ -104,9 +104,9 @@ void bind_tiles_to_emulator(llvm::Module &module) {
     const MmaLayout &layout = layout_of(shape);
     replace_calls(
         module, mma_function(shape), [&](llvm::CallInst *call, llvm::IRBuilder<> &builder) {
-          llvm::FunctionCallee product = module.getOrInsertFunction(
-              "tilewright_gpu_mma", llvm::Type::getVoidTy(context), i32, i32, i32, pointer,
-              pointer);
+          llvm::FunctionCallee product =
+              module.getOrInsertFunction("tilewright_gpu_mma", llvm::Type::getVoidTy(context), i32,
+                                         i32, i32, pointer, pointer);
           llvm::cast<llvm::Function>(product.getCallee())->setDoesNotThrow();
           const unsigned registers = call->arg_size() - sums_of_thread;
           llvm::BasicBlock &entry = call->getFunction()->getEntryBlock();
@@ -119,10 +119,10 @@ void bind_tiles_to_emulator(llvm::Module &module) {
                                                                     is_factor ? k : k - registers);
             builder.CreateStore(call->getArgOperand(k), place);
           }
-          builder.CreateCall(product,
-                             {builder.getInt32(static_cast<std::uint32_t>(count++)),
-                              builder.getInt32(static_cast<std::uint32_t>(operands_of(layout.type))),
-                                       builder.getInt32(static_cast<std::uint32_t>(layout.depth)), factors, sums});
+          builder.CreateCall(
+              product, {builder.getInt32(static_cast<std::uint32_t>(count++)),
+                        builder.getInt32(static_cast<std::uint32_t>(operands_of(layout.type))),
+                        builder.getInt32(static_cast<std::uint32_t>(layout.depth)), factors, sums});
           return builder.CreateAlignedLoad(call->getType(), sums, llvm::Align(4));
         });
   }

@@ -109,8 +109,9 @@ _CUBLAS: list[tuple[ctypes.CDLL, ctypes.c_void_p]] = []
 
 
 def cublas(kernel: Kernel, size: Size, arrays: Arrays) -> Contender | None:
-    """Products by cuBLAS in its default mode: float32 throughout, no tensor cores."""
-    if kernel.peers not in ("sgemm", "batched gemm"):
+    """Products by cuBLAS: of float32 in its default mode, without tensor cores; of bfloat16 by
+    cublasGemmEx, with sums and result of float32."""
+    if kernel.peers not in ("sgemm", "batched gemm", "bf16 gemm"):
         return None
     if not _CUBLAS:
         library = _library("cublas", ("13", "12", "11"))
@@ -123,7 +124,7 @@ def cublas(kernel: Kernel, size: Size, arrays: Arrays) -> Contender | None:
     (a, b), c = _device_arrays(kernel, size, arrays)
     one, zero = ctypes.c_float(1), ctypes.c_float(0)
     # Matrices by rows are their transposes by columns: C' = B' A'.
-    n, m, k = size if kernel.peers == "sgemm" else (32, 32, 32)
+    n, m, k = (32, 32, 32) if kernel.peers == "batched gemm" else size
     left: list[Any] = [ctypes.c_void_p(_pointer(b)), m]
     right: list[Any] = [ctypes.c_void_p(_pointer(a)), k]
     result: list[Any] = [ctypes.c_void_p(_pointer(c)), m]
@@ -132,6 +133,11 @@ def cublas(kernel: Kernel, size: Size, arrays: Arrays) -> Contender | None:
         stride = ctypes.c_longlong(32 * 32)
         name, count = "cublasSgemmStridedBatched", [size[0]]
         left, right, result = ([*part, stride] for part in (left, right, result))
+    if kernel.peers == "bf16 gemm":
+        bfloat16, float32, compute_float32, usual = 14, 0, 68, -1  # of library_types.h, cublas_api.h
+        name, count = "cublasGemmEx", [float32, m, compute_float32, usual]
+        left, right = ([part[0], bfloat16, part[1]] for part in (left, right))
+        result = result[:1]
     # Plain Python ints go as C ints, which is what sizes are there.
     given = [handle, 0, 0, m, n, k, ctypes.byref(one), *left, *right, ctypes.byref(zero)]
     function = getattr(library, name)
@@ -214,6 +220,8 @@ def _module() -> tuple[ctypes.CDLL, ctypes.c_void_p]:
 
 def cuda_c(kernel: Kernel, size: Size, arrays: Arrays) -> Contender | None:
     """The same in CUDA C, mapped as PPCG does by default."""
+    if kernel.peers == "bf16 gemm":
+        return None
     driver, module = _module()
     given, out = _device_arrays(kernel, size, arrays)
     block, sizes = (32, 8, 1), list(size)
@@ -268,6 +276,19 @@ def pytorch(kernel: Kernel, size: Size, arrays: Arrays) -> Contender | None:
         raise MissingError("this PyTorch sees no GPU")
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cudnn.allow_tf32 = False
+    if kernel.peers == "bf16 gemm":
+        # Its result is of bfloat16 where it is not asked for another one, which few versions know.
+        factors = [torch.from_numpy(v.view(np.int16)).cuda().view(torch.bfloat16) for v in arrays]
+        try:
+            torch.mm(*factors, out_dtype=torch.float32)
+        except TypeError:
+            raise MissingError("this PyTorch has no product of bfloat16 in float32") from None
+        products: list[Any] = [None]
+
+        def multiply() -> None:
+            products[0] = torch.mm(*factors, out_dtype=torch.float32)
+
+        return Contender(multiply, lambda: products[0].cpu().numpy())
     given = [torch.from_numpy(array).cuda() for array in arrays]
     a = given[0]
     if kernel.peers in ("blur", "softmax"):
@@ -295,6 +316,8 @@ def pytorch(kernel: Kernel, size: Size, arrays: Arrays) -> Contender | None:
 
 def cupy(kernel: Kernel, size: Size, arrays: Arrays) -> Contender | None:
     """What CuPy has for it; stencils as one expression of shifted arrays."""
+    if kernel.peers == "bf16 gemm":
+        return None
     import cupy as cp
 
     given = [cp.asarray(array) for array in arrays]

@@ -1,6 +1,6 @@
 """The kernels that are measured on a GPU: what each computes, how it is mapped, and what NumPy says.
 
-All are of float32. A `Kernel` has a function `make(target)`, sizes to measure and small ones for the
+All are of float32 but for the product of bfloat16 with sums of float32. A `Kernel` has a function `make(target)`, sizes to measure and small ones for the
 emulator, its arguments made at random, the right result, and how much work a call is.
 """
 
@@ -39,6 +39,30 @@ def sgemm(target: str, multiples: bool) -> tw.Function:
     own = c.cache("C", "j0", memory="private")
     # A lies transposed, so that a thread's four rows are neighbours; its loads stay in order.
     own.cache("A", "k0", memory="shared", order=[1, 0]).reorder("i", "j")
+    own.cache("B", "k0", memory="shared")
+    return f
+
+
+def tensor_gemm(target: str) -> tw.Function:
+    """Factors of bfloat16: tiles of 128 x 128, k by 32, in shared memory; 2 x 4 warps, each with
+    64 x 32 sums in registers, by products of 16 x 8 x 16 on tensor cores."""
+    tile, depth = 128, 32
+    n, m, depths = tw.params("N M K")
+    i, j, k = tw.iters("i j k")
+    a = tw.input("A", [n, depths], tw.bfloat16)
+    b = tw.input("B", [depths, m], tw.bfloat16)
+    term = tw.cast(a[i, k], tw.float32) * tw.cast(b[k, j], tw.float32)
+    c = tw.computation("C", {i: n, j: m}, tw.sum(term, over={k: depths}))
+    context = [n % tile == 0, m % tile == 0, depths % depth == 0]
+    f = tw.function("tensor_gemm", outputs=[c], target=target, context=context)
+    c.tile(i, j, tile, tile).split(k, depth)
+    c.split("i1", 64, "wi", "i2").split("i2", 16, "ri", "mi")
+    c.split("j1", 32, "wj", "j2").split("j2", 8, "rj", "mj").split("k1", 16, "rk", "mk")
+    c.reorder("i0", "j0", "k0", "wi", "wj", "rk", "ri", "rj", "mi", "mj", "mk")
+    c.gpu_block("i0", "j0").gpu_thread("wi", "wj").gpu_mma("mi", "mj", "mk")
+    c.unroll("rk").unroll("ri").unroll("rj")
+    own = c.cache("C", "j0", memory="private")
+    own.cache("A", "k0", memory="shared")
     own.cache("B", "k0", memory="shared")
     return f
 
@@ -184,6 +208,12 @@ def _random(generator: np.random.Generator, *shape: int) -> Any:
     return values
 
 
+def _random_bfloat16(generator: np.random.Generator, *shape: int) -> Any:
+    import ml_dtypes
+
+    return _random(generator, *shape).astype(ml_dtypes.bfloat16)
+
+
 def _product(arrays: Arrays, rows: Any) -> Any:
     a, b = arrays
     if rows is not None:
@@ -252,6 +282,22 @@ KERNELS = [
         "GB/s",
         [(1 << 26,)],
         [(2048,)],
+    ),
+    Kernel(
+        "bf16 gemm",
+        tensor_gemm,
+        lambda size, random: [
+            _random_bfloat16(random, size[0], size[2]),
+            _random_bfloat16(random, size[2], size[1]),
+        ],
+        lambda size: size[:2],
+        _product,
+        lambda size: 2.0 * size[0] * size[1] * size[2],
+        "GFLOP/s",
+        [(4096,) * 3, (1024,) * 3, (2048,) * 3, (8192,) * 3],
+        [(128, 128, 64)],
+        sampled=48,
+        goals=(("cuBLAS", 0.85),),
     ),
     _gemm("sgemm", True, [(4096,) * 3, (1024,) * 3, (2048,) * 3, (8192,) * 3], [(128, 256, 24)]),
     Kernel(

@@ -49,7 +49,6 @@ COLUMNS = [
     "reached",
     "problem",
 ]
-ABSENT = "bf16 GEMM on tensor cores: not measured, the library has no tensor-core products yet"
 CASE_SECONDS = 60
 Row = dict[str, Any]
 
@@ -405,14 +404,13 @@ def on_the_device(options: argparse.Namespace) -> int:
     print(f"{name}; {about['before'] or 'clocks unknown: no nvidia-smi'}")
     print(table([]))
     rows, left_out = measured(options, begin)
-    about |= {"after": smi(), "left_out": left_out, "absent": [ABSENT], "launches": []}
+    about |= {"after": smi(), "left_out": left_out, "launches": []}
     print(f"\n{name}\n{table(rows)}\n")
     missing = {r["by"]: r["problem"] for r in rows if r.get("problem", "").startswith("missing")}
     for by, why in missing.items():
         print(f"{by}: {why}")
     for case in left_out:
         print(f"{case}: left out, the limit of {options.limit:g} s was reached")
-    print(ABSENT)
     if time.monotonic() - begin + 20 > options.limit:
         print("launch cost: left out, the limit was reached")
     elif not options.only:
@@ -449,8 +447,7 @@ def on_the_emulator(options: argparse.Namespace) -> int:
             except (AssertionError, tw.TilewrightError) as error:
                 rows.append(row(kernel, size, OURS, problem=problem_of(error)))
             print(table(rows[-1:], False), flush=True)
-    print(ABSENT)
-    about = {"device": "gpu-emulator", "absent": [ABSENT]}
+    about = {"device": "gpu-emulator"}
     store(rows, options.output, about)
     print(f"stored: {options.output / 'gpu.csv'}, {options.output / 'gpu.json'}")
     print(plot(rows, options.output / "gpu.png", "emulator"))

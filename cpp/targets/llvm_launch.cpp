@@ -211,16 +211,21 @@ void KernelEmitter::allocate_on_device(const LoopStatement &statement) {
   const auto bytes = static_cast<std::uint64_t>(local_bytes(buffer));
   const auto outer = frame_.buffers[b];
   if (buffer.memory == "shared") {
-    // Each buffer has a place of its own: what shares one would need barriers.
-    const auto place = static_cast<std::uint64_t>(current_.shared_bytes);
+    // Each buffer has a place of its own: what shares one would need barriers. Where passes have
+    // made several loops of one, it is the same in all of them.
+    const auto known = current_.shared.find(b);
+    const bool is_new = known == current_.shared.end();
+    const auto place = static_cast<std::uint64_t>(is_new ? current_.shared_bytes : known->second);
     llvm::FunctionCallee shared =
         module_.getOrInsertFunction("tilewright_gpu_shared", builder_.getPtrTy());
     auto *function = llvm::cast<llvm::Function>(shared.getCallee());
     function->setDoesNotThrow();
     function->setDoesNotAccessMemory();
-    current_.shared[b] = current_.shared_bytes;
-    current_.shared_bytes =
-        static_cast<std::int64_t>(llvm::alignTo(place + bytes, shared_alignment));
+    if (is_new) {
+      current_.shared[b] = current_.shared_bytes;
+      current_.shared_bytes =
+          static_cast<std::int64_t>(llvm::alignTo(place + bytes, shared_alignment));
+    }
     open_temporary(b, offset(builder_.CreateCall(shared, {}), builder_.getInt64(place)));
   } else {
     auto *type = llvm::ArrayType::get(builder_.getInt8Ty(), std::max<std::uint64_t>(bytes, 1));

@@ -142,6 +142,67 @@ class GpuCommands:
         self._give("gpu_thread", [loop_name(loop) for loop in loops])
         return self
 
+    def gpu_mma(
+        self: Self, i: Loop, j: Loop, k: Loop | None = None, precision: str | None = None
+    ) -> Self:
+        """Gives a tile of 16 x 8 elements to a warp: its 32 threads, which are those along x, have
+        them together, and tensor cores add up products of them.
+
+        With a loop `k` the computation is a sum of products, ``tw.sum(tw.cast(A[i, k], tw.float32) *
+        tw.cast(B[k, j], tw.float32), over={k: K})``, of factors of float16 or bfloat16 and sums of
+        float32; the terms of a loop over `k` are one instruction. There are tiles of 16 x 8 x 16
+        (from compute capability 8.0 on) and of 16 x 8 x 8 (of float16 from 7.5 on), and tiles of
+        16 x 8 x 8 of float32 whose factors are rounded to ten bits of fraction, which must be asked
+        for: ``precision="tf32"``. The terms are added in the hardware's order.
+
+        Without `k` the elements of a tile are dealt out to the threads as the sums are: what is done
+        with them before and after. `cache` gives its copies these loops without being told, so that
+        sums kept in private memory stay in the threads' registers.
+
+        Loops over threads (`gpu_thread`) beside them are along y and z: they count warps.
+
+        Before::
+
+            for i0 in range(0, ceil(N / 16)):
+                for j0 in range(0, ceil(M / 8)):
+                    for i1 in range(0, min(16, N - 16 * i0)):
+                        for j1 in range(0, min(8, M - 8 * j0)):
+                            C[16 * i0 + i1, 8 * j0 + j1] = 0
+                    for k0 in range(0, ceil(K / 16)):
+                        for i1 in range(0, min(16, N - 16 * i0)):
+                            for j1 in range(0, min(8, M - 8 * j0)):
+                                for k1 in range(0, min(16, K - 16 * k0)):
+                                    C[16 * i0 + i1, 8 * j0 + j1] += float32(A[16 * i0 + i1, 16 * k0 + k1]) * float32(B[16 * k0 + k1, 8 * j0 + j1])
+
+        After ``C.gpu_mma("i1", "j1", "k1")``::
+
+            kernel:  # 32 threads a block
+                for i0 in range(0, ceil(N / 16)):  # gpu_block_y
+                    for j0 in range(0, ceil(M / 8)):  # gpu_block_x
+                        for i1 in range(0, min(16, N - 16 * i0)):  # gpu_mma_m
+                            for j1 in range(0, min(8, M - 8 * j0)):  # gpu_mma_n
+                                C[16 * i0 + i1, 8 * j0 + j1] = 0
+
+        Args:
+            i: the loop over the tile's rows, of values 0 to 15 (the inner one of a split by 16).
+            j: the loop over its columns, of values 0 to 7, directly inside.
+            k: the loop over terms, of at most 16 or 8 iterations, directly inside and innermost.
+            precision: "tf32" for products of float32; else None.
+        """
+        loops = [loop_name(i), loop_name(j)]
+        if k is not None:
+            loops.append(loop_name(k))
+        if precision is not None:
+            if k is None:
+                raise ArgumentTypeError("precision is of a product: gpu_mma(i, j, k, precision)")
+            if not isinstance(precision, str):
+                raise ArgumentTypeError(
+                    f'precision must be "tf32" or None, got {type(precision).__name__}'
+                )
+            loops.append(precision)
+        self._give("gpu_mma", loops)
+        return self
+
     def gpu_spread(self: Self, *loops: Loop) -> Self:
         """Deals the iterations of loops out to all threads of the block, in the order in which they
         come, so that neighbouring threads touch neighbouring elements. What copies of arrays into

@@ -134,7 +134,12 @@ def cublas(kernel: Kernel, size: Size, arrays: Arrays) -> Contender | None:
         name, count = "cublasSgemmStridedBatched", [size[0]]
         left, right, result = ([*part, stride] for part in (left, right, result))
     if kernel.peers == "bf16 gemm":
-        bfloat16, float32, compute_float32, usual = 14, 0, 68, -1  # of library_types.h, cublas_api.h
+        bfloat16, float32, compute_float32, usual = (
+            14,
+            0,
+            68,
+            -1,
+        )  # of library_types.h, cublas_api.h
         name, count = "cublasGemmEx", [float32, m, compute_float32, usual]
         left, right = ([part[0], bfloat16, part[1]] for part in (left, right))
         result = result[:1]

@@ -1,7 +1,8 @@
 """The kernels that are measured on a GPU: what each computes, how it is mapped, and what NumPy says.
 
-All are of float32 but for the product of bfloat16 with sums of float32. A `Kernel` has a function `make(target)`, sizes to measure and small ones for the
-emulator, its arguments made at random, the right result, and how much work a call is.
+All are of float32 but for the product of bfloat16 with sums of float32. A `Kernel` has a function
+`make(target)`, sizes to measure and small ones for the emulator, its arguments made at random, the
+right result, and how much work a call is.
 """
 
 from __future__ import annotations

@@ -453,10 +453,11 @@ class Function(_core.Function):
 
     @property
     def ptx(self) -> Text:
-        """The PTX of the kernels for NVIDIA's GPUs from compute capability 7.5 on, for row-major
-        arrays; empty where no loop is over blocks or threads. `ptx_for` has others.
+        """The PTX of the kernels for NVIDIA's GPUs from compute capability 7.5 on (8.0 where they
+        have tensor cores' tiles that need it), for row-major arrays; empty where no loop is over
+        blocks or threads. `ptx_for` has others.
         """
-        return self.ptx_for("sm_75")
+        return Text(self._ptx_text(0).rstrip("\n"))
 
     def ptx_for(self, architecture: str) -> Text:
         """The PTX of the kernels for an architecture and its successors.

@@ -163,25 +163,31 @@ class GpuCommands:
 
         Before::
 
-            for i0 in range(0, ceil(N / 16)):
-                for j0 in range(0, ceil(M / 8)):
-                    for i1 in range(0, min(16, N - 16 * i0)):
-                        for j1 in range(0, min(8, M - 8 * j0)):
-                            C[16 * i0 + i1, 8 * j0 + j1] = 0
-                    for k0 in range(0, ceil(K / 16)):
-                        for i1 in range(0, min(16, N - 16 * i0)):
-                            for j1 in range(0, min(8, M - 8 * j0)):
-                                for k1 in range(0, min(16, K - 16 * k0)):
-                                    C[16 * i0 + i1, 8 * j0 + j1] += float32(A[16 * i0 + i1, 16 * k0 + k1]) * float32(B[16 * k0 + k1, 8 * j0 + j1])
+            kernel:  # 1 thread a block
+                for i0 in range(0, 4):  # gpu_block_y
+                    for j0 in range(0, 4):  # gpu_block_x
+                        for i1 in range(0, 16):
+                            for j1 in range(0, 8):
+                                C[16 * i0 + i1, 8 * j0 + j1] = 0
+                        for k0 in range(0, 3):
+                            for i1 in range(0, 16):
+                                for j1 in range(0, 8):
+                                    for k1 in range(0, 16):
+                                        C[16 * i0 + i1, 8 * j0 + j1] += ...
 
         After ``C.gpu_mma("i1", "j1", "k1")``::
 
             kernel:  # 32 threads a block
-                for i0 in range(0, ceil(N / 16)):  # gpu_block_y
-                    for j0 in range(0, ceil(M / 8)):  # gpu_block_x
-                        for i1 in range(0, min(16, N - 16 * i0)):  # gpu_mma_m
-                            for j1 in range(0, min(8, M - 8 * j0)):  # gpu_mma_n
+                for i0 in range(0, 4):  # gpu_block_y
+                    for j0 in range(0, 4):  # gpu_block_x
+                        for i1 in range(0, 16):  # gpu_mma_m
+                            for j1 in range(0, 8):  # gpu_mma_n
                                 C[16 * i0 + i1, 8 * j0 + j1] = 0
+                        for k0 in range(0, 3):
+                            for i1 in range(0, 16):  # gpu_mma_m
+                                for j1 in range(0, 8):  # gpu_mma_n
+                                    for k1 in range(0, 16):  # gpu_mma_k
+                                        C[16 * i0 + i1, 8 * j0 + j1] += ...
 
         Args:
             i: the loop over the tile's rows, of values 0 to 15 (the inner one of a split by 16).

@@ -108,6 +108,14 @@ B = tw.input("B", [K, M], tw.float32)
 C = tw.computation("C", {i: N, j: M}, tw.sum(A[i, k] * B[k, j], over={k: K}))
 f = tw.function("f", outputs=[C], default_schedule=False)
 """
+_TILES = """
+i, j, k = tw.iters("i j k")
+A = tw.input("A", [64, 48], tw.float16)
+B = tw.input("B", [48, 32], tw.float16)
+term = tw.cast(A[i, k], tw.float32) * tw.cast(B[k, j], tw.float32)
+C = tw.computation("C", {i: 64, j: 32}, tw.sum(term, over={k: 48}))
+f = tw.function("f", outputs=[C], default_schedule=False)
+"""
 _TIME = """
 T, N = tw.params("T N")
 t, i = tw.iters("t i")
@@ -175,6 +183,11 @@ EXAMPLES = {
     "gpu_tile": Example(_POINTWISE),
     "gpu_block": Example(_POINTWISE, "C.split(i, 64)"),
     "gpu_thread": Example(_POINTWISE, 'C.split(i, 64).gpu_block("i0")'),
+    "gpu_mma": Example(
+        _TILES,
+        'C.tile(i, j, 16, 8).split(k, 16).reorder("i0", "j0", "k0", "i1", "j1", "k1")\n'
+        'C.gpu_block("i0", "j0")',
+    ),
     "gpu_spread": Example(_STENCIL, 'C.gpu_tile(i, 64)\nA_cache = C.cache(A, "i0")'),
     "unroll": Example(_POINTWISE),
     "set_schedule": Example(_POINTWISE_2D),

@@ -99,7 +99,6 @@ def test_the_runner_on_the_emulator(tmp_path: pathlib.Path) -> None:
     assert [row["kernel"] for row in rows] == [kernel.name for kernel, _ in CASES]
     assert not any(row["problem"] or row["rate"] for row in rows)
     assert done.stdout.count("values are right") == len(CASES)
-    assert "no tensor-core products yet" in done.stdout
     assert json.loads((tmp_path / "gpu.json").read_text())["device"] == "gpu-emulator"
 
 
@@ -195,4 +194,6 @@ def test_cuda_c_compiles() -> None:
     except contenders.MissingError as missing:
         pytest.skip(str(missing))
     for kernel in KERNELS:
+        if kernel.peers == "bf16 gemm":
+            continue  # tensor cores are cuBLAS's and ours
         assert kernel.peers.lower().replace(" ", "_").encode() in binary

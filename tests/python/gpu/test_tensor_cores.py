@@ -23,8 +23,10 @@ def random(*shape: int, dtype: object = np.float32) -> np.ndarray:
     return values.astype(dtype)  # type: ignore[no-any-return, call-overload]
 
 
-def product(kind: str, depth: int, epilogue: bool = False) -> tuple[tw.Function, tw.Computation]:
-    """C = A @ B with factors of `kind`, unscheduled."""
+def product(
+    kind: str, epilogue: bool = False, multiples: int = 0
+) -> tuple[tw.Function, tw.Computation]:
+    """C = A @ B with factors of `kind`, unscheduled; D = relu(C + bias)."""
     N, M, K = tw.params("N M K")
     i, j, k = tw.iters("i j k")
     dtype = TYPES[kind][0]
@@ -36,13 +38,14 @@ def product(kind: str, depth: int, epilogue: bool = False) -> tuple[tw.Function,
     if epilogue:
         bias = tw.input("bias", [M], tw.float32)
         outputs = tw.computation("D", {i: N, j: M}, tw.maximum(C[i, j] + bias[j], 0))
-    f = tw.function("gemm", outputs=[outputs], target="gpu-emulator")
+    context = [size % multiples == 0 for size in (N, M, K)] if multiples else []
+    f = tw.function("gemm", outputs=[outputs], target="gpu-emulator", context=context)
     return f, C
 
 
 def simple(kind: str, depth: int) -> tw.Function:
     """A warp for each tile, operands where they are."""
-    f, C = product(kind, depth)
+    f, C = product(kind)
     C.tile("i", "j", 16, 8).split("k", depth).reorder("i0", "j0", "k0", "i1", "j1", "k1")
     C.gpu_block("i0", "j0")
     if kind == "tf32":
@@ -52,9 +55,11 @@ def simple(kind: str, depth: int) -> tw.Function:
     return f
 
 
-def blocked(kind: str, depth: int, tile: int = 64, steps: int = 32) -> tw.Function:
+def blocked(
+    kind: str, depth: int, tile: int = 64, steps: int = 32, multiples: int = 0
+) -> tw.Function:
     """Tiles of A and B in shared memory, 2 x 2 warps, 2 x 4 tiles a warp in registers."""
-    f, C = product(kind, depth)
+    f, C = product(kind, multiples=multiples)
     C.tile("i", "j", tile, tile).split("k", steps)
     C.split("i1", tile // 2, "wi", "i2").split("i2", 16, "ri", "mi")
     C.split("j1", tile // 2, "wj", "j2").split("j2", 8, "rj", "mj").split("k1", depth, "rk", "mk")
@@ -101,7 +106,193 @@ def test_tiles_of_several_warps(kind: str, depth: int, sizes: tuple[int, int, in
 
 @pytest.mark.parametrize(("kind", "depth"), CASES)
 def test_code_of_products(kind: str, depth: int) -> None:
-    f = blocked(kind, depth)
+    f = blocked(kind, depth, multiples=64)
     for report in assemble(f, architectures(kind, depth)):
         assert "0 bytes stack frame" in report, report
         assert "0 bytes spill stores" in report, report
+    operands = {"float16": "f16", "bfloat16": "bf16", "tf32": "tf32"}[kind]
+    instruction = f"mma.sync.aligned.m16n8k{depth}.row.col.f32.{operands}.{operands}.f32"
+    # 2 x 4 tiles of a warp, in each of the steps of 32 terms.
+    assert str(f.ptx).count(instruction) == 8 * 32 // depth
+    assert f".target {architectures(kind, depth)[0]}" in f.ptx
+    run(f, kind, (64, 128, 64))
+
+
+def test_code_for_any_sizes_keeps_sums_in_registers() -> None:
+    for report in assemble(blocked("bfloat16", 16), ["sm_80"]):
+        assert "0 bytes stack frame" in report, report
+        assert "0 bytes spill stores" in report, report
+
+
+def test_what_is_computed_of_the_sums() -> None:
+    f, C = product("bfloat16", epilogue=True)
+    D = f["D"]
+    D.tile("i", "j", 64, 32).split("i1", 32, "wi", "i2").split("i2", 16, "ri", "mi")
+    D.split("j1", 8, "rj", "mj").reorder("i0", "j0", "wi", "ri", "rj", "mi", "mj")
+    D.gpu_block("i0", "j0").gpu_thread("wi").gpu_mma("mi", "mj").unroll("ri").unroll("rj")
+    C.compute_at(D, "j0").store_at(D, "j0", memory="private")
+    C.split("i", 64, "it", "i1").split("i1", 32, "wi", "i2").split("i2", 16, "ri", "mi")
+    C.split("j", 8, "rj", "mj").split("k", 16)
+    C.reorder("it", "k0", "wi", "ri", "rj", "mi", "mj", "k1")
+    C.gpu_thread("wi").gpu_mma("mi", "mj", "k1").unroll("ri").unroll("rj")
+    a, b = random(70, 40, dtype=ml_dtypes.bfloat16), random(40, 50, dtype=ml_dtypes.bfloat16)
+    bias = random(50)
+    result = f(a, b, bias)
+    np.testing.assert_array_equal(result, f.evaluate(a, b, bias))
+    wanted = np.maximum(a.astype(np.float32) @ b.astype(np.float32) + bias, 0)
+    np.testing.assert_array_equal(result, wanted)
+    assert barriers(f) == 0, str(f.loops)
+    for report in assemble(f, ["sm_80", "sm_90"]):
+        assert "0 bytes stack frame" in report, report
+
+
+def test_factors_of_float32_are_rounded_to_tf32() -> None:
+    f = simple("tf32", 8)
+    a = np.zeros((16, 8), np.float32)
+    # Ten bits of fraction stay; a tie goes away from zero.
+    a[:, 0] = 1 + np.arange(16) * 2.0**-12
+    b = np.zeros((8, 8), np.float32)
+    b[0, 0] = 1
+    expected = 1 + np.floor(np.arange(16) / 4 + 0.5) * 2.0**-10
+    np.testing.assert_array_equal(f(a, b)[:, 0], expected)
+    large = np.random.default_rng(1).random((40, 40)).astype(np.float32)
+    # Each factor is off by 2**-11 of itself at most.
+    np.testing.assert_allclose(f(large, large), large @ large, rtol=2.0**-10)
+
+
+def test_sums_of_many_products_are_of_float32() -> None:
+    f = blocked("bfloat16", 16)
+    generator = np.random.default_rng(2)
+    a = generator.random((64, 200)).astype(ml_dtypes.bfloat16)
+    b = generator.random((200, 64)).astype(ml_dtypes.bfloat16)
+    exact = a.astype(np.float64) @ b.astype(np.float64)
+    # 200 roundings of positive sums, 2**-24 each.
+    np.testing.assert_allclose(f(a, b), exact, rtol=200 * 2.0**-24)
+    np.testing.assert_allclose(f(a, b), f.evaluate(a, b), rtol=400 * 2.0**-24)
+
+
+def test_the_schedule_prints_and_replays() -> None:
+    f = simple("tf32", 8)
+    assert 'gpu_mma("i1", "j1", "k1", "tf32")' in str(f.schedule)
+    assert "gpu_mma_m" in str(f.loops) and "gpu_mma_tf32" in str(f.loops)
+    assert "j1(gpu_mma_n)" in str(f.layers)
+    other, _ = product("tf32")
+    f.schedule.apply_to(other)
+    assert str(other.loops) == str(f.loops)
+    given, C = product("tf32")
+    C.set_schedule(
+        "{ C[i,j,k] -> [floor(i/16)(gpu_block_y), floor(j/8)(gpu_block_x), floor(k/8), "
+        "i mod 16 (gpu_mma_m), j mod 8 (gpu_mma_n), k mod 8 (gpu_mma_tf32)] }"
+    )
+    run(given, "tf32", (32, 24, 16))
+
+
+def test_the_cpu_runs_the_same_schedule() -> None:
+    f = blocked("float16", 16)
+    f.target = "cpu"
+    run(f, "float16", (40, 30, 20))
+
+
+def tiled(kind: str, rows: int = 16, columns: int = 8, depth: int = 16) -> tw.Function:
+    f, C = product(kind)
+    C.tile("i", "j", rows, columns).split("k", depth)
+    C.reorder("i0", "j0", "k0", "i1", "j1", "k1").gpu_block("i0", "j0")
+    return f
+
+
+@pytest.mark.parametrize(
+    ("f", "loops", "match"),
+    [
+        (tiled("float16", rows=32), "i1 j1 k1", "of which there are 16.*split it by 16"),
+        (tiled("float16", columns=16), "i1 j1 k1", "its values must be 0 to 7"),
+        (tiled("float16", depth=32), "i1 j1 k1", "has 32 iterations.*16 x 8 x 16 of float16"),
+        (tiled("tf32"), "i1 j1 k1 tf32", "16 iterations.*16 x 8 x 8 of tf32"),
+        (tiled("tf32", depth=8), "i1 j1 k1", "round to tf32.*say so"),
+        (tiled("bfloat16"), "i1 j1 k1 tf32", 'precision "tf32" is for factors of float32'),
+        (tiled("bfloat16"), "i1 j1 k1 bf16", 'the precision is "tf32"'),
+        (tiled("float16"), "j1 i1 k1", "directly inside each other, rows outermost"),
+        (tiled("float16"), "i1 i1 k1", "'i1' is given twice"),
+        (tiled("float16"), "i1 j1 k0", "directly inside each other"),
+    ],
+)
+def test_what_is_no_tile_is_refused(f: tw.Function, loops: str, match: str) -> None:
+    with pytest.raises(tw.ScheduleError, match=match):
+        f["C"].gpu_mma(*loops.split())
+        str(f.loops)
+
+
+def test_sums_of_float16_are_refused() -> None:
+    i, j, k = tw.iters("i j k")
+    A = tw.input("A", [16, 16], tw.float16)
+    B = tw.input("B", [16, 8], tw.float16)
+    C = tw.computation("C", {i: 16, j: 8}, tw.sum(A[i, k] * B[k, j], over={k: 16}))
+    f = tw.function("f", outputs=[C], target="gpu-emulator")
+    C.reorder(i, j, k).gpu_mma(i, j, k)
+    with pytest.raises(tw.ScheduleError, match=r"sums float16 \* float16 in float16.*tw.cast"):
+        str(f.loops)
+
+
+def test_a_start_of_sums_between_the_loops_is_refused() -> None:
+    i, j, k = tw.iters("i j k")
+    A = tw.input("A", [16, 16], tw.float16)
+    B = tw.input("B", [16, 8], tw.float16)
+    term = tw.cast(A[i, k], tw.float32) * tw.cast(B[k, j], tw.float32)
+    C = tw.computation("C", {i: 16, j: 8}, tw.sum(term, over={k: 16}))
+    f = tw.function("f", outputs=[C], target="gpu-emulator")
+    C.gpu_mma(i, j, k)
+    with pytest.raises(tw.ScheduleError, match="more inside of its loops than one sum"):
+        f(np.ones((16, 16), np.float16), np.ones((16, 8), np.float16))
+
+
+def test_factors_that_both_change_with_a_loop_are_refused() -> None:
+    i, j, k = tw.iters("i j k")
+    A = tw.input("A", [16, 39], tw.float16)
+    B = tw.input("B", [32, 8], tw.float16)
+    term = tw.cast(A[i, k + j], tw.float32) * tw.cast(B[k, j], tw.float32)
+    C = tw.computation("C", {i: 16, j: 8}, tw.sum(term, over={k: 32}))
+    f = tw.function("f", outputs=[C], target="gpu-emulator")
+    C.split(k, 16).reorder("k0", i, j, "k1").gpu_mma(i, j, "k1")
+    with pytest.raises(tw.ScheduleError, match="both change with 'j'"):
+        f(np.ones((16, 39), np.float16), np.ones((32, 8), np.float16))
+
+
+def test_private_factors_are_refused() -> None:
+    f = tiled("bfloat16")
+    f["C"].gpu_mma("i1", "j1", "k1").cache("A", "k0", memory="private")
+    with pytest.raises(tw.ScheduleError, match="cannot be each thread's own"):
+        str(f.loops)
+
+
+def test_architectures_without_such_tiles_are_refused() -> None:
+    f = simple("bfloat16", 16)
+    with pytest.raises(tw.ScheduleError, match=r"16 x 8 x 16 of bfloat16 need.*sm_80 or newer"):
+        f.ptx_for("sm_75")
+    assert ".version 6.5" in simple("float16", 8).ptx_for("sm_75")
+
+
+def test_too_many_warps_are_refused() -> None:
+    f, C = product("float16")
+    C.tile("i", "j", 16 * 8, 8 * 8).split("i1", 16, "wi", "mi").split("j1", 8, "wj", "mj")
+    C.split("k", 16).reorder("i0", "j0", "k0", "wi", "wj", "mi", "mj", "k1")
+    C.gpu_block("i0", "j0").gpu_thread("wi", "wj").gpu_mma("mi", "mj", "k1")
+    with pytest.raises(tw.ScheduleError, match="64 warps of 32 threads"):
+        str(f.loops)
+
+
+def test_threads_beside_tiles_are_along_y_and_z() -> None:
+    for first in ("gpu_thread", "gpu_mma"):
+        f, C = product("float16")
+        C.tile("i", "j", 32, 32).split("i1", 16, "wi", "mi").split("j1", 8, "wj", "mj")
+        C.split("k", 16).reorder("i0", "j0", "k0", "wi", "wj", "mi", "mj", "k1")
+        C.gpu_block("i0", "j0")
+        steps = {
+            "gpu_thread": lambda: C.gpu_thread("wi", "wj"),  # noqa: B023
+            "gpu_mma": lambda: C.gpu_mma("mi", "mj", "k1"),  # noqa: B023
+        }
+        steps.pop(first)()
+        for step in steps.values():
+            step()
+        for text in ("gpu_thread_y", "gpu_thread_z", "32 x 4 x 2 threads"):
+            assert text in str(f.loops)
+    with pytest.raises(tw.ScheduleError, match="at most two loops are over threads"):
+        C.split("wi", 1).gpu_thread("wi0", "wi1", "wj")

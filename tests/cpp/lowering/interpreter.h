@@ -207,6 +207,8 @@ private:
     case ValueKind::Parameter:
       return {Number{parameters_.at(static_cast<size_t>(node->id)), 0}};
     case ValueKind::GpuIndex:
+    case ValueKind::Mma:
+    case ValueKind::Lane:
       throw Error(ErrorKind::Internal, "the interpreter runs no GPU's threads");
     case ValueKind::Local:
       return locals_.at(node->id);

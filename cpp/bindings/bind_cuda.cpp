@@ -3,6 +3,7 @@
 #include "bindings/bind_arrays.h"
 #include "bindings/bind_errors.h"
 #include "bindings/device_array.h"
+#include "bindings/signals.h"
 #include "runtime/cuda_device.h"
 #include "runtime/devices.h"
 
@@ -83,8 +84,7 @@ void bind_devices(py::module_ &module) {
       "cuda_synchronize",
       [](int number) {
         const CudaDevice &device = cuda_device(number);
-        const py::gil_scoped_release unlocked;
-        device.context().synchronize();
+        wait_without_gil([&] { device.context().synchronize(); });
       },
       py::arg("device"));
   module.def(
@@ -127,8 +127,7 @@ void bind_streams(py::module_ &module) {
       "cuda_synchronize_stream",
       [](int number, std::uintptr_t handle) {
         const CudaDevice &device = cuda_device(number);
-        const py::gil_scoped_release unlocked;
-        device.context().synchronize(stream_of(handle));
+        wait_without_gil([&] { device.context().synchronize(stream_of(handle)); });
       },
       py::arg("device"), py::arg("stream"));
   py::class_<EnteredStream>(module, "EnteredStream")
@@ -166,7 +165,8 @@ void bind_streams(py::module_ &module) {
           [](const CudaEvent &self, std::uintptr_t handle) { self.hold(stream_of(handle)); },
           py::arg("stream"))
       .def("is_done", &CudaEvent::is_done)
-      .def("synchronize", &CudaEvent::synchronize, py::call_guard<py::gil_scoped_release>())
+      .def("synchronize",
+           [](const CudaEvent &self) { wait_without_gil([&] { self.synchronize(); }); })
       .def("since", &CudaEvent::since, py::arg("start"));
 }
 

@@ -2,6 +2,7 @@
 
 #include "bindings/bind_arrays.h"
 #include "bindings/bind_errors.h"
+#include "bindings/signals.h"
 #include "runtime/devices.h"
 
 #include <algorithm>
@@ -158,23 +159,24 @@ py::array DeviceArray::to_host() const {
   if (shape.calls > many_calls && high - low <= 8 * size() * type_.bytes()) {
     // All of the bytes between, and the elements from them.
     py::array_t<char> bytes(high - low);
-    {
-      auto *all = bytes.mutable_data();
-      const py::gil_scoped_release unlocked;
+    auto *all = bytes.mutable_data();
+    wait_without_gil([&] {
       memory_->use();
       device().copy_out(all, data_ + low, high - low);
-    }
+    });
     const py::array elements(dtype, shape_, strides_, bytes.data() - low, bytes);
     return py::array(elements.attr("copy")("C"));
   }
-  const py::gil_scoped_release unlocked;
-  memory_->use();
-  for_each_group(*this, shape, [&](char *from, std::int64_t offset) {
-    if (shape.rows == 1) {
-      device().copy_out(to + offset, from, shape.bytes);
-    } else {
-      device().copy_out_rows(to + offset, shape.bytes, from, shape.pitch, shape.bytes, shape.rows);
-    }
+  wait_without_gil([&] {
+    memory_->use();
+    for_each_group(*this, shape, [&](char *from, std::int64_t offset) {
+      if (shape.rows == 1) {
+        device().copy_out(to + offset, from, shape.bytes);
+      } else {
+        device().copy_out_rows(to + offset, shape.bytes, from, shape.pitch, shape.bytes,
+                               shape.rows);
+      }
+    });
   });
   return host;
 }
@@ -206,16 +208,17 @@ void DeviceArray::copy_from_host(const py::array &given) {
   }
   const py::array host = py::array::ensure(given, py::array::c_style);
   const auto *from = static_cast<const char *>(host.data());
-  const py::gil_scoped_release unlocked;
-  memory_->use();
-  const CopyShape copied = copy_shape(*this);
-  for_each_group(*this, copied, [&](char *to, std::int64_t offset) {
-    if (copied.rows == 1) {
-      device().copy_in(to, from + offset, copied.bytes);
-    } else {
-      device().copy_in_rows(to, copied.pitch, from + offset, copied.bytes, copied.bytes,
-                            copied.rows);
-    }
+  wait_without_gil([&] {
+    memory_->use();
+    const CopyShape copied = copy_shape(*this);
+    for_each_group(*this, copied, [&](char *to, std::int64_t offset) {
+      if (copied.rows == 1) {
+        device().copy_in(to, from + offset, copied.bytes);
+      } else {
+        device().copy_in_rows(to, copied.pitch, from + offset, copied.bytes, copied.bytes,
+                              copied.rows);
+      }
+    });
   });
 }
 

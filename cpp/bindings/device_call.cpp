@@ -313,6 +313,7 @@ py::object KernelFunction::call_on_device(const CallArguments &given) {
   separate_device_inputs(call);
   InterruptibleCall record;
   const std::int32_t status = record.run([&] {
+    const EndableWaits waits_of_call(record);
     llvm::SmallVector<std::unique_ptr<DeviceCopy>, 8> copies(arguments_.size());
     llvm::SmallVector<void *, 8> data;
     bool waits = false;

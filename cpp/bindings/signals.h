@@ -6,6 +6,7 @@
 #pragma once
 
 #include "runtime/abi.h"
+#include "runtime/device_wait.h"
 
 #include <pybind11/pybind11.h>
 
@@ -29,7 +30,10 @@ public:
     std::int32_t status = KernelOk;
     {
       const Unlocked unlocked(*this);
-      status = work();
+      try {
+        status = work();
+      } catch (const WaitEnded &) { // `stop` says it
+      }
     }
     if (stop.load(std::memory_order_relaxed) != 0) {
       throw pybind11::error_already_set();
@@ -68,6 +72,17 @@ private:
   std::int64_t begun_ = 0; ///< milliseconds; 0: not asked yet
   std::int64_t next_look_ = 0;
 };
+
+/// Runs what waits for a device, without the GIL. Signals end the wait as they end a kernel.
+template <class Work>
+void wait_without_gil(const Work &work) {
+  InterruptibleCall record;
+  record.run([&] {
+    const EndableWaits waits(record);
+    work();
+    return std::int32_t{KernelOk};
+  });
+}
 
 /// While alive, in the main thread and where SIGINT has Python's own handler, SIGINT ends the
 /// analysis at hand with Interrupted. Nests. Needs the GIL, which nothing inside may give up.

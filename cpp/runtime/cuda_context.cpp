@@ -1,8 +1,14 @@
 #include "runtime/cuda_context.h"
 
+#include "runtime/device_wait.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <future>
+#include <memory>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -273,14 +279,48 @@ void CudaContext::wait_for(CudaPlace &from) const {
   check(functions().wait_event(to->stream_, from.event_, 0), "let a stream wait for another");
 }
 
+void CudaContext::settle(cuda::Stream stream) const {
+  if (!waits_may_end()) {
+    return;
+  }
+  const Scope scope(*this);
+  wait_until([&] {
+    const cuda::Result result = functions().query_stream(stream);
+    if (result != cuda::NotReady) {
+      check(result, "wait for a stream");
+    }
+    return result != cuda::NotReady;
+  });
+}
+
 void CudaContext::synchronize(cuda::Stream stream) const {
+  settle(stream);
   const Scope scope(*this);
   check(functions().synchronize_stream(stream), "wait for a stream");
 }
 
 void CudaContext::synchronize() const {
-  const Scope scope(*this);
-  check(functions().synchronize_context(), "wait for the device");
+  constexpr const char *doing = "wait for the device";
+  if (!waits_may_end()) {
+    const Scope scope(*this);
+    check(functions().synchronize_context(), doing);
+    return;
+  }
+  // Nothing tells whether all streams are done but the function that waits for them; another thread
+  // calls that.
+  auto result = std::make_shared<std::promise<cuda::Result>>();
+  std::future<cuda::Result> future = result->get_future();
+  std::thread([this, result] {
+    try {
+      const Scope scope(*this);
+      result->set_value(functions().synchronize_context());
+    } catch (...) {
+      result->set_exception(std::current_exception());
+    }
+  }).detach();
+  wait_until(
+      [&] { return future.wait_for(std::chrono::microseconds(0)) == std::future_status::ready; });
+  check(future.get(), doing);
 }
 
 // ---- streams and events as objects ----
@@ -320,6 +360,9 @@ bool CudaEvent::is_done() const {
 }
 
 void CudaEvent::synchronize() const {
+  if (waits_may_end()) {
+    wait_until([&] { return is_done(); });
+  }
   const CudaContext::Scope scope(context_);
   context_.check(context_.functions().synchronize_event(event_), "wait for an event");
 }

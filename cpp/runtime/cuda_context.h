@@ -103,8 +103,12 @@ public:
   void leave(const std::shared_ptr<CudaPlace> &place) const;
   /// What this thread puts on its stream from now on runs after what was put to `place`.
   void wait_for(CudaPlace &place) const;
+  /// Waits until all that was put on the stream (on the device) is done. Waits may end early
+  /// (runtime/device_wait.h).
   void synchronize(cuda::Stream stream) const;
   void synchronize() const;
+  /// The same where a wait may end early, else nothing: before what waits for the stream by itself.
+  void settle(cuda::Stream stream) const;
 
 private:
   [[noreturn]] void lose(const std::string &cause) const;
@@ -146,7 +150,7 @@ public:
   cuda::Event handle() const { return event_; }
   void record(cuda::Stream stream);
   bool is_done() const;
-  void synchronize() const;
+  void synchronize() const; ///< may end early, as CudaContext::synchronize
   /// Work of the stream from now on runs after the point.
   void hold(cuda::Stream stream) const;
   /// From `start`, in milliseconds.

@@ -56,6 +56,7 @@ void CudaDevice::copy_in(void *device, const void *host, std::int64_t bytes) {
   const cuda::Stream stream = context_.stream();
   const cuda::Functions &call = context_.functions();
   const std::string doing = fmt::format("copy {} bytes to the device", bytes);
+  context_.settle(stream);
   context_.check(call.copy_in(address_of(device), host, static_cast<std::size_t>(bytes), stream),
                  doing);
   // From pinned memory the copy may not have begun.
@@ -70,6 +71,7 @@ void CudaDevice::copy_out(void *host, const void *device, std::int64_t bytes) {
   const cuda::Stream stream = context_.stream();
   const cuda::Functions &call = context_.functions();
   const std::string doing = fmt::format("copy {} bytes from the device", bytes);
+  context_.settle(stream);
   context_.check(call.copy_out(host, address_of(device), static_cast<std::size_t>(bytes), stream),
                  doing);
   context_.check(call.synchronize_stream(stream), doing);
@@ -111,6 +113,7 @@ void CudaDevice::copy_in_rows(void *device, std::int64_t device_pitch, const voi
   copy.bytes = static_cast<std::size_t>(bytes);
   copy.rows = static_cast<std::size_t>(rows);
   const std::string doing = fmt::format("copy {} rows of {} bytes to the device", rows, bytes);
+  context_.settle(stream);
   context_.check(context_.functions().copy_rows(&copy, stream), doing);
   context_.check(context_.functions().synchronize_stream(stream), doing);
 }
@@ -131,6 +134,7 @@ void CudaDevice::copy_out_rows(void *host, std::int64_t host_pitch, const void *
   copy.bytes = static_cast<std::size_t>(bytes);
   copy.rows = static_cast<std::size_t>(rows);
   const std::string doing = fmt::format("copy {} rows of {} bytes from the device", rows, bytes);
+  context_.settle(stream);
   context_.check(context_.functions().copy_rows(&copy, stream), doing);
   context_.check(context_.functions().synchronize_stream(stream), doing);
 }

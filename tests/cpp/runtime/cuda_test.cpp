@@ -7,15 +7,18 @@
 #include "runtime/cuda_device.h"
 #include "runtime/cuda_driver.h"
 #include "runtime/device_memory.h"
+#include "runtime/device_wait.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -593,6 +596,63 @@ TEST_F(CudaTest, OtherErrorsDoNot) {
               HasSubstr("cannot clear 64 bytes on the device on cuda:0"));
   device_->clear(memory, 64);
   device_->release(memory);
+}
+
+// ---- waits that may end ----
+
+/// Asked three times, it ends the wait.
+struct Impatient : CallRecord {
+  Impatient() {
+    ask = [](CallRecord &record) { return ++static_cast<Impatient &>(record).times == 3; };
+  }
+  int times = 0;
+};
+
+TEST_F(CudaTest, WaitsEnd) {
+  DeviceMemory memory(*device_, 64);
+  std::int64_t values[8] = {};
+  CudaEvent event(device_->context());
+  event.record(nullptr);
+  fake().add("busy=60000");
+  const std::function<void()> waits[] = {
+      [&] { device_->synchronize(); },
+      [&] { event.synchronize(); },
+      [&] { device_->copy_in(memory.data(), values, 64); },
+      [&] { device_->copy_out(values, memory.data(), 64); },
+      [&] { device_->copy_in_rows(memory.data(), 16, values, 16, 8, 4); },
+      [&] { device_->copy_out_rows(values, 16, memory.data(), 16, 8, 4); }};
+  for (const auto &wait : waits) {
+    Impatient record;
+    const EndableWaits endable(record);
+    EXPECT_THROW(wait(), WaitEnded);
+    EXPECT_EQ(record.times, 3);
+    EXPECT_EQ(record.stop.load(), 1);
+  }
+  EXPECT_FALSE(waits_may_end());
+  EXPECT_FALSE(event.is_done());
+  fake().add("busy=0");
+  for (const auto &wait : waits) {
+    wait();
+  }
+  EXPECT_EQ(fake().depth(), 0);
+}
+
+TEST_F(CudaTest, WaitsThatNobodyEndsLast) {
+  CallRecord record;
+  record.ask = [](CallRecord &) { return false; };
+  const EndableWaits endable(record);
+  const auto start = std::chrono::steady_clock::now();
+  fake().add("busy=50");
+  device_->synchronize();
+  EXPECT_GE(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(50));
+  fake().add("busy=50");
+  device_->context().synchronize();
+  EXPECT_GE(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(100));
+  // Errors are found on this way, too.
+  fake().add("fail=cuStreamQuery:1:1;fail=cuCtxSynchronize:1:1");
+  EXPECT_THAT(message_of([&] { device_->synchronize(); }), HasSubstr("cannot wait for a stream"));
+  EXPECT_THAT(message_of([&] { device_->context().synchronize(); }),
+              HasSubstr("cannot wait for the device"));
 }
 
 // ---- streams ----

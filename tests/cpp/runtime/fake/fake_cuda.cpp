@@ -87,6 +87,7 @@ struct State {
   int newest_ptx = 85;
   Result init = Success;
   bool is_quiet = false;
+  std::chrono::steady_clock::time_point done_at; ///< streams and events
   std::vector<Failure> failures;
   std::map<std::string, Result> faults;
 
@@ -162,6 +163,8 @@ void configure(State &state, const char *settings) {
       state.newest_ptx = static_cast<int>(number);
     } else if (key == "quiet") {
       state.is_quiet = number != 0;
+    } else if (key == "busy") {
+      state.done_at = std::chrono::steady_clock::now() + std::chrono::milliseconds(number);
     } else if (key == "init") {
       state.init = static_cast<Result>(number);
     } else if (key == "fail" || key == "fault") {
@@ -222,6 +225,18 @@ Result enter(const char *function, bool needs_context = true, bool touches = tru
   if (const Result begun = enter(__VA_ARGS__); begun != Success) {                                 \
     return begun;                                                                                  \
   }
+
+bool is_busy() { return std::chrono::steady_clock::now() < state().done_at; }
+
+/// Until all work is done, while other threads may call.
+void wait_for_all() {
+  std::chrono::steady_clock::time_point until;
+  {
+    const std::lock_guard lock(state().mutex);
+    until = state().done_at;
+  }
+  std::this_thread::sleep_until(until);
+}
 
 bool is_stream(Stream stream) {
   return reinterpret_cast<std::uintptr_t>(stream) <= 2 || state().streams.count(stream) != 0;
@@ -620,6 +635,7 @@ EXPORT Result cuCtxPopCurrent_v2(Context *context) {
 }
 
 EXPORT Result cuCtxSynchronize() {
+  wait_for_all();
   BEGIN("cuCtxSynchronize")
   note("synchronize context ", stack.back()->device);
   return Success;
@@ -964,6 +980,7 @@ EXPORT Result cuStreamDestroy_v2(Stream stream) {
 }
 
 EXPORT Result cuStreamSynchronize(Stream stream) {
+  wait_for_all();
   BEGIN("cuStreamSynchronize")
   if (!is_stream(stream)) {
     return InvalidHandle;
@@ -974,7 +991,10 @@ EXPORT Result cuStreamSynchronize(Stream stream) {
 
 EXPORT Result cuStreamQuery(Stream stream) {
   BEGIN("cuStreamQuery")
-  return is_stream(stream) ? Success : InvalidHandle;
+  if (!is_stream(stream)) {
+    return InvalidHandle;
+  }
+  return is_busy() ? NotReady : Success;
 }
 
 EXPORT Result cuStreamWaitEvent(Stream stream, Event event, std::uint32_t) {
@@ -1015,10 +1035,14 @@ EXPORT Result cuEventRecord(Event event, Stream stream) {
 
 EXPORT Result cuEventQuery(Event event) {
   BEGIN("cuEventQuery")
-  return state().events.count(event) == 0 ? InvalidHandle : Success;
+  if (state().events.count(event) == 0) {
+    return InvalidHandle;
+  }
+  return is_busy() ? NotReady : Success;
 }
 
 EXPORT Result cuEventSynchronize(Event event) {
+  wait_for_all();
   BEGIN("cuEventSynchronize")
   return state().events.count(event) == 0 ? InvalidHandle : Success;
 }

@@ -16,13 +16,14 @@ extern "C" {
      pools=0          no memory pools
      ptx=85           the newest PTX version that it compiles
      init=100         what cuInit answers
+     busy=500         milliseconds from now on until streams and events are done
      quiet=1          nothing is logged, for measurements
      fail=cuMemcpyHtoDAsync_v2:3:700   the third call from now on gives 700; "*" for every call
      fault=name:719   kernel `name` fails while it runs ("*": every one): later waits give 719
    The environment's TILEWRIGHT_TEST_FAKE_CUDA has the first settings. Memory that is allocated
    goes. */
 void fake_cuda_configure(const char *settings);
-/* Adds "fail=..." or "fault=..." without starting anew. */
+/* Adds "fail=...", "fault=..." or "busy=..." without starting anew. */
 void fake_cuda_add(const char *settings);
 
 /* What happened since the last start: a line for each call that does something to a device, as

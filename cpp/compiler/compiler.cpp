@@ -93,7 +93,7 @@ void append_nests(Kernel &from, Kernel &to) {
 }
 
 /// The loops of a default schedule. Little work keeps those of `plain` where they are faster then.
-Kernel lower_default(const Mapping &plain, const Program &program, std::int64_t little,
+Kernel lower_default(const Mapping &plain, const Program &program, const DefaultSchedule &running,
                      const LoweringOptions &lowering) {
   std::optional<Kernel> kernel;
   try {
@@ -105,10 +105,10 @@ Kernel lower_default(const Mapping &plain, const Program &program, std::int64_t 
     }
     return lower(build_program(plain), lowering);
   }
-  if (little > 0 && lowering.vectorize && kernel->sites.empty()) {
+  if (running.little > 0 && lowering.vectorize && kernel->sites.empty()) {
     Kernel declared = lower(build_program(plain), lowering);
     append_nests(declared, *kernel);
-    kernel->body = by_work(declared, *kernel, little);
+    kernel->body = by_work(declared, *kernel, running.little, running.around);
   }
   return std::move(*kernel);
 }
@@ -118,7 +118,7 @@ GpuTarget runs_on(const CompileOptions &options) {
   return options.instrumentation == Instrumentation{} ? options.gpu : GpuTarget{};
 }
 
-Kernel lower_scheduled(const Mapping &plain, const Program &program, std::int64_t little,
+Kernel lower_scheduled(const Mapping &plain, const Program &program, const DefaultSchedule &running,
                        const CompileOptions &options, bool vectorize) {
   LoweringOptions lowering;
   lowering.layouts = options.layouts;
@@ -129,15 +129,14 @@ Kernel lower_scheduled(const Mapping &plain, const Program &program, std::int64_
   if (lowering.gpu) {
     lowering.vectors.masked_bytes = 0;
   }
-  return options.default_schedule ? lower_default(plain, program, little, lowering)
+  return options.default_schedule ? lower_default(plain, program, running, lowering)
                                   : lower(program, lowering);
 }
 
 Kernel lower_mapping(const Mapping &mapping, const CompileOptions &options, bool vectorize) {
   const OperationLimit limit(lowering_limit);
   const DefaultSchedule running = scheduled(mapping, options);
-  return lower_scheduled(mapping, build_program(running.mapping), running.little, options,
-                         vectorize);
+  return lower_scheduled(mapping, build_program(running.mapping), running, options, vectorize);
 }
 
 bool improves_later(const CompileOptions &options, const Kernel &loops) {
@@ -267,16 +266,15 @@ PreparedKernel prepare(const Mapping &mapping, const CompileOptions &options) {
     prepared.ticket.reset();
     return prepared;
   }
+  std::optional<DefaultSchedule> running;
   std::optional<Program> program;
-  std::int64_t little = 0;
   {
     const Phase phase(kernel, "analyse");
-    const DefaultSchedule running = scheduled(mapping, options);
-    program = build_program(running.mapping);
-    little = running.little;
+    running = scheduled(mapping, options);
+    program = build_program(running->mapping);
   }
   const Phase phase(kernel, "lower");
-  prepared.loops = lower_scheduled(mapping, *program, little, options, true);
+  prepared.loops = lower_scheduled(mapping, *program, *running, options, true);
   return prepared;
 }
 

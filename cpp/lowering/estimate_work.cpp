@@ -50,6 +50,9 @@ std::int64_t cost_of(const LoopStatement &statement) {
 
 class Estimator {
 public:
+  /// The `around` outermost loops are taken to have one iteration, or none.
+  explicit Estimator(int around = 0) : around_(around) {}
+
   ValuePtr of(const LoopStatement &statement) {
     switch (statement.kind) {
     case StatementKind::For:
@@ -80,13 +83,18 @@ private:
   ValuePtr of_loop(const LoopStatement &loop) {
     const ValuePtr lower = outside(loop.lower);
     const ValuePtr upper = outside(loop.upper);
-    if (!lower || !upper) {
-      middle_[loop.id] = nullptr;
-      return scaled(integer(unknown_extent), of(*loop.children[0]));
+    const bool is_around = around_ > 0;
+    const std::int64_t longest = is_around ? 1 : longest_loop;
+    around_ -= is_around ? 1 : 0;
+    ValuePtr extent = integer(std::min(unknown_extent, longest));
+    middle_[loop.id] = nullptr;
+    if (lower && upper) {
+      extent = minimum(maximum(sub(upper, lower), integer(0)), integer(longest));
+      middle_[loop.id] = floor_div(add(lower, upper), integer(2));
     }
-    const ValuePtr extent = minimum(maximum(sub(upper, lower), integer(0)), integer(longest_loop));
-    middle_[loop.id] = floor_div(add(lower, upper), integer(2));
-    return scaled(extent, of(*loop.children[0]));
+    const ValuePtr inside = of(*loop.children[0]);
+    around_ += is_around ? 1 : 0;
+    return scaled(extent, inside);
   }
 
   static ValuePtr scaled(const ValuePtr &factor, const ValuePtr &work) {
@@ -114,6 +122,7 @@ private:
     return known ? result : nullptr;
   }
 
+  int around_;                                        ///< still to come
   std::unordered_map<std::int64_t, ValuePtr> middle_; ///< of variables inside; null: not known
 };
 
@@ -321,14 +330,18 @@ private:
 
 } // namespace
 
-StmtPtr by_work(const Kernel &simple, const Kernel &large, std::int64_t little) {
+StmtPtr by_work(const Kernel &simple, const Kernel &large, std::int64_t little, int around) {
   const StmtPtr body = OtherBuffers(simple, large)(simple.body);
   auto both_bodies = std::make_shared<LoopStatement>();
   both_bodies->kind = StatementKind::Block;
   both_bodies->children = {body, large.body};
   Numbers numbers(both_bodies);
-  return if_then(binary_value(Op::Lt, estimated_work(*body), integer(little)),
-                 copy_with(body, {}, numbers), large.body);
+  ValuePtr is_little = binary_value(Op::Lt, Estimator(around).of(*body), integer(little));
+  if (around > 0) {
+    is_little = both(is_little,
+                     binary_value(Op::Lt, estimated_work(*body), integer(least_work_for_threads)));
+  }
+  return if_then(is_little, copy_with(body, {}, numbers), large.body);
 }
 
 } // namespace tilewright

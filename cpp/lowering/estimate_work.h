@@ -41,8 +41,13 @@ private:
   std::unordered_map<const LoopStatement *, std::optional<std::int64_t>> known_;
 };
 
-/// The body of `large` with that of `simple` for less than `little` work. Both compute the same;
-/// `large` has all buffers of `simple`, by name.
-StmtPtr by_work(const Kernel &simple, const Kernel &large, std::int64_t little);
+/// The body of `large` with that of `simple` for less than `little` work in one iteration of the
+/// `around` outermost loops, as long as threads are not worth while. Both compute the same; `large`
+/// has all buffers of `simple`, by name.
+StmtPtr by_work(const Kernel &simple, const Kernel &large, std::int64_t little, int around = 0);
+
+/// What is worth several threads in a default schedule, in estimated work: some ten microseconds,
+/// several times what it takes to wake them.
+inline constexpr std::int64_t least_work_for_threads = 60'000;
 
 } // namespace tilewright

@@ -34,6 +34,8 @@ constexpr std::int64_t transposed_rows = 32;
 /// border needs code of its own (a stencil of 32 x 32).
 constexpr std::int64_t little_for_tiles = 1'500;
 constexpr std::int64_t little_for_borders = 10'000;
+/// The same where columns are summed (6 x 6).
+constexpr std::int64_t little_for_columns = 150;
 /// The same where many loops each ask whether threads are worth while.
 constexpr size_t several = 3;
 constexpr std::int64_t little_for_several = 600;
@@ -355,6 +357,7 @@ public:
 
   const Mapping &mapping() const { return mapping_; }
   std::int64_t little() const { return little_; }
+  int around() const { return around_; }
 
 private:
   void give(const std::string &command, std::vector<Argument> arguments) {
@@ -398,6 +401,7 @@ private:
     if (has_rows(column)) {
       // i0 (a block), k0, j0, (what is packed,) i10, k1, i11 (unrolled), j1 (a vector)
       little_ = little_for_tiles;
+      around_ = static_cast<int>(column) - 1;
       const std::string i = shape_.name(column - 1);
       give("split", {i, block_rows});
       give("split", {i + "1", height});
@@ -440,6 +444,7 @@ private:
       }
     } else {
       // What is read once is read in the order of memory, beside results that stay in a cache.
+      little_ = std::max(little_, little_for_columns);
       give("split", {j, block_columns});
       give("split", {j + "1", lanes});
       order.emplace_back(j + "0");
@@ -472,6 +477,7 @@ private:
   const Shape &shape_;
   bool wide_;
   std::int64_t little_ = 0;
+  int around_ = 0;
 };
 
 /// The program of `mapping` where it is legal, else null. `before` is one that is.
@@ -535,7 +541,13 @@ DefaultSchedule with_default_tags(const Mapping &plain, bool wide) {
       }
       return std::nullopt;
     }
-    return DefaultSchedule{tagging.mapping(), std::max(before.little, tagging.little())};
+    DefaultSchedule next{tagging.mapping(), std::max(before.little, tagging.little()),
+                         before.around};
+    if (tagging.little() > 0) {
+      next.around =
+          before.little > 0 ? std::min(before.around, tagging.around()) : tagging.around();
+    }
+    return next;
   };
   if (candidates.size() > most_computations) {
     return {plain};
@@ -555,6 +567,7 @@ DefaultSchedule with_default_tags(const Mapping &plain, bool wide) {
   DefaultSchedule all = together(true);
   if (candidates.size() >= several) {
     all.little = std::max(all.little, little_for_several);
+    all.around = 0;
   }
   if (legal_program(all.mapping, nullptr)) {
     return all;

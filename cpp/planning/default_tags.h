@@ -18,6 +18,8 @@ struct DefaultSchedule {
   /// Less work than this (lowering/estimate_work.h) altogether is done sooner by the loops as they
   /// were; 0 where these are never faster.
   std::int64_t little = 0;
+  /// That is work in one iteration of so many outermost loops: of one product of a batch.
+  int around = 0;
 };
 
 /// `plain`, which is legal, with these tags. `wide`: there are 32 registers of 64 bytes.

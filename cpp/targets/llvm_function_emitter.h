@@ -235,6 +235,8 @@ private:
   Term ramp(const Value &value);
   Term reduce(const Value &value);
   llvm::Value *lane_test(const Value &value);
+  static constexpr int most_mask_bits = 64;
+  llvm::Value *first_lanes(llvm::Value *count, int lanes);
   Term local(const Value &value);
   int depth_of(const Value &value);
   bool is_index(const Value &value);

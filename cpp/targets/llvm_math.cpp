@@ -57,6 +57,7 @@ MathTarget math_target(const llvm::TargetMachine &machine) {
   if (machine.getTargetTriple().isX86()) {
     target.has_fma = subtarget.checkFeatures("+fma");
     target.has_gathers = subtarget.checkFeatures("+avx512f,+avx512vl");
+    target.has_mask_registers = subtarget.checkFeatures("+avx512bw,+avx512vl");
     target.vector_bits = subtarget.checkFeatures("+avx512f") ? 512
                          : subtarget.checkFeatures("+avx2")  ? 256
                                                              : 128;

@@ -13,8 +13,7 @@
 namespace tilewright {
 
 namespace {
-/// Of estimated_work: some ten microseconds, several times what it takes to wake threads.
-constexpr std::uint64_t least_work_for_threads = 60'000;
+
 /// What a loop computes, for names: the array that it writes, an argument rather than another.
 std::string written_in(const Kernel &kernel, const LoopStatement &loop) {
   const KernelBuffer *found = nullptr;
@@ -205,8 +204,9 @@ void KernelEmitter::parallel_loop(const LoopStatement &statement) {
     llvm::BasicBlock *many = llvm::BasicBlock::Create(context_, "threads", frame_.function);
     llvm::BasicBlock *one = llvm::BasicBlock::Create(context_, "alone", frame_.function);
     llvm::BasicBlock *done = llvm::BasicBlock::Create(context_, "done", frame_.function);
-    builder_.CreateCondBr(builder_.CreateICmpSGE(work, builder_.getInt64(least_work_for_threads)),
-                          many, one);
+    builder_.CreateCondBr(
+        builder_.CreateICmpSGE(work, builder_.getInt64(std::uint64_t{least_work_for_threads})),
+        many, one);
     builder_.SetInsertPoint(many);
     llvm::Value *of_threads = on_threads();
     builder_.CreateBr(done);

@@ -204,6 +204,26 @@ Term KernelEmitter::reduce(const Value &value) {
   return term;
 }
 
+/// The first so many lanes, as the lowest bits of an integer. Not the same as a comparison of lane
+/// numbers: LLVM widens that one again to what `count` was narrowed from, and asks it anew beside
+/// each use.
+llvm::Value *KernelEmitter::first_lanes(llvm::Value *count, int lanes) {
+  const auto number = [&](int value) {
+    return builder_.getInt64(static_cast<std::uint64_t>(value));
+  };
+  const int most = std::min(lanes, most_mask_bits - 1); // a shift by all bits is none
+  llvm::Value *all = llvm::ConstantInt::getAllOnesValue(builder_.getInt64Ty());
+  llvm::Value *shift = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, count, number(0));
+  shift = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, shift, number(most));
+  llvm::Value *bits = builder_.CreateNot(builder_.CreateShl(all, shift));
+  if (most < lanes) {
+    bits = builder_.CreateSelect(builder_.CreateICmpSGT(count, number(most)), all, bits);
+  }
+  const auto size = static_cast<unsigned>(lanes);
+  return builder_.CreateBitCast(builder_.CreateTrunc(bits, builder_.getIntNTy(size)),
+                                llvm::FixedVectorType::get(builder_.getInt1Ty(), size));
+}
+
 /// base + steps < bound asked of narrow integers: steps < bound - base. Null where the steps do not
 /// fit or it is another question.
 llvm::Value *KernelEmitter::lane_test(const Value &value) {
@@ -223,6 +243,14 @@ llvm::Value *KernelEmitter::lane_test(const Value &value) {
   const std::int64_t limit =
       bytes ? std::numeric_limits<std::int8_t>::max() : std::numeric_limits<std::int16_t>::max();
   llvm::Value *distance = builder_.CreateNSWSub(scalar(*b.operands[0]), scalar(*a.operands[0]));
+  std::int64_t lane = 0;
+  const bool in_order =
+      std::all_of(steps.begin(), steps.end(), [&](std::int64_t step) { return step == lane++; });
+  if (target_.has_mask_registers && in_order && a.type.lanes >= 8 &&
+      a.type.lanes <= most_mask_bits &&
+      llvm::isPowerOf2_32(static_cast<std::uint32_t>(a.type.lanes))) {
+    return first_lanes(distance, a.type.lanes);
+  }
   distance = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, distance, builder_.getInt64(0));
   distance = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, distance,
                                             builder_.getInt64(static_cast<std::uint64_t>(limit)));

@@ -308,6 +308,34 @@ def test_batched_products() -> None:
         np.testing.assert_allclose(f(a, b), a @ b, rtol=1e-10)
 
 
+def test_small_products_of_a_batch_are_those_of_plain_loops() -> None:
+    """Whether a product is small does not depend on how many there are; all versions agree."""
+    A, B = tw.input("A", [M, N, K], tw.float32), tw.input("B", [M, K, N], tw.float32)
+    product = tw.sum(A[t, i, k] * B[t, k, j], over={k: K})
+    C = tw.computation("C", {t: M, i: N, j: N}, product)
+    f, g = function(C), tw.function("g", outputs=[C], default_schedule=False)
+    # One product of the batch is asked about, not only the whole.
+    assert f.llvm.count("icmp") > g.llvm.count("icmp")
+    for batch, n, terms in [(8, n, n) for n in (1, 2, 4, 5, 6, 7, 8, 9, 16, 17)] + [
+        (1, 4, 4),
+        (40, 4, 4),
+        (1000, 4, 4),
+        (3, 8, 1),
+        (3, 1, 8),
+    ]:
+        a, b = random(batch, n, terms), random(batch, terms, n)
+        np.testing.assert_array_equal(f(a, b), g(a, b))
+
+
+def test_few_columns_are_summed_by_plain_loops() -> None:
+    A = tw.input("A", [N, M], tw.float32)
+    C = tw.computation("C", {j: M}, tw.sum(A[i, j], over={i: N}))
+    f, g = function(C), tw.function("g", outputs=[C], default_schedule=False)
+    for n, m in [(n, m) for n in (1, 4, 8, 9, 40) for m in (1, 3, 4, 15, 16, 17, 33)]:
+        a = random(n, m)
+        np.testing.assert_array_equal(f(a), g(a))
+
+
 def test_an_operand_read_twice_is_not_packed() -> None:
     A = tw.input("A", [N, K], tw.float32)
     f = function(tw.computation("C", {i: N, j: N}, tw.sum(A[i, k] * A[j, k], over={k: K})))

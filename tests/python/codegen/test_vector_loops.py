@@ -390,3 +390,31 @@ def test_gathers_and_scatters_under_masks_of_any_number_of_lanes(
         np.testing.assert_array_equal(f(data), data.T + data.T[::-1])
         turned = np.asfortranarray(data)
         np.testing.assert_array_equal(f(turned), data.T + data.T[::-1])
+
+
+@pytest.mark.parametrize(
+    ("lanes", "dtype"),
+    [(2, tw.float64), (8, tw.float64), (16, tw.float32), (32, tw.int16), (64, tw.uint8)],
+)
+@pytest.mark.parametrize("cpu", ["native", "x86-64-v3"])
+def test_rests_of_every_length(lanes: int, dtype: tw.DType, cpu: str) -> None:
+    x = tw.input("x", [N], dtype)
+    y = tw.computation("y", {i: N}, x[i] + x[N - 1 - i])
+    f = tw.function("f", outputs=[y], cpu=cpu)
+    f["y"].vectorize(i, lanes)
+    plain = np.dtype(str(dtype))
+    for n in range(2 * lanes + 2):
+        values = np.arange(1, n + 1).astype(plain)
+        around = np.full(n + 2 * lanes, 77, plain)
+        f(values, out=around[lanes : lanes + n])
+        np.testing.assert_array_equal(around[lanes : lanes + n], values + values[::-1])
+        assert (around[:lanes] == 77).all() and (around[lanes + n :] == 77).all()
+
+
+def test_rests_are_bits_where_there_are_mask_registers() -> None:
+    """Not a comparison of 64 numbers of 64 bits, which takes eight registers and as many of numbers."""
+    x = tw.input("x", [N], tw.uint8)
+    f = tw.function("f", outputs=[tw.computation("y", {i: N}, x[i] + 1)], cpu="x86-64-v4")
+    f["y"].vectorize(i, 64)
+    assert "icmp sgt <64 x i64>" not in f.llvm
+    assert "to <64 x i1>" in f.llvm

@@ -9,7 +9,10 @@ import tilewright as tw
 from tilewright.kernels import stencils
 
 DTYPES = [np.float32, np.float64]
-SHAPES = {2: [(3, 3), (4, 37), (23, 18), (50, 70)], 3: [(3, 3, 3), (4, 9, 21), (21, 18, 19)]}
+SHAPES = {
+    2: [(3, 3), (4, 37), (23, 18), (50, 70)],
+    3: [(3, 3, 3), (4, 9, 21), (21, 18, 19), (53, 60, 37)],
+}
 KERNELS = {
     stencils.heat2d: 2,
     stencils.heat2d_by_steps: 2,
@@ -45,7 +48,7 @@ def stepped(values: np.ndarray, steps: int) -> np.ndarray:
 def test_heat(make, shape, dtype):
     heat = make(dtype)
     start = grid(shape, dtype)
-    for pairs in (1, 2, 11):
+    for pairs in (1, 2, 11, 27):
         grids = np.stack([start, start])
         assert heat(grids, P=pairs) is grids
         tolerance = {"rtol": 40 * np.finfo(dtype).eps}

@@ -240,6 +240,7 @@ private:
   Term local(const Value &value);
   int depth_of(const Value &value);
   bool is_index(const Value &value);
+  bool is_bound(const Value &value);
 
   // llvm_memory.cpp
   /// Address of lane 0 and, for vectors, the step between lanes or the address of each lane.

@@ -224,13 +224,20 @@ llvm::Value *KernelEmitter::first_lanes(llvm::Value *count, int lanes) {
                                 llvm::FixedVectorType::get(builder_.getInt1Ty(), size));
 }
 
+/// An index, or the least or largest of some.
+bool KernelEmitter::is_bound(const Value &value) {
+  const bool picks =
+      value.kind == ValueKind::Binary && (value.op == Op::Min || value.op == Op::Max);
+  return picks ? is_bound(*value.operands[0]) && is_bound(*value.operands[1]) : is_index(value);
+}
+
 /// base + steps < bound asked of narrow integers: steps < bound - base. Null where the steps do not
 /// fit or it is another question.
 llvm::Value *KernelEmitter::lane_test(const Value &value) {
   const Value &a = *value.operands.at(0);
   const Value &b = *value.operands.at(1);
   if (value.op != Op::Lt || a.kind != ValueKind::Ramp || b.kind != ValueKind::Broadcast ||
-      !is_index(a) || !is_index(b)) {
+      !is_index(a) || !is_bound(*b.operands[0])) {
     return nullptr;
   }
   const std::vector<std::int64_t> steps = lane_steps(a);

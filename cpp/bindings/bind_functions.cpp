@@ -111,10 +111,10 @@ GpuTarget to_gpu_target(const std::string &name) {
     return {};
   }
   if (name == "gpu-emulator") {
-    return {GpuTarget::Kind::Emulator, oldest_architecture};
+    return {GpuTarget::Kind::Emulator, oldest_architecture, false};
   }
   if (name == "cuda") {
-    return {GpuTarget::Kind::Cuda, oldest_architecture};
+    return {GpuTarget::Kind::Cuda, oldest_architecture, false};
   }
   throw Error(ErrorKind::Argument,
               "target must be 'cpu', 'gpu-emulator' or 'cuda', not '" + name + "'");
@@ -457,11 +457,11 @@ void bind_functions(py::module_ &module) {
              return assembly_text(self.mapping(), self.default_options());
            })
       .def("_ptx_text",
-           [](KernelFunction &self, int architecture) {
+           [](KernelFunction &self, int architecture, bool is_exact) {
              const InterruptibleAnalysis interruptible;
              self.require_checked();
              CompileOptions options = self.default_options();
-             options.gpu = {GpuTarget::Kind::Cuda, architecture};
+             options.gpu = {GpuTarget::Kind::Cuda, architecture, is_exact};
              return ptx_text(self.mapping(), options);
            })
       .def("_evaluate",

@@ -12,7 +12,7 @@ namespace tilewright {
 namespace {
 
 /// To be raised whenever the loops or the machine code made from the same text change.
-constexpr int code_generation_version = 20;
+constexpr int code_generation_version = 21;
 
 std::string constant_text(const ConstantValue &value) {
   return std::visit(
@@ -226,8 +226,8 @@ std::string canonical_text(const Mapping &mapping, const CompileOptions &options
   out.line(fmt::format("optimize {} default_schedule {}", static_cast<int>(options.optimize),
                        options.default_schedule));
   if (has_gpu_loops(mapping)) {
-    out.line(
-        fmt::format("gpu {} {}", static_cast<int>(options.gpu.kind), options.gpu.architecture));
+    out.line(fmt::format("gpu {} {} {}", static_cast<int>(options.gpu.kind),
+                         options.gpu.architecture, options.gpu.is_exact));
   }
   const Instrumentation &asked = options.instrumentation;
   if (asked != Instrumentation{}) {

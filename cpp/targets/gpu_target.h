@@ -8,6 +8,7 @@ struct GpuTarget {
 
   Kind kind = Kind::None;
   int architecture = 75; ///< sm_75, ...: the least compute capability that runs it
+  bool is_exact = false; ///< sm_90a: runs on no later one either
 
   bool operator==(const GpuTarget &) const = default;
 };

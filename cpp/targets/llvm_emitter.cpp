@@ -359,8 +359,7 @@ void require_architecture(const Kernel &kernel, const GpuTarget &target) {
 /// part of the host's.
 struct DeviceModule {
   DeviceModule(const Kernel &kernel, llvm::LLVMContext &context, const EmitOptions &options)
-      : machine(make_ptx_machine(options.gpu.architecture, options.fast_math,
-                                 least_architecture(kernel) > 0)),
+      : machine(make_ptx_machine(options.gpu, options.fast_math, least_architecture(kernel) > 0)),
         module(std::make_unique<llvm::Module>(kernel.name, context)), options(for_device(options)) {
     module->setTargetTriple(machine->getTargetTriple().str());
     module->setDataLayout(machine->createDataLayout());

@@ -28,7 +28,7 @@ namespace tilewright {
 struct MathTarget {
   unsigned vector_bits = 128; ///< of one register
   bool has_fma = false;
-  bool has_gathers = false; ///< that are faster than loads one by one
+  bool has_gathers = false;        ///< that are faster than loads one by one
   bool has_mask_registers = false; ///< a bit for each lane, up to 64 of them
 };
 

@@ -40,12 +40,20 @@ void initialise_target() {
   });
 }
 
+/// The only architecture that has code for itself alone, sm_90a.
+constexpr int exact_architecture = 90;
+
+std::string architecture_name(const GpuTarget &target) {
+  return "sm_" + std::to_string(target.architecture) + (target.is_exact ? "a" : "");
+}
+
 /// The oldest version of PTX that knows the architecture, so that old drivers take it.
-std::string ptx_version(int architecture, bool has_tiles) {
-  return architecture >= 90   ? "+ptx78"
-         : architecture >= 80 ? "+ptx70"
-         : has_tiles          ? "+ptx65"
-                              : "+ptx63";
+std::string ptx_version(const GpuTarget &target, bool has_tiles) {
+  return target.is_exact             ? "+ptx80"
+         : target.architecture >= 90 ? "+ptx78"
+         : target.architecture >= 80 ? "+ptx70"
+         : has_tiles                 ? "+ptx65"
+                                     : "+ptx63";
 }
 
 std::vector<llvm::CallInst *> calls_of(llvm::Module &module, const char *name) {
@@ -163,25 +171,27 @@ int supported_architecture(int architecture) {
   return newest;
 }
 
-std::unique_ptr<llvm::TargetMachine> make_ptx_machine(int architecture, bool fast_math,
+std::unique_ptr<llvm::TargetMachine> make_ptx_machine(const GpuTarget &target, bool fast_math,
                                                       bool has_tiles) {
-  if (supported_architecture(architecture) != architecture) {
+  const bool is_known = supported_architecture(target.architecture) == target.architecture &&
+                        (!target.is_exact || target.architecture == exact_architecture);
+  if (!is_known) {
     throw Error(ErrorKind::Argument,
-                "GPU architecture sm_" + std::to_string(architecture) +
-                    " is not known; known are sm_75, sm_80, sm_86, sm_87, sm_89 and sm_90");
+                "GPU architecture " + architecture_name(target) +
+                    " is not known; known are sm_75, sm_80, sm_86, sm_87, sm_89, sm_90 and sm_90a");
   }
   initialise_target();
   std::string problem;
-  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, problem);
-  if (target == nullptr) {
+  const llvm::Target *nvptx = llvm::TargetRegistry::lookupTarget(triple, problem);
+  if (nvptx == nullptr) {
     throw Error(ErrorKind::Internal,
                 std::string("LLVM has no target for ") + triple + ": " + problem);
   }
   llvm::TargetOptions options;
   options.AllowFPOpFusion = fast_math ? llvm::FPOpFusion::Standard : llvm::FPOpFusion::Strict;
-  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
-      triple, "sm_" + std::to_string(architecture), ptx_version(architecture, has_tiles), options,
-      std::nullopt, std::nullopt, llvm::CodeGenOptLevel::Default));
+  std::unique_ptr<llvm::TargetMachine> machine(nvptx->createTargetMachine(
+      triple, architecture_name(target), ptx_version(target, has_tiles), options, std::nullopt,
+      std::nullopt, llvm::CodeGenOptLevel::Default));
   if (!machine) {
     throw Error(ErrorKind::Internal, "LLVM cannot make a target machine for PTX");
   }

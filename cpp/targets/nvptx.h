@@ -29,7 +29,7 @@ int supported_architecture(int architecture);
 
 /// Throws Error(Argument) for an architecture that is not known here.
 /// `has_tiles`: products of tensor cores are in the code (they need PTX 6.5).
-std::unique_ptr<llvm::TargetMachine> make_ptx_machine(int architecture, bool fast_math,
+std::unique_ptr<llvm::TargetMachine> make_ptx_machine(const GpuTarget &target, bool fast_math,
                                                       bool has_tiles = false);
 
 /// Puts the machine's own instructions for the emitter's calls.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
@@ -457,21 +458,22 @@ class Function(_core.Function):
         have tensor cores' tiles that need it), for row-major arrays; empty where no loop is over
         blocks or threads. `ptx_for` has others.
         """
-        return Text(self._ptx_text(0).rstrip("\n"))
+        return Text(self._ptx_text(0, False).rstrip("\n"))
 
     def ptx_for(self, architecture: str) -> Text:
         """The PTX of the kernels for an architecture and its successors.
 
         Args:
-            architecture: "sm_75", "sm_80", "sm_86", "sm_87", "sm_89" or "sm_90".
+            architecture: "sm_75", "sm_80", "sm_86", "sm_87", "sm_89", "sm_90", or "sm_90a", which
+                has no successors.
 
         Raises:
             ArgumentError: another architecture.
         """
-        number = architecture.removeprefix("sm_") if isinstance(architecture, str) else ""
-        if not number.isdigit():
+        parts = re.fullmatch(r"sm_(\d{1,4})(a?)", str(architecture))
+        if parts is None:
             raise ArgumentError(f"architecture must be one such as 'sm_80', got {architecture!r}")
-        return Text(self._ptx_text(int(number)).rstrip("\n"))
+        return Text(self._ptx_text(int(parts[1]), bool(parts[2])).rstrip("\n"))
 
     def plot(
         self, *computations: str, sizes: Mapping[Any, int] | None = None, **options: Any

@@ -155,3 +155,22 @@ def test_export_says_that_it_has_no_gpu(tmp_path: pathlib.Path) -> None:
         f.export(tmp_path, kind="static")
     f.target = "cpu"
     assert f.export(tmp_path, kind="static").library.is_file()
+
+
+def test_code_for_one_architecture_alone() -> None:
+    N, i = tw.param("N"), tw.iter("i")
+    x = tw.input("x", [N], tw.float32)
+    y = tw.computation("y", {i: N}, tw.exp(x[i]))
+    f = tw.function("f", outputs=[y])
+    y.gpu(i)
+    assert ".target sm_90a" in f.ptx_for("sm_90a")
+    assert ".version 8.0" in f.ptx_for("sm_90a")
+    assert ".target sm_90\n" in f.ptx_for("sm_90")
+    assemble(f, ["sm_90a"])
+    known = "known are sm_75, sm_80, sm_86, sm_87, sm_89, sm_90 and sm_90a"
+    for name in ("sm_74", "sm_80a", "sm_91"):
+        with pytest.raises(tw.ArgumentError, match=f"{name} is not known; {known}"):
+            f.ptx_for(name)
+    for wrong in ("90", "sm_", "sm_a", "hopper", 90):
+        with pytest.raises(tw.ArgumentError, match="such as 'sm_80', got"):
+            f.ptx_for(wrong)  # type: ignore[arg-type]

@@ -93,6 +93,9 @@ private:
       std::int64_t distance;
     };
     std::vector<Ahead> prefetches;
+    /// What has been asked for ahead: places that differ by constants, and those constants in
+    /// bytes.
+    std::map<std::string, std::vector<std::int64_t>> asked;
     int depth = 0;
     int long_loops = 0;         ///< serial loops around of any number of iterations
     std::int64_t most_runs = 1; ///< of a statement here, as far as the loops around tell
@@ -275,6 +278,8 @@ private:
   void store_part(size_t buffer, llvm::Value *address, llvm::Value *value,
                   llvm::Value *mask = nullptr);
   void stream_part(size_t buffer, llvm::Value *address, llvm::Value *value); // llvm_hints.cpp
+  /// Whether that or something on the same cache line was asked for before; else notes it.
+  bool is_asked_for(const Frame::Ahead &ahead, const std::vector<ValuePtr> &subscripts);
   void prefetch(size_t buffer, const std::vector<ValuePtr> &subscripts, llvm::Value *address);
   /// Makes stores past the caches of this function visible to other threads.
   void end_streams();

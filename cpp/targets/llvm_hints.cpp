@@ -4,8 +4,12 @@
 // that caches hold are stored plainly, too: whoever reads them next would have to fetch them.
 #include "targets/llvm_function_emitter.h"
 
+#include <fmt/format.h>
 #include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/TargetParser/Triple.h>
+
+#include <algorithm>
+#include <cstdlib>
 
 namespace tilewright {
 
@@ -13,6 +17,7 @@ namespace {
 
 constexpr std::uint64_t piece_bytes = 16;
 constexpr std::uint64_t widest_vector = 64;
+constexpr std::int64_t cache_line_bytes = 64;
 
 /// Of an array that is stored past the caches; smaller ones are faster plainly.
 constexpr std::uint64_t least_streamed_bytes = std::uint64_t{6} << 20;
@@ -98,6 +103,40 @@ void KernelEmitter::end_streams() {
   }
 }
 
+bool KernelEmitter::is_asked_for(const Frame::Ahead &ahead,
+                                 const std::vector<ValuePtr> &subscripts) {
+  const KernelBuffer &buffer = kernel_.buffers[static_cast<size_t>(ahead.buffer)];
+  const bool lies_together =
+      !buffer.is_argument || buffer.layout.unit + 1 == static_cast<int>(subscripts.size());
+  std::string place = fmt::format("{} {}", ahead.buffer, ahead.variable);
+  std::int64_t constant = 0;
+  for (const ValuePtr &subscript : subscripts) {
+    const SubscriptSum sum = split_subscript(*subscript);
+    place += ";";
+    for (const SubscriptTerm &term : sum.terms) {
+      if (term.value->kind == ValueKind::Variable) {
+        place += fmt::format(" {} {}", term.coefficient, term.value->id);
+      } else {
+        place += fmt::format(" {} at {}", term.coefficient, fmt::ptr(term.value));
+      }
+    }
+    if (!lies_together || &subscript != &subscripts.back()) {
+      place += fmt::format(" {}", sum.constant);
+    } else {
+      constant = sum.constant;
+    }
+  }
+  const auto bytes = constant * static_cast<std::int64_t>(buffer.type.bytes());
+  std::vector<std::int64_t> &asked = frame_.asked[place];
+  const bool is_near = std::any_of(asked.begin(), asked.end(), [&](std::int64_t other) {
+    return std::abs(bytes - other) < cache_line_bytes;
+  });
+  if (!is_near) {
+    asked.push_back(bytes);
+  }
+  return is_near;
+}
+
 void KernelEmitter::prefetch(size_t b, const std::vector<ValuePtr> &subscripts,
                              llvm::Value *address) {
   if (is_device_) {
@@ -121,7 +160,7 @@ void KernelEmitter::prefetch(size_t b, const std::vector<ValuePtr> &subscripts,
         }
       }
     }
-    if (bytes != nullptr) {
+    if (bytes != nullptr && !is_asked_for(ahead, subscripts)) {
       constexpr std::uint32_t read = 0;
       constexpr std::uint32_t keep = 3;
       constexpr std::uint32_t data = 1;

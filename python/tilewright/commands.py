@@ -415,8 +415,9 @@ class ScheduleCommands(RestructuringCommands, PromiseCommands, GpuCommands):
 
         For accesses that the processor does not foresee itself: columns, blocks, several rows at
         once. Each load of `array` in the loop is accompanied by one request, at the place that its
-        affine subscripts have so many iterations later, so a vector loop inside keeps them few. What
-        lies outside of the array does no harm. (Halide: prefetch.)
+        affine subscripts have so many iterations later, so a vector loop inside keeps them few;
+        loads from one cache line share one. What lies outside of the array does no harm. (Halide:
+        prefetch.)
 
         Args:
             array: an input or computation that this one reads.

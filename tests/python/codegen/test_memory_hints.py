@@ -132,6 +132,23 @@ def test_a_prefetch_for_each_vector():
     np.testing.assert_array_equal(f(x), 2 * x)
 
 
+def test_loads_from_one_line_share_a_prefetch():
+    def requests(array, value):
+        f = tw.function("f", inputs=[array], outputs=[tw.computation("C", {i: N, j: M}, value)])
+        f["C"].prefetch(array, i, 2)
+        values = integers(9, 23)
+        np.testing.assert_array_equal(f(values), f.evaluate(values))
+        return f.llvm.count("call void @llvm.prefetch")
+
+    A = tw.input("A", [N + 1, M + 20], tw.float32)
+    B = tw.input("B", [M + 2, N], tw.float32)
+    assert requests(A, A[i, j] + A[i, j + 1] + A[i, j + 15]) == 1
+    assert requests(A, A[i, j] + A[i, j + 1] + A[i, j + 16] + A[i, j + 20]) == 2
+    assert requests(A, A[i, j] + A[i + 1, j] + A[i + 1, j + 3]) == 2
+    # Neighbours along another dimension lie on lines of their own.
+    assert requests(B, B[j, i] + B[j + 1, i] + B[j + 2, i]) == 3
+
+
 def test_prefetches_of_products_tiles_and_parallel_loops():
     f = matmul()
     f["C"].tile(i, j, 4, 16).interchange("i1", k).vectorize("j1", 16).unroll("i1")

@@ -302,6 +302,16 @@ ValuePtr lane_value(const ValuePtr &vector, std::int64_t lane) {
   return value;
 }
 
+ValuePtr matrices_value(std::int64_t buffer, const std::string &name, ValueType type,
+                        bool transposed, std::vector<ValuePtr> subscripts) {
+  auto value = make(ValueKind::Matrices, type);
+  value->id = buffer;
+  value->name = name;
+  value->inner_stride = transposed ? 1 : 0;
+  value->operands = std::move(subscripts);
+  return value;
+}
+
 ValuePtr broadcast(const ValuePtr &scalar, int lanes) {
   if (lanes == 1) {
     return scalar;
@@ -546,6 +556,9 @@ ValuePtr with_operands(const ValuePtr &value, std::vector<ValuePtr> operands) {
     return mma_value(value->id, std::move(operands));
   case ValueKind::Lane:
     return lane_value(operands[0], value->id);
+  case ValueKind::Matrices:
+    return matrices_value(value->id, value->name, value->type, value->inner_stride != 0,
+                          std::move(operands));
   default:
     return value;
   }

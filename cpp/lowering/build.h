@@ -42,6 +42,8 @@ ValuePtr gpu_index(int number);
 /// `shape`: an MmaShape. The operands are scalars: of the two factors, then four sums.
 ValuePtr mma_value(std::int64_t shape, std::vector<ValuePtr> operands);
 ValuePtr lane_value(const ValuePtr &vector, std::int64_t lane);
+ValuePtr matrices_value(std::int64_t buffer, const std::string &name, ValueType type,
+                        bool transposed, std::vector<ValuePtr> subscripts);
 ValuePtr broadcast(const ValuePtr &scalar, int lanes); ///< `scalar` itself for one lane
 
 // int64 and bool short cuts

@@ -44,7 +44,13 @@ enum class ValueKind {
   /// lanes. `id` is the MmaShape; operands: what the thread has of the two factors and of the sums
   /// before.
   Mma,
-  Lane ///< lane `id` of operands[0]
+  Lane, ///< lane `id` of operands[0]
+  /// In a Launch, which all threads of a warp come to: of matrices of 8 x 8 elements of two bytes
+  /// in buffer `id`, which is shared memory, two neighbours each, in as many lanes. The operands
+  /// are subscripts: where row t % 8 of matrix t / 8 begins, of eight elements side by side, on 16
+  /// bytes. Thread t has those of row t / 4 in columns 2 * (t % 4) and the next one; `inner_stride`
+  /// 1: of the transposed matrices.
+  Matrices
 };
 
 struct Value;

@@ -4,6 +4,8 @@
 #include "mapping/mma_shapes.h"
 
 #include <algorithm>
+#include <array>
+#include <limits>
 
 namespace tilewright {
 
@@ -239,6 +241,105 @@ private:
     return add(substitute(expanded(sum_->lower), at), within);
   }
 
+  /// How a factor lies in shared memory, where a warp can load it by matrices of 8 x 8.
+  struct Stored {
+    bool is_possible = false;
+    bool transposed = false; ///< terms are rows of memory
+  };
+
+  /// `across`: the factor's other loop, over rows or columns of the tile.
+  Stored stored(const ValuePtr &factor, const LoopStatement &across) const {
+    constexpr std::int64_t side = 8;
+    if (factor->kind != ValueKind::Load || factor->type.scalar.bytes() != 2 ||
+        factor->operands.size() < 2) {
+      return {};
+    }
+    const KernelBuffer &buffer = kernel_.buffers[static_cast<size_t>(factor->id)];
+    const auto width = as_integer(buffer.extents.back());
+    if (!buffer.is_scoped || buffer.memory != "shared" || !width || *width % side != 0) {
+      return {};
+    }
+    // Each of the two loops is in one dimension, as it is, and one of them in the last.
+    const size_t last = factor->operands.size() - 1;
+    std::array<int, 2> seen{};
+    std::array<bool, 2> in_last{};
+    for (size_t d = 0; d <= last; ++d) {
+      const ValuePtr &subscript = factor->operands[d];
+      for (size_t which = 0; which < 2; ++which) {
+        const std::int64_t id = which == 0 ? across.id : sum_->id;
+        if (!depends(subscript, id)) {
+          continue;
+        }
+        ++seen[which];
+        in_last[which] = d == last;
+        const auto linear = is_index(subscript) ? linear_of(subscript) : std::nullopt;
+        if (!linear || std::none_of(linear->terms.begin(), linear->terms.end(), [&](const auto &t) {
+              return t.atom->kind == ValueKind::Variable && t.atom->id == id && t.coefficient == 1;
+            })) {
+          return {};
+        }
+      }
+    }
+    if (seen != std::array<int, 2>{1, 1} || in_last[0] == in_last[1]) {
+      return {};
+    }
+    // Rows of eight begin on 16 bytes.
+    const auto first = linear_of(substitute(
+        factor->operands[last], {{across.id, integer(0)}, {sum_->id, expanded(sum_->lower)}}));
+    const bool aligned =
+        first && first->constant % side == 0 &&
+        std::all_of(first->terms.begin(), first->terms.end(),
+                    [](const Linear::Term &term) { return term.coefficient % side == 0; });
+    return {aligned, in_last[0]};
+  }
+
+  /// The thread's elements of a factor by one instruction of the warp; nothing where it cannot.
+  std::vector<ValuePtr> loaded(const ValuePtr &factor, const LoopStatement &across, size_t count) {
+    const Stored how = stored(factor, across);
+    if (!how.is_possible) {
+      return {};
+    }
+    constexpr std::int64_t side = 8;
+    const auto matrices = static_cast<std::int64_t>(count / 2);
+    const bool is_left = &across == rows_;
+    const ValuePtr thread = gpu_index(3);
+    const ValuePtr row = floor_mod(thread, integer(side));
+    const ValuePtr matrix = floor_mod(floor_div(thread, integer(side)), integer(matrices));
+    // Of the left factor those of the upper and lower rows take turns.
+    const ValuePtr half_of_rows = is_left ? floor_mod(matrix, integer(2)) : integer(0);
+    const ValuePtr half_of_depth = is_left ? floor_div(matrix, integer(2)) : matrix;
+    ValuePtr at_across = mul(integer(side), half_of_rows);
+    ValuePtr at_term = add(expanded(sum_->lower), mul(integer(side), half_of_depth));
+    (how.transposed ? at_term : at_across) = add(how.transposed ? at_term : at_across, row);
+    std::vector<ValuePtr> subscripts;
+    for (const ValuePtr &subscript : factor->operands) {
+      subscripts.push_back(substitute(subscript, {{across.id, at_across}, {sum_->id, at_term}}));
+    }
+    const std::int64_t id = numbers_.next();
+    const ValueType type{factor->type.scalar, static_cast<int>(count)};
+    const std::string name = is_left ? "left" : "right";
+    before_.push_back(declare_local(
+        id, name,
+        matrices_value(factor->id, factor->name, type, how.transposed, std::move(subscripts))));
+    std::vector<ValuePtr> elements;
+    for (size_t k = 0; k < count; ++k) {
+      elements.push_back(lane_value(local(id, name, type), static_cast<std::int64_t>(k)));
+    }
+    return elements;
+  }
+
+  /// Whether every element of the factor is there.
+  bool is_whole(const LoopStatement &across, bool may_be_short) const {
+    std::vector<ValuePtr> all = &across == rows_ ? on_rows_ : on_columns_;
+    all.insert(all.end(), on_terms_.begin(), on_terms_.end());
+    return !may_be_short || std::all_of(all.begin(), all.end(), [&](const ValuePtr &condition) {
+      Values last = {{across.id, integer((&across == rows_ ? mma_rows : mma_columns) - 1)}};
+      last[sum_->id] = add(expanded(sum_->lower), integer(layout_->depth - 1));
+      Values first = {{across.id, integer(0)}, {sum_->id, expanded(sum_->lower)}};
+      return is_certain(substitute(condition, last)) && is_certain(substitute(condition, first));
+    });
+  }
+
   StmtPtr product(bool may_be_short) {
     before_.clear();
     const auto ask = [&](const std::vector<const std::vector<ValuePtr> *> &conditions,
@@ -246,12 +347,22 @@ private:
       return may_be_short ? asked(conditions, at) : nullptr;
     };
     std::vector<ValuePtr> operands;
-    for (const MmaLayout::Element &element : layout_->left) {
+    if (is_whole(*rows_, may_be_short)) {
+      operands = loaded(left_, *rows_, layout_->left.size());
+    }
+    const bool left_is_loaded = !operands.empty();
+    for (const MmaLayout::Element &element :
+         left_is_loaded ? std::vector<MmaLayout::Element>() : layout_->left) {
       Values at = {{rows_->id, row_at(element.row)}};
       at[sum_->id] = term_at(element.place, at);
       operands.push_back(guarded(substitute(left_, at), ask({&on_rows_, &on_terms_}, at), "left"));
     }
-    for (const int place : layout_->right) {
+    std::vector<ValuePtr> right;
+    if (is_whole(*columns_, may_be_short)) {
+      right = loaded(right_, *columns_, layout_->right.size());
+    }
+    operands.insert(operands.end(), right.begin(), right.end());
+    for (const int place : right.empty() ? layout_->right : std::vector<int>()) {
       Values at = {{columns_->id, lane_.row}};
       at[sum_->id] = term_at(place, at);
       operands.push_back(

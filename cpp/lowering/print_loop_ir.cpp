@@ -377,6 +377,9 @@ private:
       return {"mma(" + list(operands) + ")"};
     case ValueKind::Lane:
       return {print(operands[0]).at_least(Atom) + "[" + std::to_string(value->id) + "]"};
+    case ValueKind::Matrices:
+      return {std::string(value->inner_stride != 0 ? "transposed_" : "") + "matrices(" +
+              element(kernel_.buffers[static_cast<size_t>(value->id)].name, operands) + ")"};
     }
     return {};
   }

@@ -476,6 +476,7 @@ private:
     case ValueKind::GpuIndex:
     case ValueKind::Mma:
     case ValueKind::Lane:
+    case ValueKind::Matrices:
       failed_ = true;
       return node;
     case ValueKind::Binary:

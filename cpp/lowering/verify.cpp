@@ -303,6 +303,14 @@ private:
         require(operands[k]->type == ValueType{Float32, 1}, "a warp's tile has sums of float32");
       }
       return;
+    case ValueKind::Matrices:
+      require(in_launch_ && value.type.scalar.bytes() == 2 &&
+                  (value.type.lanes == 2 || value.type.lanes == 4 || value.type.lanes == 8),
+              "a warp loads one, two or four matrices of two bytes, in a launch");
+      check_subscripts(value.id, operands, 1);
+      require(kernel_.buffers[static_cast<size_t>(value.id)].type == value.type.scalar,
+              "the type of matrices from '" + value.name + "'");
+      return;
     case ValueKind::Lane:
       require(operands.size() == 1 && value.id >= 0 && value.id < operands[0]->type.lanes &&
                   value.type == ValueType{operands[0]->type.scalar, 1},

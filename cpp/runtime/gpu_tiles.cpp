@@ -113,6 +113,30 @@ void tilewright_gpu_mma(std::int32_t number, std::int32_t operands, std::int32_t
   }
 }
 
+void tilewright_gpu_matrices(std::int32_t number, std::int32_t buffer, std::int32_t count,
+                             std::int32_t transposed, const void *row, std::uint32_t *registers) {
+  constexpr std::size_t side = 8;
+  using Row = std::array<std::uint16_t, side>;
+  const auto lane = static_cast<std::size_t>(tilewright_gpu_index(3));
+  Row own{};
+  if (lane < side * static_cast<std::size_t>(count)) {
+    tilewright_gpu_access(row, sizeof(own), buffer, 0);
+    std::memcpy(own.data(), row, sizeof(own));
+  }
+  std::array<Row, tilewright::warp> all{};
+  tilewright_gpu_exchange(number, own.data(), sizeof(own), all.data());
+  for (std::size_t matrix = 0; matrix < static_cast<std::size_t>(count); ++matrix) {
+    std::array<std::uint32_t, 2> pair{};
+    for (std::size_t k = 0; k < 2; ++k) {
+      const std::size_t down = lane / 4;
+      const std::size_t across = 2 * (lane % 4) + k;
+      pair.at(k) = transposed != 0 ? all.at(side * matrix + across).at(down)
+                                   : all.at(side * matrix + down).at(across);
+    }
+    registers[matrix] = pair[0] | pair[1] << 16U;
+  }
+}
+
 std::uint32_t tilewright_gpu_tf32(float value) {
   constexpr std::uint32_t half_of_last = 0x1000;
   constexpr std::uint32_t dropped = 0x1fff;

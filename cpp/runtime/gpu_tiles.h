@@ -19,6 +19,12 @@ extern "C" {
 /// which product of the kernel it is.
 void tilewright_gpu_mma(std::int32_t number, std::int32_t operands, std::int32_t depth,
                         const std::uint32_t *factors, float *sums);
+/// All threads of a warp come to this together, too: each gets its registers of `count` matrices of
+/// 8 x 8 elements of two bytes. Thread t says where row t % 8 of matrix t / 8 is (those of the
+/// first `count` groups of eight), in `buffer`, and gets of row t / 4 the columns 2 * (t % 4) and
+/// the next one; or of the transposed matrices.
+void tilewright_gpu_matrices(std::int32_t number, std::int32_t buffer, std::int32_t count,
+                             std::int32_t transposed, const void *row, std::uint32_t *registers);
 /// The bits of the nearest tf32: ten bits of fraction, ties away from zero.
 std::uint32_t tilewright_gpu_tf32(float value);
 }

@@ -255,6 +255,7 @@ void Session::define_host_symbols() {
   add("tilewright_gpu_shuffle", &tilewright_gpu_shuffle);
   add("tilewright_gpu_mma", &tilewright_gpu_mma);
   add("tilewright_gpu_tf32", &tilewright_gpu_tf32);
+  add("tilewright_gpu_matrices", &tilewright_gpu_matrices);
   add("tilewright_gpu_shared", &tilewright_gpu_shared);
   add("tilewright_gpu_access", &tilewright_gpu_access);
   add("tilewright_allocate", &tilewright_allocate);

@@ -221,7 +221,9 @@ private:
   void allocate_on_device(const LoopStatement &statement);
   void barrier();
   llvm::Value *gpu_index(std::int64_t axis);
-  Term mma(const Value &value); // llvm_mma.cpp
+  // llvm_mma.cpp
+  Term mma(const Value &value);
+  Term matrices(const Value &value);
   void fail_on_device(llvm::Value *site, llvm::Value *index, llvm::Value *extent,
                       std::int32_t status);
   llvm::Function *emulated_entry(const Launched &launched);

@@ -49,4 +49,22 @@ Term KernelEmitter::mma(const Value &value) {
   return Term{builder_.CreateCall(product, arguments), nullptr};
 }
 
+Term KernelEmitter::matrices(const Value &value) {
+  const int count = value.type.lanes / 2;
+  llvm::Type *i32 = builder_.getInt32Ty();
+  auto *registers = llvm::FixedVectorType::get(i32, static_cast<unsigned>(count));
+  llvm::FunctionCallee load = module_.getOrInsertFunction(
+      matrices_function(count, value.inner_stride != 0), registers, builder_.getPtrTy(), i32);
+  auto *function = llvm::cast<llvm::Function>(load.getCallee());
+  function->setDoesNotThrow();
+  function->addFnAttr(llvm::Attribute::Convergent);
+  const auto b = static_cast<size_t>(value.id);
+  llvm::Value *loaded =
+      builder_.CreateCall(load, {address(b, value.operands, 1).first,
+                                 builder_.getInt32(static_cast<std::uint32_t>(value.id))});
+  return Term{
+      builder_.CreateBitCast(loaded, register_type(context_, value.type.scalar, value.type.lanes)),
+      nullptr};
+}
+
 } // namespace tilewright

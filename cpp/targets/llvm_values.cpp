@@ -78,7 +78,8 @@ int KernelEmitter::depth_of(const Value &value) {
     const auto found = frame_.variables.find(value.id);
     return found == frame_.variables.end() ? 0 : found->second.depth;
   }
-  if (value.kind == ValueKind::Load || value.kind == ValueKind::Local) {
+  if (value.kind == ValueKind::Load || value.kind == ValueKind::Local ||
+      value.kind == ValueKind::Matrices) {
     return frame_.depth;
   }
   if (value.operands.empty()) {
@@ -133,6 +134,8 @@ Term KernelEmitter::compute(const Value &value) {
     return reduce(value);
   case ValueKind::Mma:
     return mma(value);
+  case ValueKind::Matrices:
+    return matrices(value);
   case ValueKind::Lane:
     return semantics_.lane(this->value(*value.operands.at(0)), static_cast<int>(value.id));
   }

@@ -66,7 +66,93 @@ std::string mma_function(MmaShape shape) {
   return std::string("tilewright_gpu_mma_") + layout.name + "_" + layout.operands;
 }
 
+std::string matrices_function(int count, bool transposed) {
+  return "tilewright_gpu_matrices_" + std::to_string(count) + (transposed ? "_transposed" : "");
+}
+
+namespace {
+
+constexpr std::array numbers_of_matrices = {1, 2, 4};
+
+llvm::Intrinsic::ID matrix_load_of(int count, bool transposed) {
+  using namespace llvm::Intrinsic;
+  switch (count) {
+  case 1:
+    return transposed ? nvvm_ldmatrix_sync_aligned_m8n8_x1_trans_b16
+                      : nvvm_ldmatrix_sync_aligned_m8n8_x1_b16;
+  case 2:
+    return transposed ? nvvm_ldmatrix_sync_aligned_m8n8_x2_trans_b16
+                      : nvvm_ldmatrix_sync_aligned_m8n8_x2_b16;
+  default:
+    return transposed ? nvvm_ldmatrix_sync_aligned_m8n8_x4_trans_b16
+                      : nvvm_ldmatrix_sync_aligned_m8n8_x4_b16;
+  }
+}
+
+/// A register's worth of several, which an intrinsic gives as a structure, as a vector.
+llvm::Value *as_vector(llvm::IRBuilder<> &builder, llvm::Value *parts, llvm::Type *vector) {
+  llvm::Value *result = llvm::PoisonValue::get(vector);
+  const unsigned count = llvm::cast<llvm::FixedVectorType>(vector)->getNumElements();
+  for (unsigned k = 0; k < count; ++k) {
+    llvm::Value *part =
+        parts->getType()->isStructTy() ? builder.CreateExtractValue(parts, k) : parts;
+    result = builder.CreateInsertElement(result, part, builder.getInt64(k));
+  }
+  return result;
+}
+
+void bind_matrices_to_ptx(llvm::Module &module) {
+  constexpr unsigned shared_space = 3;
+  for (const int count : numbers_of_matrices) {
+    for (const bool transposed : {false, true}) {
+      replace_calls(module, matrices_function(count, transposed),
+                    [&](llvm::CallInst *call, llvm::IRBuilder<> &builder) {
+                      llvm::Type *shared =
+                          llvm::PointerType::get(module.getContext(), shared_space);
+                      llvm::CallInst *loaded = builder.CreateIntrinsic(
+                          matrix_load_of(count, transposed), {shared},
+                          {builder.CreateAddrSpaceCast(call->getArgOperand(0), shared)});
+                      loaded->addFnAttr(llvm::Attribute::Convergent);
+                      return as_vector(builder, loaded, call->getType());
+                    });
+    }
+  }
+}
+
+/// Memory at the start of the call's function, in which it hands registers over.
+llvm::Value *slot_for(llvm::CallInst *call, llvm::Type *type) {
+  llvm::BasicBlock &entry = call->getFunction()->getEntryBlock();
+  return llvm::IRBuilder<>(&entry, entry.begin()).CreateAlloca(type);
+}
+
+void bind_matrices_to_emulator(llvm::Module &module) {
+  llvm::LLVMContext &context = module.getContext();
+  llvm::Type *i32 = llvm::Type::getInt32Ty(context);
+  llvm::Type *pointer = llvm::PointerType::get(context, 0);
+  std::uint32_t number = 0;
+  for (const int count : numbers_of_matrices) {
+    for (const bool transposed : {false, true}) {
+      replace_calls(module, matrices_function(count, transposed),
+                    [&](llvm::CallInst *call, llvm::IRBuilder<> &builder) {
+                      llvm::FunctionCallee load =
+                          module.getOrInsertFunction("tilewright_gpu_matrices", builder.getVoidTy(),
+                                                     i32, i32, i32, i32, pointer, pointer);
+                      llvm::cast<llvm::Function>(load.getCallee())->setDoesNotThrow();
+                      llvm::Value *slot = slot_for(call, call->getType());
+                      builder.CreateCall(load, {builder.getInt32(number++), call->getArgOperand(1),
+                                                builder.getInt32(static_cast<std::uint32_t>(count)),
+                                                builder.getInt32(transposed ? 1 : 0),
+                                                call->getArgOperand(0), slot});
+                      return builder.CreateAlignedLoad(call->getType(), slot, llvm::Align(4));
+                    });
+    }
+  }
+}
+
+} // namespace
+
 void bind_tiles_to_ptx(llvm::Module &module) {
+  bind_matrices_to_ptx(module);
   for (int number = 0; number < mma_shapes; ++number) {
     const auto shape = static_cast<MmaShape>(number);
     const bool is_half = layout_of(shape).type == Float16;
@@ -80,13 +166,9 @@ void bind_tiles_to_ptx(llvm::Module &module) {
                                                                           builder.getHalfTy(), 2))
                                     : argument);
           }
-          llvm::Value *sums = builder.CreateIntrinsic(instruction_of(shape), {}, arguments);
-          llvm::Value *result = llvm::PoisonValue::get(call->getType());
-          for (unsigned k = 0; k < sums_of_thread; ++k) {
-            result = builder.CreateInsertElement(result, builder.CreateExtractValue(sums, k),
-                                                 builder.getInt64(k));
-          }
-          return result;
+          llvm::CallInst *sums = builder.CreateIntrinsic(instruction_of(shape), {}, arguments);
+          sums->addFnAttr(llvm::Attribute::Convergent);
+          return as_vector(builder, sums, call->getType());
         });
   }
   replace_calls(module, tf32_function, [](llvm::CallInst *call, llvm::IRBuilder<> &builder) {
@@ -95,6 +177,7 @@ void bind_tiles_to_ptx(llvm::Module &module) {
 }
 
 void bind_tiles_to_emulator(llvm::Module &module) {
+  bind_matrices_to_emulator(module);
   llvm::LLVMContext &context = module.getContext();
   llvm::Type *i32 = llvm::Type::getInt32Ty(context);
   llvm::Type *pointer = llvm::PointerType::get(context, 0);
@@ -109,10 +192,8 @@ void bind_tiles_to_emulator(llvm::Module &module) {
                                          i32, i32, pointer, pointer);
           llvm::cast<llvm::Function>(product.getCallee())->setDoesNotThrow();
           const unsigned registers = call->arg_size() - sums_of_thread;
-          llvm::BasicBlock &entry = call->getFunction()->getEntryBlock();
-          llvm::IRBuilder<> at_entry(&entry, entry.begin());
-          llvm::Value *factors = at_entry.CreateAlloca(llvm::ArrayType::get(i32, registers));
-          llvm::Value *sums = at_entry.CreateAlloca(call->getType());
+          llvm::Value *factors = slot_for(call, llvm::ArrayType::get(i32, registers));
+          llvm::Value *sums = slot_for(call, call->getType());
           for (unsigned k = 0; k < call->arg_size(); ++k) {
             const bool is_factor = k < registers;
             llvm::Value *place = builder.CreateConstInBoundsGEP1_64(i32, is_factor ? factors : sums,

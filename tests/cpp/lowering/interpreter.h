@@ -209,6 +209,7 @@ private:
     case ValueKind::GpuIndex:
     case ValueKind::Mma:
     case ValueKind::Lane:
+    case ValueKind::Matrices:
       throw Error(ErrorKind::Internal, "the interpreter runs no GPU's threads");
     case ValueKind::Local:
       return locals_.at(node->id);

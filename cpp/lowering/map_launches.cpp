@@ -351,6 +351,18 @@ private:
   /// A loop over rows or columns of a tile: those of the thread's sums, two of each. What a product
   /// does is lowered in one piece.
   StmtPtr over_tile(const LoopStatement &loop) {
+    if (is_product_tile(loop)) {
+      // Loops of one iteration over blocks and threads may stand inside: that is their place where
+      // isl leaves them out.
+      std::vector<const LoopStatement *> inside;
+      StmtPtr outside = without_mapped_loops(std::make_shared<LoopStatement>(loop), inside);
+      if (!inside.empty()) {
+        for (const LoopStatement *mapped : inside) {
+          outside = for_loop(*mapped, mapped->lower, mapped->upper, outside);
+        }
+        return rewrite(outside);
+      }
+    }
     const bool is_row = loop.axis == 0;
     if (threads_[0] != warp_size || (loop.axis > 1)) {
       throw Error(ErrorKind::Internal, "a tile of a warp has no warp or no rows");
@@ -391,6 +403,17 @@ private:
     }
     covered_[0] = outside;
     return block(std::move(result));
+  }
+
+  static StmtPtr without_mapped_loops(const StmtPtr &statement,
+                                      std::vector<const LoopStatement *> &found) {
+    if (statement->kind == StatementKind::For &&
+        (statement->loop == LoopKind::GpuBlock || statement->loop == LoopKind::GpuThread)) {
+      found.push_back(statement.get());
+      return without_mapped_loops(statement->children[0], found);
+    }
+    return map_children(statement,
+                        [&](const StmtPtr &child) { return without_mapped_loops(child, found); });
   }
 
   void place_in_warp(std::int64_t variable, bool is_row) {

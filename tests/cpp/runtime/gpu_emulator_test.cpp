@@ -2,11 +2,14 @@
 #include "polyhedral/error.h"
 #include "runtime/fibre.h"
 #include "runtime/gpu_emulator.h"
+#include "runtime/gpu_tiles.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cmath>
+#include <cstring>
 #include <numeric>
 #include <vector>
 
@@ -295,6 +298,115 @@ TEST(DeviceCall, BringsBackTheFirstFailure) {
   EXPECT_EQ(failure.site, 3);
   EXPECT_EQ(failure.value, 17);
   EXPECT_EQ(failure.extent, 12);
+}
+
+// ---- tiles of tensor cores: a product where each lane says what its elements are ----
+
+/// bfloat16 of a small integer.
+std::uint32_t small(int value) {
+  const auto number = static_cast<float>(value);
+  std::uint32_t bits = 0;
+  std::memcpy(&bits, &number, sizeof(bits));
+  return bits >> 16U;
+}
+
+int left_at(int row, int k) { return (3 * row + 5 * k) % 7 - 3; }
+int right_at(int k, int column) { return (2 * k + 3 * column) % 5 - 2; }
+
+/// 16 x 8 x 16 of bfloat16: registers of two neighbours along the depth.
+void multiply(const void *given) {
+  const auto &arguments = *static_cast<const Arguments *>(given);
+  const int lane = tilewright_gpu_index(3);
+  const int group = lane / 4;
+  const int pair = 2 * (lane % 4);
+  std::array<std::uint32_t, 6> factors{};
+  for (int half = 0; half < 2; ++half) {
+    const int k = pair + 8 * half;
+    for (int part = 0; part < 2; ++part) {
+      const int row = group + 8 * part;
+      factors.at(static_cast<size_t>(2 * half + part)) =
+          small(left_at(row, k)) | small(left_at(row, k + 1)) << 16U;
+    }
+    factors.at(static_cast<size_t>(4 + half)) =
+        small(right_at(k, group)) | small(right_at(k + 1, group)) << 16U;
+  }
+  std::array<float, 4> sums = {1, 1, 1, 1};
+  tilewright_gpu_mma(0, static_cast<std::int32_t>(TileOperands::BFloat), 16, factors.data(),
+                     sums.data());
+  for (int i = 0; i < 4; ++i) {
+    const int place = 8 * (i < 2 ? group : group + 8) + pair + i % 2;
+    touch(arguments.values + place, values_buffer, writes);
+    arguments.values[place] = sums.at(static_cast<size_t>(i));
+  }
+}
+
+TEST_F(Emulator, MultipliesTilesOfAWarp) {
+  launch(multiply, 1, 32, 128);
+  for (int row = 0; row < 16; ++row) {
+    for (int column = 0; column < 8; ++column) {
+      int sum = 1;
+      for (int k = 0; k < 16; ++k) {
+        sum += left_at(row, k) * right_at(k, column);
+      }
+      EXPECT_EQ(values_.at(static_cast<size_t>(8 * row + column)), static_cast<float>(sum))
+          << row << ", " << column;
+    }
+  }
+}
+
+TEST_F(Emulator, FindsProductsThatNotAllOfAWarpComeTo) {
+  const auto divergent = [](const void *given) {
+    if (thread_x() != 5) {
+      multiply(given);
+    }
+  };
+  EXPECT_THAT(problem(divergent, 1, 32, 128), HasSubstr("thread (5, 0, 0) has ended"));
+}
+
+TEST_F(Emulator, LoadsMatricesOfAWarp) {
+  const auto load = [](const void *given) {
+    const auto &arguments = *static_cast<const Arguments *>(given);
+    const int lane = tilewright_gpu_index(3);
+    auto *memory = static_cast<std::uint16_t *>(tilewright_gpu_shared());
+    for (int column = 0; column < 8 && lane < 8; ++column) {
+      tilewright_gpu_access(memory + 8 * lane + column, 2, shared_buffer, writes);
+      memory[8 * lane + column] = static_cast<std::uint16_t>(10 * lane + column);
+    }
+    tilewright_gpu_barrier(0);
+    for (int transposed = 0; transposed < 2; ++transposed) {
+      std::uint32_t got = 0;
+      tilewright_gpu_matrices(transposed, shared_buffer, 1, transposed, memory + 8 * (lane % 8),
+                              &got);
+      for (int k = 0; k < 2; ++k) {
+        const int place = 64 * transposed + 8 * (lane / 4) + 2 * (lane % 4) + k;
+        touch(arguments.values + place, values_buffer, writes);
+        arguments.values[place] = static_cast<float>(got >> (k == 0 ? 0U : 16U) & 0xffffU);
+      }
+    }
+  };
+  launch(load, 1, 32, 128);
+  for (int row = 0; row < 8; ++row) {
+    for (int column = 0; column < 8; ++column) {
+      const auto place = static_cast<size_t>(8 * row + column);
+      EXPECT_EQ(values_.at(place), static_cast<float>(10 * row + column));
+      EXPECT_EQ(values_.at(64 + place), static_cast<float>(10 * column + row));
+    }
+  }
+}
+
+TEST(TensorCores, RoundToTf32AwayFromZero) {
+  const auto rounded = [](float value) {
+    const std::uint32_t bits = tilewright_gpu_tf32(value);
+    float result = 0;
+    std::memcpy(&result, &bits, sizeof(result));
+    return result;
+  };
+  EXPECT_EQ(rounded(1 + 0x1p-11F), 1 + 0x1p-10F);
+  EXPECT_EQ(rounded(1 + 0x1p-12F), 1.0F);
+  EXPECT_EQ(rounded(-1 - 0x1p-11F), -1 - 0x1p-10F);
+  EXPECT_EQ(rounded(INFINITY), INFINITY);
+  EXPECT_EQ(rounded(3.4028234e38F), INFINITY);
+  EXPECT_TRUE(std::isnan(rounded(NAN)));
 }
 
 } // namespace

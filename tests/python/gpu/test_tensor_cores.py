@@ -3,6 +3,8 @@ the assembler, and refused where there is no such product."""
 
 from __future__ import annotations
 
+import random as random_module
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -56,7 +58,12 @@ def simple(kind: str, depth: int) -> tw.Function:
 
 
 def blocked(
-    kind: str, depth: int, tile: int = 64, steps: int = 32, multiples: int = 0
+    kind: str,
+    depth: int,
+    tile: int = 64,
+    steps: int = 32,
+    multiples: int = 0,
+    orders: tuple[list[int], list[int]] = ([0, 1], [0, 1]),
 ) -> tw.Function:
     """Tiles of A and B in shared memory, 2 x 2 warps, 2 x 4 tiles a warp in registers."""
     f, C = product(kind, multiples=multiples)
@@ -68,8 +75,8 @@ def blocked(
     precision = ["tf32"] if kind == "tf32" else []
     C.gpu_mma("mi", "mj", "mk", *precision)
     own = C.cache(C, "j0", memory="private")
-    own.cache("A", "k0", memory="shared")
-    own.cache("B", "k0", memory="shared")
+    own.cache("A", "k0", memory="shared", order=orders[0])
+    own.cache("B", "k0", memory="shared", order=orders[1])
     return f
 
 
@@ -116,6 +123,33 @@ def test_code_of_products(kind: str, depth: int) -> None:
     assert str(f.ptx).count(instruction) == 8 * 32 // depth
     assert f".target {architectures(kind, depth)[0]}" in f.ptx
     run(f, kind, (64, 128, 64))
+
+
+@pytest.mark.parametrize(("kind", "depth"), CASES[:4])
+@pytest.mark.parametrize("left", [[0, 1], [1, 0]])
+@pytest.mark.parametrize("right", [[0, 1], [1, 0]])
+def test_factors_in_shared_memory_are_loaded_as_matrices(
+    kind: str, depth: int, left: list[int], right: list[int]
+) -> None:
+    f = blocked(kind, depth, multiples=64, orders=(left, right))
+    run(f, kind, (64, 64, 64))
+    ptx = str(f.ptx)
+    counts = {
+        f"ldmatrix.sync.aligned.m8n8.x{depth // 4}{'.trans' if left == [1, 0] else ''}.shared": 2,
+        f"ldmatrix.sync.aligned.m8n8.x{depth // 8}{'.trans' if right == [0, 1] else ''}.shared": 4,
+    }
+    for instruction, tiles in counts.items():
+        # Each once in a step of terms, for all products of its row or column of tiles.
+        assert ptx.count(instruction) == tiles * 32 // depth, (instruction, ptx)
+    assemble(f, architectures(kind, depth))
+
+
+def test_factors_in_uneven_rows_are_loaded_one_by_one() -> None:
+    f = blocked("bfloat16", 16, steps=20)
+    run(f, "bfloat16", (64, 64, 40))
+    assert "ldmatrix" in f.ptx  # of the factor whose rows are of 64
+    f = blocked("tf32", 8, multiples=64)
+    assert "ldmatrix" not in f.ptx
 
 
 def test_code_for_any_sizes_keeps_sums_in_registers() -> None:
@@ -296,3 +330,53 @@ def test_threads_beside_tiles_are_along_y_and_z() -> None:
             assert text in str(f.loops)
     with pytest.raises(tw.ScheduleError, match="at most two loops are over threads"):
         C.split("wi", 1).gpu_thread("wi0", "wi1", "wj")
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_random_products(seed: int) -> None:
+    """Layouts of the factors, numbers of warps and of tiles, memory, unrolled loops, sizes."""
+    choose = random_module.Random(seed)
+    kind, depth = choose.choice(CASES)
+    N, M, K = tw.params("N M K")
+    i, j, k = tw.iters("i j k")
+    dtype, numpy_type = TYPES[kind]
+    is_left_transposed, is_right_transposed = choose.random() < 0.4, choose.random() < 0.4
+    A = tw.input("A", [K, N] if is_left_transposed else [N, K], dtype)
+    B = tw.input("B", [M, K] if is_right_transposed else [K, M], dtype)
+    left = tw.cast(A[k, i] if is_left_transposed else A[i, k], tw.float32)
+    right = tw.cast(B[j, k] if is_right_transposed else B[k, j], tw.float32)
+    term = left * right if choose.random() < 0.5 else right * left
+    C = tw.computation("C", {i: N, j: M}, tw.sum(term, over={k: K}))
+    warps_y, warps_x, each_y, each_x = (choose.choice((1, 1, 2)) for _ in range(4))
+    steps = depth * choose.choice((1, 2))
+    tiles = (16 * warps_y * each_y, 8 * warps_x * each_x, steps)
+    exact = choose.random() < 0.4
+    context = [a % b == 0 for a, b in zip((N, M, K), tiles, strict=True)] if exact else []
+    f = tw.function("gemm", outputs=[C], target="gpu-emulator", context=context)
+    C.tile(i, j, tiles[0], tiles[1]).split(k, steps)
+    C.split("i1", 16 * each_y, "wi", "i2").split("i2", 16, "ri", "mi")
+    C.split("j1", 8 * each_x, "wj", "j2").split("j2", 8, "rj", "mj").split("k1", depth, "rk", "mk")
+    inner = ["rk", "ri", "rj"]
+    choose.shuffle(inner)
+    C.reorder("i0", "j0", "k0", "wi", "wj", *inner, "mi", "mj", "mk")
+    C.gpu_block("i0", "j0").gpu_thread("wi", "wj")
+    C.gpu_mma("mi", "mj", "mk", *(["tf32"] if kind == "tf32" else []))
+    for loop in inner:
+        if choose.random() < 0.7:
+            C.unroll(loop)
+    own = C.cache(C, "j0", memory=choose.choice(("private", "shared"))) if seed % 3 else C
+    for array in "AB":
+        if choose.random() < 0.7:
+            order = [0, 1] if choose.random() < 0.5 else [1, 0]
+            own.cache(array, "k0", memory="shared", order=order)
+    sizes = [choose.randint(1, 2) * b if exact else choose.randint(1, 2 * b) for b in tiles]
+    n, m, depths = sizes
+    a = random(*((depths, n) if is_left_transposed else (n, depths)), dtype=numpy_type)
+    b = random(*((m, depths) if is_right_transposed else (depths, m)), dtype=numpy_type)
+    wanted = (a.T if is_left_transposed else a).astype(np.float32) @ (
+        b.T if is_right_transposed else b
+    ).astype(np.float32)
+    result = f(A=a, B=b)
+    np.testing.assert_array_equal(result, wanted)
+    np.testing.assert_array_equal(result, f.evaluate(A=a, B=b))
+    assemble(f, architectures(kind, depth))

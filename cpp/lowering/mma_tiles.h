@@ -2,8 +2,8 @@
 // one thread of the warp does. It loads its elements of both factors, zero where they lie outside
 // of a short tile, gives them and its four sums to the instruction, and stores the sums. Where a
 // tile may be short, there is a second version for full ones, without the tests. Factors of two
-// bytes in shared memory, in rows of whole eights, are loaded by an instruction of the warp's. Which
-// elements are a thread's is in mapping/mma_shapes.h.
+// bytes in shared memory, in rows of whole eights, are loaded by an instruction of the warp's.
+// Which elements are a thread's is in mapping/mma_shapes.h.
 #pragma once
 
 #include "lowering/linear.h"

@@ -263,13 +263,66 @@ const std::vector<GpuKernels::Access> &GpuKernels::accesses_of(size_t s) const {
   std::vector<Access> accesses;
   const auto &own = program_.places.at(statement.computation->name);
   const isl::map written = checked(defined_value(statement).apply_range(own.relation), doing);
-  accesses.push_back({own.buffer, written, true, statement.atomic && terms_may_meet(statement)});
+  accesses.push_back(
+      {own.buffer, written, true, statement.atomic && terms_may_meet(statement), true});
   for (const ReadAccess &read : read_accesses(statement)) {
     const auto &place = program_.places.at(read.producer->name);
     accesses.push_back({place.buffer, checked(read.relation.apply_range(place.relation), doing),
-                        false, false, is_mma_product(statement)});
+                        false, false, is_mma_product(statement), false});
   }
   return accesses_.emplace(s, std::move(accesses)).first->second;
+}
+
+std::array<bool, 3> GpuKernels::combined_axes(size_t s) const {
+  if (const auto known = combined_.find(s); known != combined_.end()) {
+    return known->second;
+  }
+  std::array<bool, 3> &combined = combined_[s];
+  const Statement &statement = program_.statements[s];
+  const GpuKernel *kernel = kernel_of(s);
+  if (kernel == nullptr || statement.role != StatementRole::Update) {
+    return combined;
+  }
+  // Instances that define one value, and those of them whose outer loops agree.
+  const isl::map value = defined_value(statement);
+  isl::map same = value.apply_range(value.reverse());
+  for (size_t d = 0; d < statement.replicas; ++d) {
+    same = same.equate(isl::dim::in, static_cast<int>(d), isl::dim::out, static_cast<int>(d));
+  }
+  isl::map left = same;
+  isl::map at_once = isl::map::from_domain_and_range(statement.domain, statement.domain);
+  std::optional<size_t> innermost;
+  for (size_t level = 0; level < statement.loop_names.size(); ++level) {
+    const isl::pw_aff &loop = statement.loops[level];
+    const LoopTag &tag = statement.tags[level];
+    const isl::map equal = isl::manage(isl_pw_aff_eq_map(loop.copy(), loop.copy()));
+    if (tag.tag == Tag::GpuThread && kernel->threads.at(static_cast<size_t>(tag.axis)) > 1) {
+      const isl::map later = isl::manage(isl_pw_aff_lt_map(loop.copy(), loop.copy()));
+      if (!checked(left.is_disjoint(later), doing)) {
+        combined.at(static_cast<size_t>(tag.axis)) = true;
+        innermost = level;
+        left = left.intersect(equal);
+        continue;
+      }
+    }
+    left = left.intersect(equal);
+    at_once = at_once.intersect(equal);
+  }
+  if (!innermost) {
+    return combined;
+  }
+  if (has_spread(statement)) {
+    refuse(statement, loop_text(statement, *innermost) +
+                          " is over threads that put their terms together, but another loop is "
+                          "dealt out to all threads (gpu_spread); use gpu_thread for both");
+  }
+  if (!checked(at_once.is_subset(same), doing)) {
+    refuse(statement, "the threads of " + loop_text(statement, *innermost) +
+                          " have terms of different elements at the same time; those that add to "
+                          "one element need a loop over threads of their own (split the loop, or "
+                          "reorder)");
+  }
+  return combined;
 }
 
 /// first -> second where both touch an element of a buffer. A buffer inside loops is one and the
@@ -297,13 +350,18 @@ isl::map GpuKernels::touching(const Statement &first, const Access &a, const Sta
 }
 
 /// Instances that the same thread of a block runs.
-isl::map GpuKernels::same_thread(size_t first, size_t second) const {
+isl::map GpuKernels::same_thread(size_t first, const Access &before, size_t second,
+                                 const Access &after) const {
   const Statement &a = program_.statements[first];
   const Statement &b = program_.statements[second];
   const GpuKernel &kernel = *kernel_of(first);
   isl::map same = isl::map::from_domain_and_range(a.domain, b.domain);
-  const auto number = [&](const Statement &statement, size_t axis) {
-    const std::optional<size_t> level = thread_level(statement, static_cast<int>(axis));
+  const auto number = [&](size_t s, const Access &access, size_t axis) {
+    const Statement &statement = program_.statements[s];
+    std::optional<size_t> level = thread_level(statement, static_cast<int>(axis));
+    if (access.by_first && combined_axes(s).at(axis)) {
+      level.reset();
+    }
     const isl::val threads(isl_context(), static_cast<long>(kernel.threads[axis]));
     const isl::pw_aff zero(isl::set::universe(statement.domain.space()),
                            isl::val(isl_context(), 0L));
@@ -314,8 +372,8 @@ isl::map GpuKernels::same_thread(size_t first, size_t second) const {
   };
   for (size_t axis = 0; axis < 3; ++axis) {
     if (kernel.threads[axis] > 1) {
-      same = same.intersect(
-          isl::manage(isl_pw_aff_eq_map(number(a, axis).release(), number(b, axis).release())));
+      same = same.intersect(isl::manage(isl_pw_aff_eq_map(number(first, before, axis).release(),
+                                                          number(second, after, axis).release())));
     }
   }
   return checked(same, doing);
@@ -333,7 +391,7 @@ bool GpuKernels::other_threads(size_t first, const Access &a, size_t second, con
   // Which thread has an iteration of a spread loop is the code's choice.
   return a.by_any || b.by_any || has_spread(program_.statements[first]) ||
          has_spread(program_.statements[second]) ||
-         !checked(pairs.is_subset(same_thread(first, second)), doing);
+         !checked(pairs.is_subset(same_thread(first, a, second, b)), doing);
 }
 
 bool GpuKernels::must_wait(size_t first, size_t second, size_t levels, bool carried) const {

@@ -46,6 +46,11 @@ public:
   /// outermost loops; `carried`: and that of `second` is in a later iteration of the next one.
   bool must_wait(size_t first, size_t second, size_t levels, bool carried) const;
 
+  /// Of the statement at this position: the axes of which several threads have terms of one element
+  /// of a reduction at the same time. Thread 0 along these axes updates the element with what they
+  /// put together. Throws Error(Schedule) where they have terms of different elements then.
+  std::array<bool, 3> combined_axes(size_t statement) const;
+
   /// Where a buffer that lives inside a kernel's loops is; nothing of others. Throws
   /// Error(Schedule) where a thread would touch what is in another thread's private memory.
   std::optional<GpuMemory> memory_in_kernel(size_t buffer) const;
@@ -56,7 +61,8 @@ private:
     isl::map element; ///< statement instance -> buffer[index]
     bool writes = false;
     bool atomic = false;
-    bool by_any = false; ///< which thread of a warp touches it is the code's choice
+    bool by_any = false;   ///< which thread of a warp touches it is the code's choice
+    bool by_first = false; ///< by thread 0 along the combined axes
   };
   void find_kernels();
   void check_shared_loops() const;
@@ -65,7 +71,7 @@ private:
   const std::vector<Access> &accesses_of(size_t statement) const;
   isl::map touching(const Statement &first, const Access &a, const Statement &second,
                     const Access &b, bool reused) const;
-  isl::map same_thread(size_t first, size_t second) const;
+  isl::map same_thread(size_t first, const Access &a, size_t second, const Access &b) const;
   bool other_threads(size_t first, const Access &a, size_t second, const Access &b,
                      const isl::map &pairs) const;
   const GpuKernel *kernel_of_buffer(size_t buffer) const;
@@ -75,6 +81,7 @@ private:
   std::vector<GpuKernel> kernels_;
   std::vector<std::optional<size_t>> kernel_of_;
   mutable std::map<size_t, std::vector<Access>> accesses_;
+  mutable std::map<size_t, std::array<bool, 3>> combined_;
   mutable std::map<std::tuple<size_t, size_t, size_t, bool>, bool> waits_;
   mutable std::map<size_t, GpuMemory> memory_;
 };

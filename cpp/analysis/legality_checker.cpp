@@ -67,11 +67,11 @@ std::string tag_name(const Statement &statement, int level) {
 }
 
 /// Whether this statement's loop `level` may combine terms of one element at the same time: threads
-/// in one step each, lanes among each other.
+/// in one step each, lanes and the threads of a GPU's block among each other.
 bool combines(const Statement &update, size_t level) {
   const LoopTag &tag = update.tags[level];
-  return tag.tag == Tag::Vector || (tag.tag == Tag::GpuMma && tag.axis >= 2) ||
-         (update.atomic && is_concurrent(tag.tag));
+  return tag.tag == Tag::Vector || tag.tag == Tag::GpuThread ||
+         (tag.tag == Tag::GpuMma && tag.axis >= 2) || (update.atomic && is_concurrent(tag.tag));
 }
 
 /// Why a dependence may not be there, as the end of a sentence; empty when it is there for certain.

@@ -312,6 +312,13 @@ ValuePtr matrices_value(std::int64_t buffer, const std::string &name, ValueType 
   return value;
 }
 
+ValuePtr shuffle_value(const ValuePtr &value, std::int64_t mask) {
+  auto shuffled = make(ValueKind::Shuffle, value->type);
+  shuffled->operands = {value};
+  shuffled->id = mask;
+  return shuffled;
+}
+
 ValuePtr broadcast(const ValuePtr &scalar, int lanes) {
   if (lanes == 1) {
     return scalar;
@@ -559,6 +566,8 @@ ValuePtr with_operands(const ValuePtr &value, std::vector<ValuePtr> operands) {
   case ValueKind::Matrices:
     return matrices_value(value->id, value->name, value->type, value->inner_stride != 0,
                           std::move(operands));
+  case ValueKind::Shuffle:
+    return shuffle_value(operands[0], value->id);
   default:
     return value;
   }

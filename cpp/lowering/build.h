@@ -44,6 +44,8 @@ ValuePtr mma_value(std::int64_t shape, std::vector<ValuePtr> operands);
 ValuePtr lane_value(const ValuePtr &vector, std::int64_t lane);
 ValuePtr matrices_value(std::int64_t buffer, const std::string &name, ValueType type,
                         bool transposed, std::vector<ValuePtr> subscripts);
+/// `value` of the thread of the warp whose number differs in the bits of `mask`.
+ValuePtr shuffle_value(const ValuePtr &value, std::int64_t mask);
 ValuePtr broadcast(const ValuePtr &scalar, int lanes); ///< `scalar` itself for one lane
 
 // int64 and bool short cuts

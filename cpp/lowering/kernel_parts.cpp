@@ -1,6 +1,7 @@
 #include "lowering/kernel_parts.h"
 
 #include "lowering/build.h"
+#include "lowering/thread_reductions.h"
 
 #include <utility>
 
@@ -18,6 +19,9 @@ bool has_barrier_at(const LoopStatement &statement, bool last) {
     return !statement.children.empty() &&
            has_barrier_at(last ? *statement.children.back() : *statement.children.front(), last);
   case StatementKind::For:
+    if (last && has_combined_updates(statement.children[0])) {
+      return false; // what its threads put together is written after the loop
+    }
     return !is_gpu(statement.loop) && has_barrier_at(*statement.children[0], last);
   case StatementKind::If:
     return statement.children.size() == 1 && has_barrier_at(*statement.children[0], last);

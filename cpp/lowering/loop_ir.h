@@ -50,7 +50,10 @@ enum class ValueKind {
   /// are subscripts: where row t % 8 of matrix t / 8 begins, of eight elements side by side, on 16
   /// bytes. Thread t has those of row t / 4 in columns 2 * (t % 4) and the next one; `inner_stride`
   /// 1: of the transposed matrices.
-  Matrices
+  Matrices,
+  /// In a Launch, where all threads of a warp come: operands[0] of the one whose number differs in
+  /// the bits `id`.
+  Shuffle
 };
 
 struct Value;
@@ -136,6 +139,12 @@ struct LoopStatement {
   /// the terms of a reduction, which may be combined in any order.
   Op op = Op::None;
   ValuePtr mask; ///< Store, Check...: the lanes that take part; null for all
+  /// AtomicUpdate: threads along these axes of a Launch have terms of one element at the same time.
+  /// They put them together first (thread_reductions.h), and one of them updates the element: in
+  /// one step where it `is_atomic`, as other blocks may, too. The value may be wider than the
+  /// element then.
+  std::array<bool, 3> combines{};
+  bool is_atomic = true;
 };
 
 /// What is known of an array's strides before its kernel is compiled.

@@ -6,6 +6,7 @@
 #include "lowering/parameter_ranges.h"
 #include "lowering/passes.h"
 #include "lowering/registers.h"
+#include "lowering/thread_reductions.h"
 #include "lowering/translate.h"
 
 namespace tilewright {
@@ -38,7 +39,7 @@ Kernel lower(const Program &program, const LoweringOptions &options) {
   if (options.instrumentation == Instrumentation{}) {
     check_registers(kernel); // beside checks, a tile may stay in memory
   }
-  kernel.body = promote_accumulators(kernel.body);
+  kernel.body = promote_accumulators(gather_thread_terms(kernel.body, kernel));
   kernel.body = simplify_indices(kernel.body, known);
   if (kernel.is_gpu) {
     map_launches(kernel, known);

@@ -1,8 +1,10 @@
 #include "lowering/map_launches.h"
 
 #include "lowering/build.h"
+#include "lowering/loop_bounds.h"
 #include "lowering/mma_tiles.h"
 #include "lowering/private_memory.h"
+#include "lowering/thread_reductions.h"
 #include "mapping/mma_shapes.h"
 
 #include <algorithm>
@@ -19,79 +21,11 @@ constexpr std::int64_t widest_box = 4096;
 /// Copies of a spread loop's body that are made instead of a loop.
 constexpr std::int64_t most_spread_copies = 16;
 
-/// Bounds of index values that depend on numbers of blocks, over all blocks.
-class OverBlocks {
-public:
-  void define(std::int64_t variable, const ValuePtr &first, const ValuePtr &last) {
-    blocks_[variable] = {first, last};
-  }
-  bool depends(const ValuePtr &value) const {
-    bool found = false;
-    visit_value(value, [&](const Value &inner) {
-      found = found || (inner.kind == ValueKind::Variable && blocks_.contains(inner.id));
-    });
-    return found;
-  }
-  /// The largest (smallest) that `value` is in any block; null where it is not known.
-  ValuePtr bound(const ValuePtr &value, bool largest) const {
-    if (!depends(value)) {
-      return value;
-    }
-    if (value->kind == ValueKind::Variable) {
-      const auto &[first, last] = blocks_.at(value->id);
-      return largest ? last : first;
-    }
-    if (value->kind != ValueKind::Binary) {
-      return nullptr;
-    }
-    const ValuePtr &a = value->operands[0];
-    const ValuePtr &b = value->operands[1];
-    const auto both_bounds = [&](bool of_a, bool of_b) -> ValuePtr {
-      const ValuePtr left = bound(a, of_a);
-      const ValuePtr right = bound(b, of_b);
-      return left && right ? binary_value(value->op, left, right) : nullptr;
-    };
-    switch (value->op) {
-    case Op::Add:
-    case Op::Max:
-    case Op::Min: {
-      ValuePtr result = both_bounds(largest, largest);
-      const bool one_is_enough =
-          (value->op == Op::Min && largest) || (value->op == Op::Max && !largest);
-      if (result || !one_is_enough) {
-        return result;
-      }
-      ValuePtr left = bound(a, largest);
-      return left ? left : bound(b, largest);
-    }
-    case Op::Sub:
-      return both_bounds(largest, !largest);
-    case Op::Mul: {
-      const auto left = as_integer(a);
-      const auto right = as_integer(b);
-      if (!left && !right) {
-        return nullptr;
-      }
-      const bool keeps = (left ? *left : *right) >= 0;
-      return left ? both_bounds(largest, keeps == largest) : both_bounds(keeps == largest, largest);
-    }
-    case Op::FloorDiv: {
-      const auto divisor = as_integer(b);
-      return divisor && *divisor > 0 ? both_bounds(largest, largest) : nullptr;
-    }
-    default:
-      return nullptr;
-    }
-  }
-
-private:
-  std::map<std::int64_t, std::pair<ValuePtr, ValuePtr>> blocks_;
-};
-
+/// Whether more than one thread has something to do in it.
 bool has_threads_or_barriers(const StmtPtr &statement) {
   bool found = false;
   visit_statements(statement, [&](const LoopStatement &inner) {
-    found = found || inner.kind == StatementKind::Barrier ||
+    found = found || inner.kind == StatementKind::Barrier || combines_threads(inner) ||
             (inner.kind == StatementKind::For && is_gpu(inner.loop));
   });
   return found;
@@ -155,19 +89,23 @@ private:
       if (statement->loop == LoopKind::GpuMma) {
         return over_tile(*statement);
       }
-      {
-        Interval interval{ranges_.of(statement->lower).lower, ranges_.of(statement->upper).upper};
-        if (interval.upper) {
-          --*interval.upper;
-        }
-        ranges_.variables[statement->id] = interval;
-      }
-      return map_children(statement, [&](const StmtPtr &child) { return phase(child); });
+      bound_variable(statement->id, statement->lower, statement->upper);
+      require_uniform(*statement);
+      return again(statement);
     case StatementKind::While:
       if (has_threads_or_barriers(statement) && !covers_all()) {
         throw Error(ErrorKind::Internal, "threads would wait inside a while loop");
       }
-      return map_children(statement, [&](const StmtPtr &child) { return phase(child); });
+      return again(statement);
+    case StatementKind::If:
+      return has_combined_updates(statement) && differs(statement->value)
+                 ? by_some_threads(*statement)
+                 : map_children(statement, [&](const StmtPtr &child) { return phase(child); });
+    case StatementKind::AtomicUpdate:
+      return combines_threads(*statement)
+                 ? combine_threads(*statement, {threads_, covered_, active_, repeats_}, kernel_,
+                                   numbers_)
+                 : statement;
     case StatementKind::Barrier:
       if (covered_ != std::array<bool, 3>{}) {
         throw Error(ErrorKind::Internal, "a barrier stands inside of a loop over threads");
@@ -176,6 +114,59 @@ private:
     default:
       return map_children(statement, [&](const StmtPtr &child) { return phase(child); });
     }
+  }
+
+  /// What may run again and again.
+  StmtPtr again(const StmtPtr &loop) {
+    const bool outside = std::exchange(repeats_, true);
+    StmtPtr result = map_children(loop, [&](const StmtPtr &child) { return phase(child); });
+    repeats_ = outside;
+    return result;
+  }
+
+  // ---- where threads put terms together, all of the block come by ----
+
+  /// Whether threads of a block may have different values of it.
+  bool differs(const ValuePtr &value) const {
+    bool found = false;
+    visit_value(value, [&](const Value &part) {
+      const bool is_own = part.kind == ValueKind::Load &&
+                          kernel_.buffers[static_cast<size_t>(part.id)].memory == "private";
+      found = found || is_own || part.kind == ValueKind::Local ||
+              (part.kind == ValueKind::GpuIndex && part.id >= 3) ||
+              (part.kind == ValueKind::Variable && differing_.contains(part.id));
+    });
+    return found;
+  }
+
+  void require_uniform(const LoopStatement &loop) const {
+    if (has_combined_updates(loop.children[0]) && (differs(loop.lower) || differs(loop.upper))) {
+      throw Error(ErrorKind::Schedule,
+                  "threads put terms of one element together inside of loop '" + loop.name +
+                      "', which has another number of iterations in other threads: they would not "
+                      "all come; bring that loop inside of those over the terms (reorder)");
+    }
+  }
+
+  /// What stands under a condition that not all threads of the block have: they come by all the
+  /// same, and do what is not for all of them under the condition.
+  StmtPtr by_some_threads(const LoopStatement &statement) {
+    const ValuePtr outside = active_;
+    std::vector<StmtPtr> branches;
+    for (size_t c = 0; c < statement.children.size(); ++c) {
+      active_ = both(outside, c == 0 ? statement.value : unary_value(Op::Not, statement.value));
+      branches.push_back(phase(statement.children[c]));
+    }
+    active_ = outside;
+    return block(std::move(branches));
+  }
+
+  /// A statement in which no terms are put together: threads that are not active leave it out.
+  StmtPtr by_active(const StmtPtr &statement) {
+    const ValuePtr outside = std::exchange(active_, boolean(true));
+    const StmtPtr made = rewrite(statement);
+    active_ = outside;
+    return if_then(active_, made);
   }
 
   bool covers_all() const { return is_covered(0) && is_covered(1) && is_covered(2); }
@@ -199,7 +190,7 @@ private:
     std::vector<StmtPtr> alone;
     const auto flush = [&] {
       if (!alone.empty()) {
-        children.push_back(by_thread_zero(block(std::exchange(alone, {}))));
+        children.push_back(if_then(active_, by_thread_zero(block(std::exchange(alone, {})))));
       }
     };
     const bool any_together =
@@ -207,9 +198,15 @@ private:
     for (const StmtPtr &child : statement.children) {
       const bool defines = any_together && (child->kind == StatementKind::Let ||
                                             child->kind == StatementKind::DeclareLocal);
-      if (covers_all() || has_threads_or_barriers(child)) {
+      if (child->kind == StatementKind::Let && differs(child->value)) {
+        differing_.insert(child->id);
+      }
+      if (defines) {
+        require_no_load(*child);
+      }
+      if ((covers_all() && !defines) || has_threads_or_barriers(child)) {
         flush();
-        children.push_back(rewrite(child));
+        children.push_back(has_combined_updates(child) ? rewrite(child) : by_active(child));
       } else if (defines) {
         flush();
         children.push_back(child);
@@ -222,6 +219,18 @@ private:
     }
     flush();
     return block(std::move(children));
+  }
+
+  /// What all threads define, they do where they are not active, too.
+  void require_no_load(const LoopStatement &definition) const {
+    visit_value(definition.value, [&](const Value &value) {
+      if (value.kind == ValueKind::Load && !as_boolean(active_)) {
+        throw Error(ErrorKind::Schedule,
+                    "threads put terms of one element together inside of a loop over other "
+                    "threads whose bounds are data (" +
+                        value.name + "); map the loop outside to blocks instead");
+      }
+    });
   }
 
   /// Loops inside what is not rewritten: their ranges are known all the same.
@@ -306,6 +315,7 @@ private:
     const ValuePtr thread = gpu_index(3 + loop.axis);
     bound_variable(loop.id, loop.lower, loop.upper);
     const bool outside = std::exchange(covered_[axis], true);
+    const bool combines = has_combined_updates(loop.children[0]);
     // The thread's first iteration; numbers of threads are those of iterations modulo `count`.
     const bool from_zero = as_integer(loop.lower) == 0;
     const std::int64_t own = numbers_.next();
@@ -318,11 +328,20 @@ private:
       ranges_.variables[own] = ranges_.variables[loop.id];
       first_of_[own] = -1; // not the thread's number
     }
+    differing_.insert(own);
     const ValuePtr extent = sub(loop.upper, loop.lower);
     const Interval iterations = ranges_.of(extent);
     const ValuePtr number = variable(loop.id, loop.name);
     StmtPtr result;
-    if (iterations.upper && *iterations.upper <= count) {
+    if (combines) {
+      // A loop has no more iterations than there are threads (GpuKernels).
+      const ValuePtr around = active_;
+      if (!(iterations.lower && *iterations.lower == count)) {
+        active_ = both(active_, binary_value(Op::Lt, first, loop.upper));
+      }
+      result = phase(copy_with(loop.children[0], {{loop.id, first}}, numbers_));
+      active_ = around;
+    } else if (iterations.upper && *iterations.upper <= count) {
       const StmtPtr body = copy_with(loop.children[0], {{loop.id, first}}, numbers_);
       result = phase(body);
       if (!(iterations.lower && *iterations.lower == count)) {
@@ -420,6 +439,7 @@ private:
     constexpr int row_axis = 3; // beside those of threads
     ranges_.variables[variable] = {0, (is_row ? warp_size / lanes_of_row : lanes_of_row) - 1};
     first_of_[variable] = is_row ? row_axis : row_axis + 1;
+    differing_.insert(variable);
   }
 
   /// Loops directly inside each other, dealt out in the order of their iterations to the threads in
@@ -522,7 +542,10 @@ private:
   std::array<ValuePtr, 3> end_;
   std::set<std::int64_t> inner_; ///< variables that a block defines
   std::array<bool, 3> covered_{};
-  OverBlocks over_blocks_;
+  LoopBounds over_blocks_;
+  ValuePtr active_ = boolean(true);  ///< threads that have the iterations of the loops around
+  bool repeats_ = false;             ///< a loop is around that runs one iteration after the other
+  std::set<std::int64_t> differing_; ///< variables that differ between threads
   /// Variables that are a thread's number: the axis, or 3 and 4 for the place in its warp.
   std::map<std::int64_t, int> first_of_;
 };

@@ -193,8 +193,9 @@ private:
       const bool is_call = statement->op == Op::Min || statement->op == Op::Max;
       const std::string name =
           is_call ? (statement->op == Op::Min ? "min" : "max") : op_name(statement->op);
-      line(is_call ? target + " = " + name + "(" + target + ", " + value + ")  # atomic"
-                   : target + " " + name + "= " + value + "  # atomic");
+      const std::string how = combined_text(*statement);
+      line(is_call ? target + " = " + name + "(" + target + ", " + value + ")" + how
+                   : target + " " + name + "= " + value + how);
       return;
     }
     case StatementKind::Let: {
@@ -234,6 +235,21 @@ private:
       print(statement->children[0]);
       return;
     }
+  }
+
+  /// "  # atomic, combined over gpu_thread_x"
+  static std::string combined_text(const LoopStatement &update) {
+    std::string text = update.is_atomic ? "  # atomic" : "";
+    bool is_first = true;
+    for (size_t axis = 0; axis < update.combines.size(); ++axis) {
+      if (update.combines.at(axis)) {
+        text += text.empty() ? "  # " : is_first ? ", " : "";
+        text += is_first ? "combined over gpu_thread_" : ", gpu_thread_";
+        text += "xyz"[axis];
+        is_first = false;
+      }
+    }
+    return text;
   }
 
   void print_launch(const LoopStatement &launch) {
@@ -371,6 +387,8 @@ private:
       return print(operands[0]);
     case ValueKind::Masked:
       return {"masked(" + print(operands[1]).text + ", " + print(operands[0]).text + ")"};
+    case ValueKind::Shuffle:
+      return {"shuffle(" + print(operands[0]).text + ", " + std::to_string(value->id) + ")"};
     case ValueKind::Reduce:
       return {"reduce(" + op_name(value->op) + ", " + print(operands[0]).text + ")"};
     case ValueKind::Mma:

@@ -54,8 +54,8 @@ public:
       }
       parts.push_back(with_memory(-1, loops));
     }
-    place_buffers();
     kernel_.body = join_nests(block(std::move(parts)), kernel_);
+    place_buffers();
     return std::move(kernel_);
   }
 
@@ -174,11 +174,23 @@ private:
     if (!gpu_) {
       return;
     }
+    std::set<std::int64_t> in_launches;
+    visit_statements(kernel_.body, [&](const LoopStatement &statement) {
+      if (statement.kind == StatementKind::Launch) {
+        visit_statements(statement.children[0], [&](const LoopStatement &inner) {
+          if (inner.kind == StatementKind::Allocate) {
+            in_launches.insert(inner.buffer);
+          }
+        });
+      }
+    });
     for (size_t b = 0; b < program_.buffers.size(); ++b) {
       if (const auto memory = gpu_->memory_in_kernel(b)) {
         kernel_.buffers[b].memory = *memory == GpuMemory::Shared ? "shared" : "private";
       } else if (kernel_.buffers[b].is_scoped) {
-        kernel_.buffers[b].memory = "heap";
+        // In a kernel of one thread either would do.
+        const bool in_launch = in_launches.contains(static_cast<std::int64_t>(b));
+        kernel_.buffers[b].memory = in_launch ? "shared" : "heap";
       }
     }
   }
@@ -686,12 +698,19 @@ private:
     const auto number = static_cast<std::int64_t>(statement.buffer);
     const bool atomic =
         statement.atomic && !state_.instrumentation.is_serial() && terms_may_meet(statement);
+    const std::array<bool, 3> combines =
+        gpu_ && in_kernel() ? gpu_->combined_axes(position_of(statement)) : std::array<bool, 3>{};
+    const bool combined = combines[0] || combines[1] || combines[2];
     translator.guarded(statement.predicate, [&] {
       translator.check_write(index);
       translator.begin_value();
       ValuePtr value = cast_value(translator.translate(statement.value), buffer.type);
-      if (atomic) {
-        translator.emit(atomic_update(statement.combine, number, buffer.name, index, value));
+      if (atomic || combined) {
+        auto update = std::make_shared<LoopStatement>(
+            *atomic_update(statement.combine, number, buffer.name, index, value));
+        update->combines = combines;
+        update->is_atomic = atomic;
+        translator.emit(update);
         return;
       }
       ValuePtr before;

@@ -477,6 +477,7 @@ private:
     case ValueKind::Mma:
     case ValueKind::Lane:
     case ValueKind::Matrices:
+    case ValueKind::Shuffle:
       failed_ = true;
       return node;
     case ValueKind::Binary:

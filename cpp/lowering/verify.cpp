@@ -134,7 +134,9 @@ private:
       check_mask(statement, statement->value->type.lanes);
       check_subscripts(statement->buffer, statement->subscripts, statement->value->type.lanes);
       const KernelBuffer &buffer = kernel_.buffers[static_cast<size_t>(statement->buffer)];
-      require(buffer.type == statement->value->type.scalar,
+      const bool combines = statement->combines != std::array<bool, 3>{};
+      require(buffer.type == statement->value->type.scalar ||
+                  (combines && statement->value->type == ValueType{Float32, 1}),
               "the type stored to '" + buffer.name + "' is its own");
       require(buffer.is_written,
               "buffer '" + buffer.name + "', which is stored to, is marked as written");
@@ -239,6 +241,11 @@ private:
     case ValueKind::Parameter:
       require(value.id >= 0 && value.id < static_cast<std::int64_t>(kernel_.parameters.size()),
               "parameter '" + value.name + "' exists");
+      return;
+    case ValueKind::Shuffle:
+      count(1);
+      same_lanes();
+      require(in_launch_ && value.id > 0 && value.id < 32, "a shuffle is within a warp");
       return;
     case ValueKind::Local: {
       const auto found = locals_.find(value.id);

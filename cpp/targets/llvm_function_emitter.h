@@ -224,6 +224,7 @@ private:
   // llvm_mma.cpp
   Term mma(const Value &value);
   Term matrices(const Value &value);
+  Term shuffle(const Value &value, std::int64_t mask); // llvm_launch.cpp
   void fail_on_device(llvm::Value *site, llvm::Value *index, llvm::Value *extent,
                       std::int32_t status);
   llvm::Function *emulated_entry(const Launched &launched);
@@ -312,6 +313,7 @@ private:
   Launched current_;                 ///< the launch whose thread is emitted
   std::vector<Launched> launched_;
   std::int32_t barriers_ = 0;
+  std::int32_t exchanges_ = 0;      ///< of warps
   std::vector<ValuePtr> estimates_; ///< values that are no part of the kernel: `known` names them
 };
 

@@ -264,6 +264,40 @@ llvm::Value *KernelEmitter::gpu_index(std::int64_t axis) {
   return builder_.CreateZExt(number, builder_.getInt64Ty());
 }
 
+/// Words of 32 bits are exchanged.
+Term KernelEmitter::shuffle(const Value &value, std::int64_t mask) {
+  llvm::Type *word = builder_.getInt32Ty();
+  llvm::FunctionCallee exchange =
+      module_.getOrInsertFunction("tilewright_gpu_shuffle", word, word, word, word);
+  auto *function = llvm::cast<llvm::Function>(exchange.getCallee());
+  function->setDoesNotThrow();
+  function->addFnAttr(llvm::Attribute::Convergent);
+  const auto of_word = [&](llvm::Value *own) -> llvm::Value * {
+    return builder_.CreateCall(exchange,
+                               {builder_.getInt32(static_cast<std::uint32_t>(exchanges_++)), own,
+                                builder_.getInt32(static_cast<std::uint32_t>(mask))});
+  };
+  const auto of_component = [&](llvm::Value *own) -> llvm::Value * {
+    if (own == nullptr) {
+      return nullptr;
+    }
+    const auto bits = static_cast<unsigned>(own->getType()->getPrimitiveSizeInBits());
+    llvm::Type *whole = builder_.getIntNTy(bits);
+    llvm::Value *pattern = builder_.CreateBitCast(own, whole);
+    if (bits <= 32) {
+      pattern = builder_.CreateTrunc(of_word(builder_.CreateZExt(pattern, word)), whole);
+    } else {
+      llvm::Value *low = of_word(builder_.CreateTrunc(pattern, word));
+      llvm::Value *high = of_word(builder_.CreateTrunc(builder_.CreateLShr(pattern, 32), word));
+      pattern = builder_.CreateOr(builder_.CreateZExt(low, whole),
+                                  builder_.CreateShl(builder_.CreateZExt(high, whole), 32));
+    }
+    return builder_.CreateBitCast(pattern, own->getType());
+  };
+  const Term own = this->value(value);
+  return Term{of_component(own.re), of_component(own.im)};
+}
+
 /// Leaves what went wrong where the host finds it, unless another thread was first, and ends.
 void KernelEmitter::fail_on_device(llvm::Value *site, llvm::Value *index, llvm::Value *extent,
                                    std::int32_t status) {

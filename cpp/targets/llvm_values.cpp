@@ -138,6 +138,8 @@ Term KernelEmitter::compute(const Value &value) {
     return matrices(value);
   case ValueKind::Lane:
     return semantics_.lane(this->value(*value.operands.at(0)), static_cast<int>(value.id));
+  case ValueKind::Shuffle:
+    return shuffle(*value.operands.at(0), value.id);
   }
   throw Error(ErrorKind::Internal, "a value of an unknown kind");
 }

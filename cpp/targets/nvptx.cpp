@@ -218,6 +218,17 @@ void bind_to_ptx(llvm::Module &module) {
     builder.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier0, {}, {});
     call->eraseFromParent();
   }
+  for (llvm::CallInst *call : calls_of(module, "tilewright_gpu_shuffle")) {
+    llvm::IRBuilder<> builder(call);
+    constexpr std::uint32_t all_lanes = 0xffffffff;
+    constexpr std::uint32_t whole_warp = 0x1f;
+    llvm::Value *shuffled =
+        builder.CreateIntrinsic(llvm::Intrinsic::nvvm_shfl_sync_bfly_i32, {},
+                                {builder.getInt32(all_lanes), call->getArgOperand(1),
+                                 call->getArgOperand(2), builder.getInt32(whole_warp)});
+    call->replaceAllUsesWith(shuffled);
+    call->eraseFromParent();
+  }
   const std::vector<llvm::CallInst *> shared = calls_of(module, "tilewright_gpu_shared");
   if (!shared.empty()) {
     auto *memory = new llvm::GlobalVariable(
@@ -231,8 +242,8 @@ void bind_to_ptx(llvm::Module &module) {
       call->eraseFromParent();
     }
   }
-  for (const char *name :
-       {"tilewright_gpu_index", "tilewright_gpu_barrier", "tilewright_gpu_shared"}) {
+  for (const char *name : {"tilewright_gpu_index", "tilewright_gpu_barrier",
+                           "tilewright_gpu_shuffle", "tilewright_gpu_shared"}) {
     drop(module, name);
   }
 }

@@ -122,6 +122,11 @@ class GpuCommands:
         touches what another one wrote: these barriers are placed by the library. What is in no loop
         over an axis is done by thread 0 along that axis.
 
+        Where the iterations are terms of one element of a reduction (sum, prod, min, max, any, all),
+        each thread adds up its own in a register; after the loops that add to the element the
+        threads put theirs together, in warps by shuffles and between warps through shared memory,
+        and thread 0 along the axis updates the element.
+
         Before::
 
             for i0 in range(0, ceil(N / 64)):  # gpu_block_x

@@ -166,6 +166,79 @@ TEST(GpuKernel, WithAWrongBlockIsFound) {
   EXPECT_THAT(run(kernel), HasSubstr("blocks do not wait for each other"));
 }
 
+/// B[i] = A[i] + A[i + 1] + A[i + 2] as a sum over a block of 64 threads, of which three have
+/// terms.
+Mapping sum_over_threads() {
+  const ExprPtr n = parameter("N");
+  const ExprPtr zero = constant(std::int64_t{0}, Int64);
+  const ExprPtr all = constant(std::int64_t{64}, Int64);
+  const ExprPtr k = iterator("k");
+  const ComputationPtr a =
+      declare_input("A", {binary(Op::Add, n, constant(std::int64_t{2}, Int64))}, Float32, {});
+  const ComputationPtr b = declare_computation("B", {{"i", zero, n}}, nullptr, Float32, {}, {});
+  define_piece(
+      b, nullptr,
+      reduce(Op::ReduceSum, {{"k", zero, all}},
+             select(binary(Op::Lt, k, constant(std::int64_t{3}, Int64)),
+                    access(a, {binary(Op::Add, iterator("i"), k)}), constant(0.0, Float32))),
+      {});
+  Mapping mapping(make_function("sum_over_threads", {b}, {a}, {}, {}));
+  mapping = mapping.with(command("B", "gpu_block", {std::string("i")}));
+  return mapping.with(command("B", "gpu_thread", {std::string("k")}));
+}
+
+int shuffles_in(const Kernel &kernel) {
+  int count = 0;
+  visit_statements(kernel.body, [&](const LoopStatement &statement) {
+    visit_values(statement,
+                 [&](const Value &value) { count += value.kind == ValueKind::Shuffle ? 1 : 0; });
+  });
+  return count;
+}
+
+TEST(GpuKernel, PutsTermsOfThreadsTogether) {
+  const Kernel kernel = lowered(sum_over_threads(), emulated());
+  EXPECT_EQ(barriers_in(kernel), 1);
+  EXPECT_EQ(shuffles_in(kernel), 5 + 1);
+  EXPECT_EQ(run(kernel), "");
+  EXPECT_THAT(ptx_text(sum_over_threads(), emulated()), HasSubstr("shfl.sync.bfly.b32"));
+}
+
+TEST(GpuKernel, WithoutTheBarrierBetweenWarpsIsFound) {
+  Kernel kernel = lowered(sum_over_threads(), emulated());
+  kernel.body = everywhere(kernel.body, [](const StmtPtr &statement) {
+    return statement->kind == StatementKind::Barrier ? block({}) : statement;
+  });
+  EXPECT_THAT(run(kernel), HasSubstr("of B_threads"));
+  EXPECT_THAT(run(kernel), HasSubstr("with no barrier between"));
+}
+
+TEST(GpuKernel, WithAShuffleLeftOutIsFound) {
+  Kernel kernel = lowered(sum_over_threads(), emulated());
+  ValueRewriter shorter([](const ValuePtr &value) -> ValuePtr {
+    return value->kind == ValueKind::Shuffle && value->id == 1
+               ? constant_of(ConstantValue{0.0}, Float32)
+               : nullptr;
+  });
+  kernel.body = everywhere(kernel.body, [&](const StmtPtr &statement) {
+    return map_values(statement, std::ref(shorter));
+  });
+  EXPECT_THAT(run(kernel), HasSubstr("elements are wrong"));
+}
+
+TEST(GpuKernel, WithAShuffleOfSomeThreadsIsFound) {
+  Kernel kernel = lowered(sum_over_threads(), emulated());
+  kernel.body = everywhere(kernel.body, [](const StmtPtr &statement) {
+    bool shuffles = false;
+    visit_values(*statement, [&](const Value &value) {
+      shuffles = shuffles || (value.kind == ValueKind::Shuffle && value.id == 16);
+    });
+    return shuffles ? if_then(binary_value(Op::Lt, gpu_index(3), integer(40)), statement)
+                    : statement;
+  });
+  EXPECT_THAT(run(kernel), HasSubstr("not all threads of warp 1 of block (0, 0, 0)"));
+}
+
 TEST(GpuKernel, HasPtxWithSharedMemoryAndBarrier) {
   const std::string ptx = ptx_text(window(), emulated());
   EXPECT_THAT(ptx, HasSubstr(".target sm_75"));

@@ -58,7 +58,14 @@ class GpuRunner:
             self.count("calls")
         loops = str(function.loops)
         self.count("cases with a kernel" if "kernel:" in loops else "cases without")
-        for word in ("barrier", "gpu_spread", "gpu_thread", "gpu_block", "# atomic"):
+        for word in (
+            "barrier",
+            "gpu_spread",
+            "gpu_thread",
+            "gpu_block",
+            "combined over",
+            "# atomic",
+        ):
             if word in loops:
                 self.count("cases with " + word)
         return self.statistics
@@ -82,6 +89,8 @@ class GpuRunner:
             loops = [name for name, _ in function._loops(computation)]
             if not loops or rng.random() < 0.15:
                 continue
+            if rng.random() < 0.3 and self.combined(function, computation, rng):
+                continue
             split = rng.choice(loops)
             if rng.random() < 0.6:
                 self.attempt(function, computation, "split", split, rng.choice((1, 2, 3, 4)))
@@ -100,6 +109,28 @@ class GpuRunner:
                 how = rng.choice(("gpu_thread", "gpu_thread", "gpu_spread"))
                 if self.attempt(function, computation, how, *chosen):
                     break
+
+    def combined(self, function: tw.Function, computation: str, rng: random.Random) -> bool:
+        """A loop for the threads of a block, one of the last, which reduced iterators drive."""
+        loops = [name for name, _ in function._loops(computation)]
+        term = rng.choice(loops[-2:])
+        width = rng.choice((2, 3, 4, 8, 32, 40))
+        if not self.attempt(function, computation, "split", term, width, "rounds", "terms"):
+            return False
+        if rng.random() < 0.3:
+            self.attempt(function, computation, "interchange", "rounds", "terms")
+        threads = ["terms"]
+        others = [name for name in loops if name != term]
+        if others and rng.random() < 0.4:
+            row = rng.choice(others)
+            if self.attempt(function, computation, "split", row, rng.choice((2, 3)), "rs", "row"):
+                threads.append("row")
+                others[others.index(row)] = "rs"
+        if others and rng.random() < 0.7:
+            self.attempt(function, computation, "gpu_block", others[0])
+        order = [name for name, _ in function._loops(computation)]
+        threads.sort(key=order.index)
+        return self.attempt(function, computation, "gpu_thread", *threads)
 
     def cached(self, function: tw.Function, computation: str, rng: random.Random) -> None:
         loops = [name for name, _ in function._loops(computation)]

@@ -174,3 +174,17 @@ def test_code_for_one_architecture_alone() -> None:
     for wrong in ("90", "sm_", "sm_a", "hopper", 90):
         with pytest.raises(tw.ArgumentError, match="such as 'sm_80', got"):
             f.ptx_for(wrong)  # type: ignore[arg-type]
+
+
+def test_local_memory_in_a_kernel_of_one_thread() -> None:
+    N = tw.param("N")
+    i = tw.iter("i")
+    A = tw.input("A", [N], tw.float32)
+    B = tw.computation("B", {i: N}, A[i] + 1)
+    C = tw.computation("C", {i: N}, B[i] * 2)
+    D = tw.computation("D", {i: N}, A[i] + 1)
+    f = tw.function("f", outputs=[C, D], target="gpu-emulator")
+    B.compute_at(C, "i")
+    B.store_at(C, "i")
+    D.gpu(i)
+    check(f, random(40))

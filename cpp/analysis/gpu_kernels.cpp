@@ -463,12 +463,38 @@ std::optional<GpuMemory> GpuKernels::memory_in_kernel(size_t buffer) const {
   return memory_of(buffer);
 }
 
+/// There is one for each iteration of the loops around it: in one over threads, for each of them.
+void GpuKernels::require_outside_threads(size_t buffer) const {
+  const Buffer &declared = program_.buffers[buffer];
+  for (size_t s = 0; s < program_.statements.size(); ++s) {
+    const Statement &statement = program_.statements[s];
+    if (statement.buffer != buffer || !kernel_of_[s]) {
+      continue;
+    }
+    for (size_t level = 0; level < static_cast<size_t>(declared.level); ++level) {
+      const LoopTag &tag = statement.tags[level];
+      if (tag.tag == Tag::GpuSpread ||
+          (tag.tag == Tag::GpuThread &&
+           kernel_of(s)->threads.at(static_cast<size_t>(tag.axis)) > 1)) {
+        throw Error(ErrorKind::Schedule,
+                    declared.command + ": buffer '" + declared.name +
+                        "' would be in the block's shared memory, but stands inside of " +
+                        loop_text(statement, level) +
+                        ", which is over threads: each would have one of its own; take "
+                        "memory=\"private\", or a loop outside of that one",
+                    declared.where);
+      }
+    }
+  }
+}
+
 GpuMemory GpuKernels::memory_of(size_t buffer) const {
   if (const auto known = memory_.find(buffer); known != memory_.end()) {
     return known->second;
   }
   const Buffer &declared = program_.buffers[buffer];
   if (declared.memory == "shared") {
+    require_outside_threads(buffer);
     return memory_[buffer] = GpuMemory::Shared;
   }
   // Does a thread touch what another one wrote?

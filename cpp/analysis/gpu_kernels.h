@@ -75,6 +75,7 @@ private:
   bool other_threads(size_t first, const Access &a, size_t second, const Access &b,
                      const isl::map &pairs) const;
   const GpuKernel *kernel_of_buffer(size_t buffer) const;
+  void require_outside_threads(size_t buffer) const;
   GpuMemory memory_of(size_t buffer) const;
 
   const Program &program_;

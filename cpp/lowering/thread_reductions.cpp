@@ -104,7 +104,7 @@ private:
 
   void collect(const StmtPtr &statement, std::vector<const LoopStatement *> &holders) {
     if (combines_threads(*statement)) {
-      add(*statement, holders);
+      consider(*statement, holders);
       return;
     }
     const bool is_thread =
@@ -120,7 +120,7 @@ private:
     }
   }
 
-  void add(const LoopStatement &update, const std::vector<const LoopStatement *> &around) {
+  void consider(const LoopStatement &update, const std::vector<const LoopStatement *> &around) {
     const auto is_combined = [&](const LoopStatement &loop) {
       return loop.loop == LoopKind::GpuThread && update.combines.at(static_cast<size_t>(loop.axis));
     };
@@ -147,6 +147,41 @@ private:
     }
   }
 
+  /// Whether a condition holds in any iteration, as far as it can be said outside of the loop.
+  ValuePtr may_hold(const ValuePtr &condition, const Gathered &element,
+                    const LoopBounds &bounds) const {
+    if (is_invariant(condition, element.holders)) {
+      return condition;
+    }
+    if (condition->kind != ValueKind::Binary) {
+      return boolean(true);
+    }
+    const ValuePtr &a = condition->operands[0];
+    const ValuePtr &b = condition->operands[1];
+    const auto is_positive = [&](const ValuePtr &difference) {
+      const ValuePtr largest = bounds.bound(difference, true);
+      return largest && is_invariant(largest, element.holders)
+                 ? binary_value(Op::Gt, largest, integer(0))
+                 : boolean(true);
+    };
+    switch (condition->op) {
+    case Op::And:
+      return both(may_hold(a, element, bounds), may_hold(b, element, bounds));
+    case Op::Or:
+      return either(may_hold(a, element, bounds), may_hold(b, element, bounds));
+    case Op::Lt:
+      return is_int64(a) ? is_positive(sub(b, a)) : boolean(true);
+    case Op::Gt:
+      return is_int64(a) ? is_positive(sub(a, b)) : boolean(true);
+    case Op::Le:
+      return is_int64(a) ? is_positive(add(sub(b, a), integer(1))) : boolean(true);
+    case Op::Ge:
+      return is_int64(a) ? is_positive(add(sub(a, b), integer(1))) : boolean(true);
+    default:
+      return boolean(true);
+    }
+  }
+
   /// Null where none of these updates is in it.
   ValuePtr runs(const LoopStatement &statement, const Gathered &element, LoopBounds &bounds) const {
     if (statement.kind == StatementKind::AtomicUpdate) {
@@ -155,10 +190,7 @@ private:
     const bool is_loop = statement.kind == StatementKind::For;
     ValuePtr condition = boolean(true);
     if (is_loop) {
-      const ValuePtr trips = bounds.bound(sub(statement.upper, statement.lower), true);
-      if (trips && is_invariant(trips, element.holders)) {
-        condition = binary_value(Op::Gt, trips, integer(0));
-      }
+      condition = may_hold(binary_value(Op::Lt, statement.lower, statement.upper), element, bounds);
       const ValuePtr first = bounds.bound(statement.lower, false);
       const ValuePtr end = bounds.bound(statement.upper, true);
       const bool is_holder = std::find(element.holders.begin(), element.holders.end(),
@@ -168,9 +200,8 @@ private:
       } else if (first && end) {
         bounds.define(statement.id, first, sub(end, integer(1)));
       }
-    } else if (statement.kind == StatementKind::If &&
-               is_invariant(statement.value, element.holders)) {
-      condition = statement.value;
+    } else if (statement.kind == StatementKind::If) {
+      condition = may_hold(statement.value, element, bounds);
     }
     ValuePtr any;
     for (size_t c = 0; c < statement.children.size(); ++c) {
@@ -181,8 +212,8 @@ private:
       const bool otherwise = statement.kind == StatementKind::If && c == 1;
       if (!otherwise) {
         inner = both(condition, inner);
-      } else if (!as_boolean(condition)) {
-        inner = both(unary_value(Op::Not, condition), inner);
+      } else if (is_invariant(statement.value, element.holders)) {
+        inner = both(unary_value(Op::Not, statement.value), inner);
       }
       any = any ? either(any, inner) : inner;
     }

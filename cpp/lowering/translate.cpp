@@ -185,11 +185,12 @@ private:
       }
     });
     for (size_t b = 0; b < program_.buffers.size(); ++b) {
-      if (const auto memory = gpu_->memory_in_kernel(b)) {
+      const bool in_launch = in_launches.contains(static_cast<std::int64_t>(b));
+      const auto memory = gpu_->memory_in_kernel(b);
+      if (memory && in_launch) {
         kernel_.buffers[b].memory = *memory == GpuMemory::Shared ? "shared" : "private";
       } else if (kernel_.buffers[b].is_scoped) {
-        // In a kernel of one thread either would do.
-        const bool in_launch = in_launches.contains(static_cast<std::int64_t>(b));
+        // In a kernel of one thread either would do; what several kernels share is outside of all.
         kernel_.buffers[b].memory = in_launch ? "shared" : "heap";
       }
     }

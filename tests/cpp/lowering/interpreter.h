@@ -210,6 +210,7 @@ private:
     case ValueKind::Mma:
     case ValueKind::Lane:
     case ValueKind::Matrices:
+    case ValueKind::Shuffle:
       throw Error(ErrorKind::Internal, "the interpreter runs no GPU's threads");
     case ValueKind::Local:
       return locals_.at(node->id);

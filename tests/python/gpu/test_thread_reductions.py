@@ -217,6 +217,28 @@ def test_triangular_sums(n: int) -> None:
     np.testing.assert_array_equal(check(f, a), np.tril(a, -1).sum(axis=1))
 
 
+@pytest.mark.parametrize("n", [1, 3, 8])
+def test_rows_that_are_not_there_are_not_touched(n: int) -> None:
+    # A copy of the loop over rows runs where both its row and this thread's term are there.
+    N, K = tw.params("N K")
+    i, k = tw.iters("i k")
+    A = tw.input("A", [N, K], tw.float32)
+    S = tw.computation("S", {i: N}, tw.sum(A[i, k], over={k: (i, K)}))
+    f = emulated("f", S)
+    S.split("i", 2).split("k", 8).reorder("i0", "k0", "k1", "i1")
+    S.unroll("i1").gpu_block("i0").gpu_thread("k1")
+    a = random(n, 21)
+    np.testing.assert_array_equal(check(f, a), np.triu(a).sum(axis=1))
+
+
+def test_shared_memory_inside_of_threads_is_refused() -> None:
+    f, S = row_sums()
+    S.split("k", 16).interchange("k0", "k1").gpu_block("i").gpu_thread("k1")
+    S.cache("A", "k0", memory="shared")
+    with pytest.raises(tw.ScheduleError, match="stands inside of loop 'k1' of A_cache"):
+        f(random(3, 40))
+
+
 def test_terms_that_data_leaves_out() -> None:
     N, K = tw.params("N K")
     i, k = tw.iters("i k")

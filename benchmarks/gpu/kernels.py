@@ -125,7 +125,7 @@ def heat_3d(target: str) -> tw.Function:
 
 
 def softmax(target: str, threads: int = 256) -> tw.Function:
-    """A block for each row: maximum and sum by parts of its threads, which thread 0 puts together."""
+    """A block for each row: maximum and sum over all of its threads, several elements in each."""
     rows, m = tw.params("R M")
     i, j, k, r = tw.iters("i j k r")
     a = tw.input("A", [rows, m], tw.float32)
@@ -135,13 +135,10 @@ def softmax(target: str, threads: int = 256) -> tw.Function:
     y = tw.computation("Y", {i: rows, j: m}, e[i, j] / total[i])
     f = tw.function("softmax", outputs=[y], target=target, fast_math=True)
     e.inline()
-    y.split(j, threads).reorder("i", "j1", "j0").gpu_block("i").gpu_thread("j1")
+    y.split(j, threads).interchange("j0", "j1").gpu_block("i").gpu_thread("j1")
     for whole, over in ((total, "r"), (top, "k")):
-        whole.split(over, threads).reorder("i", f"{over}1", f"{over}0")
-        parts = whole.rfactor(f"{over}1", f"{whole.name}_parts")
-        for stage in (whole, parts):
-            stage.compute_at(y, "i").store_at(y, "i", memory="shared")
-        parts.gpu_thread(f"{over}1")
+        whole.split(over, threads).interchange(f"{over}0", f"{over}1").gpu_thread(f"{over}1")
+        whole.compute_at(y, "i").store_at(y, "i", memory="shared")
     return f
 
 

@@ -225,12 +225,8 @@ def atax() -> tw.Function:
 
 
 def rows_by_threads(C: tw.Computation, row: str, column: str, threads: int = 32) -> None:
-    """A sum along each row: a block for each, parts by its threads, the parts added by one."""
-    C.split(column, threads, "k0", "k1").reorder(row, "k1", "k0")
-    parts = C.rfactor("k1", f"{C.name}_parts")
-    parts.compute_at(C, row).store_at(C, row, memory="shared")
-    C.gpu_block(row)
-    parts.gpu_thread("k1")
+    """A sum along each row: a block for each, whose threads put their parts together."""
+    C.split(column, threads, "k0", "k1").interchange("k0", "k1").gpu_block(row).gpu_thread("k1")
 
 
 @kernel(

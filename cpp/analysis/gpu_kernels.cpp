@@ -264,7 +264,7 @@ const std::vector<GpuKernels::Access> &GpuKernels::accesses_of(size_t s) const {
   const auto &own = program_.places.at(statement.computation->name);
   const isl::map written = checked(defined_value(statement).apply_range(own.relation), doing);
   accesses.push_back(
-      {own.buffer, written, true, statement.atomic && terms_may_meet(statement), true});
+      {own.buffer, written, true, statement.atomic && terms_may_meet(statement), false, true});
   for (const ReadAccess &read : read_accesses(statement)) {
     const auto &place = program_.places.at(read.producer->name);
     accesses.push_back({place.buffer, checked(read.relation.apply_range(place.relation), doing),

@@ -17,6 +17,7 @@ ROOT = pathlib.Path(__file__).parents[3]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
 import harness
+import report
 import run
 from harness import OURS, Case, Context, Missing, Row
 
@@ -157,3 +158,36 @@ def test_a_quick_run_stores_json_and_a_plot(tmp_path):
 
 def test_context_is_quick_on_request():
     assert Context(threads=1).quick is False
+
+
+def test_a_page_of_results(tmp_path, capsys):
+    def row(contender, case="sum", **figures):
+        return Row(case, "sums", 1, contender, **figures).as_json()
+
+    rows = [
+        row(OURS, minimum=2e-3, median=2e-3),
+        row("NumPy", minimum=4e-3, ratio=2.0, goal=1.5, reached=True),
+        row("Halide", minimum=1e-3, ratio=0.5, goal=1.5, reached=False),
+        row("JAX", problem="missing: not installed"),
+        row(OURS, "compile", minimum=0.07, goal=60.0, reached=False),
+    ]
+    stored = {
+        "topic": "sums",
+        "title": "Sums",
+        "date": "today",
+        "clock": "wall",
+        "machine": run.peers.machine(),
+        "means": [{"group": "sums", "threads": 1, "peer": "NumPy", "cases": 2, "ratio": 2.0}],
+        "rows": rows,
+    }
+    (tmp_path / "sums.json").write_text(json.dumps(stored))
+    (tmp_path / "soak.json").write_text(json.dumps({"topic": "soak", "trials": []}))
+    assert report.main([str(tmp_path), "--write", str(tmp_path / "page.md")]) == 0
+    page = (tmp_path / "page.md").read_text()
+    assert page.startswith("# Measurements\n")
+    assert "| sum | 1 | 2 ms | NumPy 2.00; Halide **0.50** (1.5 missed); JAX: missing |" in page
+    assert "| compile | 1 | 70 ms (at most 60 ms missed) | |" in page
+    assert "- sums, 1 thread: NumPy 2.00" in page
+    with pytest.raises(SystemExit):
+        report.main([str(tmp_path / "nothing")])
+    assert "has no results of scripts/bench" in capsys.readouterr().err

@@ -16,9 +16,14 @@
 #include "targets/nvptx.h"
 
 #include <fmt/format.h>
+#include <pybind11/stl.h>
 
 #include <algorithm>
+#include <chrono>
+#include <functional>
 #include <memory>
+#include <numeric>
+#include <vector>
 
 namespace tilewright {
 
@@ -283,6 +288,57 @@ py::object KernelFunction::compile_for_device(const CallArguments &given) {
   return last_compile_info();
 }
 
+std::int32_t KernelFunction::run_on_device(const CompiledKernel &kernel, const CallPlan &plan,
+                                           const BoundCall &call, Device &device,
+                                           CallRecord &record, CopyTimes *times) const {
+  const EndableWaits waits_of_call(record);
+  llvm::SmallVector<std::unique_ptr<DeviceCopy>, 8> copies(arguments_.size());
+  llvm::SmallVector<void *, 8> data;
+  const auto timed = [&](std::vector<std::int64_t> CopyTimes::*direction, size_t argument,
+                         const auto &copy) {
+    const auto start = std::chrono::steady_clock::now();
+    copy();
+    if (times != nullptr) {
+      const std::chrono::nanoseconds passed = std::chrono::steady_clock::now() - start;
+      (times->*direction).resize(arguments_.size());
+      (times->*direction)[argument] = passed.count();
+    }
+  };
+  bool waits = false;
+  for (size_t i = 0; i < arguments_.size(); ++i) {
+    const BoundArray &array = call.arrays[i];
+    const int home = stored_in_[i];
+    if (home >= 0) {
+      data.push_back(data[static_cast<size_t>(home)]);
+    } else if (array.on_device != nullptr) {
+      array.on_device->memory()->use();
+      data.push_back(array.data);
+    } else {
+      waits = true;
+      copies[i] = std::make_unique<DeviceCopy>(device, array, arguments_[i].item_size);
+      if (i < inputs_ || arguments_[i].needs_zeros) {
+        timed(&CopyTimes::in, i, [&] { copies[i]->copy_in(); });
+      }
+      data.push_back(copies[i]->memory());
+    }
+  }
+  const bool may_fail = !kernel.sites.empty();
+  DeviceCall on_device(device, may_fail);
+  if (times != nullptr) {
+    device.synchronize();
+    on_device.wait_for_launches();
+  }
+  record.device = &on_device;
+  const std::int32_t returned = on_device.finish(
+      kernel.entry()(data.data(), plan.integers.data(), &record), record.failure, may_fail, waits);
+  for (size_t i = 0; i < arguments_.size() && returned == KernelOk; ++i) {
+    if (copies[i] && (overwritten_[i] || i >= inputs_)) {
+      timed(&CopyTimes::out, i, [&] { copies[i]->copy_out(); });
+    }
+  }
+  return returned;
+}
+
 py::object KernelFunction::call_on_device(const CallArguments &given) {
   BoundCall call;
   call.takes_device_arrays = true;
@@ -312,41 +368,8 @@ py::object KernelFunction::call_on_device(const CallArguments &given) {
   make_device_outputs(*plan, device, call);
   separate_device_inputs(call);
   InterruptibleCall record;
-  const std::int32_t status = record.run([&] {
-    const EndableWaits waits_of_call(record);
-    llvm::SmallVector<std::unique_ptr<DeviceCopy>, 8> copies(arguments_.size());
-    llvm::SmallVector<void *, 8> data;
-    bool waits = false;
-    for (size_t i = 0; i < arguments_.size(); ++i) {
-      const BoundArray &array = call.arrays[i];
-      const int home = stored_in_[i];
-      if (home >= 0) {
-        data.push_back(data[static_cast<size_t>(home)]);
-      } else if (array.on_device != nullptr) {
-        array.on_device->memory()->use();
-        data.push_back(array.data);
-      } else {
-        waits = true;
-        copies[i] = std::make_unique<DeviceCopy>(device, array, arguments_[i].item_size);
-        if (i < inputs_ || arguments_[i].needs_zeros) {
-          copies[i]->copy_in();
-        }
-        data.push_back(copies[i]->memory());
-      }
-    }
-    const bool may_fail = !kernel.sites.empty();
-    DeviceCall on_device(device, may_fail);
-    record.device = &on_device;
-    const std::int32_t returned =
-        on_device.finish(kernel.entry()(data.data(), plan->integers.data(), &record),
-                         record.failure, may_fail, waits);
-    for (size_t i = 0; i < arguments_.size() && returned == KernelOk; ++i) {
-      if (copies[i] && (overwritten_[i] || i >= inputs_)) {
-        copies[i]->copy_out();
-      }
-    }
-    return returned;
-  });
+  const std::int32_t status =
+      record.run([&] { return run_on_device(kernel, *plan, call, device, record); });
   if (status != KernelOk) {
     const bool is_readable = !overwrites_ && first_on_device(call) == call.arrays.size();
     CallExplainer(*this).failed(kernel, status, record.failure,
@@ -354,6 +377,75 @@ py::object KernelFunction::call_on_device(const CallArguments &given) {
                                                                           : std::nullopt);
   }
   return results(call);
+}
+
+py::object KernelFunction::profile_on_device(int repeats, const CallArguments &given) {
+  BoundCall call;
+  call.takes_device_arrays = true;
+  bind_arguments(given, call);
+  if (overwrites_) {
+    place_in_inputs(call);
+  }
+  Device &device = device_of(call);
+  const std::shared_ptr<CallPlan> plan = make_device_plan(call);
+  require_checked();
+  CompileOptions options = current_settings();
+  options.layouts.assign(plan->layouts.begin(), plan->layouts.end());
+  options.instrumentation.times = true;
+  options.gpu = target_of(device);
+  const std::shared_ptr<const CompiledKernel> kernel = compile_kernel({}, options);
+  make_device_outputs(*plan, device, call);
+  separate_device_inputs(call);
+  std::vector<std::int64_t> times(kernel->nests.size());
+  std::vector<std::vector<std::int64_t>> nests(kernel->nests.size());
+  std::vector<std::int64_t> totals;
+  std::vector<CopyTimes> copies;
+  InterruptibleCall record;
+  record.failure.times = times.data();
+  const std::int32_t status = record.run([&] {
+    std::int32_t latest = KernelOk;
+    // The first run loads the kernels and allocates memory.
+    for (int run = -1; run < repeats && latest == KernelOk; ++run) {
+      std::fill(times.begin(), times.end(), 0);
+      CopyTimes copied;
+      const auto start = std::chrono::steady_clock::now();
+      latest = run_on_device(*kernel, *plan, call, device, record, &copied);
+      const std::chrono::nanoseconds passed = std::chrono::steady_clock::now() - start;
+      if (run >= 0) {
+        totals.push_back(passed.count());
+        copies.push_back(std::move(copied));
+        for (size_t n = 0; n < nests.size(); ++n) {
+          nests[n].push_back(times[n]);
+        }
+      }
+    }
+    return latest;
+  });
+  if (status != KernelOk) {
+    CallExplainer(*this).failed(*kernel, status, record.failure, std::nullopt);
+  }
+  py::dict profile = described(*kernel, call, nests, totals);
+  profile["device"] = device.name();
+  py::list copied;
+  for (const auto direction : {&CopyTimes::in, &CopyTimes::out}) {
+    for (size_t i = 0; i < arguments_.size(); ++i) {
+      std::vector<std::int64_t> of_array;
+      for (const CopyTimes &each : copies) {
+        if (!(each.*direction).empty()) {
+          of_array.push_back((each.*direction)[i]);
+        }
+      }
+      if (!of_array.empty() && of_array.front() > 0) {
+        const BoundArray &array = call.arrays[i];
+        const std::int64_t elements = std::accumulate(array.dimensions, array.dimensions + array.nd,
+                                                      std::int64_t{1}, std::multiplies<>());
+        copied.append(py::make_tuple(arguments_[i].name, direction == &CopyTimes::out,
+                                     elements * arguments_[i].item_size, of_array));
+      }
+    }
+  }
+  profile["copies"] = copied;
+  return profile;
 }
 
 } // namespace tilewright

@@ -175,6 +175,18 @@ private:
   void make_device_outputs(const CallPlan &plan, Device &device, BoundCall &call) const;
   /// Inputs that share memory with what is written are copied.
   void separate_device_inputs(BoundCall &call) const;
+  /// What a profiled call copies to the device and back, in nanoseconds, by argument; 0 for arrays
+  /// that are there.
+  struct CopyTimes {
+    std::vector<std::int64_t> in;
+    std::vector<std::int64_t> out;
+  };
+  /// Copies what is on the host, runs, and copies back. Without the GIL. With `times`, launches
+  /// wait.
+  std::int32_t run_on_device(const CompiledKernel &kernel, const CallPlan &plan,
+                             const BoundCall &call, Device &device, CallRecord &record,
+                             CopyTimes *times = nullptr) const;
+  pybind11::object profile_on_device(int repeats, const CallArguments &given);
   /// Tells the logger which arrays such calls copy to the device or back.
   void note_copies(const BoundCall &call, const Device &device) const;
 
@@ -195,6 +207,10 @@ private:
   /// Compiles, with the lock only where it is needed.
   std::shared_ptr<const CompiledKernel> compile_kernel(const std::vector<SharedArray> &shared,
                                                        const CompileOptions &options);
+  /// What a profile is made of: the nests of the kernel with their times in nanoseconds.
+  pybind11::dict described(const CompiledKernel &kernel, const BoundCall &call,
+                           const std::vector<std::vector<std::int64_t>> &nests,
+                           const std::vector<std::int64_t> &totals);
   // watch_call.cpp
   /// The kernel that watches such a call.
   std::shared_ptr<const CompiledKernel> watching_kernel(const CallPlan &plan, const BoundCall &call,

@@ -237,6 +237,9 @@ py::object KernelFunction::trace(const std::string &computation, bool infinities
 }
 
 py::object KernelFunction::profile(int repeats, const CallArguments &given) {
+  if (on_device_) {
+    return profile_on_device(repeats, given);
+  }
   BoundCall call;
   bind_arguments(given, call);
   if (overwrites_) {
@@ -277,20 +280,27 @@ py::object KernelFunction::profile(int repeats, const CallArguments &given) {
   if (status != KernelOk) {
     CallExplainer(*this).failed(*kernel, status, record.failure, std::nullopt);
   }
+  py::dict profile = described(*kernel, call, nests, totals);
+  profile["threads"] = record.threads > 0 ? record.threads : num_threads();
+  return profile;
+}
+
+py::dict KernelFunction::described(const CompiledKernel &kernel, const BoundCall &call,
+                                   const std::vector<std::vector<std::int64_t>> &nests,
+                                   const std::vector<std::int64_t> &totals) {
   const OperationLimit limit(counting_limit);
   NestPrograms programs(mapping_that_runs(), mapping());
-  py::list described;
+  py::list all;
   for (size_t n = 0; n < nests.size(); ++n) {
-    py::dict nest = programs.describe(kernel->nests[n], parameters_of(call));
+    py::dict nest = programs.describe(kernel.nests[n], parameters_of(call));
     nest["nanoseconds"] = nests[n];
-    described.append(nest);
+    all.append(nest);
   }
   py::dict profile;
-  profile["nests"] = described;
+  profile["nests"] = all;
   profile["nanoseconds"] = totals;
   profile["parameters"] = parameters_of(call);
-  profile["threads"] = record.threads > 0 ? record.threads : num_threads();
-  profile["key"] = kernel->key;
+  profile["key"] = kernel.key;
   return profile;
 }
 

@@ -113,9 +113,12 @@ Kernel lower_default(const Mapping &plain, const Program &program, const Default
   return std::move(*kernel);
 }
 
-/// What is watched is watched on the CPU, which runs the same loops in order.
+/// What is watched is watched on the CPU, which runs the same loops in order; times are taken where
+/// the loops run.
 GpuTarget runs_on(const CompileOptions &options) {
-  return options.instrumentation == Instrumentation{} ? options.gpu : GpuTarget{};
+  Instrumentation watched = options.instrumentation;
+  watched.times = false;
+  return watched == Instrumentation{} ? options.gpu : GpuTarget{};
 }
 
 Kernel lower_scheduled(const Mapping &plain, const Program &program, const DefaultSchedule &running,

@@ -77,6 +77,9 @@ std::int32_t DeviceCall::launch(const DeviceKernel &kernel, const LaunchShape &s
                                 const void *arguments) noexcept {
   try {
     device_.launch(kernel, shape, arguments);
+    if (waits_) {
+      device_.synchronize();
+    }
     return KernelOk;
   } catch (const LaunchInterrupted &) {
     return KernelInterrupted;

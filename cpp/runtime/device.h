@@ -109,6 +109,9 @@ public:
 
   Device &device() { return device_; }
 
+  /// Each launch waits until its kernel is done, so that the host's clock tells its time.
+  void wait_for_launches() { waits_ = true; }
+
   /// Where kernels leave the first failure: DeviceFailure in device memory. Null where none may.
   void *failure() { return failure_; }
   /// After the entry has returned `status`: waits where `waits`, or where kernels may fail. Returns
@@ -123,6 +126,7 @@ public:
 
 private:
   Device &device_;
+  bool waits_ = false;
   void *failure_ = nullptr;
   std::vector<void *> memory_; ///< what compiled code asked for and has not given back
   std::exception_ptr problem_;

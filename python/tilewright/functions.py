@@ -21,6 +21,7 @@ from .commands import ComputationHandle, register_owner
 from .computations import Computation, Input
 from .debugging import NanTrace, trace_of
 from .dependences import Dependences, dependences_of
+from .device_arrays import DeviceArray
 from .display import LoopsText, Text, function_html
 from .errors import (
     ArgumentError,
@@ -316,6 +317,9 @@ class Function(_core.Function):
         nest (some 50 ns for each). Operations and bytes are counted over the instances, for the
         sizes at hand, not measured.
 
+        Kernels of a GPU are timed where they run, each with its launch, and NumPy arrays that are
+        copied there and back are listed (`Profile.copies`); there is no roofline of devices.
+
         Args:
             arrays, keywords: as of a call; ``out=`` is not used.
             repeats: how often, after a first time that does not count.
@@ -345,7 +349,8 @@ class Function(_core.Function):
         given.pop("out", None)
         for name, _ in self._overwritten:
             if name in given:
-                given[name] = np.array(given[name])
+                array = given[name]
+                given[name] = array.copy() if isinstance(array, DeviceArray) else np.array(array)
         return given
 
     def _named_inputs(self, arrays: Sequence[Any], keywords: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from .drawing import Drawing, new_figure
 from .errors import ArgumentError
 from .roofline import Machine, machine
 
-__all__ = ["LoopNest", "Profile", "RooflinePlot"]
+__all__ = ["Copied", "LoopNest", "Profile", "RooflinePlot"]
 
 _HEADINGS = ("loop nest", "time", "share", "flops", "GFLOP/s", "bytes", "GB/s", "flops/byte")
 
@@ -114,6 +114,34 @@ class LoopNest:
 
 
 @dataclass(frozen=True)
+class Copied:
+    """A NumPy array that a call copied to its device or back.
+
+    Attributes:
+        array: the argument's name.
+        back: whether it came from the device.
+        bytes: how many.
+        times: seconds, for each repetition.
+    """
+
+    array: str
+    back: bool
+    bytes: int
+    times: tuple[float, ...]
+
+    @property
+    def seconds(self) -> float:
+        """The shortest of its times."""
+        return min(self.times)
+
+    def __str__(self) -> str:
+        rate = f", {self.bytes / self.seconds / 1e9:.3g} GB/s" if self.seconds else ""
+        size = _short(self.bytes)
+        unit = "B" if size[-1].isalpha() else " B"
+        return f"{self.array} {size}{unit} in {_time(self.seconds)}{rate}"
+
+
+@dataclass(frozen=True)
 class Profile:
     """What `Function.profile` found; printed, it is a table.
 
@@ -121,13 +149,17 @@ class Profile:
         function: the name of the function.
         parameters: their values in this call.
         nests: the outermost loop nests that ran, in the order in which they run.
-        times: seconds of the whole kernel, for each repetition.
+        times: seconds of the whole kernel, for each repetition, with its copies.
+        device: where the loops ran: "cuda:0 (...)", "gpu-emulator"; empty: the processor.
+        copies: of NumPy arrays to that device and back.
     """
 
     function: str
     parameters: dict[str, int]
     nests: tuple[LoopNest, ...]
     times: tuple[float, ...]
+    device: str = ""
+    copies: tuple[Copied, ...] = ()
 
     @property
     def seconds(self) -> float:
@@ -153,16 +185,24 @@ class Profile:
     def _title(self) -> str:
         sizes = ", ".join(f"{name} = {value}" for name, value in self.parameters.items())
         spread = statistics.median(self.times) / self.seconds if self.seconds else 1.0
+        where = f" on {self.device}" if self.device else ""
         return (
-            f"{self.function}({sizes}): {_time(self.seconds)} "
+            f"{self.function}({sizes}){where}: {_time(self.seconds)} "
             f"(best of {len(self.times)}; median {spread:.2f} times that)"
         )
 
-    def _machines(self) -> list[str]:
-        return list(dict.fromkeys(str(nest.machine) for nest in self.nests if nest.machine))
+    def _notes(self) -> list[str]:
+        """What stands below the table: machines, and what went between host and device."""
+        notes = list(dict.fromkeys(str(nest.machine) for nest in self.nests if nest.machine))
+        for back, direction in ((False, "copied to"), (True, "copied back from")):
+            copies = ", ".join(str(copy) for copy in self.copies if copy.back == back)
+            if copies:
+                notes.append(f"{direction} {self.device}: {copies}")
+        return notes
 
     def _headings(self) -> tuple[str, ...]:
-        return (*_HEADINGS, "of roofline") if self._machines() else _HEADINGS
+        has_roofline = any(nest.machine for nest in self.nests)
+        return (*_HEADINGS, "of roofline") if has_roofline else _HEADINGS
 
     def __str__(self) -> str:
         headings = self._headings()
@@ -175,7 +215,7 @@ class Profile:
             ).rstrip()
             for row in [headings, *rows]
         ]
-        return "\n".join([self._title(), *lines, *self._machines()])
+        return "\n".join([self._title(), *lines, *self._notes()])
 
     def _repr_html_(self) -> str:
         headings = self._headings()
@@ -186,7 +226,7 @@ class Profile:
             + "</tr>"
             for row in self.rows
         )
-        notes = "".join(f"<div>{html.escape(text)}</div>" for text in self._machines())
+        notes = "".join(f"<div>{html.escape(text)}</div>" for text in self._notes())
         return (
             f"<div><div>{html.escape(self._title())}</div>"
             f"<table><tr>{cells}</tr>{rows}</table>{notes}</div>"
@@ -228,6 +268,8 @@ class RooflinePlot(Drawing):
 
 def profile_of(function: str, found: Mapping[str, Any], roofline: bool) -> Profile:
     """What the core measured, as a `Profile`; nests that did not run are left out."""
+    device = found.get("device", "")
+    roofline = roofline and not device
     nests = []
     for nest in found["nests"]:
         if not any(nest["nanoseconds"]):
@@ -253,7 +295,11 @@ def profile_of(function: str, found: Mapping[str, Any], roofline: bool) -> Profi
             )
         )
     times = tuple(time / 1e9 for time in found["nanoseconds"])
-    return Profile(function, dict(found["parameters"]), tuple(nests), times)
+    copies = tuple(
+        Copied(array, back, size, tuple(time / 1e9 for time in of_array))
+        for array, back, size, of_array in found.get("copies", ())
+    )
+    return Profile(function, dict(found["parameters"]), tuple(nests), times, device, copies)
 
 
 def _peak_type(types: list[str]) -> str:

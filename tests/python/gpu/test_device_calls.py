@@ -285,9 +285,28 @@ def test_compiled_for_the_arrays_of_a_call(fake: Fake) -> None:
 def test_the_processor_does_not_read_the_device(fake: Fake) -> None:
     f = double("cuda")
     x = tw.to_device(values(64))
-    for read in (f.evaluate, f.profile, f.trace_nan):
+    for read in (f.evaluate, f.trace_nan):
         with pytest.raises(tw.ArgumentTypeError, match="runs on the processor"):
             read(x)
+
+
+def test_profiles_are_of_the_device(fake: Fake) -> None:
+    f = double("cuda")
+    x = tw.to_device(values(64))
+    before = fake.bytes_in_use()
+    fake.log()
+    profile = f.profile(x, repeats=3)
+    assert profile.device.startswith("cuda:0 (")
+    assert profile.copies == ()
+    assert len(profile.times) == 3 and len(profile.nests) == 1
+    assert len([line for line in fake.log() if line.startswith("launch")]) == 4
+    there_and_back = f.profile(values(64), repeats=2)
+    assert [(c.array, c.back, c.bytes) for c in there_and_back.copies] == [
+        ("x", False, 256),
+        ("y", True, 256),
+    ]
+    assert all(len(copy.times) == 2 for copy in there_and_back.copies)
+    assert fake.bytes_in_use() == before
 
 
 def test_threads_with_streams_of_their_own(fake: Fake) -> None:

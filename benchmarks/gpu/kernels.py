@@ -22,7 +22,10 @@ Arrays = list[Any]
 
 
 def sgemm(target: str, multiples: bool) -> tw.Function:
-    """Tiles of 128 x 128, k by 8; 256 threads with 8 x 8 sums each, as 2 x 2 groups of 4 x 4."""
+    """Tiles of 128 x 128, k by 8; 256 threads with 8 x 8 sums each, as 2 x 2 groups of 4 x 4.
+
+    The next tiles are copied, 16 bytes at a time, while threads work on these.
+    """
     tile, depth, each = 128, 8, 4
     n, m, depths = tw.params("N M K")
     i, j, k = tw.iters("i j k")
@@ -38,9 +41,11 @@ def sgemm(target: str, multiples: bool) -> tw.Function:
     c.gpu_block("i0", "j0").gpu_thread("ti", "tj")
     c.unroll("gi").unroll("ri").unroll("gj").unroll("rj")
     own = c.cache("C", "j0", memory="private")
-    # A lies transposed, so that a thread's four rows are neighbours; its loads stay in order.
-    own.cache("A", "k0", memory="shared", order=[1, 0]).reorder("i", "j")
-    own.cache("B", "k0", memory="shared")
+    # A lies transposed, so that a thread's four rows are neighbours; its loads stay in order, and
+    # the padding puts the four elements that a thread stores at once into different banks.
+    own.cache("A", "k0", memory="shared", order=[1, 0], pad=4, stages=2).reorder("i", "j")
+    own.cache("B", "k0", memory="shared", stages=2)
+    c.vectorize("rj", each)
     return f
 
 

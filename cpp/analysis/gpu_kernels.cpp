@@ -394,11 +394,12 @@ bool GpuKernels::other_threads(size_t first, const Access &a, size_t second, con
          !checked(pairs.is_subset(same_thread(first, a, second, b)), doing);
 }
 
-bool GpuKernels::must_wait(size_t first, size_t second, size_t levels, bool carried) const {
+bool GpuKernels::must_wait(size_t first, size_t second, size_t levels, bool carried,
+                           bool with_stages) const {
   if (kernel_of_[first] != kernel_of_[second] || !kernel_of_[first]) {
     return false;
   }
-  const auto key = std::make_tuple(first, second, levels, carried);
+  const auto key = std::make_tuple(first, second, levels, carried, with_stages);
   if (const auto known = waits_.find(key); known != waits_.end()) {
     return known->second;
   }
@@ -421,7 +422,8 @@ bool GpuKernels::must_wait(size_t first, size_t second, size_t levels, bool carr
   for (const Access &before : accesses_of(first)) {
     for (const Access &after : accesses_of(second)) {
       const bool meet = before.buffer == after.buffer && (before.writes || after.writes) &&
-                        !(before.atomic && after.atomic);
+                        !(before.atomic && after.atomic) &&
+                        (with_stages || program_.buffers[before.buffer].stages == 1);
       if (waits || !meet || memory_in_kernel(before.buffer) == GpuMemory::Private) {
         continue;
       }

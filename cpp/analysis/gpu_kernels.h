@@ -44,7 +44,9 @@ public:
   /// Whether, in one block, a thread touches in an instance of `second` what another one touched in
   /// an earlier instance of `first`, one of them writing. The instances agree in the `levels`
   /// outermost loops; `carried`: and that of `second` is in a later iteration of the next one.
-  bool must_wait(size_t first, size_t second, size_t levels, bool carried) const;
+  /// `with_stages`: also for buffers of several stages, for which lowering/staged_copies.h waits.
+  bool must_wait(size_t first, size_t second, size_t levels, bool carried,
+                 bool with_stages = true) const;
 
   /// Of the statement at this position: the axes of which several threads have terms of one element
   /// of a reduction at the same time. Thread 0 along these axes updates the element with what they
@@ -83,7 +85,7 @@ private:
   std::vector<std::optional<size_t>> kernel_of_;
   mutable std::map<size_t, std::vector<Access>> accesses_;
   mutable std::map<size_t, std::array<bool, 3>> combined_;
-  mutable std::map<std::tuple<size_t, size_t, size_t, bool>, bool> waits_;
+  mutable std::map<std::tuple<size_t, size_t, size_t, bool, bool>, bool> waits_;
   mutable std::map<size_t, GpuMemory> memory_;
 };
 

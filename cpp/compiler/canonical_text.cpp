@@ -12,7 +12,7 @@ namespace tilewright {
 namespace {
 
 /// To be raised whenever the loops or the machine code made from the same text change.
-constexpr int code_generation_version = 23;
+constexpr int code_generation_version = 24;
 
 std::string constant_text(const ConstantValue &value) {
   return std::visit(
@@ -194,9 +194,9 @@ void write_mapping(Writer &out, const MappingState &state) {
     for (const int dimension : allocation.order) {
       order += fmt::format(" {}", dimension);
     }
-    out.line(fmt::format("allocate {} {} {} {} order{}", Writer::quoted(name),
+    out.line(fmt::format("allocate {} {} {} {} pad {} stages {} order{}", Writer::quoted(name),
                          Writer::quoted(allocation.other), allocation.levels, allocation.memory,
-                         order));
+                         allocation.pad, allocation.stages, order));
   }
   out.names("order", state.order);
   out.names("streamed", {state.streamed.begin(), state.streamed.end()});

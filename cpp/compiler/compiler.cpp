@@ -131,6 +131,10 @@ Kernel lower_scheduled(const Mapping &plain, const Program &program, const Defau
   lowering.gpu = runs_on(options).kind != GpuTarget::Kind::None && has_gpu_loops(plain);
   if (lowering.gpu) {
     lowering.vectors.masked_bytes = 0;
+    constexpr int first_with_asynchronous_copies = 80;
+    const GpuTarget gpu = runs_on(options);
+    lowering.asynchronous_copies =
+        gpu.kind == GpuTarget::Kind::Emulator || gpu.architecture >= first_with_asynchronous_copies;
   }
   return options.default_schedule ? lower_default(plain, program, running, lowering)
                                   : lower(program, lowering);

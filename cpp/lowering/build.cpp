@@ -319,6 +319,14 @@ ValuePtr shuffle_value(const ValuePtr &value, std::int64_t mask) {
   return shuffled;
 }
 
+ValuePtr aligned(std::int64_t buffer, const std::string &name, int bytes) {
+  auto value = make(ValueKind::Aligned, {Bool, 1});
+  value->id = buffer;
+  value->inner = bytes;
+  value->name = name;
+  return value;
+}
+
 ValuePtr broadcast(const ValuePtr &scalar, int lanes) {
   if (lanes == 1) {
     return scalar;
@@ -519,6 +527,20 @@ StmtPtr launch(const std::array<std::int64_t, 3> &threads, const StmtPtr &body) 
 }
 
 StmtPtr barrier() { return make(StatementKind::Barrier); }
+
+StmtPtr copy_async(const StmtPtr &store) {
+  auto copy = std::make_shared<LoopStatement>(*store);
+  copy->kind = StatementKind::CopyAsync;
+  return copy;
+}
+
+StmtPtr commit_copies() { return make(StatementKind::CommitCopies); }
+
+StmtPtr wait_for_copies(std::int64_t groups) {
+  auto statement = make(StatementKind::WaitForCopies);
+  statement->id = groups;
+  return statement;
+}
 
 bool is_gpu(LoopKind loop) {
   return loop == LoopKind::GpuBlock || loop == LoopKind::GpuThread || loop == LoopKind::GpuSpread ||

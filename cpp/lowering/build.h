@@ -46,6 +46,8 @@ ValuePtr matrices_value(std::int64_t buffer, const std::string &name, ValueType 
                         bool transposed, std::vector<ValuePtr> subscripts);
 /// `value` of the thread of the warp whose number differs in the bits of `mask`.
 ValuePtr shuffle_value(const ValuePtr &value, std::int64_t mask);
+/// Whether a buffer's address and strides are multiples of `bytes` (ValueKind::Aligned).
+ValuePtr aligned(std::int64_t buffer, const std::string &name, int bytes);
 ValuePtr broadcast(const ValuePtr &scalar, int lanes); ///< `scalar` itself for one lane
 
 // int64 and bool short cuts
@@ -92,6 +94,10 @@ StmtPtr check_value(std::int64_t site, const ValuePtr &fails, const ValuePtr &ma
 StmtPtr timed(std::int64_t nest, const StmtPtr &body);
 StmtPtr launch(const std::array<std::int64_t, 3> &threads, const StmtPtr &body);
 StmtPtr barrier();
+/// `store`, of a load, without waiting for it.
+StmtPtr copy_async(const StmtPtr &store);
+StmtPtr commit_copies();
+StmtPtr wait_for_copies(std::int64_t groups);
 StmtPtr allocate(std::int64_t buffer, const std::string &name, const StmtPtr &body);
 bool is_empty(const StmtPtr &statement); ///< a block without children
 bool is_gpu(LoopKind loop);

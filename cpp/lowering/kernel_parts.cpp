@@ -37,10 +37,10 @@ bool has_barrier_at(const LoopStatement &statement, bool last) {
 std::optional<std::pair<size_t, size_t>> waiting_pair(const GpuKernels &kernels,
                                                       const KernelPart &first,
                                                       const KernelPart &second, size_t levels,
-                                                      bool carried) {
+                                                      bool carried, bool with_stages) {
   for (const size_t a : first.statements) {
     for (const size_t b : second.statements) {
-      if (kernels.must_wait(a, b, levels, carried)) {
+      if (kernels.must_wait(a, b, levels, carried, with_stages)) {
         return std::make_pair(a, b);
       }
     }
@@ -71,7 +71,7 @@ StmtPtr with_barriers(const GpuKernels &kernels, const std::vector<KernelPart> &
         since = first + 1; // of those before, and of this one: its barrier is its end
         continue;
       }
-      if (waiting_pair(kernels, parts[first], parts[second], levels, false)) {
+      if (waiting_pair(kernels, parts[first], parts[second], levels, false, false)) {
         before[second] = true;
         since = second;
         break;
@@ -89,7 +89,7 @@ StmtPtr with_barriers(const GpuKernels &kernels, const std::vector<KernelPart> &
     for (size_t first = 0; first < count && !before[count]; ++first) {
       for (size_t second = 0; second < count && !before[count]; ++second) {
         before[count] = !served(first, second) &&
-                        waiting_pair(kernels, parts[first], parts[second], levels - 1, true);
+                        waiting_pair(kernels, parts[first], parts[second], levels - 1, true, false);
       }
     }
   }
@@ -120,13 +120,14 @@ void require_no_barriers(const GpuKernels &kernels, const Program &program,
   for (size_t second = 0; second < parts.size(); ++second) {
     for (size_t first = 0; first < parts.size(); ++first) {
       if (first < second) {
-        if (const auto pair = waiting_pair(kernels, parts[first], parts[second], levels, false)) {
+        if (const auto pair =
+                waiting_pair(kernels, parts[first], parts[second], levels, false, true)) {
           refuse(*pair);
         }
       }
       if (is_loop_body) {
         if (const auto pair =
-                waiting_pair(kernels, parts[first], parts[second], levels - 1, true)) {
+                waiting_pair(kernels, parts[first], parts[second], levels - 1, true, true)) {
           refuse(*pair);
         }
       }

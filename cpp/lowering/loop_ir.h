@@ -38,8 +38,8 @@ enum class ValueKind {
   Broadcast, ///< operands[0] in every lane
   Masked,    ///< operands[1], a load, in the lanes where operands[0] holds; anything elsewhere
   Reduce,    ///< the lanes of operands[0] combined by `op`, in any order
-  GpuIndex,  ///< in a Launch: the block's number for `id` 0, 1, 2 (x, y, z), the thread's for 3, 4,
-             ///< 5
+  /// In a Launch: the block's number for `id` 0, 1, 2 (x, y, z), the thread's for 3, 4, 5.
+  GpuIndex,
   /// In a Launch, which all threads of a warp come to: the thread's four sums of a tile, four
   /// lanes. `id` is the MmaShape; operands: what the thread has of the two factors and of the sums
   /// before.
@@ -53,7 +53,10 @@ enum class ValueKind {
   Matrices,
   /// In a Launch, where all threads of a warp come: operands[0] of the one whose number differs in
   /// the bits `id`.
-  Shuffle
+  Shuffle,
+  /// In a Launch: whether the address of buffer `id` and its strides that are no constants, but
+  /// that of its unit dimension, are multiples of `inner` bytes.
+  Aligned
 };
 
 struct Value;
@@ -91,7 +94,12 @@ enum class StatementKind {
   /// children[0] in each thread of a grid of blocks on a GPU. Its GPU loops say of themselves which
   /// iterations a thread has; after map_launches there are none, and `subscripts` is the grid.
   Launch,
-  Barrier ///< all threads of the block wait here for each other
+  Barrier, ///< all threads of the block wait here for each other
+  /// A Store of a Load to shared memory that the thread does not wait for: what is stored is there
+  /// after a WaitForCopies, and until then nobody may touch it. In a Launch, after map_launches.
+  CopyAsync,
+  CommitCopies, ///< what the thread copies since the last one is a group
+  WaitForCopies ///< for all groups of the thread but the last `id`
 };
 
 enum class LoopKind {
@@ -165,9 +173,11 @@ struct KernelBuffer {
   bool is_scoped = false;   ///< a temporary of an Allocate instead of the whole kernel
   /// Scoped: "auto", "registers", "stack" or "heap"; in a Launch "shared" or "private".
   std::string memory = "auto";
-  std::string command;           ///< scoped: what put it there, for messages
-  SourceLocation where;          ///< of that command
-  Record record;                 ///< temporaries of the whole kernel
+  int stages = 1;         ///< of shared memory: so many of it, for copies ahead (staged_copies.h)
+  std::string stage_loop; ///< the name of the loop in whose iterations they take turns
+  std::string command;    ///< scoped: what put it there, for messages
+  SourceLocation where;   ///< of that command
+  Record record;          ///< temporaries of the whole kernel
   std::vector<ValuePtr> extents; ///< over Parameters only
   ArrayLayout layout;
 };

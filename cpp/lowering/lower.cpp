@@ -6,8 +6,11 @@
 #include "lowering/parameter_ranges.h"
 #include "lowering/passes.h"
 #include "lowering/registers.h"
+#include "lowering/staged_copies.h"
 #include "lowering/thread_reductions.h"
 #include "lowering/translate.h"
+#include "lowering/vector_accesses.h"
+#include "lowering/wide_copies.h"
 
 namespace tilewright {
 
@@ -42,7 +45,10 @@ Kernel lower(const Program &program, const LoweringOptions &options) {
   kernel.body = promote_accumulators(gather_thread_terms(kernel.body, kernel));
   kernel.body = simplify_indices(kernel.body, known);
   if (kernel.is_gpu) {
+    align_vectors(kernel);
+    widen_copies(kernel);
     map_launches(kernel, known);
+    stage_copies(kernel, options.asynchronous_copies);
     kernel.body = simplify_indices(kernel.body, known);
   }
   return kernel;

@@ -19,6 +19,7 @@ struct LoweringOptions {
   bool vectorize = true; ///< false keeps Vector loops as loops, for printing what a schedule says
   Instrumentation instrumentation = {};
   bool gpu = false; ///< loops over blocks and threads make launches; else they run on the CPU
+  bool asynchronous_copies = false; ///< of global to shared memory, which that GPU has
 };
 
 Kernel lower(const Program &program, const LoweringOptions &options);

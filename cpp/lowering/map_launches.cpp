@@ -480,6 +480,9 @@ private:
     ValuePtr total = integer(1);
     for (const LoopStatement *loop : loops) {
       ValuePtr extent = sub(loop->upper, loop->lower);
+      if (const auto sum = is_index(extent) ? linear_of(extent) : std::nullopt) {
+        extent = value_of(*sum); // the same in all tiles
+      }
       const Interval known = ranges_.of(extent);
       const bool boxed = !as_integer(extent) && known.upper && *known.upper <= widest_box;
       extents.push_back(boxed ? integer(std::max<std::int64_t>(*known.upper, 0))

@@ -129,7 +129,8 @@ public:
 private:
   void allocation(const KernelBuffer &buffer) {
     line(buffer.name + " = empty((" + list(buffer.extents) +
-         (buffer.extents.size() == 1 ? ",), " : "), ") + type_name(buffer.type) + ")");
+         (buffer.extents.size() == 1 ? ",), " : "), ") + type_name(buffer.type) + ")" +
+         (buffer.stages > 1 ? "  # " + std::to_string(buffer.stages) + " stages" : ""));
   }
 
   void line(const std::string &text) {
@@ -180,11 +181,13 @@ private:
       }
       return;
     case StatementKind::Store:
+    case StatementKind::CopyAsync:
       line(element(kernel_.buffers[static_cast<size_t>(statement->buffer)].name,
                    statement->subscripts) +
            " = " + print(statement->value).text + where(*statement) +
            (kernel_.buffers[static_cast<size_t>(statement->buffer)].is_streamed ? "  # stream"
-                                                                                : ""));
+                                                                                : "") +
+           (statement->kind == StatementKind::CopyAsync ? "  # asynchronous" : ""));
       return;
     case StatementKind::AtomicUpdate: {
       const std::string target = element(
@@ -229,6 +232,12 @@ private:
       return;
     case StatementKind::Barrier:
       line("barrier");
+      return;
+    case StatementKind::CommitCopies:
+      line("commit copies");
+      return;
+    case StatementKind::WaitForCopies:
+      line("wait for copies but the last " + std::to_string(statement->id));
       return;
     case StatementKind::Allocate:
       allocation(kernel_.buffers[static_cast<size_t>(statement->buffer)]);
@@ -345,6 +354,8 @@ private:
     }
     case ValueKind::GpuIndex:
       return {value->name};
+    case ValueKind::Aligned:
+      return {"aligned(" + value->name + ", " + std::to_string(value->inner) + ")"};
     case ValueKind::Variable:
       return {name_of(variables_, value->id, value->name)};
     case ValueKind::Local:

@@ -1,5 +1,6 @@
 #include "lowering/translate.h"
 
+#include "analysis/copies_ahead.h"
 #include "analysis/mma_tiles.h"
 #include "lowering/ast_expressions.h"
 #include "lowering/expressions.h"
@@ -31,6 +32,7 @@ public:
         expressions_(program.parameters) {
     if (options.gpu && !options.instrumentation.is_serial()) {
       gpu_.emplace(program);
+      check_copies_ahead(program, *gpu_);
       kernel_.is_gpu = true;
     }
     kernel_.name = program.function ? program.function->name : "kernel";
@@ -189,6 +191,13 @@ private:
       const auto memory = gpu_->memory_in_kernel(b);
       if (memory && in_launch) {
         kernel_.buffers[b].memory = *memory == GpuMemory::Shared ? "shared" : "private";
+        kernel_.buffers[b].stages = program_.buffers[b].stages;
+        for (const Statement &statement : program_.statements) {
+          if (statement.buffer == b && kernel_.buffers[b].stages > 1) {
+            const int level = program_.buffers[b].level - 1;
+            kernel_.buffers[b].stage_loop = statement.loop_names.at(static_cast<size_t>(level));
+          }
+        }
       } else if (kernel_.buffers[b].is_scoped) {
         // In a kernel of one thread either would do; what several kernels share is outside of all.
         kernel_.buffers[b].memory = in_launch ? "shared" : "heap";

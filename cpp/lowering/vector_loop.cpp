@@ -218,6 +218,9 @@ private:
     case StatementKind::Allocate:
     case StatementKind::Launch:
     case StatementKind::Barrier:
+    case StatementKind::CopyAsync:
+    case StatementKind::CommitCopies:
+    case StatementKind::WaitForCopies:
       return fail(); // each lane has iterations, or memory, of its own
     case StatementKind::AtomicUpdate:
       return fail(); // one element at a time
@@ -478,6 +481,7 @@ private:
     case ValueKind::Lane:
     case ValueKind::Matrices:
     case ValueKind::Shuffle:
+    case ValueKind::Aligned:
       failed_ = true;
       return node;
     case ValueKind::Binary:

@@ -128,6 +128,11 @@ private:
       }
       return;
     }
+    case StatementKind::CopyAsync:
+      require(in_launch_ && statement->value && statement->value->kind == ValueKind::Load &&
+                  !statement->mask,
+              "an asynchronous copy is of a load in a launch");
+      [[fallthrough]];
     case StatementKind::AtomicUpdate:
     case StatementKind::Store: {
       check(statement->value);
@@ -187,6 +192,10 @@ private:
     case StatementKind::Barrier:
       require(in_launch_, "a barrier stands in a launch");
       return;
+    case StatementKind::CommitCopies:
+    case StatementKind::WaitForCopies:
+      require(in_launch_ && statement->id >= 0, "threads wait for copies in a launch");
+      return;
     case StatementKind::Timed: {
       require(statement->id >= 0 && statement->id < static_cast<std::int64_t>(kernel_.nests.size()),
               "what is timed is a nest");
@@ -233,6 +242,11 @@ private:
       return;
     case ValueKind::GpuIndex:
       require(in_launch_ && value.id >= 0 && value.id < 6, "a thread has its number in a launch");
+      return;
+    case ValueKind::Aligned:
+      require(in_launch_ && value.id >= 0 &&
+                  value.id < static_cast<std::int64_t>(kernel_.buffers.size()) && value.inner > 0,
+              "what is asked for its alignment is a buffer");
       return;
     case ValueKind::Variable:
       require(variables_.contains(value.id),

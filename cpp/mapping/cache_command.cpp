@@ -18,7 +18,11 @@ struct CacheArguments {
   std::string name;
   std::string memory;
   std::vector<int> order;
+  std::int64_t pad = 0;
+  int stages = 1;
 };
+
+constexpr std::int64_t most_stages = 8;
 
 /// `preferred`, or it with a number where that is taken.
 std::string new_name(const MappingState &state, const std::string &preferred) {
@@ -60,7 +64,8 @@ std::vector<int> order_argument(const Command &command, size_t rank, const std::
 
 CacheArguments read_arguments(const MappingState &state, const Command &command) {
   const CommandArguments arguments(command);
-  arguments.expect_between(2, 5, "cache(A, j, name=\"\", memory=\"auto\", order=[])");
+  arguments.expect_between(2, 7,
+                           "cache(A, j, name=\"\", memory=\"auto\", order=[], pad=0, stages=1)");
   CacheArguments given;
   given.array = arguments.name(0, "an input or a computation");
   given.loop = arguments.name(1, "a loop");
@@ -76,6 +81,26 @@ CacheArguments read_arguments(const MappingState &state, const Command &command)
   }
   require_new_computation(state, given.name, command);
   given.order = order_argument(command, (*found)->rank(), given.array);
+  if (arguments.size() > 5) {
+    given.pad = arguments.integer(5, "the padding", 0);
+  }
+  if (arguments.size() > 6) {
+    const std::int64_t stages = arguments.integer(6, "the number of stages", 1);
+    if (stages > most_stages) {
+      refuse(command, "a buffer has at most " + std::to_string(most_stages) + " stages, got " +
+                          std::to_string(stages));
+    }
+    if (stages > 1 && given.memory != "shared") {
+      refuse(command, "several stages are for copies into the memory of a GPU's block, "
+                      "memory=\"shared\", got memory=\"" +
+                          given.memory + "\"");
+    }
+    if (stages > 1 && given.array == command.computation) {
+      refuse(command, "several stages are for arrays that are read; what " + given.array +
+                          " computes is there no sooner");
+    }
+    given.stages = static_cast<int>(stages);
+  }
   return given;
 }
 
@@ -86,9 +111,11 @@ void place_inside(MappingState &state, const Command &command, const CacheArgume
   placed.arguments = {command.computation, given.loop};
   compute_at_command(state, placed);
   placed.arguments.emplace_back(given.memory);
+  placed.arguments.emplace_back(given.pad);
   store_at_command(state, placed);
   Allocation &allocation = state.allocations.at(given.name);
   allocation.order = given.order;
+  allocation.stages = given.stages;
   allocation.command = to_string(command);
 }
 

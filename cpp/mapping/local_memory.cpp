@@ -20,13 +20,14 @@ std::string shape_text(const Buffer &buffer) {
   for (const ExprPtr &extent : buffer.extents) {
     text += (text.empty() ? "" : ", ") + to_string(extent);
   }
-  return type_name(buffer.type) + "[" + text + "]";
+  return type_name(buffer.type) + "[" + text + "]" +
+         (buffer.stages > 1 ? " in " + std::to_string(buffer.stages) + " stages" : "");
 }
 
 } // namespace
 
 std::optional<std::int64_t> constant_bytes(const Buffer &buffer) {
-  std::int64_t bytes = buffer.type.bytes();
+  std::int64_t bytes = buffer.type.bytes() * buffer.stages;
   for (const ExprPtr &extent : buffer.extents) {
     const auto size = constant_extent(extent);
     if (!size || *size < 0) {

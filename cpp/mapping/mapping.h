@@ -137,6 +137,8 @@ struct Allocation {
       order; ///< which dimension of the computation each one of the buffer is; empty: alike
   std::string command;  ///< that asked for it, for messages
   SourceLocation where; ///< of that command
+  std::int64_t pad = 0; ///< elements more along the innermost dimension of the buffer
+  int stages = 1;       ///< so many of it; more than one: a GPU's threads copy ahead (cache)
 };
 
 /// independent(i): in no two different iterations of the loop do instances of these computations

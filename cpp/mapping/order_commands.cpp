@@ -132,7 +132,7 @@ void compute_at_command(MappingState &state, const Command &command) {
 
 void store_at_command(MappingState &state, const Command &command) {
   const CommandArguments arguments(command);
-  arguments.expect_between(2, 3, "store_at(C, j, memory=\"auto\")");
+  arguments.expect_between(2, 4, "store_at(C, j, memory=\"auto\", pad=0)");
   const std::string reader = existing_computation(state, command, arguments.name(0, "the reader"));
   const std::string &name = command.computation;
   const Placement *placement = find_placement(state, name);
@@ -154,8 +154,16 @@ void store_at_command(MappingState &state, const Command &command) {
            "\"private\", got \"" +
                memory + "\"");
   }
+  const std::int64_t pad = arguments.size() > 3 ? arguments.integer(3, "the padding", 0) : 0;
+  if (pad > 0 && (memory == "registers" || memory == "private")) {
+    refuse(command, "padding is for memory with an order of its own; in memory=\"" + memory +
+                        "\" elements have none");
+  }
+  if (pad > 0 && (**state.function->find(name)).rank() == 0) {
+    refuse(command, name + " has no dimension that could be padded");
+  }
   state.storage[name] = Storage::identity(**state.function->find(name));
-  state.allocations[name] = {reader, levels, memory, {}, to_string(command), command.where};
+  state.allocations[name] = {reader, levels, memory, {}, to_string(command), command.where, pad, 1};
 }
 
 void fuse_with_command(MappingState &state, const Command &command) {

@@ -18,6 +18,14 @@ isl::pw_aff zero_on(const isl::set &domain) {
   return isl::pw_aff(isl::set::universe(domain.space()), isl::val(isl_context(), 0L));
 }
 
+/// An extent and so many elements more.
+ExprPtr padded(const ExprPtr &extent, std::int64_t pad) {
+  const auto *known =
+      extent->kind == ExprKind::Constant ? std::get_if<std::int64_t>(&extent->value) : nullptr;
+  return known != nullptr ? constant(*known + pad, Int64)
+                          : binary(Op::Add, extent, constant(pad, Int64));
+}
+
 class ProgramBuilder {
 public:
   explicit ProgramBuilder(const MappingState &state) : state_(state), function_(*state.function) {}
@@ -556,12 +564,16 @@ private:
     buffer.memory = allocation.memory;
     buffer.command = allocation.command;
     buffer.where = allocation.where;
+    buffer.stages = allocation.stages;
     buffer.extents.clear();
     place.index.clear();
     for (size_t d = 0; d < computation.rank(); ++d) {
       const size_t of = allocation.order.empty() ? d : static_cast<size_t>(allocation.order[d]);
       buffer.extents.push_back(box.extents[of]);
       place.index.push_back(binary(Op::Sub, iterator(computation.iterators[of]), box.lower[of]));
+    }
+    if (allocation.pad > 0) {
+      buffer.extents.back() = padded(buffer.extents.back(), allocation.pad);
     }
     require_fits(buffer, allocation);
     for (size_t s = first; s < program_.statements.size(); ++s) {

@@ -25,6 +25,7 @@ struct Buffer {
   Record record;        ///< temporaries
   std::string command;  ///< that put it there, for messages
   SourceLocation where; ///< of that command
+  int stages = 1;       ///< so many of it, in a GPU's shared memory (Allocation)
 };
 
 enum class StatementRole {

@@ -41,12 +41,14 @@ bool is_default(const Argument &argument) {
   const auto *text = std::get_if<std::string>(&argument);
   const auto *list = std::get_if<std::vector<std::int64_t>>(&argument);
   const auto *names = std::get_if<std::vector<std::string>>(&argument);
-  return (text != nullptr && (text->empty() || *text == "auto")) ||
+  const auto *number = std::get_if<std::int64_t>(&argument); // of pad; stages=1 is never given
+  return (number != nullptr && *number == 0) ||
+         (text != nullptr && (text->empty() || *text == "auto")) ||
          (list != nullptr && list->empty()) || (names != nullptr && names->empty());
 }
 
 std::string call_text(const Command &command) {
-  constexpr std::array cache_keywords = {"name=", "memory=", "order="};
+  constexpr std::array cache_keywords = {"name=", "memory=", "order=", "pad=", "stages="};
   constexpr size_t positional = 2; // of cache
   std::string out;
   for (size_t i = 0; i < command.arguments.size(); ++i) {

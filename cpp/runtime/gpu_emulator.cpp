@@ -9,9 +9,12 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 namespace tilewright {
 
@@ -62,6 +65,20 @@ struct Wait {
   char *all = nullptr;
 };
 
+/// Bytes on their way to shared memory.
+struct Copy {
+  char *to = nullptr;
+  std::int32_t bytes = 0;
+  std::int32_t buffer = 0;
+  std::array<char, 16> data{};
+};
+
+/// What one thread copies asynchronously.
+struct Copies {
+  std::vector<Copy> open; ///< of no group yet
+  std::deque<std::vector<Copy>> groups;
+};
+
 /// One launch on the host.
 class Launch {
 public:
@@ -109,13 +126,19 @@ public:
     wait({Wait::For::Warp, number, own, bytes, all});
   }
 
-  void access(const char *address, std::int64_t bytes, std::int32_t buffer, std::int32_t kind) {
+  void access(const char *address, std::int64_t bytes, std::int32_t buffer, std::int32_t kind,
+              std::int32_t alignment) {
     constexpr std::int64_t between_looks = 1 << 14;
     if (++accesses_ % between_looks == 0 && looks_up()) {
       fibres_[static_cast<std::size_t>(thread_)]->pause(); // for good
     }
     const EmulatedBuffer &of = kernel_.emulated->buffers[buffer];
     const char *base = base_of(of);
+    if (reinterpret_cast<std::uintptr_t>(address) % static_cast<std::uintptr_t>(alignment) != 0) {
+      fail(fmt::format("{} {} {} bytes of {} at an address that is no multiple of {}", here(),
+                       verb(kind), bytes, of.name, alignment));
+      return;
+    }
     std::int64_t size = of.shared_bytes;
     const char *start = base;
     if (of.argument >= 0) {
@@ -133,7 +156,45 @@ public:
     }
   }
 
+  /// The bytes are read now; when they are written is not known but that it is before the thread
+  /// has waited for them, so both ends count as writes.
+  void copy(char *to, const char *from, std::int32_t bytes, std::int32_t buffer,
+            std::int32_t source) {
+    access(from, bytes, source, Read, bytes);
+    access(to, bytes, buffer, Write, bytes);
+    Copy copy{to, bytes, buffer, {}};
+    std::memcpy(copy.data.data(), from, static_cast<std::size_t>(bytes));
+    std::memset(to, pattern, static_cast<std::size_t>(bytes));
+    copies_[static_cast<std::size_t>(thread_)].open.push_back(copy);
+    const std::int64_t item = kernel_.emulated->buffers[buffer].item_bytes;
+    for (std::int64_t byte = 0; byte < bytes; byte += item) {
+      copied_[to + byte] = thread_;
+    }
+  }
+
+  void commit() {
+    Copies &own = copies_[static_cast<std::size_t>(thread_)];
+    own.groups.push_back(std::exchange(own.open, {}));
+  }
+
+  void wait_for_copies(std::int32_t groups) {
+    Copies &own = copies_[static_cast<std::size_t>(thread_)];
+    while (own.groups.size() > static_cast<std::size_t>(groups)) {
+      const std::vector<Copy> arrived = std::move(own.groups.front());
+      own.groups.pop_front();
+      for (const Copy &copy : arrived) {
+        const std::int64_t item = kernel_.emulated->buffers[copy.buffer].item_bytes;
+        for (std::int64_t byte = 0; byte < copy.bytes; byte += item) {
+          copied_.erase(copy.to + byte);
+        }
+        std::memcpy(copy.to, copy.data.data(), static_cast<std::size_t>(copy.bytes));
+        access(copy.to, copy.bytes, copy.buffer, Write, copy.bytes);
+      }
+    }
+  }
+
 private:
+  static constexpr int pattern = 0xa5; ///< in memory that is not written yet
   bool is_over() const { return is_interrupted_ || !problem_.empty(); }
   bool looks_up() {
     is_interrupted_ = is_interrupted_ || launch_is_to_end();
@@ -147,8 +208,10 @@ private:
 
   void run_block(std::int64_t threads) {
     const auto count = static_cast<std::size_t>(threads);
-    std::memset(shared_base_, 0xa5, static_cast<std::size_t>(shape_.shared_bytes));
+    std::memset(shared_base_, pattern, static_cast<std::size_t>(shape_.shared_bytes));
     shared_elements_.clear();
+    copies_.assign(count, {});
+    copied_.clear();
     while (fibres_.size() < count) {
       fibres_.push_back(std::make_unique<Fibre>());
     }
@@ -279,6 +342,13 @@ private:
 
   void touch(const char *address, const EmulatedBuffer &buffer, std::int64_t number,
              std::int32_t kind) {
+    if (const auto copied = copied_.find(address); copied != copied_.end()) {
+      fail(fmt::format("{} {} element {} of {}, which thread {} copies asynchronously and has not "
+                       "waited for",
+                       here(), verb(kind), number, buffer.name,
+                       place_text(place_of(copied->second, shape_.block))));
+      return;
+    }
     Element &element = (buffer.argument < 0 ? shared_elements_ : elements_)[address];
     const Touch now{block_, static_cast<std::int32_t>(thread_), epoch_, kind};
     const auto meets = [&](const Touch &earlier) {
@@ -335,6 +405,8 @@ private:
   std::vector<bool> ended_;                                   ///< by thread
   std::unordered_map<const char *, Element> elements_;        ///< of arrays
   std::unordered_map<const char *, Element> shared_elements_; ///< of the block's shared memory
+  std::vector<Copies> copies_;                                ///< by thread
+  std::unordered_map<const char *, std::int64_t> copied_;     ///< elements under way: whose copies
   std::int64_t block_ = 0;
   std::int64_t thread_ = 0;
   std::int32_t epoch_ = 0;
@@ -448,6 +520,16 @@ std::int32_t tilewright_gpu_shuffle(std::int32_t number, std::int32_t value, std
 void *tilewright_gpu_shared() { return Launch::current()->shared(); }
 
 void tilewright_gpu_access(const void *address, std::int64_t bytes, std::int32_t buffer,
-                           std::int32_t kind) {
-  Launch::current()->access(static_cast<const char *>(address), bytes, buffer, kind);
+                           std::int32_t kind, std::int32_t alignment) {
+  Launch::current()->access(static_cast<const char *>(address), bytes, buffer, kind, alignment);
 }
+
+void tilewright_gpu_copy(void *to, const void *from, std::int32_t bytes, std::int32_t buffer,
+                         std::int32_t source) {
+  Launch::current()->copy(static_cast<char *>(to), static_cast<const char *>(from), bytes, buffer,
+                          source);
+}
+
+void tilewright_gpu_commit() { Launch::current()->commit(); }
+
+void tilewright_gpu_wait(std::int32_t groups) { Launch::current()->wait_for_copies(groups); }

@@ -120,7 +120,7 @@ void tilewright_gpu_matrices(std::int32_t number, std::int32_t buffer, std::int3
   const auto lane = static_cast<std::size_t>(tilewright_gpu_index(3));
   Row own{};
   if (lane < side * static_cast<std::size_t>(count)) {
-    tilewright_gpu_access(row, sizeof(own), buffer, 0);
+    tilewright_gpu_access(row, sizeof(own), buffer, 0, sizeof(own));
     std::memcpy(own.data(), row, sizeof(own));
   }
   std::array<Row, tilewright::warp> all{};

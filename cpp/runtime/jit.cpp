@@ -258,6 +258,9 @@ void Session::define_host_symbols() {
   add("tilewright_gpu_matrices", &tilewright_gpu_matrices);
   add("tilewright_gpu_shared", &tilewright_gpu_shared);
   add("tilewright_gpu_access", &tilewright_gpu_access);
+  add("tilewright_gpu_copy", &tilewright_gpu_copy);
+  add("tilewright_gpu_commit", &tilewright_gpu_commit);
+  add("tilewright_gpu_wait", &tilewright_gpu_wait);
   add("tilewright_allocate", &tilewright_allocate);
   add("tilewright_free", &tilewright_free);
   add("tilewright_report_index", &tilewright_report_index);

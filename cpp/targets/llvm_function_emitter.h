@@ -96,6 +96,8 @@ private:
     /// What has been asked for ahead: places that differ by constants, and those constants in
     /// bytes.
     std::map<std::string, std::vector<std::int64_t>> asked;
+    /// On a GPU: of these buffers, address and strides are known to be multiples of so many bytes.
+    std::map<size_t, std::uint64_t> aligned;
     int depth = 0;
     int long_loops = 0;         ///< serial loops around of any number of iterations
     std::int64_t most_runs = 1; ///< of a statement here, as far as the loops around tell
@@ -225,6 +227,16 @@ private:
   Term mma(const Value &value);
   Term matrices(const Value &value);
   Term shuffle(const Value &value, std::int64_t mask); // llvm_launch.cpp
+  // llvm_copies.cpp
+  llvm::Value *is_aligned(const Value &value);
+  /// Notes what `condition` says of alignment; gives what was known before.
+  std::map<size_t, std::uint64_t> assume_aligned(const Value &condition);
+  /// What is known of an element's address from the buffer's and from the sums that its subscripts
+  /// are; nothing where that is no more than what every element's is.
+  llvm::MaybeAlign known_alignment(size_t buffer, const std::vector<SubscriptSum> &sums);
+  void copy_async(const LoopStatement &statement);
+  void commit_copies();
+  void wait_for_copies(std::int64_t groups);
   void fail_on_device(llvm::Value *site, llvm::Value *index, llvm::Value *extent,
                       std::int32_t status);
   llvm::Function *emulated_entry(const Launched &launched);
@@ -257,6 +269,7 @@ private:
     llvm::Value *inner_step = nullptr; ///< and are so many bytes apart; null where inner is 1
     llvm::Value *offsets =
         nullptr; ///< irregular vectors only: from `first`, in bytes; no steps then
+    llvm::MaybeAlign alignment = {}; ///< of `first`, where more than the elements' is known
   };
   Term load(const Value &value, llvm::Value *mask = nullptr);
   Term load_lanes(size_t buffer, const Address &where, int lanes, llvm::Value *mask);
@@ -273,13 +286,14 @@ private:
   llvm::Value *lane_addresses(const Address &address, int lanes);
   llvm::Value *bytes_to_lanes(const Address &address, int lanes);
   llvm::Value *load_part(size_t buffer, llvm::Value *address, int lanes,
-                         llvm::Value *mask = nullptr);
+                         llvm::Value *mask = nullptr, llvm::MaybeAlign alignment = {});
   Term load_element(size_t buffer, llvm::Value *address);
-  Term load_contiguous(size_t buffer, llvm::Value *address, int lanes, llvm::Value *mask);
+  Term load_contiguous(size_t buffer, llvm::Value *address, int lanes, llvm::Value *mask,
+                       llvm::MaybeAlign alignment = {});
   Term load_strided(size_t buffer, llvm::Value *address, int lanes, int stride, llvm::Value *mask);
   llvm::Value *strided_mask(llvm::Value *mask, int start, int lanes, int stride);
   void store_part(size_t buffer, llvm::Value *address, llvm::Value *value,
-                  llvm::Value *mask = nullptr);
+                  llvm::Value *mask = nullptr, llvm::MaybeAlign alignment = {});
   void stream_part(size_t buffer, llvm::Value *address, llvm::Value *value); // llvm_hints.cpp
   /// Whether that or something on the same cache line was asked for before; else notes it.
   bool is_asked_for(const Frame::Ahead &ahead, const std::vector<ValuePtr> &subscripts);
@@ -288,7 +302,7 @@ private:
   void end_streams();
   void store_element(size_t buffer, llvm::Value *address, const Term &value);
   void store_contiguous(size_t buffer, llvm::Value *address, const Term &value, int lanes,
-                        llvm::Value *mask);
+                        llvm::Value *mask, llvm::MaybeAlign alignment = {});
   void annotate(llvm::Instruction *instruction, size_t buffer);
   void note_buffer(llvm::Instruction *instruction, size_t buffer);
   llvm::Value *offset(llvm::Value *base, llvm::Value *bytes);

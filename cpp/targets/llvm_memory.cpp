@@ -144,6 +144,9 @@ KernelEmitter::Address KernelEmitter::address(size_t b, const std::vector<ValueP
     llvm::Value *&part = parts[depth];
     part = part == nullptr ? bytes : builder_.CreateNSWAdd(part, bytes);
   };
+  if (is_device_) {
+    result.alignment = known_alignment(b, sums);
+  }
   const int last = frame_.depth + 1;
   llvm::Value *step = builder_.getInt64(0);
   llvm::Value *inner_step = builder_.getInt64(0);
@@ -277,10 +280,10 @@ llvm::Value *KernelEmitter::to_memory(llvm::Value *value, ScalarType type, int l
 }
 
 /// `lanes` components that lie one after the other; as they are in memory.
-llvm::Value *KernelEmitter::load_part(size_t b, llvm::Value *address, int lanes,
-                                      llvm::Value *mask) {
+llvm::Value *KernelEmitter::load_part(size_t b, llvm::Value *address, int lanes, llvm::Value *mask,
+                                      llvm::MaybeAlign known) {
   llvm::Type *type = memory_type(context_, kernel_.buffers[b].type, lanes);
-  const llvm::Align alignment = frame_.buffers[b].alignment;
+  const llvm::Align alignment = known.value_or(frame_.buffers[b].alignment);
   llvm::Instruction *load = nullptr;
   if (mask == nullptr) {
     load = builder_.CreateAlignedLoad(type, address, alignment);
@@ -303,11 +306,12 @@ Term KernelEmitter::load_element(size_t b, llvm::Value *address) {
   return term;
 }
 
-Term KernelEmitter::load_contiguous(size_t b, llvm::Value *address, int lanes, llvm::Value *mask) {
+Term KernelEmitter::load_contiguous(size_t b, llvm::Value *address, int lanes, llvm::Value *mask,
+                                    llvm::MaybeAlign alignment) {
   const ScalarType type = kernel_.buffers[b].type;
   Term term;
   if (!type.is_complex()) {
-    term.re = from_memory(load_part(b, address, lanes, mask), type, lanes);
+    term.re = from_memory(load_part(b, address, lanes, mask, alignment), type, lanes);
     return term;
   }
   require_no_mask(mask);
@@ -317,7 +321,7 @@ Term KernelEmitter::load_contiguous(size_t b, llvm::Value *address, int lanes, l
     even.push_back(2 * k);
     odd.push_back(2 * k + 1);
   }
-  llvm::Value *pairs = load_part(b, address, 2 * lanes);
+  llvm::Value *pairs = load_part(b, address, 2 * lanes, nullptr, alignment);
   term.re = builder_.CreateShuffleVector(pairs, even);
   term.im = builder_.CreateShuffleVector(pairs, odd);
   return term;
@@ -469,7 +473,7 @@ Term KernelEmitter::load_lanes(size_t b, const Address &where, int lanes, llvm::
     return semantics_.splat(load_element(b, where.first), lanes);
   }
   if (bytes == item) {
-    return load_contiguous(b, where.first, lanes, mask);
+    return load_contiguous(b, where.first, lanes, mask, where.alignment);
   }
   if (bytes == -item) {
     llvm::Value *lowest = offset(
@@ -507,13 +511,13 @@ Term KernelEmitter::load(const Value &value, llvm::Value *mask) {
 }
 
 void KernelEmitter::store_part(size_t b, llvm::Value *address, llvm::Value *value,
-                               llvm::Value *mask) {
+                               llvm::Value *mask, llvm::MaybeAlign known) {
   if (kernel_.buffers[b].is_streamed && !is_device_ && mask == nullptr &&
       value->getType()->isVectorTy()) {
     stream_part(b, address, value);
     return;
   }
-  const llvm::Align alignment = frame_.buffers[b].alignment;
+  const llvm::Align alignment = known.value_or(frame_.buffers[b].alignment);
   llvm::Instruction *store = nullptr;
   if (mask == nullptr) {
     store = builder_.CreateAlignedStore(value, address, alignment);
@@ -533,10 +537,10 @@ void KernelEmitter::store_element(size_t b, llvm::Value *address, const Term &va
 }
 
 void KernelEmitter::store_contiguous(size_t b, llvm::Value *address, const Term &value, int lanes,
-                                     llvm::Value *mask) {
+                                     llvm::Value *mask, llvm::MaybeAlign alignment) {
   const ScalarType type = kernel_.buffers[b].type;
   if (!type.is_complex()) {
-    store_part(b, address, to_memory(value.re, type, lanes), mask);
+    store_part(b, address, to_memory(value.re, type, lanes), mask, alignment);
     return;
   }
   require_no_mask(mask);
@@ -544,7 +548,8 @@ void KernelEmitter::store_contiguous(size_t b, llvm::Value *address, const Term 
   for (int k = 0; k < lanes; ++k) {
     interleave.append({k, lanes + k});
   }
-  store_part(b, address, builder_.CreateShuffleVector(value.re, value.im, interleave));
+  store_part(b, address, builder_.CreateShuffleVector(value.re, value.im, interleave), nullptr,
+             alignment);
 }
 
 void KernelEmitter::store(const LoopStatement &statement) {
@@ -571,7 +576,7 @@ void KernelEmitter::store(const LoopStatement &statement) {
       return;
     }
     if (bytes == item) {
-      store_contiguous(b, where.first, term, lanes, mask);
+      store_contiguous(b, where.first, term, lanes, mask, where.alignment);
       return;
     }
     if (bytes == -item) {

@@ -65,6 +65,15 @@ void KernelEmitter::statement(const LoopStatement &statement) {
   case StatementKind::Barrier:
     barrier();
     break;
+  case StatementKind::CopyAsync:
+    copy_async(statement);
+    break;
+  case StatementKind::CommitCopies:
+    commit_copies();
+    break;
+  case StatementKind::WaitForCopies:
+    wait_for_copies(statement.id);
+    break;
   case StatementKind::Allocate:
     allocate(statement);
     break;
@@ -233,7 +242,9 @@ void KernelEmitter::condition(const LoopStatement &statement) {
   }
   builder_.CreateCondBr(condition, then, otherwise);
   builder_.SetInsertPoint(then);
+  const std::map<size_t, std::uint64_t> aligned_before = assume_aligned(*statement.value);
   this->statement(*statement.children.at(0));
+  frame_.aligned = aligned_before;
   builder_.CreateBr(after);
   if (two_sided) {
     builder_.SetInsertPoint(otherwise);

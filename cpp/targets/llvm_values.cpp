@@ -109,6 +109,8 @@ Term KernelEmitter::compute(const Value &value) {
   }
   case ValueKind::GpuIndex:
     return Term{gpu_index(value.id), nullptr};
+  case ValueKind::Aligned:
+    return Term{is_aligned(value), nullptr};
   case ValueKind::Parameter:
     return Term{frame_.parameters.at(static_cast<size_t>(value.id)), nullptr};
   case ValueKind::Local:

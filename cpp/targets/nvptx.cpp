@@ -198,6 +198,42 @@ std::unique_ptr<llvm::TargetMachine> make_ptx_machine(const GpuTarget &target, b
   return machine;
 }
 
+namespace {
+
+/// Asynchronous copies: of 16 bytes past the first cache, of fewer through it.
+void bind_copies(llvm::Module &module) {
+  constexpr unsigned global_space = 1;
+  llvm::LLVMContext &context = module.getContext();
+  for (llvm::CallInst *call : calls_of(module, "tilewright_gpu_copy")) {
+    llvm::IRBuilder<> builder(call);
+    const std::uint64_t bytes =
+        llvm::cast<llvm::ConstantInt>(call->getArgOperand(2))->getZExtValue();
+    const auto copy = bytes == 16  ? llvm::Intrinsic::nvvm_cp_async_cg_shared_global_16
+                      : bytes == 8 ? llvm::Intrinsic::nvvm_cp_async_ca_shared_global_8
+                                   : llvm::Intrinsic::nvvm_cp_async_ca_shared_global_4;
+    llvm::Value *to = builder.CreateAddrSpaceCast(call->getArgOperand(0),
+                                                  llvm::PointerType::get(context, shared_space));
+    llvm::Value *from = builder.CreateAddrSpaceCast(call->getArgOperand(1),
+                                                    llvm::PointerType::get(context, global_space));
+    builder.CreateIntrinsic(copy, {}, {to, from});
+    call->eraseFromParent();
+  }
+  for (llvm::CallInst *call : calls_of(module, "tilewright_gpu_commit")) {
+    llvm::IRBuilder<>(call).CreateIntrinsic(llvm::Intrinsic::nvvm_cp_async_commit_group, {}, {});
+    call->eraseFromParent();
+  }
+  for (llvm::CallInst *call : calls_of(module, "tilewright_gpu_wait")) {
+    llvm::IRBuilder<>(call).CreateIntrinsic(llvm::Intrinsic::nvvm_cp_async_wait_group, {},
+                                            {call->getArgOperand(0)});
+    call->eraseFromParent();
+  }
+  for (const char *name : {"tilewright_gpu_copy", "tilewright_gpu_commit", "tilewright_gpu_wait"}) {
+    drop(module, name);
+  }
+}
+
+} // namespace
+
 void bind_to_ptx(llvm::Module &module) {
   define_library(module);
   bind_tiles_to_ptx(module);
@@ -242,6 +278,7 @@ void bind_to_ptx(llvm::Module &module) {
       call->eraseFromParent();
     }
   }
+  bind_copies(module);
   for (const char *name : {"tilewright_gpu_index", "tilewright_gpu_barrier",
                            "tilewright_gpu_shuffle", "tilewright_gpu_shared"}) {
     drop(module, name);
@@ -261,7 +298,7 @@ void bind_to_emulator(llvm::Module &module, const llvm::TargetMachine &host) {
   llvm::Type *i64 = llvm::Type::getInt64Ty(context);
   llvm::FunctionCallee watch =
       module.getOrInsertFunction("tilewright_gpu_access", llvm::Type::getVoidTy(context),
-                                 llvm::PointerType::get(context, 0), i64, i32, i32);
+                                 llvm::PointerType::get(context, 0), i64, i32, i32, i32);
   llvm::cast<llvm::Function>(watch.getCallee())->setDoesNotThrow();
   constexpr std::uint32_t reads = 0;
   constexpr std::uint32_t writes = 1;
@@ -279,22 +316,27 @@ void bind_to_emulator(llvm::Module &module, const llvm::TargetMachine &host) {
     for (llvm::Instruction *instruction : accesses) {
       llvm::Value *address = nullptr;
       llvm::Type *type = nullptr;
+      llvm::Align alignment;
       std::uint32_t kind = reads;
       if (auto *load = llvm::dyn_cast<llvm::LoadInst>(instruction)) {
         address = load->getPointerOperand();
         type = load->getType();
+        alignment = load->getAlign();
         kind = load->isAtomic() ? updates : reads;
       } else if (auto *store = llvm::dyn_cast<llvm::StoreInst>(instruction)) {
         address = store->getPointerOperand();
         type = store->getValueOperand()->getType();
+        alignment = store->getAlign();
         kind = writes;
       } else if (auto *update = llvm::dyn_cast<llvm::AtomicRMWInst>(instruction)) {
         address = update->getPointerOperand();
         type = update->getValOperand()->getType();
+        alignment = update->getAlign();
         kind = updates;
       } else if (auto *exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(instruction)) {
         address = exchange->getPointerOperand();
         type = exchange->getNewValOperand()->getType();
+        alignment = exchange->getAlign();
         kind = updates;
       }
       if (address == nullptr || llvm::isa<llvm::AllocaInst>(llvm::getUnderlyingObject(address))) {
@@ -304,7 +346,8 @@ void bind_to_emulator(llvm::Module &module, const llvm::TargetMachine &host) {
           instruction->getMetadata(buffer_metadata)->getOperand(0));
       llvm::IRBuilder<> builder(instruction);
       builder.CreateCall(watch, {address, builder.getInt64(layout.getTypeStoreSize(type)),
-                                 number->getValue(), builder.getInt32(kind)});
+                                 number->getValue(), builder.getInt32(kind),
+                                 builder.getInt32(static_cast<std::uint32_t>(alignment.value()))});
     }
   }
 }

@@ -163,6 +163,14 @@ A = tw.input("A", [N, K], tw.float32)
 C = tw.computation("C", {i: N}, tw.sum(A[i, k], over={k: K}))
 f = tw.function("f", outputs=[C], default_schedule=False)
 """
+_SLICES = """
+T, N = tw.params("T N")
+t, i = tw.iters("t i")
+A = tw.input("A", [T, N + 1], tw.float32)
+C = tw.computation("C", {t: T, i: N}, A[t, i] + A[t, i + 1])
+f = tw.function("f", outputs=[C], default_schedule=False)
+"""
+_IN_BLOCKS = 'C.split(i, 32).reorder("i0", t, "i1").gpu_block("i0").gpu_thread("i1")'
 
 # The programs on which the commands of the docstrings are given.
 EXAMPLES = {
@@ -211,7 +219,7 @@ EXAMPLES = {
 
 # Those of the second and later pairs of loops in one docstring.
 FURTHER: dict[str, tuple[Example, ...]] = {
-    "cache": (Example(_ROWS, "C.split(i, 4)"),),
+    "cache": (Example(_ROWS, "C.split(i, 4)"), Example(_SLICES, _IN_BLOCKS)),
     "store_in": (Example(_POINTWISE_2D),),
 }
 

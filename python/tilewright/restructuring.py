@@ -159,7 +159,9 @@ class RestructuringCommands:
         self._give("compute_at", [name_of(reader, "a computation"), loop_name(j)])
         return self
 
-    def store_at(self: Self, reader: ScheduleCommands | str, j: Loop, memory: str = "auto") -> Self:
+    def store_at(
+        self: Self, reader: ScheduleCommands | str, j: Loop, memory: str = "auto", pad: int = 0
+    ) -> Self:
         """Gives this computation, placed by `compute_at`, a buffer inside loop `j` of its reader.
 
         The buffer is as large as what one iteration of the loop reads, and each iteration has its
@@ -190,13 +192,18 @@ class RestructuringCommands:
                 "registers" one of at most 4 KiB (64 vector registers); besides, each access must
                 have constant subscripts once unrolled and vector loops are gone, which is asked
                 when the function is compiled. Tiles at a border, shorter than their loops, are
-                kept on the stack.
+                kept on the stack. In a GPU's kernel "shared" and "private" (docs/gpu.md).
+            pad: so many elements more along the innermost dimension, which nobody touches: rows
+                that begin in another bank of a GPU's shared memory, or another set of a cache.
 
         Raises:
             ScheduleError: the buffer does not fit the memory; the message names its size, or the
                 access and the loop to unroll or vectorize.
         """
-        self._give("store_at", [name_of(reader, "a computation"), loop_name(j), memory])
+        arguments: list[Any] = [name_of(reader, "a computation"), loop_name(j), memory]
+        if (added := integer(pad, "the padding")) != 0:
+            arguments.append(added)
+        self._give("store_at", arguments)
         return self
 
     def cache(
@@ -206,6 +213,8 @@ class RestructuringCommands:
         name: str | None = None,
         memory: str = "auto",
         order: Sequence[int] | None = None,
+        pad: int = 0,
+        stages: int = 1,
     ) -> ScheduleCommands:
         """Keeps what one iteration of loop `j` touches of an array in a packed buffer of its own.
 
@@ -252,14 +261,49 @@ class RestructuringCommands:
         iterations computes a partial result in the buffer, which is added at its end, as `rfactor`
         would.
 
+        In a GPU's kernel, threads can copy what later iterations of `j` read while they work on
+        this one: with `stages` buffers, iteration `j` reads number ``j % stages`` of them, and what
+        iteration ``j + stages - 1`` reads is on its way into another one. They wait for each other
+        once an iteration, before they begin to read, and not a second time, after they have read.
+
+        Before::
+
+            kernel:  # 32 threads a block
+                for i0 in range(0, ceil(N / 32)):  # gpu_block_x
+                    for t in range(0, T):
+                        for i1 in range(0, min(32, N - 32 * i0)):  # gpu_thread_x
+                            C[t, i] = A[t, i] + A[t, i + 1]
+
+        After ``C.cache(A, "t", memory="shared", stages=2)``::
+
+            kernel:  # 32 threads a block
+                for i0 in range(0, ceil(N / 32)):  # gpu_block_x
+                    for t in range(0, T):
+                        A_cache = empty(1, 33)  # 2 stages
+                        for i in range(t, t + 1):  # gpu_spread
+                            for j in range(32 * i0, min(32 * i0 + 33, N + 1)):  # gpu_spread
+                                A_cache[0, j - 32 * i0] = A[t, j]
+                        for i1 in range(0, min(32, N - 32 * i0)):  # gpu_thread_x
+                            C[t, i] = A_cache[0, i1] + A_cache[0, i1 + 1]
+
         Args:
             array: an input or computation that this one reads, or this computation itself.
             j: the loop of this computation; each iteration fills the buffer anew.
             name: of the copy; ``A_cache``, or ``C_local`` for the computation itself, when it is
                 left out.
-            memory: "registers", "stack", "heap" or "auto" (see `store_at`).
+            memory: "registers", "stack", "heap", "shared", "private" or "auto" (see `store_at`).
             order: the dimensions of the array in the order in which the buffer has them, outermost
                 first; ``[1, 0]`` packs the transpose.
+            pad: so many elements more along the buffer's innermost dimension (see `store_at`).
+            stages: how many of the buffer there are: 1, or 2 to 8 in memory "shared", for copies
+                that are under way while threads work. Devices from sm_80 on copy without the
+                threads' registers (cp.async); on others, and where elements change places, threads
+                load before they work and store afterwards.
+
+        Raises:
+            ScheduleError: what is said in `store_at`; with several stages, when the function is
+                compiled, a loop `j` whose iterations do not come one after the other, or an array
+                that is written while the loop runs.
 
         Returns:
             The handle of the copy, to schedule its loops. The loops of `C_local` are those that
@@ -270,16 +314,19 @@ class RestructuringCommands:
         positions = (
             [] if order is None else [integer(entry, "an entry of order") for entry in order]
         )
-        self._give(
-            "cache",
-            [
-                name_of(array, "an array"),
-                loop_name(j),
-                name if name is not None else "",
-                memory,
-                positions,
-            ],
-        )
+        arguments: list[Any] = [
+            name_of(array, "an array"),
+            loop_name(j),
+            name if name is not None else "",
+            memory,
+            positions,
+        ]
+        added, copies = integer(pad, "the padding"), integer(stages, "the number of stages")
+        if added != 0 or copies != 1:
+            arguments.append(added)
+        if copies != 1:
+            arguments.append(copies)
+        self._give("cache", arguments)
         (copy,) = set(function.computations) - before
         return function[copy]
 

@@ -390,12 +390,13 @@ def _call(command: Command) -> str:
         return f".store_in(tw.Buffer({_quoted(buffer.strip())}, {shape}{record}), {index})"
     texts = [_listed(a) if isinstance(a, tuple) else _quoted(a) for a in arguments]
     if name == "cache":
-        # Recorded as (array, loop, name or "", memory, order).
-        keywords = zip(("name", "memory", "order"), arguments[2:], texts[2:], strict=False)
+        # Recorded as (array, loop, name or "", memory, order, pad, stages), the last ones if given.
+        names = ("name", "memory", "order", "pad", "stages")
+        keywords = zip(names, arguments[2:], texts[2:], strict=False)
         texts = texts[:2] + [
             f"{keyword}={text}"
             for keyword, value, text in keywords
-            if value not in ("", "auto", ())
+            if value not in ("", "auto", (), 0)
         ]
     return f".{name}({', '.join(texts)})"
 

@@ -207,6 +207,7 @@ private:
     case ValueKind::Parameter:
       return {Number{parameters_.at(static_cast<size_t>(node->id)), 0}};
     case ValueKind::GpuIndex:
+    case ValueKind::Aligned:
     case ValueKind::Mma:
     case ValueKind::Lane:
     case ValueKind::Matrices:
@@ -405,6 +406,9 @@ private:
     }
     case StatementKind::Launch:
     case StatementKind::Barrier:
+    case StatementKind::CopyAsync:
+    case StatementKind::CommitCopies:
+    case StatementKind::WaitForCopies:
       throw Error(ErrorKind::Internal, "the interpreter runs no GPU's kernels");
     case StatementKind::Timed:
       execute(node->children[0]);

@@ -85,7 +85,7 @@ constexpr std::int32_t updates = 2;
 constexpr std::int64_t item = sizeof(float);
 
 void touch(const float *address, std::int32_t buffer, std::int32_t kind) {
-  tilewright_gpu_access(address, item, buffer, kind);
+  tilewright_gpu_access(address, item, buffer, kind, item);
 }
 
 class Emulator : public testing::Test {
@@ -276,6 +276,45 @@ TEST_F(Emulator, AnExchangeIsNoBarrier) {
   EXPECT_THAT(problem(race, 1, 32, 1), HasSubstr("with no barrier between"));
 }
 
+TEST_F(Emulator, FindsAccessesThatAreNotAligned) {
+  const auto four_from = [](const void *given) {
+    const auto &arguments = *static_cast<const Arguments *>(given);
+    const float *address = arguments.values + (arguments.count == 8 ? 4 : 2);
+    tilewright_gpu_access(address, 4 * item, values_buffer, reads, 4 * item);
+  };
+  EXPECT_EQ(problem(four_from, 1, 1, 8), "");
+  EXPECT_THAT(problem(four_from, 1, 1, 9),
+              HasSubstr("reads 16 bytes of values at an address that is no multiple of 16"));
+}
+
+/// Copies four of the thread's own elements to shared memory, waits for all groups but the last
+/// `under_way`, and gives back what is there then.
+template <int under_way>
+void copy(const void *given) {
+  const auto &arguments = *static_cast<const Arguments *>(given);
+  float *own = arguments.values + 4 * thread_x();
+  float *to = shared() + 4 * thread_x();
+  own[3] = static_cast<float>(thread_x());
+  tilewright_gpu_copy(to, own, 4 * item, shared_buffer, values_buffer);
+  tilewright_gpu_commit();
+  own[3] = -1; // what was there before is copied
+  tilewright_gpu_wait(under_way);
+  tilewright_gpu_barrier(0);
+  const float *from = shared() + 4 * (3 - thread_x());
+  touch(from + 3, shared_buffer, reads);
+  touch(own, values_buffer, writes);
+  *own = from[3];
+}
+
+TEST_F(Emulator, CopiesArriveWhenTheThreadHasWaited) {
+  launch(copy<0>, 1, 4, 16);
+  EXPECT_THAT(values_, testing::ElementsAre(3, 0, 0, -1, 2, 0, 0, -1, 1, 0, 0, -1, 0, 0, 0, -1));
+  EXPECT_THAT(
+      problem(copy<1>, 1, 4, 16),
+      HasSubstr("thread (0, 0, 0) of block (0, 0, 0) reads element 15 of tile, which thread "
+                "(3, 0, 0) copies asynchronously and has not waited for"));
+}
+
 TEST_F(Emulator, RefusesWhatNoDeviceHas) {
   const auto nothing = [](const void *) {};
   EXPECT_THAT(problem(nothing, 1, 1025, 1), HasSubstr("1025 threads"));
@@ -369,7 +408,7 @@ TEST_F(Emulator, LoadsMatricesOfAWarp) {
     const int lane = tilewright_gpu_index(3);
     auto *memory = static_cast<std::uint16_t *>(tilewright_gpu_shared());
     for (int column = 0; column < 8 && lane < 8; ++column) {
-      tilewright_gpu_access(memory + 8 * lane + column, 2, shared_buffer, writes);
+      tilewright_gpu_access(memory + 8 * lane + column, 2, shared_buffer, writes, 2);
       memory[8 * lane + column] = static_cast<std::uint16_t>(10 * lane + column);
     }
     tilewright_gpu_barrier(0);

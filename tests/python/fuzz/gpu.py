@@ -65,6 +65,7 @@ class GpuRunner:
             "gpu_block",
             "combined over",
             "# atomic",
+            "stages",
         ):
             if word in loops:
                 self.count("cases with " + word)
@@ -136,9 +137,14 @@ class GpuRunner:
         loops = [name for name, _ in function._loops(computation)]
         arrays = [computation, *function.inputs]
         if loops:
+            array = rng.choice(arrays)
+            memory = rng.choice(MEMORY)
+            pad = rng.choice((0, 0, 1, 4)) if memory != "private" else 0
+            ahead = memory == "shared" and array != computation
+            stages = rng.choice((1, 2, 2, 3)) if ahead else 1
             self.attempt(
-                function, computation, "cache", rng.choice(arrays), rng.choice(loops[:2]), None,
-                rng.choice(MEMORY),
+                function, computation, "cache", array, rng.choice(loops[:3]), None, memory, None,
+                pad, stages,
             )  # fmt: skip
 
 

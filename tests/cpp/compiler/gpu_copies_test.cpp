@@ -1,0 +1,236 @@
+// Copies into shared memory that are under way while threads work, and accesses of several
+// elements, on the emulator: what is left out or shifted on purpose does not pass.
+#include "compiler/compiler.h"
+#include "lowering/build.h"
+#include "planning/default_mapping.h"
+#include "runtime/cpu.h"
+#include "runtime/device.h"
+#include "runtime/gpu_emulator.h"
+#include "runtime/jit.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Target/TargetMachine.h>
+
+#include <functional>
+#include <numeric>
+
+namespace tilewright {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr std::int64_t rows = 5;
+constexpr std::int64_t columns = 48;
+constexpr std::int64_t width = columns + 16; ///< of A
+
+Command command(const std::string &computation, const std::string &name,
+                std::vector<Argument> arguments) {
+  Command result;
+  result.computation = computation;
+  result.name = name;
+  result.arguments = std::move(arguments);
+  return result;
+}
+
+/// B[k, i] = A[k, i'], where i' goes backwards in each tile of 16: a thread reads what another one
+/// copied. One block goes through all rows of its tile.
+Mapping turned(std::int64_t stages) {
+  const ExprPtr zero = constant(std::int64_t{0}, Int64);
+  const auto number = [](std::int64_t value) { return constant(value, Int64); };
+  const std::vector<ExprPtr> shape = {parameter("K"), parameter("N")};
+  const ComputationPtr a =
+      declare_input("A", {shape[0], binary(Op::Add, shape[1], number(16))}, Float32, {});
+  const ComputationPtr b = declare_computation("B", {{"k", zero, shape[0]}, {"i", zero, shape[1]}},
+                                               nullptr, Float32, {}, {});
+  const ExprPtr inside = binary(Op::Mod, iterator("i"), number(16));
+  const ExprPtr backwards = binary(Op::Sub, binary(Op::Add, iterator("i"), number(15)),
+                                   binary(Op::Mul, number(2), inside));
+  define_piece(b, nullptr, access(a, {iterator("k"), backwards}), {});
+  const ExprPtr multiple = binary(Op::Eq, binary(Op::Mod, shape[1], number(16)), zero);
+  Mapping mapping(make_function("turned", {b}, {a}, {multiple}, {}));
+  mapping = mapping.with(command(
+      "B", "split", {std::string("i"), std::int64_t{16}, std::string("i0"), std::string("i1")}));
+  mapping = mapping.with(
+      command("B", "reorder", {std::string("i0"), std::string("k"), std::string("i1")}));
+  mapping = mapping.with(command("B", "gpu_block", {std::string("i0")}));
+  mapping = mapping.with(command("B", "gpu_thread", {std::string("i1")}));
+  return mapping.with(
+      command("B", "cache",
+              {std::string("A"), std::string("k"), std::string("tile"), std::string("shared"),
+               std::vector<std::int64_t>{}, std::int64_t{0}, stages}));
+}
+
+CompileOptions options_for(GpuTarget::Kind kind) {
+  CompileOptions options;
+  options.layouts = {{1, 0}, {1, 0}};
+  options.gpu.kind = kind;
+  return options;
+}
+
+Kernel asynchronous(std::int64_t stages = 2) {
+  return lowered(turned(stages), options_for(GpuTarget::Kind::Emulator));
+}
+
+/// What sm_75 gets: copies through registers.
+Kernel through_registers(std::int64_t stages = 2) {
+  return lowered(turned(stages), options_for(GpuTarget::Kind::Cuda));
+}
+
+using Change = std::function<StmtPtr(const StmtPtr &)>;
+
+Kernel changed(Kernel kernel, const Change &change) {
+  const std::function<StmtPtr(const StmtPtr &)> everywhere = [&](const StmtPtr &statement) {
+    return change(map_children(statement, everywhere));
+  };
+  kernel.body = everywhere(kernel.body);
+  return kernel;
+}
+
+Kernel without(const Kernel &kernel, StatementKind kind) {
+  return changed(kernel, [&](const StmtPtr &statement) {
+    return statement->kind == kind ? block({}) : statement;
+  });
+}
+
+Kernel with_values(const Kernel &kernel, const ValueRewriter::Leaf &leaf) {
+  ValueRewriter rewrite(leaf);
+  return changed(
+      kernel, [&](const StmtPtr &statement) { return map_values(statement, std::ref(rewrite)); });
+}
+
+int count_of(const Kernel &kernel, StatementKind kind) {
+  int count = 0;
+  visit_statements(kernel.body, [&](const LoopStatement &statement) {
+    count += statement.kind == kind ? 1 : 0;
+  });
+  return count;
+}
+
+/// Runs the kernel on an array that begins `shift` bytes behind a multiple of 256; what the
+/// emulator says, or how many elements are wrong.
+std::string run(const Kernel &kernel, std::int64_t shift = 0) {
+  const auto machine = make_target_machine(describe_cpu(""), false);
+  llvm::LLVMContext context;
+  EmitOptions options;
+  options.gpu.kind = GpuTarget::Kind::Emulator;
+  options.symbol = "turned_under_test";
+  const auto module = emit_llvm(kernel, context, *machine, options);
+  optimise_light(*module, *machine);
+  const LoadedCode code = load_object(compile_to_object(*module, *machine, false), options.symbol);
+  std::vector<float> a(rows * width);
+  std::iota(a.begin(), a.end(), 0.0F);
+  std::vector<float> b(rows * columns, -1.0F);
+  const auto bytes_a = static_cast<std::int64_t>(a.size() * sizeof(float));
+  const auto bytes = static_cast<std::int64_t>(b.size() * sizeof(float));
+  Device &device = gpu_emulator();
+  auto *const memory_a = static_cast<char *>(device.allocate(bytes_a + shift));
+  void *memory_b = device.allocate(bytes);
+  device.copy_in(memory_a + shift, a.data(), bytes_a);
+  std::string problem;
+  try {
+    DeviceCall call(device);
+    CallRecord record;
+    record.device = &call;
+    const std::array<void *, 2> data = {memory_a + shift, memory_b};
+    constexpr std::int64_t item = sizeof(float);
+    const std::array<std::int64_t, 6> integers = {rows, columns,        width * item,
+                                                  item, columns * item, item};
+    const auto entry = reinterpret_cast<KernelEntry>(code.address);
+    call.finish(entry(data.data(), integers.data(), &record), record.failure, false, true);
+    device.copy_out(b.data(), memory_b, bytes);
+    int wrong = 0;
+    for (std::int64_t k = 0; k < rows; ++k) {
+      for (std::int64_t i = 0; i < columns; ++i) {
+        const std::int64_t from = i - i % 16 + 15 - i % 16;
+        wrong += b[static_cast<size_t>(k * columns + i)] == a[static_cast<size_t>(k * width + from)]
+                     ? 0
+                     : 1;
+      }
+    }
+    problem = wrong == 0 ? "" : std::to_string(wrong) + " elements are wrong";
+  } catch (const Error &error) {
+    problem = error.what();
+  }
+  device.release(memory_a);
+  device.release(memory_b);
+  return problem;
+}
+
+TEST(StagedCopies, RunAheadWithOneBarrierAnIteration) {
+  for (const std::int64_t stages : {2, 3, 8}) {
+    const Kernel kernel = asynchronous(stages);
+    EXPECT_EQ(count_of(kernel, StatementKind::Barrier), 1);
+    EXPECT_GT(count_of(kernel, StatementKind::CopyAsync), 0);
+    EXPECT_EQ(run(kernel), "");
+    EXPECT_EQ(run(kernel, 4), "");
+  }
+}
+
+TEST(StagedCopies, GoThroughRegistersOnOlderDevices) {
+  for (const std::int64_t stages : {2, 3}) {
+    const Kernel kernel = through_registers(stages);
+    EXPECT_EQ(count_of(kernel, StatementKind::Barrier), 1);
+    EXPECT_EQ(count_of(kernel, StatementKind::CopyAsync), 0);
+    EXPECT_GT(count_of(kernel, StatementKind::AssignLocal), 0);
+    EXPECT_EQ(run(kernel), "");
+    EXPECT_EQ(run(kernel, 4), "");
+  }
+}
+
+TEST(StagedCopies, WithoutWaitingAreFound) {
+  EXPECT_THAT(run(without(asynchronous(), StatementKind::WaitForCopies)),
+              HasSubstr("copies asynchronously and has not waited for"));
+}
+
+TEST(StagedCopies, WithAGroupTooManyUnderWayAreFound) {
+  const Kernel kernel = changed(asynchronous(3), [](const StmtPtr &statement) {
+    return statement->kind == StatementKind::WaitForCopies ? wait_for_copies(statement->id + 1)
+                                                           : statement;
+  });
+  EXPECT_THAT(run(kernel), HasSubstr("has not waited for"));
+}
+
+TEST(StagedCopies, WithoutGroupsAreFound) {
+  EXPECT_THAT(run(without(asynchronous(), StatementKind::CommitCopies)),
+              HasSubstr("has not waited for"));
+}
+
+TEST(StagedCopies, WithoutTheirBarrierAreFound) {
+  EXPECT_NE(run(without(asynchronous(), StatementKind::Barrier)), "");
+  EXPECT_THAT(run(without(through_registers(), StatementKind::Barrier)),
+              HasSubstr("with no barrier between"));
+}
+
+TEST(StagedCopies, InOneStageOnlyAreFound) {
+  const auto first = [](const ValuePtr &value) -> ValuePtr {
+    return value->kind == ValueKind::Binary && value->op == Op::Mod &&
+                   as_integer(value->operands[1]) == 2
+               ? integer(0)
+               : nullptr;
+  };
+  EXPECT_NE(run(with_values(asynchronous(), first)), "");
+  EXPECT_NE(run(with_values(through_registers(), first)), "");
+}
+
+TEST(WideCopies, AreLeftOutWhereArraysAreNotAligned) {
+  const auto questions = [](const Kernel &kernel) {
+    int count = 0;
+    visit_statements(kernel.body, [&](const LoopStatement &statement) {
+      visit_values(statement, [&](const Value &value) {
+        count += value.kind == ValueKind::Aligned && value.inner == 16 ? 1 : 0;
+      });
+    });
+    return count;
+  };
+  const Kernel kernel = through_registers(1);
+  EXPECT_EQ(questions(kernel), 1) << print_loop_ir(kernel);
+  EXPECT_EQ(run(kernel), "");
+  EXPECT_EQ(run(kernel, 4), "");
+  EXPECT_EQ(run(kernel, 8), "");
+}
+
+} // namespace
+} // namespace tilewright

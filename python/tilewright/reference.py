@@ -110,10 +110,10 @@ f = tw.function("f", outputs=[C], default_schedule=False)
 """
 _TILES = """
 i, j, k = tw.iters("i j k")
-A = tw.input("A", [64, 48], tw.float16)
-B = tw.input("B", [48, 32], tw.float16)
+A = tw.input("A", [32, 32], tw.float16)
+B = tw.input("B", [32, 16], tw.float16)
 term = tw.cast(A[i, k], tw.float32) * tw.cast(B[k, j], tw.float32)
-C = tw.computation("C", {i: 64, j: 32}, tw.sum(term, over={k: 48}))
+C = tw.computation("C", {i: 32, j: 16}, tw.sum(term, over={k: 32}))
 f = tw.function("f", outputs=[C], default_schedule=False)
 """
 _TIME = """

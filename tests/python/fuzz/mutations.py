@@ -112,8 +112,8 @@ MUTATIONS = [
     Mutation(
         "every reduction counts as atomic",
         CHECKER,
-        "return tag == Tag::Vector || (update.atomic && is_concurrent(tag));",
-        "return tag == Tag::Vector || is_concurrent(tag);",
+        "(update.atomic && is_concurrent(tag.tag));",
+        "is_concurrent(tag.tag);",
     ),
     Mutation(
         "folded storage counts as storage of its own",

@@ -110,18 +110,17 @@ def gaussian7x7(dtype: Any = tw.uint8, channels: int = 3) -> tw.Function:
     smooth = tw.computation("smooth", {i: n - 6, j: m - 6 * channels}, down)
     function = tw.function("gaussian", outputs=[smooth], fast_math=True)
 
-    smooth.parallelize(i)
     if dtype == tw.uint8:
         # Strips of 64 rows: the rows smoothed along themselves that one needs, six more, stay in
         # the cache, and are smoothed down in register tiles of eight rows.
         smooth.split(i, 64).tile("i1", j, 8, 32, "i2", "j2", "i3", "j3")
-        smooth.unroll("i3").vectorize("j3")
+        smooth.parallelize("i0").unroll("i3").vectorize("j3")
         rows.compute_at(smooth, "i0").store_at(smooth, "i0").vectorize(j, 32)
     else:
         # Twelve rows at a time: of the eighteen smoothed ones that they need, each is computed once
         # and stays in a register, which is more work than strips, but less traffic.
         rows.inline()
-        smooth.tile(i, j, 12, 8).unroll("i1").vectorize("j1")
+        smooth.tile(i, j, 12, 8).parallelize("i0").unroll("i1").vectorize("j1")
     return function
 
 

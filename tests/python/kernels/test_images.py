@@ -156,6 +156,24 @@ def test_negative_brighten(size):
         np.testing.assert_array_equal(light, brighter[255 - array])
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        images.blur3x3(),
+        images.blur3x3(tw.float32),
+        images.gaussian7x7(),
+        images.gaussian7x7(tw.float32),
+        images.rgb_to_gray(),
+        images.warp_affine(),
+        images.edge_detector(),
+        images.negative_brighten(),
+    ],
+    ids=lambda function: f"{function.name}-{next(iter(function.computations))}",
+)
+def test_all_run_on_threads(function):
+    assert "# parallel" in function.loops
+
+
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_threads_do_not_matter(threads):
     array = picture(150, 2000)

@@ -255,13 +255,21 @@ def _soft(arrays: Arrays, rows: Any) -> Any:
     return powers / powers.sum(axis=1, keepdims=True)
 
 
-def _gemm(name: str, multiples: bool, sizes: Sequence[Size], small: Sequence[Size]) -> Kernel:
+def _gemm(
+    name: str,
+    make: Callable[[str], tw.Function],
+    sizes: Sequence[Size],
+    small: Sequence[Size],
+    goal: float | None = None,
+    random: Callable[..., Any] = _random,
+) -> Kernel:
+    """A product of N x K by K x M; `goal` is a share of cuBLAS's speed."""
     return Kernel(
         name,
-        lambda target: sgemm(target, multiples),
-        lambda size, random: [
-            _random(random, size[0], size[2]),
-            _random(random, size[2], size[1]),
+        make,
+        lambda size, generator: [
+            random(generator, size[0], size[2]),
+            random(generator, size[2], size[1]),
         ],
         lambda size: size[:2],
         _product,
@@ -270,10 +278,11 @@ def _gemm(name: str, multiples: bool, sizes: Sequence[Size], small: Sequence[Siz
         sizes,
         small,
         sampled=48,
-        goals=(("cuBLAS", 0.9),) if multiples else (),
+        goals=(("cuBLAS", goal),) if goal else (),
     )
 
 
+_SQUARES = [(size,) * 3 for size in (4096, 1024, 2048, 8192)]
 KERNELS = [
     Kernel(
         "copy",
@@ -286,23 +295,8 @@ KERNELS = [
         [(1 << 26,)],
         [(2048,)],
     ),
-    Kernel(
-        "bf16 gemm",
-        tensor_gemm,
-        lambda size, random: [
-            _random_bfloat16(random, size[0], size[2]),
-            _random_bfloat16(random, size[2], size[1]),
-        ],
-        lambda size: size[:2],
-        _product,
-        lambda size: 2.0 * size[0] * size[1] * size[2],
-        "GFLOP/s",
-        [(4096,) * 3, (1024,) * 3, (2048,) * 3, (8192,) * 3],
-        [(128, 128, 64)],
-        sampled=48,
-        goals=(("cuBLAS", 0.85),),
-    ),
-    _gemm("sgemm", True, [(4096,) * 3, (1024,) * 3, (2048,) * 3, (8192,) * 3], [(128, 256, 24)]),
+    _gemm("bf16 gemm", tensor_gemm, _SQUARES, [(128, 128, 64)], 0.85, _random_bfloat16),
+    _gemm("sgemm", lambda target: sgemm(target, True), _SQUARES, [(128, 256, 24)], 0.9),
     Kernel(
         "blur",
         blur,
@@ -365,5 +359,10 @@ KERNELS = [
         [(3, 32, 32)],
         sampled=512,
     ),
-    _gemm("sgemm, any size", False, [(4096,) * 3, (4095,) * 3], [(128, 128, 8), (131, 70, 9)]),
+    _gemm(
+        "sgemm, any size",
+        lambda target: sgemm(target, False),
+        [(4096,) * 3, (4095,) * 3],
+        [(128, 128, 8), (131, 70, 9)],
+    ),
 ]

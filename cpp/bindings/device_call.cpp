@@ -261,17 +261,21 @@ void KernelFunction::note_copies(const BoundCall &call, const Device &device) co
 
 // ---- calls ----
 
+void KernelFunction::bind_for_device(const CallArguments &given, BoundCall &call) const {
+  call.takes_device_arrays = true;
+  bind_arguments(given, call);
+  if (overwrites_) {
+    place_in_inputs(call);
+  }
+}
+
 py::object KernelFunction::compile_for_device(const CallArguments &given) {
   const CompileOptions options = default_options();
   Layouts layouts(options.layouts.begin(), options.layouts.end());
   GpuTarget gpu = settings_.gpu;
   if (given.positional > 0 || given.names != nullptr) {
     BoundCall call;
-    call.takes_device_arrays = true;
-    bind_arguments(given, call);
-    if (overwrites_) {
-      place_in_inputs(call);
-    }
+    bind_for_device(given, call);
     layouts = make_device_plan(call)->layouts;
     gpu = target_of(device_of(call));
   } else if (gpu.kind == GpuTarget::Kind::Cuda) {
@@ -296,13 +300,15 @@ std::int32_t KernelFunction::run_on_device(const CompiledKernel &kernel, const C
   llvm::SmallVector<void *, 8> data;
   const auto timed = [&](std::vector<std::int64_t> CopyTimes::*direction, size_t argument,
                          const auto &copy) {
+    if (times == nullptr) {
+      copy();
+      return;
+    }
     const auto start = std::chrono::steady_clock::now();
     copy();
-    if (times != nullptr) {
-      const std::chrono::nanoseconds passed = std::chrono::steady_clock::now() - start;
-      (times->*direction).resize(arguments_.size());
-      (times->*direction)[argument] = passed.count();
-    }
+    const std::chrono::nanoseconds passed = std::chrono::steady_clock::now() - start;
+    (times->*direction).resize(arguments_.size());
+    (times->*direction)[argument] = passed.count();
   };
   bool waits = false;
   for (size_t i = 0; i < arguments_.size(); ++i) {
@@ -341,11 +347,7 @@ std::int32_t KernelFunction::run_on_device(const CompiledKernel &kernel, const C
 
 py::object KernelFunction::call_on_device(const CallArguments &given) {
   BoundCall call;
-  call.takes_device_arrays = true;
-  bind_arguments(given, call);
-  if (overwrites_) {
-    place_in_inputs(call);
-  }
+  bind_for_device(given, call);
   Device &device = device_of(call);
   std::shared_ptr<CallPlan> plan = plans_.find(call);
   if (plan == nullptr) {
@@ -381,11 +383,7 @@ py::object KernelFunction::call_on_device(const CallArguments &given) {
 
 py::object KernelFunction::profile_on_device(int repeats, const CallArguments &given) {
   BoundCall call;
-  call.takes_device_arrays = true;
-  bind_arguments(given, call);
-  if (overwrites_) {
-    place_in_inputs(call);
-  }
+  bind_for_device(given, call);
   Device &device = device_of(call);
   const std::shared_ptr<CallPlan> plan = make_device_plan(call);
   require_checked();
@@ -396,35 +394,16 @@ py::object KernelFunction::profile_on_device(int repeats, const CallArguments &g
   const std::shared_ptr<const CompiledKernel> kernel = compile_kernel({}, options);
   make_device_outputs(*plan, device, call);
   separate_device_inputs(call);
-  std::vector<std::int64_t> times(kernel->nests.size());
-  std::vector<std::vector<std::int64_t>> nests(kernel->nests.size());
-  std::vector<std::int64_t> totals;
   std::vector<CopyTimes> copies;
   InterruptibleCall record;
-  record.failure.times = times.data();
-  const std::int32_t status = record.run([&] {
-    std::int32_t latest = KernelOk;
-    // The first run loads the kernels and allocates memory.
-    for (int run = -1; run < repeats && latest == KernelOk; ++run) {
-      std::fill(times.begin(), times.end(), 0);
-      CopyTimes copied;
-      const auto start = std::chrono::steady_clock::now();
-      latest = run_on_device(*kernel, *plan, call, device, record, &copied);
-      const std::chrono::nanoseconds passed = std::chrono::steady_clock::now() - start;
-      if (run >= 0) {
-        totals.push_back(passed.count());
-        copies.push_back(std::move(copied));
-        for (size_t n = 0; n < nests.size(); ++n) {
-          nests[n].push_back(times[n]);
-        }
-      }
+  py::dict profile = profile_runs(*kernel, call, repeats, record, [&](int run) {
+    CopyTimes copied;
+    const std::int32_t status = run_on_device(*kernel, *plan, call, device, record, &copied);
+    if (run >= 0) {
+      copies.push_back(std::move(copied));
     }
-    return latest;
+    return status;
   });
-  if (status != KernelOk) {
-    CallExplainer(*this).failed(*kernel, status, record.failure, std::nullopt);
-  }
-  py::dict profile = described(*kernel, call, nests, totals);
   profile["device"] = device.name();
   py::list copied;
   for (const auto direction : {&CopyTimes::in, &CopyTimes::out}) {

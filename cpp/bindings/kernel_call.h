@@ -16,6 +16,7 @@
 #include <pybind11/pybind11.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -26,6 +27,7 @@
 namespace tilewright {
 
 class Device;
+class InterruptibleCall;
 
 class KernelFunction {
 public:
@@ -165,6 +167,8 @@ private:
 
   // ---- device_call.cpp: where loops are over the blocks and threads of a GPU ----
   bool adopt_device_array(size_t argument, PyObject *object, BoundCall &call) const;
+  /// bind_arguments for such a call, with the outputs that lie in inputs.
+  void bind_for_device(const CallArguments &given, BoundCall &call) const;
   pybind11::object call_on_device(const CallArguments &given);
   pybind11::object compile_for_device(const CallArguments &given);
   /// Where a call runs: where its device arrays are, else the first device.
@@ -207,10 +211,11 @@ private:
   /// Compiles, with the lock only where it is needed.
   std::shared_ptr<const CompiledKernel> compile_kernel(const std::vector<SharedArray> &shared,
                                                        const CompileOptions &options);
-  /// What a profile is made of: the nests of the kernel with their times in nanoseconds.
-  pybind11::dict described(const CompiledKernel &kernel, const BoundCall &call,
-                           const std::vector<std::vector<std::int64_t>> &nests,
-                           const std::vector<std::int64_t> &totals);
+  /// Runs a kernel that takes times so often, after a first run: its nests, what they do, and times
+  /// in nanoseconds. `run` is told its number, -1 the first time.
+  pybind11::dict profile_runs(const CompiledKernel &kernel, const BoundCall &call, int repeats,
+                              InterruptibleCall &record,
+                              const std::function<std::int32_t(int)> &run);
   // watch_call.cpp
   /// The kernel that watches such a call.
   std::shared_ptr<const CompiledKernel> watching_kernel(const CallPlan &plan, const BoundCall &call,

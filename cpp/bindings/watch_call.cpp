@@ -250,25 +250,35 @@ py::object KernelFunction::profile(int repeats, const CallArguments &given) {
   asked.times = true;
   const std::shared_ptr<const CompiledKernel> kernel = watching_kernel(*plan, call, asked);
   const auto data = call.data();
-  std::vector<std::int64_t> times(kernel->nests.size());
-  std::vector<std::vector<std::int64_t>> nests(kernel->nests.size());
-  std::vector<std::int64_t> totals;
   InterruptibleCall record;
   record.threads = call.threads > 0 ? call.threads : threads_;
-  record.failure.times = times.data();
   {
     const py::gil_scoped_release unlocked;
     await_improvement(*kernel);
   }
+  py::dict profile = profile_runs(*kernel, call, repeats, record, [&](int /*run*/) {
+    return kernel->entry()(data.data(), plan->integers.data(), &record);
+  });
+  profile["threads"] = record.threads > 0 ? record.threads : num_threads();
+  return profile;
+}
+
+py::dict KernelFunction::profile_runs(const CompiledKernel &kernel, const BoundCall &call,
+                                      int repeats, InterruptibleCall &record,
+                                      const std::function<std::int32_t(int)> &run) {
+  std::vector<std::int64_t> times(kernel.nests.size());
+  std::vector<std::vector<std::int64_t>> nests(kernel.nests.size());
+  std::vector<std::int64_t> totals;
+  record.failure.times = times.data();
   const std::int32_t status = record.run([&] {
     std::int32_t latest = KernelOk;
-    // The first run touches memory and wakes threads.
-    for (int run = -1; run < repeats && latest == KernelOk; ++run) {
+    // The first run touches memory, wakes threads, loads what a device runs.
+    for (int number = -1; number < repeats && latest == KernelOk; ++number) {
       std::fill(times.begin(), times.end(), 0);
       const auto start = std::chrono::steady_clock::now();
-      latest = kernel->entry()(data.data(), plan->integers.data(), &record);
+      latest = run(number);
       const std::chrono::nanoseconds passed = std::chrono::steady_clock::now() - start;
-      if (run >= 0) {
+      if (number >= 0) {
         totals.push_back(passed.count());
         for (size_t n = 0; n < nests.size(); ++n) {
           nests[n].push_back(times[n]);
@@ -278,16 +288,8 @@ py::object KernelFunction::profile(int repeats, const CallArguments &given) {
     return latest;
   });
   if (status != KernelOk) {
-    CallExplainer(*this).failed(*kernel, status, record.failure, std::nullopt);
+    CallExplainer(*this).failed(kernel, status, record.failure, std::nullopt);
   }
-  py::dict profile = described(*kernel, call, nests, totals);
-  profile["threads"] = record.threads > 0 ? record.threads : num_threads();
-  return profile;
-}
-
-py::dict KernelFunction::described(const CompiledKernel &kernel, const BoundCall &call,
-                                   const std::vector<std::vector<std::int64_t>> &nests,
-                                   const std::vector<std::int64_t> &totals) {
   const OperationLimit limit(counting_limit);
   NestPrograms programs(mapping_that_runs(), mapping());
   py::list all;

@@ -7,6 +7,10 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#endif
+
 namespace tilewright {
 
 namespace {
@@ -136,6 +140,10 @@ Fibre::~Fibre() {
 }
 
 void Fibre::start(Entry entry, void *argument) {
+#if defined(__SANITIZE_ADDRESS__)
+  // What was left in the middle has left its marks around its locals.
+  __asan_unpoison_memory_region(context_->stack, stack_bytes);
+#endif
   context_->entry = entry;
   context_->argument = argument;
   context_->has_ended = false;

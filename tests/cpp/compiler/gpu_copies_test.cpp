@@ -1,18 +1,11 @@
 // Copies into shared memory that are under way while threads work, and accesses of several
 // elements, on the emulator: what is left out or shifted on purpose does not pass.
-#include "compiler/compiler.h"
+#include "emulated.h"
 #include "lowering/build.h"
 #include "planning/default_mapping.h"
-#include "runtime/cpu.h"
-#include "runtime/device.h"
-#include "runtime/gpu_emulator.h"
-#include "runtime/jit.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <llvm/IR/LLVMContext.h>
-#include <llvm/IR/Module.h>
-#include <llvm/Target/TargetMachine.h>
 
 #include <functional>
 #include <numeric>
@@ -25,15 +18,6 @@ using testing::HasSubstr;
 constexpr std::int64_t rows = 5;
 constexpr std::int64_t columns = 48;
 constexpr std::int64_t width = columns + 16; ///< of A
-
-Command command(const std::string &computation, const std::string &name,
-                std::vector<Argument> arguments) {
-  Command result;
-  result.computation = computation;
-  result.name = name;
-  result.arguments = std::move(arguments);
-  return result;
-}
 
 /// B[k, i] = A[k, i'], where i' goes backwards in each tile of 16: a thread reads what another one
 /// copied. One block goes through all rows of its tile.
@@ -112,51 +96,22 @@ int count_of(const Kernel &kernel, StatementKind kind) {
 /// Runs the kernel on an array that begins `shift` bytes behind a multiple of 256; what the
 /// emulator says, or how many elements are wrong.
 std::string run(const Kernel &kernel, std::int64_t shift = 0) {
-  const auto machine = make_target_machine(describe_cpu(""), false);
-  llvm::LLVMContext context;
-  EmitOptions options;
-  options.gpu.kind = GpuTarget::Kind::Emulator;
-  options.symbol = "turned_under_test";
-  const auto module = emit_llvm(kernel, context, *machine, options);
-  optimise_light(*module, *machine);
-  const LoadedCode code = load_object(compile_to_object(*module, *machine, false), options.symbol);
   std::vector<float> a(rows * width);
   std::iota(a.begin(), a.end(), 0.0F);
   std::vector<float> b(rows * columns, -1.0F);
-  const auto bytes_a = static_cast<std::int64_t>(a.size() * sizeof(float));
-  const auto bytes = static_cast<std::int64_t>(b.size() * sizeof(float));
-  Device &device = gpu_emulator();
-  auto *const memory_a = static_cast<char *>(device.allocate(bytes_a + shift));
-  void *memory_b = device.allocate(bytes);
-  device.copy_in(memory_a + shift, a.data(), bytes_a);
-  std::string problem;
-  try {
-    DeviceCall call(device);
-    CallRecord record;
-    record.device = &call;
-    const std::array<void *, 2> data = {memory_a + shift, memory_b};
-    constexpr std::int64_t item = sizeof(float);
-    const std::array<std::int64_t, 6> integers = {rows, columns,        width * item,
-                                                  item, columns * item, item};
-    const auto entry = reinterpret_cast<KernelEntry>(code.address);
-    call.finish(entry(data.data(), integers.data(), &record), record.failure, false, true);
-    device.copy_out(b.data(), memory_b, bytes);
-    int wrong = 0;
-    for (std::int64_t k = 0; k < rows; ++k) {
-      for (std::int64_t i = 0; i < columns; ++i) {
-        const std::int64_t from = i - i % 16 + 15 - i % 16;
-        wrong += b[static_cast<size_t>(k * columns + i)] == a[static_cast<size_t>(k * width + from)]
-                     ? 0
-                     : 1;
-      }
+  constexpr std::int64_t item = sizeof(float);
+  const std::string problem =
+      run_emulated(kernel, a, b, {rows, columns, width * item, item, columns * item, item}, shift);
+  int wrong = 0;
+  for (std::int64_t k = 0; k < rows; ++k) {
+    for (std::int64_t i = 0; i < columns; ++i) {
+      const std::int64_t from = i - i % 16 + 15 - i % 16;
+      wrong += b[static_cast<size_t>(k * columns + i)] == a[static_cast<size_t>(k * width + from)]
+                   ? 0
+                   : 1;
     }
-    problem = wrong == 0 ? "" : std::to_string(wrong) + " elements are wrong";
-  } catch (const Error &error) {
-    problem = error.what();
   }
-  device.release(memory_a);
-  device.release(memory_b);
-  return problem;
+  return !problem.empty() || wrong == 0 ? problem : std::to_string(wrong) + " elements are wrong";
 }
 
 TEST(StagedCopies, RunAheadWithOneBarrierAnIteration) {

@@ -1,19 +1,12 @@
 // Kernels of a GPU on the emulator, and sanity of that proof: what is broken on purpose (a barrier
 // left out, a tile too small, a wrong thread) does not pass.
-#include "compiler/compiler.h"
+#include "emulated.h"
 #include "lowering/build.h"
 #include "lowering/private_memory.h"
 #include "planning/default_mapping.h"
-#include "runtime/cpu.h"
-#include "runtime/device.h"
-#include "runtime/gpu_emulator.h"
-#include "runtime/jit.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <llvm/IR/LLVMContext.h>
-#include <llvm/IR/Module.h>
-#include <llvm/Target/TargetMachine.h>
 
 #include <functional>
 #include <numeric>
@@ -22,15 +15,6 @@ namespace tilewright {
 namespace {
 
 using testing::HasSubstr;
-
-Command command(const std::string &computation, const std::string &name,
-                std::vector<Argument> arguments) {
-  Command result;
-  result.computation = computation;
-  result.name = name;
-  result.arguments = std::move(arguments);
-  return result;
-}
 
 /// B[i] = A[i] + A[i + 1] + A[i + 2] in tiles of 16, whose part of A is in shared memory.
 Mapping window() {
@@ -69,43 +53,16 @@ StmtPtr everywhere(const StmtPtr &statement, const Change &change) {
 
 /// Runs the kernel for 50 elements; what the emulator says, or how many elements are wrong.
 std::string run(const Kernel &kernel) {
-  const auto machine = make_target_machine(describe_cpu(""), false);
-  llvm::LLVMContext context;
-  EmitOptions options;
-  options.gpu.kind = GpuTarget::Kind::Emulator;
-  options.symbol = "window_under_test";
-  const auto module = emit_llvm(kernel, context, *machine, options);
-  optimise_light(*module, *machine);
-  const LoadedCode code = load_object(compile_to_object(*module, *machine, false), options.symbol);
   constexpr std::int64_t n = 50;
   std::vector<float> a(n + 2);
   std::iota(a.begin(), a.end(), 0.0F);
   std::vector<float> b(n, -1.0F);
-  Device &device = gpu_emulator();
-  void *on_device_a = device.allocate(static_cast<std::int64_t>(a.size() * sizeof(float)));
-  void *on_device_b = device.allocate(n * static_cast<std::int64_t>(sizeof(float)));
-  device.copy_in(on_device_a, a.data(), static_cast<std::int64_t>(a.size() * sizeof(float)));
-  std::string problem;
-  try {
-    DeviceCall call(device);
-    CallRecord record;
-    record.device = &call;
-    const std::array<void *, 2> data = {on_device_a, on_device_b};
-    const std::array<std::int64_t, 3> integers = {n, sizeof(float), sizeof(float)};
-    const auto entry = reinterpret_cast<KernelEntry>(code.address);
-    call.finish(entry(data.data(), integers.data(), &record), record.failure, false, true);
-    device.copy_out(b.data(), on_device_b, n * static_cast<std::int64_t>(sizeof(float)));
-    int wrong = 0;
-    for (size_t i = 0; i < b.size(); ++i) {
-      wrong += b[i] == a[i] + a[i + 1] + a[i + 2] ? 0 : 1;
-    }
-    problem = wrong == 0 ? "" : std::to_string(wrong) + " elements are wrong";
-  } catch (const Error &error) {
-    problem = error.what();
+  const std::string problem = run_emulated(kernel, a, b, {n, sizeof(float), sizeof(float)});
+  int wrong = 0;
+  for (size_t i = 0; i < b.size(); ++i) {
+    wrong += b[i] == a[i] + a[i + 1] + a[i + 2] ? 0 : 1;
   }
-  device.release(on_device_a);
-  device.release(on_device_b);
-  return problem;
+  return !problem.empty() || wrong == 0 ? problem : std::to_string(wrong) + " elements are wrong";
 }
 
 int barriers_in(const Kernel &kernel) {

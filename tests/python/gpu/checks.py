@@ -18,6 +18,12 @@ import tilewright as tw
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90")
 
 
+def random(*shape: int, dtype: Any = np.float32) -> np.ndarray[Any, Any]:
+    """Small integers, of which sums are exact in any order."""
+    values: np.ndarray[Any, Any] = np.random.default_rng(0).integers(-8, 9, shape).astype(dtype)
+    return values
+
+
 @functools.cache
 def assembler() -> str | None:
     """NVIDIA's assembler, where a toolkit is installed."""

@@ -7,14 +7,9 @@ import re
 
 import numpy as np
 import pytest
-from checks import assemble, barriers, check
+from checks import assemble, barriers, check, random
 
 import tilewright as tw
-
-
-def random(*shape: int, dtype: object = np.float32) -> np.ndarray:
-    values = np.random.default_rng(0).integers(-4, 5, shape)
-    return values.astype(dtype)  # type: ignore[no-any-return]
 
 
 def matmul(tile: int = 32, steps: int = 8, each: int = 4) -> tw.Function:

@@ -9,18 +9,13 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from checks import barriers, check
+from checks import barriers, check, random
 
 import tilewright as tw
 
 
 def emulated(name: str, *outputs: tw.Computation, **options: object) -> tw.Function:
     return tw.function(name, outputs=list(outputs), target="gpu-emulator", **options)  # type: ignore[arg-type]
-
-
-def random(*shape: int, dtype: object = np.float32) -> np.ndarray:
-    values = np.random.default_rng(0).integers(-8, 9, shape)
-    return values.astype(dtype)  # type: ignore[no-any-return]
 
 
 @pytest.mark.parametrize("n", [0, 1, 255, 256, 257, 1000])

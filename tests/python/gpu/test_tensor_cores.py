@@ -319,13 +319,10 @@ def test_threads_beside_tiles_are_along_y_and_z() -> None:
         C.tile("i", "j", 32, 32).split("i1", 16, "wi", "mi").split("j1", 8, "wj", "mj")
         C.split("k", 16).reorder("i0", "j0", "k0", "wi", "wj", "mi", "mj", "k1")
         C.gpu_block("i0", "j0")
-        steps = {
-            "gpu_thread": lambda: C.gpu_thread("wi", "wj"),  # noqa: B023
-            "gpu_mma": lambda: C.gpu_mma("mi", "mj", "k1"),  # noqa: B023
-        }
-        steps.pop(first)()
-        for step in steps.values():
-            step()
+        if first == "gpu_thread":
+            C.gpu_thread("wi", "wj").gpu_mma("mi", "mj", "k1")
+        else:
+            C.gpu_mma("mi", "mj", "k1").gpu_thread("wi", "wj")
         for text in ("gpu_thread_y", "gpu_thread_z", "32 x 4 x 2 threads"):
             assert text in str(f.loops)
     with pytest.raises(tw.ScheduleError, match="at most two loops are over threads"):

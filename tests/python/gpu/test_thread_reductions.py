@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
-from checks import assemble, barriers, check
+from checks import assemble, barriers, check, random
 
 import tilewright as tw
 
 
-def emulated(name: str, *outputs: tw.Computation, **options: object) -> tw.Function:
-    return tw.function(name, outputs=list(outputs), target="gpu-emulator", **options)  # type: ignore[arg-type]
-
-
-def random(*shape: int, dtype: object = np.float32) -> np.ndarray:
-    values = np.random.default_rng(0).integers(-8, 9, shape)
-    return values.astype(dtype)  # type: ignore[no-any-return]
+def emulated(name: str, *outputs: tw.Computation, **options: Any) -> tw.Function:
+    return tw.function(name, outputs=list(outputs), target="gpu-emulator", **options)
 
 
 def shuffles(function: tw.Function) -> int:
@@ -62,13 +58,15 @@ def test_one_tree_for_all_rounds() -> None:
     assert ".local" not in str(h.ptx_for("sm_80"))
 
 
-def test_a_product_in_one_block() -> None:
-    N = tw.param("N")
-    k = tw.iter("k")
-    A = tw.input("A", [N], tw.float64)
-    B = tw.input("B", [N], tw.float64)
+def dot(dtype: tw.DType) -> tuple[tw.Function, tw.Computation]:
+    N, k = tw.param("N"), tw.iter("k")
+    A, B = tw.input("A", [N], dtype), tw.input("B", [N], dtype)
     S = tw.computation("S", {}, tw.sum(A[k] * B[k], over={k: N}))
-    f = emulated("dot", S)
+    return emulated("dot", S), S
+
+
+def test_a_product_in_one_block() -> None:
+    f, S = dot(tw.float64)
     S.split("k", 128).gpu_thread("k1")
     a, b = random(1000, dtype=np.float64), random(1000, dtype=np.float64)[::-1].copy()
     assert check(f, a, b) == a @ b
@@ -76,12 +74,7 @@ def test_a_product_in_one_block() -> None:
 
 
 def test_a_product_in_many_blocks_with_an_atomic_update_each() -> None:
-    N = tw.param("N")
-    k = tw.iter("k")
-    A = tw.input("A", [N], tw.float32)
-    B = tw.input("B", [N], tw.float32)
-    S = tw.computation("S", {}, tw.sum(A[k] * B[k], over={k: N}))
-    f = emulated("dot", S)
+    f, S = dot(tw.float32)
     S.split("k", 512, "b", "k1").split("k1", 128, "r", "t")
     S.atomic().gpu_block("b").gpu_thread("t")
     a, b = random(1700), random(1700)[::-1].copy()
@@ -92,12 +85,7 @@ def test_a_product_in_many_blocks_with_an_atomic_update_each() -> None:
 
 
 def test_a_product_in_two_kernels() -> None:
-    N = tw.param("N")
-    k = tw.iter("k")
-    A = tw.input("A", [N], tw.float32)
-    B = tw.input("B", [N], tw.float32)
-    S = tw.computation("S", {}, tw.sum(A[k] * B[k], over={k: N}))
-    f = emulated("dot", S)
+    f, S = dot(tw.float32)
     S.split("k", 512, "b", "k1")
     P = S.rfactor("b", "P")
     P.split("k1", 128, "r", "t").gpu_block("b").gpu_thread("t")

@@ -1,0 +1,69 @@
+// Kernels of the tests on the GPU emulator.
+#pragma once
+
+#include "compiler/compiler.h"
+#include "lowering/loop_ir.h"
+#include "mapping/mapping.h"
+#include "runtime/cpu.h"
+#include "runtime/device.h"
+#include "runtime/gpu_emulator.h"
+#include "runtime/jit.h"
+
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Target/TargetMachine.h>
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tilewright {
+
+inline Command command(const std::string &computation, const std::string &name,
+                       std::vector<Argument> arguments) {
+  Command result;
+  result.computation = computation;
+  result.name = name;
+  result.arguments = std::move(arguments);
+  return result;
+}
+
+/// Runs a kernel from array `a`, which begins `shift` bytes behind a multiple of 256, to array `b`;
+/// what the emulator says.
+inline std::string run_emulated(const Kernel &kernel, const std::vector<float> &a,
+                                std::vector<float> &b, const std::vector<std::int64_t> &integers,
+                                std::int64_t shift = 0) {
+  const auto machine = make_target_machine(describe_cpu(""), false);
+  llvm::LLVMContext context;
+  EmitOptions options;
+  options.gpu.kind = GpuTarget::Kind::Emulator;
+  options.symbol = kernel.name + "_under_test";
+  const auto module = emit_llvm(kernel, context, *machine, options);
+  optimise_light(*module, *machine);
+  const LoadedCode code = load_object(compile_to_object(*module, *machine, false), options.symbol);
+  const auto bytes_a = static_cast<std::int64_t>(a.size() * sizeof(float));
+  const auto bytes_b = static_cast<std::int64_t>(b.size() * sizeof(float));
+  Device &device = gpu_emulator();
+  auto *const memory_a = static_cast<char *>(device.allocate(bytes_a + shift));
+  void *memory_b = device.allocate(bytes_b);
+  device.copy_in(memory_a + shift, a.data(), bytes_a);
+  std::string problem;
+  try {
+    DeviceCall call(device);
+    CallRecord record;
+    record.device = &call;
+    const std::array<void *, 2> data = {memory_a + shift, memory_b};
+    const auto entry = reinterpret_cast<KernelEntry>(code.address);
+    call.finish(entry(data.data(), integers.data(), &record), record.failure, false, true);
+    device.copy_out(b.data(), memory_b, bytes_b);
+  } catch (const Error &error) {
+    problem = error.what();
+  }
+  device.release(memory_a);
+  device.release(memory_b);
+  return problem;
+}
+
+} // namespace tilewright

@@ -1,5 +1,6 @@
 #include "analysis/gpu_kernels.h"
 
+#include "analysis/happens_before.h"
 #include "analysis/mma_tiles.h"
 #include "mapping/accesses.h"
 #include "mapping/footprint.h"
@@ -52,10 +53,6 @@ bool share_loop(const Statement &a, const Statement &b, size_t level) {
   return true;
 }
 
-std::string loop_text(const Statement &statement, size_t level) {
-  return "loop '" + statement.loop_names[level] + "' of " + statement.computation->name;
-}
-
 /// The level of the loop over threads of an axis.
 std::optional<size_t> thread_level(const Statement &statement, int axis) {
   for (size_t level = 0; level < statement.loop_names.size(); ++level) {
@@ -85,6 +82,8 @@ GpuKernels::GpuKernels(const Program &program)
   }
   if (!kernels_.empty()) {
     check_shared_loops();
+    check_spread_loops();
+    check_places_of_copies();
   }
 }
 
@@ -200,15 +199,62 @@ void GpuKernels::find_threads(GpuKernel &kernel) {
   }
   const auto &[x, y, z] = kernel.threads;
   const Statement &first = program_.statements[kernel.statements.front()];
+  if (z > most_threads_in_z) {
+    refuse(first, named[2] + " has " + std::to_string(z) + " iterations, but a block has at most " +
+                      std::to_string(most_threads_in_z) + " threads along z");
+  }
   if (x > most_threads_in_block || y > most_threads_in_block || x * y * z > most_threads_in_block) {
     refuse(first, "a block of the kernel of " + first.computation->name + " would have " +
                       std::to_string(x) + " x " + std::to_string(y) + " x " + std::to_string(z) +
                       " threads, more than " + std::to_string(most_threads_in_block) +
                       "; take smaller tiles");
   }
-  if (z > most_threads_in_z) {
-    refuse(first, named[2] + " has " + std::to_string(z) + " iterations, but a block has at most " +
-                      std::to_string(most_threads_in_z) + " threads along z");
+}
+
+/// A loop that is dealt out to all threads leaves none over.
+void GpuKernels::check_spread_loops() const {
+  for (size_t s = 0; s < program_.statements.size(); ++s) {
+    const Statement &statement = program_.statements[s];
+    if (!kernel_of_[s] || !has_spread(statement)) {
+      continue;
+    }
+    // A buffer inside of a loop over threads has no business there: memory_of.
+    const auto outside = static_cast<size_t>(program_.buffers[statement.buffer].level);
+    for (size_t level = outside; level < statement.loop_names.size(); ++level) {
+      const LoopTag &tag = statement.tags[level];
+      if (tag.tag == Tag::GpuThread || tag.tag == Tag::GpuMma) {
+        refuse(statement, loop_text(statement, level) + " is " + gpu_tag_name(tag.tag, tag.axis) +
+                              ", but another loop of " + statement.computation->name +
+                              " is dealt out to all threads (gpu_spread); tag both the same");
+      }
+    }
+  }
+}
+
+/// compute_at makes a value wherever it is read. Blocks and threads that make the same one each
+/// need a place of their own for it.
+void GpuKernels::check_places_of_copies() const {
+  for (size_t s = 0; s < program_.statements.size(); ++s) {
+    const Statement &statement = program_.statements[s];
+    if (!kernel_of_[s] || statement.replicas == 0) {
+      continue;
+    }
+    const Access &written = accesses_of(s).front();
+    const isl::map meet = touching(statement, written, statement, written, false);
+    const isl::map others = meet.subtract(same_replica(meet, statement.replicas));
+    for (const UnorderedPairs &pairs :
+         not_before(program_, statement, statement, checked(others, doing))) {
+      const auto level = static_cast<size_t>(pairs.level);
+      if (!pairs.concurrent || !is_gpu(statement.tags[level].tag) ||
+          memory_in_kernel(statement.buffer) == GpuMemory::Private) {
+        continue;
+      }
+      refuse(statement, statement.computation->name + " is computed in several iterations of " +
+                            loop_text(statement, level) + ", which is " +
+                            gpu_tag_name(statement.tags[level].tag, statement.tags[level].axis) +
+                            ", and they write one element; give each its own with store_at, in "
+                            "that loop");
+    }
   }
 }
 

@@ -68,6 +68,8 @@ private:
   };
   void find_kernels();
   void check_shared_loops() const;
+  void check_spread_loops() const;
+  void check_places_of_copies() const;
   void find_threads(GpuKernel &kernel);
   void find_warps(GpuKernel &kernel) const;
   const std::vector<Access> &accesses_of(size_t statement) const;

@@ -8,6 +8,13 @@ bool is_empty(const isl::map &map) { return checked(map.is_empty(), "the order o
 
 } // namespace
 
+isl::map same_replica(isl::map pairs, size_t replicas) {
+  for (size_t d = 0; d < replicas; ++d) {
+    pairs = pairs.equate(isl::dim::in, static_cast<int>(d), isl::dim::out, static_cast<int>(d));
+  }
+  return pairs;
+}
+
 std::vector<UnorderedPairs> not_before(const Program &program, const Statement &source,
                                        const Statement &sink, isl::map pairs) {
   std::vector<UnorderedPairs> result;

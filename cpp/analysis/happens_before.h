@@ -27,4 +27,8 @@ std::vector<UnorderedPairs> not_before(const Program &program, const Statement &
 bool differ_first_at(const std::vector<size_t> &levels, const Statement &first,
                      const Statement &second, isl::map pairs, bool forward = false);
 
+/// The pairs (of instances that compute_at replicates) that belong to one iteration of the shared
+/// loops.
+isl::map same_replica(isl::map pairs, size_t replicas);
+
 } // namespace tilewright

@@ -45,14 +45,6 @@ bool holds_one_value_each(const Program &program, size_t buffer) {
   return checked(relation.is_injective(), "storage of a computation");
 }
 
-/// The pairs (of replicated instances) that belong to one iteration of the shared loops.
-isl::map same_replica(isl::map pairs, size_t replicas) {
-  for (size_t d = 0; d < replicas; ++d) {
-    pairs = pairs.equate(isl::dim::in, static_cast<int>(d), isl::dim::out, static_cast<int>(d));
-  }
-  return pairs;
-}
-
 std::string loop_name(const Statement &statement, int level) {
   const auto position = static_cast<size_t>(level);
   return position < statement.loop_names.size() ? statement.loop_names[position]

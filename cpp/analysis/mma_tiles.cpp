@@ -18,10 +18,6 @@ constexpr const char *doing = "the tile of a warp";
   throw Error(ErrorKind::Schedule, "gpu_mma: " + message, statement.computation->where);
 }
 
-std::string loop_text(const Statement &statement, size_t level) {
-  return "loop '" + statement.loop_names[level] + "' of " + statement.computation->name;
-}
-
 /// Of a loop over rows or columns: its values are the tile's own numbers.
 void require_values(const Statement &statement, size_t level, std::int64_t count) {
   const isl::set values =
@@ -47,6 +43,10 @@ const Expr &factor_of(const ExprPtr &value) {
 }
 
 } // namespace
+
+std::string loop_text(const Statement &statement, size_t level) {
+  return "loop '" + statement.loop_names[level] + "' of " + statement.computation->name;
+}
 
 std::optional<MmaLoops> mma_loops(const Statement &statement) {
   std::array<std::optional<size_t>, 3> found;

@@ -9,6 +9,7 @@
 #include "mapping/program.h"
 
 #include <optional>
+#include <string>
 
 namespace tilewright {
 
@@ -17,6 +18,9 @@ struct MmaLoops {
   size_t columns = 0;
   std::optional<size_t> sum; ///< of a product; without it sums are only touched, one by one
 };
+
+/// How messages name a loop of a statement.
+std::string loop_text(const Statement &statement, size_t level);
 
 /// The tile's loops; nothing where there is none. Throws Error(Schedule) where they make no tile.
 std::optional<MmaLoops> mma_loops(const Statement &statement);

@@ -9,15 +9,43 @@ namespace tilewright {
 
 namespace {
 
+/// Whether something in `statement` surely runs: its first (last) part.
+bool surely_runs(const LoopStatement &statement, bool last) {
+  switch (statement.kind) {
+  case StatementKind::Block:
+    return !statement.children.empty() &&
+           surely_runs(last ? *statement.children.back() : *statement.children.front(), last);
+  case StatementKind::For: {
+    const auto lower = as_integer(statement.lower);
+    const auto upper = as_integer(statement.upper);
+    return lower && upper && *lower < *upper && surely_runs(*statement.children[0], last);
+  }
+  case StatementKind::Allocate:
+  case StatementKind::Timed:
+    return surely_runs(*statement.children[0], last);
+  case StatementKind::If:
+  case StatementKind::While:
+    return false;
+  default:
+    return true;
+  }
+}
+
 /// Whether a barrier is the first (last) that every thread comes to in `statement`, whenever
 /// anything in it runs at all.
 bool has_barrier_at(const LoopStatement &statement, bool last) {
   switch (statement.kind) {
   case StatementKind::Barrier:
     return true;
-  case StatementKind::Block:
-    return !statement.children.empty() &&
-           has_barrier_at(last ? *statement.children.back() : *statement.children.front(), last);
+  case StatementKind::Block: {
+    if (statement.children.empty()) {
+      return false;
+    }
+    const LoopStatement &child = last ? *statement.children.back() : *statement.children.front();
+    // Beside others, which may run where it does not.
+    return has_barrier_at(child, last) &&
+           (statement.children.size() == 1 || surely_runs(child, last));
+  }
   case StatementKind::For:
     if (last && has_combined_updates(statement.children[0])) {
       return false; // what its threads put together is written after the loop
@@ -55,6 +83,7 @@ StmtPtr with_barriers(const GpuKernels &kernels, const std::vector<KernelPart> &
   const size_t count = parts.size();
   // before[p]: a barrier stands before part p; the entry behind the last is the end.
   std::vector<bool> before(count + 1, false);
+  // A part that may not run at all has barriers for itself, but not for those around it.
   std::vector<bool> inside_end(count);
   std::vector<bool> inside_start(count);
   for (size_t p = 0; p < count; ++p) {
@@ -64,11 +93,16 @@ StmtPtr with_barriers(const GpuKernels &kernels, const std::vector<KernelPart> &
   size_t since = 0; // parts before this one need no barrier any more
   for (size_t second = 0; second < count; ++second) {
     if (inside_start[second]) {
-      since = second;
+      if (surely_runs(*parts[second].loops, false)) {
+        since = second;
+      }
+      continue;
     }
     for (size_t first = since; first < second; ++first) {
       if (inside_end[first]) {
-        since = first + 1; // of those before, and of this one: its barrier is its end
+        if (surely_runs(*parts[first].loops, true)) {
+          since = first + 1;
+        }
         continue;
       }
       if (waiting_pair(kernels, parts[first], parts[second], levels, false, false)) {

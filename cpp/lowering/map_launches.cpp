@@ -1,6 +1,7 @@
 #include "lowering/map_launches.h"
 
 #include "lowering/build.h"
+#include "lowering/expressions.h"
 #include "lowering/loop_bounds.h"
 #include "lowering/mma_tiles.h"
 #include "lowering/private_memory.h"
@@ -49,7 +50,7 @@ public:
       body = by_thread_zero(body);
     }
     auto result = std::make_shared<LoopStatement>(launch);
-    result->children = {shrink_private_buffers(body, kernel_, ranges_, first_of_)};
+    result->children = {shrink_private_buffers(body, kernel_, ranges_, first_of_, numbers_)};
     result->subscripts.clear();
     for (size_t axis = 0; axis < 3; ++axis) {
       result->subscripts.push_back(first_[axis] ? maximum(sub(end_[axis], first_[axis]), integer(0))
@@ -184,14 +185,47 @@ private:
     return one;
   }
 
+  bool fills_stages(const StmtPtr &statement) const {
+    bool found = false;
+    visit_statements(statement, [&](const LoopStatement &inner) {
+      found = found || (inner.kind == StatementKind::Store &&
+                        kernel_.buffers[static_cast<size_t>(inner.buffer)].stages > 1);
+    });
+    return found;
+  }
+
+  static bool has_load(const ValuePtr &value) {
+    bool found = false;
+    visit_value(value, [&](const Value &part) { found = found || part.kind == ValueKind::Load; });
+    return found;
+  }
+
+  static bool assigns(const StmtPtr &statement, std::int64_t local) {
+    bool found = false;
+    visit_statements(statement, [&](const LoopStatement &inner) {
+      found = found || (inner.kind == StatementKind::AssignLocal && inner.id == local);
+    });
+    return found;
+  }
+
   /// Children that no loop over threads is in are thread 0's; what they define, everybody's.
   StmtPtr rewrite_block(const LoopStatement &statement) {
     std::vector<StmtPtr> children;
     std::vector<StmtPtr> alone;
+    bool alone_fills = false;
     const auto flush = [&] {
       if (!alone.empty()) {
         children.push_back(if_then(active_, by_thread_zero(block(std::exchange(alone, {})))));
       }
+    };
+    // Copies that are made ahead (staged_copies.h) stay apart from what they are made for.
+    const auto leave_alone = [&](const StmtPtr &child) {
+      const bool fills = fills_stages(child);
+      if (fills != alone_fills) {
+        flush();
+      }
+      alone_fills = fills;
+      alone.push_back(child);
     };
     const bool any_together =
         std::any_of(statement.children.begin(), statement.children.end(), has_threads_or_barriers);
@@ -200,6 +234,16 @@ private:
                                             child->kind == StatementKind::DeclareLocal);
       if (child->kind == StatementKind::Let && differs(child->value)) {
         differing_.insert(child->id);
+      }
+      if (defines && child->kind == StatementKind::DeclareLocal && !covers_all() &&
+          has_load(child->value) && assigns(block(statement.children), child->id)) {
+        // Thread 0 adds to it: what it begins with is in memory that only that one may read.
+        flush();
+        children.push_back(
+            declare_local(child->id, child->name,
+                          broadcast(zero_of(child->value->type.scalar), child->value->type.lanes)));
+        leave_alone(assign_local(child->id, child->name, child->value));
+        continue;
       }
       if (defines) {
         require_no_load(*child);
@@ -214,7 +258,7 @@ private:
         const auto outside = covered_;
         note_ranges(child);
         covered_ = outside;
-        alone.push_back(child);
+        leave_alone(child);
       }
     }
     flush();
@@ -417,7 +461,14 @@ private:
         }
         ranges_.variables[loop.id] = range;
         const StmtPtr body = copy_with(loop.children[0], {{loop.id, here}}, numbers_);
-        result.push_back(if_then(holds, phase(body)));
+        if (has_combined_updates(body)) {
+          const ValuePtr around = active_;
+          active_ = both(active_, holds);
+          result.push_back(phase(body));
+          active_ = around;
+        } else {
+          result.push_back(if_then(holds, phase(body)));
+        }
       }
     }
     covered_[0] = outside;
@@ -446,32 +497,35 @@ private:
   /// the order of their numbers: neighbours read what lies side by side.
   StmtPtr spread(const LoopStatement &outermost) {
     std::vector<const LoopStatement *> loops = {&outermost};
-    const auto is_bounded = [&](const LoopStatement &inner) {
-      bool depends = false;
+    const auto depends = [&](const LoopStatement &inner) {
+      bool found = false;
       for (const ValuePtr &bound : {inner.lower, inner.upper}) {
         visit_value(bound, [&](const Value &value) {
-          depends = depends || (value.kind == ValueKind::Variable &&
-                                std::any_of(loops.begin(), loops.end(), [&](const auto *loop) {
-                                  return loop->id == value.id;
-                                }));
+          found = found || (value.kind == ValueKind::Variable &&
+                            std::any_of(loops.begin(), loops.end(),
+                                        [&](const auto *loop) { return loop->id == value.id; }));
         });
       }
-      return !depends;
+      return found;
     };
+    bound_variable(outermost.id, outermost.lower, outermost.upper);
     const StmtPtr *body = &outermost.children[0];
     while ((*body)->kind == StatementKind::For && (*body)->loop == LoopKind::GpuSpread &&
-           is_bounded(**body)) {
+           (!depends(**body) || longest_box(extent_of(**body)))) {
       loops.push_back(body->get());
+      bound_variable((*body)->id, (*body)->lower, (*body)->upper);
       body = &(*body)->children[0];
     }
+    // Dealt out to the threads that no loop around is over: inside of another such loop, whose
+    // iterations say how many there are, each thread runs through all of its own.
     const auto outside = covered_;
-    const std::int64_t count = threads_[0] * threads_[1] * threads_[2];
-    ValuePtr thread = gpu_index(3);
-    if (threads_[2] > 1) {
-      thread = add(thread, mul(integer(threads_[0]),
-                               add(gpu_index(4), mul(integer(threads_[1]), gpu_index(5)))));
-    } else if (threads_[1] > 1) {
-      thread = add(thread, mul(integer(threads_[0]), gpu_index(4)));
+    std::int64_t count = 1;
+    ValuePtr thread = integer(0);
+    for (size_t axis = 0; axis < 3; ++axis) {
+      if (!is_covered(axis)) {
+        thread = add(thread, mul(integer(count), gpu_index(3 + static_cast<int>(axis))));
+        count *= threads_[axis];
+      }
     }
     // The iterations, or a constant number of them of which some are left out: then the code that
     // finds one's place has no division by what is not known.
@@ -479,33 +533,30 @@ private:
     std::vector<bool> is_box;
     ValuePtr total = integer(1);
     for (const LoopStatement *loop : loops) {
-      ValuePtr extent = sub(loop->upper, loop->lower);
-      if (const auto sum = is_index(extent) ? linear_of(extent) : std::nullopt) {
-        extent = value_of(*sum); // the same in all tiles
-      }
-      const Interval known = ranges_.of(extent);
-      const bool boxed = !as_integer(extent) && known.upper && *known.upper <= widest_box;
-      extents.push_back(boxed ? integer(std::max<std::int64_t>(*known.upper, 0))
-                              : maximum(extent, integer(0)));
-      is_box.push_back(boxed);
+      const ValuePtr extent = extent_of(*loop);
+      const auto box = as_integer(extent) ? std::nullopt : longest_box(extent);
+      extents.push_back(box ? integer(*box) : maximum(extent, integer(0)));
+      is_box.push_back(box.has_value());
       total = mul(total, extents.back());
-      bound_variable(loop->id, loop->lower, loop->upper);
     }
     const std::int64_t own = numbers_.next();
     const std::int64_t item = numbers_.next();
     const ValuePtr first = variable(own, "thread");
     const ValuePtr place = variable(item, outermost.name + "_place");
-    std::vector<StmtPtr> inside;
+    std::vector<ValuePtr> here(loops.size());
     ValuePtr rest = place;
-    ValuePtr holds = boolean(true);
     for (size_t d = loops.size(); d-- > 0;) {
+      here[d] = d == 0 ? rest : floor_mod(rest, extents[d]);
+      rest = d == 0 ? rest : floor_div(rest, extents[d]);
+    }
+    std::vector<StmtPtr> inside;
+    ValuePtr holds = boolean(true);
+    for (size_t d = 0; d < loops.size(); ++d) { // bounds depend on loops outside
       const LoopStatement &loop = *loops[d];
-      const ValuePtr here = d == 0 ? rest : floor_mod(rest, extents[d]);
-      inside.push_back(let(loop.id, loop.name, add(loop.lower, here)));
+      inside.push_back(let(loop.id, loop.name, add(loop.lower, here[d])));
       if (is_box[d]) {
         holds = both(holds, binary_value(Op::Lt, variable(loop.id, loop.name), loop.upper));
       }
-      rest = d == 0 ? rest : floor_div(rest, extents[d]);
     }
     covered_ = {true, true, true};
     inside.push_back(if_then(holds, phase(*body)));
@@ -534,6 +585,23 @@ private:
         block({let(item, place->name, add(first, mul(integer(count), variable(round, "round")))),
                one})));
     return block(std::move(result));
+  }
+
+  static ValuePtr extent_of(const LoopStatement &loop) {
+    ValuePtr extent = sub(loop.upper, loop.lower);
+    if (const auto sum = is_index(extent) ? linear_of(extent) : std::nullopt) {
+      extent = value_of(*sum); // the same in all tiles
+    }
+    return extent;
+  }
+
+  /// A constant that no extent is larger than, where there is one that is not much larger.
+  std::optional<std::int64_t> longest_box(const ValuePtr &extent) const {
+    const Interval known = ranges_.of(extent);
+    if (!known.upper || *known.upper > widest_box) {
+      return std::nullopt;
+    }
+    return std::max<std::int64_t>(*known.upper, 0);
   }
 
   Kernel &kernel_;

@@ -1,6 +1,7 @@
 #include "lowering/mma_tiles.h"
 
 #include "lowering/build.h"
+#include "lowering/expressions.h"
 #include "mapping/mma_shapes.h"
 
 #include <algorithm>
@@ -231,8 +232,6 @@ private:
     return local(id, name, value->type);
   }
 
-  static ValuePtr zero_of(ScalarType type) { return constant_of(0.0, type); }
-
   ValuePtr row_at(int offset) const { return add(lane_.row, integer(offset)); }
 
   /// The value of the loop over terms at a place of the depth.
@@ -328,11 +327,28 @@ private:
     return elements;
   }
 
+  /// Whether a comparison has a variable in sums only: it holds everywhere between two places where
+  /// it holds.
+  static bool is_monotone(const ValuePtr &condition, std::int64_t variable) {
+    return std::all_of(
+        condition->operands.begin(), condition->operands.end(), [&](const ValuePtr &side) {
+          const auto linear = is_index(side) ? linear_of(side) : std::nullopt;
+          return linear && std::all_of(linear->terms.begin(), linear->terms.end(),
+                                       [&](const Linear::Term &term) {
+                                         return term.atom->kind == ValueKind::Variable ||
+                                                !depends(term.atom, variable);
+                                       });
+        });
+  }
+
   /// Whether every element of the factor is there.
   bool is_whole(const LoopStatement &across, bool may_be_short) const {
     std::vector<ValuePtr> all = &across == rows_ ? on_rows_ : on_columns_;
     all.insert(all.end(), on_terms_.begin(), on_terms_.end());
     return !may_be_short || std::all_of(all.begin(), all.end(), [&](const ValuePtr &condition) {
+      if (!is_monotone(condition, across.id) || !is_monotone(condition, sum_->id)) {
+        return false;
+      }
       Values last = {{across.id, integer((&across == rows_ ? mma_rows : mma_columns) - 1)}};
       last[sum_->id] = add(expanded(sum_->lower), integer(layout_->depth - 1));
       Values first = {{across.id, integer(0)}, {sum_->id, expanded(sum_->lower)}};

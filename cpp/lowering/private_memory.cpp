@@ -38,10 +38,12 @@ struct OwnPart {
 
 class PrivateMemory {
 public:
-  PrivateMemory(Kernel &kernel, const Ranges &ranges, const std::map<std::int64_t, int> &threads)
-      : kernel_(kernel), ranges_(ranges), first_of_(threads) {}
+  PrivateMemory(Kernel &kernel, const Ranges &ranges, const std::map<std::int64_t, int> &threads,
+                Numbers &numbers)
+      : kernel_(kernel), ranges_(ranges), first_of_(threads), numbers_(numbers) {}
 
-  StmtPtr operator()(const StmtPtr &body) {
+  StmtPtr operator()(const StmtPtr &given) {
+    const StmtPtr body = from_zero(given);
     std::map<std::int64_t, std::vector<OwnPart>> parts;
     const auto look = [&](std::int64_t buffer, const std::vector<ValuePtr> &subscripts) {
       if (is_private(buffer)) {
@@ -52,16 +54,7 @@ public:
         }
       }
     };
-    visit_statements(body, [&](const LoopStatement &statement) {
-      if (statement.kind == StatementKind::Store || statement.kind == StatementKind::AtomicUpdate) {
-        look(statement.buffer, statement.subscripts);
-      }
-      visit_values(statement, [&](const Value &value) {
-        if (value.kind == ValueKind::Load) {
-          look(value.id, value.operands);
-        }
-      });
-    });
+    visit_accesses(body, look);
     if (parts.empty()) {
       return body;
     }
@@ -122,6 +115,65 @@ private:
                 declared.where);
   }
 
+  /// Whether a loop's variable is in a subscript of a private buffer.
+  bool runs_through_own(const LoopStatement &loop) const {
+    bool found = false;
+    const auto look = [&](std::int64_t buffer, const std::vector<ValuePtr> &subscripts) {
+      for (const ValuePtr &subscript : subscripts) {
+        visit_value(subscript, [&](const Value &value) {
+          found = found ||
+                  (is_private(buffer) && value.kind == ValueKind::Variable && value.id == loop.id);
+        });
+      }
+    };
+    visit_accesses(loop.children[0], look);
+    return found;
+  }
+
+  /// Loops that begin at another place in each thread, as those around what the thread needs do,
+  /// begin at 0, and their iterations say how far they are from there.
+  StmtPtr from_zero(const StmtPtr &statement) {
+    const StmtPtr changed =
+        map_children(statement, [&](const StmtPtr &child) { return from_zero(child); });
+    if (changed->kind != StatementKind::For || as_integer(changed->lower) ||
+        !runs_through_own(*changed)) {
+      return changed;
+    }
+    ValuePtr extent = sub(changed->upper, changed->lower);
+    if (const auto sum = is_index(extent) ? linear_of(extent) : std::nullopt) {
+      extent = value_of(*sum);
+    }
+    const Interval known = ranges_.of(extent);
+    if (!known.upper) {
+      return changed;
+    }
+    const std::int64_t own = numbers_.next();
+    ranges_.variables[own] = {0, std::max<std::int64_t>(*known.upper, 1) - 1};
+    auto loop = std::make_shared<LoopStatement>(*changed);
+    loop->id = own;
+    loop->lower = integer(0);
+    loop->upper = extent;
+    loop->children = {copy_with(changed->children[0],
+                                {{changed->id, add(changed->lower, variable(own, changed->name))}},
+                                numbers_)};
+    return loop;
+  }
+
+  static void
+  visit_accesses(const StmtPtr &body,
+                 const std::function<void(std::int64_t, const std::vector<ValuePtr> &)> &look) {
+    visit_statements(body, [&](const LoopStatement &statement) {
+      if (statement.kind == StatementKind::Store || statement.kind == StatementKind::AtomicUpdate) {
+        look(statement.buffer, statement.subscripts);
+      }
+      visit_values(statement, [&](const Value &value) {
+        if (value.kind == ValueKind::Load) {
+          look(value.id, value.operands);
+        }
+      });
+    });
+  }
+
   /// A subscript without what depends on the thread's number.
   Linear own_part(std::int64_t buffer, const ValuePtr &subscript, OwnPart &part) const {
     const ValuePtr lane = subscript->kind == ValueKind::Ramp ? subscript->operands[0] : subscript;
@@ -155,12 +207,17 @@ private:
       refuse(buffer, "two accesses give a thread different parts of it");
     }
     part.threads = threads;
-    part.first = std::min(part.first, *range.lower);
-    const std::int64_t lanes = subscript->kind == ValueKind::Ramp
-                                   ? (subscript->type.lanes - 1) * std::abs(subscript->id)
-                                   : 0;
-    part.last = std::max(part.last, *range.upper + lanes);
-    if (rest.is_constant() && lanes == 0) {
+    const bool is_ramp = subscript->kind == ValueKind::Ramp;
+    Interval lanes{0, 0}; // from the first lane to the others
+    if (is_ramp) {
+      const std::int64_t across = subscript->id * (subscript->type.lanes / subscript->inner - 1);
+      const std::int64_t inside = subscript->inner_stride * (subscript->inner - 1);
+      lanes = {std::min<std::int64_t>(across, 0) + std::min<std::int64_t>(inside, 0),
+               std::max<std::int64_t>(across, 0) + std::max<std::int64_t>(inside, 0)};
+    }
+    part.first = std::min(part.first, *range.lower + *lanes.lower);
+    part.last = std::max(part.last, *range.upper + *lanes.upper);
+    if (rest.is_constant() && !is_ramp) {
       part.places.insert(rest.constant);
     } else {
       part.has_others = true;
@@ -169,11 +226,16 @@ private:
   }
 
   Kernel &kernel_;
-  const Ranges &ranges_;
+  Ranges ranges_;
   const std::map<std::int64_t, int> &first_of_;
+  Numbers &numbers_;
 };
 
 } // namespace
+
+bool is_in_kernel(const KernelBuffer &buffer) {
+  return buffer.is_scoped && (buffer.memory == "shared" || buffer.memory == "private");
+}
 
 std::int64_t local_bytes(const KernelBuffer &buffer) {
   std::int64_t bytes = buffer.type.bytes();
@@ -192,8 +254,8 @@ std::int64_t local_bytes(const KernelBuffer &buffer) {
 }
 
 StmtPtr shrink_private_buffers(const StmtPtr &body, Kernel &kernel, const Ranges &ranges,
-                               const std::map<std::int64_t, int> &threads) {
-  return PrivateMemory(kernel, ranges, threads)(body);
+                               const std::map<std::int64_t, int> &threads, Numbers &numbers) {
+  return PrivateMemory(kernel, ranges, threads, numbers)(body);
 }
 
 } // namespace tilewright

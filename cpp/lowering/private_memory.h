@@ -3,6 +3,7 @@
 // thread's number is left out, and places that are all known lie side by side.
 #pragma once
 
+#include "lowering/build.h"
 #include "lowering/linear.h"
 #include "lowering/loop_ir.h"
 
@@ -14,7 +15,10 @@ namespace tilewright {
 /// variables that depend on the thread's number; the axis whose number they are, or -1. Throws
 /// Error(Schedule) where a thread's part is not the same everywhere or not of constant size.
 StmtPtr shrink_private_buffers(const StmtPtr &body, Kernel &kernel, const Ranges &ranges,
-                               const std::map<std::int64_t, int> &threads);
+                               const std::map<std::int64_t, int> &threads, Numbers &numbers);
+
+/// Whether a buffer is in shared or private memory.
+bool is_in_kernel(const KernelBuffer &buffer);
 
 /// The constant size of a buffer in shared or private memory. Throws Error(Schedule) where it has
 /// none.

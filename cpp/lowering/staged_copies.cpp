@@ -1,12 +1,14 @@
 #include "lowering/staged_copies.h"
 
 #include "lowering/build.h"
+#include "lowering/expressions.h"
 #include "lowering/vector_accesses.h"
 
 #include <algorithm>
 #include <functional>
 #include <map>
 #include <set>
+#include <utility>
 
 namespace tilewright {
 
@@ -79,6 +81,12 @@ private:
       return map_children(statement, [&](const StmtPtr &child) { return walk(child); });
     }
     case StatementKind::If: {
+      if (is_one_threads(*statement)) {
+        const bool outside = std::exchange(alone_, true);
+        StmtPtr result = map_children(statement, [&](const StmtPtr &child) { return walk(child); });
+        alone_ = outside;
+        return result;
+      }
       // Only one of the branches is run.
       const Buffers before = used_;
       Buffers after;
@@ -94,7 +102,7 @@ private:
     }
     case StatementKind::While:
     case StatementKind::For: {
-      if (statement->kind == StatementKind::For) {
+      if (statement->kind == StatementKind::For && !alone_) {
         if (const StmtPtr pipeline = pipelined(*statement)) {
           return pipeline;
         }
@@ -112,6 +120,9 @@ private:
       const Buffers own = {statement->buffer};
       const bool again = is_used_again(own);
       const StmtPtr body = at_stage(statement->children[0], own, integer(0));
+      if (alone_) {
+        return with_children(statement, {walk(body)}); // waits for nobody
+      }
       return with_children(statement, {walk(synchronised(body, own, again))});
     }
     default:
@@ -192,6 +203,18 @@ private:
 
   // ---- without a loop ----
 
+  /// Under a condition on the thread's number, not all come to a barrier; what stands there is the
+  /// doing of the one that has the loop.
+  static bool is_one_threads(const LoopStatement &statement) {
+    bool found = false;
+    if (statement.kind == StatementKind::If) {
+      visit_value(statement.value, [&](const Value &value) {
+        found = found || (value.kind == ValueKind::GpuIndex && value.id >= 3);
+      });
+    }
+    return found;
+  }
+
   /// Barriers after the buffers are filled, and, where they are used `again`, before.
   StmtPtr synchronised(const StmtPtr &body, const Buffers &buffers, bool again) {
     std::vector<StmtPtr> children;
@@ -199,6 +222,15 @@ private:
     bool is_read = again; ///< what was there before
     for (const StmtPtr &child : children_of(body)) {
       const Contents contents = contents_of(child, buffers);
+      if (contents.copies && contents.others && is_one_threads(*child)) {
+        if (filled || is_read) {
+          children.push_back(barrier());
+        }
+        filled = true;
+        is_read = true;
+        children.push_back(child);
+        continue;
+      }
       if (contents.copies && contents.others) {
         const bool inner_again = again || child->kind == StatementKind::For;
         children.push_back(map_children(child, [&](const StmtPtr &inner) {
@@ -355,7 +387,7 @@ private:
         const std::int64_t number = numbers_.next();
         const std::string name = store->name + "_next";
         const ValueType type = store->value->type;
-        body.push_back(declare_local(number, name, zero_of(type)));
+        body.push_back(declare_local(number, name, broadcast(zero_of(type.scalar), type.lanes)));
         registers[store.get()] = local(number, name, type);
         return assign_local(number, name, store->value);
       }));
@@ -385,15 +417,6 @@ private:
     }
     all.push_back(for_loop(loop, loop.lower, loop.upper, inside));
     return block(std::move(all));
-  }
-
-  static ValuePtr zero_of(ValueType type) {
-    const ScalarType scalar = type.scalar;
-    const ConstantValue zero = scalar.is_bool()       ? ConstantValue(false)
-                               : scalar.is_complex()  ? ConstantValue(std::complex<double>())
-                               : scalar.is_floating() ? ConstantValue(0.0)
-                                                      : ConstantValue(std::int64_t{0});
-    return broadcast(constant_of(zero, scalar), type.lanes);
   }
 
   bool has_asynchronous(const StmtPtr &copy) const {
@@ -442,8 +465,9 @@ private:
   Kernel &kernel_;
   bool asynchronous_;
   Numbers numbers_;
-  Buffers used_;  ///< staged buffers that were filled before in this launch
-  int loops_ = 0; ///< around, in the launch
+  Buffers used_;       ///< staged buffers that were filled before in this launch
+  int loops_ = 0;      ///< around, in the launch
+  bool alone_ = false; ///< some thread does what is around, not all
 };
 
 } // namespace

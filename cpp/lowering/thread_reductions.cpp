@@ -1,6 +1,7 @@
 #include "lowering/thread_reductions.h"
 
 #include "lowering/loop_bounds.h"
+#include "mapping/mma_shapes.h"
 
 #include <algorithm>
 #include <functional>
@@ -12,7 +13,6 @@ namespace tilewright {
 
 namespace {
 
-constexpr std::int64_t warp_size = 32;
 /// Copies that are made instead of a loop over partial results.
 constexpr std::int64_t most_copies = 8;
 

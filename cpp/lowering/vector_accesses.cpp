@@ -1,6 +1,7 @@
 #include "lowering/vector_accesses.h"
 
 #include "lowering/linear.h"
+#include "lowering/private_memory.h"
 
 #include <algorithm>
 #include <map>
@@ -12,15 +13,6 @@ namespace {
 
 /// Statements of which two copies are made; larger ones are taken apart.
 constexpr int most_copied = 64;
-
-std::int64_t power_in(std::int64_t value) {
-  const std::int64_t bits = value | widest_access;
-  return bits & -bits;
-}
-
-bool is_local(const KernelBuffer &buffer) {
-  return buffer.is_scoped && (buffer.memory == "shared" || buffer.memory == "private");
-}
 
 /// What lane 0 has of a subscript.
 ValuePtr first_lane(const ValuePtr &subscript) {
@@ -75,7 +67,7 @@ private:
     const auto ask = [&](std::int64_t b, const std::vector<ValuePtr> &subscripts, int lanes) {
       const KernelBuffer &buffer = kernel_.buffers[static_cast<size_t>(b)];
       const std::int64_t width = vector_width(buffer, subscripts, lanes);
-      if (width > 0 && !is_local(buffer)) {
+      if (width > 0 && !is_in_kernel(buffer)) {
         std::int64_t &asked = inside.questions[b];
         asked = std::max(asked, width);
       }
@@ -157,6 +149,11 @@ private:
 
 } // namespace
 
+std::int64_t alignment_of(std::int64_t bytes) {
+  const std::int64_t bits = bytes | widest_access;
+  return bits & -bits;
+}
+
 std::int64_t known_alignment(const KernelBuffer &buffer, const std::vector<ValuePtr> &subscripts) {
   if (buffer.layout.unit < 0 || buffer.extents.empty() || !buffer.record.name.empty()) {
     return 0;
@@ -168,13 +165,13 @@ std::int64_t known_alignment(const KernelBuffer &buffer, const std::vector<Value
     const auto linear = is_index(first) ? linear_of(first) : std::nullopt;
     const std::int64_t stride = strides[d] == 0 ? widest_access : strides[d];
     if (!linear) {
-      known = std::min(known, power_in(stride));
+      known = std::min(known, alignment_of(stride));
       continue;
     }
     for (const Linear::Term &term : linear->terms) {
-      known = std::min(known, power_in(stride * term.coefficient));
+      known = std::min(known, alignment_of(stride * term.coefficient));
     }
-    known = std::min(known, power_in(stride * linear->constant));
+    known = std::min(known, alignment_of(stride * linear->constant));
   }
   return known;
 }
@@ -195,7 +192,7 @@ std::int64_t vector_width(const KernelBuffer &buffer, const std::vector<ValuePtr
       return 0;
     }
   }
-  const std::int64_t width = std::min(known, power_in(lanes * buffer.type.bytes()));
+  const std::int64_t width = std::min(known, alignment_of(lanes * buffer.type.bytes()));
   const std::int64_t component = buffer.type.bytes() / (buffer.type.is_complex() ? 2 : 1);
   return width > component ? width : 0;
 }

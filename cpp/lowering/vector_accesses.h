@@ -14,6 +14,9 @@ namespace tilewright {
 /// What a thread loads or stores at once at most.
 inline constexpr std::int64_t widest_access = 16;
 
+/// The largest power of two, at most the widest access, of which so many bytes are a multiple.
+std::int64_t alignment_of(std::int64_t bytes);
+
 /// Of what power of two, at most the widest access, the place in bytes of lane 0 of these
 /// subscripts is a multiple, wherever address and strides that are not known are multiples of the
 /// widest access; 0 where the buffer's elements are not known to be neighbours.

@@ -48,7 +48,8 @@ struct DeviceKernel {
   const char *ptx;  ///< with a null at its end; null in a function for the emulator
   std::int64_t ptx_bytes;
   const EmulatedKernel *emulated; ///< null in a function for CUDA
-  std::int64_t argument_count;    ///< of eight bytes each, addresses and int64
+  std::int64_t argument_count; ///< of eight bytes each, addresses and int64; the first is where to
+                               ///< leave a failure, or null
 };
 
 struct LaunchShape {
@@ -136,7 +137,7 @@ private:
 
 extern "C" {
 /// What compiled code calls; they go to the record's DeviceCall. `shape` is a LaunchShape.
-/// Status: KernelOk, or KernelDeviceError.
+/// Status: KernelOk, KernelInterrupted or KernelDeviceError.
 std::int32_t tilewright_launch(tilewright::CallRecord *record,
                                const tilewright::DeviceKernel *kernel,
                                const tilewright::LaunchShape *shape, const void *arguments);

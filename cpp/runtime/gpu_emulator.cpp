@@ -49,9 +49,11 @@ struct Touch {
   std::int32_t kind = Read;
 };
 
-/// What is known of one element: its last write, and two reads since by different threads.
+/// What is known of one element: its last write, and reads since: by another block than the latest
+/// one, and two by different threads of the latest one.
 struct Element {
   Touch write;
+  Touch elsewhere;
   std::array<Touch, 2> reads;
 };
 
@@ -93,12 +95,13 @@ public:
   void run() {
     const std::int64_t blocks = shape_.grid[0] * shape_.grid[1] * shape_.grid[2];
     const std::int64_t threads = shape_.block[0] * shape_.block[1] * shape_.block[2];
-    current() = this;
-    for (block_ = 0; block_ < blocks && !is_over(); ++block_) {
-      run_block(threads);
-      looks_up();
+    {
+      const Current here(this);
+      for (block_ = 0; block_ < blocks && !is_over(); ++block_) {
+        run_block(threads);
+        looks_up();
+      }
     }
-    current() = nullptr;
     if (is_interrupted_) {
       throw LaunchInterrupted{};
     }
@@ -195,7 +198,24 @@ public:
 
 private:
   static constexpr int pattern = 0xa5; ///< in memory that is not written yet
-  bool is_over() const { return is_interrupted_ || !problem_.empty(); }
+
+  /// What threads ask, for as long as they run.
+  struct Current {
+    explicit Current(Launch *launch) { current() = launch; }
+    ~Current() { current() = nullptr; }
+    Current(const Current &) = delete;
+    Current &operator=(const Current &) = delete;
+  };
+
+  bool is_over() const { return is_interrupted_ || has_failed_ || !problem_.empty(); }
+
+  /// A thread that ends early has said why in the kernels' place for failures, the first argument:
+  /// the call reports that, and nobody waits for the thread.
+  void look_for_failure() {
+    const DeviceFailure *failure = nullptr;
+    std::memcpy(&failure, arguments_, sizeof(failure));
+    has_failed_ = failure != nullptr && failure->status != KernelOk;
+  }
   bool looks_up() {
     is_interrupted_ = is_interrupted_ || launch_is_to_end();
     return is_interrupted_;
@@ -246,6 +266,9 @@ private:
           thread_ = static_cast<std::int64_t>(t);
           waits_[t] = {};
           ended_[t] = fibres_[t]->resume();
+          if (ended_[t]) {
+            look_for_failure();
+          }
         }
         if (is_over()) {
           return;
@@ -361,9 +384,9 @@ private:
     if (meets(element.write)) {
       other = &element.write;
     }
-    for (const Touch &read : element.reads) {
-      if (other == nullptr && kind != Read && meets(read)) {
-        other = &read;
+    for (const Touch *read : {&element.elsewhere, &element.reads[0], &element.reads[1]}) {
+      if (other == nullptr && kind != Read && meets(*read)) {
+        other = read;
       }
     }
     if (other != nullptr) {
@@ -377,14 +400,17 @@ private:
     }
     if (kind == Read) {
       // Two different readers are enough: a writer is at most one of them.
+      if (element.reads[0].block >= 0 && element.reads[0].block != block_) {
+        element.elsewhere = element.reads[0];
+        element.reads = {};
+      }
       const bool is_first = element.reads[0].block == block_ && element.reads[0].thread == thread_;
       if (!is_first) {
         element.reads[1] = element.reads[0];
       }
       element.reads[0] = now;
     } else {
-      element.write = now;
-      element.reads = {};
+      element = {now, {}, {}};
     }
   }
 
@@ -412,6 +438,7 @@ private:
   std::int32_t epoch_ = 0;
   std::int64_t accesses_ = 0;
   bool is_interrupted_ = false;
+  bool has_failed_ = false;
   std::string problem_;
 };
 

@@ -1,23 +1,13 @@
 // Vector-width accesses and asynchronous copies of a GPU's threads: what is known of an address
 // where the array's was asked, and copies of as many bytes at a time as that allows.
+#include "lowering/private_memory.h"
+#include "lowering/vector_accesses.h"
 #include "runtime/gpu_emulator.h"
 #include "targets/llvm_function_emitter.h"
 
 #include <algorithm>
 
 namespace tilewright {
-
-namespace {
-
-constexpr std::uint64_t widest_access = 16;
-
-/// The largest power of two, at most the widest access, of which `value` is a multiple.
-std::uint64_t power_in(std::int64_t value) {
-  const auto bits = static_cast<std::uint64_t>(value) | widest_access;
-  return bits & (~bits + 1);
-}
-
-} // namespace
 
 llvm::Value *KernelEmitter::is_aligned(const Value &value) {
   const auto b = static_cast<size_t>(value.id);
@@ -49,19 +39,17 @@ std::map<size_t, std::uint64_t> KernelEmitter::assume_aligned(const Value &condi
 llvm::MaybeAlign KernelEmitter::known_alignment(size_t b, const std::vector<SubscriptSum> &sums) {
   const KernelBuffer &buffer = kernel_.buffers[b];
   const BufferSlot &slot = frame_.buffers[b];
-  const bool is_local = buffer.memory == "shared" || buffer.memory == "private";
   const auto asked = frame_.aligned.find(b);
-  if (!buffer.record.name.empty() ||
-      !((buffer.is_scoped && is_local) || asked != frame_.aligned.end())) {
+  if (!buffer.record.name.empty() || !(is_in_kernel(buffer) || asked != frame_.aligned.end())) {
     return {};
   }
-  const std::uint64_t base = asked != frame_.aligned.end() ? asked->second : widest_access;
-  std::uint64_t known = std::min(base, widest_access);
+  const std::int64_t base =
+      asked != frame_.aligned.end() ? static_cast<std::int64_t>(asked->second) : widest_access;
+  std::int64_t known = std::min(base, widest_access);
   for (size_t d = 0; d < sums.size(); ++d) {
     const auto *stride = llvm::dyn_cast<llvm::ConstantInt>(slot.strides[d]);
     const auto step = [&](std::int64_t times) {
-      return stride == nullptr ? power_in(static_cast<std::int64_t>(base) * times)
-                               : power_in(stride->getSExtValue() * times);
+      return alignment_of((stride == nullptr ? base : stride->getSExtValue()) * times);
     };
     for (const SubscriptTerm &term : sums[d].terms) {
       known = std::min(known, step(term.coefficient));
@@ -70,10 +58,8 @@ llvm::MaybeAlign KernelEmitter::known_alignment(size_t b, const std::vector<Subs
       known = std::min(known, step(sums[d].constant));
     }
   }
-  if (known <= slot.alignment.value()) {
-    return {};
-  }
-  return llvm::Align(known);
+  const auto bytes = static_cast<std::uint64_t>(known);
+  return bytes <= slot.alignment.value() ? llvm::MaybeAlign() : llvm::MaybeAlign(bytes);
 }
 
 /// In parts of as many bytes as the hardware copies and the addresses are multiples of. Elements
@@ -94,7 +80,8 @@ void KernelEmitter::copy_async(const LoopStatement &statement) {
   };
   const std::int64_t bytes = lanes * item;
   const std::uint64_t part =
-      std::min({power_in(bytes), to_where.alignment.value_or(frame_.buffers[b].alignment).value(),
+      std::min({static_cast<std::uint64_t>(alignment_of(bytes)),
+                to_where.alignment.value_or(frame_.buffers[b].alignment).value(),
                 from_where.alignment.value_or(frame_.buffers[source].alignment).value()});
   constexpr std::uint64_t least = 4;
   if (part < least || !are_neighbours(to_where) || !are_neighbours(from_where)) {

@@ -19,10 +19,6 @@ namespace {
 constexpr std::uint64_t shared_alignment = 16;
 constexpr std::int64_t highest_thread = 1024;
 
-bool is_in_kernel(const KernelBuffer &buffer) {
-  return buffer.is_scoped && (buffer.memory == "shared" || buffer.memory == "private");
-}
-
 } // namespace
 
 KernelEmitter::LaunchArguments KernelEmitter::arguments_of(const LoopStatement &launch) const {

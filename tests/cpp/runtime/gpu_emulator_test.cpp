@@ -69,6 +69,7 @@ TEST(Fibre, KeepsFloatingPointNumbersAndLocals) {
 
 /// What all kernels here get.
 struct Arguments {
+  DeviceFailure *failure = nullptr;
   float *values = nullptr;
   std::int64_t count = 0;
 };
@@ -93,15 +94,15 @@ protected:
   /// Launches `thread` on `blocks` blocks of `threads` threads, on `count` floats.
   void launch(void (*thread)(const void *), std::int64_t blocks, std::int64_t threads,
               std::int64_t count) {
-    const std::array<EmulatedBuffer, 2> buffers = {EmulatedBuffer{"values", item, 0, 0, 0},
+    const std::array<EmulatedBuffer, 2> buffers = {EmulatedBuffer{"values", item, 1, 0, 0},
                                                    EmulatedBuffer{"tile", item, -1, 0, 64 * item}};
     const EmulatedKernel emulated{thread, buffers.data(), buffers.size()};
-    const DeviceKernel kernel{"test", nullptr, 0, &emulated, 2};
+    const DeviceKernel kernel{"test", nullptr, 0, &emulated, 3};
     const LaunchShape shape{{blocks, 1, 1}, {threads, 1, 1}, 64 * item};
     Device &device = gpu_emulator();
     values_.assign(static_cast<size_t>(count), 0.0F);
     const std::int64_t bytes = count * item;
-    Arguments arguments{static_cast<float *>(device.allocate(bytes)), count};
+    Arguments arguments{&failure_, static_cast<float *>(device.allocate(bytes)), count};
     device.copy_in(arguments.values, values_.data(), bytes);
     try {
       device.launch(kernel, shape, &arguments);
@@ -125,6 +126,7 @@ protected:
   }
 
   std::vector<float> values_;
+  DeviceFailure failure_;
 };
 
 /// Each block reverses its threads' numbers through shared memory.
@@ -151,6 +153,17 @@ TEST_F(Emulator, RunsBlocksOfThreadsThatWait) {
   }
 }
 
+TEST_F(Emulator, LetsAThreadGiveUp) {
+  const auto give_up = [](const void *given) {
+    if (thread_x() == 5) {
+      static_cast<const Arguments *>(given)->failure->status = KernelIndexError;
+      return;
+    }
+    tilewright_gpu_barrier(0);
+  };
+  EXPECT_EQ(problem(give_up, 2, 8, 8), ""); // the call reports it
+}
+
 TEST_F(Emulator, FindsAMissingBarrier) {
   const std::string found = problem(reverse<false>, 1, 8, 8);
   EXPECT_THAT(found, HasSubstr("with no barrier between"));
@@ -166,6 +179,25 @@ TEST_F(Emulator, FindsBlocksThatMeet) {
   };
   EXPECT_THAT(problem(meet, 2, 1, 1), HasSubstr("blocks do not wait for each other"));
   EXPECT_EQ(problem(meet, 1, 1, 1), "");
+}
+
+TEST_F(Emulator, KnowsWhatAnotherBlockHasRead) {
+  const auto read_then_write = [](const void *given) {
+    const auto &arguments = *static_cast<const Arguments *>(given);
+    if (block_x() == 0) {
+      if (thread_x() == 0) {
+        touch(arguments.values, values_buffer, reads);
+      }
+      return;
+    }
+    touch(arguments.values, values_buffer, reads);
+    tilewright_gpu_barrier(0);
+    if (thread_x() == 0) {
+      touch(arguments.values, values_buffer, writes);
+    }
+  };
+  EXPECT_NE(problem(read_then_write, 2, 4, 4).find("blocks do not wait for each other"),
+            std::string::npos);
 }
 
 TEST_F(Emulator, LetsUpdatesInOneStepMeet) {

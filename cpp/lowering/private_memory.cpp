@@ -43,7 +43,7 @@ public:
       : kernel_(kernel), ranges_(ranges), first_of_(threads), numbers_(numbers) {}
 
   StmtPtr operator()(const StmtPtr &given) {
-    const StmtPtr body = from_zero(given);
+    StmtPtr body = from_zero(given);
     std::map<std::int64_t, std::vector<OwnPart>> parts;
     const auto look = [&](std::int64_t buffer, const std::vector<ValuePtr> &subscripts) {
       if (is_private(buffer)) {
@@ -133,7 +133,7 @@ private:
   /// Loops that begin at another place in each thread, as those around what the thread needs do,
   /// begin at 0, and their iterations say how far they are from there.
   StmtPtr from_zero(const StmtPtr &statement) {
-    const StmtPtr changed =
+    StmtPtr changed =
         map_children(statement, [&](const StmtPtr &child) { return from_zero(child); });
     if (changed->kind != StatementKind::For || as_integer(changed->lower) ||
         !runs_through_own(*changed)) {

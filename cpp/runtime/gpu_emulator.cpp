@@ -212,8 +212,7 @@ private:
   /// A thread that ends early has said why in the kernels' place for failures, the first argument:
   /// the call reports that, and nobody waits for the thread.
   void look_for_failure() {
-    const DeviceFailure *failure = nullptr;
-    std::memcpy(&failure, arguments_, sizeof(failure));
+    const auto *failure = *static_cast<const DeviceFailure *const *>(arguments_);
     has_failed_ = failure != nullptr && failure->status != KernelOk;
   }
   bool looks_up() {

@@ -50,9 +50,13 @@ def sgemm(target: str, multiples: bool) -> tw.Function:
 
 
 def tensor_gemm(target: str) -> tw.Function:
-    """Factors of bfloat16: tiles of 128 x 128, k by 32, in shared memory; 2 x 4 warps, each with
-    64 x 32 sums in registers, by products of 16 x 8 x 16 on tensor cores."""
-    tile, depth = 128, 32
+    """Factors of bfloat16: tiles of 128 x 128, k by 64, in shared memory; 2 x 4 warps, each with
+    64 x 32 sums in registers, by products of 16 x 8 x 16 on tensor cores.
+
+    The next tiles are copied while warps work on these. Eight elements of padding put
+    the rows that are loaded together into different banks.
+    """
+    tile, depth = 128, 64
     n, m, depths = tw.params("N M K")
     i, j, k = tw.iters("i j k")
     a = tw.input("A", [n, depths], tw.bfloat16)
@@ -68,8 +72,8 @@ def tensor_gemm(target: str) -> tw.Function:
     c.gpu_block("i0", "j0").gpu_thread("wi", "wj").gpu_mma("mi", "mj", "mk")
     c.unroll("rk").unroll("ri").unroll("rj")
     own = c.cache("C", "j0", memory="private")
-    own.cache("A", "k0", memory="shared")
-    own.cache("B", "k0", memory="shared")
+    for factor in ("A", "B"):
+        own.cache(factor, "k0", memory="shared", pad=8, stages=2)
     return f
 
 

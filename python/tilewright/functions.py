@@ -29,6 +29,7 @@ from .errors import (
     TilewrightError,
 )
 from .expressions import Expression
+from .gpu_mapping import map_to_gpu
 from .profiling import Profile, profile_of
 from .schedules import Schedule
 from .source import caller_location
@@ -399,6 +400,38 @@ class Function(_core.Function):
     def reset_schedule(self) -> Function:
         """Forgets all commands."""
         return Schedule().apply_to(self)
+
+    def gpu(self) -> Function:
+        """Maps each computation to a GPU, as it is found by trying.
+
+        The outermost of its loops that may run at the same time become blocks and threads
+        (`Computation.gpu`); loops around them run on the host, which launches a kernel in each of
+        their iterations, and loops inside of them in each thread. The terms of a single sum are
+        added up by the threads of a block. What has no such loop is done by one thread. The commands
+        are in `schedule` then, behind those given before: a place to start from, where sums are
+        worth shared memory or tensor cores. Computations with loops on a GPU already, and those that
+        are inlined, stay as they are.
+
+        Before::
+
+            for i in range(0, N):
+                for j in range(0, M):
+                    C[i, j] = ...
+
+        After ``f.gpu()``::
+
+            kernel:  # 32 x 8 threads a block
+                for i0 in range(0, ceil(N / 8)):  # gpu_block_y
+                    for j0 in range(0, ceil(M / 32)):  # gpu_block_x
+                        for i1 in range(0, min(8, N - 8 * i0)):  # gpu_thread_y
+                            for j1 in range(0, min(32, M - 32 * j0)):  # gpu_thread_x
+                                C[8 * i0 + i1, 32 * j0 + j1] = ...
+
+        Returns:
+            The function itself.
+        """
+        map_to_gpu(self)
+        return self
 
     def copy(self) -> Function:
         """A function of the same computations and schedule whose schedule changes on its own.

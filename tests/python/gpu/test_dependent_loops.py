@@ -6,10 +6,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from checks import barriers, check, random
 
 import tilewright as tw
-
-from gpu.checks import barriers, check, random
 
 N, M, K = tw.params("N M K")
 b, i, j, k, t = tw.iters("b i j k t")

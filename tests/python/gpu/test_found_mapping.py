@@ -1,0 +1,97 @@
+"""Mappings that are found by trying (`Function.gpu`): legal, printable, right."""
+
+from __future__ import annotations
+
+import numpy as np
+import polybench
+import pytest
+from checks import check, random
+
+import tilewright as tw
+
+N, M, K = tw.params("N M K")
+b, i, j, k, t = tw.iters("b i j k t")
+
+
+def results(values: object) -> tuple[np.ndarray, ...]:
+    return values if isinstance(values, tuple) else (values,)  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize("kernel", polybench.KERNELS, ids=lambda kernel: kernel.name)
+def test_polybench(kernel: polybench.Kernel) -> None:
+    f = kernel.build().reset_schedule().gpu()
+    loops = str(f.loops)
+    assert "gpu_thread_x" in loops
+    for size in (5, 37):
+        arguments = kernel.arguments(size)
+        computed = results(f(**arguments))
+        for own, right in zip(computed, results(kernel.expected(**arguments)), strict=True):
+            single = own.dtype == np.float32
+            np.testing.assert_allclose(own, right, rtol=1e-4 if single else 1e-9, atol=1e-9)
+
+
+def on_gpu(*outputs: tw.Computation) -> tw.Function:
+    return tw.function("f", outputs=list(outputs), target="gpu-emulator")
+
+
+def test_the_mapping_is_a_schedule() -> None:
+    a = tw.input("A", [N, M], tw.float32)
+    c = tw.computation("C", {i: N, j: M}, 2 * a[i, j])
+    f = on_gpu(c).gpu()
+    assert str(f.schedule) == 'C.gpu("i", "j")'
+    other = f.copy().reset_schedule()
+    assert other.set_schedule(f.schedule).key == f.key
+    check(f, random(40, 70))
+
+
+def test_a_sum_is_added_up_by_a_block() -> None:
+    a = tw.input("A", [K], tw.float32)
+    s = tw.computation("S", {}, tw.sum(a[k], over={k: K}))
+    f = on_gpu(s).gpu()
+    assert "256 threads a block" in str(f.loops)
+    for size in (0, 1, 255, 1000):
+        check(f, random(size))
+
+
+def test_a_sum_in_order_is_left_to_one_thread() -> None:
+    a = tw.input("A", [K], tw.float32)
+    s = tw.computation("S", {}, tw.sum(a[k], over={k: K}, ordered=True))
+    c = tw.computation("C", {i: N}, s[()] * i)
+    f = on_gpu(c).gpu()
+    assert "# 1 thread" in str(f.loops)
+    check(f, random(100), N=50)
+
+
+def test_more_loops_than_a_grid_has_axes() -> None:
+    a = tw.input("A", [N, 3, 4, M, K], tw.float32)
+    c = tw.computation("C", {b: N, t: 3, k: 4, i: M, j: K}, a[b, t, k, i, j] + t)
+    f = on_gpu(c).gpu()
+    check(f, random(2, 3, 4, 9, 40))
+
+
+def test_steps_in_time_are_launches() -> None:
+    a = tw.input("A", [N], tw.float32)
+    u = tw.computation("U", {t: 5, i: N}, dtype=tw.float32)
+    u.define(t == 0, a[i])
+    inner = (i > 0) & (i < N - 1)
+    u.define((t > 0) & inner, u[t - 1, i - 1] + u[t - 1, i + 1])
+    u.define((t > 0) & ~inner, u[t - 1, i])
+    f = on_gpu(u).gpu()
+    loops = [line.strip() for line in str(f.loops).splitlines()]
+    assert loops.index("for t in range(1, 5):") < loops.index("kernel:  # 256 threads a block", 1)
+    check(f, random(300))
+
+
+def test_what_is_given_stays() -> None:
+    a = tw.input("A", [N, M], tw.float32)
+    twice = tw.computation("T", {i: N, j: M}, 2 * a[i, j])
+    row = tw.computation("R", {i: N}, tw.sum(twice[i, j], over={j: M}))
+    c = tw.computation("C", {i: N, j: M}, twice[i, j] - row[i])
+    f = on_gpu(c)
+    twice.inline()
+    c.gpu_tile(i, j, 4, 64)
+    before = list(f.schedule.commands)
+    f.gpu()
+    assert list(f.schedule.commands)[: len(before)] == before
+    assert [command[0] for command in f.schedule.commands[len(before) :]] == ["R"]
+    check(f, random(9, 100))

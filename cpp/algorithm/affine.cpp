@@ -1,5 +1,7 @@
 #include "algorithm/affine.h"
 
+#include "algorithm/expression_depth.h"
+
 #include <isl/aff.h>
 #include <isl/space.h>
 
@@ -428,6 +430,7 @@ isl::space IterationSpace::space() const {
 }
 
 std::optional<isl::pw_aff> to_affine(const ExprPtr &expr, const IterationSpace &space) {
+  require_stack(expr);
   auto result = general(expr, space);
   if (result) {
     checked(*result, "building an affine function");
@@ -436,6 +439,7 @@ std::optional<isl::pw_aff> to_affine(const ExprPtr &expr, const IterationSpace &
 }
 
 std::optional<isl::set> to_set(const ExprPtr &condition, const IterationSpace &space) {
+  require_stack(condition);
   auto result = condition_set(*condition, space);
   if (result) {
     checked(*result, "building the set of a condition");
@@ -448,6 +452,8 @@ std::optional<isl::set> compare(Op comparison, const ExprPtr &a, const ExprPtr &
   if (!a->type.is_integer() || !b->type.is_integer()) {
     return std::nullopt;
   }
+  require_stack(a);
+  require_stack(b);
   if (comparison != Op::Ne) {
     if (auto linear = linear_comparison(comparison, *a, *b, space)) {
       return linear;

@@ -2,6 +2,7 @@
 
 #include "algorithm/evaluator_domain.h"
 #include "algorithm/evaluator_program.h"
+#include "algorithm/expression_depth.h"
 #include "polyhedral/interruption.h"
 
 #include <algorithm>
@@ -465,6 +466,7 @@ ComputationPtr find_computation(const Function &function, const std::string &nam
 void evaluate(const Function &function, const std::map<std::string, std::int64_t> &parameters,
               const std::map<std::string, ArrayView> &inputs,
               const std::map<std::string, ArrayView> &outputs) {
+  require_stack(function);
   const OperationLimit limit(evaluation_operation_limit);
   Evaluation evaluation(parameters, inputs);
   for (const auto &[name, view] : outputs) {
@@ -481,6 +483,7 @@ std::optional<FailingRead> find_failing_read(const Function &function,
                                              const std::map<std::string, ArrayView> &inputs) {
   constexpr std::int64_t most_points = 1 << 21;
   constexpr std::uint64_t most_reads = 1 << 22;
+  require_stack(function);
   const OperationLimit limit(evaluation_operation_limit);
   try {
     Evaluation evaluation(parameters, inputs, most_points, most_reads);

@@ -1,6 +1,7 @@
 #include "algorithm/expression.h"
 
 #include "algorithm/affine.h"
+#include "algorithm/expression_depth.h"
 #include "algorithm/function.h"
 
 #include <algorithm>
@@ -13,7 +14,7 @@ namespace tilewright {
 
 namespace {
 
-ExprPtr make(Expr node) { return std::make_shared<const Expr>(std::move(node)); }
+ExprPtr make(Expr node) { return finished(std::move(node)); }
 
 Expr node_of(ExprKind kind, ScalarType type, std::vector<ExprPtr> operands = {}, Op op = Op::None) {
   Expr node{};

@@ -2,6 +2,7 @@
 // where reading the text again with a Python number as a weak one would insert the same: two
 // expressions of different meaning over the same producers print differently.
 #include "algorithm/expression.h"
+#include "algorithm/expression_depth.h"
 #include "algorithm/function.h"
 
 #include <charconv>
@@ -415,6 +416,12 @@ private:
 
 } // namespace
 
-std::string to_string(const ExprPtr &expr) { return expr ? Printer().print(expr).text : "none"; }
+std::string to_string(const ExprPtr &expr) {
+  if (!expr) {
+    return "none";
+  }
+  require_stack(expr);
+  return Printer().print(expr).text;
+}
 
 } // namespace tilewright

@@ -1,5 +1,6 @@
 // Walking and rewriting expressions: visits, replaced operands, substitution of iterators.
 #include "algorithm/expression.h"
+#include "algorithm/expression_depth.h"
 
 #include <map>
 #include <set>
@@ -8,12 +9,6 @@
 #include <utility>
 
 namespace tilewright {
-
-namespace {
-
-ExprPtr make(Expr node) { return std::make_shared<const Expr>(std::move(node)); }
-
-} // namespace
 
 ExprPtr with_operands(const ExprPtr &node, std::vector<ExprPtr> operands) {
   if (operands.size() != node->operands.size()) {
@@ -26,7 +21,7 @@ ExprPtr with_operands(const ExprPtr &node, std::vector<ExprPtr> operands) {
   }
   Expr copy = *node;
   copy.operands = std::move(operands);
-  return make(std::move(copy));
+  return finished(std::move(copy));
 }
 
 ExprPtr with_predicate(const ExprPtr &reduce, ExprPtr predicate) {
@@ -35,7 +30,7 @@ ExprPtr with_predicate(const ExprPtr &reduce, ExprPtr predicate) {
   }
   Expr copy = *reduce;
   copy.predicate = std::move(predicate);
-  return make(std::move(copy));
+  return finished(std::move(copy));
 }
 
 void visit(const ExprPtr &root, const std::function<void(const ExprPtr &)> &visit) {
@@ -191,7 +186,7 @@ private:
     copy.operands[0] = rewrite(expr->operands[0], scope);
     changed = changed || copy.condition != expr->condition || copy.predicate != expr->predicate ||
               copy.operands[0] != expr->operands[0];
-    return changed ? make(std::move(copy)) : expr;
+    return changed ? finished(std::move(copy)) : expr;
   }
 
   const std::function<ExprPtr(const std::string &)> &replacement_;
@@ -201,6 +196,7 @@ private:
 
 ExprPtr substitute(const ExprPtr &root,
                    const std::function<ExprPtr(const std::string &)> &replacement) {
+  require_stack(root);
   Substitution::Scope scope;
   return Substitution(replacement).rewrite(root, scope);
 }

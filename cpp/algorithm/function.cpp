@@ -2,6 +2,7 @@
 
 #include "algorithm/affine.h"
 #include "algorithm/declaration_checks.h"
+#include "algorithm/expression_depth.h"
 #include "algorithm/function_extents.h"
 #include "polyhedral/set_text.h"
 
@@ -130,7 +131,7 @@ ExprPtr with_narrow_reduction(const ExprPtr &value) {
   Expr narrow = reduction;
   narrow.type = type;
   narrow.operands = {cast(body, type)};
-  return std::make_shared<const Expr>(std::move(narrow));
+  return finished(std::move(narrow));
 }
 
 ExprPtr converted(const Computation &computation, const ExprPtr &value,
@@ -165,6 +166,7 @@ isl::set context_with_producers(isl::set context, const ExprPtr &value) {
 /// `mentioned`: the expressions that were written with the piece.
 void add_piece(Computation &computation, const isl::set &domain, const ExprPtr &value,
                const std::vector<ExprPtr> &mentioned, const SourceLocation &where) {
+  require_stack(value);
   check_scopes(computation.name, computation.iterators, value, where);
   Piece piece{checked(domain, "building the domain of a piece"),
               converted(computation, value, where), where};

@@ -1,6 +1,7 @@
 // Functions: what the outputs reach, in an order in which it can be computed, checked as a whole.
 #include "algorithm/affine.h"
 #include "algorithm/declaration_checks.h"
+#include "algorithm/expression_depth.h"
 #include "algorithm/function.h"
 #include "polyhedral/set_text.h"
 
@@ -309,6 +310,7 @@ std::shared_ptr<Function> make_function(const std::string &name,
   function->where = std::move(where);
   function->computations = reachable(outputs, function->where);
   function->outputs = std::move(outputs);
+  require_stack(*function);
   const std::vector<ComputationPtr> used = inputs_by_first_use(function->computations);
   function->inputs = std::move(inputs);
   if (function->inputs.empty()) {

@@ -63,10 +63,18 @@ Command to_command(const std::string &computation, const std::string &name,
   Command command;
   command.computation = computation;
   command.name = name;
-  for (const auto &argument : arguments) {
-    command.arguments.push_back(to_argument(argument));
-  }
   command.where = to_location(where);
+  for (const auto &argument : arguments) {
+    try {
+      command.arguments.push_back(to_argument(argument));
+    } catch (const py::cast_error &) {
+      throw Error(ErrorKind::Schedule,
+                  computation + "." + name +
+                      ": an argument must be a name, an integer of 64 bits " +
+                      "or a list of these, got " + py::repr(argument).cast<std::string>(),
+                  command.where);
+    }
+  }
   return command;
 }
 

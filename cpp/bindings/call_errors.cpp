@@ -105,7 +105,10 @@ void CallExplainer::missing(const BoundCall &call) const {
                        function_.function_->name + "() is missing " +
                            counted(static_cast<std::int64_t>(absent.size()), "argument") + ": " +
                            names_text(absent) + " (it takes " + names_text(names) +
-                           "): " + signature());
+                           "): " + signature() +
+                           (std::count(absent.begin(), absent.end(), "out") > 0
+                                ? "; out= is for the outputs, so the input out goes by its position"
+                                : ""));
 }
 
 void CallExplainer::given_twice(const std::string &name) const {

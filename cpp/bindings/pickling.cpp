@@ -1,5 +1,6 @@
 #include "bindings/pickling.h"
 
+#include "algorithm/expression_depth.h"
 #include "bindings/bind_language.h"
 
 #include <pybind11/complex.h>
@@ -203,28 +204,28 @@ public:
 
 private:
   ExprPtr node(const py::tuple &state) const {
-    auto expr = std::make_shared<Expr>();
-    expr->kind = static_cast<ExprKind>(state[0].cast<int>());
-    expr->type = to_type(state[1].cast<std::string>());
-    expr->operands = expressions(state[2]);
-    expr->op = static_cast<Op>(state[3].cast<int>());
+    Expr expr{};
+    expr.kind = static_cast<ExprKind>(state[0].cast<int>());
+    expr.type = to_type(state[1].cast<std::string>());
+    expr.operands = expressions(state[2]);
+    expr.op = static_cast<Op>(state[3].cast<int>());
     const py::tuple value = state[4];
-    expr->value = to_constant(value[0].cast<size_t>(), value[1]);
-    expr->name = state[5].cast<std::string>();
-    expr->constraint = state[6].cast<std::string>();
-    expr->producer = computation(state[7]);
+    expr.value = to_constant(value[0].cast<size_t>(), value[1]);
+    expr.name = state[5].cast<std::string>();
+    expr.constraint = state[6].cast<std::string>();
+    expr.producer = computation(state[7]);
     for (const py::handle &entry : state[8].cast<py::tuple>()) {
       const auto range = entry.cast<py::tuple>();
-      expr->ranges.push_back(
+      expr.ranges.push_back(
           {range[0].cast<std::string>(), expression(range[1]), expression(range[2])});
     }
-    expr->condition = expression(state[9]);
-    expr->predicate = expression(state[10]);
-    expr->states = expressions(state[11]);
-    expr->position = state[12].cast<size_t>();
-    expr->ordered = state[13].cast<bool>();
-    expr->where = to_location(state[14]);
-    return expr;
+    expr.condition = expression(state[9]);
+    expr.predicate = expression(state[10]);
+    expr.states = expressions(state[11]);
+    expr.position = state[12].cast<size_t>();
+    expr.ordered = state[13].cast<bool>();
+    expr.where = to_location(state[14]);
+    return finished(std::move(expr));
   }
 
   void fill(Computation &computation, const py::tuple &state) const {

@@ -18,6 +18,12 @@ std::int64_t integer_of(isl_val *value) {
   if (isl_val_is_int(owned.get()) != isl_bool_true) {
     throw Error(ErrorKind::Internal, "isl gave a number that is no integer");
   }
+  constexpr long widest = 1L << 62;
+  if (isl_val_cmp_si(owned.get(), widest) > 0 || isl_val_cmp_si(owned.get(), -widest) < 0) {
+    throw Error(ErrorKind::Schedule,
+                "the loops of this schedule need numbers beyond 64 bits, in which they cannot "
+                "count; give smaller sizes, shifts or factors");
+  }
   return isl_val_get_num_si(owned.get());
 }
 

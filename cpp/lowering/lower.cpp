@@ -2,6 +2,7 @@
 
 #include "lowering/ast_generation.h"
 #include "lowering/joined_loops.h"
+#include "lowering/loop_ranges.h"
 #include "lowering/map_launches.h"
 #include "lowering/parameter_ranges.h"
 #include "lowering/passes.h"
@@ -18,6 +19,7 @@ Kernel lower(const Program &program, const LoweringOptions &options) {
   const GeneratedAst ast = generate_ast(program);
   Kernel kernel = translate(program, ast, options);
   const Ranges known = parameter_ranges(program);
+  require_loops_in_range(kernel, known);
 
   kernel.body = simplify_indices(kernel.body, known);
   kernel.body = simplify_indices(tighten_guards(kernel.body), known);

@@ -20,7 +20,9 @@ Ranges parameter_ranges(const Program &program) {
   points = checked(isl::manage(moved), "reading the context");
   const auto bound = [](isl_val *raw) -> std::optional<std::int64_t> {
     const isl::val value = isl::manage(raw);
-    if (value.is_null() || isl_val_is_int(value.get()) != isl_bool_true) {
+    constexpr long widest = 1L << 62;
+    if (value.is_null() || isl_val_is_int(value.get()) != isl_bool_true ||
+        isl_val_cmp_si(value.get(), widest) > 0 || isl_val_cmp_si(value.get(), -widest) < 0) {
       return std::nullopt;
     }
     return isl_val_get_num_si(value.get());

@@ -109,10 +109,10 @@ void place_inside(MappingState &state, const Command &command, const CacheArgume
   Command placed = command;
   placed.computation = given.name;
   placed.arguments = {command.computation, given.loop};
-  compute_at_command(state, placed);
+  apply_part(command, placed, [&] { compute_at_command(state, placed); });
   placed.arguments.emplace_back(given.memory);
   placed.arguments.emplace_back(given.pad);
-  store_at_command(state, placed);
+  apply_part(command, placed, [&] { store_at_command(state, placed); });
   Allocation &allocation = state.allocations.at(given.name);
   allocation.order = given.order;
   allocation.stages = given.stages;

@@ -1,5 +1,6 @@
 #include "mapping/command_arguments.h"
 
+#include "mapping/number_limits.h"
 #include "polyhedral/set_text.h"
 
 #include <algorithm>
@@ -9,6 +10,46 @@ namespace tilewright {
 
 void refuse(const Command &command, const std::string &message) {
   throw Error(ErrorKind::Schedule, to_string(command) + ": " + message, command.where);
+}
+
+void refuse_part(const Command &command, const Command &inner, const Error &error) {
+  const std::string prefix = to_string(inner) + ": ";
+  const std::string text = error.what();
+  if (!text.starts_with(prefix)) {
+    throw error;
+  }
+  refuse(command, text.substr(prefix.size()));
+}
+
+std::string tag_description(Tag tag) {
+  switch (tag) {
+  case Tag::Parallel:
+    return "a parallel loop (parallelize)";
+  case Tag::Vector:
+    return "a vector loop (vectorize)";
+  case Tag::Unroll:
+    return "an unrolled loop (unroll)";
+  case Tag::GpuBlock:
+    return "a loop over a GPU's blocks (gpu_block)";
+  case Tag::GpuThread:
+    return "a loop over a block's threads (gpu_thread)";
+  case Tag::GpuSpread:
+    return "a loop that a block's threads share out (gpu_spread)";
+  case Tag::GpuMma:
+    return "a loop of a warp's tile (gpu_mma)";
+  case Tag::Sequential:
+    break;
+  }
+  return "a sequential loop";
+}
+
+void require_no_other_tag(const LoopDimension &loop, Tag tag, const Command &command) {
+  // The loops of a copy into shared memory are spread by default, until something else is said.
+  if (loop.tag.tag != Tag::Sequential && loop.tag.tag != Tag::GpuSpread && loop.tag.tag != tag) {
+    refuse(command, "loop '" + loop.name + "' is " + tag_description(loop.tag.tag) +
+                        " already and cannot be " + tag_description(tag) +
+                        " too; split it first and tag one of the two loops");
+  }
 }
 
 void CommandArguments::expect_between(size_t least, size_t most, const char *signature) const {
@@ -41,7 +82,7 @@ std::optional<std::string> CommandArguments::optional_name(size_t position,
   return name(position, role);
 }
 
-std::int64_t CommandArguments::any_integer(size_t position, const char *role) const {
+std::int64_t CommandArguments::given_integer(size_t position, const char *role) const {
   if (!is_integer(position)) {
     refuse(command_,
            "argument " + std::to_string(position + 1) + " (" + role + ") must be an integer");
@@ -49,12 +90,24 @@ std::int64_t CommandArguments::any_integer(size_t position, const char *role) co
   return std::get<std::int64_t>(command_.arguments[position]);
 }
 
+std::int64_t CommandArguments::any_integer(size_t position, const char *role) const {
+  const std::int64_t value = given_integer(position, role);
+  if (value > largest_number || value < -largest_number) {
+    refuse(command_,
+           std::string(role) + " must lie between -2**40 and 2**40, got " + std::to_string(value));
+  }
+  return value;
+}
+
 std::int64_t CommandArguments::integer(size_t position, const char *role,
                                        std::int64_t least) const {
-  const std::int64_t value = any_integer(position, role);
+  const std::int64_t value = given_integer(position, role);
   if (value < least) {
     refuse(command_, std::string(role) + " must be at least " + std::to_string(least) + ", got " +
                          std::to_string(value));
+  }
+  if (value > largest_size) {
+    refuse(command_, std::string(role) + " must be at most 2**31, got " + std::to_string(value));
   }
   return value;
 }

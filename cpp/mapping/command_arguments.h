@@ -13,6 +13,9 @@ namespace tilewright {
 /// Error(Schedule) that starts with the command as Python text.
 [[noreturn]] void refuse(const Command &command, const std::string &message);
 
+/// `error`, which starts with `inner`, as one of `command`; any other as it is.
+[[noreturn]] void refuse_part(const Command &command, const Command &inner, const Error &error);
+
 class CommandArguments {
 public:
   explicit CommandArguments(const Command &command) : command_(command) {}
@@ -23,13 +26,32 @@ public:
   bool is_name(size_t position) const;
   std::string name(size_t position, const char *role) const;
   std::optional<std::string> optional_name(size_t position, const char *role) const;
-  /// An integer of at least `least`.
+  /// A size, a factor, a count: an integer of at least `least` and at most largest_size.
   std::int64_t integer(size_t position, const char *role, std::int64_t least) const;
+  /// An integer of at most largest_number, either way.
   std::int64_t any_integer(size_t position, const char *role) const;
 
 private:
+  std::int64_t given_integer(size_t position, const char *role) const;
+
   const Command &command_;
 };
+
+/// Runs `part`, which applies `inner`, a command that `command` is made of: what it refuses is said
+/// of the command that was given.
+template <class Part>
+void apply_part(const Command &command, const Command &inner, Part &&part) {
+  try {
+    part();
+  } catch (const Error &error) {
+    refuse_part(command, inner, error);
+  }
+}
+
+/// "a vector loop (vectorize)": what a tag makes of a loop, and the command that gives it.
+std::string tag_description(Tag tag);
+/// Refuses a loop that has another tag than `tag`, which would go without a word.
+void require_no_other_tag(const LoopDimension &loop, Tag tag, const Command &command);
 
 /// Position of a loop by name; refuses with the loops there are.
 size_t find_loop(const TimeSpaceMap &map, const std::string &name, const Command &command);

@@ -63,6 +63,7 @@ void tag_axes(MappingState &state, const Command &command, const std::vector<std
     }
   }
   for (size_t p = 0; p < positions.size(); ++p) {
+    require_no_other_tag(map.dimensions[positions[p]], tag, command);
     LoopTag &own = map.dimensions[positions[p]].tag;
     own = {};
     own.tag = tag;
@@ -103,7 +104,11 @@ std::vector<std::string> tiled(MappingState &state, const Command &command,
   for (const std::string &name : names) {
     tile.arguments.emplace_back(name);
   }
-  tile_command(state, tile);
+  const TimeSpaceMap &map = state.time_space.at(command.computation);
+  for (const std::string &loop : loops) {
+    require_no_other_tag(map.dimensions[find_loop(map, loop, command)], Tag::GpuBlock, command);
+  }
+  apply_part(command, tile, [&] { tile_command(state, tile); });
   return names;
 }
 
@@ -155,6 +160,7 @@ void gpu_mma_command(MappingState &state, const Command &command) {
     }
   }
   for (size_t p = 0; p < positions.size(); ++p) {
+    require_no_other_tag(map.dimensions[positions[p]], Tag::GpuMma, command);
     LoopTag &own = map.dimensions[positions[p]].tag;
     own = {};
     own.tag = Tag::GpuMma;

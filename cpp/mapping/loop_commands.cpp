@@ -4,27 +4,59 @@
 #include "mapping/command_handlers.h"
 #include "mapping/commands.h"
 #include "mapping/footprint.h"
+#include "mapping/number_limits.h"
 
 #include <algorithm>
 #include <map>
 #include <regex>
+#include <set>
+#include <sstream>
 
 namespace tilewright {
 
 namespace {
 
+/// Iterations of a vector loop or of an unrolled one.
+constexpr std::int64_t most_copies = 1024;
+
 isl::val integer_value(std::int64_t value) {
   return isl::val(isl_context(), static_cast<long>(value));
+}
+
+/// The tag that the outer of two loops has of the one that they were: blocks of parallel iterations
+/// are as parallel. What else is said of a loop is said of its iterations, and neither of the two
+/// has them.
+LoopTag tag_of_blocks(const LoopDimension &loop, const Command &command) {
+  const Tag tag = loop.tag.tag;
+  if (tag != Tag::Sequential && tag != Tag::Parallel && tag != Tag::GpuSpread) {
+    refuse(command, "loop '" + loop.name + "' is " + tag_description(tag) +
+                        ", which neither of the loops that it is cut into would be; cut it first, "
+                        "and tag the loops that come of it");
+  }
+  return loop.tag;
 }
 
 /// The two loops that stripmining makes of one: floor(d / size) and d mod size.
 std::pair<LoopDimension, LoopDimension> stripmined(const LoopDimension &loop, std::int64_t size,
                                                    const std::string &outer,
-                                                   const std::string &inner) {
+                                                   const std::string &inner,
+                                                   const Command &command) {
+  const LoopTag tag = tag_of_blocks(loop, command);
   const isl::pw_aff block = loop.value.scale_down(integer_value(size)).floor();
   const isl::pw_aff rest = loop.value.sub(block.scale(integer_value(size)));
-  return {LoopDimension{outer, checked(block, "split"), {}, 0},
-          LoopDimension{inner, checked(rest, "split"), {}, size}};
+  // What threads share out is shared out in both loops together.
+  return {LoopDimension{outer, checked(block, "split"), tag, 0},
+          LoopDimension{inner, checked(rest, "split"), tag.tag == Tag::GpuSpread ? tag : LoopTag{},
+                        size}};
+}
+
+/// Refuses argument `position`, a loop, where one before it is the same.
+void require_new_loop(const CommandArguments &arguments, size_t position, const Command &command) {
+  for (size_t before = 0; before < position; ++before) {
+    if (arguments.name(before, "a loop") == arguments.name(position, "a loop")) {
+      refuse(command, "loop '" + arguments.name(position, "a loop") + "' is given twice");
+    }
+  }
 }
 
 /// Replaces loop `position` by its two halves.
@@ -37,7 +69,7 @@ void split_at(TimeSpaceMap &map, size_t position, std::int64_t size, const std::
   if (outer == inner) {
     refuse(command, "the two loops need two names, got '" + outer + "' twice");
   }
-  auto [block, rest] = stripmined(loop, size, outer, inner);
+  auto [block, rest] = stripmined(loop, size, outer, inner, command);
   map.dimensions.insert(map.dimensions.begin() + static_cast<std::ptrdiff_t>(position),
                         {block, rest});
 }
@@ -62,7 +94,8 @@ std::int64_t constant_extent(const MappingState &state, const Command &command,
   if (last.is_null() || first.is_null() || !last.is_int().is_true() || !first.is_int().is_true()) {
     return 0;
   }
-  return last.num_si() - first.num_si() + 1;
+  const isl::val extent = checked(last.sub(first).add(1L), "extent of a loop");
+  return extent.le(integer_value(largest_size)).is_true() ? extent.num_si() : 0;
 }
 
 /// The constant number of values that a loop takes in one iteration of the loops that compute_at
@@ -102,11 +135,10 @@ std::int64_t require_constant_extent(MappingState &state, const Command &command
   } else {
     extent = extent_inside(state, command.computation, position); // until compute_at changes
   }
-  constexpr std::int64_t largest = 1024;
-  if (extent <= 0 || extent > largest) {
+  if (extent <= 0 || extent > most_copies) {
     refuse(command, "loop '" + loop.name + "' has no constant extent of at most " +
-                        std::to_string(largest) + "; give a size, e.g. " + command.name + "(\"" +
-                        loop.name + "\", 8)");
+                        std::to_string(most_copies) + "; give a size, e.g. " + command.name +
+                        "(\"" + loop.name + "\", 8)");
   }
   return extent;
 }
@@ -125,8 +157,9 @@ void tag_strip(MappingState &state, const Command &command, Tag tag) {
     extent = require_constant_extent(state, command, position);
   } else {
     const std::int64_t size = arguments.integer(1, "the size", 1);
-    if (size > 1024) {
-      refuse(command, "the size must be at most 1024, got " + std::to_string(size));
+    if (size > most_copies) {
+      refuse(command, "the size must be at most " + std::to_string(most_copies) + ", got " +
+                          std::to_string(size));
     }
     if (map.dimensions[position].extent != size) {
       split_at(map, position, size,
@@ -136,6 +169,7 @@ void tag_strip(MappingState &state, const Command &command, Tag tag) {
     }
     extent = map.dimensions[position].extent;
   }
+  require_no_other_tag(map.dimensions[position], tag, command);
   map.dimensions[position].tag = {tag, extent};
 }
 
@@ -175,12 +209,13 @@ void require_independent_bounds(const MappingState &state, const Command &comman
   }
 }
 
-/// Determinant by cofactors; the matrices are as large as a loop nest is deep.
-std::int64_t integer_determinant(const std::vector<std::int64_t> &matrix, size_t size) {
+/// Determinant by cofactors, in as many bits as it takes; the matrices are as large as a loop nest
+/// is deep.
+isl::val integer_determinant(const std::vector<std::int64_t> &matrix, size_t size) {
   if (size == 1) {
-    return matrix[0];
+    return integer_value(matrix[0]);
   }
-  std::int64_t result = 0;
+  isl::val result = integer_value(0);
   for (size_t column = 0; column < size; ++column) {
     std::vector<std::int64_t> minor;
     for (size_t r = 1; r < size; ++r) {
@@ -190,9 +225,28 @@ std::int64_t integer_determinant(const std::vector<std::int64_t> &matrix, size_t
         }
       }
     }
-    result += (column % 2 == 0 ? 1 : -1) * matrix[column] * integer_determinant(minor, size - 1);
+    const isl::val part = integer_value(matrix[column]).mul(integer_determinant(minor, size - 1));
+    result = column % 2 == 0 ? result.add(part) : result.sub(part);
   }
-  return result;
+  return checked(result, "the determinant of a matrix");
+}
+
+/// After take_tags: names what stands where a tag would and is none.
+void refuse_unknown_tag(const std::string &text, const Command &command) {
+  const size_t arrow = text.rfind("->");
+  const std::string times = arrow == std::string::npos ? text : text.substr(arrow);
+  static const std::regex pattern(R"((\w+)\s*\(\s*([A-Za-z_]\w*(?:\s*\(\s*\w*\s*\))?)\s*\))");
+  static const std::set<std::string> functions = {"floor", "ceil", "floord", "ceild",
+                                                  "min",   "max",  "abs",    "mod"};
+  for (std::sregex_iterator match(times.begin(), times.end(), pattern), end; match != end;
+       ++match) {
+    if (!functions.contains((*match)[1].str())) {
+      refuse(command, "there is no tag '" + (*match)[2].str() +
+                          "'; the tags of a dimension are cpu, vec(s), unroll, gpu_block_x, "
+                          "gpu_thread_x (or y, z), gpu_spread, gpu_mma_m, gpu_mma_n, gpu_mma_k and "
+                          "gpu_mma_tf32");
+    }
+  }
 }
 
 /// Takes the tags out of a map as the papers write it, "{ C[i,j] -> [i, j(vec(8))] }", leaving what
@@ -228,7 +282,13 @@ std::map<size_t, LoopTag> take_tags(std::string &text, const Command &command) {
         tag.axis = gpu_tag_name(tag.tag, axis) == text_of_tag ? axis : tag.axis;
       }
     } else {
-      tag = {Tag::Vector, std::stoll(match[2].str())};
+      constexpr size_t most_digits = 4;
+      const std::string lanes = match[2].str();
+      tag = {Tag::Vector, lanes.size() > most_digits ? most_copies + 1 : std::stoll(lanes)};
+      if (tag.factor < 1 || tag.factor > most_copies) {
+        refuse(command, "a vector loop has between 1 and " + std::to_string(most_copies) +
+                            " iterations, got vec(" + lanes + ")");
+      }
     }
     const auto [entry, fresh] = tags.emplace(position, tag);
     if (!fresh && entry->second != tag) {
@@ -319,15 +379,17 @@ void tile_command(MappingState &state, const Command &command) {
   std::vector<LoopDimension> points;
   for (size_t d = 0; d < count; ++d) {
     const std::string name = arguments.name(d, "a loop");
+    require_new_loop(arguments, d, command);
     if (find_loop(map, name, command) != first + d) {
       refuse(command, "the loops must be neighbours in this order; bring '" + name +
                           "' there with interchange first");
     }
     const std::int64_t size = arguments.integer(count + d, "a tile size", 1);
     const bool named = given == 4 * count;
-    auto [block, point] = stripmined(map.dimensions[first + d], size,
-                                     named ? arguments.name(2 * count + d, "a loop") : name + "0",
-                                     named ? arguments.name(3 * count + d, "a loop") : name + "1");
+    auto [block, point] =
+        stripmined(map.dimensions[first + d], size,
+                   named ? arguments.name(2 * count + d, "a loop") : name + "0",
+                   named ? arguments.name(3 * count + d, "a loop") : name + "1", command);
     blocks.push_back(block);
     points.push_back(point);
   }
@@ -422,10 +484,12 @@ void transform_command(MappingState &state, const Command &command) {
     refuse(command, "expected transform(i, j, [a, b, c, d]): as many loops as the square matrix "
                     "(row by row) has rows");
   }
-  const std::int64_t determinant = integer_determinant(*matrix, count);
-  if (determinant != 1 && determinant != -1) {
+  const isl::val determinant = integer_determinant(*matrix, count);
+  if (!determinant.is_one().is_true() && !determinant.is_negone().is_true()) {
+    std::ostringstream text;
+    text << determinant;
     refuse(command, "the matrix must be unimodular (determinant 1 or -1), but its determinant is " +
-                        std::to_string(determinant));
+                        text.str());
   }
   TimeSpaceMap &map = state.time_space.at(command.computation);
   std::vector<size_t> positions;
@@ -478,6 +542,7 @@ void parallelize_command(MappingState &state, const Command &command) {
   const size_t first = find_loop(map, arguments.name(0, "the loop"), command);
   for (size_t d = 1; d < count; ++d) {
     const std::string name = arguments.name(d, "a loop");
+    require_new_loop(arguments, d, command);
     if (find_loop(map, name, command) != first + d) {
       refuse(command, "loops that run as one must be neighbours in this order; bring '" + name +
                           "' there with interchange first");
@@ -488,6 +553,7 @@ void parallelize_command(MappingState &state, const Command &command) {
     map.dimensions[d].tag = {}; // ran as one with these until now
   }
   for (size_t d = 0; d < count; ++d) {
+    require_no_other_tag(map.dimensions[first + d], Tag::Parallel, command);
     map.dimensions[first + d].tag = tag;
     tag.joined = true;
   }
@@ -509,6 +575,7 @@ void set_schedule_command(MappingState &state, const Command &command) {
   const isl::map given(isl_context(), text);
   if (given.is_null()) {
     isl_ctx_reset_error(isl_context().get());
+    refuse_unknown_tag(text, command);
     refuse(command, "isl cannot read this map; expected one such as \"{ C[i, j] -> [j, i] }\"");
   }
   const InstanceSpace instances = instance_space(**state.function->find(command.computation));
@@ -538,8 +605,16 @@ void set_schedule_command(MappingState &state, const Command &command) {
     const isl::map same = map.apply_range(map.reverse());
     const isl::map distinct = same.intersect(isl::map::lex_lt(instances.domain.space()));
     std::string example;
-    if (sample_point(checked(distinct.domain(), "set_schedule"), point)) {
-      example = ", for example " + instance_text(command.computation, point) + " and a later one";
+    if (sample_point(checked(distinct.wrap(), "set_schedule"), point)) {
+      // Both instances one after the other; what the parameters are is said once.
+      Point first{{}, point.coordinates};
+      first.coordinates.resize(dimensions);
+      Point second{point.parameters, point.coordinates};
+      second.coordinates.erase(second.coordinates.begin(),
+                               second.coordinates.begin() +
+                                   static_cast<std::ptrdiff_t>(dimensions));
+      example = ", for example " + instance_text(command.computation, first) + " and " +
+                instance_text(command.computation, second);
     }
     refuse(command, "the map gives the same time to two instances" + example);
   }
@@ -569,10 +644,11 @@ void set_schedule_command(MappingState &state, const Command &command) {
     loop.tag = tag;
     if (tag.tag == Tag::Vector || tag.tag == Tag::Unroll) {
       const std::int64_t extent = constant_extent(state, command, loop);
-      if (extent <= 0 || (tag.tag == Tag::Vector && extent > tag.factor)) {
+      if (extent <= 0 || extent > most_copies || (tag.tag == Tag::Vector && extent > tag.factor)) {
         refuse(command, "dimension " + std::to_string(position) +
-                            " of the map does not have the constant extent that its "
-                            "tag needs; take it modulo the size");
+                            " of the map does not have the constant extent, of at most " +
+                            std::to_string(most_copies) +
+                            ", that its tag needs; take it modulo the size");
       }
       loop.tag.factor = tag.tag == Tag::Vector ? tag.factor : extent;
       loop.extent = loop.tag.factor;

@@ -1,7 +1,9 @@
 #include "mapping/mapping.h"
 
 #include "algorithm/affine.h"
+#include "algorithm/expression_depth.h"
 #include "mapping/commands.h"
+#include "mapping/number_limits.h"
 
 #include <isl/aff.h>
 #include <isl/map.h>
@@ -144,9 +146,11 @@ Mapping::Mapping(std::shared_ptr<const Function> function) {
 }
 
 Mapping Mapping::with(const Command &command) const {
+  require_stack(*state_.function);
   const OperationLimit limit(mapping_operation_limit);
   Mapping result = *this;
   apply_command(result.state_, command);
+  require_small_numbers(state_, result.state_, command);
   result.state_.schedule.commands.push_back(command);
   return result;
 }

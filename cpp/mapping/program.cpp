@@ -1,6 +1,7 @@
 #include "mapping/program.h"
 
 #include "algorithm/affine.h"
+#include "algorithm/expression_depth.h"
 #include "mapping/accesses.h"
 #include "mapping/footprint.h"
 #include "mapping/local_memory.h"
@@ -665,6 +666,7 @@ isl::map time_map(const Statement &statement) {
 }
 
 Program build_program(const MappingState &state) {
+  require_stack(*state.function);
   const OperationLimit limit(mapping_operation_limit);
   return ProgramBuilder(state).build();
 }

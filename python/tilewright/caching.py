@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from . import _core
 from .configuration import settings
-from .errors import ArgumentError
+from .errors import ArgumentError, ArgumentTypeError
 
 __all__ = [
     "CacheCheck",
@@ -95,11 +95,14 @@ def prune(bytes: int) -> int:
         how many bytes went.
 
     Raises:
-        ValueError: a negative size.
+        ArgumentTypeError: no integer; a TypeError.
+        ArgumentError: a negative size; a ValueError.
     """
+    if isinstance(bytes, bool) or not isinstance(bytes, int):
+        raise ArgumentTypeError(f"bytes must be an integer, got {bytes!r}")
     if bytes < 0:
         raise ArgumentError(f"bytes must not be negative, got {bytes}")
-    return _core.cache_prune(bytes)
+    return _core.cache_prune(min(bytes, (1 << 63) - 1))
 
 
 def clear() -> int:

@@ -25,4 +25,7 @@ def integer(value: object, what: str) -> int:
     """Anything that Python takes for an index, but not a bool."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise ScheduleError(f"{what} must be an integer, got {value!r}")
-    return int(value.__index__())
+    number = int(value.__index__())
+    if not -(1 << 63) <= number < 1 << 63:
+        raise ScheduleError(f"{what} must be an integer of 64 bits, got {number}")
+    return number

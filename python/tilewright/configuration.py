@@ -339,11 +339,35 @@ OTHER_VARIABLES = {
     "TILEWRIGHT_PERF": "1 names kernels for perf, in /tmp/perf-PID.map; read at the first kernel",
     "TILEWRIGHT_GDB": "0 keeps kernels from debuggers; read at the first kernel",
 }
+
+
+def _read_threads(text: str) -> int:
+    number = read_count(text)
+    if not 1 <= number < 1 << 16:
+        raise ValueError
+    return number
+
+
+# What the values of those are that the core takes anything else for nothing said.
+_READERS: dict[str, tuple[Callable[[str], Any], str]] = {
+    "TILEWRIGHT_THREADS": (
+        {"openmp": True, "threads": False}.__getitem__,
+        "'openmp', or 'threads' for the library's own",
+    ),
+    "TILEWRIGHT_NUM_THREADS": (_read_threads, "an integer between 1 and 65535"),
+    "TILEWRIGHT_LEAST_PARALLEL_WORK": (read_count, "an integer of at least 0"),
+    "TILEWRIGHT_PERF": (("0", "1").index, "0 or 1"),
+    "TILEWRIGHT_GDB": (("0", "1").index, "0 or 1"),
+}
 _OF_SCRIPTS = ("TILEWRIGHT_BENCHMARK_", "TILEWRIGHT_TEST_", "TILEWRIGHT_WHEEL_")
 
 
 def check_environment() -> None:
-    """Warns of variables that look like settings and are none; applies those of the process."""
+    """Warns of variables that look like settings and are none; applies those of the process.
+
+    Raises:
+        SettingError: a variable that is read without Python has a value that is none.
+    """
     from . import notices
 
     variables = {setting.variable for setting in all_settings().values()}
@@ -358,6 +382,14 @@ def check_environment() -> None:
             near = difflib.get_close_matches(name, [*variables, *OTHER_VARIABLES], 1)
             hint = f"; did you mean {near[0]}?" if near else ""
             notices.warn("unknown-variable", f"the environment sets {name}, which is unknown{hint}")
+    for variable, (read, expected) in _READERS.items():
+        text = os.environ.get(variable)
+        try:
+            if text:
+                read(text)
+        except (ValueError, KeyError):
+            raise SettingError(f"{variable} must be {expected}, got {text!r}") from None
+    Settings.keep_memory.found(settings)
     if os.environ.get(Settings.log.variable):
         Settings.log.changed(settings)
 

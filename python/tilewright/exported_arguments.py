@@ -3,6 +3,7 @@ parameters of a function become, in the order of the C function (see `exporting`
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from .errors import ExportError
 if TYPE_CHECKING:
     from .functions import Function
 
-__all__ = ["C_TYPES", "KEYWORDS", "TYPE_NOTES", "Argument", "Field", "Interface", "c_name"]
+__all__ = ["C_TYPES", "TYPE_NOTES", "Argument", "Field", "Interface", "c_name", "is_reserved"]
 
 # name -> (C type, its bytes)
 C_TYPES = {
@@ -51,8 +52,17 @@ KEYWORDS = frozenset(
     inline int long main mutable namespace new noexcept not not_eq nullptr operator or or_eq private
     protected public register reinterpret_cast requires restrict return short signed sizeof static
     static_assert static_cast struct switch template this thread_local throw true try typedef typeid
-    typename union unsigned using virtual void volatile wchar_t while xor xor_eq NULL I""".split()
+    typename union unsigned using virtual void volatile wchar_t while xor xor_eq typeof unix linux i386
+    NULL EOF I status new_array""".split()
 )
+# What the compiler and the headers take for themselves: _Bool, __LINE__; types; INT64_MAX, INT8_C.
+_RESERVED = re.compile(
+    r"_[A-Z_]\w*|\w+_t|(U?INT|SIZE|PTRDIFF|WCHAR|WINT|SIG_ATOMIC)\w*_(MAX|MIN|WIDTH|C)"
+    r"|(BUFSIZ|FILENAME_MAX|FOPEN_MAX|L_tmpnam|TMP_MAX|SEEK_\w+|RAND_MAX|MB_CUR_MAX|EXIT_\w+)"
+    r"|(errno|assert|stdin|stdout|stderr)"
+)
+# What the example calls its own things, which an array of that name would hide.
+_OF_THE_EXAMPLE = frozenset("calloc exit fprintf fputs free k main memory printf sum".split())
 
 
 @dataclass
@@ -93,8 +103,14 @@ class Argument:
         return [f"{self.name}_stride{d}" for d in range(len(self.extents) - 1)]
 
 
+def is_reserved(name: str) -> bool:
+    """Whether C programs, C++ ones or the headers cannot have such a name."""
+    return name in KEYWORDS or _RESERVED.fullmatch(name) is not None
+
+
 def c_name(name: str) -> str:
-    return f"{name}_" if name in KEYWORDS else name
+    """The name, or one like it where C has that for itself."""
+    return f"{name}_" if is_reserved(name) else name
 
 
 def _structure(dtype: np.dtype[Any]) -> tuple[list[Field], bool]:
@@ -126,7 +142,7 @@ def _record(
     fields, natural = _structure(dtype)
     offsets = {each.name: each.offset for each in fields}
     argument = Argument(
-        name=c_name(name),
+        name=name,
         dtype="",
         extents=extents,
         is_input=is_input,
@@ -147,7 +163,7 @@ class Interface:
     def __init__(self, function: Function, symbol: str, strides: bool) -> None:
         self.symbol = symbol
         self.strides = strides
-        self.parameters = [c_name(name) for name in function.parameters]
+        self.parameters = [self._argument_name(name) for name in function.parameters]
         self.arguments: list[Argument] = []
         self._facts = {name: (dtype, extents) for name, dtype, extents, _ in function._arguments}
         overwritten = dict(function._overwritten)
@@ -185,10 +201,18 @@ class Interface:
                     f"{function.name}: two things would be called {name} in C; rename one of them"
                 )
 
+    def _argument_name(self, name: str) -> str:
+        """The C name of an argument, which hides nothing that the header or the example has."""
+        declared = (f"{self.symbol}_message", f"{self.symbol}_set_num_threads")
+        upper = self.symbol.upper()
+        if name in _OF_THE_EXAMPLE or name in declared or name.startswith(f"{upper}_"):
+            return f"{name}_"
+        return c_name(name)
+
     def _plain(self, name: str, is_input: bool) -> Argument:
         dtype, extents = self._facts[name]
         return Argument(
-            name=c_name(name),
+            name=self._argument_name(name),
             dtype=dtype,
             extents=extents,
             is_input=is_input,
@@ -212,7 +236,9 @@ class Interface:
             elif next(iter(records[record])) == member:
                 dtype = record_dtype(identities[name])
                 extents = self._facts[name][1]
-                self.arguments.append(_record(record, dtype, records[record], extents, True))
+                self.arguments.append(
+                    _record(self._argument_name(record), dtype, records[record], extents, True)
+                )
 
     def _gather_outputs(self, function: Function) -> None:
         from .structs import StructFunction
@@ -235,7 +261,13 @@ class Interface:
             if slot.name not in done:
                 done.add(slot.name)
                 self.arguments.append(
-                    _record(slot.name, slot.dtype, slot.fields, self._facts[name][1], False)
+                    _record(
+                        self._argument_name(slot.name),
+                        slot.dtype,
+                        slot.fields,
+                        self._facts[name][1],
+                        False,
+                    )
                 )
 
     def declared(self) -> list[tuple[str, str]]:

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import _core
-from .errors import ArgumentError, ExportError
-from .exported_arguments import KEYWORDS, Interface, c_name
+from .errors import ArgumentError, ArgumentTypeError, ExportError
+from .exported_arguments import Interface, c_name, is_reserved
 from .exported_texts import example_program, header
 
 if TYPE_CHECKING:
@@ -52,12 +52,20 @@ class Exported:
     cpu: str
 
 
+_LONGEST = 200  # files have names of at most 255 letters
+
+
 def _symbol(function: Function, name: str | None) -> str:
     symbol = c_name(function.name) if name is None else name
     if not isinstance(symbol, str) or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", symbol):
         raise ExportError(f"{symbol!r} is not a name of a C function; give one with name=")
-    if symbol in KEYWORDS:
+    if is_reserved(symbol):
         raise ExportError(f"{symbol} is a word of C; give another name with name=")
+    if len(symbol) > _LONGEST:
+        raise ExportError(
+            f"a name of {len(symbol)} letters is too long for the files of a library, which take "
+            f"at most {_LONGEST}; give another name with name="
+        )
     for library in ("libc.so.6", "libm.so.6"):
         try:
             known = hasattr(ctypes.CDLL(library), symbol)
@@ -135,6 +143,8 @@ def export_function(
     """See `Function.export`."""
     if kind not in ("shared", "static"):
         raise ArgumentError(f"kind must be 'shared' or 'static', not {kind!r}")
+    if not isinstance(strides, bool):
+        raise ArgumentTypeError(f"strides must be True or False, not {strides!r}")
     if function._on_device:
         raise ExportError(
             f"{function.name} has loops over the blocks and threads of a GPU, which an exported "

@@ -379,7 +379,8 @@ def _split_names(names: tuple[str, ...], what: str) -> list[str]:
             raise DeclarationTypeError(f"names of {what}s must be a str, not {text!r}")
         result += re.split(r"[\s,]+", text.strip())
     if not any(result):
-        raise DeclarationError(f"give the names of the {what}s: tw.{what[:4]}s('i j')")
+        example = "tw.iters('i j')" if what == "iterator" else "tw.params('N M')"
+        raise DeclarationError(f"give the names of the {what}s: {example}")
     for name in result:
         check_identifier(name, what)
     if len(set(result)) != len(result):

@@ -6,7 +6,9 @@ machine code, in memory and on disk; later calls only run it.
 
 from __future__ import annotations
 
+import difflib
 import inspect
+import keyword
 import os
 import re
 import time
@@ -137,9 +139,21 @@ class Function(_core.Function):
         self._where = caller_location()
         register_owner(self, self._identities)
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not name.startswith("_") and not hasattr(type(self), name):
+            settable = [
+                each
+                for each in dir(type(self))
+                if getattr(getattr(type(self), each), "fset", None) is not None
+            ]
+            near = difflib.get_close_matches(name, settable, 1)
+            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(settable)}"
+            raise AttributeError(f"functions have no attribute {name!r} that can be set; {hint}")
+        super().__setattr__(name, value)
+
     # ---- running ----
 
-    def evaluate(self, *arrays: Any, **keywords: Any) -> Any:
+    def evaluate(self, /, *arrays: Any, **keywords: Any) -> Any:
         """The same call by the evaluator: every element by demand, no schedule, no compiler. Slow;
         the oracle.
 
@@ -148,7 +162,7 @@ class Function(_core.Function):
         """
         return self._evaluate(*arrays, **keywords)
 
-    def compile(self, *arrays: Any, **keywords: Any) -> dict[str, Any]:
+    def compile(self, /, *arrays: Any, **keywords: Any) -> dict[str, Any]:
         """Compiles for arrays like these (without arrays: for row-major ones) and says what it
         took.
 
@@ -160,7 +174,7 @@ class Function(_core.Function):
         info: dict[str, Any] = self._compile(*arrays, **keywords)
         return info
 
-    def compile_async(self, *arrays: Any, **keywords: Any) -> Future[dict[str, Any]]:
+    def compile_async(self, /, *arrays: Any, **keywords: Any) -> Future[dict[str, Any]]:
         """Compiles as `compile` does, on another thread, and returns at once.
 
         A call in the meantime waits for the same compilation; nothing is compiled twice. Declaring
@@ -273,6 +287,7 @@ class Function(_core.Function):
 
     def trace_nan(
         self,
+        /,
         *arrays: Any,
         computation: Computation | ComputationHandle | str | None = None,
         infinities: bool = False,
@@ -309,7 +324,7 @@ class Function(_core.Function):
         return None if found is None else trace_of(self.name, found)
 
     def profile(
-        self, *arrays: Any, repeats: int = 10, roofline: bool = True, **keywords: Any
+        self, /, *arrays: Any, repeats: int = 10, roofline: bool = True, **keywords: Any
     ) -> Profile:
         """Where the time of a call goes: each outermost loop nest, what it does, and what the
         machine could do.
@@ -566,13 +581,23 @@ class Function(_core.Function):
         """The arguments of a call, for `help` and for editors."""
         kinds = inspect.Parameter
         inputs, outputs = self._signature_parts()
+        names = self._argument_names()
+        # What Python cannot have as a keyword goes by position, and with it what stands before.
+        positional = 1 + max(
+            (n for n, name in enumerate(names) if not _is_keyword(name)), default=-1
+        )
         arrays = [
-            kinds(name, kinds.POSITIONAL_OR_KEYWORD, annotation=_Shape(text.partition(": ")[2]))
-            for name, text in zip(self._argument_names(), inputs, strict=True)
+            kinds(
+                name if _is_keyword(name) else f"{name}_",
+                kinds.POSITIONAL_ONLY if n < positional else kinds.POSITIONAL_OR_KEYWORD,
+                annotation=_Shape(text.partition(": ")[2]),
+            )
+            for n, (name, text) in enumerate(zip(names, inputs, strict=True))
         ]
         options = [
             kinds(name, kinds.KEYWORD_ONLY, default=None, annotation=_Shape("int"))
             for name in self.parameters
+            if _is_keyword(name)
         ]
         options.append(kinds("out", kinds.KEYWORD_ONLY, default=None))
         if "threads" not in (*self._argument_names(), *self.parameters):
@@ -623,8 +648,16 @@ _core.answer_vectorcalls(Function)
 document_instances(Function)
 
 
+def _is_keyword(name: str) -> bool:
+    """Whether a call can give the argument of this name as a keyword."""
+    return name != "out" and not keyword.iskeyword(name)
+
+
 def _name_of(computation: Computation | ComputationHandle | str) -> str:
-    return computation if isinstance(computation, str) else computation.name
+    name = computation if isinstance(computation, str) else getattr(computation, "name", None)
+    if not isinstance(name, str):
+        raise ArgumentTypeError(f"expected a computation or its name, got {computation!r}")
+    return name
 
 
 def _indented(text: str) -> str:

@@ -150,6 +150,17 @@ def test_verdicts_are_kept_beside_the_kernels_and_refusals_are_not(tmp_path):
 
 
 def test_info_in_this_process():
-    info = tw.cache.info()
-    assert info.entries >= 0
-    assert info.hits >= 0
+    N = tw.param("N")
+    i = tw.iter("i")
+    A = tw.input("A", [N], tw.float32)
+    before = tw.cache.info()
+    made = [
+        tw.function("seen_by_info", outputs=[tw.computation("C", {i: N}, 3.25 * A[i])]).compile()
+        for _ in range(2)
+    ]
+    assert [each["from_cache"] for each in made] == [False, True]
+    after = tw.cache.info()
+    assert after.entries == before.entries + 1
+    assert after.bytes > before.bytes
+    assert after.hits == before.hits + 1
+    assert after.misses == before.misses + 1

@@ -478,3 +478,47 @@ def test_header_says_what_it_is(tmp_path):
     assert "a: a number (float32)" in stages
     assert "Y: out, float64[N]; not every element is defined: the others keep" in stages
     assert "S: out, float64 (one element)" in stages
+
+
+AWKWARD = """status free printf new_array words_message words_OK int32_t _Bool linux INT64_MAX k sum
+    stderr size_t NULL memory exit""".split()
+
+
+@needs_compiler
+@pytest.mark.parametrize("strides", [False, True])
+def test_names_that_headers_and_examples_have_for_themselves(tmp_path, strides):
+    """Each as an input, an output, and a parameter of one function."""
+    arrays = [tw.input(name, [N, M], tw.int32) for name in AWKWARD]
+    total = arrays[0][i, j]
+    for array in arrays[1:]:
+        total = total + array[i, j]
+    f = tw.function("words", outputs=[tw.computation("C", {i: N, j: M}, total)])
+    sums = run_example(f.export(tmp_path, kind="static", strides=strides), tmp_path)
+    count = 60 * 53
+    assert sums["C"] == sum(
+        (((np.arange(count) * 37 + seed) % 3).sum()) for seed in range(len(AWKWARD))
+    )
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", AWKWARD)
+def test_outputs_and_parameters_of_such_names(tmp_path, name):
+    size = tw.param(f"{name}" if name != "NULL" else "EOF")
+    A = tw.input("A", [size], tw.int32)
+    f = tw.function("words", outputs=[tw.computation(f"{name}0", {i: size}, A[i] + 1)])
+    run_example(f.export(tmp_path, kind="static"), tmp_path)
+    B = tw.input("B", [N], tw.int32)
+    g = tw.function("words", outputs=[tw.computation(name, {i: N}, B[i] + 1)])
+    (value,) = run_example(g.export(tmp_path, kind="static"), tmp_path).values()
+    assert value == ((np.arange(60) * 37) % 3 + 1).sum()
+
+
+def test_what_is_no_option(tmp_path):
+    f = product()
+    with pytest.raises(tw.ArgumentTypeError, match="strides must be True or False, not 'yes'"):
+        f.export(tmp_path, strides="yes")  # type: ignore[arg-type]
+    with pytest.raises(tw.ExportError, match="a name of 300 letters is too long"):
+        product("a" * 300).export(tmp_path)
+    for name in ("status", "linux", "_Bool", "int32_t"):
+        with pytest.raises(tw.ExportError, match=f"{name} is a word of C"):
+            f.export(tmp_path, name=name)

@@ -106,6 +106,40 @@ def test_wrong_values_in_the_environment(monkeypatch, variable, text, name, expe
 
 
 @pytest.mark.parametrize(
+    ("variable", "text", "expected"),
+    [
+        ("TILEWRIGHT_NUM_THREADS", "abc", "an integer between 1 and 65535"),
+        ("TILEWRIGHT_NUM_THREADS", "-3", "an integer between 1 and 65535"),
+        ("TILEWRIGHT_NUM_THREADS", "0", "an integer between 1 and 65535"),
+        ("TILEWRIGHT_NUM_THREADS", "65536", "an integer between 1 and 65535"),
+        ("TILEWRIGHT_THREADS", "foo", "'openmp', or 'threads'"),
+        ("TILEWRIGHT_LEAST_PARALLEL_WORK", "x", "an integer of at least 0"),
+        ("TILEWRIGHT_KEEP_MEMORY", "x", "an integer of at least 0"),
+        ("TILEWRIGHT_PERF", "yes", "0 or 1"),
+        ("TILEWRIGHT_GDB", "off", "0 or 1"),
+    ],
+)
+def test_wrong_values_of_what_the_core_reads(variable, text, expected):
+    done = run_python("-c", "import tilewright", status=None, **{variable: text})
+    assert done.returncode != 0
+    said = f"SettingError: [TW500] {variable} must be {expected}"
+    assert said in done.stderr
+    assert f"got {text!r}" in done.stderr
+
+
+def test_values_of_what_the_core_reads():
+    run_python(
+        *("-W", "error", "-c", "import tilewright as tw; assert tw.get_num_threads() == 3"),
+        TILEWRIGHT_NUM_THREADS="3",
+        TILEWRIGHT_THREADS="threads",
+        TILEWRIGHT_LEAST_PARALLEL_WORK="0",
+        TILEWRIGHT_KEEP_MEMORY="",
+        TILEWRIGHT_PERF="0",
+        TILEWRIGHT_GDB="1",
+    )
+
+
+@pytest.mark.parametrize(
     ("name", "value"),
     [
         ("optimize", 3),

@@ -1,0 +1,29 @@
+// How deep expressions are. What walks an expression goes as deep as it does, so deeper trees than
+// `deepest_expression` are refused where they are made, and whoever begins to walk one asks whether
+// this thread's stack has room. Every node is made by `finished`, which counts.
+#pragma once
+
+#include "algorithm/expression.h"
+
+#include <cstddef>
+
+namespace tilewright {
+
+struct Function;
+
+inline constexpr size_t deepest_expression = 2000;
+
+/// The node, shared from now on. Error(Declaration) where it is deeper than deepest_expression.
+/// However deep it is, it is freed node by node.
+ExprPtr finished(Expr node);
+
+/// Of the tree below a node; 0 for null. What a node reads of a producer does not count.
+size_t depth_of(const ExprPtr &expr);
+
+/// Error(Declaration) where what walks the expression would not fit on the stack that this thread
+/// has left.
+void require_stack(const ExprPtr &expr);
+/// The same for the deepest expression of a function.
+void require_stack(const Function &function);
+
+} // namespace tilewright

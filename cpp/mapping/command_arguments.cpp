@@ -16,7 +16,7 @@ void refuse_part(const Command &command, const Command &inner, const Error &erro
   const std::string prefix = to_string(inner) + ": ";
   const std::string text = error.what();
   if (!text.starts_with(prefix)) {
-    throw error;
+    throw;
   }
   refuse(command, text.substr(prefix.size()));
 }

@@ -13,7 +13,7 @@ namespace tilewright {
 /// Error(Schedule) that starts with the command as Python text.
 [[noreturn]] void refuse(const Command &command, const std::string &message);
 
-/// `error`, which starts with `inner`, as one of `command`; any other as it is.
+/// `error`, which was caught, as one of `command` where it starts with `inner`; else as it is.
 [[noreturn]] void refuse_part(const Command &command, const Command &inner, const Error &error);
 
 class CommandArguments {

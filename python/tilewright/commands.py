@@ -8,6 +8,12 @@ on, so they chain.
 Loops are named: at first after the computation's iterators, reduced ones last. A split of `i` makes
 `i0` (outer) and `i1` (inner) unless other names are given. Wherever a loop is asked for, an
 iterator or a name does.
+
+A loop is one thing at a time: parallel, a vector, unrolled, or one of a GPU's; a second such command
+for it is refused. Loops count in 64 bits. So sizes and factors of a split are at most 2**31, shifts,
+factors of a skew and whatever number the commands compose to at most 2**40, and what could pass 64
+bits for sizes of 2**40 is refused when code is made, unless the sizes are said to be smaller
+(``tw.params("N", "N <= 100000")``).
 """
 
 from __future__ import annotations
@@ -99,9 +105,12 @@ class ScheduleCommands(RestructuringCommands, PromiseCommands, GpuCommands):
                 for i1 in range(0, min(32, N - 32 * i0)):
                     C[32 * i0 + i1] = ...
 
+        Of a parallel loop the loop over blocks is parallel; a vector loop, an unrolled one and the
+        loops of a GPU's blocks and threads are cut before they are made that.
+
         Args:
             i: the loop.
-            s: iterations in a block, at least 1.
+            s: iterations in a block, at least 1 and at most 2**31.
             i0: name of the loop over blocks.
             i1: name of the loop in a block.
         """

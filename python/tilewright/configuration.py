@@ -331,7 +331,8 @@ OTHER_VARIABLES = {
     "read at the first use of a CUDA device",
     "TILEWRIGHT_LINKER": "the linker of `Function.export`, where linker= does not say it",
     "TILEWRIGHT_THREADS": "which threads run parallel loops: 'openmp' for the OpenMP runtime that "
-    "is in the process, else the library's own; read at the first parallel loop",
+    "is in the process, 'threads' (the default) for the library's own; read at the first parallel "
+    "loop",
     "TILEWRIGHT_NUM_THREADS": "how many threads run a parallel loop where neither its call, its "
     "function nor set_num_threads says it; before OMP_NUM_THREADS; read at the first parallel loop",
     "TILEWRIGHT_LEAST_PARALLEL_WORK": "below so much estimated work a parallel loop stays in its "

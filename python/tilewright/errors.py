@@ -86,7 +86,8 @@ class TilewrightError(Exception):
 
 
 class DeclarationError(TilewrightError, ValueError):
-    """A declaration that makes no sense: pieces that overlap, no upper bound, a name used twice.
+    """A declaration that makes no sense: pieces that overlap, no upper bound, a name used twice, an
+    expression of more than 2000 operations inside each other.
 
     Fails, because both pieces hold at i = 0 (the message names that point)::
 

@@ -142,8 +142,12 @@ class Model:
     # ---- loops ----
 
     def _strip(self, loop: Loop, size: int, outer: str, inner: str) -> tuple[Loop, Loop]:
+        if loop.tag not in ("", "parallel"):
+            raise Refused("a tag that neither of the two loops would have")
         block = loop.value.floor(size)
-        return Loop(outer, block), Loop(inner, loop.value.plus(block, -size), extent=size)
+        return Loop(outer, block, tag=loop.tag), Loop(
+            inner, loop.value.plus(block, -size), extent=size
+        )
 
     def _split(self, c: str, i: str, s: int, i0: str = "", i1: str = "") -> None:
         nest = self.nests[c]
@@ -197,7 +201,13 @@ class Model:
         nest.change(j, value=value.plus(nest.loops[nest.find(i)].value, f), extent=0)
 
     def _parallelize(self, c: str, i: str, *dealing: str | int) -> None:
-        self.nests[c].change(i, tag="parallel", factor=0)
+        nest = self.nests[c]
+        self._require_no_other_tag(nest.loops[nest.find(i)], "parallel")
+        nest.change(i, tag="parallel", factor=0)
+
+    def _require_no_other_tag(self, loop: Loop, tag: str) -> None:
+        if loop.tag not in ("", tag):
+            raise Refused(f"a {loop.tag} loop that would be {tag} too")
 
     def _stream(self, c: str) -> None:
         pass
@@ -213,6 +223,7 @@ class Model:
         if nest.loops[position].extent != v:
             self._split(c, i, v)
             position += 1
+        self._require_no_other_tag(nest.loops[position], tag)
         nest.loops[position] = nest.loops[position].but(tag=tag, factor=v)
 
     def _vectorize(self, c: str, i: str, v: int) -> None:

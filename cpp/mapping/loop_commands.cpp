@@ -24,16 +24,18 @@ isl::val integer_value(std::int64_t value) {
 }
 
 /// The tag that the outer of two loops has of the one that they were: blocks of parallel iterations
-/// are as parallel. What else is said of a loop is said of its iterations, and neither of the two
-/// has them.
-LoopTag tag_of_blocks(const LoopDimension &loop, const Command &command) {
+/// are as parallel, and so many blocks to a chunk as hold its iterations. What else is said of a
+/// loop is said of its iterations, and neither of the two has them.
+LoopTag tag_of_blocks(const LoopDimension &loop, std::int64_t size, const Command &command) {
   const Tag tag = loop.tag.tag;
   if (tag != Tag::Sequential && tag != Tag::Parallel && tag != Tag::GpuSpread) {
     refuse(command, "loop '" + loop.name + "' is " + tag_description(tag) +
                         ", which neither of the loops that it is cut into would be; cut it first, "
                         "and tag the loops that come of it");
   }
-  return loop.tag;
+  LoopTag blocks = loop.tag;
+  blocks.chunk = (blocks.chunk + size - 1) / size;
+  return blocks;
 }
 
 /// The two loops that stripmining makes of one: floor(d / size) and d mod size.
@@ -41,7 +43,7 @@ std::pair<LoopDimension, LoopDimension> stripmined(const LoopDimension &loop, st
                                                    const std::string &outer,
                                                    const std::string &inner,
                                                    const Command &command) {
-  const LoopTag tag = tag_of_blocks(loop, command);
+  const LoopTag tag = tag_of_blocks(loop, size, command);
   const isl::pw_aff block = loop.value.scale_down(integer_value(size)).floor();
   const isl::pw_aff rest = loop.value.sub(block.scale(integer_value(size)));
   // What threads share out is shared out in both loops together.

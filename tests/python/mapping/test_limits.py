@@ -113,6 +113,14 @@ def test_parallel_loops_stay_parallel_when_they_are_cut():
     np.testing.assert_array_equal(f(a), 2 * a)
 
 
+def test_chunks_keep_their_iterations():
+    C, f = line()
+    C.parallelize(i, schedule="static", chunk=60).split(i, 8)
+    assert f["C"].tags == {"i0": "parallel(static, 8)"}
+    a = np.arange(500, dtype=np.float32)
+    np.testing.assert_array_equal(f(a), 2 * a)
+
+
 def test_a_parallel_loop_becomes_one_over_vectors():
     C, f = line()
     C.parallelize(i, schedule="dynamic").vectorize(i, 8)

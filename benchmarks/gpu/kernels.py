@@ -7,6 +7,7 @@ right result, and how much work a call is.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -188,6 +189,7 @@ class Kernel:
         steps: a call is so many launches, each of which reads what the one before wrote.
         sampled: so many rows are compared, where NumPy would take too long for all; 0 is all.
         goals: the ratio that is to be reached by peer; under ``"copy"`` of the copy's rate.
+        positive: nothing is subtracted on the way to a result, so that it is exact relative to itself.
     """
 
     name: str
@@ -202,6 +204,18 @@ class Kernel:
     steps: int = 1
     sampled: int = 0
     goals: tuple[tuple[str, float], ...] = ()
+    positive: bool = False
+
+    def tolerances(self, arrays: Arrays) -> dict[str, float]:
+        """How far from NumPy's a result may be, as `numpy.testing.assert_allclose` takes it."""
+        if self.positive:
+            # An exponential of up to 8 has some 8 * 2**-24 of its argument's rounding, a sum of
+            # thousands of positive terms less than that in any usual order.
+            return {"rtol": 1e-5, "atol": 0}
+        # Terms of both signs may leave little of themselves. Rounding errors of sums of random
+        # products grow with the root of their number; those of tf32 would be ten times as large.
+        terms = arrays[0].shape[-1] if self.unit == "GFLOP/s" else 1
+        return {"rtol": 2e-4, "atol": 2e-6 * math.sqrt(terms)}
 
     @property
     def peers(self) -> str:
@@ -350,6 +364,7 @@ KERNELS = [
         [(16384, 4096)],
         [(3, 300), (2, 100)],
         sampled=512,
+        positive=True,
     ),
     Kernel(
         "batched gemm",

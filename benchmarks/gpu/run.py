@@ -90,15 +90,12 @@ class Values:
             some[:2] = 0, kernel.output(size)[0] - 1
             self.rows = some
         self.expected = kernel.expected(arrays, self.rows)
-        # Rounding errors of sums of random products grow with the root of their number; those of
-        # tf32 would be ten times as large.
-        products = kernel.unit == "GFLOP/s"
-        self.tolerance = 2e-6 * (math.sqrt(arrays[0].shape[-1]) if products else 1)
+        self.tolerances = kernel.tolerances(arrays)
 
     def check(self, result: Any) -> None:
         """Raises an AssertionError that says where a result is wrong."""
         got = result if self.rows is None else result[self.rows]
-        np.testing.assert_allclose(got, self.expected, rtol=2e-4, atol=self.tolerance)
+        np.testing.assert_allclose(got, self.expected, **self.tolerances)
 
 
 # ---- in the process that measures ----

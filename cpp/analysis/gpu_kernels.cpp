@@ -17,7 +17,7 @@ namespace {
 constexpr const char *doing = "the threads of a kernel";
 
 [[noreturn]] void refuse(const Statement &statement, const std::string &message) {
-  throw Error(ErrorKind::Schedule, message, statement.computation->where);
+  throw Error(ErrorKind::Schedule, message, statement.mapped_at);
 }
 
 /// The outermost GPU loop; nothing where there is none.
@@ -85,6 +85,7 @@ GpuKernels::GpuKernels(const Program &program)
     check_spread_loops();
     check_places_of_copies();
   }
+  check_shared_buffers();
 }
 
 void GpuKernels::find_kernels() {
@@ -140,10 +141,20 @@ void GpuKernels::find_kernels() {
     for (size_t level = *first; level < *first + shared; ++level) {
       if (!share_loop(statement, other, level)) {
         const bool own = level < *first + blocks;
-        refuse(statement, loop_text(own ? statement : other, level) + " is over blocks, but " +
-                              (own ? other : statement).computation->name +
-                              ", which shares the loops outside of it, is not inside: all of a "
-                              "kernel runs in all of its blocks; share that loop too, or none");
+        const Statement &inside = own ? statement : other;
+        const Statement &beside = own ? other : statement;
+        if (inside.computation == beside.computation && beside.role == StatementRole::Initialise) {
+          refuse(inside,
+                 loop_text(inside, level) +
+                     " is over blocks, and over terms of its reduction: what the sum begins "
+                     "with, which is set outside of it, would be set by each block; bring "
+                     "that loop outside of those over the elements (reorder), so that a "
+                     "kernel of its own sets it, or make it no loop over blocks");
+        }
+        refuse(inside, loop_text(inside, level) + " is over blocks, but " +
+                           beside.computation->name +
+                           ", which shares the loops outside of it, is not inside: all of a "
+                           "kernel runs in all of its blocks; share that loop too, or none");
       }
     }
     kernel_of_[s] = static_cast<size_t>(known - kernels_.begin());
@@ -258,6 +269,27 @@ void GpuKernels::check_places_of_copies() const {
   }
 }
 
+/// Shared memory is a block's.
+void GpuKernels::check_shared_buffers() const {
+  for (size_t b = 0; b < program_.buffers.size(); ++b) {
+    const Buffer &declared = program_.buffers[b];
+    if (declared.memory != "shared" || declared.level == 0 || kernel_of_buffer(b) != nullptr) {
+      continue;
+    }
+    for (const Statement &statement : program_.statements) {
+      if (statement.buffer == b) {
+        throw Error(ErrorKind::Schedule,
+                    declared.command + ": buffer '" + declared.name +
+                        "' would be in the shared memory of a block, but loop '" +
+                        statement.loop_names[static_cast<size_t>(declared.level) - 1] +
+                        "' is in no kernel, as neither it nor a loop outside of it is over blocks "
+                        "or threads; give it gpu_block, or take memory=\"auto\"",
+                    declared.where);
+      }
+    }
+  }
+}
+
 /// Where warps have tiles, the threads along x are one.
 void GpuKernels::find_warps(GpuKernel &kernel) const {
   for (const size_t s : kernel.statements) {
@@ -319,6 +351,24 @@ const std::vector<GpuKernels::Access> &GpuKernels::accesses_of(size_t s) const {
   return accesses_.emplace(s, std::move(accesses)).first->second;
 }
 
+namespace {
+
+/// Whether a loop inside of `level` goes through several elements, one after the other: `same` has
+/// the instances of one element.
+bool has_elements_inside(const Statement &statement, size_t level, const isl::map &same) {
+  isl::map at_once = isl::map::from_domain_and_range(statement.domain, statement.domain);
+  for (size_t outer = 0; outer < statement.loop_names.size(); ++outer) {
+    const LoopTag &tag = statement.tags[outer];
+    if (outer <= level || tag.tag == Tag::GpuThread || tag.tag == Tag::Unroll) {
+      const isl::pw_aff &loop = statement.loops[outer];
+      at_once = at_once.intersect(isl::manage(isl_pw_aff_eq_map(loop.copy(), loop.copy())));
+    }
+  }
+  return !checked(at_once.is_subset(same), doing);
+}
+
+} // namespace
+
 std::array<bool, 3> GpuKernels::combined_axes(size_t s) const {
   if (const auto known = combined_.find(s); known != combined_.end()) {
     return known->second;
@@ -356,6 +406,9 @@ std::array<bool, 3> GpuKernels::combined_axes(size_t s) const {
   }
   if (!innermost) {
     return combined;
+  }
+  if (statement.atomic && has_elements_inside(statement, *innermost, same)) {
+    return combined = {};
   }
   if (has_spread(statement)) {
     refuse(statement, loop_text(statement, *innermost) +

@@ -50,7 +50,8 @@ public:
 
   /// Of the statement at this position: the axes of which several threads have terms of one element
   /// of a reduction at the same time. Thread 0 along these axes updates the element with what they
-  /// put together. Throws Error(Schedule) where they have terms of different elements then.
+  /// put together. Throws Error(Schedule) where they have terms of different elements then. No axis
+  /// where updates are atomic and a loop inside goes through several elements: each thread updates.
   std::array<bool, 3> combined_axes(size_t statement) const;
 
   /// Where a buffer that lives inside a kernel's loops is; nothing of others. Throws
@@ -70,6 +71,7 @@ private:
   void check_shared_loops() const;
   void check_spread_loops() const;
   void check_places_of_copies() const;
+  void check_shared_buffers() const;
   void find_threads(GpuKernel &kernel);
   void find_warps(GpuKernel &kernel) const;
   const std::vector<Access> &accesses_of(size_t statement) const;

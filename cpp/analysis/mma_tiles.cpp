@@ -15,7 +15,7 @@ namespace {
 constexpr const char *doing = "the tile of a warp";
 
 [[noreturn]] void refuse(const Statement &statement, const std::string &message) {
-  throw Error(ErrorKind::Schedule, "gpu_mma: " + message, statement.computation->where);
+  throw Error(ErrorKind::Schedule, "gpu_mma: " + message, statement.mapped_at);
 }
 
 /// Of a loop over rows or columns: its values are the tile's own numbers.
@@ -103,8 +103,24 @@ MmaShape mma_shape(const Statement &statement) {
                    [](const LoopTag &tag) { return tag.tag == Tag::GpuMma && tag.axis >= 2; }) -
       statement.tags.begin());
   const bool rounds = statement.tags.at(level).axis == 3;
-  if (statement.role != StatementRole::Update || statement.combine != Op::Add ||
-      statement.value->kind != ExprKind::Binary || statement.value->op != Op::Mul) {
+  const auto is_product = [](const Expr &value) {
+    return value.kind == ExprKind::Binary && value.op == Op::Mul;
+  };
+  const auto types_text = [&](const std::string &factors) {
+    return name + " sums " + factors + " in " + type_name(statement.value->type) +
+           "; tensor cores sum in float32: write tw.cast(a, tw.float32) * tw.cast(b, tw.float32) "
+           "of factors of one type. There are " +
+           mma_shapes_text();
+  };
+  const bool is_sum = statement.role == StatementRole::Update && statement.combine == Op::Add;
+  const Expr *body = statement.value.get();
+  while (is_sum && body->kind == ExprKind::Cast) {
+    body = body->operands[0].get();
+  }
+  if (is_sum && is_product(*body) && !is_product(*statement.value)) {
+    refuse(statement, types_text("products of " + type_name(body->type)));
+  }
+  if (!is_sum || !is_product(*statement.value)) {
     refuse(statement, name + " is no sum of products, tw.sum(a * b, over=...), which a tile with " +
                           loop_text(statement, level) + " must be; leave out that loop otherwise");
   }
@@ -121,10 +137,7 @@ MmaShape mma_shape(const Statement &statement) {
   const std::string factors = type_name(left.type) + " * " + type_name(right.type);
   const bool is_single = left.type == Float32;
   if (!(statement.value->type == Float32) || !(left.type == right.type)) {
-    refuse(statement, name + " sums " + factors + " in " + type_name(statement.value->type) +
-                          "; tensor cores sum in float32: write tw.cast(a, tw.float32) * "
-                          "tw.cast(b, tw.float32) of factors of one type. There are " +
-                          mma_shapes_text());
+    refuse(statement, types_text(factors));
   }
   if (is_single != rounds) {
     refuse(statement, is_single

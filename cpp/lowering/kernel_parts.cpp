@@ -149,7 +149,7 @@ void require_no_barriers(const GpuKernels &kernels, const Program &program,
                 "threads must wait for each other between " + writer.name + " and " + reader.name +
                     ", but both stand inside of a loop over some of the threads only; bring the "
                     "loops over threads together (reorder), with what is between them outside",
-                reader.computation->where);
+                reader.mapped_at);
   };
   for (size_t second = 0; second < parts.size(); ++second) {
     for (size_t first = 0; first < parts.size(); ++first) {

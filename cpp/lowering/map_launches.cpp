@@ -21,6 +21,8 @@ namespace {
 constexpr std::int64_t widest_box = 4096;
 /// Copies of a spread loop's body that are made instead of a loop.
 constexpr std::int64_t most_spread_copies = 16;
+/// Blocks of a grid along y and z.
+constexpr std::int64_t most_blocks = 65535;
 
 /// Whether more than one thread has something to do in it.
 bool has_threads_or_barriers(const StmtPtr &statement) {
@@ -53,8 +55,13 @@ public:
     result->children = {shrink_private_buffers(body, kernel_, ranges_, first_of_, numbers_)};
     result->subscripts.clear();
     for (size_t axis = 0; axis < 3; ++axis) {
-      result->subscripts.push_back(first_[axis] ? maximum(sub(end_[axis], first_[axis]), integer(0))
-                                                : integer(1));
+      result->subscripts.push_back(first_[axis] ? blocks_along(axis) : integer(1));
+    }
+    if (continues_along_z()) {
+      const ValuePtr blocks = result->subscripts[1];
+      result->subscripts[2] =
+          floor_div(add(blocks, integer(most_blocks - 1)), integer(most_blocks));
+      result->subscripts[1] = minimum(blocks, integer(most_blocks));
     }
     return result;
   }
@@ -292,6 +299,20 @@ private:
 
   // ---- blocks ----
 
+  ValuePtr blocks_along(size_t axis) const {
+    return maximum(sub(end_[axis], first_[axis]), integer(0));
+  }
+
+  /// A grid has no more than 65535 blocks along y. Where there may be more of them, and no loop is
+  /// over z, the next ones are those that follow along z: one plane for all but very tall grids.
+  bool continues_along_z() const {
+    if (!first_[1] || first_[2]) {
+      return false;
+    }
+    const Interval blocks = ranges_.of(blocks_along(1));
+    return !blocks.upper || *blocks.upper > most_blocks;
+  }
+
   /// Which values the loops over blocks have along each axis, taken together: a block has the same
   /// value in all of them.
   void find_grid(const StmtPtr &statement) {
@@ -334,12 +355,19 @@ private:
     bound_variable(loop.id, loop.lower, loop.upper);
     const ValuePtr number = variable(loop.id, loop.name);
     StmtPtr body = phase(loop.children[0]);
+    ValuePtr place = gpu_index(loop.axis);
+    const bool continues = axis == 1 && continues_along_z();
+    if (continues) {
+      place = add(place, mul(integer(most_blocks), gpu_index(2)));
+    }
     if (!is_only) {
       body = if_then(
           both(binary_value(Op::Ge, number, loop.lower), binary_value(Op::Lt, number, loop.upper)),
           body);
+    } else if (continues) { // the last plane may not be full; a block leaves as a whole
+      body = if_then(binary_value(Op::Lt, number, loop.upper), body);
     }
-    return block({let(loop.id, loop.name, add(first_[axis], gpu_index(loop.axis))), body});
+    return block({let(loop.id, loop.name, add(first_[axis], place)), body});
   }
 
   // ---- threads ----

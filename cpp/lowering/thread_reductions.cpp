@@ -26,11 +26,6 @@ std::int64_t power_of_two_from(std::int64_t value) {
   return power;
 }
 
-/// Sums of narrow floats are wider.
-ScalarType accumulator_type(ScalarType type) {
-  return type.is_floating() && type.bits < 32 ? Float32 : type;
-}
-
 // ---- gathering terms ----
 
 /// One element that updates in a loop add to.
@@ -506,6 +501,10 @@ private:
 };
 
 } // namespace
+
+ScalarType accumulator_type(ScalarType type) {
+  return type.is_floating() && type.bits < 32 ? Float32 : type;
+}
 
 bool combines_threads(const LoopStatement &statement) {
   return statement.kind == StatementKind::AtomicUpdate &&

@@ -19,6 +19,9 @@ namespace tilewright {
 bool combines_threads(const LoopStatement &statement);
 bool has_combined_updates(const StmtPtr &statement);
 
+/// What terms of this type are added up in before they leave their thread.
+ScalarType accumulator_type(ScalarType type);
+
 /// Brings those updates out of the loops that add to one element, in the launches of `body`:
 ///     for k0 in ...: for k1 in range(0, 256):  # gpu_thread_x
 ///         S[i] += A[i, 256 * k0 + k1]  # combined over gpu_thread_x

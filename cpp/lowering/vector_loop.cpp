@@ -1,6 +1,7 @@
 #include "lowering/vector_loop.h"
 
 #include "lowering/linear.h"
+#include "lowering/thread_reductions.h"
 
 #include <algorithm>
 #include <limits>
@@ -223,7 +224,7 @@ private:
     case StatementKind::WaitForCopies:
       return fail(); // each lane has iterations, or memory, of its own
     case StatementKind::AtomicUpdate:
-      return fail(); // one element at a time
+      return combines_threads(*node) ? combine_terms(*node) : fail(); // one element at a time
     }
     return fail();
   }
@@ -298,6 +299,24 @@ private:
     const ValuePtr element = load(node.buffer, node.name, {term->type.scalar, 1}, subscripts);
     return store(node.buffer, node.name, std::move(subscripts),
                  binary_value(node.op, element, reduce_lanes(node.op, term)), node.op);
+  }
+
+  /// Terms that threads put together: those of one thread first.
+  StmtPtr combine_terms(const LoopStatement &node) {
+    auto update = std::make_shared<LoopStatement>(node);
+    for (ValuePtr &subscript : update->subscripts) {
+      subscript = value(subscript);
+      if (subscript->type.lanes != 1) {
+        return fail();
+      }
+    }
+    const ValuePtr lanes = widened(value(node.value));
+    ValuePtr term = cast_value(lanes, accumulator_type(lanes->type.scalar));
+    if (mask()) {
+      term = select_value(mask(), term, identity_lanes(node.op, term->type));
+    }
+    update->value = reduce_lanes(node.op, term);
+    return update;
   }
 
   /// Do no two lanes have the same subscripts?

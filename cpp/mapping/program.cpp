@@ -600,6 +600,13 @@ private:
     }
     statement.streamed = statement.role == StatementRole::Value && state_.streamed.contains(name);
     statement.atomic = statement.role == StatementRole::Update && state_.atomic.contains(name);
+    statement.mapped_at = statement.computation->where;
+    for (const Command &command : state_.schedule.commands) {
+      if (command.computation == name &&
+          (command.name.starts_with("gpu") || command.name == "set_schedule")) {
+        statement.mapped_at = command.where;
+      }
+    }
   }
 
   /// The statements in the order of their computations.

@@ -60,6 +60,8 @@ struct Statement {
   bool atomic = false; ///< Update: one step for other threads (atomic), where they may meet
   std::map<size_t, isl::pw_aff> independent; ///< by promise (independent): its loop's value
   std::vector<ValuePromise> assumed;         ///< of what this computation reads (assume)
+  /// The command that last mapped loops of the computation to a GPU; without one, its declaration.
+  SourceLocation mapped_at;
 };
 
 struct Program {

@@ -153,7 +153,8 @@ void CudaDevice::require_fits(const DeviceKernel &kernel, const LaunchShape &sha
     if (shape.grid[d] > limits.grid[d] || shape.block[d] > limits.block[d]) {
       throw Error(ErrorKind::Device,
                   fmt::format("kernel '{}' asks for {}; {} has at most {} x {} x {} blocks of at "
-                              "most {} x {} x {} threads",
+                              "most {} x {} x {} threads; the last loop of gpu_block is along x: "
+                              "have the longest one there, or take larger tiles",
                               kernel.name, shape_text(shape), context_.title(), limits.grid[0],
                               limits.grid[1], limits.grid[2], limits.block[0], limits.block[1],
                               limits.block[2]));

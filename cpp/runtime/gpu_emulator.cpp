@@ -451,7 +451,13 @@ public:
         alignment;
     void *memory = std::aligned_alloc(alignment, size);
     if (memory == nullptr) {
-      throw Error(ErrorKind::Device, fmt::format("the emulator has no memory of {} bytes", bytes));
+      Error error(ErrorKind::Device,
+                  fmt::format("the emulator is out of memory: {} bytes were asked for, which the "
+                              "host does not have",
+                              bytes));
+      error.details["out_of_memory"] = "yes";
+      error.details["asked"] = std::to_string(bytes);
+      throw error;
     }
     std::memset(memory, 0xa5, size); // what is read before it is written shows
     const std::lock_guard lock(mutex_);
@@ -487,7 +493,9 @@ public:
     const std::int64_t threads = shape.block[0] * shape.block[1] * shape.block[2];
     if (x > most_blocks_x || y > most_blocks_yz || z > most_blocks_yz) {
       throw Error(ErrorKind::Device,
-                  fmt::format("kernel {}: a grid of {} x {} x {} blocks is more than {} x {} x {}",
+                  fmt::format("kernel {}: a grid of {} x {} x {} blocks is more than {} x {} x {}; "
+                              "the last loop of gpu_block is along x: have the longest one there, "
+                              "or take larger tiles",
                               kernel.name, x, y, z, most_blocks_x, most_blocks_yz, most_blocks_yz));
     }
     if (threads > most_threads || shape.shared_bytes > most_shared_bytes) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "compiler/compiler.h"
+#include "lowering/build.h"
 #include "lowering/loop_ir.h"
 #include "mapping/mapping.h"
 #include "runtime/cpu.h"
@@ -15,6 +16,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -64,6 +66,58 @@ inline std::string run_emulated(const Kernel &kernel, const std::vector<float> &
   device.release(memory_a);
   device.release(memory_b);
   return problem;
+}
+
+/// What the emulator says of such a run, or how many elements of `b` are not `expected`.
+inline std::string problem_of(const Kernel &kernel, const std::vector<float> &a,
+                              const std::vector<float> &expected,
+                              const std::vector<std::int64_t> &integers, std::int64_t shift = 0) {
+  std::vector<float> b(expected.size(), -1.0F);
+  const std::string problem = run_emulated(kernel, a, b, integers, shift);
+  int wrong = 0;
+  for (size_t i = 0; i < b.size(); ++i) {
+    wrong += b[i] == expected[i] ? 0 : 1;
+  }
+  return !problem.empty() || wrong == 0 ? problem : std::to_string(wrong) + " elements are wrong";
+}
+
+// ---- what is broken on purpose ----
+
+/// The kernel with `change` made to every statement, those inside first.
+inline Kernel changed(Kernel kernel, const std::function<StmtPtr(const StmtPtr &)> &change) {
+  const std::function<StmtPtr(const StmtPtr &)> everywhere = [&](const StmtPtr &statement) {
+    return change(map_children(statement, everywhere));
+  };
+  kernel.body = everywhere(kernel.body);
+  return kernel;
+}
+
+inline Kernel without(const Kernel &kernel, StatementKind kind) {
+  return changed(kernel, [&](const StmtPtr &statement) {
+    return statement->kind == kind ? block({}) : statement;
+  });
+}
+
+inline Kernel with_values(const Kernel &kernel, const ValueRewriter::Leaf &leaf) {
+  ValueRewriter rewrite(leaf);
+  return changed(
+      kernel, [&](const StmtPtr &statement) { return map_values(statement, std::ref(rewrite)); });
+}
+
+inline int count_of(const Kernel &kernel, StatementKind kind) {
+  int count = 0;
+  visit_statements(kernel.body, [&](const LoopStatement &statement) {
+    count += statement.kind == kind ? 1 : 0;
+  });
+  return count;
+}
+
+inline int count_of(const Kernel &kernel, const std::function<bool(const Value &)> &holds) {
+  int count = 0;
+  visit_statements(kernel.body, [&](const LoopStatement &statement) {
+    visit_values(statement, [&](const Value &value) { count += holds(value) ? 1 : 0; });
+  });
+  return count;
 }
 
 } // namespace tilewright

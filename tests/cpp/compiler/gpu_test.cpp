@@ -1,14 +1,12 @@
 // Kernels of a GPU on the emulator, and sanity of that proof: what is broken on purpose (a barrier
 // left out, a tile too small, a wrong thread) does not pass.
 #include "emulated.h"
-#include "lowering/build.h"
 #include "lowering/private_memory.h"
 #include "planning/default_mapping.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <numeric>
 
 namespace tilewright {
@@ -44,46 +42,26 @@ CompileOptions emulated() {
   return options;
 }
 
-using Change = std::function<StmtPtr(const StmtPtr &)>;
-
-StmtPtr everywhere(const StmtPtr &statement, const Change &change) {
-  return change(
-      map_children(statement, [&](const StmtPtr &child) { return everywhere(child, change); }));
-}
-
 /// Runs the kernel for 50 elements; what the emulator says, or how many elements are wrong.
 std::string run(const Kernel &kernel) {
   constexpr std::int64_t n = 50;
   std::vector<float> a(n + 2);
   std::iota(a.begin(), a.end(), 0.0F);
-  std::vector<float> b(n, -1.0F);
-  const std::string problem = run_emulated(kernel, a, b, {n, sizeof(float), sizeof(float)});
-  int wrong = 0;
-  for (size_t i = 0; i < b.size(); ++i) {
-    wrong += b[i] == a[i] + a[i + 1] + a[i + 2] ? 0 : 1;
+  std::vector<float> expected;
+  for (size_t i = 0; i < n; ++i) {
+    expected.push_back(a[i] + a[i + 1] + a[i + 2]);
   }
-  return !problem.empty() || wrong == 0 ? problem : std::to_string(wrong) + " elements are wrong";
-}
-
-int barriers_in(const Kernel &kernel) {
-  int count = 0;
-  visit_statements(kernel.body, [&](const LoopStatement &statement) {
-    count += statement.kind == StatementKind::Barrier ? 1 : 0;
-  });
-  return count;
+  return problem_of(kernel, a, expected, {n, sizeof(float), sizeof(float)});
 }
 
 TEST(GpuKernel, RunsOnTheEmulator) {
   const Kernel kernel = lowered(window(), emulated());
-  EXPECT_EQ(barriers_in(kernel), 1);
+  EXPECT_EQ(count_of(kernel, StatementKind::Barrier), 1);
   EXPECT_EQ(run(kernel), "");
 }
 
 TEST(GpuKernel, WithoutItsBarrierIsFound) {
-  Kernel kernel = lowered(window(), emulated());
-  kernel.body = everywhere(kernel.body, [](const StmtPtr &statement) {
-    return statement->kind == StatementKind::Barrier ? block({}) : statement;
-  });
+  const Kernel kernel = without(lowered(window(), emulated()), StatementKind::Barrier);
   EXPECT_THAT(run(kernel), HasSubstr("with no barrier between"));
 }
 
@@ -101,26 +79,20 @@ TEST(GpuKernel, WithATileTooSmallIsFound) {
 TEST(GpuKernel, WithAWrongThreadIsFound) {
   // Two threads do the work of one: both write its element.
   Kernel kernel = lowered(window(), emulated());
-  ValueRewriter halve([](const ValuePtr &value) -> ValuePtr {
+  const auto halve = [](const ValuePtr &value) -> ValuePtr {
     return value->kind == ValueKind::GpuIndex && value->id == 3
                ? floor_div(gpu_index(3), integer(2))
                : nullptr;
-  });
-  kernel.body = everywhere(kernel.body, [&](const StmtPtr &statement) {
-    return map_values(statement, std::ref(halve));
-  });
-  EXPECT_THAT(run(kernel), HasSubstr("with no barrier between"));
+  };
+  EXPECT_THAT(run(with_values(kernel, halve)), HasSubstr("with no barrier between"));
 }
 
 TEST(GpuKernel, WithAWrongBlockIsFound) {
   Kernel kernel = lowered(window(), emulated());
-  ValueRewriter first([](const ValuePtr &value) -> ValuePtr {
+  const auto first = [](const ValuePtr &value) -> ValuePtr {
     return value->kind == ValueKind::GpuIndex && value->id == 0 ? integer(0) : nullptr;
-  });
-  kernel.body = everywhere(kernel.body, [&](const StmtPtr &statement) {
-    return map_values(statement, std::ref(first));
-  });
-  EXPECT_THAT(run(kernel), HasSubstr("blocks do not wait for each other"));
+  };
+  EXPECT_THAT(run(with_values(kernel, first)), HasSubstr("blocks do not wait for each other"));
 }
 
 /// B[i] = A[i] + A[i + 1] + A[i + 2] as a sum over a block of 64 threads, of which three have
@@ -144,55 +116,42 @@ Mapping sum_over_threads() {
   return mapping.with(command("B", "gpu_thread", {std::string("k")}));
 }
 
-int shuffles_in(const Kernel &kernel) {
-  int count = 0;
-  visit_statements(kernel.body, [&](const LoopStatement &statement) {
-    visit_values(statement,
-                 [&](const Value &value) { count += value.kind == ValueKind::Shuffle ? 1 : 0; });
-  });
-  return count;
-}
+bool is_shuffle(const Value &value) { return value.kind == ValueKind::Shuffle; }
 
 TEST(GpuKernel, PutsTermsOfThreadsTogether) {
   const Kernel kernel = lowered(sum_over_threads(), emulated());
-  EXPECT_EQ(barriers_in(kernel), 1);
-  EXPECT_EQ(shuffles_in(kernel), 5 + 1);
+  EXPECT_EQ(count_of(kernel, StatementKind::Barrier), 1);
+  EXPECT_EQ(count_of(kernel, is_shuffle), 5 + 1);
   EXPECT_EQ(run(kernel), "");
   EXPECT_THAT(ptx_text(sum_over_threads(), emulated()), HasSubstr("shfl.sync.bfly.b32"));
 }
 
 TEST(GpuKernel, WithoutTheBarrierBetweenWarpsIsFound) {
-  Kernel kernel = lowered(sum_over_threads(), emulated());
-  kernel.body = everywhere(kernel.body, [](const StmtPtr &statement) {
-    return statement->kind == StatementKind::Barrier ? block({}) : statement;
-  });
+  const Kernel kernel = without(lowered(sum_over_threads(), emulated()), StatementKind::Barrier);
   EXPECT_THAT(run(kernel), HasSubstr("of B_threads"));
   EXPECT_THAT(run(kernel), HasSubstr("with no barrier between"));
 }
 
 TEST(GpuKernel, WithAShuffleLeftOutIsFound) {
   Kernel kernel = lowered(sum_over_threads(), emulated());
-  ValueRewriter shorter([](const ValuePtr &value) -> ValuePtr {
+  const auto shorter = [](const ValuePtr &value) -> ValuePtr {
     return value->kind == ValueKind::Shuffle && value->id == 1
                ? constant_of(ConstantValue{0.0}, Float32)
                : nullptr;
-  });
-  kernel.body = everywhere(kernel.body, [&](const StmtPtr &statement) {
-    return map_values(statement, std::ref(shorter));
-  });
-  EXPECT_THAT(run(kernel), HasSubstr("elements are wrong"));
+  };
+  EXPECT_THAT(run(with_values(kernel, shorter)), HasSubstr("elements are wrong"));
 }
 
 TEST(GpuKernel, WithAShuffleOfSomeThreadsIsFound) {
-  Kernel kernel = lowered(sum_over_threads(), emulated());
-  kernel.body = everywhere(kernel.body, [](const StmtPtr &statement) {
-    bool shuffles = false;
-    visit_values(*statement, [&](const Value &value) {
-      shuffles = shuffles || (value.kind == ValueKind::Shuffle && value.id == 16);
-    });
-    return shuffles ? if_then(binary_value(Op::Lt, gpu_index(3), integer(40)), statement)
-                    : statement;
-  });
+  const Kernel kernel =
+      changed(lowered(sum_over_threads(), emulated()), [](const StmtPtr &statement) {
+        bool shuffles = false;
+        visit_values(*statement, [&](const Value &value) {
+          shuffles = shuffles || (value.kind == ValueKind::Shuffle && value.id == 16);
+        });
+        return shuffles ? if_then(binary_value(Op::Lt, gpu_index(3), integer(40)), statement)
+                        : statement;
+      });
   EXPECT_THAT(run(kernel), HasSubstr("not all threads of warp 1 of block (0, 0, 0)"));
 }
 

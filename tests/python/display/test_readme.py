@@ -13,6 +13,9 @@ README = pathlib.Path(__file__).parents[3] / "README.md"
 
 
 EXAMPLES = re.findall(r"```python\n(.*?)```\n\n```\n(.*?)```", README.read_text(), re.DOTALL)
+PROGRAMS = re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
+#: Those without an output say by themselves what is right.
+SILENT = [code for code in PROGRAMS if code not in dict(EXAMPLES)]
 
 
 def test_there_are_examples():
@@ -25,3 +28,12 @@ def test_example_prints_what_the_readme_says(code, output):
     with contextlib.redirect_stdout(printed):
         exec(compile(code, "README.md", "exec"), {})
     assert printed.getvalue() == output
+
+
+@pytest.mark.parametrize("code", SILENT)
+def test_program_without_output_runs(code):
+    exec(compile(code, "README.md", "exec"), {})
+
+
+def test_the_program_for_a_gpu_is_among_them():
+    assert any("gpu_thread" in code for code in SILENT)

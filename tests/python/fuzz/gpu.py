@@ -1,5 +1,5 @@
-"""Random schedules of random programs mapped to a GPU at random: on the emulator they compute what the evaluator
-does, without a race, an access outside or a barrier that some threads miss.
+"""Random programs mapped to a GPU at random (gpu_programs.py): on the emulator they compute what the evaluator does,
+without a race, an access outside or a barrier that some threads miss.
 
 ``python tests/python/fuzz/gpu.py --seed x --cases 1000`` runs cases; ``--case 17`` one of them again.
 """
@@ -7,21 +7,26 @@ does, without a race, an access outside or a barrier that some threads miss.
 from __future__ import annotations
 
 import argparse
-import random
 import sys
 from pathlib import Path
+from typing import Any
 
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import tilewright as tw
-from fuzz.cases import Failure, Runner, draw_case
+import numpy as np
 
-MEMORY = ("auto", "shared", "shared", "private")
+import tilewright as tw
+from fuzz.gpu_programs import Draw
+
+WORDS = (
+    "barrier", "gpu_spread", "gpu_thread", "gpu_block", "combined over", "# atomic", "stages",
+    "shared", "private", "# vector(", "# unroll", "launched",
+)  # fmt: skip
 
 
 class GpuRunner:
-    """One case: its schedule as it is drawn, then loops over blocks and threads where they are legal."""
+    """One case: it is drawn with its mapping, printed, and called with what the evaluator is called with."""
 
     def __init__(self, seed: str) -> None:
         self.seed = seed
@@ -32,120 +37,44 @@ class GpuRunner:
         self.statistics[what] = self.statistics.get(what, 0) + 1
 
     def run(self) -> dict[str, int]:
-        case = draw_case(self.seed)
-        runner = Runner(case, compiled=False)
-        with tw.settings(target="gpu-emulator", default_schedule=False):
-            try:
-                runner.run()
-            except Failure:
-                self.count("left to the other fuzzer")
-                return self.statistics
-        if not hasattr(runner, "function"):
-            self.count("no program")
+        draw = Draw(self.seed)
+        self.given = draw.given
+        function = draw.function
+        self.count(draw.family)
+        for what in draw.refused:
+            self.count("left out: " + what)
+        try:
+            loops = str(function.loops)
+            str(function.ptx_for("sm_80"))
+        except tw.ScheduleError as error:
+            self.count("no kernel")
+            self.count(f"no kernel: {error.message[:110]}")
             return self.statistics
-        function: tw.Function = runner.function
-        if any(command[1] == "independent" for command in runner.done):
-            self.count("a promise was drawn")
-            return self.statistics
-        self.given = [str(function.schedule)]
-        self.map(function, random.Random(self.seed + ":gpu"))
-        for sizes in case["sizes"]:
-            try:
-                runner.compare(sizes, function)
-            except tw.ScheduleError as error:
-                self.count("no kernel: " + str(error.message)[:60])
-                return self.statistics
-            self.count("calls")
-        loops = str(function.loops)
         self.count("cases with a kernel" if "kernel:" in loops else "cases without")
-        for word in (
-            "barrier",
-            "gpu_spread",
-            "gpu_thread",
-            "gpu_block",
-            "combined over",
-            "# atomic",
-            "stages",
-        ):
+        for word in WORDS:
             if word in loops:
                 self.count("cases with " + word)
+        if loops.count("kernel:") > 1:
+            self.count("cases with several kernels")
+        for arguments in draw.calls():
+            self.compare(function, arguments)
         return self.statistics
 
-    def attempt(
-        self, function: tw.Function, computation: str, name: str, *arguments: object
-    ) -> bool:
-        try:
-            getattr(function[computation], name)(*arguments)
-        except (tw.ScheduleError, tw.AnalysisLimitError, KeyError):
-            return False
-        self.given.append(f"{computation}.{name}{arguments}")
-        return True
-
-    def map(self, function: tw.Function, rng: random.Random) -> None:
-        """Gives commands until some hold; those that are refused are left out."""
-        for computation in rng.sample(list(function.computations), len(function.computations)):
-            if rng.random() < 0.3:
-                self.cached(function, computation, rng)
-        for computation in function.computations:
-            loops = [name for name, _ in function._loops(computation)]
-            if not loops or rng.random() < 0.15:
-                continue
-            if rng.random() < 0.3 and self.combined(function, computation, rng):
-                continue
-            split = rng.choice(loops)
-            if rng.random() < 0.6:
-                self.attempt(function, computation, "split", split, rng.choice((1, 2, 3, 4)))
-            loops = [name for name, _ in function._loops(computation)]
-            blocks = rng.choice((0, 1, 1, 1, 2))
-            for count in range(blocks, 0, -1):
-                first = rng.choice((0, 0, 0, 1))
-                if self.attempt(function, computation, "gpu_block", *loops[first : first + count]):
-                    break
-            inner = [name for name, tag in function._loops(computation) if not tag]
-            for _ in range(3):
-                if not inner:
-                    break
-                chosen = rng.sample(inner, min(len(inner), rng.choice((1, 1, 2))))
-                chosen.sort(key=inner.index)
-                how = rng.choice(("gpu_thread", "gpu_thread", "gpu_spread"))
-                if self.attempt(function, computation, how, *chosen):
-                    break
-
-    def combined(self, function: tw.Function, computation: str, rng: random.Random) -> bool:
-        """A loop for the threads of a block, one of the last, which reduced iterators drive."""
-        loops = [name for name, _ in function._loops(computation)]
-        term = rng.choice(loops[-2:])
-        width = rng.choice((2, 3, 4, 8, 32, 40))
-        if not self.attempt(function, computation, "split", term, width, "rounds", "terms"):
-            return False
-        if rng.random() < 0.3:
-            self.attempt(function, computation, "interchange", "rounds", "terms")
-        threads = ["terms"]
-        others = [name for name in loops if name != term]
-        if others and rng.random() < 0.4:
-            row = rng.choice(others)
-            if self.attempt(function, computation, "split", row, rng.choice((2, 3)), "rs", "row"):
-                threads.append("row")
-                others[others.index(row)] = "rs"
-        if others and rng.random() < 0.7:
-            self.attempt(function, computation, "gpu_block", others[0])
-        order = [name for name, _ in function._loops(computation)]
-        threads.sort(key=order.index)
-        return self.attempt(function, computation, "gpu_thread", *threads)
-
-    def cached(self, function: tw.Function, computation: str, rng: random.Random) -> None:
-        loops = [name for name, _ in function._loops(computation)]
-        arrays = [computation, *function.inputs]
-        if loops:
-            array = rng.choice(arrays)
-            memory = rng.choice(MEMORY)
-            pad = rng.choice((0, 0, 1, 4)) if memory != "private" else 0
-            ahead = memory == "shared" and array != computation
-            stages = rng.choice((1, 2, 2, 3)) if ahead else 1
-            self.attempt(
-                function, computation, "cache", array, rng.choice(loops[:3]), None, memory, None,
-                pad, stages,
-            )  # fmt: skip
+    def compare(self, function: tw.Function, arguments: dict[str, Any]) -> None:
+        sizes = {name: value for name, value in arguments.items() if isinstance(value, int)}
+        self.given.append(f"# called with {sizes}")
+        expected = function.evaluate(**arguments)
+        found = function(**arguments)
+        self.given.pop()
+        own = found if isinstance(found, tuple) else (found,)
+        right = expected if isinstance(expected, tuple) else (expected,)
+        for one, other in zip(own, right, strict=True):
+            if not np.array_equal(one, other, equal_nan=one.dtype.kind == "f"):
+                first = np.argwhere(one != other)[0].tolist()
+                raise AssertionError(
+                    f"at {sizes}, element {first} is {one[tuple(first)]}, not {other[tuple(first)]}"
+                )
+        self.count("calls")
 
 
 def main() -> int:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pytest
 
 import tilewright as tw
 
@@ -58,13 +59,30 @@ def assemble(function: tw.Function, architectures: Sequence[str] = ARCHITECTURES
     return reports
 
 
+def reports(function: tw.Function, architectures: Sequence[str] = ARCHITECTURES) -> list[str]:
+    """What the assembler says of registers and stacks. Skips the rest of the test where there is none: check values
+    before."""
+    found = assemble(function, architectures)
+    if not found:
+        pytest.skip("no ptxas to say what registers the code takes")
+    return found
+
+
+def emulated(name: str, *outputs: tw.Computation, **options: Any) -> tw.Function:
+    """A function whose kernels the emulator runs."""
+    return tw.function(name, outputs=list(outputs), target="gpu-emulator", **options)
+
+
+def in_tuple(result: Any) -> tuple[Any, ...]:
+    """The outputs of a call, also of a single one."""
+    return result if isinstance(result, tuple) else (result,)
+
+
 def check(function: tw.Function, *arrays: Any, exact: bool = True, **keywords: Any) -> Any:
     """Runs on the emulator what the evaluator says, too, and assembles the PTX."""
     result = function(*arrays, **keywords)
     expected = function.evaluate(*arrays, **keywords)
-    results = result if isinstance(result, tuple) else (result,)
-    wanted = expected if isinstance(expected, tuple) else (expected,)
-    for own, right in zip(results, wanted, strict=True):
+    for own, right in zip(in_tuple(result), in_tuple(expected), strict=True):
         if exact:
             np.testing.assert_array_equal(own, right)
         else:
@@ -76,3 +94,32 @@ def check(function: tw.Function, *arrays: Any, exact: bool = True, **keywords: A
 def barriers(function: tw.Function) -> int:
     """How many barriers stand in the loops."""
     return sum(line.strip() == "barrier" for line in str(function.loops).splitlines())
+
+
+def tiled_matmul(
+    tile: int = 32,
+    steps: int = 8,
+    each: int = 4,
+    multiples: bool = False,
+    dtype: tw.DType = tw.float32,
+    transposed: bool = False,
+    **copies: Any,
+) -> tw.Function:
+    """Tiles of the inputs in shared memory, of A transposed or not; each x each sums in every thread's own."""
+    N, M, K = tw.params("N M K")
+    i, j, k = tw.iters("i j k")
+    A = tw.input("A", [N, K], dtype)
+    B = tw.input("B", [K, M], dtype)
+    C = tw.computation("C", {i: N, j: M}, tw.sum(A[i, k] * B[k, j], over={k: K}))
+    context = [N % tile == 0, M % tile == 0, K % steps == 0] if multiples else []
+    f = emulated("matmul", C, context=context)
+    C.tile(i, j, tile, tile).split("i1", each, "ti", "ri").split("j1", each, "tj", "rj")
+    C.split(k, steps).reorder("i0", "j0", "k0", "ti", "tj", "k1", "ri", "rj")
+    C.gpu_block("i0", "j0").gpu_thread("ti", "tj").unroll("ri").unroll("rj")
+    own = C.cache(C, "j0", memory="private")
+    if transposed:
+        own.cache(A, "k0", memory="shared", order=[1, 0], **copies).reorder("i", "j")
+    else:
+        own.cache(A, "k0", memory="shared", **copies)
+    own.cache(B, "k0", memory="shared", **copies)
+    return f

@@ -7,8 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from checks import emulated
 
 import tilewright as tw
+
+__all__ = [
+    "KERNELS", "F", "K", "Kernel", "L", "M", "N", "T", "d", "dominant", "emulated", "i", "j", "k", "kernel", "matrix",
+    "product_in_tiles", "q", "r", "s", "t",
+]  # fmt: skip
 
 N, M, K, L, T = tw.params("N M K L T")
 i, j, k, r, q, s, t, d = tw.iters("i j k r q s t d")
@@ -44,10 +50,6 @@ def kernel(
         return build
 
     return add
-
-
-def emulated(name: str, *outputs: tw.Computation, **options: Any) -> tw.Function:
-    return tw.function(name, outputs=list(outputs), target="gpu-emulator", **options)
 
 
 def matrix(*shape: int) -> np.ndarray:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from checks import assemble
+from checks import reports
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "runtime"))
 from fake_cuda import library
@@ -68,13 +68,24 @@ def test_values(kernel: Any, size: tuple[int, ...]) -> None:
             evaluated = [evaluated[0].copy()]
             evaluated[0][inner] = step[inner]
             result = [f(*result, out=border)]
-    np.testing.assert_allclose(result[0], evaluated[0], rtol=1e-4, atol=1e-5)
-    np.testing.assert_allclose(result[0], expected, rtol=1e-4, atol=1e-5)
+    tolerances = kernel.tolerances(arrays)
+    np.testing.assert_allclose(result[0], evaluated[0], **tolerances)
+    np.testing.assert_allclose(result[0], expected, **tolerances)
+
+
+def test_results_that_are_all_small_are_compared_all_the_same() -> None:
+    (softmax,) = (kernel for kernel in KERNELS if kernel.name == "softmax")
+    arrays = softmax.inputs((3, 4096), np.random.default_rng(0))
+    expected = softmax.expected(arrays, None)
+    wrong = expected.copy()
+    wrong[1, np.argmin(expected[1])] *= 1.0001
+    with pytest.raises(AssertionError):
+        np.testing.assert_allclose(wrong, expected, **softmax.tolerances(arrays))
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=[kernel.name for kernel in KERNELS])
 def test_assembled(kernel: Any) -> None:
-    for report in assemble(kernel.make("cuda"), ("sm_80", "sm_90")):
+    for report in reports(kernel.make("cuda"), ("sm_80", "sm_90")):
         # Where sizes are any, parts of tiles take registers, too.
         if kernel.name != "sgemm, any size":
             assert "0 bytes spill stores, 0 bytes spill loads" in report, report

@@ -2,41 +2,22 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
-from checks import assemble, barriers, check, random
+from checks import assemble, barriers, check, random, reports, tiled_matmul
 
 import tilewright as tw
 
 EMULATOR = "gpu-emulator"
 
 
-def matmul(
-    multiples: bool = True, dtype: tw.DType = tw.float32, transposed: bool = True, **copies: Any
-) -> tw.Function:
-    """Tiles of 32 x 32 in 64 threads, k by 8; A lies transposed in shared memory."""
-    tile, depth, each = 32, 8, 4
-    N, M, K = tw.params("N M K")
-    i, j, k = tw.iters("i j k")
-    A = tw.input("A", [N, K], dtype)
-    B = tw.input("B", [K, M], dtype)
-    C = tw.computation("C", {i: N, j: M}, tw.sum(A[i, k] * B[k, j], over={k: K}))
-    context = [N % tile == 0, M % tile == 0, K % depth == 0] if multiples else []
-    f = tw.function("matmul", outputs=[C], target=EMULATOR, context=context)
-    C.tile(i, j, tile, tile).split("i1", each, "ti", "ri").split("j1", each, "tj", "rj")
-    C.split(k, depth).reorder("i0", "j0", "k0", "ti", "tj", "k1", "ri", "rj")
-    C.gpu_block("i0", "j0").gpu_thread("ti", "tj").unroll("ri").unroll("rj")
-    own = C.cache(C, "j0", memory="private")
-    if transposed:
-        own.cache(A, "k0", memory="shared", order=[1, 0], **copies).reorder("i", "j")
-    else:
-        own.cache(A, "k0", memory="shared", **copies)
-    own.cache(B, "k0", memory="shared", **copies)
-    return f
+#: k by 8; A lies transposed in shared memory.
+matmul = functools.partial(tiled_matmul, multiples=True, transposed=True)
 
 
 def compare(function: tw.Function, *arrays: Any) -> Any:
@@ -234,7 +215,7 @@ def test_newer_devices_copy_asynchronously_and_older_ones_through_registers() ->
 
 def test_registers_are_enough() -> None:
     f = matmul(stages=2, pad=4)
-    for report in assemble(f):
+    for report in reports(f):
         assert "0 bytes stack frame, 0 bytes spill stores" in report, report
 
 

@@ -389,3 +389,10 @@ print(g(np.ones(2, np.float32)))
         "fault=*:700",
     )
     assert printed == "True True\n[2. 2.]\n"
+
+
+def test_what_the_host_has_no_room_for_is_a_memory_error() -> None:
+    with pytest.raises(tw.DeviceMemoryError, match="emulator is out of memory") as caught:
+        tw.empty((2**40,), tw.float64, EMULATOR)
+    assert isinstance(caught.value, MemoryError)
+    assert caught.value.asked == 2**43

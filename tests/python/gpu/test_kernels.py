@@ -7,26 +7,10 @@ import re
 
 import numpy as np
 import pytest
-from checks import assemble, barriers, check, random
+from checks import assemble, barriers, check, random, reports
+from checks import tiled_matmul as matmul
 
 import tilewright as tw
-
-
-def matmul(tile: int = 32, steps: int = 8, each: int = 4) -> tw.Function:
-    """Tiles of the inputs in shared memory, sums in each thread's own."""
-    N, M, K = tw.params("N M K")
-    i, j, k = tw.iters("i j k")
-    A = tw.input("A", [N, K], tw.float32)
-    B = tw.input("B", [K, M], tw.float32)
-    C = tw.computation("C", {i: N, j: M}, tw.sum(A[i, k] * B[k, j], over={k: K}))
-    f = tw.function("matmul", outputs=[C], target="gpu-emulator")
-    C.tile(i, j, tile, tile).split("i1", each, "ti", "ri").split("j1", each, "tj", "rj")
-    C.split(k, steps).reorder("i0", "j0", "k0", "ti", "tj", "k1", "ri", "rj")
-    C.gpu_block("i0", "j0").gpu_thread("ti", "tj").unroll("ri").unroll("rj")
-    own = C.cache(C, "j0", memory="private")
-    own.cache(A, "k0", memory="shared")
-    own.cache(B, "k0", memory="shared")
-    return f
 
 
 @pytest.mark.parametrize("sizes", [(32, 32, 8), (64, 96, 40), (70, 65, 33), (5, 3, 1)])
@@ -40,8 +24,7 @@ def test_matmul(sizes: tuple[int, int, int]) -> None:
 
 
 def test_matmul_keeps_its_sums_in_registers() -> None:
-    reports = assemble(matmul())
-    for report in reports:
+    for report in reports(matmul()):
         assert "0 bytes stack frame" in report, report
         assert "0 bytes spill stores" in report, report
 

@@ -9,13 +9,9 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from checks import barriers, check, random
+from checks import barriers, check, emulated, random
 
 import tilewright as tw
-
-
-def emulated(name: str, *outputs: tw.Computation, **options: object) -> tw.Function:
-    return tw.function(name, outputs=list(outputs), target="gpu-emulator", **options)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("n", [0, 1, 255, 256, 257, 1000])
@@ -115,6 +111,98 @@ def test_a_kernel_for_each_step_of_a_loop_outside() -> None:
     check(f, random(70, dtype=np.float64), T=5, exact=False)
     with pytest.raises(tw.IllegalScheduleError, match="gpu_block_y"):
         X.gpu_block(t, "i0")
+
+
+@pytest.mark.parametrize("n", [65535, 65536, 2 * 65535 + 3])
+def test_more_rows_than_a_grid_has_blocks_along_y(n: int) -> None:
+    N, M = tw.params("N M")
+    i, j, k = tw.iters("i j k")
+    A = tw.input("A", [N, M], tw.float32)
+    C = tw.computation("C", {i: N, j: M}, A[i, j] + 1)
+    f = emulated("f", C)
+    C.gpu_block(i, j)
+    a = np.arange(n, dtype=np.float32)[:, None]
+    np.testing.assert_array_equal(f(a), a + 1)
+
+
+def test_threads_of_blocks_beyond_the_last_row_do_not_wait() -> None:
+    n = 65537
+    N = tw.param("N")
+    i, j = tw.iters("i j")
+    A = tw.input("A", [N, 2], tw.float32)
+    P = tw.computation("P", {i: N, j: 2}, A[i, j] + 1)
+    C = tw.computation("C", {i: N, j: 2}, P[i, 1 - j])
+    f = emulated("f", C)
+    C.split(j, 2).gpu_block(i, "j0").gpu_thread("j1")
+    P.compute_at(C, "j0").store_at(C, "j0", memory="shared").gpu_thread(j)
+    a = np.arange(2 * n, dtype=np.float32).reshape(n, 2)
+    np.testing.assert_array_equal(f(a), a[:, ::-1] + 1)
+    assert barriers(f) == 1
+
+
+def test_a_grid_of_known_size_has_no_more_planes() -> None:
+    i, j = tw.iters("i j")
+    A = tw.input("A", [64, 64], tw.float32)
+    C = tw.computation("C", {i: 64, j: 64}, A[i, j] + 1)
+    f = emulated("f", C)
+    C.gpu(i, j)
+    assert "%ctaid.z" not in str(f.ptx_for("sm_80"))
+
+
+def test_too_many_blocks_along_z_say_what_to_do() -> None:
+    N = tw.param("N")
+    i, j, k = tw.iters("i j k")
+    A = tw.input("A", [N], tw.float32)
+    C = tw.computation("C", {i: N, j: 2, k: 2}, A[i] + 1)
+    f = emulated("f", C)
+    C.gpu_block(i, j, k)
+    with pytest.raises(tw.DeviceError, match=r"65536 blocks is more.*have the longest one there"):
+        f(np.ones(65536, np.float32))
+
+
+@pytest.mark.parametrize("kernel_inside", [False, True])
+@pytest.mark.parametrize("target", ["gpu-emulator", "cuda"])
+def test_shared_memory_without_a_kernel_around_it_is_refused(
+    target: str, kernel_inside: bool
+) -> None:
+    i, j = tw.iters("i j")
+    A = tw.input("A", [64, 64], tw.float32)
+    C = tw.computation("C", {i: 64, j: 64}, A[i, j] + 1)
+    f = tw.function("f", outputs=[C], target=target)
+    C.split(j, 8)
+    C.cache(A, "j0", memory="shared")
+    if kernel_inside:
+        C.gpu_thread("j1")
+    message = r'C.cache\("A", "j0", memory="shared"\).* loop \'j0\' is in no kernel.*gpu_block'
+    with pytest.raises(tw.ScheduleError, match=message):
+        str(f.ptx)
+    C.gpu_block("i")
+    C.gpu_thread("j1")
+    if target == "gpu-emulator":
+        check(f, random(64, 64))
+
+
+def test_shared_memory_is_ordinary_on_the_cpu() -> None:
+    i, j = tw.iters("i j")
+    A = tw.input("A", [64, 64], tw.float32)
+    C = tw.computation("C", {i: 64, j: 64}, A[i, j] + 1)
+    f = tw.function("f", outputs=[C], target="cpu")
+    C.split(j, 8)
+    C.cache(A, "j0", memory="shared")
+    a = random(64, 64)
+    np.testing.assert_array_equal(f(a), a + 1)
+
+
+def test_errors_of_a_mapping_point_at_its_command() -> None:
+    i, j = tw.iters("i j")
+    A = tw.input("A", [64, 64], tw.float32)
+    C = tw.computation("C", {i: 64, j: 64}, A[i, j] + 1)
+    f = emulated("f", C)
+    C.gpu_thread(i, j)
+    with pytest.raises(tw.ScheduleError, match="more than 1024") as refused:
+        f(random(64, 64))
+    location = refused.value.location
+    assert location is not None and "C.gpu_thread(i, j)" in str(location.text)
 
 
 def test_what_is_on_no_gpu_loop_runs_in_one_thread() -> None:

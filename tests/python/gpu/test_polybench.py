@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import polybench
 import pytest
-from checks import assemble
+from checks import assemble, in_tuple
 
 # One block, partly empty; and several, the last ones partly empty.
 SIZES = (5, 37)
-
-
-def results(values: Any) -> tuple[np.ndarray, ...]:
-    return values if isinstance(values, tuple) else (values,)
 
 
 @pytest.mark.parametrize("kernel", polybench.KERNELS, ids=lambda kernel: kernel.name)
@@ -22,9 +16,9 @@ def test_kernel(kernel: polybench.Kernel) -> None:
     f = kernel.build()
     for size in SIZES:
         arguments = kernel.arguments(size)
-        computed = results(f(**arguments))
-        evaluated = results(f.evaluate(**arguments))
-        expected = results(kernel.expected(**arguments))
+        computed = in_tuple(f(**arguments))
+        evaluated = in_tuple(f.evaluate(**arguments))
+        expected = in_tuple(kernel.expected(**arguments))
         for own, right, numpys in zip(computed, evaluated, expected, strict=True):
             single = own.dtype == np.float32
             np.testing.assert_allclose(own, right, rtol=1e-6 if single else 1e-13)

@@ -8,7 +8,7 @@ import random as random_module
 import ml_dtypes
 import numpy as np
 import pytest
-from checks import assemble, barriers
+from checks import assemble, barriers, random, reports
 
 import tilewright as tw
 
@@ -17,12 +17,6 @@ TYPES = {
     "bfloat16": (tw.bfloat16, ml_dtypes.bfloat16),
     "tf32": (tw.float32, np.float32),
 }
-
-
-def random(*shape: int, dtype: object = np.float32) -> np.ndarray:
-    """Small integers, of which all sums are exact in float32, in whatever order."""
-    values = np.random.default_rng(sum(shape)).integers(-4, 5, shape)
-    return values.astype(dtype)  # type: ignore[no-any-return, call-overload]
 
 
 def product(
@@ -114,15 +108,15 @@ def test_tiles_of_several_warps(kind: str, depth: int, sizes: tuple[int, int, in
 @pytest.mark.parametrize(("kind", "depth"), CASES)
 def test_code_of_products(kind: str, depth: int) -> None:
     f = blocked(kind, depth, multiples=64)
-    for report in assemble(f, architectures(kind, depth)):
-        assert "0 bytes stack frame" in report, report
-        assert "0 bytes spill stores" in report, report
     operands = {"float16": "f16", "bfloat16": "bf16", "tf32": "tf32"}[kind]
     instruction = f"mma.sync.aligned.m16n8k{depth}.row.col.f32.{operands}.{operands}.f32"
     # 2 x 4 tiles of a warp, in each of the steps of 32 terms.
     assert str(f.ptx).count(instruction) == 8 * 32 // depth
     assert f".target {architectures(kind, depth)[0]}" in f.ptx
     run(f, kind, (64, 128, 64))
+    for report in reports(f, architectures(kind, depth)):
+        assert "0 bytes stack frame" in report, report
+        assert "0 bytes spill stores" in report, report
 
 
 @pytest.mark.parametrize(("kind", "depth"), CASES[:4])
@@ -153,7 +147,7 @@ def test_factors_in_uneven_rows_are_loaded_one_by_one() -> None:
 
 
 def test_code_for_any_sizes_keeps_sums_in_registers() -> None:
-    for report in assemble(blocked("bfloat16", 16), ["sm_80"]):
+    for report in reports(blocked("bfloat16", 16), ["sm_80"]):
         assert "0 bytes stack frame" in report, report
         assert "0 bytes spill stores" in report, report
 
@@ -176,7 +170,7 @@ def test_what_is_computed_of_the_sums() -> None:
     wanted = np.maximum(a.astype(np.float32) @ b.astype(np.float32) + bias, 0)
     np.testing.assert_array_equal(result, wanted)
     assert barriers(f) == 0, str(f.loops)
-    for report in assemble(f, ["sm_80", "sm_90"]):
+    for report in reports(f, ["sm_80", "sm_90"]):
         assert "0 bytes stack frame" in report, report
 
 
@@ -377,3 +371,15 @@ def test_random_products(seed: int) -> None:
     np.testing.assert_array_equal(result, wanted)
     np.testing.assert_array_equal(result, f.evaluate(A=a, B=b))
     assemble(f, architectures(kind, depth))
+
+
+def test_sums_of_integers_say_what_tensor_cores_sum() -> None:
+    N, M, K = tw.params("N M K")
+    i, j, k = tw.iters("i j k")
+    A, B = tw.input("A", [N, K], tw.int8), tw.input("B", [K, M], tw.int8)
+    C = tw.computation("C", {i: N, j: M}, tw.sum(A[i, k] * B[k, j], over={k: K}))
+    f = tw.function("f", outputs=[C], target="gpu-emulator")
+    C.tile(i, j, 16, 8).split(k, 16).reorder("i0", "j0", "k0", "i1", "j1", "k1")
+    C.gpu_block("i0", "j0").gpu_mma("i1", "j1", "k1")
+    with pytest.raises(tw.ScheduleError, match=r"sums products of int8 in int64; tensor cores sum"):
+        str(f.ptx)

@@ -7,13 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from checks import assemble, barriers, check, random
+from checks import assemble, barriers, check, emulated, random
 
 import tilewright as tw
-
-
-def emulated(name: str, *outputs: tw.Computation, **options: Any) -> tw.Function:
-    return tw.function(name, outputs=list(outputs), target="gpu-emulator", **options)
 
 
 def shuffles(function: tw.Function) -> int:
@@ -301,6 +297,59 @@ def test_schedules_replay() -> None:
     assert h.key != f.key
 
 
+def histogram() -> tuple[tw.Function, tw.Computation]:
+    """H[j]: how many elements have the value j."""
+    N = tw.param("N")
+    i, j = tw.iters("i j")
+    image = tw.input("image", [N], tw.int64)
+    H = tw.computation("H", {j: 16}, tw.sum(1, over={i: N}, where=image[i] == j))
+    return emulated("histogram", H), H
+
+
+@pytest.mark.parametrize("how", ["gpu_thread", "gpu_spread"])
+def test_threads_update_elements_of_their_own_choice(how: str) -> None:
+    f, H = histogram()
+    H.interchange("j", "i").atomic().split("i", 32).gpu_block("i0")
+    getattr(H, how)("i1")
+    image = np.random.default_rng(1).integers(0, 16, 500)
+    np.testing.assert_array_equal(check(f, image), np.bincount(image, minlength=16))
+    assert shuffles(f) == 0
+
+
+def test_threads_put_atomic_terms_of_one_element_together() -> None:
+    f, H = histogram()
+    H.atomic().split("i", 32).reorder("i0", "j", "i1").gpu_block("i0").gpu_thread("i1")
+    image = np.random.default_rng(1).integers(0, 16, 500)
+    np.testing.assert_array_equal(check(f, image), np.bincount(image, minlength=16))
+    assert "combined over gpu_thread_x" in str(f.loops)
+
+
+@pytest.mark.parametrize("dtype", [tw.float32, tw.float16, tw.int8])
+@pytest.mark.parametrize("k", [0, 128, 384])
+def test_terms_of_a_thread_side_by_side(dtype: tw.DType, k: int) -> None:
+    N, K = tw.params("N K")
+    i, r = tw.iters("i k")
+    A = tw.input("A", [N, K], dtype)
+    S = tw.computation("S", {i: N}, tw.sum(A[i, r], over={r: K}))
+    f = emulated("f", S, context=[K % 128 == 0])
+    S.split(r, 128).split("k1", 4, "t", "v").gpu_block(i).gpu_thread("t").vectorize("v", 4)
+    a = (random(3, k) % 3).astype(dtype.dtype)
+    check(f, a)
+    loads = [line for line in str(f.ptx_for("sm_80")).splitlines() if "ld.global" in line]
+    wide = {tw.float32: "v4.f32", tw.float16: "v4.u16", tw.int8: "u32"}[dtype]
+    assert any(wide in line for line in loads), loads
+
+
+def test_blocks_for_terms_need_a_kernel_that_sets_the_sum() -> None:
+    f, S = row_sums()
+    S.atomic().split("k", 64).gpu_block("i", "k0").gpu_thread("k1")
+    with pytest.raises(tw.ScheduleError, match=r"'k0' of S .* over terms .*set by each.*reorder"):
+        f(random(3, 70))
+    S.reorder("k0", "i", "k1").gpu_block("k0", "i")
+    a = random(3, 200)
+    np.testing.assert_array_equal(check(f, a), a.sum(axis=1))
+
+
 def test_what_cannot_be_put_together_is_refused() -> None:
     f, S = row_sums()
     with pytest.raises(tw.IllegalScheduleError, match="both add to the same element"):
@@ -313,7 +362,6 @@ def test_what_cannot_be_put_together_is_refused() -> None:
     S.gpu_block("i0").gpu_thread("k1")
     with pytest.raises(tw.ScheduleError, match="bring the loops that tell its elements apart"):
         f(random(9, 100))
-    f, S = row_sums()
 
 
 def test_ptx_without_a_warp_of_threads() -> None:

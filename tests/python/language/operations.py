@@ -2,6 +2,7 @@
 
 import operator
 
+import ml_dtypes
 import numpy as np
 
 import tilewright as tw
@@ -73,3 +74,20 @@ def wanted_type(ufunc, *operands):
         together = np.result_type(*operands)
         return numpy_type(ufunc, np.ones(1, together), np.ones(1, together))
     return numpy_type(ufunc, *operands)
+
+
+def edge_values(dtype):
+    """Values where operations go wrong: limits, zeros, units, infinities, NaN, usual ones."""
+    numpy = np.dtype(dtype)
+    if numpy.kind == "b":
+        return np.array([False, True])
+    if numpy.kind in "iu":
+        info = np.iinfo(numpy)
+        usual = [v for v in (-7, -3, -2, -1, 0, 1, 2, 3, 7, 8, 31, 64, 100) if v >= info.min]
+        return np.array([info.min, info.min + 1, info.max - 1, info.max, *usual], dtype=numpy)
+    usual = [-7.5, -3.0, -1.0, -0.5, -0.0, 0.0, 0.25, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 7.0, 100.0]
+    if numpy.kind == "c":
+        return np.array([complex(re, im) for re in usual[::3] for im in usual[1::4]], dtype=numpy)
+    info = np.finfo(numpy) if dtype != "bfloat16" else ml_dtypes.finfo(numpy)
+    special = [np.nan, np.inf, -np.inf, float(info.max), float(info.tiny), float(info.eps)]
+    return np.array(special + usual).astype(numpy)

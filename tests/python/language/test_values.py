@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from operations import BINARY, NUMPY_TYPES, UNARY, wanted_type
+from operations import BINARY, NUMPY_TYPES, UNARY, edge_values, wanted_type
 
 import tilewright as tw
 from tilewright.types import ALL_TYPES
@@ -27,23 +27,6 @@ EXACT = {
     *("negative", "invert", "absolute", "conjugate", "isnan", "sqrt", "floor", "ceil", "trunc"),
     "rint",
 }
-
-
-def edge_values(dtype):
-    """Values where operations go wrong: limits, zeros, units, infinities, NaN, usual ones."""
-    numpy = np.dtype(dtype)
-    if numpy.kind == "b":
-        return np.array([False, True])
-    if numpy.kind in "iu":
-        info = np.iinfo(numpy)
-        usual = [v for v in (-7, -3, -2, -1, 0, 1, 2, 3, 7, 8, 31, 64, 100) if v >= info.min]
-        return np.array([info.min, info.min + 1, info.max - 1, info.max, *usual], dtype=numpy)
-    usual = [-7.5, -3.0, -1.0, -0.5, -0.0, 0.0, 0.25, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 7.0, 100.0]
-    if numpy.kind == "c":
-        return np.array([complex(re, im) for re in usual[::3] for im in usual[1::4]], dtype=numpy)
-    info = np.finfo(numpy) if dtype != "bfloat16" else ml_dtypes.finfo(numpy)
-    special = [np.nan, np.inf, -np.inf, float(info.max), float(info.tiny), float(info.eps)]
-    return np.array(special + usual).astype(numpy)
 
 
 def run(computation, **arrays):

@@ -106,13 +106,24 @@ def scope(tmp_path, monkeypatch):
     return names
 
 
-@pytest.mark.parametrize("page", ["README.md", "cache.md", "running.md", "settings.md"])
+@pytest.mark.parametrize("page", ["README.md", "cache.md", "gpu.md", "running.md", "settings.md"])
 def test_programs_of_a_page(page, scope):
     blocks = re.findall(r"^```python\n(.*?)^```", (DOCS / page).read_text(), re.M | re.S)
     assert blocks
     with tw.settings():
         for block in blocks:
             exec(block, scope)
+
+
+def test_programs_about_devices_run_on_the_emulator():
+    """What needs no streams, with the emulator for a device."""
+    text = (DOCS / "gpu-runtime.md").read_text().replace('"cuda"', '"gpu-emulator"')
+    blocks = re.findall(r"^```python\n(.*?)^```", text, re.M | re.S)
+    names = {"np": np, "tw": tw}
+    run = [block for block in blocks if "tw.cuda." not in block]
+    assert len(run) >= 2
+    for block in run:
+        exec(block, names)
 
 
 def documented():

@@ -329,7 +329,18 @@ def test_values_that_are_not_the_same(dtype: str) -> None:
 
 #: Of so many cases, more than so many have this.
 COVERED_ON_A_GPU = {
-    "calls": 1,
+    "calls": 240,
+    "cases with a kernel": 80,
+    "cases with several kernels": 13,
+    "cases with gpu_block": 70,
+    "cases with gpu_thread": 50,
+    "cases with gpu_spread": 25,
+    "cases with barrier": 20,
+    "cases with combined over": 7,
+    "cases with # atomic": 6,
+    "cases with stages": 5,
+    "cases with # vector(": 3,
+    "cases with # unroll": 6,
 }
 
 

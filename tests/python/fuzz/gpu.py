@@ -21,7 +21,7 @@ from fuzz.gpu_programs import Draw
 
 WORDS = (
     "barrier", "gpu_spread", "gpu_thread", "gpu_block", "combined over", "# atomic", "stages",
-    "shared", "private", "# vector(", "# unroll", "launched",
+    "# vector(", "# unroll",
 )  # fmt: skip
 
 
@@ -42,13 +42,13 @@ class GpuRunner:
         function = draw.function
         self.count(draw.family)
         for what in draw.refused:
-            self.count("left out: " + what)
+            self.count("left out: " + " ".join(what.split()))
         try:
             loops = str(function.loops)
             str(function.ptx_for("sm_80"))
         except tw.ScheduleError as error:
             self.count("no kernel")
-            self.count(f"no kernel: {error.message[:110]}")
+            self.count(f"no kernel: {error.message[:110].splitlines()[0]}")
             return self.statistics
         self.count("cases with a kernel" if "kernel:" in loops else "cases without")
         for word in WORDS:
@@ -92,7 +92,10 @@ def main() -> int:
             statistics = runner.run()
         except Exception as error:
             failed += 1
-            print(f"--seed {options.seed} --case {number}: {type(error).__name__}: {error}")
+            print(
+                f"--seed {options.seed} --case {number}: {type(error).__name__}: {error}",
+                flush=True,
+            )
             print("  " + "\n  ".join(runner.given))
             continue
         for what, count in statistics.items():

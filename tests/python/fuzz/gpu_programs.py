@@ -8,6 +8,7 @@ exact in any order.
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Sequence
 from typing import Any
@@ -200,7 +201,7 @@ class Draw:
             self.give(handle, "gpu_block", "i")
             self.give(handle, "gpu_thread", "j" if width == size else "j1")
         names = list(self.function.computations)
-        for before, after in zip(names, names[1:], strict=False):
+        for before, after in itertools.pairwise(names):
             self.give(self.function[after], "after", before, "i")
         for name in names:
             self.copies(self.function[name], [a])
@@ -221,7 +222,7 @@ class Draw:
         self.declare(x)
         if not one_block and rng.random() < 0.8:
             self.give(x, "reorder", "t", "j", "i")
-        if rng.random() < 0.6:
+        if not one_block or rng.random() < 0.6:
             width = rng.choice(THREADS)
             self.give(x, "split", "i", width)
             thread = "i1"
@@ -234,7 +235,7 @@ class Draw:
         self.give(x, rng.choice(["gpu_thread", "gpu_thread", "gpu_spread"]), thread)
         if rng.random() < 0.4:
             self.give(
-                x, "cache", x, rng.choice(["j", "t"]), None, "shared", None, rng.choice([0, 1])
+                x, "cache", x, self.place(x, "shared"), None, "shared", None, rng.choice([0, 1])
             )
         if rng.random() < 0.4:
             self.copies(x, [a])
@@ -341,18 +342,35 @@ class Draw:
         """p where c needs it, kept in memory of the block or of each thread."""
         rng = self.rng
         outside = list(self.function[c.name].loops)
-        at = rng.choice(outside[: max(1, len(outside) - 1)])
+        memory = rng.choice(MEMORY)
+        at = self.place(c, memory)
         if not self.give(p, "compute_at", c, at):
             return
-        kept = rng.choice(outside[: outside.index(at) + 1])
-        memory = rng.choice(MEMORY)
+        kept = at if rng.random() < 0.7 else rng.choice(outside[: outside.index(at) + 1])
         pad = rng.choice([0, 0, 0, 1, 4]) if memory == "shared" else 0
         self.give(p, "store_at", c, kept, memory, pad)
         rest = [name for name in self.function[p.name].loops if name in loops]
         chosen = rest[-1:] if terms else rest
         if chosen and rng.random() < 0.8:
-            how = "gpu_thread" if terms or rng.random() < 0.4 else "gpu_spread"
+            how = "gpu_thread" if terms or rng.random() < 0.3 else "gpu_spread"
             self.give(p, how, *chosen)
+
+    def place(self, c: Any, memory: str) -> str:
+        """A loop inside of which a block, or a thread, may have a buffer of its own; now and then any loop."""
+        loops = list(self.function[c.name].loops)
+        tags = self.function[c.name].tags
+        blocks = [p for p, name in enumerate(loops) if "block" in tags.get(name, "")]
+        threads = [
+            p
+            for p, name in enumerate(loops)
+            if "thread" in tags.get(name, "") or "spread" in tags.get(name, "")
+        ]
+        last_block = blocks[-1] if blocks else 0
+        if memory == "shared" or (memory == "auto" and self.rng.random() < 0.5):
+            fitting = loops[last_block : threads[0] if threads else len(loops)]
+        else:
+            fitting = loops[max(last_block, threads[-1] if threads else 0) :]
+        return self.rng.choice(fitting if fitting and self.rng.random() < 0.9 else loops)
 
     def copies(self, c: Any, arrays: list[tw.Computation]) -> None:
         rng = self.rng
@@ -361,7 +379,7 @@ class Draw:
             return
         if rng.random() < 0.25:
             memory = rng.choice(MEMORY)
-            if self.give(c, "cache", self.function[c.name], rng.choice(loops), None, memory):
+            if self.give(c, "cache", self.function[c.name], self.place(c, memory), None, memory):
                 c = self.made  # what the loops are now of
                 loops = list(self.function[c.name].loops)
         if not loops:
@@ -370,13 +388,9 @@ class Draw:
             if rng.random() > 0.5:
                 continue
             memory = rng.choice(MEMORY)
-            loop = rng.choice(loops)
-            tags = self.function[c.name].tags
-            rounds = [name for name in loops if not tags.get(name)]
-            stages = 1
-            if memory == "shared" and rounds and rng.random() < 0.6:
-                loop = rounds[0]
-                stages = rng.choice([1, 2, 2, 3])
+            loop = self.place(c, memory)
+            ahead = memory == "shared" and loop not in self.function[c.name].tags
+            stages = rng.choice([1, 2, 2, 3]) if ahead else 1
             pad = rng.choice([0, 0, 1, 4]) if memory != "private" else 0
             self.give(c, "cache", array, loop, None, memory, None, pad, stages)
 

@@ -116,7 +116,7 @@ def test_a_kernel_for_each_step_of_a_loop_outside() -> None:
 @pytest.mark.parametrize("n", [65535, 65536, 2 * 65535 + 3])
 def test_more_rows_than_a_grid_has_blocks_along_y(n: int) -> None:
     N, M = tw.params("N M")
-    i, j, k = tw.iters("i j k")
+    i, j = tw.iters("i j")
     A = tw.input("A", [N, M], tw.float32)
     C = tw.computation("C", {i: N, j: M}, A[i, j] + 1)
     f = emulated("f", C)

@@ -11,9 +11,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 from checks import assemble, in_tuple
-from language.operations import edge_values
 
 import tilewright as tw
+from language.operations import edge_values
 
 INTEGERS = ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]
 REALS = ["float16", "bfloat16", "float32", "float64"]

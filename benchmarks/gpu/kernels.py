@@ -40,8 +40,8 @@ def sgemm(target: str, multiples: bool) -> tw.Function:
     c.split("j1", tile // 2, "gj", "jj").split("jj", each, "tj", "rj").split(k, depth)
     c.reorder("i0", "j0", "k0", "ti", "tj", "k1", "gi", "ri", "gj", "rj")
     c.gpu_block("i0", "j0").gpu_thread("ti", "tj")
-    c.unroll("gi").unroll("ri").unroll("gj").unroll("rj")
-    own = c.cache("C", "j0", memory="private")
+    c.unroll("gi").unroll("ri").unroll("gj")
+    own = c.cache("C", "j0", memory="private").unroll("rj")
     # A lies transposed, so that a thread's four rows are neighbours; its loads stay in order, and
     # the padding puts the four elements that a thread stores at once into different banks.
     own.cache("A", "k0", memory="shared", order=[1, 0], pad=4, stages=2).reorder("i", "j")

@@ -619,6 +619,7 @@ GpuMemory GpuKernels::memory_of(size_t buffer) const {
         continue;
       }
       if (declared.memory == "auto" || declared.memory == "heap") {
+        require_outside_threads(buffer);
         return memory_[buffer] = GpuMemory::Shared;
       }
       throw Error(ErrorKind::Schedule,

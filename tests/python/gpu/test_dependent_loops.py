@@ -217,3 +217,14 @@ def test_a_wrong_subscript_is_reported_where_others_wait() -> None:
     x[5] = 99
     with pytest.raises(tw.SubscriptError, match=r"subscript 99 is out of bounds"):
         function(random(10), x)
+
+
+def test_shared_memory_inside_of_threads_is_not_chosen_either() -> None:
+    a = tw.input("A", [N + 2], tw.float32)
+    between = tw.computation("B", {i: N + 1}, a[i] + a[i + 1])
+    c = tw.computation("C", {i: N}, between[i] * between[i + 1])
+    function = on_gpu(c)
+    c.gpu_tile(i, 32)
+    between.compute_at(c, "i1").store_at(c, "i1").gpu_spread(i)
+    with pytest.raises(tw.ScheduleError, match=r"stands inside of loop 'i1' of B"):
+        function(random(72))

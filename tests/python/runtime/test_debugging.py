@@ -76,6 +76,46 @@ def test_no_perf_map_unless_asked_for(tmp_path):
     assert run(program, tmp_path).endswith("False\n")
 
 
+# Enough calls for samples, and its place for the names, which perf reads when it reports.
+BUSY = """
+import time
+start = time.process_time()
+image = np.random.default_rng(0).random((1000, 1000))
+while time.process_time() < start + 0.5:
+    f(image, threads=1)
+print("pid", os.getpid())
+"""
+
+
+def test_perf_names_kernels(tmp_path):
+    perf = shutil.which("perf")
+    if perf is None:
+        pytest.skip("no perf")
+    record = [perf, "record", "-q", "-e", "cpu-clock", "-o", str(tmp_path / "data")]
+    done = subprocess.run(
+        [*record, sys.executable, "-c", PROGRAM + BUSY],
+        env=environment(TILEWRIGHT_CACHE_DIR=str(tmp_path), TILEWRIGHT_PERF="1"),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        stdin=subprocess.DEVNULL,
+    )
+    found = re.search(r"^pid (\d+)", done.stdout, re.MULTILINE)
+    if found is None:
+        assert not done.stdout, "the program began and did not end\n" + done.stderr
+        pytest.skip("perf may not count here: " + done.stderr.strip()[-200:])
+    names = pathlib.Path(f"/tmp/perf-{found[1]}.map")
+    report = subprocess.run(
+        [perf, "report", "-i", str(tmp_path / "data"), "--stdio", "--sort", "symbol"],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        stdin=subprocess.DEVNULL,
+    )
+    names.unlink()
+    assert re.search(r"tilewright_kernel_brighten_\w+\.C\.i", report.stdout), report.stdout
+
+
 def gdb(program: str, directory: pathlib.Path, *commands: str, **more: str) -> str:
     path = shutil.which("gdb")
     if path is None:

@@ -234,8 +234,10 @@ private:
       alone_fills = fills;
       alone.push_back(child);
     };
-    const bool any_together =
-        std::any_of(statement.children.begin(), statement.children.end(), has_threads_or_barriers);
+    const bool any_together = std::any_of(
+        statement.children.begin(), statement.children.end(), [&](const StmtPtr &child) {
+          return has_threads_or_barriers(child) || fills_stages(child);
+        });
     for (const StmtPtr &child : statement.children) {
       const bool defines = any_together && (child->kind == StatementKind::Let ||
                                             child->kind == StatementKind::DeclareLocal);

@@ -135,6 +135,17 @@ def test_copies_ahead_by_the_thread_that_needs_them(stages: int) -> None:
     check(function, random(19), N=3)
 
 
+@pytest.mark.parametrize("stages", [1, 2, 3])
+def test_copies_ahead_in_blocks_without_threads(stages: int) -> None:
+    a = tw.input("A", [N, K], tw.float32)
+    s = tw.computation("S", {i: N}, tw.sum(a[i, k] * a[i, k], over={k: K}))
+    function = on_gpu(s)
+    s.split(k, 4).split(i, 3).reorder("i0", "k0", "i1", "k1").gpu_block("i0")
+    s.cache(a, "k0", memory="shared", stages=stages)
+    function["A_cache"].unroll("i").unroll("j")
+    check(function, random(5, 19))
+
+
 # ---- threads that put terms together, in tiles that are not full ----
 
 

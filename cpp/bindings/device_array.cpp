@@ -27,10 +27,18 @@ Extents row_major_strides(const Extents &shape, std::int64_t item) {
   return strides;
 }
 
-std::int64_t product(const Extents &shape) {
-  return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
+bool has_elements(const Extents &shape) {
+  return std::find(shape.begin(), shape.end(), 0) == shape.end();
 }
 
+std::int64_t product(const Extents &shape) {
+  return has_elements(shape)
+             ? std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>())
+             : 0;
+}
+
+/// Of memory for an array. Its strides can be counted, too: as in NumPy, an extent of 0 makes the
+/// others no smaller.
 std::int64_t checked_bytes(const Extents &shape, std::int64_t item) {
   std::int64_t bytes = item;
   for (const std::int64_t extent : shape) {
@@ -38,12 +46,12 @@ std::int64_t checked_bytes(const Extents &shape, std::int64_t item) {
       throw_argument_error(ArgumentProblem::Value,
                            "a shape has no negative extents, got " + std::to_string(extent));
     }
-    if (__builtin_mul_overflow(bytes, extent, &bytes)) {
+    if (__builtin_mul_overflow(bytes, std::max<std::int64_t>(extent, 1), &bytes)) {
       throw_argument_error(ArgumentProblem::Overflow, "an array of so many elements has more bytes "
                                                       "than 64 bits can count");
     }
   }
-  return bytes;
+  return has_elements(shape) ? bytes : 0;
 }
 
 std::string tuple_text(const Extents &values) {
@@ -115,8 +123,9 @@ std::pair<std::int64_t, std::int64_t> span(const DeviceArray &array) {
 } // namespace
 
 DeviceArray::DeviceArray(Device &device, ScalarType type, Extents shape)
-    : type_(type), shape_(std::move(shape)), strides_(row_major_strides(shape_, type.bytes())) {
+    : type_(type), shape_(std::move(shape)) {
   const std::int64_t bytes = checked_bytes(shape_, type.bytes());
+  strides_ = row_major_strides(shape_, type.bytes());
   const py::gil_scoped_release unlocked;
   memory_ = std::make_shared<DeviceMemory>(device, bytes);
   data_ = static_cast<char *>(memory_->data());
@@ -130,10 +139,13 @@ DeviceArray::DeviceArray(std::shared_ptr<DeviceMemory> memory, void *data, Scala
 std::int64_t DeviceArray::size() const { return product(shape_); }
 
 bool DeviceArray::is_row_major() const {
+  if (!has_elements(shape_)) {
+    return true;
+  }
   const Extents packed = row_major_strides(shape_, type_.bytes());
   for (size_t d = 0; d < shape_.size(); ++d) {
     if (shape_[d] > 1 && strides_[d] != packed[d]) {
-      return size() == 0;
+      return false;
     }
   }
   return true;

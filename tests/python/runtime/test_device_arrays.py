@@ -204,6 +204,8 @@ def test_copy_from_is_strict() -> None:
         tw.empty(-1, tw.float32)
     with pytest.raises(OverflowError):
         tw.empty((1 << 40, 1 << 40), tw.float32)
+    with pytest.raises(OverflowError):
+        tw.empty((1 << 40, 1 << 40, 0), tw.float32)
 
 
 def test_copies_between_devices(fake: Fake) -> None:

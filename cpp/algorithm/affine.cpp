@@ -261,8 +261,26 @@ std::optional<isl::pw_aff> binary_function(const Expr &expr, const IterationSpac
   }
 }
 
+/// About the largest value that arithmetic on iterators and parameters comes by: where int64's may
+/// wrap around, sets of integers, which do not, say something else.
+double magnitude(const Expr &expr) {
+  constexpr double largest_iterator = 0x1p31;
+  double first = expr.operands.empty() ? largest_iterator : magnitude(*expr.operands[0]);
+  if (const auto value = integer_constant(expr)) {
+    return std::abs(static_cast<double>(*value));
+  }
+  for (size_t k = 1; k < expr.operands.size(); ++k) {
+    const double other = magnitude(*expr.operands[k]);
+    first = expr.op == Op::Mul                         ? first * other
+            : expr.op == Op::Add || expr.op == Op::Sub ? first + other
+                                                       : std::max(first, other);
+  }
+  return first;
+}
+
 std::optional<isl::pw_aff> general(const ExprPtr &expr, const IterationSpace &space) {
-  if (!expr->type.is_integer()) {
+  constexpr double largest = 0x1p62;
+  if (!expr->type.is_integer() || (is_exact(*expr) && magnitude(*expr) > largest)) {
     return std::nullopt;
   }
   if (const auto form = to_linear(*expr, space)) {

@@ -1,6 +1,7 @@
 #include "lowering/linear.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace tilewright {
 
@@ -74,29 +75,48 @@ std::optional<std::int64_t> floor_quotient(std::optional<std::int64_t> a, std::i
   return as_integer(floor_div(integer(*a), integer(b)));
 }
 
+/// Variables and parameters are at most this, and what is made of them does not wrap around: user's
+/// arithmetic that may, with large constants or products, is no index.
+constexpr double largest_variable = 0x1p40;
+constexpr double largest_index = 0x1p62;
+
+double magnitude(const Value &value) {
+  switch (value.kind) {
+  case ValueKind::Constant:
+    return std::abs(static_cast<double>(std::get<std::int64_t>(value.constant)));
+  case ValueKind::Variable:
+  case ValueKind::Parameter:
+    return largest_variable;
+  case ValueKind::Unary:
+    return value.op == Op::Neg ? magnitude(*value.operands[0]) : HUGE_VAL;
+  case ValueKind::Binary: {
+    if (!is_index_op(value.op)) {
+      return HUGE_VAL;
+    }
+    const double a = magnitude(*value.operands[0]);
+    const double b = magnitude(*value.operands[1]);
+    switch (value.op) {
+    case Op::Add:
+    case Op::Sub:
+      return a + b;
+    case Op::Mul:
+      return a * b;
+    default:
+      return std::max(a, b);
+    }
+  }
+  default:
+    return HUGE_VAL;
+  }
+}
+
 Interval floor_interval(const Interval &of, std::int64_t divisor) {
   return {floor_quotient(of.lower, divisor), floor_quotient(of.upper, divisor)};
 }
 
 } // namespace
 
-bool is_index(const ValuePtr &value) {
-  if (!is_int64(value)) {
-    return false;
-  }
-  switch (value->kind) {
-  case ValueKind::Constant:
-  case ValueKind::Variable:
-  case ValueKind::Parameter:
-    return true;
-  case ValueKind::Binary:
-    return is_index_op(value->op) && is_index(value->operands[0]) && is_index(value->operands[1]);
-  case ValueKind::Unary:
-    return value->op == Op::Neg && is_index(value->operands[0]);
-  default:
-    return false;
-  }
-}
+bool is_index(const ValuePtr &value) { return is_int64(value) && magnitude(*value) < largest_index; }
 
 std::optional<Linear> combine(const Linear &a, const Linear &b, std::int64_t factor) {
   Linear result = a;

@@ -464,7 +464,9 @@ private:
     const isl::ast_expr init = checked(isl::manage(isl_ast_node_for_get_init(node.get())), doing);
     const ValuePtr lower = expressions_.translate(init);
     const isl::ast_node body = checked(isl::manage(isl_ast_node_for_get_body(node.get())), doing);
-    const int dimension = std::stoi(key.substr(1));
+    // Loops of isl's own, which tell instances apart that share all of ours, are behind all times:
+    // no buffer lives there, and no tag is meant for them.
+    const int dimension = key.front() == 't' ? std::stoi(key.substr(1)) : 2 * program_.depth + 2;
     const std::vector<const Statement *> below = statements_below(node);
     const LoopLooks looks = looks_of(below, dimension);
     const auto make_body = [&](bool inside, bool ordered) {

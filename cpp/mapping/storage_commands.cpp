@@ -146,7 +146,7 @@ void store(MappingState &state, const Command &command, const isl::map &given,
   const isl::set written = written_elements(state, computation);
   storage.relation = given;
   const isl::map relation = checked(given.intersect_domain(written), "store_in");
-  if (!checked(relation.is_single_valued(), "store_in")) {
+  if (!checked(given.is_single_valued(), "store_in")) {
     refuse(command, "the map gives several elements to one instance");
   }
   if (is_output(state, computation.name) && !checked(relation.is_injective(), "store_in")) {

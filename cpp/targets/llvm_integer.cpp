@@ -88,7 +88,10 @@ llvm::Value *Semantics::integer_divide(Op op, ScalarType type, llvm::Value *a, l
   llvm::Value *minus_one = llvm::Constant::getAllOnesValue(a->getType());
   llvm::Value *overflow =
       builder_.CreateAnd(builder_.CreateICmpEQ(a, smallest), builder_.CreateICmpEQ(b, minus_one));
-  llvm::Value *safe = builder_.CreateSelect(builder_.CreateOr(by_zero, overflow), one, b);
+  // One after the other: LLVM takes a division by a constant vector with some zero for no division
+  // at all, and so the other arm of a select that chooses between them in one step.
+  llvm::Value *nonzero = builder_.CreateSelect(by_zero, one, b);
+  llvm::Value *safe = builder_.CreateSelect(overflow, one, nonzero);
   llvm::Value *truncated = builder_.CreateSDiv(a, safe);
   llvm::Value *remainder = builder_.CreateSub(a, builder_.CreateMul(truncated, safe));
   llvm::Value *signs_differ = builder_.CreateICmpSLT(builder_.CreateXor(remainder, safe), zero);

@@ -278,9 +278,13 @@ double magnitude(const Expr &expr) {
   return first;
 }
 
-std::optional<isl::pw_aff> general(const ExprPtr &expr, const IterationSpace &space) {
+bool may_wrap(const Expr &expr) {
   constexpr double largest = 0x1p62;
-  if (!expr->type.is_integer() || (is_exact(*expr) && magnitude(*expr) > largest)) {
+  return is_exact(expr) && !(magnitude(expr) < largest);
+}
+
+std::optional<isl::pw_aff> general(const ExprPtr &expr, const IterationSpace &space) {
+  if (!expr->type.is_integer() || may_wrap(*expr)) {
     return std::nullopt;
   }
   if (const auto form = to_linear(*expr, space)) {
@@ -472,6 +476,9 @@ std::optional<isl::set> compare(Op comparison, const ExprPtr &a, const ExprPtr &
   }
   require_stack(a);
   require_stack(b);
+  if (may_wrap(*a) || may_wrap(*b)) {
+    return std::nullopt;
+  }
   if (comparison != Op::Ne) {
     if (auto linear = linear_comparison(comparison, *a, *b, space)) {
       return linear;

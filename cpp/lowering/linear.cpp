@@ -75,38 +75,57 @@ std::optional<std::int64_t> floor_quotient(std::optional<std::int64_t> a, std::i
   return as_integer(floor_div(integer(*a), integer(b)));
 }
 
-/// Variables and parameters are at most this, and what is made of them does not wrap around: user's
-/// arithmetic that may, with large constants or products, is no index.
+/// What variables and parameters are at most, and index arithmetic that does not wrap around.
 constexpr double largest_variable = 0x1p40;
 constexpr double largest_index = 0x1p62;
 
+double combined_magnitude(Op op, double a, double b) {
+  return op == Op::Mul ? a * b : op == Op::Add || op == Op::Sub ? a + b : std::max(a, b);
+}
+
 double magnitude(const Value &value) {
   switch (value.kind) {
-  case ValueKind::Constant:
-    return std::abs(static_cast<double>(std::get<std::int64_t>(value.constant)));
+  case ValueKind::Constant: {
+    const auto *number = std::get_if<std::int64_t>(&value.constant);
+    return number == nullptr ? HUGE_VAL : std::abs(static_cast<double>(*number));
+  }
   case ValueKind::Variable:
   case ValueKind::Parameter:
+  case ValueKind::GpuIndex:
     return largest_variable;
+  case ValueKind::Ramp: {
+    const double step =
+        std::abs(static_cast<double>(value.id)) + std::abs(static_cast<double>(value.inner_stride));
+    return magnitude(*value.operands[0]) + step * value.type.lanes;
+  }
+  case ValueKind::Broadcast:
   case ValueKind::Unary:
-    return value.op == Op::Neg ? magnitude(*value.operands[0]) : HUGE_VAL;
+    return magnitude(*value.operands[0]);
   case ValueKind::Binary: {
-    if (!is_index_op(value.op)) {
-      return HUGE_VAL;
-    }
     const double a = magnitude(*value.operands[0]);
-    const double b = magnitude(*value.operands[1]);
-    switch (value.op) {
-    case Op::Add:
-    case Op::Sub:
-      return a + b;
-    case Op::Mul:
-      return a * b;
-    default:
-      return std::max(a, b);
-    }
+    return combined_magnitude(value.op, a, a < largest_index ? magnitude(*value.operands[1]) : 0);
   }
   default:
     return HUGE_VAL;
+  }
+}
+
+bool is_index_tree(const ValuePtr &value) {
+  if (!is_int64(value)) {
+    return false;
+  }
+  switch (value->kind) {
+  case ValueKind::Constant:
+  case ValueKind::Variable:
+  case ValueKind::Parameter:
+    return true;
+  case ValueKind::Binary:
+    return is_index_op(value->op) && is_index_tree(value->operands[0]) &&
+           is_index_tree(value->operands[1]);
+  case ValueKind::Unary:
+    return value->op == Op::Neg && is_index_tree(value->operands[0]);
+  default:
+    return false;
   }
 }
 
@@ -116,7 +135,13 @@ Interval floor_interval(const Interval &of, std::int64_t divisor) {
 
 } // namespace
 
-bool is_index(const ValuePtr &value) { return is_int64(value) && magnitude(*value) < largest_index; }
+bool may_wrap(const Value &value) { return !(magnitude(value) < largest_index); }
+
+bool may_wrap(Op op, const Value &a, const Value &b) {
+  return !(combined_magnitude(op, magnitude(a), magnitude(b)) < largest_index);
+}
+
+bool is_index(const ValuePtr &value) { return is_index_tree(value) && !may_wrap(*value); }
 
 std::optional<Linear> combine(const Linear &a, const Linear &b, std::int64_t factor) {
   Linear result = a;

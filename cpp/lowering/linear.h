@@ -24,7 +24,11 @@ struct Linear {
   bool is_constant() const { return terms.empty(); }
 };
 
-/// int64 scalars made of constants, variables, parameters, + - * // % min max.
+/// Whether arithmetic on variables and parameters of a usual size (2^40) may leave int64, as users'
+/// may with large constants and products: it wraps around there, and is no index.
+bool may_wrap(const Value &value);
+bool may_wrap(Op op, const Value &a, const Value &b); ///< what `op` makes of them
+/// int64 scalars made of constants, variables, parameters, + - * // % min max that do not wrap.
 bool is_index(const ValuePtr &value);
 
 /// The linear form of an index value; nothing when a coefficient would be too large to be an index.

@@ -531,7 +531,7 @@ private:
     const bool left = a->kind == ValueKind::Ramp;
     const bool right = b->kind == ValueKind::Ramp;
     const bool fits = (left || a->type.lanes == 1) && (right || b->type.lanes == 1);
-    if (!fits || a->type.scalar != Int64) {
+    if (!fits || a->type.scalar != Int64 || may_wrap(op, *a, *b)) {
       return nullptr;
     }
     const ValuePtr &base_a = left ? a->operands[0] : a;

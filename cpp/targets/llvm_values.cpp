@@ -1,8 +1,10 @@
 // Values: trees with shared nodes, each emitted once a statement.
+#include "lowering/linear.h"
 #include "targets/llvm_function_emitter.h"
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 namespace tilewright {
 
@@ -171,7 +173,10 @@ Term KernelEmitter::ramp(const Value &value) {
     steps.push_back(llvm::ConstantInt::getSigned(builder_.getInt64Ty(), step));
   }
   llvm::Value *splat = builder_.CreateVectorSplat(static_cast<unsigned>(value.type.lanes), base);
-  return Term{builder_.CreateNSWAdd(splat, llvm::ConstantVector::get(steps)), nullptr};
+  llvm::Constant *added = llvm::ConstantVector::get(steps);
+  return Term{may_wrap(value) ? builder_.CreateAdd(splat, added)
+                              : builder_.CreateNSWAdd(splat, added),
+              nullptr};
 }
 
 /// Halves are combined until one lane is left.
@@ -226,9 +231,19 @@ llvm::Value *KernelEmitter::first_lanes(llvm::Value *count, int lanes) {
   if (most < lanes) {
     bits = builder_.CreateSelect(builder_.CreateICmpSGT(count, number(most)), all, bits);
   }
-  const auto size = static_cast<unsigned>(lanes);
-  return builder_.CreateBitCast(builder_.CreateTrunc(bits, builder_.getIntNTy(size)),
-                                llvm::FixedVectorType::get(builder_.getInt1Ty(), size));
+  // At least sixteen, of which all are known: LLVM takes what lies behind a mask of eight bits for
+  // zeros, but leaves there what it will.
+  constexpr int least_bits = 16;
+  const auto size = static_cast<unsigned>(std::max(lanes, least_bits));
+  llvm::Value *mask =
+      builder_.CreateBitCast(builder_.CreateTrunc(bits, builder_.getIntNTy(size)),
+                             llvm::FixedVectorType::get(builder_.getInt1Ty(), size));
+  if (lanes >= least_bits) {
+    return mask;
+  }
+  llvm::SmallVector<int, least_bits> first(static_cast<size_t>(lanes));
+  std::iota(first.begin(), first.end(), 0);
+  return builder_.CreateShuffleVector(mask, first);
 }
 
 /// An index, or the least or largest of some.
@@ -244,7 +259,7 @@ llvm::Value *KernelEmitter::lane_test(const Value &value) {
   const Value &a = *value.operands.at(0);
   const Value &b = *value.operands.at(1);
   if (value.op != Op::Lt || a.kind != ValueKind::Ramp || b.kind != ValueKind::Broadcast ||
-      !is_index(a) || !is_bound(*b.operands[0])) {
+      may_wrap(a) || may_wrap(b) || !is_index(a) || !is_bound(*b.operands[0])) {
     return nullptr;
   }
   const std::vector<std::int64_t> steps = lane_steps(a);
@@ -293,7 +308,7 @@ Term KernelEmitter::binary(const Value &value) {
   }
   const Term x = operand(a, type);
   const Term y = operand(b, type);
-  if (type.scalar == Int64 && is_index(value)) {
+  if (type.scalar == Int64 && is_index(value) && !may_wrap(value)) {
     switch (value.op) {
     case Op::Add:
       return Term{builder_.CreateNSWAdd(x.re, y.re), nullptr};

@@ -319,8 +319,12 @@ def test_threads_beside_tiles_are_along_y_and_z() -> None:
             C.gpu_mma("mi", "mj", "k1").gpu_thread("wi", "wj")
         for text in ("gpu_thread_y", "gpu_thread_z", "32 x 4 x 2 threads"):
             assert text in str(f.loops)
+    f, C = product("float16")
+    C.tile("i", "j", 32, 32).split("i1", 16, "wi", "mi").split("j1", 8, "wj", "mj").split("wi", 1)
+    C.split("k", 16).reorder("i0", "j0", "k0", "wi0", "wi1", "wj", "mi", "mj", "k1")
+    C.gpu_block("i0", "j0").gpu_mma("mi", "mj", "k1")
     with pytest.raises(tw.ScheduleError, match="at most two loops are over threads"):
-        C.split("wi", 1).gpu_thread("wi0", "wi1", "wj")
+        C.gpu_thread("wi0", "wi1", "wj")
 
 
 @pytest.mark.parametrize("seed", range(16))

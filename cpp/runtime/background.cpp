@@ -111,15 +111,15 @@ private:
   bool running_ = false;
 };
 
-/// Threads in LLVM share it, a thread that forks takes it alone.
+/// Threads in LLVM share it, a thread that forks takes it alone. A child has a new one: for the old
+/// one threads may be waiting that are not there.
 std::shared_mutex &llvm_mutex() {
-  static std::shared_mutex *mutex = [] {
-    static std::shared_mutex *made = new std::shared_mutex();
-    pthread_atfork([] { made->lock(); }, [] { made->unlock(); },
-                   [] { new (made) std::shared_mutex(); });
-    return made;
+  static std::shared_mutex *current = [] {
+    pthread_atfork([] { current->lock(); }, [] { current->unlock(); },
+                   [] { current = new std::shared_mutex(); });
+    return new std::shared_mutex();
   }();
-  return *mutex;
+  return *current;
 }
 
 } // namespace

@@ -130,8 +130,8 @@ interrupted = whole = 0
 for delay in range(25):
     f.reset_schedule()
     before = str(f.schedule)
-    send("INT", 0.002 * delay)
     try:
+        send("INT", 0.002 * delay)  # which may come before this returns
         f["C"].tile(i, j, 8 + delay, 8).parallelize("i0")
         f["B"].compute_at(c, "j0")
         whole += 1

@@ -6,6 +6,7 @@
 #include <isl/space.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <limits>
 #include <utility>
@@ -261,15 +262,21 @@ std::optional<isl::pw_aff> binary_function(const Expr &expr, const IterationSpac
   }
 }
 
+constexpr double largest_exact = 0x1p62;
+
 /// About the largest value that arithmetic on iterators and parameters comes by: where int64's may
-/// wrap around, sets of integers, which do not, say something else.
+/// wrap around, sets of integers, which do not, say something else. Data may be any number; what is
+/// too large already is not looked at any further.
 double magnitude(const Expr &expr) {
   constexpr double largest_iterator = 0x1p31;
-  double first = expr.operands.empty() ? largest_iterator : magnitude(*expr.operands[0]);
   if (const auto value = integer_constant(expr)) {
     return std::abs(static_cast<double>(*value));
   }
-  for (size_t k = 1; k < expr.operands.size(); ++k) {
+  if (expr.kind == ExprKind::Access || expr.kind == ExprKind::Reduce) {
+    return HUGE_VAL;
+  }
+  double first = expr.operands.empty() ? largest_iterator : magnitude(*expr.operands[0]);
+  for (size_t k = 1; k < expr.operands.size() && first < largest_exact; ++k) {
     const double other = magnitude(*expr.operands[k]);
     first = expr.op == Op::Mul                         ? first * other
             : expr.op == Op::Add || expr.op == Op::Sub ? first + other
@@ -278,10 +285,7 @@ double magnitude(const Expr &expr) {
   return first;
 }
 
-bool may_wrap(const Expr &expr) {
-  constexpr double largest = 0x1p62;
-  return is_exact(expr) && !(magnitude(expr) < largest);
-}
+bool may_wrap(const Expr &expr) { return is_exact(expr) && !(magnitude(expr) < largest_exact); }
 
 std::optional<isl::pw_aff> general(const ExprPtr &expr, const IterationSpace &space) {
   if (!expr->type.is_integer() || may_wrap(*expr)) {

@@ -285,8 +285,6 @@ private:
   llvm::Value *lane_address(const Address &address, int lane);
   llvm::Value *lane_addresses(const Address &address, int lanes);
   llvm::Value *bytes_to_lanes(const Address &address, int lanes);
-  int lanes_for_mask(size_t buffer, int lanes) const;
-  llvm::Value *widened(llvm::Value *vector, int lanes, llvm::Value *behind);
   llvm::Value *load_part(size_t buffer, llvm::Value *address, int lanes,
                          llvm::Value *mask = nullptr, llvm::MaybeAlign alignment = {});
   Term load_element(size_t buffer, llvm::Value *address);

@@ -279,25 +279,6 @@ llvm::Value *KernelEmitter::to_memory(llvm::Value *value, ScalarType type, int l
   return type.is_bool() ? builder_.CreateZExt(value, memory_type(context_, type, lanes)) : value;
 }
 
-/// So many lanes make a vector of 16 bytes; 0 where `lanes` do. LLVM's code for masks of shorter
-/// ones, which it widens itself, lets lanes through that are not there.
-int KernelEmitter::lanes_for_mask(size_t b, int lanes) const {
-  constexpr std::int64_t least_bytes = 16;
-  const std::int64_t item = kernel_.buffers[b].type.bytes();
-  return !is_device_ && lanes * item < least_bytes && least_bytes % item == 0
-             ? static_cast<int>(least_bytes / item)
-             : 0;
-}
-
-/// With lanes behind those that are there.
-llvm::Value *KernelEmitter::widened(llvm::Value *vector, int lanes, llvm::Value *behind) {
-  const auto count =
-      static_cast<int>(llvm::cast<llvm::FixedVectorType>(vector->getType())->getNumElements());
-  llvm::SmallVector<int, 64> pick = lanes_between(0, count);
-  pick.resize(static_cast<size_t>(lanes), count);
-  return builder_.CreateShuffleVector(vector, behind, pick);
-}
-
 /// `lanes` components that lie one after the other; as they are in memory.
 llvm::Value *KernelEmitter::load_part(size_t b, llvm::Value *address, int lanes, llvm::Value *mask,
                                       llvm::MaybeAlign known) {
@@ -306,14 +287,6 @@ llvm::Value *KernelEmitter::load_part(size_t b, llvm::Value *address, int lanes,
   llvm::Instruction *load = nullptr;
   if (mask == nullptr) {
     load = builder_.CreateAlignedLoad(type, address, alignment);
-  } else if (const int wide = lanes_for_mask(b, lanes); wide != 0) {
-    llvm::Type *wider = memory_type(context_, kernel_.buffers[b].type, wide);
-    load = builder_.CreateMaskedLoad(
-        wider, address, alignment,
-        widened(mask, wide, llvm::Constant::getNullValue(mask->getType())),
-        llvm::Constant::getNullValue(wider));
-    annotate(load, b);
-    return builder_.CreateShuffleVector(load, lanes_between(0, lanes));
   } else {
     load = builder_.CreateMaskedLoad(type, address, alignment, mask,
                                      llvm::Constant::getNullValue(type));
@@ -549,13 +522,6 @@ void KernelEmitter::store_part(size_t b, llvm::Value *address, llvm::Value *valu
   if (mask == nullptr) {
     store = builder_.CreateAlignedStore(value, address, alignment);
   } else {
-    const auto *vector = llvm::dyn_cast<llvm::FixedVectorType>(value->getType());
-    const int wide =
-        vector == nullptr ? 0 : lanes_for_mask(b, static_cast<int>(vector->getNumElements()));
-    if (wide != 0) {
-      value = widened(value, wide, llvm::PoisonValue::get(value->getType()));
-      mask = widened(mask, wide, llvm::Constant::getNullValue(mask->getType()));
-    }
     store = builder_.CreateMaskedStore(value, address, alignment, mask);
   }
   annotate(store, b);

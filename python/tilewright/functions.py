@@ -422,7 +422,8 @@ class Function(_core.Function):
         The outermost of its loops that may run at the same time become blocks and threads
         (`Computation.gpu`); loops around them run on the host, which launches a kernel in each of
         their iterations, and loops inside of them in each thread. The terms of a single sum are
-        added up by the threads of a block. What has no such loop is done by one thread. The commands
+        added up by the threads of a block, and those of sums of rows (``A[i, k]`` over ``k``) by a
+        warp each. What has no such loop is done by one thread. The commands
         are in `schedule` then, behind those given before: a place to start from, where sums are
         worth shared memory or tensor cores. Computations with loops on a GPU already, and those that
         are inlined, stay as they are.

@@ -1,6 +1,7 @@
 """A mapping to a GPU that is found by trying: of each computation, the loops that may run at the same time become
 blocks and threads. Loops around them run on the host, which launches a kernel in each of their iterations; loops inside
-of them run in each thread; what no such loop is around is done by a block that adds up, or by one thread."""
+of them run in each thread; what no such loop is around is done by a block that adds up, or by one thread. Sums of rows
+are added up by warps, since threads that have rows of their own would load what lies far apart."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from . import _core
 from .errors import AnalysisLimitError, ScheduleError
 
 if TYPE_CHECKING:
@@ -20,6 +22,10 @@ Commands = Callable[["ComputationHandle"], object]
 
 TERMS = 256
 """Threads of a block that adds up."""
+
+WARP = 32
+ROWS = 8
+"""Rows of a block whose warps add up one each."""
 
 
 def _succeeds(function: Function, computation: str, commands: Commands, lower: bool) -> bool:
@@ -68,7 +74,49 @@ def _to_terms(own: ComputationHandle) -> None:
     own.split(last, TERMS).gpu_thread(f"{last}1")
 
 
+def _accesses(node: _core.Expr) -> Iterator[_core.Expr]:
+    if node.kind == "access":
+        yield node
+    for operand in node.operands:
+        yield from _accesses(operand)
+
+
+def _iterators(node: _core.Expr) -> set[str]:
+    if node.kind == "iterator":
+        return {node.name}
+    return {name for operand in node.operands for name in _iterators(operand)}
+
+
+def _adds_up_rows(function: Function, computation: str) -> bool:
+    """Whether the terms of an element are a row of an array, which nothing else is computed from: so
+    its memory is what takes time, and its neighbours are terms, not elements."""
+    loops = function[computation].loops
+    declared = function._array(computation)
+    own, pieces = declared.iterators, declared.pieces
+    if len(pieces) != 1 or not own or list(loops[:-1]) != own:
+        return False
+    term, is_row = loops[-1], False
+    for access in _accesses(pieces[0][1]):
+        if not access.operands or access.producer is None:
+            continue
+        last = _iterators(access.operands[-1])
+        if last & set(own):
+            return False
+        extent = access.producer.extents[-1].value
+        if term in last and not (isinstance(extent, int) and extent < WARP):
+            is_row = is_row or _iterators(access) >= {*own, term}
+    return is_row
+
+
+def _to_rows(own: ComputationHandle) -> None:
+    *outer, row, term = own.loops
+    own.split(row, ROWS).split(term, WARP)
+    own.gpu_block(*outer, f"{row}0").gpu_thread(f"{row}1", f"{term}1")
+
+
 def _candidates(function: Function, computation: str) -> Iterator[tuple[Commands, bool]]:
+    if _adds_up_rows(function, computation):
+        yield _to_rows, True
     for run in _parallel_runs(function, computation):
         yield partial(_to_blocks_and_threads, run), False
     if function[computation].loops:

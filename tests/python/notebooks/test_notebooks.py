@@ -17,7 +17,8 @@ pytest.importorskip("matplotlib")
 
 from refresh import FOLDER, executed
 
-PATHS = [FOLDER / "02_motivating_example.ipynb", FOLDER / "03_polyhedral_compilation.ipynb"]
+NAMES = ["02_motivating_example", "03_polyhedral_compilation", "04_gpus"]
+PATHS = [FOLDER / f"{name}.ipynb" for name in NAMES]
 
 
 @pytest.fixture(params=PATHS, ids=[path.stem for path in PATHS])

@@ -7,6 +7,7 @@
 #include "mapping/number_limits.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <regex>
 #include <set>
@@ -46,10 +47,11 @@ std::pair<LoopDimension, LoopDimension> stripmined(const LoopDimension &loop, st
   const LoopTag tag = tag_of_blocks(loop, size, command);
   const isl::pw_aff block = loop.value.scale_down(integer_value(size)).floor();
   const isl::pw_aff rest = loop.value.sub(block.scale(integer_value(size)));
-  // What threads share out is shared out in both loops together.
+  // What threads share out is shared out in both loops together. The iterations are those of the
+  // inner loop, and so many of them later is the same place as before.
   return {LoopDimension{outer, checked(block, "split"), tag, 0},
           LoopDimension{inner, checked(rest, "split"), tag.tag == Tag::GpuSpread ? tag : LoopTag{},
-                        size}};
+                        size, loop.prefetches}};
 }
 
 /// Refuses argument `position`, a loop, where one before it is the same.
@@ -145,6 +147,16 @@ std::int64_t require_constant_extent(MappingState &state, const Command &command
   return extent;
 }
 
+/// What iterations of a loop ask for that become one piece of code, asked for by that piece.
+void ask_by_blocks(LoopDimension &blocks, LoopDimension &iterations, std::int64_t size) {
+  for (Prefetch prefetch : iterations.prefetches) {
+    const std::int64_t whole = (std::abs(prefetch.distance) + size - 1) / size;
+    prefetch.distance = prefetch.distance < 0 ? -whole : whole;
+    blocks.prefetches.push_back(prefetch);
+  }
+  iterations.prefetches.clear();
+}
+
 /// Tags a loop of constant extent `size`, splitting when the loop is longer.
 void tag_strip(MappingState &state, const Command &command, Tag tag) {
   const CommandArguments arguments(command);
@@ -167,11 +179,19 @@ void tag_strip(MappingState &state, const Command &command, Tag tag) {
       split_at(map, position, size,
                arguments.optional_name(2, "the outer loop").value_or(name + "0"),
                arguments.optional_name(3, "the inner loop").value_or(name + "1"), command);
+      ask_by_blocks(map.dimensions[position], map.dimensions[position + 1], size);
       ++position;
     }
     extent = map.dimensions[position].extent;
   }
   require_no_other_tag(map.dimensions[position], tag, command);
+  if (!map.dimensions[position].prefetches.empty()) {
+    refuse(command, "the iterations of loop '" + map.dimensions[position].name +
+                        "' become one piece of code, but '" +
+                        map.dimensions[position].prefetches[0].array +
+                        "' is prefetched for later ones of them; prefetch for later iterations of "
+                        "a loop around it, after this command");
+  }
   map.dimensions[position].tag = {tag, extent};
 }
 

@@ -425,8 +425,9 @@ class ScheduleCommands(RestructuringCommands, PromiseCommands, GpuCommands):
         For accesses that the processor does not foresee itself: columns, blocks, several rows at
         once. Each load of `array` in the loop is accompanied by one request, at the place that its
         affine subscripts have so many iterations later, so a vector loop inside keeps them few;
-        loads from one cache line share one. What lies outside of the array does no harm. (Halide:
-        prefetch.)
+        loads from one cache line share one. What lies outside of the array does no harm. Where the
+        loop is cut later, the inner loop asks, or, of vectors and unrolled copies, the outer one for
+        whole ones of them. (Halide: prefetch.)
 
         Args:
             array: an input or computation that this one reads.

@@ -159,6 +159,44 @@ def test_prefetches_of_products_tiles_and_parallel_loops():
     np.testing.assert_array_equal(f(a, b), a @ b)
 
 
+def hints_of(f):
+    """The loops, outermost first, with what is said of them."""
+    loops = [line.strip() for line in str(f.loops).splitlines() if "for " in line]
+    return [(line.split()[1], line.partition("  # ")[2]) for line in loops]
+
+
+def test_iterations_of_a_loop_that_is_cut_ask_as_before():
+    f = scaled()
+    f["C"].prefetch("A", j, 40).split(j, 8)
+    assert hints_of(f) == [("i", ""), ("j0", ""), ("j1", "prefetch A 40 ahead")]
+    assert "@llvm.prefetch" in f.llvm
+    f = scaled()
+    f["C"].prefetch("A", i, 3).tile(i, j, 4, 8)
+    assert hints_of(f)[2:] == [("i1", "prefetch A 3 ahead"), ("j1", "")]
+
+
+@pytest.mark.parametrize(("distance", "blocks"), [(16, 2), (17, 3), (1, 1), (-9, -2)])
+@pytest.mark.parametrize("tag", ["vectorize", "unroll"])
+def test_a_piece_of_code_asks_for_its_iterations(tag, distance, blocks):
+    f = scaled()
+    getattr(f["C"].prefetch("A", j, distance), tag)(j, 8)
+    (_, outer, inner) = hints_of(f)
+    assert outer == ("j0", f"prefetch A {blocks} ahead") and "prefetch" not in inner[1]
+    assert "@llvm.prefetch" in f.llvm
+    x = integers(9, 23)
+    np.testing.assert_array_equal(f(x), 2 * x)
+
+
+@pytest.mark.parametrize("tag", ["vectorize", "unroll"])
+def test_iterations_that_ask_do_not_become_one_piece_of_code(tag):
+    f = scaled()
+    f["C"].split(j, 8).prefetch("A", "j1", 4)
+    before = f.schedule
+    with pytest.raises(tw.ScheduleError, match=r"'j1' become one piece of code, but 'A' is pref"):
+        getattr(f["C"], tag)("j1")
+    assert f.schedule == before
+
+
 def test_subscripts_that_depend_on_data_are_not_followed():
     x = tw.input("x", [M], tw.float32)
     at = tw.input("at", [N], tw.int64)

@@ -91,12 +91,20 @@ def iterator(name: str) -> Linear:
 class Loop:
     """One loop of a nest; never changed once it is made, so that nests can share them."""
 
-    __slots__ = ("extent", "factor", "name", "tag", "value")
+    __slots__ = ("extent", "factor", "name", "prefetched", "tag", "value")
 
     def __init__(
-        self, name: str, value: Linear, tag: str = "", factor: int = 0, extent: int = 0
+        self,
+        name: str,
+        value: Linear,
+        tag: str = "",
+        factor: int = 0,
+        extent: int = 0,
+        prefetched: bool = False,
     ) -> None:
         self.name, self.value, self.tag, self.factor, self.extent = name, value, tag, factor, extent
+        #: Its iterations ask for what later ones of them read.
+        self.prefetched = prefetched
 
     @property
     def concurrent(self) -> bool:

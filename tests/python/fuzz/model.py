@@ -146,7 +146,7 @@ class Model:
             raise Refused("a tag that neither of the two loops would have")
         block = loop.value.floor(size)
         return Loop(outer, block, tag=loop.tag), Loop(
-            inner, loop.value.plus(block, -size), extent=size
+            inner, loop.value.plus(block, -size), extent=size, prefetched=loop.prefetched
         )
 
     def _split(self, c: str, i: str, s: int, i0: str = "", i1: str = "") -> None:
@@ -216,14 +216,21 @@ class Model:
         nest = self.nests[c]
         if nest.loops[nest.find(i)].tag in ("vector", "unroll"):
             raise Refused("the iterations are one piece of code")
+        nest.change(i, prefetched=True)
 
     def _tag_strip(self, tag: str, c: str, i: str, v: int) -> None:
         nest = self.nests[c]
         position = nest.find(i)
         if nest.loops[position].extent != v:
             self._split(c, i, v)
+            if nest.loops[position + 1].prefetched:
+                # What iterations asked for is asked for by those of the loop around them.
+                for loop, asks in ((position, True), (position + 1, False)):
+                    nest.loops[loop] = nest.loops[loop].but(prefetched=asks)
             position += 1
         self._require_no_other_tag(nest.loops[position], tag)
+        if nest.loops[position].prefetched:
+            raise Refused("the iterations become one piece of code")
         nest.loops[position] = nest.loops[position].but(tag=tag, factor=v)
 
     def _vectorize(self, c: str, i: str, v: int) -> None:

@@ -385,6 +385,8 @@ def triton(kernel: Kernel, size: Size, arrays: Arrays) -> Contender | None:
     import torch
     import triton_kernels as written
 
+    if not torch.cuda.is_available():
+        raise MissingError("this PyTorch sees no GPU")
     given = [torch.from_numpy(array).cuda() for array in arrays]
     a = given[0]
     out = torch.empty(kernel.output(size), device="cuda")

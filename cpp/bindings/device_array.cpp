@@ -241,10 +241,18 @@ void DeviceArray::copy_from(const DeviceArray &from) {
     return;
   }
   require_writeable();
+  const std::int64_t bytes = size() * type_.bytes();
+  if (data_ == from.data_) {
+    return;
+  }
+  if (data_ < from.data_ + bytes && from.data_ < data_ + bytes) {
+    copy_from(from.copy()); // the driver's copies must not overlap
+    return;
+  }
   const py::gil_scoped_release unlocked;
   from.memory_->use();
   memory_->use();
-  device().copy(data_, from.data_, size() * type_.bytes());
+  device().copy(data_, from.data_, bytes);
 }
 
 DeviceArray DeviceArray::copy() const {

@@ -3,6 +3,7 @@
 // outputs that the call makes. NumPy's arrays are copied to the device row by row, and what was
 // written is copied back; elements of an output that the function does not define keep what they
 // had.
+#include "bindings/array_memory.h"
 #include "bindings/bind_errors.h"
 #include "bindings/call_errors.h"
 #include "bindings/device_array.h"
@@ -48,6 +49,19 @@ BoundArray bound(const std::shared_ptr<DeviceArray> &array, PyObject *object) {
           array.get()};
 }
 
+/// Whether all elements are at multiples of their size. A device takes no others: a kernel that met
+/// one would be its last in this process.
+bool is_aligned(const DeviceArray &array, std::int64_t item_size) {
+  if (array.size() == 0) {
+    return true;
+  }
+  bool aligned = reinterpret_cast<std::intptr_t>(array.data()) % item_size == 0;
+  for (size_t d = 0; d < array.shape().size(); ++d) {
+    aligned = aligned && (array.shape()[d] == 1 || array.strides()[d] % item_size == 0);
+  }
+  return aligned;
+}
+
 /// An ndarray that says of itself where the elements are, on whatever device.
 py::array stand_in(const BoundArray &array, const py::dtype &dtype) {
   const std::vector<py::ssize_t> shape(array.dimensions, array.dimensions + array.nd);
@@ -79,9 +93,7 @@ bool KernelFunction::adopt_device_array(size_t argument, PyObject *object, Bound
   if (expected.is_output && view->is_read_only()) {
     explain.refused_array(argument, object, "it is read-only: its owner says so");
   }
-  if (!expected.is_field &&
-      reinterpret_cast<std::uintptr_t>(view->data()) % static_cast<size_t>(expected.item_size) !=
-          0) {
+  if (!expected.is_field && !is_aligned(*view, expected.item_size)) {
     explain.refused_array(argument, object, "its elements are not aligned");
   }
   call.arrays[argument] = bound(view, object);
@@ -216,12 +228,17 @@ void KernelFunction::separate_device_inputs(BoundCall &call) const {
     if (a == b || call.arrays[a].on_device == nullptr || call.arrays[b].on_device == nullptr) {
       return false;
     }
+    const int item_a = arguments_[a].item_size;
+    const int item_b = arguments_[b].item_size;
+    if (!spans_overlap(call.arrays[a].data, span_of(call.arrays[a], item_a), call.arrays[b].data,
+                       span_of(call.arrays[b], item_b))) {
+      return false;
+    }
     // NumPy is asked about addresses; nothing is read there.
     const py::array first = stand_in(call.arrays[a], arguments_[a].dtype);
     const py::array second = stand_in(call.arrays[b], arguments_[b].dtype);
     return shares_memory(tilewright::bound(first.ptr(), first.ptr()),
-                         tilewright::bound(second.ptr(), second.ptr()), arguments_[a].item_size,
-                         arguments_[b].item_size);
+                         tilewright::bound(second.ptr(), second.ptr()), item_a, item_b);
   };
   for (size_t i = 0; i < arguments_.size(); ++i) {
     if (!is_written(i, call)) {

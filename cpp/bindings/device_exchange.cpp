@@ -226,7 +226,13 @@ std::unique_ptr<Managed> managed_tensor(const DeviceArray &array) {
   context->memory = array.memory();
   context->shape = array.shape();
   const std::int64_t item = array.type().bytes();
-  for (const std::int64_t stride : array.strides()) {
+  for (size_t d = 0; d < array.shape().size(); ++d) {
+    const std::int64_t stride = array.strides()[d];
+    if (stride % item != 0 && array.shape()[d] > 1) {
+      throw py::buffer_error("DLPack counts strides in elements, and a stride of " +
+                             std::to_string(stride) + " bytes is no multiple of " +
+                             std::to_string(item));
+    }
     context->strides.push_back(stride / item);
   }
   auto managed = std::make_unique<Managed>();

@@ -72,6 +72,7 @@ enum : std::int32_t { // of a device
   MaxGridX = 5,  ///< and y, z
   SharedBytesPerBlock = 8,
   WarpSize = 10,
+  MaxPitch = 11, ///< between rows of a copy
   Multiprocessors = 16,
   CapabilityMajor = 75,
   CapabilityMinor = 76,

@@ -107,6 +107,7 @@ CudaProperties cuda_properties(const CudaDriver &driver, int number) {
     found.block[d] = attribute(cuda::MaxBlockX + d);
     found.grid[d] = attribute(cuda::MaxGridX + d);
   }
+  found.most_pitch = attribute(cuda::MaxPitch);
   found.shared_bytes = attribute(cuda::SharedBytesPerBlock);
   found.most_shared_bytes =
       std::max<std::int64_t>(found.shared_bytes, attribute(cuda::SharedBytesPerBlockOptIn));
@@ -191,7 +192,7 @@ void CudaContext::lose(const std::string &cause) const {
   throw error;
 }
 
-void CudaContext::check(cuda::Result result, const std::string &doing) const {
+void CudaContext::check(cuda::Result result, std::string_view doing) const {
   if (result == cuda::Success) {
     return;
   }

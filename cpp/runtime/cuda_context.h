@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 
 namespace tilewright {
@@ -30,6 +31,7 @@ struct CudaProperties {
   std::int64_t grid[3] = {};
   std::int64_t shared_bytes = 0;      ///< of a block, without being asked for
   std::int64_t most_shared_bytes = 0; ///< where a kernel asks for it
+  std::int64_t most_pitch = 0;        ///< bytes between rows of one copy
   std::string title() const;          ///< "cuda:0 (NVIDIA H200)"
 };
 CudaProperties cuda_properties(const CudaDriver &driver, int number);
@@ -87,7 +89,7 @@ public:
   void require_usable() const;
   bool is_usable() const noexcept;
   /// Throws where `result` is an error, and remembers one that a device does not survive.
-  void check(cuda::Result result, const std::string &doing) const;
+  void check(cuda::Result result, std::string_view doing) const;
   /// The kernel that was launched last is named in errors. The text must stay.
   void note_launch(const std::string *kernel) const {
     last_kernel_.store(kernel, std::memory_order_relaxed);

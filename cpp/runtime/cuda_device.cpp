@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -99,6 +100,10 @@ void CudaDevice::clear(void *memory, std::int64_t bytes) {
 
 void CudaDevice::copy_in_rows(void *device, std::int64_t device_pitch, const void *host,
                               std::int64_t host_pitch, std::int64_t bytes, std::int64_t rows) {
+  if (std::max(device_pitch, host_pitch) > context_.properties().most_pitch) {
+    Device::copy_in_rows(device, device_pitch, host, host_pitch, bytes, rows);
+    return;
+  }
   const CudaContext::Scope scope(context_);
   const cuda::Stream stream = context_.stream();
   cuda::CopyOfRows copy;
@@ -120,6 +125,10 @@ void CudaDevice::copy_in_rows(void *device, std::int64_t device_pitch, const voi
 
 void CudaDevice::copy_out_rows(void *host, std::int64_t host_pitch, const void *device,
                                std::int64_t device_pitch, std::int64_t bytes, std::int64_t rows) {
+  if (std::max(device_pitch, host_pitch) > context_.properties().most_pitch) {
+    Device::copy_out_rows(host, host_pitch, device, device_pitch, bytes, rows);
+    return;
+  }
   const CudaContext::Scope scope(context_);
   const cuda::Stream stream = context_.stream();
   cuda::CopyOfRows copy;

@@ -39,7 +39,12 @@ bool launch_is_to_end() {
 DeviceCall::DeviceCall(Device &device, bool may_fail) : device_(device) {
   if (may_fail) {
     failure_ = device.allocate(sizeof(DeviceFailure));
-    device_.clear(failure_, sizeof(DeviceFailure));
+    try {
+      device_.clear(failure_, sizeof(DeviceFailure));
+    } catch (...) {
+      device_.release(failure_);
+      throw;
+    }
   }
 }
 

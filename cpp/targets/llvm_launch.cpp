@@ -19,6 +19,20 @@ namespace {
 constexpr std::uint64_t shared_alignment = 16;
 constexpr std::int64_t highest_thread = 1024;
 
+/// The arrays by which threads of a block may pass elements to each other: those that are written
+/// where there are barriers.
+std::unordered_set<std::int64_t> passed_between_threads(const LoopStatement &launch) {
+  bool waits = false;
+  std::unordered_set<std::int64_t> written;
+  visit_statements(launch.children.at(0), [&](const LoopStatement &statement) {
+    waits = waits || statement.kind == StatementKind::Barrier;
+    if (statement.kind == StatementKind::Store || statement.kind == StatementKind::AtomicUpdate) {
+      written.insert(statement.buffer);
+    }
+  });
+  return waits ? written : std::unordered_set<std::int64_t>();
+}
+
 } // namespace
 
 KernelEmitter::LaunchArguments KernelEmitter::arguments_of(const LoopStatement &launch) const {
@@ -172,10 +186,15 @@ KernelEmitter::Launched KernelEmitter::emit_thread(const LoopStatement &launch,
     frame_.buffers[b].scope = scopes_[b].first;
     frame_.buffers[b].others = scopes_[b].second;
   }
+  const std::unordered_set<std::int64_t> passed = passed_between_threads(launch);
   for (const size_t b : arguments.buffers) {
     const KernelBuffer &buffer = kernel_.buffers[b];
     llvm::Argument *base = take(buffer.name);
-    base->addAttr(llvm::Attribute::NoAlias);
+    // What has this attribute is this thread's alone to LLVM: loads would move across barriers,
+    // which wait for what other threads write there.
+    if (!passed.contains(static_cast<std::int64_t>(b))) {
+      base->addAttr(llvm::Attribute::NoAlias);
+    }
     if (!buffer.is_argument) {
       open_temporary(b, base);
       continue;

@@ -47,10 +47,13 @@ std::string architecture_name(const GpuTarget &target) {
   return "sm_" + std::to_string(target.architecture) + (target.is_exact ? "a" : "");
 }
 
-/// The oldest version of PTX that knows the architecture, so that old drivers take it.
+/// The oldest version of PTX that knows the architecture, so that old drivers take it. The driver's
+/// compiler refuses an architecture that came after the version.
 std::string ptx_version(const GpuTarget &target, bool has_tiles) {
   return target.is_exact             ? "+ptx80"
-         : target.architecture >= 90 ? "+ptx78"
+         : target.architecture >= 89 ? "+ptx78"
+         : target.architecture >= 87 ? "+ptx74"
+         : target.architecture >= 86 ? "+ptx71"
          : target.architecture >= 80 ? "+ptx70"
          : has_tiles                 ? "+ptx65"
                                      : "+ptx63";

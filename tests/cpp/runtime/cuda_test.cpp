@@ -237,6 +237,21 @@ TEST_F(CudaTest, RowsGoInAndOut) {
   device_->release(memory);
 }
 
+TEST_F(CudaTest, RowsThatAreFarApartGoOneByOne) {
+  start("pitch=16");
+  const std::vector<int> values = {1, 2, 3, 4, 5, 6};
+  void *memory = device_->allocate(64);
+  device_->clear(memory, 64);
+  device_->copy_in_rows(memory, 20, values.data(), 8, 8, 3);
+  std::vector<int> all(16);
+  device_->copy_out(all.data(), memory, 64);
+  EXPECT_EQ(all, (std::vector<int>{1, 2, 0, 0, 0, 3, 4, 0, 0, 0, 5, 6, 0, 0, 0, 0}));
+  std::vector<int> back(15);
+  device_->copy_out_rows(back.data(), 20, memory, 20, 8, 3);
+  EXPECT_EQ(back, (std::vector<int>{1, 2, 0, 0, 0, 3, 4, 0, 0, 0, 5, 6, 0, 0, 0}));
+  device_->release(memory);
+}
+
 TEST_F(CudaTest, OutOfMemoryTellsHowMuch) {
   start("memory=4194304");
   void *first = device_->allocate(3 << 20);
@@ -282,6 +297,13 @@ TEST_F(CudaTest, WithoutPoolsFullMemoryIsGivenBackFirst) {
   void *all = device_->allocate(40900000);
   EXPECT_NE(all, nullptr);
   device_->release(all); // too much to keep
+  EXPECT_EQ(fake().bytes_in_use(0), 0U);
+}
+
+TEST_F(CudaTest, CallsThatCannotBeginLeaveNothing) {
+  fake().add("fail=cuMemsetD8Async:1:2");
+  EXPECT_THAT(message_of([&] { const DeviceCall call(*device_, true); }),
+              HasSubstr("CUDA_ERROR_OUT_OF_MEMORY"));
   EXPECT_EQ(fake().bytes_in_use(0), 0U);
 }
 

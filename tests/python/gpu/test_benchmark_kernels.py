@@ -83,6 +83,25 @@ def test_results_that_are_all_small_are_compared_all_the_same() -> None:
         np.testing.assert_allclose(wrong, expected, **softmax.tolerances(arrays))
 
 
+def test_sums_of_tensor_cores_are_no_wrong_values() -> None:
+    # They are cut off, not rounded, after every few terms.
+    (gemm,) = (kernel for kernel in KERNELS if kernel.name == "bf16 gemm")
+    depth, few = 8192, 8
+    arrays = gemm.inputs((16, 512, depth), np.random.default_rng(0))
+    a, b = (array.astype(np.float64) for array in arrays)
+    sums = np.zeros((16, 512), np.float32)
+    for k in range(0, depth, few):
+        exact = sums + a[:, k : k + few] @ b[k : k + few]
+        sums = exact.astype(np.float32)
+        above = np.abs(sums.astype(np.float64)) > np.abs(exact)
+        sums[above] = np.nextafter(sums[above], np.float32(0))
+    expected = gemm.expected(arrays, None)
+    tolerances = gemm.tolerances(arrays)
+    allowed = tolerances["atol"] + tolerances["rtol"] * np.abs(expected)
+    assert (4 * np.abs(sums - expected) < allowed).all()
+    assert tolerances["atol"] < 0.01  # a term is up to 0.25
+
+
 @pytest.mark.parametrize("kernel", KERNELS, ids=[kernel.name for kernel in KERNELS])
 def test_assembled(kernel: Any) -> None:
     for report in reports(kernel.make("cuda"), ("sm_80", "sm_90")):
@@ -196,6 +215,36 @@ def test_what_does_not_fit_into_the_limit_is_named(tmp_path: pathlib.Path) -> No
     assert status == 0
     assert stored["left_out"] and not stored["rows"]
     assert text.count("the limit of 0 s was reached") == len(stored["left_out"]) == len(KERNELS)
+
+
+def test_launch_costs_without_a_peer_that_does_not_work(tmp_path: pathlib.Path) -> None:
+    broken = "def zeros(*args, **kwargs): raise AssertionError('Torch not compiled with CUDA')"
+    (tmp_path / "torch.py").write_text(broken)
+    (tmp_path / "cupy.py").write_text("raise RuntimeError('no CUDA root')")
+    code = """
+import launch
+names = ["tilewright, new array", "PyTorch add", "CuPy RawKernel"]
+launch.CONTENDERS = {name: launch.CONTENDERS[name] for name in names}
+print([(row[0], launch.judged(*row[:2])) for row in launch.rows(2)])
+"""
+    paths = [str(ROOT / "python"), str(FOLDER), str(tmp_path)]
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={
+            **os.environ,
+            "TILEWRIGHT_CUDA_DRIVER": str(library()),
+            "PYTHONPATH": os.pathsep.join(paths),
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "tilewright, new array" in done.stdout and "goal <= 4: " in done.stdout
+    assert "PyTorch" not in done.stdout
+    assert "PyTorch add: AssertionError: Torch not compiled with CUDA" in done.stderr
+    assert "CuPy RawKernel: RuntimeError: no CUDA root" in done.stderr
 
 
 def test_cuda_c_compiles() -> None:

@@ -348,6 +348,31 @@ def test_foreign_arrays_are_used_in_place(fake: Fake) -> None:
     assert pointer(x) in launch and pointer(out) in launch
 
 
+def test_elements_between_the_places_of_their_type_are_refused(fake: Fake) -> None:
+    # On a device they would be the last that this process reads there.
+    class Fields:
+        def __init__(self, owner: tw.DeviceArray, strides: tuple[int, ...], offset: int) -> None:
+            self.owner = owner
+            fields = owner.__cuda_array_interface__
+            place = fields["data"][0] + offset
+            self.__cuda_array_interface__ = {
+                **fields,
+                "shape": (4,),
+                "strides": strides,
+                "data": (place, False),
+            }
+
+    f = double("cuda")
+    x = tw.to_device(values(64))
+    for strides, offset in (((6,), 0), ((4,), 2), ((-6,), 64)):
+        given = Fields(x, strides, offset)
+        with pytest.raises(tw.ArgumentTypeError, match="not aligned"):
+            f(given)
+        with pytest.raises(tw.ArgumentTypeError, match="not aligned"):
+            f(x[:4], out=given)
+    assert f(Fields(x, (12,), 4)).shape == (4,)
+
+
 def test_code_is_for_the_device() -> None:
     code = """
 i, N = tw.iter("i"), tw.param("N")
@@ -357,7 +382,7 @@ f = tw.function("twice", outputs=[y], target="cuda")
 y.gpu_tile(i, 32)
 print(f(tw.to_device(np.ones(64, np.float32))).device)
 """
-    for capability in (75, 86, 90, 100):
+    for capability in (75, 80, 86, 87, 89, 90, 100):
         assert run(code, f"capability={capability}") == "cuda:0\n"
     failed = (
         code.replace("print", "try:\n    print")

@@ -185,6 +185,48 @@ def test_code_for_one_architecture_alone() -> None:
             f.ptx_for(wrong)  # type: ignore[arg-type]
 
 
+def test_code_for_every_architecture_is_taken_by_the_assembler() -> None:
+    N, i = tw.param("N"), tw.iter("i")
+    x = tw.input("x", [N], tw.float32)
+    y = tw.computation("y", {i: N}, tw.exp(x[i]))
+    f = tw.function("f", outputs=[y])
+    y.gpu(i)
+    versions = {"sm_75": "6.3", "sm_80": "7.0", "sm_86": "7.1", "sm_87": "7.4", "sm_89": "7.8"}
+    versions["sm_90"] = "7.8"
+    for architecture, version in versions.items():
+        assert f".version {version}" in f.ptx_for(architecture)
+    assemble(f, list(versions))
+
+
+def test_loads_stay_behind_barriers() -> None:
+    # Each step reads what another thread wrote in the step before, in rows that come again.
+    N = tw.param("N")
+    b, t, i = tw.iters("b t i")
+    steps = 4
+    A = tw.input("A", [N, 64], tw.float32)
+    X = tw.computation(
+        "X",
+        {b: N, t: steps + 1, i: 64},
+        lambda x: [
+            (t == 0, A[b, i]),
+            ((t > 0) & (i < 32), x[b, t - 1, i + 1] + 1),
+            ((t > 0) & (i >= 32), x[b, t - 1, i]),
+        ],
+        dtype=tw.float32,
+    )
+    R = tw.computation("R", {b: N, i: 64}, X[b, steps, i])
+    f = tw.function("f", outputs=[R], target="gpu-emulator")
+    X.storage_fold(t, 2)
+    X.split(i, 32).gpu_block(b).gpu_thread("i1").unroll(t)
+    R.gpu_block(b).gpu_thread(i)
+    check(f, random(2, 64))
+    kernel = str(f.ptx_for("sm_80")).split(".entry")[1]
+    before, *after = kernel.split("bar.sync")
+    assert "st.global" in before
+    for step in after[:steps]:
+        assert step.count("ld.global") == 2 and step.count("st.global") == 2, kernel
+
+
 def test_local_memory_in_a_kernel_of_one_thread() -> None:
     N = tw.param("N")
     i = tw.iter("i")

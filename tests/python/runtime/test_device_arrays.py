@@ -223,6 +223,20 @@ def test_copies_between_devices(fake: Fake) -> None:
     assert np.array_equal(first.numpy(), again.numpy())
 
 
+def test_copies_within_an_array() -> None:
+    for to, source in (
+        (np.s_[1:], np.s_[:-1]),
+        (np.s_[:-1], np.s_[1:]),
+        (np.s_[2:6], np.s_[2:6]),
+        (np.s_[::-1], np.s_[:]),
+    ):
+        x = values(8, 3)
+        d = tw.to_device(x)
+        d[to] = d[source]
+        x[to] = x[source].copy()
+        assert np.array_equal(d.numpy(), x)
+
+
 def test_repr() -> None:
     d = tw.empty((2, 3), tw.float32)
     assert repr(d) == "DeviceArray(shape=(2, 3), dtype=float32, device='cuda:0')"
@@ -341,6 +355,16 @@ def test_read_only_views() -> None:
         view.__dlpack__()
     again = tw.as_device_array(Exchanged(view))
     assert again.is_read_only
+
+
+def test_strides_that_dlpack_cannot_count() -> None:
+    d = tw.to_device(values(16))
+    fields = tw.as_device_array(Interface(d, shape=(4,), strides=(6,)))
+    with pytest.raises(BufferError, match="a stride of 6 bytes is no multiple of 4"):
+        fields.__dlpack__()
+    assert "dltensor" in repr(
+        tw.as_device_array(Interface(d, shape=(1,), strides=(6,))).__dlpack__()
+    )
 
 
 def test_refused_views() -> None:

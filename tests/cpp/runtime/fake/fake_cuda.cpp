@@ -5,6 +5,7 @@
 
 #include "runtime/cuda_api.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -85,6 +86,7 @@ struct State {
   std::size_t memory = std::size_t{1} << 30;
   bool has_pools = true;
   int newest_ptx = 85;
+  int most_pitch = 2147483647;
   Result init = Success;
   bool is_quiet = false;
   std::chrono::steady_clock::time_point done_at; ///< streams and events
@@ -161,6 +163,8 @@ void configure(State &state, const char *settings) {
       state.has_pools = number != 0;
     } else if (key == "ptx") {
       state.newest_ptx = static_cast<int>(number);
+    } else if (key == "pitch") {
+      state.most_pitch = static_cast<int>(number);
     } else if (key == "quiet") {
       state.is_quiet = number != 0;
     } else if (key == "busy") {
@@ -326,8 +330,22 @@ Result compile(const std::string &ptx, std::string &log) {
     return UnsupportedPtxVersion;
   }
   const auto target = ptx.find(".target sm_");
-  if (target != std::string::npos && std::atoi(ptx.c_str() + target + 11) > state().capability) {
+  const int architecture =
+      target == std::string::npos ? 0 : std::atoi(ptx.c_str() + target + 11);
+  if (architecture > state().capability) {
     return NoBinaryForDevice;
+  }
+  // The first version that knows it (the PTX manual's release notes).
+  const int least = architecture >= 89   ? 78
+                    : architecture >= 87 ? 74
+                    : architecture >= 86 ? 71
+                    : architecture >= 80 ? 70
+                                         : 63;
+  if (major * 10 + minor < least) {
+    log = "ptxas application ptx input, line 2; error   : PTX .version " + std::to_string(major) +
+          "." + std::to_string(minor) + " does not support .target sm_" +
+          std::to_string(architecture);
+    return InvalidPtx;
   }
   if (ptx.find("wrong_instruction") != std::string::npos) {
     log = "ptxas application ptx input, line 7; error   : Not a name of any known instruction";
@@ -411,6 +429,7 @@ EXPORT void fake_cuda_configure(const char *settings) {
   all.memory = fresh.memory;
   all.has_pools = fresh.has_pools;
   all.newest_ptx = fresh.newest_ptx;
+  all.most_pitch = fresh.most_pitch;
   all.init = fresh.init;
   all.is_quiet = fresh.is_quiet;
   all.started = 0;
@@ -566,6 +585,9 @@ EXPORT Result cuDeviceGetAttribute(std::int32_t *value, std::int32_t attribute, 
     break;
   case WarpSize:
     *value = 32;
+    break;
+  case MaxPitch:
+    *value = state().most_pitch;
     break;
   case Multiprocessors:
     *value = 4;
@@ -901,11 +923,13 @@ EXPORT Result cuMemcpyDtoHAsync_v2(void *to, Address from, std::size_t bytes, St
 
 EXPORT Result cuMemcpyDtoDAsync_v2(Address to, Address from, std::size_t bytes, Stream stream) {
   BEGIN("cuMemcpyDtoDAsync_v2")
-  if (!is_stream(stream) || !is_memory(to, bytes) || !is_memory(from, bytes)) {
+  // What becomes of ranges that overlap is not defined: so that tests see it, an error.
+  const bool overlap = to < from + bytes && from < to + bytes;
+  if (!is_stream(stream) || !is_memory(to, bytes) || !is_memory(from, bytes) || overlap) {
     return InvalidValue;
   }
   note("copy ", bytes, " stream ", number_of(stream));
-  std::memmove(host(to), host(from), bytes);
+  std::memcpy(host(to), host(from), bytes);
   return Success;
 }
 
@@ -924,7 +948,9 @@ EXPORT Result cuMemcpy2DAsync_v2(const CopyOfRows *copy, Stream stream) {
   const char *from = place(copy->from);
   const bool overlaps =
       copy->rows > 1 && (copy->to.pitch < copy->bytes || copy->from.pitch < copy->bytes);
-  if (!is_stream(stream) || to == nullptr || from == nullptr || overlaps) {
+  const bool is_too_wide =
+      std::max(copy->to.pitch, copy->from.pitch) > static_cast<std::size_t>(state().most_pitch);
+  if (!is_stream(stream) || to == nullptr || from == nullptr || overlaps || is_too_wide) {
     return InvalidValue;
   }
   note("copy_rows ", copy->rows, " x ", copy->bytes, " stream ", number_of(stream));

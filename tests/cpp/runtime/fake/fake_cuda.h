@@ -15,6 +15,7 @@ extern "C" {
      memory=1000000   bytes of each
      pools=0          no memory pools
      ptx=85           the newest PTX version that it compiles
+     pitch=1000       bytes at most between rows of a copy
      init=100         what cuInit answers
      busy=500         milliseconds from now on until streams and events are done
      quiet=1          nothing is logged, for measurements

@@ -57,6 +57,16 @@ bool is_worth_a_local(const Expr &expr) {
   return expr.type != Int64 || !is_plainly_affine(expr);
 }
 
+/// A local or a variable, or a number a constant distance from it: of the addresses of x[at] and
+/// x[at + 1], the same in all lanes.
+bool is_named(const Value &value) {
+  if (value.kind == ValueKind::Binary && value.type.scalar == Int64 &&
+      (value.op == Op::Add || value.op == Op::Sub)) {
+    return value.operands[1]->kind == ValueKind::Constant && is_named(*value.operands[0]);
+  }
+  return value.kind == ValueKind::Local || value.kind == ValueKind::Variable;
+}
+
 std::int64_t parameter_position(const std::vector<std::string> &parameters,
                                 const std::string &name) {
   const auto found = std::find(parameters.begin(), parameters.end(), name);
@@ -147,8 +157,7 @@ ValuePtr ExpressionTranslator::translate(const ExprPtr &expr) {
   }
   ValuePtr value = compute(expr);
   if (uses_[expr.get()] > 1) {
-    if (is_worth_a_local(*expr) && value->kind != ValueKind::Local &&
-        value->kind != ValueKind::Variable) {
+    if (is_worth_a_local(*expr) && !is_named(*value)) {
       const std::int64_t id = state_.numbers.next();
       emit(declare_local(id, "value", value));
       state_.definitions.emplace(id, value);

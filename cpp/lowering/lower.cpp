@@ -28,6 +28,7 @@ Kernel lower(const Program &program, const LoweringOptions &options) {
     return kernel;
   }
   check_register_loops(kernel);
+  kernel.body = narrow_integers(kernel.body, known);
   kernel.body = simplify_indices(unroll_tile_shapes(kernel.body), known);
   const bool masks = options.vectors.masked_bytes > 0;
   kernel.body = split_borders(unswitch(kernel.body), known, masks);

@@ -78,6 +78,14 @@ StmtPtr unroll_short_tiles(const StmtPtr &body);
 /// different extents stand: the rest of a tile of 23 columns, 12 and 11, is then known to be one.
 StmtPtr unroll_tile_shapes(const StmtPtr &body);
 
+/// Computes minima and maxima of numbers that were int32 with sizes in int32, too, where half as
+/// many vectors hold them; locals of such numbers stay int32.
+///     at = min(int64(max(x, 0)), N - 2); y = float32(at); A[at]
+/// becomes, where N - 2 is known to be no less than -2**31,
+///     at = min(max(x, 0), int32(min(N - 2, 2147483647))); y = float32(at); A[int64(at)]
+/// `known` gives the ranges of the parameters.
+StmtPtr narrow_integers(const StmtPtr &body, const Ranges &known);
+
 /// Replaces Unrolled loops of constant extent by their copies; others become serial.
 StmtPtr unroll_loops(const StmtPtr &body);
 

@@ -162,7 +162,7 @@ def warp_affine(dtype: Any = tw.float32) -> tw.Function:
     i, j = tw.iters("i j")
     image = tw.input("image", [n, m], dtype)
     matrix = tw.input("matrix", [2, 3], tw.float32)
-    row, column = tw.cast(i, tw.float32), tw.cast(j, tw.float32)
+    row, column = tw.cast(i, tw.float32), tw.cast(tw.cast(j, tw.int32), tw.float32)
 
     def source(k: int, size: Any) -> tuple[Expression, Expression]:
         """A coordinate in the image: the pixel before it, and how far it is on to the next."""

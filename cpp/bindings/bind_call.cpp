@@ -17,7 +17,25 @@ bool is_name(PyObject *key, const py::object &name) {
   return key == name.ptr() || PyUnicode_Compare(key, name.ptr()) == 0;
 }
 
-std::string text_of(PyObject *unicode) { return py::str(py::handle(unicode)).cast<std::string>(); }
+/// Reads the fields of all arrays again: what is no plain array may have run code of anybody when
+/// it was opened, and that may have given those opened before another shape, type or memory.
+void bind_again(const KernelFunction &function, BoundCall &call) {
+  for (size_t i = 0; i < call.arrays.size(); ++i) {
+    BoundArray &array = call.arrays[i];
+    if (array.array == nullptr || array.on_device != nullptr) {
+      continue;
+    }
+    const ArrayArgument &expected = function.arguments()[i];
+    const auto &fields = array_fields(array.array);
+    if (!same_dtype(fields.descr, expected.dtype.ptr()) ||
+        static_cast<size_t>(fields.nd) != expected.extents.size() ||
+        !(expected.is_field || is_aligned(array.array)) ||
+        (expected.is_output && !is_writeable(array.array))) {
+      CallExplainer(function).bad_array(i, array.array);
+    }
+    array = bound(array.array, array.object);
+  }
+}
 
 } // namespace
 
@@ -70,6 +88,10 @@ void KernelFunction::bind_arguments(const CallArguments &given, BoundCall &call)
   if (out != nullptr && out != Py_None) {
     bind_outputs(out, call);
   }
+  if (!call.owned.empty()) {
+    bind_again(*this, call);
+  }
+  call.version = version_;
 }
 
 /// Null, or the value of out=.
@@ -79,7 +101,7 @@ PyObject *KernelFunction::bind_keyword(PyObject *key, PyObject *value, BoundCall
     return as_text ? is_name(key, name) : key == name.ptr();
   };
   if (PyUnicode_Check(key) == 0) {
-    CallExplainer(*this).unexpected_keyword(text_of(key));
+    CallExplainer(*this).unexpected_keyword(printable_text(key));
   }
   for (const bool as_text : {false, true}) {
     if (matches(out_name_, as_text)) {
@@ -106,7 +128,7 @@ PyObject *KernelFunction::bind_keyword(PyObject *key, PyObject *value, BoundCall
       return nullptr;
     }
   }
-  CallExplainer(*this).unexpected_keyword(text_of(key));
+  CallExplainer(*this).unexpected_keyword(printable_text(key));
 }
 
 void KernelFunction::bind_parameter(size_t parameter, PyObject *value, BoundCall &call) const {
@@ -142,6 +164,9 @@ void KernelFunction::bind_threads(PyObject *value, BoundCall &call) const {
                            ? py::object()
                            : py::reinterpret_steal<py::object>(PyNumber_Index(value));
   if (!integer) {
+    if (PyErr_Occurred() != nullptr && PyErr_ExceptionMatches(PyExc_TypeError) == 0) {
+      throw py::error_already_set();
+    }
     PyErr_Clear();
     CallExplainer(*this).bad_threads(value);
   }

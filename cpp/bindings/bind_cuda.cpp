@@ -3,6 +3,7 @@
 #include "bindings/bind_arrays.h"
 #include "bindings/bind_errors.h"
 #include "bindings/device_array.h"
+#include "bindings/gil.h"
 #include "bindings/signals.h"
 #include "runtime/cuda_device.h"
 #include "runtime/devices.h"
@@ -27,12 +28,12 @@ cuda::Stream stream_of(std::uintptr_t handle) {
 
 /// The first use of a device may take a second; other threads run meanwhile.
 Device &device_named(const std::string &name) {
-  const py::gil_scoped_release unlocked;
+  const GilReleased unlocked;
   return find_device(name);
 }
 
 CudaDevice &cuda_device(int number) {
-  const py::gil_scoped_release unlocked;
+  const GilReleased unlocked;
   return CudaDevice::get(number);
 }
 
@@ -75,7 +76,7 @@ std::string repr(const DeviceArray &array) {
 
 void bind_devices(py::module_ &module) {
   module.def("cuda_driver", [] {
-    const py::gil_scoped_release unlocked;
+    const GilReleased unlocked;
     const CudaDriver &driver = CudaDriver::get();
     return std::make_tuple(driver.path(), driver.version(), driver.device_count());
   });
@@ -103,7 +104,7 @@ void bind_devices(py::module_ &module) {
       "cuda_release_memory",
       [](int number) {
         CudaDevice &device = cuda_device(number);
-        const py::gil_scoped_release unlocked;
+        const GilReleased unlocked;
         device.memory().trim();
       },
       py::arg("device"));

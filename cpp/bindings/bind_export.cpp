@@ -3,6 +3,9 @@
 #include "bindings/kernel_call.h"
 #include "compiler/export.h"
 
+#include <isl/point.h>
+#include <isl/set.h>
+#include <isl/val.h>
 #include <pybind11/stl.h>
 
 #include <cstdint>
@@ -88,6 +91,36 @@ extents_at(const KernelFunction &self, const std::vector<std::int64_t> &paramete
   return all;
 }
 
+/// The least values of the parameters, the first one before the others, that keep the context, each
+/// at least `least`; None where there are none, or where they are too hard to find.
+std::optional<std::vector<std::int64_t>> least_sizes(const KernelFunction &self, int least) {
+  const Function &function = self.function();
+  const auto count = static_cast<unsigned>(function.parameters.size());
+  const OperationLimit limit(2'000'000);
+  isl_set *set = isl_set_from_params(function.context.copy());
+  set = isl_set_insert_dims(set, isl_dim_set, 0, count);
+  for (unsigned d = 0; d < count; ++d) {
+    const int parameter =
+        isl_set_find_dim_by_name(set, isl_dim_param, function.parameters[d].c_str());
+    if (parameter >= 0) {
+      set = isl_set_equate(set, isl_dim_set, static_cast<int>(d), isl_dim_param, parameter);
+    }
+    set = isl_set_lower_bound_si(set, isl_dim_set, d, least);
+  }
+  set = isl_set_project_out_all_params(set);
+  const isl::point point = isl::manage(isl_set_sample_point(isl_set_lexmin(set)));
+  if (point.is_null() || isl_point_is_void(point.get()) != isl_bool_false) {
+    return std::nullopt;
+  }
+  std::vector<std::int64_t> values;
+  for (unsigned d = 0; d < count; ++d) {
+    const isl::val value =
+        isl::manage(isl_point_get_coordinate_val(point.get(), isl_dim_set, static_cast<int>(d)));
+    values.push_back(value.is_null() ? -1 : isl_val_get_num_si(value.get()));
+  }
+  return values;
+}
+
 std::vector<std::string> partly_written(const KernelFunction &self) {
   std::vector<std::string> names;
   for (const ArrayArgument &argument : self.arguments()) {
@@ -108,6 +141,8 @@ void bind_export(py::module_ &module) {
   module.def("extents_at", &extents_at, py::arg("function"), py::arg("parameters"),
              "The extents of all arguments for these values of the parameters, or None where those "
              "break the context.");
+  module.def("least_sizes", &least_sizes, py::arg("function"), py::arg("least"),
+             "The least values of the parameters that keep the context, or None.");
   module.def("partly_written", &partly_written, py::arg("function"),
              "The outputs of which not every element is written.");
   module.def(

@@ -17,6 +17,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <cxxabi.h>
 #include <map>
 #include <optional>
 #include <string>
@@ -179,6 +180,8 @@ PyObject *guarded(const Body &body) {
     return body();
   } catch (py::error_already_set &error) {
     error.restore();
+  } catch (abi::__forced_unwind &) {
+    throw; // Python ends a daemon thread at the end of the process
   } catch (...) {
     py::detail::try_translate_exceptions();
   }

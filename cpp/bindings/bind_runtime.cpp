@@ -31,13 +31,14 @@ void bind_runtime(py::module_ &module) {
   module.def("cache_info", [] {
     const CacheInfo info = cache_info();
     py::dict result;
-    result["directory"] = info.directory;
+    // Paths are bytes: file systems take more than UTF-8.
+    result["directory"] = py::bytes(info.directory);
     result["entries"] = info.entries;
     result["bytes"] = info.bytes;
     result["hits"] = info.hits;
     result["misses"] = info.misses;
     result["memory_entries"] = info.memory_entries;
-    result["disabled_reason"] = info.disabled_reason;
+    result["disabled_reason"] = py::bytes(info.disabled_reason);
     return result;
   });
   module.def("cache_clear", [] {

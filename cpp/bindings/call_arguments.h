@@ -84,6 +84,7 @@ struct BoundCall {
   bool has_given_parameters = false;
   /// Else they are refused, like anything that is not on the host.
   bool takes_device_arrays = false;
+  std::uint64_t version = 0; ///< of the schedule that the arguments are bound for
 
   /// What kernels take: where each array begins.
   llvm::SmallVector<void *, 8> data() const {

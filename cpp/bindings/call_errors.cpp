@@ -16,11 +16,26 @@ std::string counted(std::int64_t count, const std::string &noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
+} // namespace
+
+std::string printable_text(const py::handle &object) {
+  const auto text = py::reinterpret_steal<py::object>(PyObject_Str(object.ptr()));
+  const auto bytes = py::reinterpret_steal<py::object>(
+      text ? PyUnicode_AsEncodedString(text.ptr(), "utf-8", "backslashreplace") : nullptr);
+  if (!bytes) {
+    PyErr_Clear();
+    return "?";
+  }
+  return bytes.cast<std::string>();
+}
+
+namespace {
+
 std::string type_of(PyObject *value) {
   const auto type =
       py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject *>(Py_TYPE(value)));
-  auto name = type.attr("__qualname__").cast<std::string>();
-  const auto module = type.attr("__module__").cast<std::string>();
+  const std::string name = printable_text(type.attr("__qualname__"));
+  const std::string module = printable_text(type.attr("__module__"));
   return module == "builtins" ? name : module + "." + name;
 }
 
@@ -46,10 +61,20 @@ std::string names_text(const std::vector<std::string> &names) {
 
 } // namespace
 
+std::string CallExplainer::shown(size_t argument) const {
+  if (argument < function_.inputs_) {
+    const Computation &input = *function_.function_->inputs[argument];
+    if (!input.record.empty()) {
+      return input.record + "." + input.field;
+    }
+  }
+  return function_.arguments_[argument].name;
+}
+
 std::string CallExplainer::argument_text(size_t argument) const {
   const auto &described = function_.arguments_[argument];
   return function_.function_->name + ": " + (described.is_output ? "output " : "argument ") +
-         described.name;
+         shown(argument);
 }
 
 std::string CallExplainer::signature() const {
@@ -169,8 +194,7 @@ void CallExplainer::bad_out(PyObject *out) const {
                          start + "a sequence of " + std::to_string(PySequence_Fast_GET_SIZE(out)));
   }
   if (PyDict_Check(out) != 0) {
-    throw_argument_error(ArgumentProblem::Value,
-                         start + "the dict " + py::str(py::handle(out)).cast<std::string>());
+    throw_argument_error(ArgumentProblem::Value, start + "the dict " + printable_text(out));
   }
   throw_argument_error(ArgumentProblem::Type, start + type_of(out));
 }
@@ -190,8 +214,8 @@ void CallExplainer::bad_array(size_t argument, PyObject *value) const {
     throw_argument_error(ArgumentProblem::Type,
                          start + "expected a NumPy array of " + type + ", got " + type_of(value) +
                              (expected.is_output ? ""
-                                                 : "; convert it with np.asarray(" + expected.name +
-                                                       ", np." + type + ")"));
+                                                 : "; convert it with np.asarray(" +
+                                                       shown(argument) + ", np." + type + ")"));
   }
   if (PyObject_HasAttrString(value, "mask") != 0) {
     throw_argument_error(ArgumentProblem::Type,
@@ -207,14 +231,14 @@ void CallExplainer::bad_array(size_t argument, PyObject *value) const {
                            start + "expected " + type + " in this machine's byte order, got " +
                                py::str(given.attr("str")).cast<std::string>() +
                                (expected.is_output ? ""
-                                                   : "; convert it with " + expected.name +
+                                                   : "; convert it with " + shown(argument) +
                                                          ".astype(np." + type + ")"));
     }
     throw_argument_error(
         ArgumentProblem::Type,
         start + "expected " + type + ", got " + py::str(given).cast<std::string>() +
             (expected.is_output ? ""
-                                : "; convert it with " + expected.name + ".astype(" +
+                                : "; convert it with " + shown(argument) + ".astype(" +
                                       (type == "bfloat16" ? "ml_dtypes." : "np.") + type + ")"));
   }
   if (static_cast<size_t>(fields.nd) != expected.extents.size()) {
@@ -258,9 +282,8 @@ void CallExplainer::failed_array(size_t argument, PyObject *value,
   if (!error.matches(PyExc_Exception) || error.matches(PyExc_MemoryError)) {
     throw error; // an interrupt is no answer of the array
   }
-  const std::string text =
-      argument_text(argument) + ": this " + type_of(value) +
-      " does not give its memory: " + py::str(error.value()).cast<std::string>();
+  const std::string text = argument_text(argument) + ": this " + type_of(value) +
+                           " does not give its memory: " + printable_text(error.value());
   throw_argument_error(ArgumentProblem::Type, text, error.value());
 }
 
@@ -294,7 +317,7 @@ std::string CallExplainer::source_text(int parameter, const BoundCall &call) con
     const auto &argument = function_.arguments_[static_cast<size_t>(source.argument)];
     const auto &extent = argument.extents[static_cast<size_t>(source.axis)];
     return to_string(extent.expression()) + " is the length of axis " +
-           std::to_string(source.axis) + " of " + argument.name;
+           std::to_string(source.axis) + " of " + shown(static_cast<size_t>(source.argument));
   }
   case ParameterSource::Kind::Unknown:
     break;
@@ -354,7 +377,7 @@ void CallExplainer::bad_context(const BoundCall &call) const {
 
 void CallExplainer::overlapping_outputs(size_t a, size_t b) const {
   const auto written = [&](size_t argument) {
-    return function_.arguments_[argument].name +
+    return shown(argument) +
            (argument < function_.inputs_ ? " (an input that is overwritten)" : "");
   };
   const bool only_outputs = a >= function_.inputs_ && b >= function_.inputs_;
@@ -381,25 +404,23 @@ void CallExplainer::read_only_input(size_t argument) const {
 }
 
 void CallExplainer::overlapping_input(size_t written, size_t read, const std::string &why) const {
-  const auto &output = function_.arguments_[written];
-  const auto &input = function_.arguments_[read];
   const bool is_input = written < function_.inputs_;
   throw_argument_error(ArgumentProblem::Value,
                        function_.function_->name + ": the " +
-                           (is_input ? "input " + output.name + ", which is overwritten,"
-                                     : "output " + output.name) +
-                           " and the input " + input.name + " share memory, " +
+                           (is_input ? "input " + shown(written) + ", which is overwritten,"
+                                     : "output " + shown(written)) +
+                           " and the input " + shown(read) + " share memory, " +
                            (why.empty() ? "but not as the same elements in the same places"
                                         : "and this schedule is not safe in place: " + why) +
-                           "; pass " + (is_input ? "" : "another array as out=, or ") + input.name +
-                           "=" + input.name + ".copy()");
+                           "; pass " + (is_input ? "" : "another array as out=, or ") +
+                           shown(read) + "=" + shown(read) + ".copy()");
 }
 
 void CallExplainer::other_output(size_t output, size_t input) const {
   throw_argument_error(ArgumentProblem::Value,
                        function_.function_->name + ": the output " +
                            function_.arguments_[output].name + " is stored in the input " +
-                           function_.arguments_[input].name +
+                           shown(input) +
                            ", so the call returns that array; out= can only be the same one");
 }
 

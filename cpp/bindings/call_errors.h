@@ -10,6 +10,9 @@
 
 namespace tilewright {
 
+/// str(object), without what UTF-8 does not have; "?" where it has none.
+std::string printable_text(const pybind11::handle &object);
+
 class CallExplainer {
 public:
   explicit CallExplainer(const KernelFunction &function) : function_(function) {}
@@ -58,6 +61,8 @@ public:
                            const std::optional<FailingRead> &first) const;
 
 private:
+  /// What a person calls it: "P.x" a field of the structured input P.
+  std::string shown(size_t argument) const;
   std::string argument_text(size_t argument) const;
   /// "matmul(A: float32[N, K], B: float32[K, M], *, N=None, out=None)"
   std::string signature() const;

@@ -2,6 +2,7 @@
 
 #include "bindings/bind_arrays.h"
 #include "bindings/bind_errors.h"
+#include "bindings/gil.h"
 #include "bindings/signals.h"
 #include "runtime/devices.h"
 
@@ -126,7 +127,7 @@ DeviceArray::DeviceArray(Device &device, ScalarType type, Extents shape)
     : type_(type), shape_(std::move(shape)) {
   const std::int64_t bytes = checked_bytes(shape_, type.bytes());
   strides_ = row_major_strides(shape_, type.bytes());
-  const py::gil_scoped_release unlocked;
+  const GilReleased unlocked;
   memory_ = std::make_shared<DeviceMemory>(device, bytes);
   data_ = static_cast<char *>(memory_->data());
 }
@@ -249,7 +250,7 @@ void DeviceArray::copy_from(const DeviceArray &from) {
     copy_from(from.copy()); // the driver's copies must not overlap
     return;
   }
-  const py::gil_scoped_release unlocked;
+  const GilReleased unlocked;
   from.memory_->use();
   memory_->use();
   device().copy(data_, from.data_, bytes);
@@ -263,7 +264,7 @@ DeviceArray DeviceArray::copy() const {
 
 DeviceArray DeviceArray::twin() const {
   const auto [low, high] = size() == 0 ? std::pair<std::int64_t, std::int64_t>() : span(*this);
-  const py::gil_scoped_release unlocked;
+  const GilReleased unlocked;
   auto memory = std::make_shared<DeviceMemory>(device(), high - low);
   memory_->use();
   device().copy(memory->data(), data_ + low, high - low);

@@ -8,6 +8,7 @@
 #include "bindings/call_errors.h"
 #include "bindings/device_array.h"
 #include "bindings/device_copy.h"
+#include "bindings/gil.h"
 #include "bindings/kernel_call.h"
 #include "bindings/signals.h"
 #include "runtime/cuda_device.h"
@@ -130,7 +131,7 @@ Device &KernelFunction::device_of(const BoundCall &call) const {
     return gpu_emulator();
   }
   try {
-    const py::gil_scoped_release unlocked;
+    const GilReleased unlocked;
     return CudaDevice::get(0);
   } catch (const Error &error) {
     Error more(error.kind,
@@ -290,9 +291,11 @@ py::object KernelFunction::compile_for_device(const CallArguments &given) {
   const CompileOptions options = default_options();
   Layouts layouts(options.layouts.begin(), options.layouts.end());
   GpuTarget gpu = settings_.gpu;
+  std::uint64_t version = version_;
   if (given.positional > 0 || given.names != nullptr) {
     BoundCall call;
     bind_for_device(given, call);
+    version = call.version;
     layouts = make_device_plan(call)->layouts;
     gpu = target_of(device_of(call));
   } else if (gpu.kind == GpuTarget::Kind::Cuda) {
@@ -302,11 +305,12 @@ py::object KernelFunction::compile_for_device(const CallArguments &given) {
       gpu = settings_.gpu; // no device here: for the oldest one
     }
   }
-  last_compile_ = find_kernel(layouts, {}, gpu);
-  if (last_compile_ == nullptr) {
-    make_kernel(layouts, {}, gpu);
+  std::shared_ptr<const CompiledKernel> kernel = find_kernel(layouts, {}, gpu);
+  if (kernel == nullptr) {
+    kernel = make_kernel(layouts, {}, version, gpu);
   }
-  return last_compile_info();
+  last_compile_ = kernel;
+  return compile_info(*kernel);
 }
 
 std::int32_t KernelFunction::run_on_device(const CompiledKernel &kernel, const CallPlan &plan,
@@ -376,7 +380,7 @@ py::object KernelFunction::call_on_device(const CallArguments &given) {
     const GpuTarget gpu = target_of(device);
     std::shared_ptr<const CompiledKernel> found = find_kernel(plan->layouts, {}, gpu);
     if (found == nullptr) {
-      found = make_kernel(plan->layouts, {}, gpu);
+      found = make_kernel(plan->layouts, {}, call.version, gpu);
     }
     // While it was compiled, another thread may have done the same, and run what the plan has now.
     if (plan->kernel == nullptr) {
@@ -408,7 +412,7 @@ py::object KernelFunction::profile_on_device(int repeats, const CallArguments &g
   options.layouts.assign(plan->layouts.begin(), plan->layouts.end());
   options.instrumentation.times = true;
   options.gpu = target_of(device);
-  const std::shared_ptr<const CompiledKernel> kernel = compile_kernel({}, options);
+  const std::shared_ptr<const CompiledKernel> kernel = compile_kernel({}, options, call.version);
   make_device_outputs(*plan, device, call);
   separate_device_inputs(call);
   std::vector<CopyTimes> copies;

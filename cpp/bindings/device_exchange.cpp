@@ -166,9 +166,11 @@ std::optional<DlpackDevice> dlpack_device_of(const py::handle &object) {
   if (!py::hasattr(object, "__dlpack_device__") || !py::hasattr(object, "__dlpack__")) {
     return std::nullopt;
   }
-  const auto device =
-      py::tuple(object.attr("__dlpack_device__")()).cast<std::pair<py::int_, py::int_>>();
-  return DlpackDevice{device.first.cast<std::int32_t>(), device.second.cast<std::int32_t>()};
+  try {
+    return py::tuple(object.attr("__dlpack_device__")()).cast<DlpackDevice>();
+  } catch (const py::cast_error &) {
+    return std::nullopt; // no device of anybody's
+  }
 }
 
 bool is_cuda(const DlpackDevice &device) {

@@ -124,9 +124,15 @@ py::object export_of(const py::handle &object) {
 
 py::object from_dlpack(const py::handle &object) {
   if (py::hasattr(object, "__dlpack_device__")) {
-    const auto device =
-        py::tuple(object.attr("__dlpack_device__")()).cast<std::pair<py::int_, py::int_>>();
-    require_host({device.first.cast<std::int32_t>(), device.second.cast<std::int32_t>()});
+    dlpack::Device device{};
+    try {
+      const auto [type, number] = py::tuple(object.attr("__dlpack_device__")())
+                                      .cast<std::pair<std::int32_t, std::int32_t>>();
+      device = {type, number};
+    } catch (const py::cast_error &) {
+      throw RefusedArray("its __dlpack_device__() gave no pair of integers");
+    }
+    require_host(device);
   }
   const py::object capsule = export_of(object);
   if (PyCapsule_IsValid(capsule.ptr(), dlpack::versioned_name) != 0) {

@@ -25,7 +25,15 @@ const py::object &numpy_generic() {
       .get_stored();
 }
 
-bool has(PyObject *object, const char *name) { return PyObject_HasAttrString(object, name) != 0; }
+/// What a property raises goes on, unless it says that there is no such attribute.
+bool has(PyObject *object, const char *name) {
+  const auto found = py::reinterpret_steal<py::object>(PyObject_GetAttrString(object, name));
+  if (!found && PyErr_ExceptionMatches(PyExc_AttributeError) == 0) {
+    throw py::error_already_set();
+  }
+  PyErr_Clear();
+  return static_cast<bool>(found);
+}
 
 } // namespace
 

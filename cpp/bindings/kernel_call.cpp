@@ -3,6 +3,7 @@
 #include "algorithm/evaluator.h"
 #include "analysis/legality.h"
 #include "bindings/call_errors.h"
+#include "bindings/gil.h"
 #include "bindings/signals.h"
 #include "mapping/program.h"
 #include "runtime/cache.h"
@@ -29,16 +30,19 @@ KernelFunction::find_kernel(const Layouts &layouts, const std::vector<SharedArra
 
 std::shared_ptr<const CompiledKernel>
 KernelFunction::compile_kernel(const std::vector<SharedArray> &shared,
-                               const CompileOptions &options) {
+                               const CompileOptions &options, std::uint64_t version) {
   std::shared_ptr<const CompiledKernel> kernel;
   while (kernel == nullptr) {
     PreparedKernel prepared;
     {
       // All of isl's work, so under the lock.
       const InterruptibleAnalysis interruptible;
+      if (version_ != version) {
+        throw ScheduleChanged();
+      }
       prepared = prepare(shared.empty() ? mapping() : verdict(shared).mapping.value(), options);
     }
-    const py::gil_scoped_release unlocked;
+    const GilReleased unlocked;
     kernel = finish(std::move(prepared));
   }
   return kernel;
@@ -46,15 +50,14 @@ KernelFunction::compile_kernel(const std::vector<SharedArray> &shared,
 
 std::shared_ptr<const CompiledKernel>
 KernelFunction::make_kernel(const Layouts &layouts, const std::vector<SharedArray> &shared,
-                            const GpuTarget &gpu) {
+                            std::uint64_t version, const GpuTarget &gpu) {
   require_checked();
   CompileOptions options = current_settings();
   if (gpu.kind != GpuTarget::Kind::None) {
     options.gpu = gpu;
   }
   options.layouts.assign(layouts.begin(), layouts.end());
-  const std::uint64_t version = version_;
-  std::shared_ptr<const CompiledKernel> kernel = compile_kernel(shared, options);
+  std::shared_ptr<const CompiledKernel> kernel = compile_kernel(shared, options, version);
   if (version == version_) {
     const auto known = find_kernel(layouts, shared, gpu); // by another thread, meanwhile
     if (known == nullptr) {
@@ -66,7 +69,8 @@ KernelFunction::make_kernel(const Layouts &layouts, const std::vector<SharedArra
   last_compile_ = kernel;
   legal_schedules().store();
   py::module_::import("tilewright.notices")
-      .attr("compiled")(function_->name, last_compile_info(), cache_problem());
+      .attr("compiled")(function_->name, compile_info(*kernel),
+                        py::bytes(cache_problem())); // with a path, so perhaps not in UTF-8
   return kernel;
 }
 
@@ -108,6 +112,9 @@ KernelFunction::verdict(const std::vector<SharedArray> &shared) {
 std::shared_ptr<const CompiledKernel> KernelFunction::sharing_kernel(const CallPlan &plan,
                                                                      const BoundCall &call) {
   const std::vector<SharedArray> shared = shared_arrays(call);
+  if (version_ != call.version) { // NumPy was asked, which is Python
+    throw ScheduleChanged();
+  }
   if (shared.empty()) {
     return nullptr; // neighbours that do not meet
   }
@@ -127,7 +134,7 @@ std::shared_ptr<const CompiledKernel> KernelFunction::sharing_kernel(const CallP
                                            known.reason);
   }
   std::shared_ptr<const CompiledKernel> kernel = find_kernel(plan.layouts, shared);
-  return kernel != nullptr ? kernel : make_kernel(plan.layouts, shared);
+  return kernel != nullptr ? kernel : make_kernel(plan.layouts, shared, call.version);
 }
 
 // ---- calls ----
@@ -158,7 +165,7 @@ std::shared_ptr<CallPlan> KernelFunction::make_plan(BoundCall &call) {
   return plan;
 }
 
-py::object KernelFunction::call(const CallArguments &given) {
+py::object KernelFunction::call_once(const CallArguments &given) {
   if (on_device_) {
     return call_on_device(given);
   }
@@ -192,7 +199,7 @@ py::object KernelFunction::call(const CallArguments &given) {
   if (sharing == nullptr && plan->kernel == nullptr) {
     std::shared_ptr<const CompiledKernel> found = find_kernel(plan->layouts, {});
     if (found == nullptr) {
-      found = make_kernel(plan->layouts, {});
+      found = make_kernel(plan->layouts, {}, call.version);
     }
     // While it was compiled, another thread may have done the same, and run what the plan has now.
     if (plan->kernel == nullptr) {
@@ -215,15 +222,17 @@ py::object KernelFunction::call(const CallArguments &given) {
   return results(call);
 }
 
-py::object KernelFunction::compile_for(const CallArguments &given) {
+py::object KernelFunction::compile_once(const CallArguments &given) {
   if (on_device_) {
     return compile_for_device(given);
   }
+  std::uint64_t version = version_;
   std::vector<ArrayLayout> row_major = default_options().layouts;
   Layouts layouts(row_major.begin(), row_major.end());
   if (given.positional > 0 || given.names != nullptr) {
     BoundCall call;
     bind_arguments(given, call);
+    version = call.version;
     solve_shapes(call);
     if (overwrites_) {
       place_in_inputs(call);
@@ -236,11 +245,12 @@ py::object KernelFunction::compile_for(const CallArguments &given) {
       }
     }
   }
-  last_compile_ = find_kernel(layouts, {});
-  if (last_compile_ == nullptr) {
-    make_kernel(layouts, {});
+  std::shared_ptr<const CompiledKernel> kernel = find_kernel(layouts, {});
+  if (kernel == nullptr) {
+    kernel = make_kernel(layouts, {}, version);
   }
-  return last_compile_info();
+  last_compile_ = kernel;
+  return compile_info(*kernel); // another thread may have compiled for other arrays meanwhile
 }
 
 std::vector<std::vector<std::int64_t>>
@@ -305,23 +315,25 @@ py::object KernelFunction::evaluate(const CallArguments &given) {
 
 // ---- what is known of them ----
 
-py::object KernelFunction::last_compile_info() const {
-  if (last_compile_ == nullptr) {
-    return py::none();
-  }
+py::dict KernelFunction::compile_info(const CompiledKernel &kernel) {
   py::dict milliseconds;
-  for (const auto &[phase, time] : last_compile_->milliseconds) {
+  for (const auto &[phase, time] : kernel.milliseconds) {
     milliseconds[py::str(phase)] = time;
   }
   py::dict info;
-  info["key"] = last_compile_->key;
-  info["from_cache"] = last_compile_->from_cache;
+  info["key"] = kernel.key;
+  info["from_cache"] = kernel.from_cache;
   info["milliseconds"] = milliseconds;
-  const Improvement improvement = last_compile_->code->improvement();
-  info["optimized"] = last_compile_->is_full() ? "full" : "light";
+  const Improvement improvement = kernel.code->improvement();
+  info["optimized"] = kernel.is_full() ? "full" : "light";
   info["pending"] = improvement == Improvement::Pending;
-  info["problem"] = last_compile_->code->problem();
+  info["problem"] = kernel.code->problem();
   return info;
+}
+
+py::object KernelFunction::last_compile_info() const {
+  const std::shared_ptr<const CompiledKernel> latest = last_compile_;
+  return latest == nullptr ? py::none() : py::object(compile_info(*latest));
 }
 
 bool KernelFunction::is_pending() const {

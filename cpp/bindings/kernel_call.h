@@ -38,21 +38,29 @@ public:
   KernelFunction &operator=(const KernelFunction &) = delete;
 
   /// f(*arguments, **keywords). Throws.
-  pybind11::object call(const CallArguments &given);
+  pybind11::object call(const CallArguments &given) {
+    return with_one_schedule([&] { return call_once(given); });
+  }
   /// Whether loops are over the blocks and threads of a GPU, and that is where they run.
   bool runs_on_device() const { return on_device_; }
   /// The same by the evaluator, which knows no schedule.
   pybind11::object evaluate(const CallArguments &given);
   /// Compiles for the layout of the given arrays; without arguments for row-major ones.
-  pybind11::object compile_for(const CallArguments &given);
+  pybind11::object compile_for(const CallArguments &given) {
+    return with_one_schedule([&] { return compile_once(given); });
+  }
   /// The first instance, in the order of the schedule, of one computation (empty: of any) whose
   /// value is NaN (or infinite) although nothing it reads is: what Python makes a report of, or
   /// None.
   pybind11::object trace(const std::string &computation, bool infinities,
-                         const CallArguments &given);
+                         const CallArguments &given) {
+    return with_one_schedule([&] { return trace_once(computation, infinities, given); });
+  }
   /// Runs a kernel that takes the time of each outermost loop nest, `repeats` times after a first
   /// one: times, and what each nest does at these sizes.
-  pybind11::object profile(int repeats, const CallArguments &given);
+  pybind11::object profile(int repeats, const CallArguments &given) {
+    return with_one_schedule([&] { return profile_once(repeats, given); });
+  }
   /// The shape of each output of such a call.
   std::vector<std::vector<std::int64_t>> output_shapes(const CallArguments &given) const;
 
@@ -102,6 +110,25 @@ public:
   std::vector<std::pair<std::string, std::vector<std::string>>> overwritten() const;
 
 private:
+  /// Thrown where another thread has changed the schedule since the arguments of a call were bound:
+  /// a kernel by the new one might write to other arrays.
+  struct ScheduleChanged {};
+  /// Does it again where the schedule changed on the way.
+  template <class Work>
+  static pybind11::object with_one_schedule(const Work &work) {
+    while (true) {
+      try {
+        return work();
+      } catch (const ScheduleChanged &) {
+      }
+    }
+  }
+  pybind11::object call_once(const CallArguments &given);
+  pybind11::object compile_once(const CallArguments &given);
+  pybind11::object trace_once(const std::string &computation, bool infinities,
+                              const CallArguments &given);
+  pybind11::object profile_once(int repeats, const CallArguments &given);
+
   struct CompiledEntry {
     Layouts layouts;
     std::vector<SharedArray> shared;
@@ -195,6 +222,8 @@ private:
   void note_copies(const BoundCall &call, const Device &device) const;
 
   // ---- kernel_call.cpp ----
+  /// What Python is told of a compilation.
+  static pybind11::dict compile_info(const CompiledKernel &kernel);
   std::map<std::string, std::int64_t> parameters_of(const BoundCall &call) const;
   std::map<std::string, ArrayView> views_of(const BoundCall &call, bool outputs) const;
   /// The first read outside its array, by the evaluator.
@@ -207,10 +236,13 @@ private:
                                                     const GpuTarget &gpu = {}) const;
   std::shared_ptr<const CompiledKernel> make_kernel(const Layouts &layouts,
                                                     const std::vector<SharedArray> &shared,
+                                                    std::uint64_t version,
                                                     const GpuTarget &gpu = {});
-  /// Compiles, with the lock only where it is needed.
+  /// Compiles, with the lock only where it is needed. Throws ScheduleChanged where `version` is
+  /// over.
   std::shared_ptr<const CompiledKernel> compile_kernel(const std::vector<SharedArray> &shared,
-                                                       const CompileOptions &options);
+                                                       const CompileOptions &options,
+                                                       std::uint64_t version);
   /// Runs a kernel that takes times so often, after a first run: its nests, what they do, and times
   /// in nanoseconds. `run` is told its number, -1 the first time.
   pybind11::dict profile_runs(const CompiledKernel &kernel, const BoundCall &call, int repeats,

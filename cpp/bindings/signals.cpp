@@ -90,17 +90,18 @@ void stop_watching() {
   }
 }
 
-/// Whether Python handles SIGINT by KeyboardInterrupt.
+/// Whether Python handles SIGINT by KeyboardInterrupt. Asks the built-in module: in a function
+/// written in Python, handlers of signals that have arrived would run.
 bool has_usual_handler() {
   const auto of_signal = [](const char *name) {
-    return py::object(py::module_::import("signal").attr(name)).release().ptr();
+    return py::object(py::module_::import("_signal").attr(name)).release().ptr();
   };
   static PyObject *const get = of_signal("getsignal");
   static PyObject *const usual = of_signal("default_int_handler");
   static PyObject *const number = py::int_(SIGINT).release().ptr();
   const auto handler = py::reinterpret_steal<py::object>(PyObject_CallOneArg(get, number));
   if (!handler) {
-    PyErr_Clear();
+    throw py::error_already_set();
   }
   return handler.ptr() == usual;
 }
@@ -147,7 +148,7 @@ bool InterruptibleCall::look() {
   constexpr std::int64_t least_pause = 50;
   constexpr std::int64_t least_share = 50; // of the time that waiting for the GIL takes
   const std::int64_t before = milliseconds(CLOCK_MONOTONIC);
-  PyEval_RestoreThread(state_);
+  take_gil(state_);
   const std::int64_t waited = milliseconds(CLOCK_MONOTONIC) - before;
   const bool raised = PyErr_CheckSignals() != 0;
   state_ = PyEval_SaveThread();

@@ -5,6 +5,7 @@
 // go on. Nothing of the process is changed by calls that are short.
 #pragma once
 
+#include "bindings/gil.h"
 #include "runtime/abi.h"
 #include "runtime/device_wait.h"
 
@@ -52,7 +53,7 @@ private:
       if (call_.watches_) {
         end_watching();
       }
-      PyEval_RestoreThread(state_);
+      take_gil(state_);
     }
     Unlocked(const Unlocked &) = delete;
     Unlocked &operator=(const Unlocked &) = delete;

@@ -1,6 +1,7 @@
 // Calls that are watched: a kernel of its own runs, beside the plans of plain calls.
 #include "analysis/work_counts.h"
 #include "bindings/call_errors.h"
+#include "bindings/gil.h"
 #include "bindings/kernel_call.h"
 #include "bindings/signals.h"
 #include "bindings/watched_sites.h"
@@ -202,11 +203,11 @@ KernelFunction::watching_kernel(const CallPlan &plan, const BoundCall &call,
   CompileOptions options = current_settings();
   options.layouts.assign(plan.layouts.begin(), plan.layouts.end());
   options.instrumentation = asked;
-  return compile_kernel(shared, options);
+  return compile_kernel(shared, options, call.version);
 }
 
-py::object KernelFunction::trace(const std::string &computation, bool infinities,
-                                 const CallArguments &given) {
+py::object KernelFunction::trace_once(const std::string &computation, bool infinities,
+                                      const CallArguments &given) {
   BoundCall call;
   bind_arguments(given, call);
   if (overwrites_) {
@@ -236,7 +237,7 @@ py::object KernelFunction::trace(const std::string &computation, bool infinities
   return py::none();
 }
 
-py::object KernelFunction::profile(int repeats, const CallArguments &given) {
+py::object KernelFunction::profile_once(int repeats, const CallArguments &given) {
   if (on_device_) {
     return profile_on_device(repeats, given);
   }
@@ -253,7 +254,7 @@ py::object KernelFunction::profile(int repeats, const CallArguments &given) {
   InterruptibleCall record;
   record.threads = call.threads > 0 ? call.threads : threads_;
   {
-    const py::gil_scoped_release unlocked;
+    const GilReleased unlocked;
     await_improvement(*kernel);
   }
   py::dict profile = profile_runs(*kernel, call, repeats, record, [&](int /*run*/) {

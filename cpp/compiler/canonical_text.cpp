@@ -12,7 +12,7 @@ namespace tilewright {
 namespace {
 
 /// To be raised whenever the loops or the machine code made from the same text change.
-constexpr int code_generation_version = 29;
+constexpr int code_generation_version = 30;
 
 std::string constant_text(const ConstantValue &value) {
   return std::visit(
@@ -43,6 +43,14 @@ std::string affine_text(const isl::pw_aff &affine) {
 /// other questions, so that what a set prints as depends on what it was asked before.
 std::string canonical(const isl::set &set) {
   return to_text(checked(isl::manage(isl_set_remove_redundancies(set.copy())), "a cache key"));
+}
+
+std::string canonical(const isl::map &map) {
+  const isl::map few = checked(isl::manage(isl_map_remove_redundancies(map.copy())), "a cache key");
+  char *raw = isl_map_to_str(few.get());
+  std::string text = raw == nullptr ? "?" : raw;
+  std::free(raw);
+  return text;
 }
 
 /// Expressions as numbered lines, a shared node once: linear in the number of nodes.
@@ -197,6 +205,18 @@ void write_mapping(Writer &out, const MappingState &state) {
     out.line(fmt::format("allocate {} {} {} {} pad {} stages {} order{}", Writer::quoted(name),
                          Writer::quoted(allocation.other), allocation.levels, allocation.memory,
                          allocation.pad, allocation.stages, order));
+  }
+  // Promises, too: by what they say of reads, compute_at and store_at leave instances and elements
+  // out, which a function without them needs.
+  for (const IndependencePromise &promise : state.independent) {
+    out.line("independent " + Writer::quoted(promise.loop));
+    for (const auto &[name, value] : promise.values) {
+      out.line(fmt::format("value {} {}", Writer::quoted(name), affine_text(value)));
+    }
+  }
+  for (const ValuePromise &promise : state.assumed) {
+    out.line(fmt::format("assume {} {} {}", Writer::quoted(promise.computation),
+                         Writer::quoted(promise.array), canonical(promise.values)));
   }
   out.names("order", state.order);
   out.names("streamed", {state.streamed.begin(), state.streamed.end()});

@@ -89,6 +89,11 @@ void ExpressionTranslator::check_place(IndexSite site, size_t buffer,
                                        const std::vector<ValuePtr> &subscripts) {
   const KernelBuffer &memory = state_.kernel.buffers.at(buffer);
   if (memory.name != site.array) {
+    if (memory.is_argument) {
+      // In another one's array: it fits where a schedule says so, and reaches out of that array
+      // where the caller's arrays lie so (out= with a shift).
+      return;
+    }
     site.memory = memory.name;
   }
   if (!state_.known) {

@@ -32,10 +32,29 @@ struct State {
   std::int64_t hits = 0;
   std::int64_t misses = 0;
   int stores = 0;
-  std::string problem; ///< why the latest entry was not stored; empty when it was
+  std::string problem;            ///< why the latest entry was not stored; empty when it was
+  std::string relative_directory; ///< of the environment, as it was first seen
+  std::string absolute_directory; ///< the same from where the process was then
   /// Most recently used first.
   std::list<std::pair<std::string, std::shared_ptr<const CachedKernel>>> kernels;
   std::unordered_map<std::string, decltype(kernels)::iterator> by_key;
+
+  /// Stays what it is when the process changes its working directory.
+  std::string absolute(const std::string &directory) {
+    if (directory.starts_with('/')) {
+      return directory;
+    }
+    if (directory != relative_directory) {
+      std::error_code problem;
+      std::filesystem::path from_here = std::filesystem::absolute(directory, problem);
+      if (problem) { // the working directory is gone
+        return directory;
+      }
+      relative_directory = directory;
+      absolute_directory = from_here.string();
+    }
+    return absolute_directory;
+  }
 };
 
 State &state() { return fork_safe<State>(); }
@@ -45,12 +64,12 @@ std::string environment(const char *name) {
   return text == nullptr ? std::string() : std::string(text);
 }
 
-std::string current_directory(const State &cache) {
+std::string current_directory(State &cache) {
   if (!cache.chosen_directory.empty()) {
     return cache.chosen_directory;
   }
-  if (std::string given = environment("TILEWRIGHT_CACHE_DIR"); !given.empty()) {
-    return given;
+  if (const std::string given = environment("TILEWRIGHT_CACHE_DIR"); !given.empty()) {
+    return cache.absolute(given);
   }
   if (const std::string base = environment("XDG_CACHE_HOME"); base.starts_with('/')) {
     return base + "/tilewright";

@@ -69,8 +69,11 @@ class CacheCheck:
 def info() -> CacheInfo:
     """What the cache holds, and how often this process found what it looked for."""
     found = _core.cache_info()
-    directory = found.pop("directory")
-    return CacheInfo(directory=pathlib.Path(directory) if directory else None, **found)
+    directory = os.fsdecode(found.pop("directory"))
+    reason = found.pop("disabled_reason").decode(errors="backslashreplace")
+    return CacheInfo(
+        directory=pathlib.Path(directory) if directory else None, disabled_reason=reason, **found
+    )
 
 
 def verify() -> CacheCheck:

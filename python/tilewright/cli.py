@@ -21,6 +21,7 @@ from collections.abc import Sequence
 from . import caching, doctor, error_codes
 from .configuration import settings
 from .errors import ArgumentError
+from .source import printable
 
 __all__ = ["main", "parse_size", "size_text"]
 
@@ -55,7 +56,8 @@ def _cache(arguments: argparse.Namespace) -> int:
         print(f"nothing is kept on disk: {info.disabled_reason}")
         return 0 if arguments.action == "info" else 1
     if arguments.action == "info":
-        print(f"{info.directory}: {info.entries} kernels, {size_text(info.bytes)}")
+        directory = printable(str(info.directory))
+        print(f"{directory}: {info.entries} kernels, {size_text(info.bytes)}")
     elif arguments.action == "verify":
         check = caching.verify()
         print(f"{check.whole} files are whole, {check.deleted} were damaged and deleted")
@@ -111,6 +113,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if parsed.command == "doctor":
         return doctor.main()
     if parsed.command == "settings":
-        print(settings)
+        print(printable(str(settings)))
         return 0
     return _explain(parsed.code) if parsed.command == "explain" else _cache(parsed)

@@ -154,12 +154,13 @@ def _is_amount(value: Any) -> bool:
 
 
 def _set_cache_directory(directory: pathlib.Path | None) -> None:
-    given = "cache_directory" in settings._assigned
-    _core.cache_set_directory(os.fspath(directory) if given and directory is not None else "")
+    given = "cache_directory" in settings._assigned and directory is not None
+    # Absolute from now on: a program may change its working directory.
+    _core.cache_set_directory(os.fsencode(os.path.abspath(cast(Any, directory))) if given else b"")
 
 
 def _set_kept_memory(mebibytes: float) -> None:
-    _core.set_kept_memory_limit(min(int(mebibytes * (1 << 20)), (1 << 63) - 1))
+    _core.set_kept_memory_limit(int(min(mebibytes * (1 << 20), (1 << 63) - 1)))
 
 
 def _set_log(level: str) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 
 from . import _core, caching, threads
 from .errors import DeviceError
+from .source import printable
 
 __all__ = ["Finding", "examine", "main"]
 
@@ -110,7 +111,8 @@ def _cache() -> Finding:
             f"in memory only: {info.disabled_reason}",
             "every process compiles anew; set TILEWRIGHT_CACHE_DIR to a directory of your own",
         )
-    return Finding("cache", f"{info.directory}: {info.entries} kernels, {info.bytes:,} bytes")
+    directory = printable(str(info.directory))
+    return Finding("cache", f"{directory}: {info.entries} kernels, {info.bytes:,} bytes")
 
 
 def _cuda() -> Finding:

@@ -160,7 +160,11 @@ def _example_sizes(function: Function) -> tuple[list[int], dict[str, list[int]]]
     count = len(function.parameters)
     most_elements = 2_000_000
     unlike = [60 - 7 * (k % 7) for k in range(count)]
-    for values in (unlike, *([size] * count for size in (64, 32, 16, 12, 8, 5, 4, 3, 2, 1, 0))):
+    usual = (unlike, *([size] * count for size in (64, 32, 16, 12, 8, 5, 4, 3, 2, 1, 0)))
+    least = (_core.least_sizes(function, bound) for bound in (1, 0))
+    for values in (*usual, *least):
+        if values is None:
+            continue
         extents = _core.extents_at(function, values)
         if extents is not None and all(
             min(each, default=0) >= 0 and np.prod(each, dtype=float) <= most_elements

@@ -61,6 +61,8 @@ def _symbol(function: Function, name: str | None) -> str:
         raise ExportError(f"{symbol!r} is not a name of a C function; give one with name=")
     if is_reserved(symbol):
         raise ExportError(f"{symbol} is a word of C; give another name with name=")
+    if symbol.startswith("tilewright_"):
+        raise ExportError(f"names such as {symbol} are the library's own; give another with name=")
     if len(symbol) > _LONGEST:
         raise ExportError(
             f"a name of {len(symbol)} letters is too long for the files of a library, which take "

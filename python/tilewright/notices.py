@@ -79,16 +79,18 @@ def copied(function: str, arrays: Sequence[str], device: str) -> None:
     )
 
 
-def compiled(function: str, info: dict[str, Any], cache_problem: str) -> None:
+def compiled(function: str, info: dict[str, Any], cache_problem: bytes) -> None:
     """A function was compiled, or its kernel loaded; called by the extension module.
 
     Args:
         function: its name.
         info: what `Function.compile` returns.
-        cache_problem: why the kernel could not be stored; empty when it was.
+        cache_problem: why the kernel could not be stored, with a path in the file system's bytes;
+            empty when it was.
     """
     if cache_problem and not info["from_cache"]:
-        warn("cache-in-memory", f"kernels are kept in memory only: {cache_problem}")
+        problem = cache_problem.decode(errors="backslashreplace")
+        warn("cache-in-memory", f"kernels are kept in memory only: {problem}")
     logging = sys.modules.get("logging")
     if logging is None:
         return  # nobody listens

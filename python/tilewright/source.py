@@ -9,9 +9,12 @@ from __future__ import annotations
 import linecache
 import os
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
-__all__ = ["SourceLocation", "caller_location"]
+__all__ = ["SourceLocation", "caller_location", "located_at", "printable"]
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
@@ -42,12 +45,37 @@ def _short(file: str) -> str:
     return file
 
 
+def printable(text: str) -> str:
+    """The text without what UTF-8 does not have: bytes of paths that are in another encoding."""
+    return text.encode(errors="backslashreplace").decode()
+
+
+class _Borrowed(threading.local):
+    where: SourceLocation | None = None
+
+
+_borrowed = _Borrowed()
+
+
+@contextmanager
+def located_at(where: SourceLocation | None) -> Iterator[None]:
+    """Within the block, this thread works for that line of the program."""
+    before, _borrowed.where = _borrowed.where, where
+    try:
+        yield
+    finally:
+        _borrowed.where = before
+
+
 def caller_location() -> SourceLocation | None:
     """The line of the first frame outside the package, or None when there is none."""
+    if _borrowed.where is not None:
+        return _borrowed.where
     frame = sys._getframe(1)
     while frame.f_code.co_filename.startswith(_PACKAGE):
         if frame.f_back is None:
             return None
         frame = frame.f_back
     file, line = frame.f_code.co_filename, frame.f_lineno
-    return SourceLocation(file, line, linecache.getline(file, line, frame.f_globals).strip())
+    text = linecache.getline(file, line, frame.f_globals).strip()
+    return SourceLocation(printable(file), line, printable(text))

@@ -313,6 +313,14 @@ class StructFunction(Function):
                 f"({', '.join(slot.name for slot in slots)}), {len(arrays)} were given"
             )
         given = dict(keywords)
+        known = {"out", "threads", *self.parameters, *(slot.name for slot in slots)}
+        unknown = next((name for name in given if name not in known), None)
+        if unknown is not None:
+            raise ArgumentTypeError(
+                f"{self.name}() got an unexpected keyword {unknown!r}; its inputs are "
+                f"{', '.join(slot.name for slot in slots)}, its parameters "
+                f"{', '.join(self.parameters) or 'none'}, and outputs go to out=: {self.signature}"
+            )
         for slot, array in zip(slots, arrays, strict=False):
             if slot.name in given:
                 raise ArgumentTypeError(
@@ -320,10 +328,12 @@ class StructFunction(Function):
                 )
             given[slot.name] = array
         for slot in slots:
+            if slot.name not in given:
+                raise ArgumentTypeError(
+                    f"{self.name}() is missing the argument {slot.name}: {self.signature}"
+                )
             if slot.fields is None:
                 continue
-            if slot.name not in given:
-                raise ArgumentTypeError(f"{self.name}() is missing the argument {slot.name}")
             given |= _views(self.name, slot, given.pop(slot.name))
         return given
 
@@ -350,7 +360,13 @@ class StructFunction(Function):
     def _parts(self, slot: _Slot, array: Any) -> dict[str, Any]:
         if slot.fields is None or array is None:
             return {} if array is None else {slot.name: array}
-        return _views(self.name, slot, array)
+        stored = self._stored()
+        views = _views(self.name, slot, array)
+        return {name: view for name, view in views.items() if name not in stored}
+
+    def _stored(self) -> set[str]:
+        """The computations that the schedule stores in inputs."""
+        return {name for _, names in self._overwritten for name in names}
 
     def _run(
         self, run: Callable[..., Any], arrays: Sequence[Any], keywords: Mapping[str, Any]
@@ -369,6 +385,13 @@ class StructFunction(Function):
         by_name = dict(
             zip(self.outputs, results if len(self.outputs) > 1 else (results,), strict=True)
         )
+        stored = self._stored()
+        for slot in self._output_slots:
+            if slot.fields is not None and not stored.isdisjoint(slot.fields.values()):
+                # The kernel has put these fields into an input.
+                for name, view in _views(self.name, slot, out[slot.name]).items():
+                    if name in stored:
+                        view[...] = by_name[name]
         values = tuple(
             by_name[slot.name] if slot.fields is None else self._result(out[slot.name], slot, fresh)
             for slot in self._output_slots

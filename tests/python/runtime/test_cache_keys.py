@@ -249,3 +249,41 @@ def test_packed_dimensions_are_compiled_in():
     assert len(keys) == 2 and f.key in keys
     for a in (packed, apart):
         np.testing.assert_array_equal(f(a), 2 * a)
+
+
+@pytest.mark.parametrize("in_each", [False, True], ids=["shared", "in each iteration"])
+def test_promises_leave_out_what_others_need(in_each):
+    """A promise narrows what compute_at computes and what store_at keeps: a function that makes none
+    must not find that kernel."""
+
+    def gather(*promises):
+        a, idx = tw.input("A", [n], tw.float64), tw.input("idx", [n], tw.int64)
+        p = tw.computation("P", {i: n}, a[i] * 2)
+        c = tw.computation("C", {i: n}, p[idx[i]] + 0)
+        f = tw.function("gather", outputs=[c], inputs=[a, idx])
+        for promise in promises:
+            c.assume(promise(idx))
+        p.compute_at(c, i)
+        if in_each:
+            p.store_at(c, i)
+        return f
+
+    i, n = tw.iter("i"), tw.param("N")
+    promises = (lambda idx: idx[i] <= i, lambda idx: idx[i] >= i - 1)
+    f, g = gather(*promises), gather()
+    a, reversed_ = np.arange(50.0), np.arange(50)[::-1].copy()
+    np.testing.assert_array_equal(f(a, np.arange(50)), 2 * a)
+    np.testing.assert_array_equal(g(a, reversed_), 2 * a[reversed_])
+    keys = {key_of(f), key_of(g), key_of(gather(promises[0])), key_of(gather(promises[1]))}
+    assert len(keys) == 4
+    assert key_of(f) == key_of(gather(*promises))
+
+
+def test_independence_is_in_the_key():
+    i, n = tw.iter("i"), tw.param("N")
+    x = tw.input("x", [n], tw.float64)
+    c = tw.computation("C", {i: n}, x[i] + 1)
+    f = tw.function("f", outputs=[c], default_schedule=False)
+    before = key_of(f)
+    c.independent(i)
+    assert key_of(f) != before

@@ -218,3 +218,35 @@ def test_other_mistakes_of_a_function():
         tw.function("f", outputs=[y, y])
     with pytest.raises(tw.DeclarationError, match="contradict"):
         tw.function("f", outputs=[y], context=N < 0)
+
+
+def test_numbers_of_threads_that_raise(matmul):
+    class Raising:
+        def __index__(self):
+            raise OSError("not now")
+
+    a, b = np.ones((2, 3)), np.ones((3, 4))
+    for keyword in ("threads", "N"):
+        with pytest.raises(OSError, match="not now"):
+            matmul(a, b, **{keyword: Raising()})
+
+
+def test_names_that_are_no_text(matmul):
+    class Odd:
+        __module__ = 5  # type: ignore[assignment]
+
+    class Broken(Exception):
+        def __str__(self):
+            raise ValueError
+
+    class Raising:
+        def __array__(self, dtype=None, copy=None):
+            raise Broken
+
+    Odd.__qualname__ = "Odd\udcff"
+    with pytest.raises(TypeError, match=r"got 5\.Odd\\udcff"):
+        matmul(Odd(), np.ones((3, 4)))
+    with pytest.raises(TypeError, match=r"does not give its memory: \?"):
+        matmul(Raising(), np.ones((3, 4)))
+    with pytest.raises(TypeError, match=r"unexpected keyword '\\udcff'"):
+        matmul(np.ones((2, 3)), np.ones((3, 4)), **{"\udcff": 1})

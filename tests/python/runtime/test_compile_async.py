@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -82,6 +84,9 @@ def test_a_child_of_fork_compiles_by_itself():
     if child == 0:
         status = 1
         try:
+            # Nobody works on those of the parent here: who waits for one does it.
+            lost = [future.result(60)["key"] for future in pending]
+            assert len(set(lost)) == 4 and pending[0].exception() is None
             f = scaled(12.0, "pending3")
             ok = np.allclose(f.compile_async(X).result(60) and f(X), np.sin(X) * 12)
             status = 0 if ok else 2
@@ -109,3 +114,39 @@ def test_a_list_raises_the_first_error_after_the_rest():
     assert good.last_compile is not None
     with pytest.raises(TypeError, match=r"requests\[1\] must be a function"):
         tw.compile_all([good, 3], progress=False)
+
+
+def test_each_is_told_of_its_own_kernel():
+    """Compilations of one function for several layouts, while a handler of the log is slow."""
+
+    class Slow(logging.Handler):
+        def emit(self, record):
+            time.sleep(0.01)
+
+    i, j = tw.iters("i j")
+    n, m = tw.params("N M")
+    x = tw.input("x", [n, m], tw.float32)
+    array = np.ones((8, 8), np.float32)
+    views = [array, array.T, array[::2, ::2]]
+    logger, handler = logging.getLogger("tilewright"), Slow()
+    level = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.DEBUG)
+    try:
+        for k in range(12):
+            y = tw.computation("y", {i: n, j: m}, x[i, j] + 1)
+            f, g = tw.function(f"f{k}", outputs=[y]), tw.function(f"f{k}", outputs=[y])
+            futures = [f.compile_async(view) for view in views]
+            found = [future.result(60)["key"] for future in futures]
+            assert found == [g.compile(view)["key"] for view in views]
+            assert f.last_compile["key"] in found
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)
+
+
+def test_errors_name_the_line_that_asked():
+    with pytest.raises(tw.ArgumentError) as failed:
+        scaled(15.0).compile_async(X.reshape(1, -1)).result(60)
+    assert failed.value.location.file == __file__
+    assert "compile_async(X.reshape" in failed.value.location.text

@@ -438,6 +438,7 @@ def test_each_linker(tmp_path, linker):
         ("exp", "the C library has a function exp already"),
         ("while", "while is a word of C"),
         ("2x", "'2x' is not a name of a C function"),
+        ("tilewright_free", "names such as tilewright_free are the library's own"),
     ],
 )
 def test_names_that_c_cannot_have(tmp_path, name, message):
@@ -455,6 +456,26 @@ def test_names_are_made_names_of_c(tmp_path):
     clash = tw.function("N", outputs=[tw.computation("B", {i: N}, x[i])])
     with pytest.raises(tw.ExportError, match="two things would be called N in C"):
         clash.export(tmp_path, kind="static")
+
+
+@pytest.mark.parametrize(
+    "conditions",
+    [
+        lambda n, m: [n >= 1000],
+        lambda n, m: [n % 100 == 77],
+        lambda n, m: [n == 3 * m + 1, m > 40],
+        lambda n, m: [n == m, n >= 65, n <= 66],
+    ],
+)
+def test_the_example_has_sizes_that_keep_the_conditions(tmp_path, conditions):
+    i, j, n, m = tw.iter("i"), tw.iter("j"), tw.param("N"), tw.param("M")
+    x, y = tw.input("x", [n], tw.float32), tw.input("y", [m], tw.float32)
+    z = tw.computation("z", {i: n}, x[i] + tw.sum(y[j], over={j: m}))
+    f = tw.function("f", inputs=[x, y], outputs=[z], context=conditions(n, m))
+    exported = f.export(tmp_path, kind="static")
+    sizes = dict(re.findall(r"const int64_t (\w) = (\d+);", exported.example.read_text()))
+    values = np.ones(int(sizes["N"]), np.float32), np.ones(int(sizes["M"]), np.float32)
+    assert (f(*values) == 1 + int(sizes["M"])).all()
 
 
 def test_unknown_kind(tmp_path):

@@ -8,6 +8,7 @@ import ctypes
 import gc
 import mmap
 import re
+from collections.abc import Callable
 from typing import Any
 
 import ml_dtypes
@@ -462,6 +463,79 @@ def test_inputs_that_are_overwritten_must_be_memory():
             r"array is unaligned or in another byte order",
         ):
             f(given)
+
+
+class Doing:
+    """Runs code when it is asked for its array."""
+
+    def __init__(self, code: Callable[[], None], array: np.ndarray) -> None:
+        self.code, self.array = code, array
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        self.code()
+        return self.array
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of setting shapes
+def test_an_argument_that_changes_those_before_it():
+    x, s = tw.input("x", [N], tw.float32), tw.input("s", [], tw.float32)
+    y = tw.computation("y", {i: N}, x[i] + s[()])
+    f = tw.function("f", inputs=[x, s], outputs=[y])
+    one = np.array(1, np.float32)
+
+    def reshape() -> None:
+        given.shape = (2, 2, 4)
+
+    given = values(16)
+    with pytest.raises(ValueError, match=r"argument x: expected 1 dimension \[N\], got 3"):
+        f(given, Doing(reshape, one))
+
+    def retype() -> None:
+        given.dtype = np.dtype(np.int32)
+
+    given = values(16)
+    with pytest.raises(TypeError, match="argument x: expected float32, got int32"):
+        f(given, Doing(retype, one))
+
+    def move() -> None:
+        given.resize((100_000,), refcheck=False)
+        given[:] = 5
+
+    given = values(16)
+    np.testing.assert_array_equal(f(given, Doing(move, one)), np.full(100_000, 6))
+
+
+def test_what_a_property_raises_is_the_cause():
+    class Broken:
+        @property
+        def __array_interface__(self) -> Any:
+            raise self.error
+
+    f = doubling()
+    given = Broken()
+    given.error = OSError("no such memory \udcff")
+    with pytest.raises(TypeError, match=r"does not give its memory: no such memory") as failed:
+        f(given)
+    assert failed.value.__cause__ is given.error
+    given.error = KeyboardInterrupt()
+    with pytest.raises(KeyboardInterrupt):
+        f(given)
+    given.error = AttributeError("not today")
+    with pytest.raises(TypeError, match="expected a NumPy array"):
+        f(given)
+
+
+@pytest.mark.parametrize("device", [(1,), ("cpu", None), (1 << 40, 0), 5])
+def test_a_wrong_device(device):
+    class Elsewhere:
+        def __dlpack_device__(self) -> Any:
+            return device
+
+        def __dlpack__(self, **options: Any) -> Any:
+            raise AssertionError
+
+    with pytest.raises(TypeError, match="argument x: "):
+        doubling()(Elsewhere())
 
 
 # ---- libraries ----

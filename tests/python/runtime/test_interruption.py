@@ -317,3 +317,31 @@ def test_rests_of_rows_and_threads_never_look_up():
     again = tw.function("again", outputs=[steps])
     again["s"].parallelize(j)
     assert again.llvm.count("call i32 @tilewright_poll") >= 2
+
+
+def test_no_signal_is_lost_between_analyses():
+    """What a handler raises is raised by some call, wherever the signal arrives."""
+    run(
+        """
+import random
+class Alarm(Exception):
+    pass
+raised = caught = 0
+def handler(*_):
+    global raised
+    raised += 1
+    raise Alarm
+signal.signal(signal.SIGALRM, handler)
+x = tw.input("x", [N], tw.float32)
+f = tw.function("f", outputs=[tw.computation("y", {i: N}, x[i] + 1)], default_schedule=False)
+for _ in range(1000):
+    before = raised
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.0002 + random.random() * 0.0005)
+        while raised == before:
+            f._loops_text()
+    except Alarm:
+        caught += 1
+assert caught == raised == 1000, (caught, raised)
+"""
+    )

@@ -325,3 +325,76 @@ def test_the_log_can_be_turned_off_again(capsys):
     with tw.settings(log="info"):
         assert len(logger.handlers) == len(before) + 1 and logger.level == logging.INFO
     assert logger.handlers == before and logger.level == logging.NOTSET
+
+
+def test_memory_without_a_limit():
+    tw.settings.keep_memory = float("inf")
+    tw.settings.keep_memory = 1e300
+    assert tw.settings.keep_memory == 1e300
+
+
+@pytest.mark.parametrize("by_environment", [True, False])
+def test_a_relative_directory_stays_where_it_is(tmp_path, by_environment):
+    (tmp_path / "below").mkdir()
+    code = """
+import os, sys
+import tilewright as tw
+import numpy as np
+def run(name):
+    i, N = tw.iter("i"), tw.param("N")
+    x = tw.input("x", [N], tw.float32)
+    tw.function(name, outputs=[tw.computation("C", {i: N}, 2 * x[i])])(np.ones(3, np.float32))
+os.chdir(sys.argv[1])
+if "TILEWRIGHT_CACHE_DIR" not in os.environ:
+    tw.settings.cache_directory = __import__("pathlib").Path("kernels")
+run("f")
+os.chdir("below")
+run("g")
+assert tw.cache.info().entries == 2
+"""
+    given = {"TILEWRIGHT_CACHE_DIR": "kernels"} if by_environment else {}
+    run_python("-c", code, str(tmp_path), inherit=False, **given)
+    assert not (tmp_path / "below" / "kernels").exists()
+
+
+def test_paths_in_another_encoding(tmp_path):
+    """Directories whose names are no UTF-8: of the cache, one that cannot be used, of the program."""
+    folder = os.fsencode(tmp_path) + b"/\xff\xfe"
+    os.mkdir(folder)
+    program = folder + b"/program.py"
+    code = """
+import os, pathlib, sys, warnings
+import numpy as np
+import tilewright as tw
+i, N = tw.iter("i"), tw.param("N")
+x = tw.input("x", [N], tw.float32)
+C = tw.computation("C", {i: N}, 2 * x[i])
+def call(name):
+    tw.function(name, outputs=[C])(np.ones(3, np.float32))
+    return tw.cache.info()
+assert call("f").entries == 1
+assert call("g").directory == pathlib.Path(os.environ["TILEWRIGHT_CACHE_DIR"])
+tw.cache.set_directory(pathlib.Path(__file__).parent / "other")
+assert call("h").entries == 1
+tw.cache.set_directory(__file__)
+with warnings.catch_warnings(record=True) as given:
+    warnings.simplefilter("always")
+    assert "is not a directory" in call("k").disabled_reason
+assert "is not a directory" in str(given[0].message)
+try:
+    call(5)
+except TypeError:
+    pass
+from tilewright.cli import main
+assert main(["cache", "info"]) == main(["settings"]) == 0
+try:
+    C.split(i, 0)
+except tw.ScheduleError as error:
+    print(error)
+"""
+    with open(program, "w", encoding="utf-8") as file:
+        file.write(code)
+    done = run_python(
+        os.fsdecode(program), TILEWRIGHT_CACHE_DIR=os.fsdecode(folder + b"/cache"), PYTHONUTF8="1"
+    )
+    assert "program.py:" in done.stdout

@@ -334,3 +334,35 @@ def test_outputs_whose_elements_share_memory():
     f(x[:2], x[:2].copy(), out=apart)
     np.testing.assert_array_equal(apart, x[:2] * 3)
     np.testing.assert_array_equal(base[[1, 8, 10]], -1)
+
+
+def test_checks_of_bounds_where_one_array_reaches_out_of_the_other():
+    x = tw.input("x", [N], tw.float64)
+    y = tw.computation("y", {i: N}, x[i] * 2)
+    f = tw.function("f", outputs=[y], check_bounds=True)
+    y.reverse(i)
+    memory = numbers(6)
+    expected = memory[:5] * 2
+    assert (f(memory[:5], out=memory[1:]) == expected).all()
+    assert (memory[1:] == expected).all()
+
+
+def test_a_schedule_that_changes_between_binding_and_compiling(monkeypatch):
+    """By another thread, while NumPy is asked whether arrays share memory: a kernel of the new
+    schedule writes to y, where the caller's out= would keep what it had."""
+    x, y = tw.input("x", [N], tw.float64), tw.input("y", [N], tw.float64)
+    z = tw.computation("z", {i: N}, x[i] * 2 + y[i])
+    f = tw.function("f", outputs=[z], inputs=[x, y])
+    ask = np.shares_memory
+
+    def change(*arguments):
+        if not f.schedule.commands:
+            z.store_in(y[i])
+        return ask(*arguments)
+
+    monkeypatch.setattr(np, "shares_memory", change)
+    a, b = numbers(9), numbers(9)
+    with pytest.raises(tw.ArgumentError, match="the output z is stored in the input y"):
+        f(a, b, out=a)
+    assert (a == numbers(9)).all() and (b == numbers(9)).all()
+    assert f(a, b) is b

@@ -179,7 +179,7 @@ def test_errors_of_calls():
     with pytest.raises(TypeError, match=r"expected the fields x, y, id, got the fields x, y"):
         function(np.zeros(3, [("x", "f4"), ("y", "f4")]))
     wrong = np.zeros(3, [("x", "f8"), ("y", "f4"), ("id", "i8")])
-    with pytest.raises(TypeError, match=r"P_x: expected float32, got float64"):
+    with pytest.raises(TypeError, match=r"P\.x: expected float32, got float64"):
         function(wrong)
     with pytest.raises(TypeError, match=r"takes 1 arrays \(P\), 2 were given"):
         function(points(3), points(3))
@@ -349,3 +349,41 @@ def test_records_of_other_libraries():
         f([1, 2])
     with pytest.raises(ValueError, match="read-only"):
         f(array, out=view.toreadonly())
+
+
+def test_messages_name_what_a_person_wrote():
+    p, x, label = moving()
+    b = tw.input("b", [N], tw.float32)
+    y = tw.computation("Y", {i: N}, p["y"][i] + b[i])
+    function = tw.function("f", inputs=[p, b], outputs=[tw.struct("Q", x=x, id=label), y])
+    array, other = points(4, POINT), np.ones(4, np.float32)
+    wrong = np.ones(4, [("x", np.float64), ("id", np.int64), ("y", np.float32)])
+    with pytest.raises(TypeError, match=r"argument P\.x: expected float32, got float64"):
+        function(wrong, other)
+    with pytest.raises(ValueError, match=r"argument P\.x: expected 1 dimension"):
+        function(array.reshape(2, 2), other)
+    with pytest.raises(ValueError, match=r"axis 0 has 3 elements, .* axis 0 of P\.x\)"):
+        function(array, other[:3])
+    with pytest.raises(TypeError, match=r"f\(\) is missing the argument b: f\(P: \{x: float32"):
+        function(array)
+    for keyword in ("P_x", "nothing"):
+        with pytest.raises(
+            TypeError,
+            match=rf"unexpected keyword '{keyword}'; its inputs are P, b, its parameters N",
+        ):
+            function(array, other, **{keyword: other})
+
+
+def test_a_field_of_a_result_that_lies_in_an_input():
+    p, x, label = moving(ALIGNED)
+    function = tw.function("f", outputs=[tw.struct("Q", x=x, id=label)])
+    x.store_in(p.x[i])
+    array = points(5)
+    before = array.copy()
+    result = function(array)
+    np.testing.assert_array_equal(result["x"], before["x"] * 2 + before["y"])
+    np.testing.assert_array_equal(result["id"], before["id"] + 1)
+    np.testing.assert_array_equal(array["x"], result["x"])
+    out = np.zeros(5, result.dtype)
+    assert function(before, out=out) is out
+    np.testing.assert_array_equal(out, result)

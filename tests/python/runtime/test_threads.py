@@ -264,3 +264,32 @@ def test_a_parallel_loop_inside_a_parallel_loop():
     f["C"].parallelize(i).parallelize(j)
     a, b = integers(40, 30), integers(30, 20)
     np.testing.assert_array_equal(f(a, b, threads=4), a @ b)
+
+
+def test_a_process_ends_while_daemon_threads_call():
+    """Python ends them where they ask for its lock; that must not end the process with an abort."""
+    run_python(
+        "-c",
+        """
+import threading, time
+import numpy as np
+import tilewright as tw
+i, N = tw.iter("i"), tw.param("N")
+x = tw.input("x", [N], tw.float64)
+f = tw.function("f", outputs=[tw.computation("y", {i: N}, x[i] + 1)])
+a = np.ones(1000)
+f(a)
+
+class Given:
+    def __array__(self, dtype=None, copy=None):
+        return np.ones(sum(1 for _ in range(1000)))
+
+def call(argument):
+    while True:
+        f(argument)
+
+for argument in (a, a, a, Given(), Given()):
+    threading.Thread(target=call, args=(argument,), daemon=True).start()
+time.sleep(0.3)
+""",
+    )

@@ -43,21 +43,26 @@ struct Node : Expr {
   size_t depth;
 };
 
-/// Frees a tree node by node: its depth would else be the stack's.
+/// Frees a tree node by node: its depth would else be the stack's. Expressions outlive everything
+/// (static variables hold some), so nothing that a thread destroys at its end is needed here.
 void destroy(const Node *node) {
-  static thread_local std::vector<const Node *> waiting;
-  static thread_local bool destroying = false;
-  waiting.push_back(node);
-  if (destroying) {
+  static thread_local std::vector<const Node *> *waiting = nullptr; // of the outermost call
+  if (waiting != nullptr) {
+    waiting->push_back(node);
     return;
   }
-  destroying = true;
-  while (!waiting.empty()) {
-    const Node *next = waiting.back();
-    waiting.pop_back();
+  if (node->depth <= shallow) {
+    delete node;
+    return;
+  }
+  std::vector<const Node *> nodes = {node};
+  waiting = &nodes;
+  while (!nodes.empty()) {
+    const Node *next = nodes.back();
+    nodes.pop_back();
     delete next;
   }
-  destroying = false;
+  waiting = nullptr;
 }
 
 void require_stack(size_t depth) {

@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::uint64_t shared_alignment = 16;
 constexpr std::int64_t highest_thread = 1024;
+constexpr std::int64_t most_arguments = 512; // 4 KiB, before PTX 8.1
 
 /// The arrays by which threads of a block may pass elements to each other: those that are written
 /// where there are barriers.
@@ -82,6 +83,13 @@ void KernelEmitter::launch(const LoopStatement &statement) {
     passed.push_back(frame_.variables.at(id).value);
   }
   launched.arguments = static_cast<std::int64_t>(passed.size());
+  if (launched.arguments > most_arguments) {
+    throw Error(ErrorKind::Schedule,
+                "a kernel of the GPU would have " + std::to_string(launched.arguments) +
+                    " arguments (the sizes, and of each array its address and its strides), and " +
+                    std::to_string(most_arguments) +
+                    " is the most; give arrays constant extents, or make several functions of it");
+  }
   llvm::ArrayType *list = llvm::ArrayType::get(i64, passed.size());
   llvm::AllocaInst *memory = entry_alloca(list, "arguments");
   for (unsigned k = 0; k < passed.size(); ++k) {

@@ -198,6 +198,22 @@ def test_code_for_every_architecture_is_taken_by_the_assembler() -> None:
     assemble(f, list(versions))
 
 
+def test_more_arguments_than_a_kernel_has_are_refused() -> None:
+    def sum_of(count: int, *shape: tw.Expression | int) -> tw.Function:
+        arrays = [tw.input(f"A{n}", list(shape), tw.float32) for n in range(count)]
+        first, *others = (array[i, j] for array in arrays)
+        C = tw.computation("C", {i: shape[0], j: shape[1]}, sum(others, start=first))
+        f = tw.function("f", outputs=[C], target="gpu-emulator")
+        C.gpu(i, j)
+        return f
+
+    i, j = tw.iters("i j")
+    N, M = tw.params("N M")
+    with pytest.raises(tw.ScheduleError, match="would have 605 arguments .* 512 is the most"):
+        str(sum_of(300, N, M).ptx_for("sm_80"))
+    check(sum_of(300, 4, 5), *(random(4, 5) for _ in range(300)))
+
+
 def test_loads_stay_behind_barriers() -> None:
     # Each step reads what another thread wrote in the step before, in rows that come again.
     N = tw.param("N")

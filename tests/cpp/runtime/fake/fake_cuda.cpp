@@ -4,8 +4,10 @@
 #include "fake_cuda.h"
 
 #include "runtime/cuda_api.h"
+#include "stream_clocks.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -104,6 +106,7 @@ struct State {
   std::set<Pool> pools;
   std::map<std::string, int> calls;
   std::vector<std::string> log;
+  StreamClocks clocks;
   int next_number = 3; ///< of streams and events
   fake_cuda_executor executor = nullptr;
 };
@@ -190,6 +193,36 @@ void note(const Parts &...parts) {
 int number_of(Stream stream) {
   const auto value = reinterpret_cast<std::uintptr_t>(stream);
   return value <= 2 ? static_cast<int>(value) : stream->number;
+}
+
+/// As number_of, but that the stream of each thread has a number for each.
+int clock_of(Stream stream) {
+  static std::atomic<int> next{-1};
+  thread_local const int own = next--;
+  const int number = number_of(stream);
+  return number == 2 ? own : number == 1 ? StreamClocks::legacy : number;
+}
+
+/// The stream gets work.
+void advance(Stream stream) {
+  if (!state().is_quiet) {
+    state().clocks.advance(clock_of(stream));
+  }
+}
+
+/// The work that a stream has got uses the block in which this address is, if there is one.
+void use(Stream stream, Address at, const char *work) {
+  if (state().is_quiet) {
+    return;
+  }
+  auto after = state().blocks.upper_bound(at);
+  if (after == state().blocks.begin()) {
+    return;
+  }
+  const auto &[start, block] = *--after;
+  if (at < start + block.bytes) {
+    state().clocks.use(clock_of(stream), start, work);
+  }
 }
 
 bool is_final(Result result) {
@@ -287,6 +320,7 @@ Result release(Address memory) {
     return InvalidValue;
   }
   std::free(reinterpret_cast<void *>(memory)); // NOLINT(performance-no-int-to-ptr)
+  state().clocks.forget(memory);
   state().blocks.erase(found);
   return Success;
 }
@@ -330,8 +364,7 @@ Result compile(const std::string &ptx, std::string &log) {
     return UnsupportedPtxVersion;
   }
   const auto target = ptx.find(".target sm_");
-  const int architecture =
-      target == std::string::npos ? 0 : std::atoi(ptx.c_str() + target + 11);
+  const int architecture = target == std::string::npos ? 0 : std::atoi(ptx.c_str() + target + 11);
   if (architecture > state().capability) {
     return NoBinaryForDevice;
   }
@@ -445,6 +478,7 @@ EXPORT void fake_cuda_configure(const char *settings) {
   all.pools.clear();
   all.calls.clear();
   all.log.clear();
+  all.clocks = {};
   all.next_number = fresh.next_number;
   all.executor = nullptr;
   stack.clear();
@@ -488,6 +522,12 @@ EXPORT int fake_cuda_pop_foreign() {
 EXPORT size_t fake_cuda_bytes_in_use(int device) {
   const std::lock_guard lock(state().mutex);
   return in_use(device);
+}
+
+EXPORT const char *fake_cuda_unordered() {
+  const std::lock_guard lock(state().mutex);
+  text_for_caller = state().clocks.mistakes();
+  return text_for_caller.c_str();
 }
 
 EXPORT int fake_cuda_modules() {
@@ -659,6 +699,7 @@ EXPORT Result cuCtxPopCurrent_v2(Context *context) {
 EXPORT Result cuCtxSynchronize() {
   wait_for_all();
   BEGIN("cuCtxSynchronize")
+  state().clocks.wait_for_all_on_host();
   note("synchronize context ", stack.back()->device);
   return Success;
 }
@@ -817,6 +858,14 @@ EXPORT Result cuLaunchKernel(Function function, std::uint32_t grid_x, std::uint3
   note("launch ", function->name, " grid ", grid_x, " ", grid_y, " ", grid_z, " block ", block_x,
        " ", block_y, " ", block_z, " shared ", shared_bytes, " stream ", number_of(stream),
        " args ", bytes.str());
+  advance(stream);
+  for (std::size_t a = 0; a < function->sizes.size(); ++a) {
+    Address address = 0;
+    if (function->sizes[a] == sizeof(address)) {
+      std::memcpy(&address, arguments[a], sizeof(address));
+      use(stream, address, "a kernel");
+    }
+  }
   auto fault = state().faults.find(function->name);
   fault = fault == state().faults.end() ? state().faults.find("*") : fault;
   if (fault != state().faults.end()) {
@@ -847,6 +896,7 @@ EXPORT Result cuMemAlloc_v2(Address *memory, std::size_t bytes) {
 
 EXPORT Result cuMemFree_v2(Address memory) {
   BEGIN("cuMemFree_v2")
+  state().clocks.wait_for_all_on_host();
   note("free");
   return release(memory);
 }
@@ -889,7 +939,12 @@ EXPORT Result cuMemAllocFromPoolAsync(Address *memory, std::size_t bytes, Pool p
     return InvalidHandle;
   }
   note("allocate ", bytes, " stream ", number_of(stream));
-  return allocate(memory, bytes);
+  const Result made = allocate(memory, bytes);
+  if (made == Success) {
+    advance(stream);
+    use(stream, *memory, "an allocation");
+  }
+  return made;
 }
 
 EXPORT Result cuMemFreeAsync(Address memory, Stream stream) {
@@ -898,6 +953,8 @@ EXPORT Result cuMemFreeAsync(Address memory, Stream stream) {
     return InvalidHandle;
   }
   note("free stream ", number_of(stream));
+  advance(stream);
+  use(stream, memory, "a release");
   return release(memory);
 }
 
@@ -906,6 +963,8 @@ EXPORT Result cuMemcpyHtoDAsync_v2(Address to, const void *from, std::size_t byt
   if (!is_stream(stream) || !is_memory(to, bytes)) {
     return InvalidValue;
   }
+  advance(stream);
+  use(stream, to, "a copy");
   note("copy_in ", bytes, " stream ", number_of(stream));
   std::memcpy(host(to), from, bytes);
   return Success;
@@ -916,6 +975,8 @@ EXPORT Result cuMemcpyDtoHAsync_v2(void *to, Address from, std::size_t bytes, St
   if (!is_stream(stream) || !is_memory(from, bytes)) {
     return InvalidValue;
   }
+  advance(stream);
+  use(stream, from, "a copy");
   note("copy_out ", bytes, " stream ", number_of(stream));
   std::memcpy(to, host(from), bytes);
   return Success;
@@ -928,6 +989,9 @@ EXPORT Result cuMemcpyDtoDAsync_v2(Address to, Address from, std::size_t bytes, 
   if (!is_stream(stream) || !is_memory(to, bytes) || !is_memory(from, bytes) || overlap) {
     return InvalidValue;
   }
+  advance(stream);
+  use(stream, to, "a copy");
+  use(stream, from, "a copy");
   note("copy ", bytes, " stream ", number_of(stream));
   std::memcpy(host(to), host(from), bytes);
   return Success;
@@ -953,6 +1017,8 @@ EXPORT Result cuMemcpy2DAsync_v2(const CopyOfRows *copy, Stream stream) {
   if (!is_stream(stream) || to == nullptr || from == nullptr || overlaps || is_too_wide) {
     return InvalidValue;
   }
+  advance(stream);
+  use(stream, copy->to.kind == HostMemory ? copy->from.device : copy->to.device, "a copy");
   note("copy_rows ", copy->rows, " x ", copy->bytes, " stream ", number_of(stream));
   for (std::size_t r = 0; r < copy->rows; ++r) {
     std::memcpy(to + r * copy->to.pitch, from + r * copy->from.pitch, copy->bytes);
@@ -966,6 +1032,8 @@ EXPORT Result cuMemsetD8Async(Address memory, unsigned char value, std::size_t b
   if (!is_stream(stream) || !is_memory(memory, bytes)) {
     return InvalidValue;
   }
+  advance(stream);
+  use(stream, memory, "a clear");
   note("clear ", bytes, " stream ", number_of(stream));
   std::memset(host(memory), value, bytes);
   return Success;
@@ -991,6 +1059,9 @@ EXPORT Result cuStreamCreate(Stream *stream, std::uint32_t flags) {
   BEGIN("cuStreamCreate")
   *stream = new StreamHandle{state().next_number++, stack.back()->device};
   state().streams.insert(*stream);
+  if (flags == StreamNonBlocking) {
+    state().clocks.add_independent((*stream)->number);
+  }
   note("create stream ", (*stream)->number, flags == StreamNonBlocking ? " non-blocking" : "");
   return Success;
 }
@@ -1011,6 +1082,7 @@ EXPORT Result cuStreamSynchronize(Stream stream) {
   if (!is_stream(stream)) {
     return InvalidHandle;
   }
+  state().clocks.wait_on_host(clock_of(stream));
   note("synchronize stream ", number_of(stream));
   return Success;
 }
@@ -1020,7 +1092,11 @@ EXPORT Result cuStreamQuery(Stream stream) {
   if (!is_stream(stream)) {
     return InvalidHandle;
   }
-  return is_busy() ? NotReady : Success;
+  if (is_busy()) {
+    return NotReady;
+  }
+  state().clocks.wait_on_host(clock_of(stream));
+  return Success;
 }
 
 EXPORT Result cuStreamWaitEvent(Stream stream, Event event, std::uint32_t) {
@@ -1028,6 +1104,7 @@ EXPORT Result cuStreamWaitEvent(Stream stream, Event event, std::uint32_t) {
   if (!is_stream(stream) || state().events.count(event) == 0) {
     return InvalidHandle;
   }
+  state().clocks.wait(clock_of(stream), event->number);
   note("stream ", number_of(stream), " waits for event ", event->number);
   return Success;
 }
@@ -1053,6 +1130,7 @@ EXPORT Result cuEventRecord(Event event, Stream stream) {
   if (!is_stream(stream) || state().events.count(event) == 0) {
     return InvalidHandle;
   }
+  state().clocks.record(clock_of(stream), event->number);
   note("record event ", event->number, " stream ", number_of(stream));
   event->is_recorded = true;
   event->at = std::chrono::steady_clock::now();
@@ -1070,7 +1148,11 @@ EXPORT Result cuEventQuery(Event event) {
 EXPORT Result cuEventSynchronize(Event event) {
   wait_for_all();
   BEGIN("cuEventSynchronize")
-  return state().events.count(event) == 0 ? InvalidHandle : Success;
+  if (state().events.count(event) == 0) {
+    return InvalidHandle;
+  }
+  state().clocks.wait_for_event_on_host(event->number);
+  return Success;
 }
 
 EXPORT Result cuEventElapsedTime(float *milliseconds, Event start, Event end) {

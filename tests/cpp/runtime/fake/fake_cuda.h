@@ -18,7 +18,7 @@ extern "C" {
      pitch=1000       bytes at most between rows of a copy
      init=100         what cuInit answers
      busy=500         milliseconds from now on until streams and events are done
-     quiet=1          nothing is logged, for measurements
+     quiet=1          nothing is logged, no clocks are kept: for measurements
      fail=cuMemcpyHtoDAsync_v2:3:700   the third call from now on gives 700; "*" for every call
      fault=name:719   kernel `name` fails while it runs ("*": every one): later waits give 719
    The environment's TILEWRIGHT_TEST_FAKE_CUDA has the first settings. Memory that is allocated
@@ -41,6 +41,10 @@ void fake_cuda_push_foreign(void);
 int fake_cuda_pop_foreign(void);
 size_t fake_cuda_bytes_in_use(int device);
 int fake_cuda_modules(void);
+
+/* Uses of one block of memory of which, by streams and events, neither must be first: a line for
+   each, since the last start. A device may run them at the same time. */
+const char *fake_cuda_unordered(void);
 
 /* Runs the kernels: arguments[a] points to the a-th one. Null: they do nothing. */
 typedef void (*fake_cuda_executor)(const char *name, const unsigned *grid, const unsigned *block,

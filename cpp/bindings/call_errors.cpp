@@ -476,11 +476,14 @@ void CallExplainer::failed(const CompiledKernel &kernel, std::int32_t status,
     std::string read = "a read";
     std::string array = "the array";
     int dimension = 0;
+    SourceLocation where = function.where;
     if (failure.site >= 0 && static_cast<size_t>(failure.site) < kernel.sites.size()) {
       const IndexSite &site = kernel.sites[static_cast<size_t>(failure.site)];
       read = site.text;
       array = site.array;
       dimension = site.dimension;
+      const SourceLocation line = location_of(site, function_.scheduled_function());
+      where = line.known() ? line : where;
     }
     Error error(
         ErrorKind::Index,
@@ -488,7 +491,7 @@ void CallExplainer::failed(const CompiledKernel &kernel, std::int32_t status,
             " is out of bounds for axis " + std::to_string(dimension) + " of " + array +
             " with size " + std::to_string(failure.extent) +
             (first ? "; the first such read is " + first->read + ", by " + first->instance : ""),
-        function.where);
+        where);
     if (first) {
       error.details["instance"] = first->instance;
       error.details["read"] = first->read;

@@ -14,27 +14,42 @@ std::string access_text(const Expr &access) {
   return text + "]";
 }
 
+/// The line of the first such read in the values of a piece, where there is one.
+SourceLocation line_of_read(const Piece &piece, const std::string &text) {
+  SourceLocation where;
+  visit(piece.value, [&](const ExprPtr &expr) {
+    if (!where.known() && expr->kind == ExprKind::Access && expr->where.known() &&
+        access_text(*expr) == text) {
+      where = expr->where;
+    }
+  });
+  return where;
+}
+
 } // namespace
 
 // Found again in the function at hand rather than kept with the code: a kernel from the cache may
 // have been compiled for the same program in another file.
 SourceLocation location_of(const IndexSite &site, const Function &function) {
+  if (site.computation.empty()) { // a check that every kernel has says what it reads only
+    for (const ComputationPtr &computation : function.computations) {
+      for (const Piece &piece : computation->pieces) {
+        const SourceLocation where = line_of_read(piece, site.text);
+        if (where.known()) {
+          return where;
+        }
+      }
+    }
+    return {};
+  }
   const ComputationPtr *found = function.find(site.computation);
   if (found == nullptr || site.piece < 0 ||
       static_cast<size_t>(site.piece) >= (*found)->pieces.size()) {
     return {};
   }
   const Piece &piece = (*found)->pieces[static_cast<size_t>(site.piece)];
-  SourceLocation where = piece.where.known() ? piece.where : (*found)->where;
-  bool is_read = false;
-  visit(piece.value, [&](const ExprPtr &expr) {
-    if (!site.writes && !is_read && expr->kind == ExprKind::Access && expr->where.known() &&
-        access_text(*expr) == site.text) {
-      where = expr->where;
-      is_read = true;
-    }
-  });
-  return where;
+  const SourceLocation read = site.writes ? SourceLocation() : line_of_read(piece, site.text);
+  return read.known() ? read : piece.where.known() ? piece.where : (*found)->where;
 }
 
 WatchedInstance instance_of(const IndexSite &site, const KernelFailure &failure) {

@@ -250,3 +250,14 @@ def test_names_that_are_no_text(matmul):
         matmul(Raising(), np.ones((3, 4)))
     with pytest.raises(TypeError, match=r"unexpected keyword '\\udcff'"):
         matmul(np.ones((2, 3)), np.ones((3, 4)), **{"\udcff": 1})
+
+
+def test_a_subscript_outside_names_the_line_of_the_read():
+    i, n, m = tw.iter("i"), tw.param("N"), tw.param("M")
+    x, index = tw.input("x", [m], tw.float64), tw.input("index", [n], tw.int64)
+    y = tw.computation("y", {i: n}, x[index[i]] + 1)
+    z = tw.computation("z", {i: n}, y[i] * 2)
+    f = tw.function("f", outputs=[z])
+    with pytest.raises(tw.SubscriptError) as failed:
+        f(index=np.array([7]), x=np.ones(3))
+    assert failed.value.location.text == 'y = tw.computation("y", {i: n}, x[index[i]] + 1)'

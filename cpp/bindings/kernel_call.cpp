@@ -4,6 +4,7 @@
 #include "analysis/legality.h"
 #include "bindings/call_errors.h"
 #include "bindings/gil.h"
+#include "bindings/interruptible_compile.h"
 #include "bindings/signals.h"
 #include "mapping/program.h"
 #include "runtime/cache.h"
@@ -43,7 +44,7 @@ KernelFunction::compile_kernel(const std::vector<SharedArray> &shared,
       prepared = prepare(shared.empty() ? mapping() : verdict(shared).mapping.value(), options);
     }
     const GilReleased unlocked;
-    kernel = finish(std::move(prepared));
+    kernel = finish_interruptibly(std::move(prepared));
   }
   return kernel;
 }

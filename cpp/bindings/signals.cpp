@@ -116,6 +116,15 @@ void bind_signals() {
   pthread_atfork(nullptr, nullptr, [] { main_thread.store(pthread_self()); });
 }
 
+bool is_main_thread() { return pthread_self() == main_thread.load(std::memory_order_relaxed); }
+
+void handle_signals() {
+  const py::gil_scoped_acquire locked;
+  if (PyErr_CheckSignals() != 0) {
+    throw py::error_already_set();
+  }
+}
+
 // ---- calls ----
 
 void InterruptibleCall::begin(PyThreadState *state) {

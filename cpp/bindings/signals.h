@@ -18,6 +18,13 @@ namespace tilewright {
 /// Notes which thread is Python's main thread.
 void bind_signals();
 
+/// Whether the thread is Python's main thread, in which handlers of signals run.
+bool is_main_thread();
+
+/// In the main thread: runs the handlers of signals that have arrived, and throws what they raise.
+/// Called without the GIL.
+void handle_signals();
+
 /// The record of a call. While it runs, in the main thread, it is asked now and then whether to
 /// end. After some milliseconds it begins to watch for
 /// signals, which it needs the GIL to handle; as interrupt_main() makes no signal, it also looks

@@ -345,3 +345,50 @@ for _ in range(1000):
 assert caught == raised == 1000, (caught, raised)
 """
     )
+
+
+@pytest.mark.parametrize("waits", [False, True], ids=["compiles", "waits for another thread"])
+def test_compiling_ends(waits, tmp_path):
+    """LLVM works on, and what it makes is there for the next call."""
+    run(
+        f"""
+f = matmul(optimize="full")
+f["C"].tile(i, j, 8, 16).unroll("i1").unroll("j1")
+if {waits}:
+    threading.Thread(target=f.compile).start()
+    time.sleep(0.1)
+send("INT", 0.3)
+start = time.monotonic()
+try:
+    f(small, small)
+    sys.exit("it was not interrupted")
+except KeyboardInterrupt:
+    interrupted = time.monotonic() - start
+assert f.last_compile is None, interrupted
+key = f.key
+assert (f(small, small) == small @ small).all()
+compiled = time.monotonic() - start
+assert interrupted < compiled / 2, (interrupted, compiled)
+assert tw.cache.info().entries == 1, tw.cache.info()
+""",
+        TILEWRIGHT_CACHE_DIR=str(tmp_path),
+    )
+
+
+def test_a_handler_that_forks_while_the_main_thread_compiles(tmp_path):
+    run(
+        """
+f = matmul(optimize="full")
+f["C"].tile(i, j, 8, 16).unroll("i1").unroll("j1")
+children = []
+def handler(*_):
+    children.append(os.fork())
+signal.signal(signal.SIGUSR1, handler)
+send("USR1", 0.3)
+assert (f(small, small) == small @ small).all()
+if 0 in children:
+    os._exit(0)
+assert len(children) == 1 and os.waitpid(children[0], 0)[1] == 0
+""",
+        TILEWRIGHT_CACHE_DIR=str(tmp_path),
+    )

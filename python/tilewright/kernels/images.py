@@ -73,9 +73,10 @@ def blur3x3(dtype: Any = tw.uint8, channels: int = 3) -> tw.Function:
     across.inline()
     blurred.tile(i, j, 8, 32 if dtype == tw.uint8 else 8)
     blurred.parallelize("i0").unroll("i1").vectorize("j1")
-    if (
-        dtype == tw.float32
-    ):  # large results go past the caches; rows of bytes are not aligned for it
+    # So many rows side by side are more than the processor foresees: they are asked for ahead.
+    blurred.prefetch(image, "j0", 9 if dtype == tw.uint8 else 12)
+    if dtype == tw.float32:
+        # Large results go past the caches; rows of bytes are not aligned for it.
         blurred.stream()
     return function
 
@@ -121,6 +122,8 @@ def gaussian7x7(dtype: Any = tw.uint8, channels: int = 3) -> tw.Function:
         # and stays in a register, which is more work than strips, but less traffic.
         rows.inline()
         smooth.tile(i, j, 12, 8).parallelize("i0").unroll("i1").vectorize("j1")
+        # Rows are asked for ahead, and large results go past the caches.
+        smooth.prefetch(image, "j0", 8).stream()
     return function
 
 
@@ -138,8 +141,8 @@ def rgb_to_gray() -> tw.Function:
     brightness = tw.computation("brightness", {i: n, j: m}, tw.cast(total >> 8, tw.uint8))
     function = tw.function("gray", outputs=[brightness])
 
-    # A large result goes past the caches.
-    brightness.parallelize(i).vectorize(j, 32).stream()
+    # Pixels are asked for ahead, and a large result goes past the caches.
+    brightness.parallelize(i).vectorize(j, 32).prefetch(image, "j0", 48).stream()
     return function
 
 
@@ -234,6 +237,7 @@ def edge_detector(channels: int = 3, block: int = 64) -> tw.Function:
     edges.store_in(image[i, j])
     for step in (ring, edges):
         step.parallelize("t1").vectorize(j, 64)
+    ring.prefetch(image, "j0", 32)
     return function
 
 
@@ -264,6 +268,6 @@ def negative_brighten() -> tw.Function:
     bright.inline()
     negative.inline()
     for step in (dark, light):
-        step.parallelize(i).vectorize(j, 64).stream()
+        step.parallelize(i).vectorize(j, 64).prefetch(image, "j0", 24).stream()
     light.after(dark, "j0")
     return function

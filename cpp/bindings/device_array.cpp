@@ -254,6 +254,8 @@ void DeviceArray::copy_from(const DeviceArray &from) {
   from.memory_->use();
   memory_->use();
   device().copy(data_, from.data_, bytes);
+  from.memory_->used();
+  memory_->used();
 }
 
 DeviceArray DeviceArray::copy() const {
@@ -268,6 +270,7 @@ DeviceArray DeviceArray::twin() const {
   auto memory = std::make_shared<DeviceMemory>(device(), high - low);
   memory_->use();
   device().copy(memory->data(), data_ + low, high - low);
+  memory_->used();
   char *first = static_cast<char *>(memory->data()) - low;
   return {std::move(memory), first, type_, shape_, strides_, false};
 }

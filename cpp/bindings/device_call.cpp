@@ -63,6 +63,30 @@ bool is_aligned(const DeviceArray &array, std::int64_t item_size) {
   return aligned;
 }
 
+/// While alive, this thread gives the device work on the arrays that are there.
+class DeviceArraysInUse {
+public:
+  explicit DeviceArraysInUse(const BoundCall &call) : call_(call) {
+    for (const BoundArray &array : call_.arrays) {
+      if (array.on_device != nullptr) {
+        array.on_device->memory()->use();
+      }
+    }
+  }
+  ~DeviceArraysInUse() {
+    for (const BoundArray &array : call_.arrays) {
+      if (array.on_device != nullptr) {
+        array.on_device->memory()->used();
+      }
+    }
+  }
+  DeviceArraysInUse(const DeviceArraysInUse &) = delete;
+  DeviceArraysInUse &operator=(const DeviceArraysInUse &) = delete;
+
+private:
+  const BoundCall &call_;
+};
+
 /// An ndarray that says of itself where the elements are, on whatever device.
 py::array stand_in(const BoundArray &array, const py::dtype &dtype) {
   const std::vector<py::ssize_t> shape(array.dimensions, array.dimensions + array.nd);
@@ -331,6 +355,7 @@ std::int32_t KernelFunction::run_on_device(const CompiledKernel &kernel, const C
     (times->*direction).resize(arguments_.size());
     (times->*direction)[argument] = passed.count();
   };
+  const DeviceArraysInUse in_use(call);
   bool waits = false;
   for (size_t i = 0; i < arguments_.size(); ++i) {
     const BoundArray &array = call.arrays[i];
@@ -338,7 +363,6 @@ std::int32_t KernelFunction::run_on_device(const CompiledKernel &kernel, const C
     if (home >= 0) {
       data.push_back(data[static_cast<size_t>(home)]);
     } else if (array.on_device != nullptr) {
-      array.on_device->memory()->use();
       data.push_back(array.data);
     } else {
       waits = true;

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 namespace tilewright {
 
@@ -30,6 +31,9 @@ public:
 
   /// Before this thread gives the device work on this memory.
   void use();
+  /// After it has given it. Where another thread has called `use` meanwhile, that one waits for
+  /// what was there before; what comes later waits for both.
+  void used();
 
 private:
   Device &device_;
@@ -38,7 +42,8 @@ private:
   std::shared_ptr<void> owner_;
   bool is_view_ = false;
   std::mutex mutex_;
-  std::shared_ptr<void> place_; ///< where it was used last
+  std::shared_ptr<void> place_;               ///< where it was used last
+  std::vector<std::shared_ptr<void>> others_; ///< where it was used at the same time
 };
 
 } // namespace tilewright

@@ -57,6 +57,8 @@ struct Fake {
       function<decltype(fake_cuda_pop_foreign)>("fake_cuda_pop_foreign");
   decltype(&fake_cuda_bytes_in_use) bytes_in_use =
       function<decltype(fake_cuda_bytes_in_use)>("fake_cuda_bytes_in_use");
+  decltype(&fake_cuda_unordered) unordered =
+      function<decltype(fake_cuda_unordered)>("fake_cuda_unordered");
   decltype(&fake_cuda_modules) modules = function<decltype(fake_cuda_modules)>("fake_cuda_modules");
   decltype(&fake_cuda_set_executor) set_executor =
       function<decltype(fake_cuda_set_executor)>("fake_cuda_set_executor");
@@ -712,6 +714,34 @@ TEST_F(CudaTest, MemoryFollowsItsUse) {
   fake().clear_log();
   memory.use();
   EXPECT_EQ(log(), "stream 0 waits for event 5\n");
+}
+
+TEST_F(CudaTest, ThreadsThatUseMemoryAtTheSameTimeAreAllWaitedFor) {
+  // Both have asked who used it before; then both give the device work, the first one last.
+  const CudaContext &context = device_->context();
+  const CudaStream one(context, true);
+  const CudaStream other(context, true);
+  Kernel kernel("shared_sum");
+  {
+    DeviceMemory memory(*device_, 64);
+    const std::int64_t arguments[1] = {slot(memory.data())};
+    const auto launch = [&] { device_->launch(kernel.constant, small_shape, arguments); };
+    const auto first = context.enter(one.handle());
+    memory.use();
+    std::thread([&] {
+      const auto second = context.enter(other.handle());
+      memory.use();
+      launch();
+      memory.used();
+      context.leave(second);
+      context.synchronize(other.handle());
+    }).join();
+    launch();
+    memory.used();
+    context.leave(first);
+    EXPECT_STREQ(fake().unordered(), "");
+  }
+  EXPECT_STREQ(fake().unordered(), ""); // it was given back after both
 }
 
 TEST_F(CudaTest, NestedStreams) {

@@ -101,8 +101,8 @@ void KernelEmitter::check_c_arguments(const CFunction &interface, const CArgumen
   }
 }
 
-/// Arrays without gaps overlap where the ranges of their bytes do. (Those of strides may lie in
-/// each other's gaps.)
+/// Arrays without gaps overlap where the ranges of their bytes do, if they have any. (Those of
+/// strides may lie in each other's gaps.)
 void KernelEmitter::check_overlaps(const CFunction &interface, const CArguments &given) {
   const auto written = [&](const CArray &array) {
     bool any = false;
@@ -126,8 +126,11 @@ void KernelEmitter::check_overlaps(const CFunction &interface, const CArguments 
           !written(interface.arrays[a]) || (b < a && written(interface.arrays[b]))) {
         continue;
       }
-      refuse_if(builder_.CreateAnd(builder_.CreateICmpULT(begins[a], ends[b]),
-                                   builder_.CreateICmpULT(begins[b], ends[a])),
+      llvm::Value *have_elements = builder_.CreateAnd(builder_.CreateICmpNE(begins[a], ends[a]),
+                                                      builder_.CreateICmpNE(begins[b], ends[b]));
+      refuse_if(builder_.CreateAnd(have_elements,
+                                   builder_.CreateAnd(builder_.CreateICmpULT(begins[a], ends[b]),
+                                                      builder_.CreateICmpULT(begins[b], ends[a]))),
                 c_status(CStatus::Overlap, a));
     }
   }

@@ -211,6 +211,22 @@ def test_statuses_name_the_argument(tmp_path):
 
 
 @needs_linker
+def test_arrays_without_elements_overlap_nothing(tmp_path):
+    x, y = tw.input("x", [N], tw.float32), tw.input("y", [M], tw.float32)
+    z = tw.computation("z", {i: N}, x[i] + tw.sum(y[k], over={k: M}))
+    run = loaded(tw.function("f", outputs=[z], inputs=[x, y]).export(tmp_path))
+    memory = np.ones(100, np.float32)
+
+    def status(x_at: int, y_at: int, z_at: int, n: int, m: int) -> int:
+        arrays = [pointer(memory[at:]) for at in (x_at, y_at, z_at)]
+        return run(*arrays, ctypes.c_int64(n), ctypes.c_int64(m)) & 255
+
+    assert status(0, 50, 60, 0, 30) == 0  # z in the middle of y
+    assert status(0, 60, 50, 20, 0) == 0  # y in the middle of z
+    assert status(0, 60, 50, 20, 1) == 7
+
+
+@needs_linker
 def test_subscripts_are_checked(tmp_path):
     x, index = tw.input("x", [M], tw.float32), tw.input("index", [N], tw.int32)
     C = tw.computation("C", {i: N}, x[index[i]] + x[index[i] + 1])

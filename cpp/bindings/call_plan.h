@@ -37,6 +37,8 @@ struct CallPlan {
   /// The shapes of the outputs that the call makes, one after the other.
   std::vector<std::int64_t> fresh_shapes;
   Layouts layouts;
+  /// No written array has elements. A kernel would still run through its outer loops.
+  bool writes_nothing = false;
   /// Null until a call needs it, and then the same for good: threads run it while they hold the
   /// plan.
   std::shared_ptr<const CompiledKernel> kernel;

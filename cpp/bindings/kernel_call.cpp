@@ -163,6 +163,12 @@ std::shared_ptr<CallPlan> KernelFunction::make_plan(BoundCall &call) {
       plan->integers[plan->integers.size() - static_cast<size_t>(array.nd - unit)] = item_size;
     }
   }
+  plan->writes_nothing = true;
+  for (size_t i = 0; i < arguments_.size(); ++i) {
+    const ByteSpan &span = plan->spans[i];
+    const bool is_target = arguments_[i].is_output || overwritten_[i];
+    plan->writes_nothing = plan->writes_nothing && (!is_target || span.low == span.high);
+  }
   return plan;
 }
 
@@ -206,6 +212,9 @@ py::object KernelFunction::call_once(const CallArguments &given) {
     if (plan->kernel == nullptr) {
       plan->kernel = std::move(found);
     }
+  }
+  if (plan->writes_nothing) {
+    return results(call);
   }
   const CompiledKernel &kernel = sharing != nullptr ? *sharing : *plan->kernel;
   const auto data = call.data();

@@ -178,7 +178,9 @@ class Function(_core.Function):
         """Compiles as `compile` does, on another thread, and returns at once.
 
         A call in the meantime waits for the same compilation; nothing is compiled twice. Declaring
-        and scheduling stay on the caller's thread, so do that before.
+        and scheduling stay on the caller's thread, so do that before. At its end, the process
+        waits for what was asked for, as for all threads of `concurrent.futures`; a child of fork
+        compiles by itself what it asks the result of.
 
         Args:
             arrays, keywords: as of a call; none for row-major arrays.

@@ -209,7 +209,7 @@ def test_more_arguments_than_a_kernel_has_are_refused() -> None:
 
     i, j = tw.iters("i j")
     N, M = tw.params("N M")
-    with pytest.raises(tw.ScheduleError, match="would have 605 arguments .* 512 is the most"):
+    with pytest.raises(tw.ScheduleError, match=r"would have 605 arguments .* 512 is the most"):
         str(sum_of(300, N, M).ptx_for("sm_80"))
     check(sum_of(300, 4, 5), *(random(4, 5) for _ in range(300)))
 

@@ -297,7 +297,8 @@ private:
   void stream_part(size_t buffer, llvm::Value *address, llvm::Value *value); // llvm_hints.cpp
   /// Whether that or something on the same cache line was asked for before; else notes it.
   bool is_asked_for(const Frame::Ahead &ahead, const std::vector<ValuePtr> &subscripts);
-  void prefetch(size_t buffer, const std::vector<ValuePtr> &subscripts, llvm::Value *address);
+  void prefetch(size_t buffer, const std::vector<ValuePtr> &subscripts, llvm::Value *address,
+                bool is_written);
   /// Makes stores past the caches of this function visible to other threads.
   void end_streams();
   void store_element(size_t buffer, llvm::Value *address, const Term &value);

@@ -103,6 +103,33 @@ void KernelEmitter::end_streams() {
   }
 }
 
+namespace {
+
+/// The same text for the same index arithmetic; data are only the same where they are one value.
+std::string text_of(const Value &value) {
+  switch (value.kind) {
+  case ValueKind::Variable:
+    return fmt::format("v{}", value.id);
+  case ValueKind::Parameter:
+    return fmt::format("p{}", value.id);
+  case ValueKind::Constant:
+    if (const auto *number = std::get_if<std::int64_t>(&value.constant)) {
+      return fmt::format("{}", *number);
+    }
+    break;
+  case ValueKind::Unary:
+    return fmt::format("({} {})", static_cast<int>(value.op), text_of(*value.operands[0]));
+  case ValueKind::Binary:
+    return fmt::format("({} {} {})", text_of(*value.operands[0]), static_cast<int>(value.op),
+                       text_of(*value.operands[1]));
+  default:
+    break;
+  }
+  return fmt::format("{}", fmt::ptr(&value));
+}
+
+} // namespace
+
 bool KernelEmitter::is_asked_for(const Frame::Ahead &ahead,
                                  const std::vector<ValuePtr> &subscripts) {
   const KernelBuffer &buffer = kernel_.buffers[static_cast<size_t>(ahead.buffer)];
@@ -114,11 +141,7 @@ bool KernelEmitter::is_asked_for(const Frame::Ahead &ahead,
     const SubscriptSum sum = split_subscript(*subscript);
     place += ";";
     for (const SubscriptTerm &term : sum.terms) {
-      if (term.value->kind == ValueKind::Variable) {
-        place += fmt::format(" {} {}", term.coefficient, term.value->id);
-      } else {
-        place += fmt::format(" {} at {}", term.coefficient, fmt::ptr(term.value));
-      }
+      place += fmt::format(" {} {}", term.coefficient, text_of(*term.value));
     }
     if (!lies_together || &subscript != &subscripts.back()) {
       place += fmt::format(" {}", sum.constant);
@@ -138,7 +161,7 @@ bool KernelEmitter::is_asked_for(const Frame::Ahead &ahead,
 }
 
 void KernelEmitter::prefetch(size_t b, const std::vector<ValuePtr> &subscripts,
-                             llvm::Value *address) {
+                             llvm::Value *address, bool is_written) {
   if (is_device_) {
     return; // other warps run meanwhile
   }
@@ -161,11 +184,10 @@ void KernelEmitter::prefetch(size_t b, const std::vector<ValuePtr> &subscripts,
       }
     }
     if (bytes != nullptr && !is_asked_for(ahead, subscripts)) {
-      constexpr std::uint32_t read = 0;
       constexpr std::uint32_t keep = 3;
       constexpr std::uint32_t data = 1;
       builder_.CreateIntrinsic(llvm::Intrinsic::prefetch, {builder_.getPtrTy()},
-                               {offset(address, bytes), builder_.getInt32(read),
+                               {offset(address, bytes), builder_.getInt32(is_written ? 1 : 0),
                                 builder_.getInt32(keep), builder_.getInt32(data)});
     }
   }

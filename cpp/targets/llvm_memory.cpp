@@ -505,7 +505,7 @@ Term KernelEmitter::load(const Value &value, llvm::Value *mask) {
   const int lanes = value.type.lanes;
   const Address where = address(b, value.operands, lanes);
   if (!frame_.prefetches.empty() && where.offsets == nullptr) {
-    prefetch(b, value.operands, where.first);
+    prefetch(b, value.operands, where.first, false);
   }
   return lanes == 1 ? load_element(b, where.first) : load_lanes(b, where, lanes, mask);
 }
@@ -562,6 +562,9 @@ void KernelEmitter::store(const LoopStatement &statement) {
   Term term = operand(*statement.value, ValueType{buffer.type, lanes});
   llvm::Value *mask = statement.mask ? scalar(*statement.mask) : nullptr;
   const Address where = address(b, statement.subscripts, lanes);
+  if (!frame_.prefetches.empty() && where.offsets == nullptr && !buffer.is_streamed) {
+    prefetch(b, statement.subscripts, where.first, true);
+  }
   if (lanes == 1) {
     store_element(b, where.first, term);
     return;

@@ -408,7 +408,7 @@ class ScheduleCommands(RestructuringCommands, PromiseCommands, GpuCommands):
     def prefetch(
         self: Self, array: ScheduleCommands | Array | str, i: Loop, distance: int = 1
     ) -> Self:
-        """Asks for what an iteration of loop `i` reads of `array` some iterations ahead.
+        """Asks for what an iteration of loop `i` touches of `array` some iterations ahead.
 
         Before::
 
@@ -423,11 +423,11 @@ class ScheduleCommands(RestructuringCommands, PromiseCommands, GpuCommands):
                     C[i, j] = 2 * A[i, j]
 
         For accesses that the processor does not foresee itself: columns, blocks, several rows at
-        once. Each load of `array` in the loop is accompanied by one request, at the place that its
-        affine subscripts have so many iterations later, so a vector loop inside keeps them few;
-        loads from one cache line share one. What lies outside of the array does no harm. Where the
-        loop is cut later, the inner loop asks, or, of vectors and unrolled copies, the outer one for
-        whole ones of them. (Halide: prefetch.)
+        once. Each load of `array` in the loop, and each store to it that is not streamed, is
+        accompanied by one request, at the place that its affine subscripts have so many iterations
+        later, so a vector loop inside keeps them few; what lies on one cache line shares one. What
+        is outside of the array does no harm. Where the loop is cut later, the inner loop asks, or,
+        of vectors and unrolled copies, the outer one for whole ones of them. (Halide: prefetch.)
 
         Args:
             array: an input or computation that this one reads.

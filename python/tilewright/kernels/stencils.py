@@ -131,10 +131,10 @@ def heat2d_by_steps(dtype: Any = tw.float32) -> tw.Function:
 
 
 def heat3d(
-    dtype: Any = tw.float32, time: int = 24, planes: int = 24, rows: int = 24, strip: int = 3
+    dtype: Any = tw.float32, time: int = 24, planes: int = 24, rows: int = 24, strip: int = 2
 ) -> tw.Function:
-    """The heat equation in three dimensions, tiled in time: blocks of ``planes x rows`` rows stay
-    in the outer caches for ``time`` steps, and strips of them in the innermost one for a step.
+    """The heat equation in three dimensions, tiled in time twice: blocks of ``planes x rows`` rows
+    stay in the last cache for ``time`` steps, and blocks of half of that in the one before it.
 
     A step is ``0.4 * u[i, j, k]`` and ``0.1`` times the sum of the six neighbours.
 
@@ -151,12 +151,16 @@ def heat3d(
     """
     function, heat = _heat3d("heat3d", dtype)
 
-    # As in two dimensions, with two dimensions skewed and tiled. Rows are short, and the processor
-    # does not foresee where the next one is: it is asked for ahead.
-    tile, plane, row = f"floor(t/{time})", f"floor((i + t)/{planes})", f"floor((j + t)/{rows})"
+    # As in two dimensions, with two dimensions skewed and tiled, and tiles in tiles. Rows are short,
+    # and the processor does not foresee where the next one is: it is asked for ahead.
+    def blocks(time: int, planes: int, rows: int) -> tuple[str, str, str]:
+        return f"floor(t/{time})", f"floor((i + t)/{planes})", f"floor((j + t)/{rows})"
+
+    tile, plane, row = blocks(time, planes, rows)
+    within = ", ".join(blocks(max(time // 2, 1), max(planes // 2, 1), max(rows // 2, 1)))
     point = f"t, floor((j + t)/{strip}), i + t, j + t, k"
     heat.set_schedule(
-        f"{{ heat[t,i,j,k] -> [{tile} + {plane} + {row}, {plane}, {tile}, {point}] }}"
+        f"{{ heat[t,i,j,k] -> [{tile} + {plane} + {row}, {plane}, {tile}, {within}, {point}] }}"
     )
     heat.parallelize("t1").vectorize("k", 64 // tw.as_dtype(dtype).itemsize)
     heat.prefetch("grids", "k0", 20)

@@ -149,6 +149,22 @@ def test_loads_from_one_line_share_a_prefetch():
     assert requests(B, B[j, i] + B[j + 1, i] + B[j + 2, i]) == 3
 
 
+def test_what_is_overwritten_is_asked_for_too():
+    # Two grids in one array, by the parity of the step: three rows are read and one is written.
+    f = tw.kernels.stencils.heat2d_by_steps(tw.float32)
+    assert "@llvm.prefetch" not in f.llvm
+    f["heat"].prefetch("grids", "j0", 4)
+    main = [block for block in re.split(r"\n\S+:", f.llvm) if "store <16 x float>" in block]
+    assert main
+    for block in main:
+        requests = re.findall(r"@llvm\.prefetch\.p0\(ptr \S+ i32 (\d)", block)
+        assert sorted(requests) == ["0", "0", "0", "1"], block
+    start = integers(9, 40)
+    grids, expected = np.stack([start, start]), np.stack([start, start])
+    tw.kernels.stencils.heat2d_by_steps(tw.float32)(expected, P=3)
+    np.testing.assert_array_equal(f(grids, P=3), expected)
+
+
 def test_prefetches_of_products_tiles_and_parallel_loops():
     f = matmul()
     f["C"].tile(i, j, 4, 16).interchange("i1", k).vectorize("j1", 16).unroll("i1")

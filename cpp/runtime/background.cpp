@@ -114,12 +114,14 @@ private:
 /// Threads in LLVM share it, a thread that forks takes it alone. A child has a new one: for the old
 /// one threads may be waiting that are not there.
 std::shared_mutex &llvm_mutex() {
-  static std::shared_mutex *current = [] {
-    pthread_atfork([] { current->lock(); }, [] { current->unlock(); },
-                   [] { current = new std::shared_mutex(); });
-    return new std::shared_mutex();
+  static std::atomic<std::shared_mutex *> current{nullptr};
+  static const int registered = [] {
+    current = new std::shared_mutex(); // before anybody may fork with these handlers
+    return pthread_atfork([] { current.load()->lock(); }, [] { current.load()->unlock(); },
+                          [] { current = new std::shared_mutex(); });
   }();
-  return *current;
+  static_cast<void>(registered);
+  return *current.load();
 }
 
 } // namespace

@@ -30,7 +30,7 @@ public:
   }
 
   StmtPtr operator()(const StmtPtr &statement) {
-    const StmtPtr changed =
+    StmtPtr changed =
         map_values(statement, [&](const ValuePtr &value) { return narrowed(value); });
     if (changed->kind != StatementKind::DeclareLocal || assigned_.contains(changed->id)) {
       return map_children(changed, *this);

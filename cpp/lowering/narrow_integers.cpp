@@ -30,8 +30,7 @@ public:
   }
 
   StmtPtr operator()(const StmtPtr &statement) {
-    StmtPtr changed =
-        map_values(statement, [&](const ValuePtr &value) { return narrowed(value); });
+    StmtPtr changed = map_values(statement, [&](const ValuePtr &value) { return narrowed(value); });
     if (changed->kind != StatementKind::DeclareLocal || assigned_.contains(changed->id)) {
       return map_children(changed, *this);
     }

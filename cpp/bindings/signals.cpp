@@ -127,12 +127,12 @@ void handle_signals() {
 
 // ---- calls ----
 
-void InterruptibleCall::begin(PyThreadState *state) {
-  if (state->thread_id != main_thread.load(std::memory_order_relaxed)) {
+void InterruptibleCall::begin() {
+  if (!is_main_thread()) {
     return;
   }
-  state_ = state;
-  caller = state->thread_id;
+  state_ = PyThreadState_Get();
+  caller = state_->thread_id;
   ask = [](CallRecord &record) { return static_cast<InterruptibleCall &>(record).ask_python(); };
 }
 

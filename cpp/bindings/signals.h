@@ -53,8 +53,9 @@ private:
   /// The time without the GIL.
   class Unlocked {
   public:
-    explicit Unlocked(InterruptibleCall &call) : call_(call), state_(PyEval_SaveThread()) {
-      call_.begin(state_);
+    explicit Unlocked(InterruptibleCall &call) : call_(call) {
+      call_.begin();
+      state_ = PyEval_SaveThread();
     }
     ~Unlocked() {
       if (call_.watches_) {
@@ -67,10 +68,11 @@ private:
 
   private:
     InterruptibleCall &call_;
-    PyThreadState *state_;
+    PyThreadState *state_ = nullptr;
   };
 
-  void begin(PyThreadState *state);
+  /// With the GIL: without it, the state of a thread may go where the process ends.
+  void begin();
   bool ask_python();
   bool look();
   static void end_watching();

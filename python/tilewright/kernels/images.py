@@ -122,8 +122,8 @@ def gaussian7x7(dtype: Any = tw.uint8, channels: int = 3) -> tw.Function:
         # and stays in a register, which is more work than strips, but less traffic.
         rows.inline()
         smooth.tile(i, j, 12, 8).parallelize("i0").unroll("i1").vectorize("j1")
-        # Rows are asked for ahead, and large results go past the caches.
-        smooth.prefetch(image, "j0", 8).stream()
+        # So many rows side by side are asked for ahead.
+        smooth.prefetch(image, "j0", 8)
     return function
 
 

@@ -143,7 +143,13 @@ y = tw.computation("y", {i: N}, x[i] * 2)
 f = tw.function("f", outputs=[y])
 y.parallelize(i)
 def tasks():
-    return len(os.listdir("/proc/self/task"))
+    # A thread that compiled may be there for a moment.
+    count, quiet = len(os.listdir("/proc/self/task")), 0
+    while quiet < 10:
+        time.sleep(0.01)
+        now = len(os.listdir("/proc/self/task"))
+        count, quiet = now, quiet + 1 if now == count else 0
+    return count
 def workers():
     return tasks() - before
 f.compile()
@@ -151,12 +157,7 @@ v = np.arange(1000.0)
 assert (f(v, threads=1) == v * 2).all()
 # With the first thread a sanitizer begins one of its own.
 threading.Thread(target=threading.Event().wait, daemon=True).start()
-# The thread that compiled may be there for a moment.
-before, quiet = tasks(), 0
-while quiet < 10:
-    time.sleep(0.02)
-    quiet = quiet + 1 if tasks() == before else 0
-    before = tasks()
+before = tasks()
 """
 
 

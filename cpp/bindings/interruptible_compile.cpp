@@ -1,13 +1,12 @@
 #include "bindings/interruptible_compile.h"
 
 #include "bindings/signals.h"
+#include "runtime/detached_thread.h"
 
 #include <chrono>
 #include <condition_variable>
-#include <csignal>
 #include <exception>
 #include <mutex>
-#include <pthread.h>
 #include <unistd.h>
 #include <utility>
 
@@ -47,22 +46,9 @@ void *thread_main(void *argument) {
   return nullptr;
 }
 
-/// Signals stay with the threads of the program.
 bool start(const Shared &compilation) {
-  constexpr std::size_t stack_bytes = std::size_t{16} << 20;
   auto handed_over = std::make_unique<Shared>(compilation);
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  pthread_attr_setstacksize(&attributes, stack_bytes);
-  pthread_t thread{};
-  const bool started = pthread_create(&thread, &attributes, thread_main, handed_over.get()) == 0;
-  pthread_attr_destroy(&attributes);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  const bool started = start_detached_thread(thread_main, handed_over.get(), compiler_stack_bytes);
   if (started) {
     static_cast<void>(handed_over.release());
   }

@@ -1,8 +1,9 @@
 #include "runtime/background.h"
 
+#include "runtime/detached_thread.h"
+
 #include <atomic>
 #include <condition_variable>
-#include <csignal>
 #include <deque>
 #include <mutex>
 #include <new>
@@ -69,21 +70,7 @@ private:
     }
   }
 
-  bool start() {
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    pthread_attr_t attributes;
-    pthread_attr_init(&attributes);
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    pthread_attr_setstacksize(&attributes, std::size_t{16} << 20);
-    pthread_t thread{};
-    const bool started = pthread_create(&thread, &attributes, thread_main, nullptr) == 0;
-    pthread_attr_destroy(&attributes);
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    return started;
-  }
+  bool start() { return start_detached_thread(thread_main, nullptr, compiler_stack_bytes); }
 
   static void *thread_main(void *) {
     setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), lower_priority);

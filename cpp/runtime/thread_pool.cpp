@@ -1,5 +1,7 @@
 #include "runtime/thread_pool.h"
 
+#include "runtime/detached_thread.h"
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -264,24 +266,13 @@ void Pool::need_workers(int count) {
     return;
   }
   const std::lock_guard lock(starting_);
-  // Signals are for the threads of the program.
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  pthread_attr_t detached;
-  pthread_attr_init(&detached);
-  pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
   for (int next = workers_.load() + 1; next <= count; ++next) {
-    pthread_t thread{};
     const auto number = static_cast<std::intptr_t>(next);
-    if (pthread_create(&thread, &detached, worker_main, reinterpret_cast<void *>(number)) != 0) {
+    if (!start_detached_thread(worker_main, reinterpret_cast<void *>(number))) {
       break; // no more to be had: the others do its parts
     }
     workers_.store(next);
   }
-  pthread_attr_destroy(&detached);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 void *Pool::worker_main(void *number) {

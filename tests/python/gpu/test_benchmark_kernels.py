@@ -9,6 +9,7 @@ import os
 import pathlib
 import subprocess
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -160,16 +161,13 @@ sys.exit(run.main())
 """
 
 
-def on_the_double(
-    folder: pathlib.Path, *arguments: str, trusting: bool = True, ends: str = "", hangs: str = ""
-) -> tuple[int, str, dict[str, Any]]:
-    """Runs all cases at small sizes with a driver that computes nothing."""
-    script = folder / "run.py"
-    text = SMALL.format(folder=str(FOLDER), trusting=trusting, ends=ends, hangs=hangs)
-    script.write_text(text)
-    paths = [str(ROOT / "python"), str(FOLDER)]
-    done = subprocess.run(
-        [sys.executable, str(script), "--output", str(folder), "--seconds", "0", *arguments],
+def python_with_double(
+    *arguments: str, modules: Sequence[pathlib.Path] = ()
+) -> subprocess.CompletedProcess[str]:
+    """Python with the benchmark's modules, and others, and the test double of the driver."""
+    paths = [str(path) for path in (ROOT / "python", FOLDER, *modules)]
+    return subprocess.run(
+        [sys.executable, *arguments],
         env={
             **os.environ,
             "TILEWRIGHT_CUDA_DRIVER": str(library()),
@@ -180,6 +178,16 @@ def on_the_double(
         check=False,
         timeout=120,
     )
+
+
+def on_the_double(
+    folder: pathlib.Path, *arguments: str, trusting: bool = True, ends: str = "", hangs: str = ""
+) -> tuple[int, str, dict[str, Any]]:
+    """Runs all cases at small sizes with a driver that computes nothing."""
+    script = folder / "run.py"
+    text = SMALL.format(folder=str(FOLDER), trusting=trusting, ends=ends, hangs=hangs)
+    script.write_text(text)
+    done = python_with_double(str(script), "--output", str(folder), "--seconds", "0", *arguments)
     return done.returncode, done.stdout, json.loads((folder / "gpu.json").read_text())
 
 
@@ -227,19 +235,7 @@ names = ["tilewright, new array", "PyTorch add", "CuPy RawKernel"]
 launch.CONTENDERS = {name: launch.CONTENDERS[name] for name in names}
 print([(row[0], launch.judged(*row[:2])) for row in launch.rows(2)])
 """
-    paths = [str(ROOT / "python"), str(FOLDER), str(tmp_path)]
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env={
-            **os.environ,
-            "TILEWRIGHT_CUDA_DRIVER": str(library()),
-            "PYTHONPATH": os.pathsep.join(paths),
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
+    done = python_with_double("-c", code, modules=[tmp_path])
     assert done.returncode == 0, done.stderr
     assert "tilewright, new array" in done.stdout and "goal <= 4: " in done.stdout
     assert "PyTorch" not in done.stdout

@@ -1,12 +1,13 @@
 #include "bindings/interruptible_compile.h"
 
 #include "bindings/signals.h"
-#include "runtime/detached_thread.h"
+#include "runtime/quiet_thread.h"
 
 #include <chrono>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <optional>
 #include <unistd.h>
 #include <utility>
 
@@ -46,13 +47,29 @@ void *thread_main(void *argument) {
   return nullptr;
 }
 
-bool start(const Shared &compilation) {
+std::optional<pthread_t> start(const Shared &compilation) {
   auto handed_over = std::make_unique<Shared>(compilation);
-  const bool started = start_detached_thread(thread_main, handed_over.get(), compiler_stack_bytes);
-  if (started) {
+  const auto thread = start_quiet_thread(thread_main, handed_over.get(), compiler_stack_bytes);
+  if (thread) {
     static_cast<void>(handed_over.release());
   }
-  return started;
+  return thread;
+}
+
+/// False in a process that a handler has forked: the thread is not there, so it begins anew.
+bool wait_for_end(Compilation &compilation) {
+  constexpr std::chrono::milliseconds between_looks{50};
+  const pid_t process = getpid();
+  std::unique_lock lock(compilation.mutex);
+  while (!compilation.ended.wait_for(lock, between_looks, [&] { return compilation.is_done; })) {
+    lock.unlock();
+    handle_signals();
+    if (getpid() != process) {
+      return false;
+    }
+    lock.lock();
+  }
+  return true;
 }
 
 } // namespace
@@ -64,20 +81,24 @@ std::shared_ptr<CompiledKernel> finish_interruptibly(PreparedKernel prepared) {
   }
   const auto compilation = std::make_shared<Compilation>();
   compilation->prepared = std::move(prepared);
-  if (!start(compilation)) {
+  const std::optional<pthread_t> thread = start(compilation);
+  if (!thread) {
     return finish(std::move(compilation->prepared)); // no more threads to be had
   }
-  constexpr std::chrono::milliseconds between_looks{50};
   const pid_t process = getpid();
-  std::unique_lock lock(compilation->mutex);
-  while (!compilation->ended.wait_for(lock, between_looks, [&] { return compilation->is_done; })) {
-    lock.unlock();
-    handle_signals();
-    if (getpid() != process) {
-      return nullptr; // a handler has forked: the thread is not here, so it begins anew
+  try {
+    if (!wait_for_end(*compilation)) {
+      return nullptr;
     }
-    lock.lock();
+  } catch (...) {
+    if (getpid() == process) {
+      pthread_detach(*thread);
+    }
+    throw;
   }
+  // Joined, so that the next one finds its memory free: malloc has an area for each thread that is
+  // there, and areas taken in turn grow apart.
+  pthread_join(*thread, nullptr);
   if (compilation->error) {
     std::rethrow_exception(compilation->error);
   }

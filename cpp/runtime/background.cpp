@@ -1,6 +1,6 @@
 #include "runtime/background.h"
 
-#include "runtime/detached_thread.h"
+#include "runtime/quiet_thread.h"
 
 #include <atomic>
 #include <condition_variable>

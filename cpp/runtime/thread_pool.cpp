@@ -1,6 +1,6 @@
 #include "runtime/thread_pool.h"
 
-#include "runtime/detached_thread.h"
+#include "runtime/quiet_thread.h"
 
 #include <algorithm>
 #include <array>

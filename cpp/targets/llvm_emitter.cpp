@@ -6,6 +6,7 @@
 #include "mapping/local_memory.h"
 #include "targets/llvm_function_emitter.h"
 #include "targets/llvm_gathers.h"
+#include "targets/llvm_shared_loads.h"
 #include "targets/nvptx.h"
 
 #include <llvm/IR/MDBuilder.h>
@@ -471,6 +472,12 @@ std::string emit_ptx(const Kernel &kernel, llvm::LLVMContext &context, llvm::Tar
 
 namespace {
 
+/// Ours, where addresses are what they will be.
+void merge_loads(llvm::FunctionPassManager &passes) {
+  passes.addPass(MergeGathers());
+  passes.addPass(ShareLoads());
+}
+
 /// A pass builder and the analyses that its passes ask for.
 struct Passes {
   explicit Passes(llvm::TargetMachine &machine,
@@ -478,15 +485,17 @@ struct Passes {
       : builder(&machine, llvm::PipelineTuningOptions(), std::nullopt, callbacks) {
     builder.registerPipelineParsingCallback(
         [](llvm::StringRef name, llvm::FunctionPassManager &passes, const auto & /*inner*/) {
-          if (name != "merge-gathers") {
+          if (name != "merge-loads") {
             return false;
           }
-          passes.addPass(MergeGathers());
+          merge_loads(passes);
           return true;
         });
     builder.registerOptimizerLastEPCallback(
         [](llvm::ModulePassManager &passes, llvm::OptimizationLevel /*level*/) {
-          passes.addPass(llvm::createModuleToFunctionPassAdaptor(MergeGathers()));
+          llvm::FunctionPassManager last;
+          merge_loads(last);
+          passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(last)));
         });
     builder.registerModuleAnalyses(modules);
     builder.registerCGSCCAnalyses(graphs);
@@ -522,7 +531,7 @@ void optimise_light(llvm::Module &module, llvm::TargetMachine &machine) {
   run_pipeline(
       module, machine,
       "function<eager-inv>(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,"
-      "loop-mssa(loop-rotate,licm),gvn,simplifycfg,instcombine<no-verify-fixpoint>,merge-gathers)");
+      "loop-mssa(loop-rotate,licm),gvn,simplifycfg,instcombine<no-verify-fixpoint>,merge-loads)");
 }
 
 void optimise_for_gpu(llvm::Module &module, llvm::TargetMachine &machine) {

@@ -137,22 +137,37 @@ bool KernelEmitter::is_asked_for(const Frame::Ahead &ahead,
       !buffer.is_argument || buffer.layout.unit + 1 == static_cast<int>(subscripts.size());
   std::string place = fmt::format("{} {}", ahead.buffer, ahead.variable);
   std::int64_t constant = 0;
+  std::int64_t step = 0;
   for (const ValuePtr &subscript : subscripts) {
     const SubscriptSum sum = split_subscript(*subscript);
+    const bool is_together = lies_together && &subscript == &subscripts.back();
     place += ";";
     for (const SubscriptTerm &term : sum.terms) {
+      if (is_together && term.value->kind == ValueKind::Variable &&
+          term.value->id == ahead.variable) {
+        step += term.coefficient;
+      }
       place += fmt::format(" {} {}", term.coefficient, text_of(*term.value));
     }
-    if (!lies_together || &subscript != &subscripts.back()) {
-      place += fmt::format(" {}", sum.constant);
-    } else {
+    if (is_together) {
       constant = sum.constant;
+    } else {
+      place += fmt::format(" {}", sum.constant);
     }
   }
-  const auto bytes = constant * static_cast<std::int64_t>(buffer.type.bytes());
+  const auto item = static_cast<std::int64_t>(buffer.type.bytes());
+  const std::int64_t bytes = constant * item;
+  const std::int64_t each = std::abs(step * item); // bytes of an iteration
   std::vector<std::int64_t> &asked = frame_.asked[place];
   const bool is_near = std::any_of(asked.begin(), asked.end(), [&](std::int64_t other) {
-    return std::abs(bytes - other) < cache_line_bytes;
+    const std::int64_t apart = std::abs(bytes - other);
+    if (apart < cache_line_bytes) {
+      return true;
+    }
+    // An iteration soon before or after asks for it.
+    const std::int64_t rest = each == 0 ? apart : apart % each;
+    return each != 0 && apart / each <= ahead.distance / 4 &&
+           (rest < cache_line_bytes || each - rest < cache_line_bytes);
   });
   if (!is_near) {
     asked.push_back(bytes);

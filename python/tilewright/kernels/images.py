@@ -17,6 +17,7 @@ import tilewright as tw
 
 from ..expressions import Expression
 from ..types import DType
+from .machine import vector_bytes
 
 __all__ = [
     "blur3x3",
@@ -43,7 +44,7 @@ def _checked(dtype: Any) -> DType:
     return found
 
 
-def blur3x3(dtype: Any = tw.uint8, channels: int = 3) -> tw.Function:
+def blur3x3(dtype: Any = tw.uint8, channels: int = 3, cpu: str = "native") -> tw.Function:
     """The mean of 3 x 3 pixels: ``blurred[i, j]`` is the mean around pixel ``[i + 1, j + 1]``.
 
     uint8 means are rounded to the nearest integer.
@@ -51,6 +52,7 @@ def blur3x3(dtype: Any = tw.uint8, channels: int = 3) -> tw.Function:
     Args:
         dtype: uint8 or float32.
         channels: interleaved channels; the matrix has ``channels * columns`` columns.
+        cpu: the processor whose vectors it takes.
 
     Returns:
         ``blur(image[N, M]) -> blurred[N - 2, M - 2 * channels]``.
@@ -66,22 +68,22 @@ def blur3x3(dtype: Any = tw.uint8, channels: int = 3) -> tw.Function:
     total = across[i, j] + across[i + 1, j] + across[i + 2, j]
     mean = tw.cast((total + 4) // 9, tw.uint8) if dtype == tw.uint8 else total * (1 / 9)
     blurred = tw.computation("blurred", {i: n - 2, j: m - 2 * channels}, mean)
-    function = tw.function("blur", outputs=[blurred])
+    function = tw.function("blur", outputs=[blurred], cpu=cpu)
 
-    # Eight rows at a time: of the ten row sums that they need, each is computed once and stays in
-    # a register. Nothing is stored but the result.
+    # Twelve or eight rows at a time: of the row sums that they need, two more, each is computed once
+    # and stays in a register. Nothing is stored but the result.
     across.inline()
-    blurred.tile(i, j, 8, 32 if dtype == tw.uint8 else 8)
-    blurred.parallelize("i0").unroll("i1").vectorize("j1")
+    rows, lanes = (12, vector_bytes(cpu)) if dtype == tw.uint8 else (8, vector_bytes(cpu) // 4)
+    blurred.tile(i, j, rows, lanes).parallelize("i0").unroll("i1").vectorize("j1")
     # So many rows side by side are more than the processor foresees: they are asked for ahead.
-    blurred.prefetch(image, "j0", 9 if dtype == tw.uint8 else 12)
+    blurred.prefetch(image, "j0", 6)
     if dtype == tw.float32:
         # Large results go past the caches; rows of bytes are not aligned for it.
         blurred.stream()
     return function
 
 
-def gaussian7x7(dtype: Any = tw.uint8, channels: int = 3) -> tw.Function:
+def gaussian7x7(dtype: Any = tw.uint8, channels: int = 3, cpu: str = "native") -> tw.Function:
     """A gaussian blur of 7 x 7 pixels, the weights of `GAUSSIAN` along rows and then columns.
 
     In uint8, both steps round to the nearest integer; exact sums rounded once differ by at most 1.
@@ -89,6 +91,7 @@ def gaussian7x7(dtype: Any = tw.uint8, channels: int = 3) -> tw.Function:
     Args:
         dtype: uint8 or float32.
         channels: interleaved channels; the matrix has ``channels * columns`` columns.
+        cpu: the processor whose vectors it takes.
 
     Returns:
         ``gaussian(image[N, M]) -> smooth[N - 6, M - 6 * channels]``.
@@ -109,19 +112,19 @@ def gaussian7x7(dtype: Any = tw.uint8, channels: int = 3) -> tw.Function:
     rows = tw.computation("rows", {i: n, j: m - 6 * channels}, across)
     down = weighted(lambda k: rows[i + k, j])
     smooth = tw.computation("smooth", {i: n - 6, j: m - 6 * channels}, down)
-    function = tw.function("gaussian", outputs=[smooth], fast_math=True)
+    function = tw.function("gaussian", outputs=[smooth], fast_math=True, cpu=cpu)
 
     if dtype == tw.uint8:
         # Strips of 64 rows: the rows smoothed along themselves that one needs, six more, stay in
-        # the cache, and are smoothed down in register tiles of eight rows.
-        smooth.split(i, 64).tile("i1", j, 8, 32, "i2", "j2", "i3", "j3")
+        # the cache, and are smoothed down in register tiles of sixteen rows.
+        smooth.split(i, 64).tile("i1", j, 16, 32, "i2", "j2", "i3", "j3")
         smooth.parallelize("i0").unroll("i3").vectorize("j3")
         rows.compute_at(smooth, "i0").store_at(smooth, "i0").vectorize(j, 32)
     else:
         # Twelve rows at a time: of the eighteen smoothed ones that they need, each is computed once
         # and stays in a register, which is more work than strips, but less traffic.
         rows.inline()
-        smooth.tile(i, j, 12, 8).parallelize("i0").unroll("i1").vectorize("j1")
+        smooth.tile(i, j, 12, vector_bytes(cpu) // 4).parallelize("i0").unroll("i1").vectorize("j1")
         # So many rows side by side are asked for ahead.
         smooth.prefetch(image, "j0", 8)
     return function

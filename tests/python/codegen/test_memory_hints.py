@@ -149,6 +149,25 @@ def test_loads_from_one_line_share_a_prefetch():
     assert requests(B, B[j, i] + B[j + 1, i] + B[j + 2, i]) == 3
 
 
+def test_what_iterations_soon_after_ask_for_is_asked_for_once():
+    def requests(offsets, distance, lanes=16):
+        x = tw.input("x", [N, M], tw.float32)
+        total = x[i, j]
+        for offset in offsets:
+            total = total + x[i, j + offset]
+        y = tw.computation("y", {i: N, j: M - max(offsets)}, total)
+        f = tw.function("f", outputs=[y], cpu="x86-64-v4")
+        y.vectorize(j, lanes).prefetch(x, "j0", distance)
+        blocks = [b for b in re.split(r"\n\S+:", f.llvm) if f"store <{lanes} x float>" in b]
+        return [block.count("@llvm.prefetch") for block in blocks]
+
+    # Vectors of a line: what is 18 elements farther on is the next iteration's.
+    assert requests([9, 18], 8) == [1]
+    assert requests([9, 18], 2) == [2]  # the next iteration asks too late
+    assert requests([32], 8) == [1] and requests([48], 8) == [2]
+    assert requests([16, 20], 8, lanes=8) == [1] and requests([24], 8, lanes=8) == [2]
+
+
 def test_what_is_overwritten_is_asked_for_too():
     # Two grids in one array, by the parity of the step: three rows are read and one is written.
     f = tw.kernels.stencils.heat2d_by_steps(tw.float32)

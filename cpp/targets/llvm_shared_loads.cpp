@@ -130,8 +130,8 @@ private:
 bool share(Wides &&of_bases) {
   bool changed = false;
   for (auto &[key, wides] : of_bases) {
-    std::stable_sort(wides.begin(), wides.end(),
-                     [](const Wide &a, const Wide &b) { return a.offset < b.offset; });
+    std::sort(wides.begin(), wides.end(),
+              [](const Wide &a, const Wide &b) { return a.offset < b.offset; });
     for (size_t first = 0; first < wides.size();) {
       size_t end = first + 1;
       while (end < wides.size() && wides[end].offset - wides[end - 1].offset <= cache_line_bytes) {

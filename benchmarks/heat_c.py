@@ -132,16 +132,15 @@ def heat(compiler: str, grids: Array, pairs: int) -> Callable[[], Array] | Missi
         return flags
     shape = grids.shape[1:]
     polly = compiler == "Polly"
-    folder = tempfile.mkdtemp(prefix="heat-")
-    source, target = os.path.join(folder, "heat.c"), os.path.join(folder, "heat.so")
-    pathlib.Path(source).write_text(_source(len(shape), shape, grids.dtype, polly))
-    done = subprocess.run(
-        [*flags, source, "-o", target], capture_output=True, text=True, check=False
-    )
-    if done.returncode != 0:
-        return Missing(f"{compiler} failed: {done.stderr.strip()[:200]}")
-    function = ctypes.CDLL(target).heat
-    shutil.rmtree(folder)
+    with tempfile.TemporaryDirectory(prefix="heat-") as folder:
+        source, target = os.path.join(folder, "heat.c"), os.path.join(folder, "heat.so")
+        pathlib.Path(source).write_text(_source(len(shape), shape, grids.dtype, polly))
+        done = subprocess.run(
+            [*flags, source, "-o", target], capture_output=True, text=True, check=False
+        )
+        if done.returncode != 0:
+            return Missing(f"{compiler} failed: {done.stderr.strip()[:200]}")
+        function = ctypes.CDLL(target).heat
     function.restype = None
     numbers = [2 * pairs] if polly else [*shape, 2 * pairs]
     arguments = [ctypes.c_long(number) for number in numbers]

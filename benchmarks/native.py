@@ -65,12 +65,13 @@ def openblas(core_type: str) -> OpenBlas | Missing:
     found = sorted(folder.glob("libscipy_openblas64_*.so*"))
     if not found:
         return Missing("this NumPy has no OpenBLAS of its own")
-    copy = pathlib.Path(tempfile.mkdtemp()) / f"openblas_{core_type}.so"
-    shutil.copy(found[0], copy)
     before = os.environ.get("OPENBLAS_CORETYPE")
     os.environ["OPENBLAS_CORETYPE"] = core_type
     try:
-        library = ctypes.CDLL(str(copy))
+        with tempfile.TemporaryDirectory() as place:
+            copy = pathlib.Path(place) / f"openblas_{core_type}.so"
+            shutil.copy(found[0], copy)
+            library = ctypes.CDLL(str(copy))
     except OSError as error:
         return Missing(f"OpenBLAS does not load again: {error}")
     finally:
@@ -116,13 +117,14 @@ def xsmm() -> Xsmm | Missing:
     compiler = peers.program("gcc")
     if isinstance(compiler, Missing):
         return compiler
-    output = pathlib.Path(tempfile.mkdtemp()) / "libxsmm_batch.so"
-    command = [compiler, "-O2", "-shared", "-fPIC", str(HERE / "libxsmm.c"), "-o", str(output)]
-    libraries = ["-lxsmm", "-lxsmmnoblas", "-lpthread", "-lrt", "-ldl", "-lm"]
-    done = subprocess.run([*command, *libraries], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        return Missing("libxsmm-dev is not installed")
-    try:
-        return Xsmm(ctypes.CDLL(str(output)))
-    except OSError as error:
-        return Missing(str(error))
+    with tempfile.TemporaryDirectory() as folder:
+        output = pathlib.Path(folder) / "libxsmm_batch.so"
+        command = [compiler, "-O2", "-shared", "-fPIC", str(HERE / "libxsmm.c"), "-o", str(output)]
+        libraries = ["-lxsmm", "-lxsmmnoblas", "-lpthread", "-lrt", "-ldl", "-lm"]
+        done = subprocess.run([*command, *libraries], capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            return Missing("libxsmm-dev is not installed")
+        try:
+            return Xsmm(ctypes.CDLL(str(output)))
+        except OSError as error:
+            return Missing(str(error))

@@ -61,14 +61,15 @@ def gcc_library() -> ctypes.CDLL | Missing:
     compiler = program("gcc")
     if isinstance(compiler, Missing):
         return compiler
-    folder = pathlib.Path(tempfile.mkdtemp())
-    (folder / "peer.c").write_text(C_SOURCE)
-    flags = ["-O3", "-march=native", "-fopenmp", "-shared", "-fPIC"]
-    command = [compiler, *flags, str(folder / "peer.c"), "-o", str(folder / "peer.so")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        return Missing(f"gcc -fopenmp: {done.stderr.strip()[:200]}")
-    return ctypes.CDLL(str(folder / "peer.so"))
+    with tempfile.TemporaryDirectory() as place:
+        folder = pathlib.Path(place)
+        (folder / "peer.c").write_text(C_SOURCE)
+        flags = ["-O3", "-march=native", "-fopenmp", "-shared", "-fPIC"]
+        command = [compiler, *flags, str(folder / "peer.c"), "-o", str(folder / "peer.so")]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            return Missing(f"gcc -fopenmp: {done.stderr.strip()[:200]}")
+        return ctypes.CDLL(str(folder / "peer.so"))
 
 
 def our_regions() -> tuple[Regions, Regions]:

@@ -3,6 +3,7 @@ chosen as the process's driver. Its settings for a process are in TILEWRIGHT_TES
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import ctypes
 import functools
@@ -36,7 +37,9 @@ def library() -> pathlib.Path:
     compiler = shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")
     if compiler is None or not (ROOT / "cpp").is_dir():
         pytest.skip("no C++ compiler, or no sources, for the test double of libcuda")
-    path = pathlib.Path(tempfile.mkdtemp(prefix="fake-cuda-")) / "libfake_cuda.so"
+    folder = tempfile.mkdtemp(prefix="fake-cuda-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    path = pathlib.Path(folder) / "libfake_cuda.so"
     subprocess.run(
         [
             compiler,

@@ -76,7 +76,7 @@ def blur3x3(dtype: Any = tw.uint8, channels: int = 3, cpu: str = "native") -> tw
     rows, lanes = (12, vector_bytes(cpu)) if dtype == tw.uint8 else (8, vector_bytes(cpu) // 4)
     blurred.tile(i, j, rows, lanes).parallelize("i0").unroll("i1").vectorize("j1")
     # So many rows side by side are more than the processor foresees: they are asked for ahead.
-    blurred.prefetch(image, "j0", 6)
+    blurred.prefetch(image, "j0", 6 if dtype == tw.uint8 else 96 // lanes)
     if dtype == tw.float32:
         # Large results go past the caches; rows of bytes are not aligned for it.
         blurred.stream()

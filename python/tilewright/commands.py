@@ -41,15 +41,25 @@ __all__ = ["ComputationHandle", "ScheduleCommands"]
 Loop: TypeAlias = str | Expression
 Self = TypeVar("Self", bound="ScheduleCommands")
 
-_owners: dict[int, list[weakref.ref[Function]]] = {}
+_Owner: TypeAlias = "weakref.ref[Function]"
+_owners: dict[int, list[_Owner]] = {}
 
 
 def register_owner(function: Function, identities: Iterable[int]) -> None:
-    """Remembers which computations belong to a function, for commands called on a computation."""
-    for identity in identities:
-        alive = [owner for owner in _owners.get(identity, []) if owner() is not None]
-        alive.append(weakref.ref(function))
-        _owners[identity] = alive
+    """Remembers which computations belong to a function, for commands called on a computation, as
+    long as the function is there."""
+    owned = tuple(identities)
+
+    # Bound early: the module's names may be gone when the last functions are dropped.
+    def forget(dead: _Owner, owners: dict[int, list[_Owner]] = _owners) -> None:
+        for identity in owned:
+            left = [owner for owner in owners.pop(identity, []) if owner is not dead]
+            if left:
+                owners[identity] = left
+
+    owner = weakref.ref(function, forget)
+    for identity in owned:
+        _owners[identity] = [*_owners.get(identity, []), owner]
 
 
 def owners_of(identity: int) -> list[Function]:

@@ -53,7 +53,7 @@ def test_computations_of_functions_that_are_gone_belong_to_nobody():
     i, n = tw.iter("i"), tw.param("N")
     c = tw.computation("c", {i: n}, 1.0)
     f, g = (tw.function(name, outputs=[c]) for name in "fg")
-    with pytest.raises(tw.ScheduleError, match="f.*g"):
+    with pytest.raises(tw.ScheduleError, match=r"f.*g"):
         c.vectorize(i, 8)
     del f
     c.vectorize(i, 8)  # of g alone

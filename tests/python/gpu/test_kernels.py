@@ -166,12 +166,17 @@ def test_export_says_that_it_has_no_gpu(tmp_path: pathlib.Path) -> None:
     assert f.export(tmp_path, kind="static").library.is_file()
 
 
-def test_code_for_one_architecture_alone() -> None:
+def exponentials() -> tw.Function:
     N, i = tw.param("N"), tw.iter("i")
     x = tw.input("x", [N], tw.float32)
     y = tw.computation("y", {i: N}, tw.exp(x[i]))
     f = tw.function("f", outputs=[y])
     y.gpu(i)
+    return f
+
+
+def test_code_for_one_architecture_alone() -> None:
+    f = exponentials()
     assert ".target sm_90a" in f.ptx_for("sm_90a")
     assert ".version 8.0" in f.ptx_for("sm_90a")
     assert ".target sm_90\n" in f.ptx_for("sm_90")
@@ -186,11 +191,7 @@ def test_code_for_one_architecture_alone() -> None:
 
 
 def test_code_for_every_architecture_is_taken_by_the_assembler() -> None:
-    N, i = tw.param("N"), tw.iter("i")
-    x = tw.input("x", [N], tw.float32)
-    y = tw.computation("y", {i: N}, tw.exp(x[i]))
-    f = tw.function("f", outputs=[y])
-    y.gpu(i)
+    f = exponentials()
     versions = {"sm_75": "6.3", "sm_80": "7.0", "sm_86": "7.1", "sm_87": "7.4", "sm_89": "7.8"}
     versions["sm_90"] = "7.8"
     for architecture, version in versions.items():

@@ -420,23 +420,29 @@ class Runner:
                 self.count("sizes that a call refuses")
                 return
             raise
-        self.agree_on_values(as_tuple(function(**arrays, **parameters)), expected, sizes)
+        got = function(**fresh(arrays), **parameters)
+        self.agree_on_values(as_tuple(got), expected, sizes)
         self.count("calls equal to the evaluator")
         if sizes == self.case["sizes"][-1] and random.Random(self.case["seed"]).random() < 0.4:
-            self.watch(function, sizes, expected, {**arrays, **parameters})
+            self.watch(function, sizes, expected, arrays, parameters)
 
     def watch(
-        self, function: tw.Function, sizes: tuple[int, ...], expected: Any, given: dict[str, Any]
+        self,
+        function: tw.Function,
+        sizes: tuple[int, ...],
+        expected: Any,
+        arrays: dict[str, Any],
+        parameters: dict[str, int],
     ) -> None:
         """No access of a legal schedule leaves its memory, and a NaN begins among numbers."""
         watched = function.copy()
         watched.check_bounds = True
         try:
-            self.agree_on_values(as_tuple(watched(**given)), expected, sizes)
+            self.agree_on_values(as_tuple(watched(**fresh(arrays), **parameters)), expected, sizes)
         except tw.OutOfBoundsError as error:
             raise Failure("bounds", str(error), self.done) from error
         self.count("calls with checked accesses")
-        found = watched.trace_nan(**given)
+        found = watched.trace_nan(**fresh(arrays), **parameters)
         if found is not None:
             values = [read.value for read in found.reads]
             if not np.isnan(found.value) or any(np.isnan(value) for value in values):
@@ -460,6 +466,11 @@ class Runner:
         cells = points(one["iterators"], one["ranges"], one["where"], sizes)
         own = [tuple(env[i] for i in one["iterators"]) for env in cells]
         return np.array([values[cell] for cell in own], values.dtype)
+
+
+def fresh(arrays: dict[str, Any]) -> dict[str, Any]:
+    """Copies: a call may overwrite what it is given."""
+    return {name: array.copy() for name, array in arrays.items()}
 
 
 def as_tuple(value: Any) -> tuple[Any, ...]:

@@ -22,7 +22,7 @@ N, M, K = tw.params("N M K")
 
 def send(name, delay=0.2):
     # From another process: a thread might have to wait for the GIL.
-    subprocess.Popen(["sh", "-c", f"sleep {delay}; kill -{name} {os.getpid()}"])
+    subprocess.Popen(["/bin/sh", "-c", f"PATH=/usr/bin:/bin; sleep {delay}; kill -{name} {os.getpid()}"])
 
 def expect(kind, call, name="INT"):
     send(name)

@@ -295,7 +295,8 @@ private:
   void store_part(size_t buffer, llvm::Value *address, llvm::Value *value,
                   llvm::Value *mask = nullptr, llvm::MaybeAlign alignment = {});
   void stream_part(size_t buffer, llvm::Value *address, llvm::Value *value); // llvm_hints.cpp
-  /// Whether that or something on the same cache line was asked for before; else notes it.
+  /// Whether that or something on the same cache line was asked for before, or is asked for by an
+  /// iteration soon before or after; else notes it.
   bool is_asked_for(const Frame::Ahead &ahead, const std::vector<ValuePtr> &subscripts);
   void prefetch(size_t buffer, const std::vector<ValuePtr> &subscripts, llvm::Value *address,
                 bool is_written);

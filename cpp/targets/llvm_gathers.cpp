@@ -1,5 +1,7 @@
 #include "targets/llvm_gathers.h"
 
+#include "targets/llvm_passes.h"
+
 #include <llvm/ADT/APInt.h>
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/IR/DataLayout.h>
@@ -128,12 +130,7 @@ llvm::PreservedAnalyses MergeGathers::run(llvm::Function &function,
       changed = true;
     }
   }
-  if (!changed) {
-    return llvm::PreservedAnalyses::all();
-  }
-  llvm::PreservedAnalyses preserved;
-  preserved.preserveSet<llvm::CFGAnalyses>();
-  return preserved;
+  return all_but_instructions(changed);
 }
 
 } // namespace tilewright

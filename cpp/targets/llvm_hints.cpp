@@ -138,14 +138,15 @@ bool KernelEmitter::is_asked_for(const Frame::Ahead &ahead,
   std::string place = fmt::format("{} {}", ahead.buffer, ahead.variable);
   std::int64_t constant = 0;
   std::int64_t step = 0;
+  bool on_one_row = true; // an iteration goes along the last dimension alone
   for (const ValuePtr &subscript : subscripts) {
     const SubscriptSum sum = split_subscript(*subscript);
     const bool is_together = lies_together && &subscript == &subscripts.back();
     place += ";";
     for (const SubscriptTerm &term : sum.terms) {
-      if (is_together && term.value->kind == ValueKind::Variable &&
-          term.value->id == ahead.variable) {
-        step += term.coefficient;
+      if (term.value->kind == ValueKind::Variable && term.value->id == ahead.variable) {
+        step += is_together ? term.coefficient : 0;
+        on_one_row = on_one_row && is_together;
       }
       place += fmt::format(" {} {}", term.coefficient, text_of(*term.value));
     }
@@ -157,7 +158,7 @@ bool KernelEmitter::is_asked_for(const Frame::Ahead &ahead,
   }
   const auto item = static_cast<std::int64_t>(buffer.type.bytes());
   const std::int64_t bytes = constant * item;
-  const std::int64_t each = std::abs(step * item); // bytes of an iteration
+  const std::int64_t each = on_one_row ? std::abs(step * item) : 0; // bytes of an iteration
   std::vector<std::int64_t> &asked = frame_.asked[place];
   const bool is_near = std::any_of(asked.begin(), asked.end(), [&](std::int64_t other) {
     const std::int64_t apart = std::abs(bytes - other);

@@ -1,5 +1,7 @@
 #include "targets/llvm_shared_loads.h"
 
+#include "targets/llvm_passes.h"
+
 #include <llvm/ADT/APInt.h>
 #include <llvm/ADT/MapVector.h>
 #include <llvm/ADT/SmallVector.h>
@@ -174,12 +176,7 @@ llvm::PreservedAnalyses ShareLoads::run(llvm::Function &function,
     end(unchanging);
     end(others);
   }
-  if (!changed) {
-    return llvm::PreservedAnalyses::all();
-  }
-  llvm::PreservedAnalyses preserved;
-  preserved.preserveSet<llvm::CFGAnalyses>();
-  return preserved;
+  return all_but_instructions(changed);
 }
 
 } // namespace tilewright

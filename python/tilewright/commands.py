@@ -41,8 +41,9 @@ __all__ = ["ComputationHandle", "ScheduleCommands"]
 Loop: TypeAlias = str | Expression
 Self = TypeVar("Self", bound="ScheduleCommands")
 
-_Owner: TypeAlias = "weakref.ref[Function]"
-_owners: dict[int, list[_Owner]] = {}
+#: Of a computation or input: its functions, the oldest first, each under a number of its own.
+_Owners: TypeAlias = "dict[int, dict[int, weakref.ref[Function]]]"
+_owners: _Owners = {}
 
 
 def register_owner(function: Function, identities: Iterable[int]) -> None:
@@ -50,21 +51,26 @@ def register_owner(function: Function, identities: Iterable[int]) -> None:
     long as the function is there."""
     owned = tuple(identities)
 
-    # Bound early: the module's names may be gone when the last functions are dropped.
-    def forget(dead: _Owner, owners: dict[int, list[_Owner]] = _owners) -> None:
+    # It may be called at any time, also in the middle of what is below, and in another thread: so
+    # each step leaves the table whole. Bound early: at the end, the module's names may be gone.
+    def forget(dead: weakref.ref[Function], owners: _Owners = _owners) -> None:
         for identity in owned:
-            left = [owner for owner in owners.pop(identity, []) if owner is not dead]
-            if left:
-                owners[identity] = left
+            known = owners.get(identity, {})
+            known.pop(id(dead), None)
+            if not known and (removed := owners.pop(identity, None)):
+                owners[identity] = removed  # somebody has come meanwhile
 
     owner = weakref.ref(function, forget)
     for identity in owned:
-        _owners[identity] = [*_owners.get(identity, []), owner]
+        known = _owners.get(identity, {})
+        known[id(owner)] = owner
+        _owners[identity] = known
 
 
 def owners_of(identity: int) -> list[Function]:
     """The functions that a computation or input belongs to, the oldest first."""
-    return [function for owner in _owners.get(identity, []) if (function := owner()) is not None]
+    owners = list(_owners.get(identity, {}).values())
+    return [function for owner in owners if (function := owner()) is not None]
 
 
 def _new_names(loop: str, outer: Loop | None, inner: Loop | None) -> list[str]:
@@ -435,9 +441,10 @@ class ScheduleCommands(RestructuringCommands, PromiseCommands, GpuCommands):
         For accesses that the processor does not foresee itself: columns, blocks, several rows at
         once. Each load of `array` in the loop, and each store to it that is not streamed, is
         accompanied by one request, at the place that its affine subscripts have so many iterations
-        later, so a vector loop inside keeps them few; what lies on one cache line shares one. What
-        is outside of the array does no harm. Where the loop is cut later, the inner loop asks, or,
-        of vectors and unrolled copies, the outer one for whole ones of them. (Halide: prefetch.)
+        later, so a vector loop inside keeps them few; what lies on one cache line shares one, and
+        so does what is another iteration's, at most a quarter of `distance` away. What is outside
+        of the array does no harm. Where the loop is cut later, the inner loop asks, or, of vectors
+        and unrolled copies, the outer one for whole ones of them. (Halide: prefetch.)
 
         Args:
             array: an input or computation that this one reads.

@@ -168,6 +168,16 @@ def test_what_iterations_soon_after_ask_for_is_asked_for_once():
     assert requests([16, 20], 8, lanes=8) == [1] and requests([24], 8, lanes=8) == [2]
 
 
+def test_iterations_that_go_on_to_other_rows_ask_themselves():
+    x = tw.input("x", [M, M + 18], tw.float32)
+    y = tw.computation("y", {j: M}, x[j, j] + x[j, j + 18])
+    f = tw.function("diagonal", outputs=[y], default_schedule=False)
+    y.prefetch(x, j, 100)
+    assert f.llvm.count("call void @llvm.prefetch") == 2
+    values = integers(9, 27)
+    np.testing.assert_array_equal(f(values), f.evaluate(values))
+
+
 def test_what_is_overwritten_is_asked_for_too():
     # Two grids in one array, by the parity of the step: three rows are read and one is written.
     f = tw.kernels.stencils.heat2d_by_steps(tw.float32)

@@ -6,14 +6,11 @@ import numpy as np
 import pytest
 
 import tilewright as tw
+from levels import LEVELS
 from tilewright.kernels import blas, machine
 
 # (N, M, K): one element, smaller than a tile, a tile and its neighbours, several blocks.
 SIZES = [(1, 1, 1), (6, 64, 3), (7, 65, 1), (5, 63, 20), (13, 130, 17), (203, 40, 9)]
-# The levels of processors that this one runs.
-LEVELS = {16: ["x86-64"], 32: ["x86-64", "x86-64-v3"], 64: ["x86-64", "x86-64-v3", "x86-64-v4"]}[
-    machine.vector_bytes()
-]
 GENERATOR = np.random.default_rng(0)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tilewright as tw
+from levels import LEVELS
 from tilewright.kernels import images
 
 # Rows and columns of pixels: the smallest, some with rests of vectors, strips and blocks of rows.
@@ -41,20 +42,22 @@ def check(function: tw.Function, array: np.ndarray, expected: np.ndarray, **tole
 
 @pytest.mark.parametrize("size", SMALL + LARGE)
 @pytest.mark.parametrize("channels", CHANNELS)
-def test_blur(size, channels):
+@pytest.mark.parametrize("cpu", LEVELS)
+def test_blur(size, channels, cpu):
     rows, columns = size
     array = picture(rows, columns * channels)
     pixel = shifted(array.astype(np.int64), 3, channels)
     total = sum(pixel(y, x) for y in range(3) for x in range(3))
-    blur = images.blur3x3(channels=channels)
+    blur = images.blur3x3(channels=channels, cpu=cpu)
     check(blur, array, np.floor(total / 9 + 0.5).astype(np.uint8), rtol=0)
     mean = (total / 9).astype(np.float32)
-    check(images.blur3x3(tw.float32, channels), array.astype(np.float32), mean, rtol=1e-6)
+    check(images.blur3x3(tw.float32, channels, cpu), array.astype(np.float32), mean, rtol=1e-6)
 
 
 @pytest.mark.parametrize("size", SMALL + LARGE)
 @pytest.mark.parametrize("channels", CHANNELS)
-def test_gaussian(size, channels):
+@pytest.mark.parametrize("cpu", LEVELS)
+def test_gaussian(size, channels, cpu):
     rows, columns = size
     array = picture(rows, columns * channels)
     weights = np.array(images.GAUSSIAN)
@@ -62,7 +65,7 @@ def test_gaussian(size, channels):
     exact = sum(weights[y] * weights[x] * pixel(y, x) for y in range(7) for x in range(7)) / float(
         1 << 16
     )
-    smooth = images.gaussian7x7(tw.float32, channels)
+    smooth = images.gaussian7x7(tw.float32, channels, cpu)
     check(smooth, array.astype(np.float32), exact.astype(np.float32), rtol=2e-6)
 
     wide, width = array.astype(np.int64), (columns - 6) * channels
@@ -70,7 +73,7 @@ def test_gaussian(size, channels):
     first = (np.tensordot(weights, across, 1) + 128) >> 8
     down = np.array([first[y : y + rows - 6] for y in range(7)])
     twice = ((np.tensordot(weights, down, 1) + 128) >> 8).astype(np.uint8)
-    check(images.gaussian7x7(channels=channels), array, twice, rtol=0)
+    check(images.gaussian7x7(channels=channels, cpu=cpu), array, twice, rtol=0)
     assert np.abs(twice - exact).max() <= 1
 
 

@@ -2,6 +2,7 @@
 
 #include "algorithm/expression_depth.h"
 #include "bindings/bind_language.h"
+#include "polyhedral/set_text.h"
 
 #include <pybind11/complex.h>
 #include <pybind11/stl.h>
@@ -38,7 +39,12 @@ isl::set to_set(const py::handle &text) {
   if (text.is_none()) {
     return {};
   }
-  return checked(isl::set(isl_context(), text.cast<std::string>()), "reading a pickled set");
+  std::string problem;
+  isl::set set = parse_set(text.cast<std::string>(), problem);
+  if (set.is_null()) {
+    throw Error(ErrorKind::Argument, "a pickled set is damaged: " + problem);
+  }
+  return set;
 }
 
 py::object from_constant(const ConstantValue &value) {

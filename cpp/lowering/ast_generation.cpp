@@ -6,10 +6,12 @@
 #include <isl/id.h>
 #include <isl/lp.h>
 #include <isl/map.h>
+#include <isl/options.h>
 #include <isl/set.h>
 #include <isl/union_map.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -326,12 +328,25 @@ isl::map schedule_of(const Statement &statement, const Scan &scan, const std::ve
                  doing);
 }
 
-/// isl's option that keeps loops over a GPU's blocks and threads in one piece; empty where there
-/// are none. Pieces of them would need blocks and threads of their own.
-std::string gpu_loops(const Program &program, const std::vector<size_t> &group,
-                      const std::vector<int> &dimensions) {
+/// isl fails at some sets where it separates loops into parts without guards ("some src divs are
+/// unknown": a bound that it found has a division that it forgot). Then it is asked for other
+/// loops.
+enum class Attempt {
+  Plain,        ///< as isl does it by default
+  FewerJoined,  ///< parts of sets are not joined where that takes wrapped constraints
+  InOnePiece,   ///< no loop is separated
+  AllSeparated, ///< every loop is
+};
+constexpr std::array attempts = {Attempt::Plain, Attempt::FewerJoined, Attempt::InOnePiece,
+                                 Attempt::AllSeparated};
+
+/// isl's options for the loops: those over a GPU's blocks and threads stay in one piece, as pieces
+/// of them would need blocks and threads of their own.
+std::string loop_options(const Program &program, const std::vector<size_t> &group,
+                         const std::vector<int> &dimensions, Attempt attempt) {
   std::string space;
-  std::string positions;
+  std::string whole;
+  std::string others;
   for (size_t d = 0; d < dimensions.size(); ++d) {
     space += (d > 0 ? ", d" : "d") + std::to_string(d);
     const auto level = static_cast<size_t>(dimensions[d] / 2);
@@ -340,11 +355,45 @@ std::string gpu_loops(const Program &program, const std::vector<size_t> &group,
           const Statement &statement = program.statements[position];
           return level < statement.tags.size() && is_gpu(statement.tags[level].tag);
         });
-    if (is_mapped) {
-      positions += (positions.empty() ? "x = " : " or x = ") + std::to_string(d);
-    }
+    std::string &list = is_mapped || attempt == Attempt::InOnePiece ? whole : others;
+    list += (list.empty() ? "x = " : " or x = ") + std::to_string(d);
   }
-  return positions.empty() ? "" : "{ [" + space + "] -> atomic[x] : " + positions + " }";
+  std::string parts = whole.empty() ? "" : "[" + space + "] -> atomic[x] : " + whole;
+  if (attempt == Attempt::AllSeparated && !others.empty()) {
+    parts += (parts.empty() ? "[" : "; [") + space + "] -> separate[x] : " + others;
+  }
+  return parts.empty() ? "" : "{ " + parts + " }";
+}
+
+/// The loops of a schedule, or null where isl fails at this attempt.
+isl::ast_node nodes(const Program &program, const std::vector<size_t> &group,
+                    const std::vector<int> &dimensions, const isl::union_map &schedule,
+                    Attempt attempt) {
+  isl_ctx *context = isl_context().get();
+  isl::ast_build build = isl::manage(isl_ast_build_from_context(program.context.copy()));
+  isl_id_list *names = isl_id_list_alloc(context, static_cast<int>(dimensions.size()));
+  for (const int dimension : dimensions) {
+    const std::string name = "t" + std::to_string(dimension);
+    names = isl_id_list_add(names, isl_id_alloc(context, name.c_str(), nullptr));
+  }
+  build = checked(isl::manage(isl_ast_build_set_iterators(build.release(), names)), doing);
+  const std::string options = loop_options(program, group, dimensions, attempt);
+  if (!options.empty()) {
+    const isl::union_map given(isl_context(), options);
+    build = checked(isl::manage(isl_ast_build_set_options(build.release(), given.copy())), doing);
+  }
+  const int joins = isl_options_get_coalesce_bounded_wrapping(context);
+  isl_options_set_coalesce_bounded_wrapping(context, attempt == Attempt::FewerJoined ? 0 : joins);
+  isl::ast_node root = build.node_from_schedule_map(schedule);
+  isl_options_set_coalesce_bounded_wrapping(context, joins);
+  if (root.is_null()) {
+    const isl_error error = isl_ctx_last_error(context);
+    if (error == isl_error_quota || error == isl_error_abort) {
+      throw_isl_error(doing);
+    }
+    isl_ctx_reset_error(context);
+  }
+  return root;
 }
 
 GeneratedAst::Part generate_part(const Program &program, const std::vector<Scan> &scans,
@@ -364,21 +413,17 @@ GeneratedAst::Part generate_part(const Program &program, const std::vector<Scan>
     same = isl_map_set_tuple_name(same, isl_dim_in, ("@" + std::to_string(a)).c_str());
     schedule = schedule.unite(isl::manage(isl_union_map_from_map(same)));
   }
-  isl::ast_build build = isl::manage(isl_ast_build_from_context(program.context.copy()));
-  isl_id_list *names =
-      isl_id_list_alloc(isl_context().get(), static_cast<int>(part.dimensions.size()));
-  for (const int dimension : part.dimensions) {
-    const std::string name = "t" + std::to_string(dimension);
-    names = isl_id_list_add(names, isl_id_alloc(isl_context().get(), name.c_str(), nullptr));
+  for (const Attempt attempt : attempts) {
+    part.root = nodes(program, group, part.dimensions, schedule, attempt);
+    if (!part.root.is_null()) {
+      return part;
+    }
   }
-  build = checked(isl::manage(isl_ast_build_set_iterators(build.release(), names)), doing);
-  const std::string whole = gpu_loops(program, group, part.dimensions);
-  if (!whole.empty()) {
-    const isl::union_map options(isl_context(), whole);
-    build = checked(isl::manage(isl_ast_build_set_options(build.release(), options.copy())), doing);
-  }
-  part.root = checked(build.node_from_schedule_map(schedule), doing);
-  return part;
+  throw Error(ErrorKind::Limit,
+              std::string(doing) +
+                  ": isl finds no loops for this order of instances; other sizes of "
+                  "tiles, or another order of the commands, give it other sets",
+              program.statements[group.front()].computation->where);
 }
 
 } // namespace

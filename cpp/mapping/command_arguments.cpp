@@ -3,6 +3,8 @@
 #include "mapping/number_limits.h"
 #include "polyhedral/set_text.h"
 
+#include <isl/map.h>
+
 #include <algorithm>
 #include <cctype>
 
@@ -19,6 +21,30 @@ void refuse_part(const Command &command, const Command &inner, const Error &erro
     throw;
   }
   refuse(command, text.substr(prefix.size()));
+}
+
+isl::map read_command_map(const MappingState &state, const Command &command,
+                          const std::string &text, const std::string &example) {
+  std::string problem;
+  const isl::map map = parse_map(text, problem);
+  if (map.is_null()) {
+    refuse(command,
+           "isl cannot read this map: " + problem + "; expected one such as \"" + example + "\"");
+  }
+  const std::vector<std::string> &known = state.function->parameters;
+  const auto count = static_cast<unsigned>(isl_map_dim(map.get(), isl_dim_param));
+  for (unsigned p = 0; p < count; ++p) {
+    const std::string name = isl_map_get_dim_name(map.get(), isl_dim_param, p);
+    if (std::find(known.begin(), known.end(), name) == known.end()) {
+      std::string list;
+      for (const std::string &each : known) {
+        list += (list.empty() ? "" : ", ") + each;
+      }
+      refuse(command, "'" + name + "' is no parameter of the function; its parameters are: " +
+                          (list.empty() ? "none" : list));
+    }
+  }
+  return map;
 }
 
 std::string tag_description(Tag tag) {

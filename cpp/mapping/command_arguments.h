@@ -48,6 +48,11 @@ void apply_part(const Command &command, const Command &inner, Part &&part) {
   }
 }
 
+/// The map that a command gives as text, all of it, over parameters of the function. Refuses
+/// anything else, with the column and `example`.
+isl::map read_command_map(const MappingState &state, const Command &command,
+                          const std::string &text, const std::string &example);
+
 /// "a vector loop (vectorize)": what a tag makes of a loop, and the command that gives it.
 std::string tag_description(Tag tag);
 /// Refuses a loop that has another tag than `tag`, which would go without a word.

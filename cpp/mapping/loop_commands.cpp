@@ -3,22 +3,15 @@
 #include "mapping/command_arguments.h"
 #include "mapping/command_handlers.h"
 #include "mapping/commands.h"
-#include "mapping/footprint.h"
-#include "mapping/number_limits.h"
+#include "mapping/loop_extent.h"
 
 #include <algorithm>
 #include <cstdlib>
-#include <map>
-#include <regex>
-#include <set>
 #include <sstream>
 
 namespace tilewright {
 
 namespace {
-
-/// Iterations of a vector loop or of an unrolled one.
-constexpr std::int64_t most_copies = 1024;
 
 isl::val integer_value(std::int64_t value) {
   return isl::val(isl_context(), static_cast<long>(value));
@@ -78,59 +71,6 @@ void split_at(TimeSpaceMap &map, size_t position, std::int64_t size, const std::
                         {block, rest});
 }
 
-/// The constant number of values that a loop takes, if it is constant: by construction or found by
-/// isl.
-std::int64_t constant_extent(const MappingState &state, const Command &command,
-                             const LoopDimension &loop) {
-  if (loop.extent > 0) {
-    return loop.extent;
-  }
-  const Computation &computation = **state.function->find(command.computation);
-  const isl::set domain =
-      instance_space(computation).domain.intersect_params(state.function->context);
-  const isl::set values =
-      checked(domain.apply(loop.value.as_map()).project_out_all_params(), "extent of a loop");
-  if (checked(values.is_empty(), "extent of a loop")) {
-    return 1;
-  }
-  const isl::val last = isl::manage(isl_set_dim_max_val(values.copy(), 0));
-  const isl::val first = isl::manage(isl_set_dim_min_val(values.copy(), 0));
-  if (last.is_null() || first.is_null() || !last.is_int().is_true() || !first.is_int().is_true()) {
-    return 0;
-  }
-  const isl::val extent = checked(last.sub(first).add(1L), "extent of a loop");
-  return extent.le(integer_value(largest_size)).is_true() ? extent.num_si() : 0;
-}
-
-/// The constant number of values that a loop takes in one iteration of the loops that compute_at
-/// shares, 0 where there is none.
-std::int64_t extent_inside(const MappingState &state, const std::string &computation,
-                           size_t position) {
-  const Placement *placement = find_placement(state, computation);
-  if (placement == nullptr || !placement->compute_at) {
-    return 0;
-  }
-  const std::string &name = state.time_space.at(computation).dimensions[position].name;
-  const auto shared = static_cast<size_t>(placement->shared);
-  std::int64_t largest = 0;
-  const Program program = build_program(state);
-  for (const Statement &statement : program.statements) {
-    if (statement.computation->name != computation) {
-      continue;
-    }
-    for (size_t level = shared; level < statement.loop_names.size(); ++level) {
-      if (statement.loop_names[level] == name) {
-        const std::int64_t width = constant_width(statement, shared, level);
-        if (width == 0) {
-          return 0;
-        }
-        largest = std::max(largest, width);
-      }
-    }
-  }
-  return largest;
-}
-
 std::int64_t require_constant_extent(MappingState &state, const Command &command, size_t position) {
   LoopDimension &loop = state.time_space.at(command.computation).dimensions[position];
   std::int64_t extent = constant_extent(state, command, loop);
@@ -139,10 +79,10 @@ std::int64_t require_constant_extent(MappingState &state, const Command &command
   } else {
     extent = extent_inside(state, command.computation, position); // until compute_at changes
   }
-  if (extent <= 0 || extent > most_copies) {
+  if (extent <= 0 || extent > max_copies) {
     refuse(command, "loop '" + loop.name + "' has no constant extent of at most " +
-                        std::to_string(most_copies) + "; give a size, e.g. " + command.name +
-                        "(\"" + loop.name + "\", 8)");
+                        std::to_string(max_copies) + "; give a size, e.g. " + command.name + "(\"" +
+                        loop.name + "\", 8)");
   }
   return extent;
 }
@@ -171,8 +111,8 @@ void tag_strip(MappingState &state, const Command &command, Tag tag) {
     extent = require_constant_extent(state, command, position);
   } else {
     const std::int64_t size = arguments.integer(1, "the size", 1);
-    if (size > most_copies) {
-      refuse(command, "the size must be at most " + std::to_string(most_copies) + ", got " +
+    if (size > max_copies) {
+      refuse(command, "the size must be at most " + std::to_string(max_copies) + ", got " +
                           std::to_string(size));
     }
     if (map.dimensions[position].extent != size) {
@@ -252,78 +192,6 @@ isl::val integer_determinant(const std::vector<std::int64_t> &matrix, size_t siz
   }
   return checked(result, "the determinant of a matrix");
 }
-
-/// After take_tags: names what stands where a tag would and is none.
-void refuse_unknown_tag(const std::string &text, const Command &command) {
-  const size_t arrow = text.rfind("->");
-  const std::string times = arrow == std::string::npos ? text : text.substr(arrow);
-  static const std::regex pattern(R"((\w+)\s*\(\s*([A-Za-z_]\w*(?:\s*\(\s*\w*\s*\))?)\s*\))");
-  static const std::set<std::string> functions = {"floor", "ceil", "floord", "ceild",
-                                                  "min",   "max",  "abs",    "mod"};
-  for (std::sregex_iterator match(times.begin(), times.end(), pattern), end; match != end;
-       ++match) {
-    if (!functions.contains((*match)[1].str())) {
-      refuse(command, "there is no tag '" + (*match)[2].str() +
-                          "'; the tags of a dimension are cpu, vec(s), unroll, gpu_block_x, "
-                          "gpu_thread_x (or y, z), gpu_spread, gpu_mma_m, gpu_mma_n, gpu_mma_k and "
-                          "gpu_mma_tf32");
-    }
-  }
-}
-
-/// Takes the tags out of a map as the papers write it, "{ C[i,j] -> [i, j(vec(8))] }", leaving what
-/// isl reads. Tags are found in the last tuple, by position.
-std::map<size_t, LoopTag> take_tags(std::string &text, const Command &command) {
-  std::map<size_t, LoopTag> tags;
-  static const std::regex pattern(
-      R"(\(\s*(cpu|unroll|gpu_block_[xyz]|gpu_thread_[xyz]|gpu_spread|gpu_mma_(?:m|n|k|tf32)|vec\s*\(\s*(\d+)\s*\))\s*\))");
-  std::smatch match;
-  while (std::regex_search(text, match, pattern)) {
-    const std::string before = match.prefix();
-    const size_t tuple = before.rfind('[');
-    const size_t arrow = before.rfind("->");
-    if (tuple == std::string::npos || arrow == std::string::npos || arrow > tuple ||
-        before.find(']', tuple) != std::string::npos) {
-      refuse(command, "the tag '" + match.str() + "' does not stand behind a dimension");
-    }
-    const auto position = static_cast<size_t>(
-        std::count(before.begin() + static_cast<std::ptrdiff_t>(tuple), before.end(), ','));
-    LoopTag tag;
-    if (match[1].str() == "cpu") {
-      tag = {Tag::Parallel, 0};
-    } else if (match[1].str() == "unroll") {
-      tag = {Tag::Unroll, 0};
-    } else if (match[1].str().starts_with("gpu_")) {
-      const std::string text_of_tag = match[1].str();
-      tag.tag = text_of_tag.starts_with("gpu_block")    ? Tag::GpuBlock
-                : text_of_tag.starts_with("gpu_thread") ? Tag::GpuThread
-                : text_of_tag.starts_with("gpu_mma")    ? Tag::GpuMma
-                                                        : Tag::GpuSpread;
-      tag.axis = tag.tag == Tag::GpuSpread ? 0 : text_of_tag.back() - 'x';
-      for (int axis = 0; axis < 4 && tag.tag == Tag::GpuMma; ++axis) {
-        tag.axis = gpu_tag_name(tag.tag, axis) == text_of_tag ? axis : tag.axis;
-      }
-    } else {
-      constexpr size_t most_digits = 4;
-      const std::string lanes = match[2].str();
-      tag = {Tag::Vector, lanes.size() > most_digits ? most_copies + 1 : std::stoll(lanes)};
-      if (tag.factor < 1 || tag.factor > most_copies) {
-        refuse(command, "a vector loop has between 1 and " + std::to_string(most_copies) +
-                            " iterations, got vec(" + lanes + ")");
-      }
-    }
-    const auto [entry, fresh] = tags.emplace(position, tag);
-    if (!fresh && entry->second != tag) {
-      refuse(command, "dimension " + std::to_string(position) + " has two different tags");
-    }
-    text = before + match.suffix().str();
-  }
-  return tags;
-}
-
-} // namespace
-
-namespace {
 
 /// Computations with an explicit time share their loops with all others that have one.
 bool has_loops_of_its_own(const MappingState &state, const TimeSpaceMap &map,
@@ -587,98 +455,6 @@ void vectorize_command(MappingState &state, const Command &command) {
 
 void unroll_command(MappingState &state, const Command &command) {
   tag_strip(state, command, Tag::Unroll);
-}
-
-void set_schedule_command(MappingState &state, const Command &command) {
-  const CommandArguments arguments(command);
-  arguments.expect_between(1, 1, "set_schedule(\"{ C[i,j] -> [...] }\")");
-  std::string text = arguments.name(0, "an isl map");
-  const std::map<size_t, LoopTag> tags = take_tags(text, command);
-  const isl::map given(isl_context(), text);
-  if (given.is_null()) {
-    isl_ctx_reset_error(isl_context().get());
-    refuse_unknown_tag(text, command);
-    refuse(command, "isl cannot read this map; expected one such as \"{ C[i, j] -> [j, i] }\"");
-  }
-  const InstanceSpace instances = instance_space(**state.function->find(command.computation));
-  const auto dimensions = static_cast<size_t>(checked(given.domain_tuple_dim(), "set_schedule"));
-  if (!given.has_domain_tuple_id().is_true() ||
-      given.domain_tuple_id().name() != command.computation ||
-      dimensions != instances.iterators.size()) {
-    std::string expected = command.computation + "[";
-    for (size_t d = 0; d < instances.iterators.size(); ++d) {
-      expected += (d ? "," : "") + instances.iterators[d];
-    }
-    refuse(command, "the map must start from " + expected + "]");
-  }
-  isl::map map = isl::manage(isl_map_reset_tuple_id(given.copy(), isl_dim_out));
-  map = checked(map.intersect_domain(instances.domain.intersect_params(state.function->context)),
-                "set_schedule");
-  const isl::set unscheduled =
-      instances.domain.intersect_params(state.function->context).subtract(map.domain());
-  Point point;
-  if (sample_point(checked(unscheduled, "set_schedule"), point)) {
-    refuse(command, "the map gives no time to " + instance_text(command.computation, point));
-  }
-  if (!checked(map.is_single_valued(), "set_schedule")) {
-    refuse(command, "the map gives several times to one instance");
-  }
-  if (!checked(map.is_injective(), "set_schedule")) {
-    const isl::map same = map.apply_range(map.reverse());
-    const isl::map distinct = same.intersect(isl::map::lex_lt(instances.domain.space()));
-    std::string example;
-    if (sample_point(checked(distinct.wrap(), "set_schedule"), point)) {
-      // Both instances one after the other; what the parameters are is said once.
-      Point first{{}, point.coordinates};
-      first.coordinates.resize(dimensions);
-      Point second{point.parameters, point.coordinates};
-      second.coordinates.erase(second.coordinates.begin(),
-                               second.coordinates.begin() +
-                                   static_cast<std::ptrdiff_t>(dimensions));
-      example = ", for example " + instance_text(command.computation, first) + " and " +
-                instance_text(command.computation, second);
-    }
-    refuse(command, "the map gives the same time to two instances" + example);
-  }
-  TimeSpaceMap result;
-  result.explicit_time = true;
-  const isl::pw_multi_aff times = checked(map.as_pw_multi_aff(), "set_schedule");
-  for (unsigned d = 0; d < checked(map.range_tuple_dim(), "set_schedule"); ++d) {
-    const isl::pw_aff value =
-        checked(times.at(static_cast<int>(d))
-                    .gist(instances.domain.intersect_params(state.function->context)),
-                "set_schedule");
-    std::string name = "t" + std::to_string(d);
-    for (size_t i = 0; i < instances.iterators.size(); ++i) {
-      const isl::pw_aff iterator = isl::pw_aff::var_on_domain(
-          isl::local_space(instances.domain.space()), isl::dim::set, static_cast<unsigned>(i));
-      const bool taken =
-          std::any_of(result.dimensions.begin(), result.dimensions.end(),
-                      [&](const auto &loop) { return loop.name == instances.iterators[i]; });
-      if (!taken && checked(value.is_equal(iterator), "set_schedule")) {
-        name = instances.iterators[i];
-      }
-    }
-    result.dimensions.push_back({name, value, {}, 0});
-  }
-  for (const auto &[position, tag] : tags) {
-    LoopDimension &loop = result.dimensions.at(position);
-    loop.tag = tag;
-    if (tag.tag == Tag::Vector || tag.tag == Tag::Unroll) {
-      const std::int64_t extent = constant_extent(state, command, loop);
-      if (extent <= 0 || extent > most_copies || (tag.tag == Tag::Vector && extent > tag.factor)) {
-        refuse(command, "dimension " + std::to_string(position) +
-                            " of the map does not have the constant extent, of at most " +
-                            std::to_string(most_copies) +
-                            ", that its tag needs; take it modulo the size");
-      }
-      loop.tag.factor = tag.tag == Tag::Vector ? tag.factor : extent;
-      loop.extent = loop.tag.factor;
-    }
-  }
-  state.time_space[command.computation] = std::move(result);
-  std::erase_if(state.placements,
-                [&](const Placement &p) { return p.computation == command.computation; });
 }
 
 } // namespace tilewright

@@ -336,8 +336,9 @@ private:
     value = isl_pw_aff_drop_dims(value, isl_dim_in, outer, count - outer);
     value = isl_pw_aff_set_tuple_id(value, isl_dim_in, domain.tuple_id().release());
     // A reduction over nothing is initialised too, also where the schedule of its updates says
-    // nothing about it.
-    const isl::pw_aff known = checked(isl::manage(value), "loops of an initialisation");
+    // nothing about it, or gives no whole number.
+    const isl::pw_aff given = checked(isl::manage(value), "loops of an initialisation");
+    const isl::pw_aff known = given.intersect_domain(given.as_map().domain());
     const isl::set unknown = checked(domain.subtract(known.domain()), "loops of an initialisation");
     const isl::pw_aff everywhere =
         known.union_add(isl::pw_aff(unknown, isl::val(isl_context(), 0L)));
@@ -637,8 +638,35 @@ private:
     }
   }
 
+  /// Every instance has one time: each loop is a whole number wherever the statement runs. Commands
+  /// see to it; isl would leave an instance without a time out of the loops, without a word.
+  void require_total(const Statement &statement) const {
+    for (size_t level = 0; level < statement.loop_names.size(); ++level) {
+      const isl::pw_aff &value = statement.loops[level];
+      if (checked(value.isa_aff(), "the time of a statement") &&
+          checked(isl::manage(isl_aff_get_denominator_val(value.as_aff().get())),
+                  "the time of a statement")
+              .is_one()
+              .is_true()) {
+        continue; // whole numbers everywhere
+      }
+      const isl::set timed = value.as_map().domain();
+      Point point;
+      if (!checked(statement.domain.is_subset(timed), "the time of a statement") &&
+          sample_point(checked(statement.domain.subtract(timed), "the time of a statement"),
+                       point)) {
+        throw Error(ErrorKind::Schedule,
+                    "loop '" + statement.loop_names[level] + "' of " + statement.computation->name +
+                        " gives no time to " + instance_text(statement.name, point.coordinates) +
+                        (point.parameters.empty() ? "" : " (" + parameter_text(point) + ")"),
+                    statement.mapped_at);
+      }
+    }
+  }
+
   /// Pads to the common depth.
   void finish(Statement &statement) const {
+    require_total(statement);
     statement.loops.resize(static_cast<size_t>(program_.depth), zero_on(statement.domain));
     statement.tags.resize(static_cast<size_t>(program_.depth));
     statement.order.resize(static_cast<size_t>(program_.depth) + 1, 0);

@@ -50,14 +50,22 @@ isl::map folded(const isl::map &relation, unsigned dimension, std::int64_t size)
   return checked(relation.apply_range(isl::manage(isl_map_from_multi_aff(fold))), "storage_fold");
 }
 
+/// Whether none of these characters is in a text that becomes a part of a map.
+bool is_plain(const std::string &text, const char *characters) {
+  return text.find_first_of(characters) == std::string::npos;
+}
+
 ExprPtr size_expression(const Command &command, const std::string &parameters,
                         const std::string &text) {
-  const isl::pw_aff size(isl_context(), "[" + parameters + "] -> { [] -> [(" + text + ")] }");
+  std::string problem;
+  const isl::map size =
+      is_plain(text, "[]{}:;")
+          ? parse_map("[" + parameters + "] -> { [] -> [(" + text + ")] }", problem)
+          : isl::map();
   if (size.is_null()) {
-    isl_ctx_reset_error(isl_context().get());
     refuse(command, "'" + text + "' is not an affine size in the parameters");
   }
-  return from_affine(size, {});
+  return from_affine(checked(size.as_pw_multi_aff().at(0), "the size of a buffer"), {});
 }
 
 /// One more than the largest index along a dimension; 0 where nothing is stored.
@@ -238,10 +246,13 @@ void store_in_command(MappingState &state, const Command &command) {
   arguments.expect_between(1, 4, "store_in(\"buffer[index, ...]\", sizes=None, record=None)");
   const std::string target = arguments.name(0, "a buffer element");
   const std::string element = element_text(**state.function->find(command.computation));
-  const isl::map given(isl_context(),
-                       "[" + parameter_list(state) + "] -> { " + element + " -> " + target + " }");
+  std::string problem;
+  const isl::map given =
+      is_plain(target, "{}:;>")
+          ? parse_map("[" + parameter_list(state) + "] -> { " + element + " -> " + target + " }",
+                      problem)
+          : isl::map();
   if (given.is_null()) {
-    isl_ctx_reset_error(isl_context().get());
     refuse(command, "'" + target + "' is not a buffer with affine subscripts in the iterators of " +
                         element);
   }
@@ -267,12 +278,8 @@ void store_in_command(MappingState &state, const Command &command) {
 void set_access_command(MappingState &state, const Command &command) {
   const CommandArguments arguments(command);
   arguments.expect_between(1, 1, "set_access(\"{ C[i,j] -> buffer[...] }\")");
-  const isl::map given(isl_context(), arguments.name(0, "an isl map"));
-  if (given.is_null()) {
-    isl_ctx_reset_error(isl_context().get());
-    refuse(command,
-           "isl cannot read this map; expected one such as \"{ C[i, j] -> buffer[j, i % 2] }\"");
-  }
+  const isl::map given = read_command_map(state, command, arguments.name(0, "an isl map"),
+                                          "{ C[i, j] -> buffer[j, i % 2] }");
   const Computation &computation = **state.function->find(command.computation);
   if (!given.has_domain_tuple_id().is_true() ||
       given.domain_tuple_id().name() != computation.name ||

@@ -39,10 +39,14 @@ enum class ErrorKind {
   Internal  ///< a failure of isl, LLVM or this library          -> tw.InternalError (RuntimeError)
 };
 
+/// A text with its control characters spelled out ("\\x00"): what a person gave stands in messages,
+/// and those end at a zero.
+std::string printable(const std::string &text);
+
 class Error : public std::runtime_error {
 public:
   Error(ErrorKind kind, const std::string &message, SourceLocation where = {})
-      : std::runtime_error(message), kind(kind), where(std::move(where)) {}
+      : std::runtime_error(printable(message)), kind(kind), where(std::move(where)) {}
 
   ErrorKind kind;
   SourceLocation where;

@@ -1,6 +1,6 @@
 // Sets as text, the way the papers write them: reading them with parameters that need not be listed
-// first, and showing only the part of a set that a person reads. What isl cannot parse becomes an
-// Error(Declaration) with isl's reason.
+// first, and showing only the part of a set that a person reads. All of a text is read, or it is
+// refused with the column: isl itself stops behind the first closing brace.
 #pragma once
 
 #include "polyhedral/isl.h"
@@ -13,9 +13,14 @@ namespace tilewright {
 /// no reserved word.
 bool is_isl_identifier(const std::string &name);
 
-/// Reads "{ C[i,j] : 0 <= i < N }"; names that are neither dimensions nor quantified become
-/// parameters when the text does not open with "[...] ->". `what` names the thing that is read, for
-/// the error.
+/// Reads all of a text as one set, or one map; null, and why in `problem`, where that cannot be.
+/// Names that are neither dimensions nor quantified become parameters when the text does not open
+/// with "[...] ->". Throws Error(Limit) only.
+isl::set parse_set(const std::string &text, std::string &problem);
+isl::map parse_map(const std::string &text, std::string &problem);
+
+/// Reads "{ C[i,j] : 0 <= i < N }" as parse_set does, or throws Error(Declaration); `what` names the
+/// thing that is read.
 isl::set read_set(const std::string &text, const std::string &what, const SourceLocation &where);
 
 /// A parameter set: "[N] -> { : N > 3 }", or "N > 3" alone.

@@ -157,8 +157,6 @@ class Runner:
             problem = self.problem(model, sizes)
             if problem is None:
                 self.count("sizes too large to judge")
-            elif problem and self.over_nothing(model):
-                self.count("not judged (a reduction over nothing under set_schedule)")
             elif problem:
                 raise Failure("missed", f"found legal, but at {shown(sizes)}: {problem}", self.done)
 
@@ -175,6 +173,19 @@ class Runner:
             if difference:
                 raise Failure("order", f"at {shown(sizes)}: {difference}", self.done)
 
+    def lower(self) -> None:
+        """What was accepted has loops: only the operation limit may stand in the way."""
+        try:
+            str(self.function.loops)
+        except tw.AnalysisLimitError:
+            self.count("operation limit reached at the loops")
+        except tw.TilewrightError as error:
+            raise Failure(
+                "accepted", f"accepted, yet there are no loops: {error}", self.done
+            ) from error
+        else:
+            self.count("schedules with loops")
+
     def unjudged(self, command: Command) -> None:
         """A command whose result the model does not know: only values are compared."""
         try:
@@ -187,6 +198,7 @@ class Runner:
             self.count("operation limit reached")
         else:
             self.done = [*self.done, command]
+            self.lower()
             self.count(f"not judged ({self.lost}): legal")
 
     def step(self, command: Command) -> None:
@@ -218,9 +230,6 @@ class Runner:
                 raise Failure("accepted", text, attempted) from error
             return
         except (tw.ScheduleError, KeyError) as error:
-            if after is not None and self.simplified(command):
-                self.count("not judged (a reduction of single terms under set_schedule): no sense")
-                return
             if after is not None:
                 raise Failure(
                     "command", f"refused, but it makes sense: {error}", attempted
@@ -231,11 +240,6 @@ class Runner:
         except tw.AnalysisLimitError:
             self.count("operation limit reached")
             return
-        if after is None and self.simplified(command):
-            self.done = attempted
-            self.lost = "a reduction of single terms under set_schedule"
-            self.count(f"not judged ({self.lost}): legal")
-            return
         if after is None:
             raise Failure("accepted", "accepted, but it makes no sense", attempted)
         if command[1] == "set_schedule":
@@ -244,6 +248,7 @@ class Runner:
         self.done = attempted
         self.model = after
         self.agree(after)
+        self.lower()
         self.count("verdicts: legal / legal")
 
     def smallest_fold(self, command: Command) -> None:
@@ -300,36 +305,6 @@ class Runner:
         self.count("verdicts: legal / legal")
         self.count("legal: storage_fold without a size")
 
-    def over_nothing(self, model: Model) -> bool:
-        """Whether set_schedule placed a reduction that has no terms at any size. The library keeps of a map what it
-        says on the terms, which is nothing, and starts such a reduction where it likes."""
-        given = {c[0] for c in self.done if c[1] == "set_schedule" and c[0] in model.reduced}
-        for name in given:
-            judges = [self.judge(model, sizes) for sizes in SEARCHED[:150]]
-            bases = [judge.space.bases[name] for judge in judges if judge]
-            if model.reduced[name] and not any(base[-1].rows for base in bases):
-                return True
-        return False
-
-    def simplified(self, command: Command) -> bool:
-        """Whether rfactor or cache is asked about a loop that set_schedule may have written without its reduced
-        iterators. The library keeps what a map says on the computation's instances, so a reduced iterator with one
-        value (or no instance at all) leaves no trace in it, and 'a loop over reduced iterators' has no meaning."""
-        name = command[0]
-        given = any(c[0] == name and c[1] == "set_schedule" for c in self.done)
-        if command[1] not in ("rfactor", "cache") or not given or not self.model.reduced[name]:
-            return False
-        rank = len(self.model.own(name))
-        several: set[int] = set()
-        for sizes in SEARCHED[:100]:
-            judge = self.judge(self.model, sizes)
-            for updates in judge.space.bases[name][1:] if judge else ():
-                for rows in updates.by_cell.values():
-                    for k in range(rank, len(updates.names)):
-                        if len({updates.rows[row][k] for row in rows}) > 1:
-                            several.add(k)
-        return len(several) < self.model.reduced[name]
-
     def problem(self, model: Model, sizes: tuple[int, ...], limit: int = 12000) -> str | None:
         """What the judge finds wrong, "" for nothing, None where there is too much to look at."""
         try:
@@ -362,9 +337,6 @@ class Runner:
                 return
             if tried > 260:
                 break
-        if self.over_nothing(model):
-            self.count("not judged (a reduction over nothing under set_schedule)")
-            return
         if too_large:
             self.count("not judged (the witness is too large)")
             return

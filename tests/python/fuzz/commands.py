@@ -195,7 +195,8 @@ def names(value: list[Any]) -> set[str]:
 
 
 def draw_schedule(rng: random.Random, model: Model, computation: str) -> Command | None:
-    """A unimodular map of the iterators behind a constant, one that may put computations beside each other."""
+    """A map of the iterators behind a constant, one that may put computations beside each other: mostly unimodular,
+    sometimes by steps of two, or in blocks."""
     iterators = list(model.iterators[computation])
     rng.shuffle(iterators)
     if rng.random() < 0.5:
@@ -210,6 +211,14 @@ def draw_schedule(rng: random.Random, model: Model, computation: str) -> Command
             -dimensions[position][0],
             {i: -c for i, c in dimensions[position][1].items()},
         ]
+    elif dimensions and rng.random() < 0.1:
+        position = rng.randrange(len(dimensions))
+        dimensions[position] = [
+            dimensions[position][0],
+            {i: 2 * c for i, c in dimensions[position][1].items()},
+        ]
+    if dimensions and rng.random() < 0.15:
+        dimensions.insert(0, ["div", rng.choice(dimensions), rng.choice((2, 4))])
     place = rng.randint(0, len(dimensions)) if rng.random() < 0.7 else 0
     dimensions.insert(place, [rng.randint(0, 3), {}])
     return [computation, "set_schedule", [dimensions]]

@@ -181,6 +181,27 @@ class Generator:
             self.value(around, needs, depth - 1, reads),
         ]
 
+    def single_term(self, reduced: str, around: dict[str, str]) -> list[Any]:
+        """f * k = i + c, or N + c: one term, or none where f does not divide."""
+        rng = self.rng
+        other = rng.choice([*around, *AXES])
+        difference = affine(rng.randint(-1, 1), **{reduced: rng.choice((1, 2, 2, 3)), other: -1})
+        return [difference, [-difference[0], {n: -c for n, c in difference[1].items()}]]
+
+    def conditions(self, around: dict[str, str]) -> list[Any]:
+        """What a piece asks: one comparison, sometimes several of them, of iterators with each other or a size."""
+        rng = self.rng
+        result = []
+        for _ in range(rng.choice((1, 1, 2, 3))):
+            first = rng.choice(list(around))
+            others = [n for n in (*around, around[first]) if n != first]
+            sign = rng.choice((1, -1))
+            terms = {first: sign}
+            if rng.random() < 0.3:
+                terms[rng.choice(others)] = -sign
+            result.append(affine(rng.randint(-2, 1), **terms))
+        return result
+
     def reduction(self, around: dict[str, str], needs: list[Any], depth: int) -> list[Any]:
         rng = self.rng
         ranges, inner = [], dict(around)
@@ -204,6 +225,8 @@ class Generator:
         body_needs: list[Any] = []
         body = self.value(inner, body_needs, min(depth, 1), [])
         where.extend(body_needs)  # reads only where they are inside
+        if rng.random() < 0.15:
+            where.extend(self.single_term(ranges[0][0], around))
         if "bool" in self.types and rng.random() < 0.4:
             return ["reduce", rng.choice(("any", "all")), ranges, where, ["cast", "bool", body]]
         op = rng.choice(REDUCTIONS[:3] if rng.random() < 0.9 else REDUCTIONS)
@@ -229,10 +252,13 @@ class Generator:
             earlier = [i for i, own in zip(iterators[:d], axes[:d], strict=True) if own == axis]
             if earlier and rng.random() < 0.2:
                 other = rng.choice(earlier)
-                if rng.random() < 0.5:
+                draw = rng.random()
+                if draw < 0.4:
                     high = affine(rng.randint(0, 1), **{other: 1})
-                else:
+                elif draw < 0.8:
                     low = affine(0, **{other: 1})
+                else:
+                    high = affine(0, **{axis: 1, other: -1})  # N - i: the other triangle
             elif rng.random() < 0.2:
                 low = affine(1)
             if high[1] == {axis: 1} and rng.random() < 0.2:
@@ -292,7 +318,7 @@ class Generator:
             result["dtype"] = None
             self.known[name] = type_of(result["pieces"][0][1], self.known).name
         elif iterators and rng.random() < 0.25:
-            condition = [affine(rng.randint(-2, 1), **{rng.choice(iterators): rng.choice((1, -1))})]
+            condition = self.conditions(around)
             result["pieces"] = [
                 [["all", condition], self.value(around, needs, 1, [])],
                 [["not", condition], self.value(around, needs, 1, [])],

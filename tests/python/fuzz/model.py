@@ -249,10 +249,7 @@ class Model:
             nest.change(name, value=value, extent=0)
 
     def _set_schedule(self, c: str, dimensions: list[Any]) -> None:
-        loops = [
-            Loop(f"t{position}", Linear(constant, {("iterator", n): k for n, k in terms.items()}))
-            for position, (constant, terms) in enumerate(dimensions)
-        ]
+        loops = [Loop(f"t{position}", time(value)) for position, value in enumerate(dimensions)]
         self.nests[c] = Nest(loops, True)
         self.placements = [p for p in self.placements if p.computation != c]
 
@@ -820,6 +817,14 @@ class Model:
     def _auto_allocate_map(self, c: str) -> None:
         self.storage[c] = (c, [[0, {n: 1}] for n in self.own(c)])
         self.allocations.pop(c, None)
+
+
+def time(value: list[Any]) -> Linear:
+    """One dimension of set_schedule: affine in iterators, or a floor of that."""
+    if value[0] == "div":
+        return time(value[1]).floor(value[2])
+    constant, terms = value
+    return Linear(constant, {("iterator", n): k for n, k in terms.items()})
 
 
 def index_of(parent: list[Any], node: list[Any]) -> int:

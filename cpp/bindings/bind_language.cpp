@@ -303,12 +303,34 @@ void bind_expressions(py::module_ &module) {
       py::arg("name"), py::arg("constraint") = "");
   module.def(
       "check_constraint",
-      [](const std::string &text, const py::handle &where) {
+      [](const std::string &given, const std::vector<std::string> &names, const std::string &all,
+         const py::handle &where) {
         const OperationLimit limit(5'000'000);
-        const isl::set set = read_parameter_set(text, "the constraint", to_location(where));
+        const SourceLocation location = to_location(where);
+        const std::string what = "the constraint of parameters";
+        if (const size_t brace = given.find_first_of("{}"); brace != std::string::npos) {
+          throw Error(ErrorKind::Declaration,
+                      what + " \"" + given + "\" has a brace in column " +
+                          std::to_string(brace + 1) + "; write the condition alone, as \"N > 3\"",
+                      location);
+        }
+        const isl::set own = read_parameter_set(given, what, location);
+        for (const std::string &name : parameter_names(own)) {
+          if (std::find(names.begin(), names.end(), name) == names.end()) {
+            std::string list;
+            for (const std::string &each : names) {
+              list += (list.empty() ? "" : ", ") + each;
+            }
+            throw Error(ErrorKind::Declaration,
+                        what + " \"" + given + "\" uses '" + name +
+                            "'; it may use what is declared here: " + list,
+                        location);
+          }
+        }
+        const isl::set set = read_parameter_set(all, what, location);
         return !checked(set.is_empty(), "the constraint of parameters");
       },
-      py::arg("text"), py::arg("where") = py::none());
+      py::arg("given"), py::arg("names"), py::arg("all"), py::arg("where") = py::none());
   module.def(
       "access",
       [](const ComputationPtr &producer, const std::vector<py::object> &subscripts,

@@ -3,8 +3,6 @@
 #include "mapping/number_limits.h"
 #include "polyhedral/set_text.h"
 
-#include <isl/map.h>
-
 #include <algorithm>
 #include <cctype>
 
@@ -32,9 +30,7 @@ isl::map read_command_map(const MappingState &state, const Command &command,
            "isl cannot read this map: " + problem + "; expected one such as \"" + example + "\"");
   }
   const std::vector<std::string> &known = state.function->parameters;
-  const auto count = static_cast<unsigned>(isl_map_dim(map.get(), isl_dim_param));
-  for (unsigned p = 0; p < count; ++p) {
-    const std::string name = isl_map_get_dim_name(map.get(), isl_dim_param, p);
+  for (const std::string &name : parameter_names(map)) {
     if (std::find(known.begin(), known.end(), name) == known.end()) {
       std::string list;
       for (const std::string &each : known) {

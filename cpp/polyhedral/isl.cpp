@@ -192,6 +192,19 @@ bool sample_point(const isl::set &set, Point &point) {
   return true;
 }
 
+std::vector<std::string> parameter_names(const isl::map &map) {
+  std::vector<std::string> names;
+  const isl_size count = isl_map_dim(checked(map, "parameters").get(), isl_dim_param);
+  for (isl_size p = 0; p < count; ++p) {
+    names.emplace_back(isl_map_get_dim_name(map.get(), isl_dim_param, static_cast<unsigned>(p)));
+  }
+  return names;
+}
+
+std::vector<std::string> parameter_names(const isl::set &set) {
+  return parameter_names(isl::manage(isl_map_from_range(set.copy())));
+}
+
 std::string to_text(const isl::set &set) {
   const OperationLimit limit(printing_limit, OperationLimit::Inside::Keep);
   char *text = isl_set_to_str(set.get());

@@ -78,6 +78,10 @@ struct Point {
 /// A small, readable sample: lexicographically smallest after parameters were chosen small.
 bool sample_point(const isl::set &set, Point &point);
 
+/// The names of the parameters that a set or map lists, used or not.
+std::vector<std::string> parameter_names(const isl::set &set);
+std::vector<std::string> parameter_names(const isl::map &map);
+
 std::string to_text(const isl::set &set);
 std::string to_text(const isl::map &map);
 

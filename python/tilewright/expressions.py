@@ -430,13 +430,7 @@ def params(
             "a comparison of parameters goes into context= of tw.function"
         )
     text = f"[{tuple_text}] -> {{ : {' and '.join([*known, f'({constraint})'])} }}"
-    try:
-        satisfiable = _core.check_constraint(text, caller_location())
-    except DeclarationError:
-        raise DeclarationError(
-            f"isl cannot read the constraint {constraint!r}: a syntax error, or a name other than "
-            f"{tuple_text}; write it as in '{split[0]} > 3 and {split[-1]} % 8 = 0'"
-        ) from None
+    satisfiable = _core.check_constraint(constraint, split, text, caller_location())
     if not satisfiable:
         bounds = "" if minimum is None else f" with minimum={minimum}"
         raise DeclarationError(f"no values of {tuple_text} satisfy {constraint!r}{bounds}")

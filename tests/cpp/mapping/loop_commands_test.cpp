@@ -282,5 +282,27 @@ TEST(LayerTwo, IsPrintedAsInThePapers) {
   EXPECT_THAT(layer_two(mapping), HasSubstr("{ C[i, j] -> [1, i(cpu), 1, j0, 1, j1, 1] : "));
 }
 
+TEST(Program, EveryInstanceHasATime) {
+  // What no command makes: a loop that is a whole number at some instances only, or says nothing.
+  for (const auto &[value, missing] : std::vector<std::pair<std::string, std::string>>{
+           {"{ C[i] -> [(i/2)] }", "C[1] (N = 2)"},
+           {"{ C[i] -> [(i)] : i > 0 }", "C[0] (N = 1)"},
+           {"[N] -> { C[i] -> [((N + i)/3)] }", "C[0] (N = 1)"}}) {
+    MappingState state = Mapping(map_1d()).state();
+    state.time_space.at("C").dimensions[0].value = isl::pw_aff(isl_context(), value);
+    try {
+      build_program(state);
+      FAIL() << value;
+    } catch (const Error &error) {
+      EXPECT_EQ(error.kind, ErrorKind::Schedule);
+      EXPECT_THAT(error.what(), HasSubstr("loop 'i' of C gives no time to " + missing));
+    }
+  }
+  MappingState whole = Mapping(map_1d()).state();
+  whole.time_space.at("C").dimensions[0].value =
+      isl::pw_aff(isl_context(), "{ C[i] -> [(floor(i/2))] : i > 3; C[i] -> [(2i)] : i <= 3 }");
+  EXPECT_NO_THROW(build_program(whole));
+}
+
 } // namespace
 } // namespace tilewright

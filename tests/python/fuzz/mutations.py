@@ -80,6 +80,18 @@ MUTATIONS = [
         "source.order[level] <= sink.order[level]",
     ),
     Mutation(
+        "elements without a term get the time of what is no whole number",
+        "cpp/mapping/program.cpp",
+        "given.intersect_domain(given.as_map().domain());",
+        "given;",
+    ),
+    Mutation(
+        "a map is simplified on the instances of its computation",
+        "cpp/mapping/set_schedule_command.cpp",
+        'checked(written.is_single_valued(), "set_schedule") ? written : map;',
+        "map;",
+    ),
+    Mutation(
         "a wrong static order is forgotten",
         ORDER,
         "result.push_back({pairs, static_cast<int>(level), true, false});",

@@ -166,7 +166,7 @@ def test_names_given_twice_or_not_at_all():
         ("N > and M", "isl cannot read \"N > and M\": column 5: syntax error at 'and'"),
         ("N > K", "uses 'K'; it may use what is declared here: N, M"),
         ("[N] -> { : N > 3 }", "has a brace in column 8; write the condition alone"),
-        ("N > 3) or (N < 9", "column 6: syntax error at ')'"),
+        ("N > 3) or (N < 9", r"column 6: syntax error at .\)."),
         ("N > 3 and N < 2", "no values of N, M satisfy 'N > 3 and N < 2' with minimum=0"),
         ("N < 0", "no values of N, M satisfy"),
     ],

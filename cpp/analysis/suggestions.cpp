@@ -1,5 +1,7 @@
 #include "analysis/suggestions.h"
 
+#include "mapping/command_table.h"
+
 #include <isl/set.h>
 
 #include <algorithm>
@@ -10,7 +12,7 @@ namespace {
 
 /// The loops of the command's computation that may carry its tag instead.
 std::string legal_loops(const Program &program, const Command &command) {
-  const bool vector = command.name == "vectorize";
+  const bool vector = traits(command).tag == Tag::Vector;
   // Blocks and threads of a GPU may be the loops that may be parallel.
   const Tag tag = vector ? Tag::Vector : Tag::Parallel;
   std::string loops;
@@ -108,7 +110,8 @@ std::string repairing_shift(const Program &program, const Violation &violation) 
 } // namespace
 
 std::string suggest(const Program &program, const Command &command, const Violation &violation) {
-  if (command.name == "vectorize" || command.name == "parallelize") {
+  const std::optional<Tag> asked = traits(command).tag;
+  if (asked == Tag::Vector || asked == Tag::Parallel) {
     return legal_loops(program, command);
   }
   if (violation.kind == Violation::Kind::Order) {

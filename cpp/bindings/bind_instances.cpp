@@ -3,6 +3,7 @@
 #include "analysis/legality.h"
 #include "bindings/kernel_call.h"
 #include "mapping/accesses.h"
+#include "mapping/command_table.h"
 #include "mapping/commands.h"
 #include "mapping/program.h"
 #include "polyhedral/isl.h"
@@ -115,6 +116,23 @@ py::list dependences_at(const KernelFunction &function, const Sizes &sizes) {
   return result;
 }
 
+py::dict command_traits() {
+  py::dict result;
+  for (const auto &[name, traits] : command_table()) {
+    py::dict row;
+    row["places"] = traits.places;
+    row["reads"] = traits.reads;
+    row["makes"] = traits.makes;
+    row["turns"] = traits.turns;
+    row["takes_map"] = traits.takes_map;
+    row["cuts"] = traits.cuts;
+    row["positional"] = traits.positional;
+    row["keywords"] = traits.keywords;
+    result[py::str(name)] = row;
+  }
+  return result;
+}
+
 } // namespace
 
 void bind_instances(py::module_ &module) {
@@ -126,6 +144,8 @@ void bind_instances(py::module_ &module) {
              "The flow dependences of the scheduled program at concrete values of all parameters: "
              "(source, sink, array, exact, [(source instance, sink instance), ...]) of each.");
   module.def("command_names", &command_names, "The names of all commands of Layers II and III.");
+  module.def("command_traits", &command_traits,
+             "What Python asks of each command, by its name (mapping/command_table.h).");
 }
 
 } // namespace tilewright

@@ -2,6 +2,7 @@
 
 #include "mapping/command_arguments.h"
 #include "mapping/command_handlers.h"
+#include "mapping/command_table.h"
 
 #include <algorithm>
 #include <map>
@@ -9,53 +10,6 @@
 namespace tilewright {
 
 namespace {
-
-using Handler = void (*)(MappingState &, const Command &);
-
-/// The one table of commands. A new command is a handler, a row here, and a Python method that
-/// passes its arguments on.
-const std::map<std::string, Handler> &handlers() {
-  static const std::map<std::string, Handler> table = {
-      {"after", after_command},
-      {"assume", assume_command},
-      {"atomic", atomic_command},
-      {"auto_allocate_map", auto_allocate_map_command},
-      {"before", before_command},
-      {"cache", cache_command},
-      {"compute_at", compute_at_command},
-      {"fission", fission_command},
-      {"fuse_with", fuse_with_command},
-      {"gpu", gpu_command},
-      {"gpu_block", gpu_block_command},
-      {"gpu_mma", gpu_mma_command},
-      {"gpu_spread", gpu_spread_command},
-      {"gpu_thread", gpu_thread_command},
-      {"gpu_tile", gpu_tile_command},
-      {"independent", independent_command},
-      {"inline", inline_command},
-      {"interchange", interchange_command},
-      {"parallelize", parallelize_command},
-      {"prefetch", prefetch_command},
-      {"reorder", reorder_command},
-      {"reverse", reverse_command},
-      {"rfactor", rfactor_command},
-      {"set_access", set_access_command},
-      {"set_schedule", set_schedule_command},
-      {"shift", shift_command},
-      {"skew", skew_command},
-      {"split", split_command},
-      {"storage_fold", storage_fold_command},
-      {"store_at", store_at_command},
-      {"store_in", store_in_command},
-      {"stream", stream_command},
-      {"then", then_command},
-      {"tile", tile_command},
-      {"transform", transform_command},
-      {"unroll", unroll_command},
-      {"vectorize", vectorize_command},
-  };
-  return table;
-}
 
 /// A buffer lives no deeper than its computation runs, and only while that runs in its reader.
 void fit_allocations(MappingState &state) {
@@ -148,15 +102,15 @@ std::string instance_text(const std::string &name, const Point &point) {
 
 std::vector<std::string> command_names() {
   std::vector<std::string> names;
-  for (const auto &[name, handler] : handlers()) {
+  for (const auto &[name, traits] : command_table()) {
     names.push_back(name);
   }
   return names;
 }
 
 void apply_command(MappingState &state, const Command &command) {
-  const auto handler = handlers().find(command.name);
-  if (handler == handlers().end()) {
+  const auto handler = traits(command).handler;
+  if (handler == nullptr) {
     std::string known;
     for (const std::string &name : command_names()) {
       known += (known.empty() ? "" : ", ") + name;
@@ -172,7 +126,7 @@ void apply_command(MappingState &state, const Command &command) {
                         state.function->name + "'; its computations are: " + known);
   }
   const std::shared_ptr<const Function> before = state.function;
-  handler->second(state, command);
+  handler(state, command);
   if (state.function != before) {
     drop_promises(state, *before);
   }

@@ -2,6 +2,7 @@
 // computation's time-space map.
 #include "mapping/command_arguments.h"
 #include "mapping/command_handlers.h"
+#include "mapping/command_table.h"
 #include "mapping/commands.h"
 #include "mapping/loop_extent.h"
 
@@ -208,7 +209,8 @@ bool has_loops_of_its_own(const MappingState &state, const TimeSpaceMap &map,
 } // namespace
 
 bool keeps_order(const Mapping &mapping, const Command &command) {
-  if (command.name != "split" && command.name != "unroll") {
+  const CommandTraits &asked = traits(command);
+  if (!asked.keeps_order || (asked.tag && is_concurrent(*asked.tag))) {
     return false;
   }
   const MappingState &state = mapping.state();
@@ -226,7 +228,9 @@ bool keeps_order(const Mapping &mapping, const Command &command) {
 }
 
 std::optional<Command> split_before_tag(const Mapping &mapping, const Command &command) {
-  if (command.name != "vectorize" || command.arguments.size() < 2) {
+  const CommandTraits &asked = traits(command);
+  if (!asked.keeps_order || !asked.tag || !is_concurrent(*asked.tag) ||
+      command.arguments.size() < 2) {
     return std::nullopt;
   }
   const TimeSpaceMap &map = mapping.time_space(command.computation);

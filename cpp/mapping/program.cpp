@@ -3,6 +3,7 @@
 #include "algorithm/affine.h"
 #include "algorithm/expression_depth.h"
 #include "mapping/accesses.h"
+#include "mapping/command_table.h"
 #include "mapping/footprint.h"
 #include "mapping/local_memory.h"
 #include "mapping/static_order.h"
@@ -603,8 +604,7 @@ private:
     statement.atomic = statement.role == StatementRole::Update && state_.atomic.contains(name);
     statement.mapped_at = statement.computation->where;
     for (const Command &command : state_.schedule.commands) {
-      if (command.computation == name &&
-          (command.name.starts_with("gpu") || command.name == "set_schedule")) {
+      if (command.computation == name && traits(command).maps_to_gpu) {
         statement.mapped_at = command.where;
       }
     }

@@ -1,6 +1,6 @@
 #include "mapping/schedule.h"
 
-#include <array>
+#include "mapping/command_table.h"
 
 namespace tilewright {
 
@@ -48,18 +48,16 @@ bool is_default(const Argument &argument) {
 }
 
 std::string call_text(const Command &command) {
-  constexpr std::array cache_keywords = {"name=", "memory=", "order=", "pad=", "stages="};
-  constexpr size_t positional = 2; // of cache
+  const size_t positional = traits(command).positional;
+  const std::vector<std::string> &keywords = traits(command).keywords;
   std::string out;
   for (size_t i = 0; i < command.arguments.size(); ++i) {
-    const bool has_keyword = command.name == "cache" && i >= positional;
+    const bool has_keyword = i >= positional && i - positional < keywords.size();
     if (has_keyword && is_default(command.arguments[i])) {
       continue;
     }
     out += out.empty() ? "" : ", ";
-    if (has_keyword && i - positional < cache_keywords.size()) {
-      out += cache_keywords[i - positional];
-    }
+    out += has_keyword ? keywords[i - positional] + "=" : "";
     out += std::visit(ArgumentText{}, command.arguments[i]);
   }
   return "." + command.name + "(" + out + ")";

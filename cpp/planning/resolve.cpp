@@ -1,6 +1,7 @@
 #include "planning/resolve.h"
 
 #include "analysis/legality.h"
+#include "mapping/command_table.h"
 
 namespace tilewright {
 
@@ -18,7 +19,7 @@ std::optional<std::int64_t> smallest_fold(const Mapping &mapping, const Command 
 }
 
 Command resolve(const Mapping &mapping, const Command &command) {
-  if (command.name != "storage_fold" || command.arguments.size() != 1) {
+  if (!traits(command).completed || command.arguments.size() != 1) {
     return command;
   }
   const std::optional<std::int64_t> size = smallest_fold(mapping, command);

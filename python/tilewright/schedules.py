@@ -7,15 +7,17 @@ replayed on another function of the same shape.
 from __future__ import annotations
 
 import difflib
+import functools
 import hashlib
 import itertools
 import json
 import os
 import pathlib
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from . import _core
 from .display import preformatted, preformatted_lines
 from .errors import ScheduleError
 from .source import caller_location
@@ -29,10 +31,20 @@ Command: TypeAlias = tuple[str, str, tuple[Any, ...]]
 
 _FORMAT = "tilewright schedule"
 _VERSION = 1
-# The commands whose first argument is another computation.
-_PLACING = frozenset({"after", "before", "then", "fuse_with", "compute_at", "store_at"})
-# The commands that make a computation and return its handle.
-_MAKING = frozenset({"rfactor", "cache"})
+
+
+@functools.cache
+def commands_with(trait: str) -> frozenset[str]:
+    """The commands that have a trait; the table stands in the core."""
+    traits = _core.command_traits()
+    return frozenset(name for name, row in traits.items() if row[trait] not in (False, None))
+
+
+@functools.cache
+def _keywords(command: str) -> tuple[int, tuple[str, ...]]:
+    """How many arguments of a command stand in front of those that are given by keyword, and these."""
+    row = _core.command_traits().get(command)
+    return (row["positional"], tuple(row["keywords"])) if row else (0, ())
 
 
 class Schedule:
@@ -99,7 +111,7 @@ class Schedule:
         known = set(function._declared)
         for computation, name, arguments in self._commands:
             mentioned = [computation]
-            if name in _PLACING and arguments and isinstance(arguments[0], str):
+            if name in commands_with("places") and arguments and isinstance(arguments[0], str):
                 mentioned.append(arguments[0])
             for other in mentioned:
                 if other not in known:
@@ -109,7 +121,7 @@ class Schedule:
                         f"{other}, and {function.name} has {', '.join(function._declared)}. "
                         'Rename with schedule.renamed({"old": "new"}) where only the names differ'
                     )
-            if name in _MAKING:
+            if name in commands_with("makes"):
                 known.add(_made((computation, name, arguments), known))
 
     def _as_lists(self) -> list[tuple[str, str, list[Any]]]:
@@ -316,9 +328,10 @@ def _compact_json(commands: tuple[Command, ...]) -> str:
 def _renamed(command: Command, names: Mapping[str, str]) -> Command:
     computation, name, arguments = command
     new = list(arguments)
-    if name in _PLACING | {"cache"} and new and isinstance(new[0], str):
+    naming = commands_with("places") | commands_with("reads")
+    if name in naming and new and isinstance(new[0], str):
         new[0] = names.get(new[0], new[0])
-    if name in ("set_schedule", "set_access") and new and computation in names:
+    if name in commands_with("takes_map") and new and computation in names:
         # The tuple before the arrow is the computation's.
         new[0] = re.sub(
             rf"\b{re.escape(computation)}(?=\s*\[)", names[computation], new[0], count=1
@@ -332,10 +345,11 @@ def _renamed(command: Command, names: Mapping[str, str]) -> Command:
 def _made(command: Command, known: Container[str]) -> str:
     """The computation that a command makes, where those of `known` are there already."""
     computation, name, arguments = command
-    if name == "rfactor":
-        return str(arguments[1]) if len(arguments) > 1 else f"{computation}_partial"
-    if len(arguments) > 2 and arguments[2]:
-        return str(arguments[2])
+    position = _core.command_traits()[name]["makes"]
+    if len(arguments) > position and arguments[position]:
+        return str(arguments[position])
+    if name not in commands_with("reads"):
+        return f"{computation}_partial"
     kind = "local" if arguments and arguments[0] == computation else "cache"
     first = f"{arguments[0]}_{kind}" if arguments else kind
     numbered = (f"{first}{number}" for number in itertools.count(2))
@@ -367,37 +381,49 @@ def _split_subscripts(text: str) -> list[str]:
     return [part.strip() for part in parts if part.strip()]
 
 
+def _transform_text(arguments: tuple[Any, ...]) -> str:
+    """Recorded with the matrix row by row; the method takes a list of rows."""
+    size = len(arguments) - 1
+    if size > 0 and isinstance(arguments[-1], tuple) and len(arguments[-1]) == size * size:
+        return f".transform({_listed(arguments[:-1])}, {_matrix_text(arguments[-1], size)})"
+    return ""
+
+
+def _store_text(arguments: tuple[Any, ...]) -> str:
+    """Recorded as a text and the sizes of its buffer; the method takes an element of a Buffer."""
+    if len(arguments) not in (2, 4) or not isinstance(arguments[0], str):
+        return ""
+    buffer, _, subscripts = arguments[0].partition("[")
+    shape = _listed(int(e) if str(e).isdigit() else e for e in arguments[1])
+    index = _listed(_split_subscripts(subscripts.rpartition("]")[0]))
+    record = ""
+    if len(arguments) == 4:
+        place = ", ".join(map(str, arguments[3]))
+        record = f", record=({_quoted(arguments[2])}, {place})"
+    return f".store_in(tw.Buffer({_quoted(buffer.strip())}, {shape}{record}), {index})"
+
+
+# The commands that Python's methods take in another form than the recorded one.
+_SPECIAL: dict[str, Callable[[tuple[Any, ...]], str]] = {
+    "transform": _transform_text,
+    "store_in": _store_text,
+}
+
+
 def _call(command: Command) -> str:
     """ ".tile("i", "j", 32, 32)": what Python's method takes, which for a few commands is not what
     is recorded."""
     _, name, arguments = command
-    size = len(arguments) - 1
-    if (
-        name == "transform"
-        and size > 0
-        and isinstance(arguments[-1], tuple)
-        and len(arguments[-1]) == size * size
-    ):
-        return f".transform({_listed(arguments[:-1])}, {_matrix_text(arguments[-1], size)})"
-    if name == "store_in" and size in (1, 3) and isinstance(arguments[0], str):
-        buffer, _, subscripts = arguments[0].partition("[")
-        shape = _listed(int(e) if str(e).isdigit() else e for e in arguments[1])
-        index = _listed(_split_subscripts(subscripts.rpartition("]")[0]))
-        record = ""
-        if size == 3:
-            place = ", ".join(map(str, arguments[3]))
-            record = f", record=({_quoted(arguments[2])}, {place})"
-        return f".store_in(tw.Buffer({_quoted(buffer.strip())}, {shape}{record}), {index})"
+    special = _SPECIAL.get(name)
+    if special and (text := special(arguments)):
+        return text
     texts = [_listed(a) if isinstance(a, tuple) else _quoted(a) for a in arguments]
-    if name == "cache":
-        # Recorded as (array, loop, name or "", memory, order, pad, stages), the last ones if given.
-        names = ("name", "memory", "order", "pad", "stages")
-        keywords = zip(names, arguments[2:], texts[2:], strict=False)
-        texts = texts[:2] + [
-            f"{keyword}={text}"
-            for keyword, value, text in keywords
-            if value not in ("", "auto", (), 0)
-        ]
+    # Recorded in order, the last ones if given.
+    position, names = _keywords(name)
+    keywords = zip(names, arguments[position:], texts[position:], strict=False)
+    texts[position:] = [
+        f"{keyword}={text}" for keyword, value, text in keywords if value not in ("", "auto", (), 0)
+    ] + texts[position + len(names) :]
     return f".{name}({', '.join(texts)})"
 
 
@@ -413,13 +439,13 @@ def _python_lines(commands: Iterable[Command]) -> list[str]:
     made: set[str] = set()
     for command in commands:
         computation, name, _ = command
-        if name in _MAKING:
+        if name in commands_with("makes"):
             made.add(new := _made(command, made))
             lines.append(f"{new} = {command_text(command)}")
         elif computation == current:
             lines[-1] += _call(command)
         else:
             lines.append(command_text(command))
-        # `then` returns the other computation.
-        current = None if name == "then" or name in _MAKING else computation
+        returns_another = name in commands_with("turns") | commands_with("makes")
+        current = None if returns_another else computation
     return lines

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from .instances import Instance
+from .schedules import commands_with
 
 if TYPE_CHECKING:
     from .functions import Function
@@ -31,7 +32,7 @@ def _tile_loops(function: Function, computation: str) -> list[list[str]]:
     level: dict[str, int] = {}  # loops that splits made -> how often they were cut
     outer: dict[str, int] = {}
     for own, name, arguments in function.schedule.commands:
-        if own != computation or name not in ("split", "tile", "vectorize", "unroll"):
+        if own != computation or name not in commands_with("cuts"):
             continue
         loops = [argument for argument in arguments if isinstance(argument, str)]
         count = sum(isinstance(argument, int) for argument in arguments)

@@ -1,0 +1,68 @@
+#include "mapping/command_table.h"
+
+#include "mapping/command_handlers.h"
+
+namespace tilewright {
+
+const std::map<std::string, CommandTraits> &command_table() {
+  static const std::map<std::string, CommandTraits> table = {
+      // When and where instances run.
+      {"after", {.handler = after_command, .places = true}},
+      {"before", {.handler = before_command, .places = true}},
+      {"compute_at", {.handler = compute_at_command, .places = true}},
+      {"fission", {.handler = fission_command}},
+      {"fuse_with", {.handler = fuse_with_command, .places = true}},
+      {"interchange", {.handler = interchange_command}},
+      {"reorder", {.handler = reorder_command}},
+      {"reverse", {.handler = reverse_command}},
+      {"set_schedule", {.handler = set_schedule_command, .takes_map = true, .maps_to_gpu = true}},
+      {"shift", {.handler = shift_command}},
+      {"skew", {.handler = skew_command}},
+      {"split", {.handler = split_command, .cuts = true, .keeps_order = true}},
+      {"then", {.handler = then_command, .places = true, .turns = true}},
+      {"tile", {.handler = tile_command, .cuts = true}},
+      {"transform", {.handler = transform_command}},
+      // What loops become.
+      {"gpu", {.handler = gpu_command, .maps_to_gpu = true}},
+      {"gpu_block", {.handler = gpu_block_command, .tag = Tag::GpuBlock, .maps_to_gpu = true}},
+      {"gpu_mma", {.handler = gpu_mma_command, .tag = Tag::GpuMma, .maps_to_gpu = true}},
+      {"gpu_spread", {.handler = gpu_spread_command, .tag = Tag::GpuSpread, .maps_to_gpu = true}},
+      {"gpu_thread", {.handler = gpu_thread_command, .tag = Tag::GpuThread, .maps_to_gpu = true}},
+      {"gpu_tile", {.handler = gpu_tile_command, .maps_to_gpu = true}},
+      {"parallelize", {.handler = parallelize_command, .tag = Tag::Parallel}},
+      {"unroll",
+       {.handler = unroll_command, .cuts = true, .keeps_order = true, .tag = Tag::Unroll}},
+      {"vectorize",
+       {.handler = vectorize_command, .cuts = true, .keeps_order = true, .tag = Tag::Vector}},
+      // What is computed.
+      {"inline", {.handler = inline_command}},
+      {"rfactor", {.handler = rfactor_command, .makes = 1}},
+      // Where elements are.
+      {"auto_allocate_map", {.handler = auto_allocate_map_command}},
+      {"cache",
+       {.handler = cache_command,
+        .reads = true,
+        .makes = 2,
+        .positional = 2,
+        .keywords = {"name", "memory", "order", "pad", "stages"}}},
+      {"set_access", {.handler = set_access_command, .takes_map = true}},
+      {"storage_fold", {.handler = storage_fold_command, .completed = true}},
+      {"store_at", {.handler = store_at_command, .places = true}},
+      {"store_in", {.handler = store_in_command}},
+      // Hints and promises.
+      {"assume", {.handler = assume_command}},
+      {"atomic", {.handler = atomic_command}},
+      {"independent", {.handler = independent_command}},
+      {"prefetch", {.handler = prefetch_command}},
+      {"stream", {.handler = stream_command}},
+  };
+  return table;
+}
+
+const CommandTraits &traits(const Command &command) {
+  static const CommandTraits none;
+  const auto row = command_table().find(command.name);
+  return row == command_table().end() ? none : row->second;
+}
+
+} // namespace tilewright

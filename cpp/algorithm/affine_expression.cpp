@@ -104,12 +104,24 @@ private:
   /// together again.
   ExprPtr whole_function(const isl::aff &aff) const {
     std::vector<Term> sum = terms(aff);
+    if (sum.size() != 2 || sum[1].factor != nullptr) {
+      return sum_of(sum);
+    }
+    // Of the divisions that a function lists, it may use none: it may be a parameter and a constant.
+    isl_size used = 0;
     const isl_size divisions = isl_aff_dim(aff.get(), isl_dim_div);
-    if (divisions != 1 || sum.size() != 2 || sum[1].factor != nullptr || sum[0].coefficient != 1) {
+    const auto coefficient = [&](isl_size division) {
+      return take_integer(isl_aff_get_coefficient_val(aff.get(), isl_dim_div, division),
+                          "reading a coefficient");
+    };
+    while (used < divisions && coefficient(used) != 1) {
+      ++used;
+    }
+    if (used == divisions) {
       return sum_of(sum);
     }
     const isl::aff division =
-        checked(isl::manage(isl_aff_get_div(aff.get(), 0)), "reading a division");
+        checked(isl::manage(isl_aff_get_div(aff.get(), used)), "reading a division");
     const isl::val offset =
         checked(isl::manage(isl_aff_get_constant_val(aff.get())), "reading a constant");
     return function(checked(isl::manage(isl_aff_add_constant_val(division.copy(), offset.copy())),

@@ -401,3 +401,15 @@ def test_a_buffer_that_one_iteration_uses_stays_in_its_loop():
         array, zeros = np.arange(2, 2 + m, dtype=np.float32), np.zeros(n, np.int64)
         for got, expected in zip(f(array, zeros), f.evaluate(array, zeros), strict=True):
             np.testing.assert_array_equal(got, expected)
+
+
+def test_a_function_that_lists_a_division_and_does_not_use_it():
+    """The place in the buffer of an element that has a term at odd iterations only: one less than a division."""
+    M, N = tw.params("M N")
+    d = tw.input("D", [M], tw.int64)
+    e = tw.computation(
+        "E", {i: M}, tw.min(i - 2 + d[M - 1 - i], over={k: (1, N - 1)}, where=2 * k == i - 1)
+    )
+    f = tw.function("f", outputs=[e])
+    f["E"].cache("E", "k")
+    np.testing.assert_array_equal(f(np.arange(7), N=9), f.evaluate(np.arange(7), N=9))

@@ -78,7 +78,7 @@ std::vector<ComputationPtr> reachable(const std::vector<ComputationPtr> &outputs
   return order;
 }
 
-std::vector<ComputationPtr> inputs_by_first_use(const std::vector<ComputationPtr> &computations) {
+std::vector<ComputationPtr> inputs_by_declaration(const std::vector<ComputationPtr> &computations) {
   std::vector<ComputationPtr> inputs;
   for (const ComputationPtr &computation : computations) {
     for (const ComputationPtr &producer : producers_of(*computation)) {
@@ -87,6 +87,9 @@ std::vector<ComputationPtr> inputs_by_first_use(const std::vector<ComputationPtr
       }
     }
   }
+  std::stable_sort(
+      inputs.begin(), inputs.end(),
+      [](const ComputationPtr &a, const ComputationPtr &b) { return a->ordinal < b->ordinal; });
   return inputs;
 }
 
@@ -311,7 +314,7 @@ std::shared_ptr<Function> make_function(const std::string &name,
   function->computations = reachable(outputs, function->where);
   function->outputs = std::move(outputs);
   require_stack(*function);
-  const std::vector<ComputationPtr> used = inputs_by_first_use(function->computations);
+  const std::vector<ComputationPtr> used = inputs_by_declaration(function->computations);
   function->inputs = std::move(inputs);
   if (function->inputs.empty()) {
     function->inputs = used;

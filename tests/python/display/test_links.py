@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import pathlib
+import re
 import sys
 
 import pytest
@@ -40,6 +41,16 @@ def test_no_link_is_dead(links):
     found = {str(path.relative_to(ROOT)) for path in links.pages()}
     assert {"README.md", "docs/README.md", "notebooks/01_first_steps.ipynb"} <= found
     assert "gpu/kernels.py" in links.links(ROOT / "benchmarks" / "README.md")
+
+
+def test_files_that_pages_name_are_there(links):
+    """Those in `code`, by their paths from the root of the repository."""
+    folders = "|".join(("benchmarks", "cmake", "cpp", "docs", "notebooks", "scripts", "tests"))
+    named = re.compile(rf"(?<![\w/.-])(?:{folders})/[\w./*-]*[\w*/]")
+    found = [(page, name) for page in links.pages() for name in named.findall(links.prose(page))]
+    assert len(found) > 30
+    for page, name in found:
+        assert list(ROOT.glob(name.rstrip("/"))), f"{page.relative_to(ROOT)} names {name}"
 
 
 def test_dead_links_are_found(links, written):

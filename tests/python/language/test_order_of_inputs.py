@@ -8,9 +8,9 @@ import pickle
 
 import numpy as np
 import pytest
-from children import run_python
 
 import tilewright as tw
+from children import run_python
 
 i, j = tw.iters("i j")
 N, M = tw.params("N M")

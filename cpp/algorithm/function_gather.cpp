@@ -78,18 +78,19 @@ std::vector<ComputationPtr> reachable(const std::vector<ComputationPtr> &outputs
   return order;
 }
 
+/// The inputs that are read, in the order in which they were declared.
 std::vector<ComputationPtr> inputs_by_declaration(const std::vector<ComputationPtr> &computations) {
   std::vector<ComputationPtr> inputs;
+  const auto precedes = [](const ComputationPtr &a, const ComputationPtr &b) {
+    return a->ordinal < b->ordinal;
+  };
   for (const ComputationPtr &computation : computations) {
     for (const ComputationPtr &producer : producers_of(*computation)) {
       if (producer->is_input && std::find(inputs.begin(), inputs.end(), producer) == inputs.end()) {
-        inputs.push_back(producer);
+        inputs.insert(std::upper_bound(inputs.begin(), inputs.end(), producer, precedes), producer);
       }
     }
   }
-  std::stable_sort(
-      inputs.begin(), inputs.end(),
-      [](const ComputationPtr &a, const ComputationPtr &b) { return a->ordinal < b->ordinal; });
   return inputs;
 }
 

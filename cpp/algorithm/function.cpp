@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 
 namespace tilewright {
 
@@ -193,7 +194,15 @@ void require_computation(const ComputationPtr &computation, const ExprPtr &value
   }
 }
 
+std::atomic<std::uint64_t> latest_ordinal = 0;
+
 } // namespace
+
+void pass_input_ordinal(std::uint64_t ordinal) {
+  std::uint64_t latest = latest_ordinal.load();
+  while (latest < ordinal && !latest_ordinal.compare_exchange_weak(latest, ordinal)) {
+  }
+}
 
 ComputationPtr declare_input(const std::string &name, std::vector<ExprPtr> extents, ScalarType type,
                              SourceLocation where) {
@@ -204,6 +213,7 @@ ComputationPtr declare_input(const std::string &name, std::vector<ExprPtr> exten
   input->name = name;
   input->type = type;
   input->is_input = true;
+  input->ordinal = ++latest_ordinal;
   input->iterators = input_iterators(extents);
   input->context = parameter_context(extents);
   const IterationSpace space{name, input->iterators};

@@ -10,6 +10,7 @@
 #include "algorithm/expression.h"
 #include "polyhedral/isl.h"
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -34,8 +35,9 @@ struct Computation {
   isl::set context; ///< parameter set: the constraints of all parameters in the declaration and the
                     ///< pieces
   bool is_input = false;
-  std::string record; ///< an input that is a field of a structured array: the array's name
-  std::string field;  ///< and the field's
+  std::uint64_t ordinal = 0; ///< of an input: which declaration it was, counted from 1 in a process
+  std::string record;        ///< an input that is a field of a structured array: the array's name
+  std::string field;         ///< and the field's
   SourceLocation where;
 
   size_t rank() const { return iterators.size(); }
@@ -50,6 +52,10 @@ struct Range {
 /// An input array of the given shape (affine in parameters).
 ComputationPtr declare_input(const std::string &name, std::vector<ExprPtr> extents, ScalarType type,
                              SourceLocation where);
+
+/// Says that an input of this ordinal came from another process: those declared from now on have
+/// higher ones.
+void pass_input_ordinal(std::uint64_t ordinal);
 
 /// A computation without pieces yet. `ranges` bound the iterators in order; `condition` (may be
 /// null) is an affine condition over them. `extents` empty: derived from the domain's bounding box
@@ -72,10 +78,9 @@ void define_piece_isl(const ComputationPtr &computation, const std::string &isl_
 
 struct Function {
   std::string name;
-  std::vector<std::string> parameters; ///< sorted by first use
+  std::vector<std::string> parameters; ///< by first use, in the extents of the inputs first
   isl::set context; ///< parameter set: constraints of the parameters and of `context`
-  std::vector<ComputationPtr>
-      inputs; ///< in order of first use in declaration order; arguments in this order
+  std::vector<ComputationPtr> inputs; ///< in the order of the arguments
   std::vector<ComputationPtr>
       computations; ///< producers before consumers where no recurrence forbids it
   std::vector<ComputationPtr> outputs;
@@ -85,7 +90,8 @@ struct Function {
 };
 
 /// Gathers what the outputs reach. Throws for duplicate names, computations without pieces, reads
-/// outside a domain. `inputs` gives the argument order; empty: inferred order of declaration.
+/// outside a domain. `inputs` gives the argument order; empty: the order in which those that are
+/// read were declared.
 std::shared_ptr<Function> make_function(const std::string &name,
                                         std::vector<ComputationPtr> outputs,
                                         std::vector<ComputationPtr> inputs,

@@ -78,12 +78,16 @@ std::vector<ComputationPtr> reachable(const std::vector<ComputationPtr> &outputs
   return order;
 }
 
-std::vector<ComputationPtr> inputs_by_first_use(const std::vector<ComputationPtr> &computations) {
+/// The inputs that are read, in the order in which they were declared.
+std::vector<ComputationPtr> inputs_by_declaration(const std::vector<ComputationPtr> &computations) {
   std::vector<ComputationPtr> inputs;
+  const auto precedes = [](const ComputationPtr &a, const ComputationPtr &b) {
+    return a->ordinal < b->ordinal;
+  };
   for (const ComputationPtr &computation : computations) {
     for (const ComputationPtr &producer : producers_of(*computation)) {
       if (producer->is_input && std::find(inputs.begin(), inputs.end(), producer) == inputs.end()) {
-        inputs.push_back(producer);
+        inputs.insert(std::upper_bound(inputs.begin(), inputs.end(), producer, precedes), producer);
       }
     }
   }
@@ -311,7 +315,7 @@ std::shared_ptr<Function> make_function(const std::string &name,
   function->computations = reachable(outputs, function->where);
   function->outputs = std::move(outputs);
   require_stack(*function);
-  const std::vector<ComputationPtr> used = inputs_by_first_use(function->computations);
+  const std::vector<ComputationPtr> used = inputs_by_declaration(function->computations);
   function->inputs = std::move(inputs);
   if (function->inputs.empty()) {
     function->inputs = used;

@@ -22,7 +22,7 @@ namespace {
 
 /// Raised when what `packed` gives changes. Another version of tilewright may number operations
 /// otherwise, so it is part of the state, too.
-constexpr int format = 1;
+constexpr int format = 2;
 
 constexpr std::uint64_t parsing_limit = 20'000'000;
 
@@ -117,7 +117,7 @@ public:
           py::make_tuple(computation.name, type_name(computation.type), computation.iterators,
                          py::tuple(pieces), from_set(computation.domain), py::tuple(extents),
                          from_set(computation.context), computation.is_input, computation.record,
-                         computation.field, from_location(computation.where)));
+                         computation.field, from_location(computation.where), computation.ordinal));
     }
     return py::make_tuple(format, TILEWRIGHT_VERSION, py::tuple(nodes_), py::tuple(all));
   }
@@ -249,6 +249,8 @@ private:
     computation.record = state[8].cast<std::string>();
     computation.field = state[9].cast<std::string>();
     computation.where = to_location(state[10]);
+    computation.ordinal = state[11].cast<std::uint64_t>();
+    pass_input_ordinal(computation.ordinal);
   }
 
   std::vector<ComputationPtr> computations_;

@@ -4,6 +4,8 @@
 folder, so that links between pages hold) and builds build/site. A warning ends it.
 """
 
+from typing import Any
+
 import tilewright
 
 project = "tilewright"
@@ -28,3 +30,15 @@ autodoc_class_signature = "separated"
 autodoc_preserve_defaults = True
 napoleon_use_rtype = False
 exclude_patterns = ["README.md", "docs/README.md"]
+
+
+def setup(app: Any) -> None:
+    """Before the pages of sources are made: modules without a source have none to link to."""
+
+    def forget_modules_without_source(app: Any) -> list[Any]:
+        modules = getattr(app.env, "_viewcode_modules", {})
+        for name in [name for name, source in modules.items() if not source]:
+            del modules[name]
+        return []
+
+    app.connect("html-collect-pages", forget_modules_without_source, priority=100)

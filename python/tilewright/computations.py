@@ -235,6 +235,9 @@ def input(
 ) -> Input | StructInput:
     """Declares an input array.
 
+    A function takes its inputs in the order in which they were declared, unless it is made with
+    ``inputs=``.
+
     With a structured NumPy dtype it is an array of structures, and its fields are read one by one::
 
         P = tw.input("P", [N], np.dtype([("x", np.float32), ("id", np.int64)]))

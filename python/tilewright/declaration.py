@@ -55,8 +55,8 @@ def function(
     Args:
         name: its name.
         outputs: the computations that a call returns; `struct` makes several of them one array.
-        inputs: the input arrays in the order in which a call takes them; without it, in the order
-            of first use.
+        inputs: the input arrays in the order in which a call takes them; without it, those that
+            are read, in the order in which they were declared.
         context: conditions on parameters that every call keeps, e.g. ``[N > 3]``; checked at each
             call.
         fast_math: allows reassociation, contraction and approximate functions in all arithmetic.

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
 __all__ = ["LoopsText", "Text"]
 
-_STYLE = "line-height: 1.35; margin: 0; overflow-x: auto; white-space: pre"
+# Not every page that shows a notebook sets <pre> and <code> in a font of fixed width by itself.
+_FONT = "font-family: monospace"
+_STYLE = f"{_FONT}; line-height: 1.35; margin: 0; overflow-x: auto; white-space: pre"
 
 
 class Text(str):
@@ -72,6 +74,16 @@ def preformatted(text: str) -> str:
     return f'<pre style="{_STYLE}">{html.escape(text)}</pre>'
 
 
+def code(text: str) -> str:
+    """A piece of program text within a line, as HTML."""
+    return f'<code style="{_FONT}">{html.escape(text)}</code>'
+
+
+def code_table(head: str, rows: str) -> str:
+    """A table of program text and numbers, from the HTML of its cells."""
+    return f'<table style="{_FONT}">{head}{rows}</table>'
+
+
 def preformatted_lines(lines: Iterable[tuple[str, str]]) -> str:
     """Lines with colours ("" for none) as such a block."""
     shown = (
@@ -99,7 +111,7 @@ def function_html(
         layers: (title, text) of each layer.
     """
     longest_open = 40
-    parts = [f"<div><code>{html.escape(signature)}</code></div>"]
+    parts = [f"<div>{code(signature)}</div>"]
     if schedule:
         parts.append(preformatted(schedule))
     if loops is not None:
@@ -128,7 +140,7 @@ def error_html(error: TilewrightError, picture: bytes | None = None) -> str:
     first = error.message.split("\n", 1)[0]
     rows = "".join(
         f'<tr><th style="text-align: left">{title}</th>'
-        f'<td style="text-align: left"><code>{html.escape(error.details[key])}</code></td></tr>'
+        f'<td style="text-align: left">{code(error.details[key])}</td></tr>'
         for key, title in _DETAILS
         if error.details.get(key)
     )
@@ -139,7 +151,7 @@ def error_html(error: TilewrightError, picture: bytes | None = None) -> str:
     if rows:
         parts.append(f"<table>{rows}</table>")
     if error.location is not None:
-        parts.append(f"<div>at <code>{html.escape(str(error.location))}</code></div>")
+        parts.append(f"<div>at {code(str(error.location))}</div>")
     if picture is not None:
         data = base64.b64encode(picture).decode()
         parts.append(f'<img alt="the two instances" src="data:image/png;base64,{data}"/>')

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from .display import code_table
 from .drawing import Drawing, new_figure
 from .errors import ArgumentError
 from .roofline import Machine, machine
@@ -229,7 +230,7 @@ class Profile:
         notes = "".join(f"<div>{html.escape(text)}</div>" for text in self._notes())
         return (
             f"<div><div>{html.escape(self._title())}</div>"
-            f"<table><tr>{cells}</tr>{rows}</table>{notes}</div>"
+            f"{code_table(f'<tr>{cells}</tr>', rows)}{notes}</div>"
         )
 
     def plot(self, axes: Any = None) -> RooflinePlot:

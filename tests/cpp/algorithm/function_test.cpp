@@ -109,7 +109,19 @@ TEST(Function, ProducersComeFirstWhateverTheOutputsOrder) {
   const auto f = function_of({third, first});
   EXPECT_EQ(names(f->computations), "first second third");
   EXPECT_EQ(names(f->outputs), "third first");
-  EXPECT_EQ(names(f->inputs), "B A");
+  EXPECT_EQ(names(f->inputs), "A B");
+}
+
+TEST(Function, InputsComeInTheOrderOfTheirDeclaration) {
+  const ComputationPtr b = declare_input("B", {size("N")}, Float32, line(1));
+  const ComputationPtr a = declare_input("A", {size("N")}, Float32, line(2));
+  const ComputationPtr c = vector_of("C");
+  define_piece(c, nullptr, binary(Op::Sub, access(a, {i()}), access(b, {i()})), line(3));
+  EXPECT_EQ(names(function_of({c})->inputs), "B A");
+  EXPECT_LT(b->ordinal, a->ordinal);
+  pass_input_ordinal(a->ordinal + 10);
+  pass_input_ordinal(1); // an earlier one takes nothing back
+  EXPECT_EQ(declare_input("D", {size("N")}, Float32, line(4))->ordinal, a->ordinal + 11);
 }
 
 TEST(Function, GivenInputsSetTheOrder) {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from html.parser import HTMLParser
 
+import numpy as np
 import pytest
 
 import tilewright as tw
@@ -44,6 +45,66 @@ def matmul() -> tw.Function:
     b = tw.input("B", [K, M], tw.float32)
     c = tw.computation("C", {i: N, j: M}, tw.sum(a[i, k] * b[k, j], over={k: K}))
     return tw.function("matmul", outputs=[c])
+
+
+class Fonts(Checker):
+    """Keeps the text that no element sets in a font of fixed width, in `proportional`."""
+
+    def __init__(self, html: str) -> None:
+        self.is_fixed: list[bool] = []
+        self.proportional: list[str] = []
+        super().__init__(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        super().handle_starttag(tag, attrs)
+        style = dict(attrs).get("style") or ""
+        outer = bool(self.is_fixed) and self.is_fixed[-1]
+        self.is_fixed.append(outer or "font-family: monospace" in style)
+
+    def handle_endtag(self, tag: str) -> None:
+        super().handle_endtag(tag)
+        self.is_fixed.pop()
+
+    def handle_data(self, data: str) -> None:
+        super().handle_data(data)
+        if not (self.is_fixed and self.is_fixed[-1]):
+            self.proportional.append(data)
+
+
+def test_program_text_is_set_in_a_font_of_fixed_width():
+    """By its own style, whatever the page around it does."""
+    function = matmul()
+    before = function.schedule
+    function["C"].tile(i, j, 8, 8).vectorize("j1", 8)
+    for value in (
+        function.loops,
+        function.layers,
+        function.llvm,
+        function.schedule,
+        before.diff(function.schedule),
+        before.diff(before),
+        function.legality,
+    ):
+        assert Fonts(value._repr_html_()).proportional == [], type(value)
+    titles = ["Loops", "Layer I", "Layer II", "Layer III"]
+    assert Fonts(function._repr_html_()).proportional == titles
+
+
+def test_what_is_code_in_other_displays_is_set_in_a_font_of_fixed_width():
+    function = matmul()
+    with pytest.raises(tw.IllegalScheduleError) as caught:
+        function["C"].parallelize(k)
+    error = caught.value
+    shown = Fonts(error._repr_html_())
+    for detail in (error.dependence, error.source_instance, error.sink_instance):
+        assert detail in shown.text
+        assert detail not in shown.proportional
+    x = np.ones((2, 2), np.float32)
+    profile = function.profile(x, x, repeats=1, roofline=False)
+    shown = Fonts(profile._repr_html_())
+    for cell in profile.rows[0][:3]:
+        assert cell in shown.text
+        assert cell not in shown.proportional
 
 
 def test_a_function_folds_its_layers():

@@ -61,14 +61,28 @@ def test_declared_again(seed):
 
 @given(SEEDS)
 @settings(max_examples=40, deadline=None)
-def test_another_order_of_unrelated_declarations(seed):
+def test_another_order_of_declarations(seed):
+    """It is another function exactly if its calls take the inputs in another order."""
     program = program_of(seed)
-    key = key_of(declared(program))
+    function = declared(program)
+    key = key_of(function)
     shuffled = copy.deepcopy(program)
     random.Random(seed).shuffle(shuffled["inputs"])
     i, N = tw.iter("i"), tw.param("N")
     tw.computation("unrelated", {i: N}, tw.input("unrelated_input", [N], tw.float32)[i])
-    assert key_of(declared(shuffled)) == key
+    other = declared(shuffled)
+    assert (key_of(other) == key) == (list(other.inputs) == list(function.inputs))
+
+
+def test_an_order_of_inputs_that_is_given_hides_that_of_declarations():
+    i, N = tw.iter("i"), tw.param("N")
+    keys = set()
+    for names in ("xy", "yx"):
+        made = {name: tw.input(name, [N], tw.float32) for name in names}
+        x, y = made["x"], made["y"]
+        C = tw.computation("C", {i: N}, x[i] - y[i])
+        keys.add(key_of(tw.function("f", outputs=[C], inputs=[x, y])))
+    assert len(keys) == 1
 
 
 CHILD = """

@@ -60,7 +60,30 @@ def passes(test):
     return not doctest.DocTestRunner(Checker(), verbose=False).run(test).failed
 
 
-@pytest.mark.parametrize("page", ["arrays.md", "debugging.md", "export.md"])
+# Pages that are made from docstrings and kernels, each with a test of its own programs.
+MADE = {"commands.md", "errors.md", "kernels.md"}
+# What needs a device runs in test_device_arrays.py, the rest below.
+ABOUT_DEVICES = {"gpu-runtime.md"}
+
+
+def pages_with(language):
+    """Every other page that has a block of this language: none has to be listed to be tested."""
+    names = {page.name for page in DOCS.glob("*.md") if f"\n```{language}\n" in page.read_text()}
+    return sorted(names - MADE - ABOUT_DEVICES)
+
+
+def test_every_block_of_python_is_run():
+    """None is left out because its fence is indented or says "py", but what needs other libraries."""
+    assert {"arrays.md", "debugging.md", "export.md"} <= set(pages_with("pycon"))
+    assert {"README.md", "gpu.md", "running.md"} <= set(pages_with("python"))
+    for page in DOCS.glob("*.md"):
+        fences = re.findall(r"^( *)```+(\w+)\n(.*?)^ *```", page.read_text(), re.M | re.S)
+        for indent, language, block in fences if page.name not in MADE else ():
+            needs_library = language == "py" and "torch." in block
+            assert not indent and (language in ("python", "pycon", "text") or needs_library), page
+
+
+@pytest.mark.parametrize("page", pages_with("pycon"))
 def test_examples_of_a_page(page):
     if page == "export.md" and not any(map(shutil.which, LINKERS)):
         pytest.skip("no linker on PATH")
@@ -106,7 +129,7 @@ def scope(tmp_path, monkeypatch):
     return names
 
 
-@pytest.mark.parametrize("page", ["README.md", "cache.md", "gpu.md", "running.md", "settings.md"])
+@pytest.mark.parametrize("page", pages_with("python"))
 def test_programs_of_a_page(page, scope):
     blocks = re.findall(r"^```python\n(.*?)^```", (DOCS / page).read_text(), re.M | re.S)
     assert blocks

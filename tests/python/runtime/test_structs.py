@@ -80,7 +80,7 @@ def test_fields_of_records_of_other_layouts():
 def test_a_structured_output():
     _, x, label = moving()
     function = tw.function("f", outputs=[tw.struct("Q", x=x, id=label)])
-    shown = "f(P: {x: float32, y: float32, id: int64}[N]) -> Q: {x: float32, id: int64}[N]"
+    shown = "f(P: {x: float32, id: int64, y: float32}[N]) -> Q: {x: float32, id: int64}[N]"
     assert function.signature == shown
     x.vectorize(i, 8)
     for n in (0, 1, 9, 40):
@@ -174,9 +174,9 @@ def test_errors_of_calls():
         function()
     with pytest.raises(TypeError, match=r"expected a structured NumPy array .*got list"):
         function([1, 2])
-    with pytest.raises(TypeError, match=r"expected the fields x, y, id, got no fields \(float32\)"):
+    with pytest.raises(TypeError, match=r"expected the fields x, id, y, got no fields \(float32\)"):
         function(np.zeros(3, np.float32))
-    with pytest.raises(TypeError, match=r"expected the fields x, y, id, got the fields x, y"):
+    with pytest.raises(TypeError, match=r"expected the fields x, id, y, got the fields x, y"):
         function(np.zeros(3, [("x", "f4"), ("y", "f4")]))
     wrong = np.zeros(3, [("x", "f8"), ("y", "f4"), ("id", "i8")])
     with pytest.raises(TypeError, match=r"P\.x: expected float32, got float64"):

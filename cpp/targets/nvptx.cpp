@@ -143,8 +143,29 @@ bool is_selectable(llvm::Intrinsic::ID id) {
   return known.count(id) > 0 || name.starts_with("llvm.nvvm.");
 }
 
+/// What LLVM takes for something else on a GPU than it means: frem becomes a difference of rounded
+/// products, and an atomic update of less than a word one of the word around it.
+void require_meant(const llvm::Function &function) {
+  constexpr unsigned least_atomic_bits = 32;
+  for (const llvm::Instruction &instruction : llvm::instructions(function)) {
+    const llvm::Type *updated = nullptr;
+    if (const auto *update = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction)) {
+      updated = update->getType();
+    } else if (const auto *exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction)) {
+      updated = exchange->getNewValOperand()->getType();
+    }
+    if (instruction.getOpcode() == llvm::Instruction::FRem ||
+        (updated != nullptr && updated->getPrimitiveSizeInBits() < least_atomic_bits)) {
+      std::string text;
+      llvm::raw_string_ostream(text) << instruction;
+      throw Error(ErrorKind::Internal, "there is no right code for a GPU for" + text);
+    }
+  }
+}
+
 void require_selectable(const llvm::Module &module) {
   for (const llvm::Function &function : module) {
+    require_meant(function);
     if (!function.isDeclaration() || function.use_empty()) {
       continue;
     }

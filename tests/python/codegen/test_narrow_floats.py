@@ -77,7 +77,7 @@ def test_the_logistic_function_is_zero_no_sooner_than_its_type_says(
     if target != "cpu":
         f["c"].gpu_tile(i, 64)
     right = logistic(x.astype(np.longdouble)).astype(dtype)
-    least = np.finfo(dtype).smallest_subnormal
+    least = float(np.finfo(dtype).smallest_subnormal)
     for found in (f(x), f.evaluate(x)):
-        np.testing.assert_allclose(found, right, rtol=2 * np.finfo(dtype).eps, atol=least)
+        np.testing.assert_allclose(found, right, rtol=2 * float(np.finfo(dtype).eps), atol=least)
         assert (found[1:1001] > 0).all()

@@ -290,7 +290,8 @@ void bind_swaps(llvm::Module &module) {
 } // namespace
 
 void bind_to_ptx(llvm::Module &module) {
-  define_library(module);
+  define_powers(module);
+  define_locks(module);
   bind_swaps(module);
   bind_tiles_to_ptx(module);
   constexpr std::array registers = {
@@ -355,6 +356,7 @@ void bind_to_emulator(llvm::Module &module, const llvm::TargetMachine &host) {
   if (llvm::NamedMDNode *annotations = module.getNamedMetadata("nvvm.annotations")) {
     annotations->eraseFromParent();
   }
+  define_powers(module); // what the PTX has, not what the host would call
   bind_tiles_to_emulator(module);
   for (llvm::CallInst *call : calls_of(module, gpu_turn)) {
     // The emulator's threads run one at a time: any turn is theirs.

@@ -112,12 +112,15 @@ void define_lock(llvm::Function &function, bool locks) {
 
 } // namespace
 
-void define_library(llvm::Module &module) {
+void define_locks(llvm::Module &module) {
   for (const char *name : {gpu_lock, gpu_unlock}) {
     if (llvm::Function *function = module.getFunction(name)) {
       define_lock(*function, name == gpu_lock);
     }
   }
+}
+
+void define_powers(llvm::Module &module) {
   for (const char *name : {power_signed, power_unsigned}) {
     if (llvm::Function *function = module.getFunction(name)) {
       define_power(*function, name == power_signed);

@@ -16,7 +16,9 @@ constexpr const char *gpu_turn = "tilewright_gpu_turn";
 constexpr const char *gpu_lock = "tilewright_gpu_lock";
 constexpr const char *gpu_unlock = "tilewright_gpu_unlock";
 
-/// Gives the declared ones among them bodies: powers of integers, and locks.
-void define_library(llvm::Module &module);
+/// Give the declared ones among them bodies: powers of integers, for devices and the emulator
+/// alike, and locks.
+void define_powers(llvm::Module &module);
+void define_locks(llvm::Module &module);
 
 } // namespace tilewright

@@ -95,3 +95,16 @@ def test_nothing_but_the_routine_is_in_the_code(dtype: str, fast_math: bool) -> 
     # The assembler may contract what does not say how it is rounded.
     assert not re.findall(r"\b(?:add|sub|mul|div|fma)\.f\d+", ptx)
     assemble(f)
+
+
+def test_the_emulator_calls_nothing_of_the_host_that_the_ptx_has_itself() -> None:
+    a, b = (tw.input(name, [64], tw.int64) for name in "ab")
+    x = tw.input("x", [64], tw.float32)
+    outputs = [tw.computation("p", {i: 64}, a[i] ** b[i]), tw.computation("r", {i: 64}, x[i] % 3)]
+    f = tw.function("f", outputs=outputs, target="gpu-emulator")
+    for output in outputs:
+        output.gpu_tile(i, 32)
+    called = set(re.findall(r"^declare .*@([\w.]+)\(", str(f.llvm), re.MULTILINE))
+    own = {name for name in called if not name.startswith("llvm.")}
+    assert not {name for name in own if "power" in name or "fmod" in name}, own
+    assert "tilewright_gpu_index" in own

@@ -96,10 +96,11 @@ private:
     /// What has been asked for ahead: places that differ by constants, and those constants in
     /// bytes.
     std::map<std::string, std::vector<std::int64_t>> asked;
-    /// On a GPU, where threads go on after failures: subscripts, and whether their checks held.
+    /// On a GPU, where threads go on after failures: subscripts, and whether their last checks
+    /// held.
     struct Check {
       ValuePtr value;
-      llvm::Value *inside;
+      llvm::AllocaInst *inside;
     };
     std::vector<Check> checks;
     bool goes_on = false;

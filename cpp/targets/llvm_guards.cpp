@@ -42,13 +42,22 @@ bool contains(const ValuePtr &root, const ValuePtr &part,
 
 } // namespace
 
+/// In memory of the thread's, as passes may put a check under another condition than what it is
+/// for.
 void KernelEmitter::note_check(const LoopStatement &check, llvm::Value *wrong) {
-  llvm::Value *inside = builder_.CreateNot(
-      wrong->getType()->isVectorTy() ? builder_.CreateOrReduce(wrong) : wrong, "inside");
+  llvm::Value *inside =
+      builder_.CreateNot(wrong->getType()->isVectorTy() ? builder_.CreateOrReduce(wrong) : wrong);
   const ValuePtr &value = checked_value(check.value);
-  std::erase_if(frame_.checks,
-                [&](const Frame::Check &known) { return same_value(known.value, value); });
-  frame_.checks.push_back({value, inside});
+  const auto known =
+      std::find_if(frame_.checks.begin(), frame_.checks.end(),
+                   [&](const Frame::Check &other) { return same_value(other.value, value); });
+  llvm::AllocaInst *slot =
+      known != frame_.checks.end() ? known->inside : entry_alloca(builder_.getInt1Ty(), "inside");
+  if (known == frame_.checks.end()) {
+    llvm::IRBuilder<>(slot->getNextNode()).CreateStore(builder_.getTrue(), slot);
+    frame_.checks.push_back({value, slot});
+  }
+  builder_.CreateStore(inside, slot);
 }
 
 llvm::Value *KernelEmitter::inside_of(const std::vector<ValuePtr> &subscripts) {
@@ -60,7 +69,8 @@ llvm::Value *KernelEmitter::inside_of(const std::vector<ValuePtr> &subscripts) {
           return contains(subscript, check.value, without);
         });
     if (counts) {
-      all = all == nullptr ? check.inside : builder_.CreateAnd(all, check.inside);
+      llvm::Value *inside = builder_.CreateLoad(builder_.getInt1Ty(), check.inside);
+      all = all == nullptr ? inside : builder_.CreateAnd(all, inside);
     }
   }
   return all;

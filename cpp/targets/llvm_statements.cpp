@@ -13,7 +13,6 @@ void KernelEmitter::statement(const LoopStatement &statement) {
   // is enough.
   frame_.known.clear();
   frame_.depths.clear();
-  const std::vector<Frame::Check> checks = frame_.checks;
   switch (statement.kind) {
   case StatementKind::Block:
     block(statement);
@@ -74,9 +73,6 @@ void KernelEmitter::statement(const LoopStatement &statement) {
   case StatementKind::Allocate:
     allocate(statement);
     break;
-  }
-  if (statement.kind != StatementKind::Block && !statement.children.empty()) {
-    frame_.checks = checks; // what a branch or a loop has checked is not known after it
   }
 }
 
@@ -242,11 +238,9 @@ void KernelEmitter::condition(const LoopStatement &statement) {
   }
   builder_.CreateCondBr(condition, then, otherwise);
   builder_.SetInsertPoint(then);
-  const std::vector<Frame::Check> checks_before = frame_.checks;
   const std::map<size_t, std::uint64_t> aligned_before = assume_aligned(*statement.value);
   this->statement(*statement.children.at(0));
   frame_.aligned = aligned_before;
-  frame_.checks = checks_before;
   builder_.CreateBr(after);
   if (two_sided) {
     builder_.SetInsertPoint(otherwise);

@@ -48,6 +48,16 @@ def sums(threads: int, width: int = 1) -> Case:
     return f, [random(10)], np.arange(1024).reshape(4, 256) % 10
 
 
+def sums_of_rows(rows: int, terms: int) -> Case:
+    """Of rows side by side and of terms that are no multiples of the threads."""
+    a, places = tw.input("A", [M], tw.float32), tw.input("X", [N, K], tw.int64)
+    c = tw.computation("C", {i: N}, tw.sum(a[places[i, k]], over={k: K}))
+    f = on_gpu(c, inputs=[a, places])
+    c.split(i, rows).split(k, 32 * terms).reorder("i0", "i1", "k0", "k1")
+    c.gpu_block("i0").gpu_thread("i1", "k1")
+    return f, [random(10)], np.arange(7 * 83).reshape(7, 83) % 10
+
+
 def rows_of_a_product() -> Case:
     """Of a matrix of which the rows are chosen, on tensor cores."""
     a, x = tw.input("A", [M, 32], tw.float16), tw.input("B", [32, 16], tw.float16)
@@ -115,6 +125,8 @@ CASES: dict[str, Callable[[], Case]] = {
     "shuffles": lambda: sums(32),
     "shuffles and a barrier": lambda: sums(128),
     "vectors": lambda: sums(32, 4),
+    "rows side by side": lambda: sums_of_rows(4, 1),
+    "rows through shared memory": lambda: sums_of_rows(2, 2),
     "products of tiles": rows_of_a_product,
     "copies": beside_copies,
     "subscripts of subscripts": chosen_by_what_is_chosen,

@@ -34,7 +34,7 @@ void KernelEmitter::fail_where(llvm::Value *wrong, const LoopStatement &statemen
   if (lanes > 1 && statement.mask) {
     wrong = builder_.CreateAnd(wrong, scalar(*statement.mask));
   }
-  if (frame_.goes_on) {
+  if (frame_.failed != nullptr) {
     note_check(statement, wrong);
   }
   if (lanes == 1) {

@@ -103,7 +103,7 @@ private:
       llvm::AllocaInst *inside;
     };
     std::vector<Check> checks;
-    bool goes_on = false;
+    llvm::AllocaInst *failed = nullptr; ///< whether the thread has; null where it would end
     /// On a GPU: of these buffers, address and strides are known to be multiples of so many bytes.
     std::map<size_t, std::uint64_t> aligned;
     int depth = 0;

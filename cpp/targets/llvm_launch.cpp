@@ -175,7 +175,10 @@ KernelEmitter::Launched KernelEmitter::emit_thread(const LoopStatement &launch,
   builder_.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", function));
   frame_ = Frame{};
   frame_.function = function;
-  frame_.goes_on = needs_all_threads(launch);
+  if (needs_all_threads(launch)) {
+    frame_.failed = entry_alloca(builder_.getInt1Ty(), "failed");
+    builder_.CreateStore(builder_.getFalse(), frame_.failed);
+  }
   frame_.parallel = true; // the loops of threads of the CPU run in each
   unsigned next = 0;
   const auto take = [&](const std::string &name) {
@@ -341,7 +344,8 @@ void KernelEmitter::fail_on_device(llvm::Value *site, llvm::Value *index, llvm::
   }
   builder_.CreateBr(leave);
   builder_.SetInsertPoint(leave);
-  if (frame_.goes_on) {
+  if (frame_.failed != nullptr) {
+    builder_.CreateStore(builder_.getTrue(), frame_.failed);
     builder_.CreateBr(next);
   } else {
     fail_with(code);

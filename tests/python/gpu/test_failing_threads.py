@@ -12,6 +12,7 @@ import pytest
 from checks import assemble, barriers, random
 
 import tilewright as tw
+from children import run_python
 
 N, M, K = tw.params("N M K")
 b, i, j, k = tw.iters("b i j k")
@@ -152,3 +153,29 @@ def test_no_element_of_an_empty_array_is_touched(case: str) -> None:
     f, arrays, places = CASES[case]()
     with pytest.raises(tw.SubscriptError, match="out of bounds"):
         f(arrays[0][:0], *arrays[1:], places)
+
+
+LOOP_FOREVER = """
+import numpy as np
+import tilewright as tw
+
+i, j = tw.iters("i j")
+M = tw.param("M")
+follower = tw.input("X", [M], tw.int64)
+last = tw.while_loop(lambda p: p != 3, lambda p: (follower[p],), (2 + i % 2,))[0]
+read = tw.computation("B", {i: 64}, last)
+c = tw.computation("C", {i: 64}, read[i] + read[63 - i])
+f = tw.function("f", outputs=[c], target="gpu-emulator")
+c.split(i, 64).gpu_block("i0").gpu_thread("i1")
+read.compute_at(c, "i0").store_at(c, "i0", memory="shared").gpu_thread(i)
+assert (f(np.array([1, 2, 3, 0])) == 6).all()
+try:
+    f(np.array([1, 0, 99, 3]))
+except tw.SubscriptError:
+    print("told")
+"""
+
+
+def test_a_thread_that_fails_does_not_stay_in_a_loop() -> None:
+    """Position 2 leads outside; from the zero that is read there, 0 and 1 lead to each other for ever."""
+    assert run_python("-c", LOOP_FOREVER, timeout=120).stdout.strip() == "told"

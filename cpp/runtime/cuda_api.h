@@ -9,7 +9,8 @@
 namespace tilewright::cuda {
 
 using Result = std::int32_t;
-using DeviceNumber = std::int32_t;
+/// What cuDeviceGet gives for an ordinal; they need not be the same.
+enum class DeviceHandle : std::int32_t {};
 using Address = std::uint64_t;
 using Context = struct ContextHandle *;
 using Module = struct ModuleHandle *;
@@ -135,13 +136,13 @@ static_assert(sizeof(PoolProperties) == 88 && sizeof(CopyOfRows) == 128);
 #define TILEWRIGHT_CUDA_FUNCTIONS(FUNCTION)                                                        \
   FUNCTION(initialise, cuInit, (std::uint32_t flags))                                              \
   FUNCTION(device_count, cuDeviceGetCount, (std::int32_t *count))                                  \
-  FUNCTION(device, cuDeviceGet, (DeviceNumber * device, std::int32_t ordinal))                     \
-  FUNCTION(device_name, cuDeviceGetName, (char *name, std::int32_t bytes, DeviceNumber device))    \
-  FUNCTION(device_memory, cuDeviceTotalMem_v2, (std::size_t *bytes, DeviceNumber device))          \
+  FUNCTION(device, cuDeviceGet, (DeviceHandle * device, std::int32_t ordinal))                     \
+  FUNCTION(device_name, cuDeviceGetName, (char *name, std::int32_t bytes, DeviceHandle device))    \
+  FUNCTION(device_memory, cuDeviceTotalMem_v2, (std::size_t *bytes, DeviceHandle device))          \
   FUNCTION(device_attribute, cuDeviceGetAttribute,                                                 \
-           (std::int32_t *value, std::int32_t attribute, DeviceNumber device))                     \
-  FUNCTION(retain_context, cuDevicePrimaryCtxRetain, (Context * context, DeviceNumber device))     \
-  FUNCTION(release_context, cuDevicePrimaryCtxRelease_v2, (DeviceNumber device))                   \
+           (std::int32_t *value, std::int32_t attribute, DeviceHandle device))                     \
+  FUNCTION(retain_context, cuDevicePrimaryCtxRetain, (Context * context, DeviceHandle device))     \
+  FUNCTION(release_context, cuDevicePrimaryCtxRelease_v2, (DeviceHandle device))                   \
   FUNCTION(current_context, cuCtxGetCurrent, (Context * context))                                  \
   FUNCTION(push_context, cuCtxPushCurrent_v2, (Context context))                                   \
   FUNCTION(pop_context, cuCtxPopCurrent_v2, (Context * context))                                   \

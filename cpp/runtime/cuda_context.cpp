@@ -82,7 +82,7 @@ CudaProperties cuda_properties(const CudaDriver &driver, int number) {
                             number, driver.device_count(), "cuda:0", driver.device_count() - 1));
   }
   const std::string doing = fmt::format("look at device cuda:{}", number);
-  cuda::DeviceNumber device = 0;
+  cuda::DeviceHandle device{};
   driver.check(call.device(&device, number), doing);
   const auto attribute = [&](std::int32_t which) {
     std::int32_t value = 0;
@@ -125,16 +125,15 @@ CudaPlace::~CudaPlace() {
 CudaContext::CudaContext(const CudaDriver &driver, int number)
     : driver_(driver), properties_(cuda_properties(driver, number)), title_(properties_.title()),
       identity_(new_identity()), default_place_(std::make_shared<CudaPlace>(*this, nullptr)) {
-  cuda::DeviceNumber device = 0;
   const std::string doing = "start " + title_;
-  driver_.check(functions().device(&device, number), doing);
-  driver_.check(functions().retain_context(&context_, device), doing);
+  driver_.check(functions().device(&device_, number), doing);
+  driver_.check(functions().retain_context(&context_, device_), doing);
 }
 
 CudaContext::~CudaContext() {
   default_place_.reset();
   if (!CudaDriver::is_lost_in_fork()) {
-    functions().release_context(properties_.number);
+    functions().release_context(device_);
   }
 }
 

@@ -119,6 +119,7 @@ private:
   const CudaDriver &driver_;
   CudaProperties properties_;
   std::string title_;
+  cuda::DeviceHandle device_{};
   cuda::Context context_ = nullptr;
   std::uint64_t identity_;
   std::shared_ptr<CudaPlace> default_place_;

@@ -209,11 +209,11 @@ private:
 
   bool is_over() const { return is_interrupted_ || has_failed_ || !problem_.empty(); }
 
-  /// A thread that ends early has said why in the kernels' place for failures, the first argument:
-  /// the call reports that, and nobody waits for the thread.
-  void look_for_failure() {
+  /// Whether a thread has failed, and said why in the kernels' place for failures, the first
+  /// argument: the call reports that. It may end early unless others wait for it.
+  bool has_failure() const {
     const auto *failure = *static_cast<const DeviceFailure *const *>(arguments_);
-    has_failed_ = failure != nullptr && failure->status != KernelOk;
+    return failure != nullptr && failure->status != KernelOk;
   }
   bool looks_up() {
     is_interrupted_ = is_interrupted_ || launch_is_to_end();
@@ -248,6 +248,7 @@ private:
                        "block " + place_text(place_of(block_, shape_.grid)));
       }
     }
+    has_failed_ = has_failure();
   }
 
   bool all_ended(std::size_t first, std::size_t end) const {
@@ -265,9 +266,6 @@ private:
           thread_ = static_cast<std::int64_t>(t);
           waits_[t] = {};
           ended_[t] = fibres_[t]->resume();
-          if (ended_[t]) {
-            look_for_failure();
-          }
         }
         if (is_over()) {
           return;
@@ -387,6 +385,9 @@ private:
       if (other == nullptr && kind != Read && meets(*read)) {
         other = read;
       }
+    }
+    if (other != nullptr && has_failure()) {
+      return; // a thread that has failed goes on with what means nothing
     }
     if (other != nullptr) {
       const bool one_block = other->block == block_;

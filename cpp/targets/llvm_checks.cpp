@@ -31,13 +31,16 @@ void KernelEmitter::fail_where(llvm::Value *wrong, const LoopStatement &statemen
   llvm::BasicBlock *failing = llvm::BasicBlock::Create(context_, "outside", frame_.function);
   llvm::BasicBlock *passing = llvm::BasicBlock::Create(context_, "inside", frame_.function);
   llvm::Value *first = nullptr; // of the lanes that fail
+  if (lanes > 1 && statement.mask) {
+    wrong = builder_.CreateAnd(wrong, scalar(*statement.mask));
+  }
+  if (frame_.failed != nullptr) {
+    note_check(statement, wrong);
+  }
   if (lanes == 1) {
     builder_.CreateCondBr(wrong, failing, passing);
     builder_.SetInsertPoint(failing);
   } else {
-    if (statement.mask) {
-      wrong = builder_.CreateAnd(wrong, scalar(*statement.mask));
-    }
     builder_.CreateCondBr(builder_.CreateOrReduce(wrong), failing, passing);
     builder_.SetInsertPoint(failing);
     llvm::Value *bits =
@@ -67,7 +70,7 @@ void KernelEmitter::fail_where(llvm::Value *wrong, const LoopStatement &statemen
     types.insert(types.end(), {builder_.getPtrTy(), i64});
   }
   if (is_device_) {
-    fail_on_device(arguments[1], arguments[2], extent, status);
+    fail_on_device(arguments[1], arguments[2], extent, status, passing);
     builder_.SetInsertPoint(passing);
     frame_.known.clear();
     frame_.depths.clear();

@@ -366,6 +366,7 @@ struct DeviceModule {
     module->setDataLayout(machine->createDataLayout());
     MathTarget target;
     target.has_fma = true;
+    target.has_library = false;
     emitter.emplace(kernel, *module, this->options, target);
   }
 

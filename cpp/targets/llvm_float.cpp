@@ -83,7 +83,7 @@ llvm::Value *Semantics::float_divide(Op op, llvm::Value *a, llvm::Value *b) {
   llvm::Type *type = a->getType();
   llvm::Value *zero = llvm::Constant::getNullValue(type);
   llvm::Value *one = llvm::ConstantFP::get(type, 1.0);
-  llvm::Value *remainder = builder_.CreateFRem(a, b);
+  llvm::Value *remainder = math_.remainder(builder_, a, b);
   llvm::Value *inexact = builder_.CreateFCmpUNE(remainder, zero);
   llvm::Value *signs_differ =
       builder_.CreateXor(builder_.CreateFCmpOLT(b, zero), builder_.CreateFCmpOLT(remainder, zero));

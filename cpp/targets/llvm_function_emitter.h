@@ -96,6 +96,14 @@ private:
     /// What has been asked for ahead: places that differ by constants, and those constants in
     /// bytes.
     std::map<std::string, std::vector<std::int64_t>> asked;
+    /// On a GPU, where threads go on after failures: subscripts, and whether their last checks
+    /// held.
+    struct Check {
+      ValuePtr value;
+      llvm::AllocaInst *inside;
+    };
+    std::vector<Check> checks;
+    llvm::AllocaInst *failed = nullptr; ///< whether the thread has; null where it would end
     /// On a GPU: of these buffers, address and strides are known to be multiples of so many bytes.
     std::map<size_t, std::uint64_t> aligned;
     int depth = 0;
@@ -238,7 +246,7 @@ private:
   void commit_copies();
   void wait_for_copies(std::int64_t groups);
   void fail_on_device(llvm::Value *site, llvm::Value *index, llvm::Value *extent,
-                      std::int32_t status);
+                      std::int32_t status, llvm::BasicBlock *next);
   llvm::Function *emulated_entry(const Launched &launched);
   llvm::GlobalVariable *text_constant(const std::string &text, const std::string &name);
 
@@ -271,7 +279,7 @@ private:
         nullptr; ///< irregular vectors only: from `first`, in bytes; no steps then
     llvm::MaybeAlign alignment = {}; ///< of `first`, where more than the elements' is known
   };
-  Term load(const Value &value, llvm::Value *mask = nullptr);
+  Term load_inside(const Value &value, llvm::Value *mask);
   Term load_lanes(size_t buffer, const Address &where, int lanes, llvm::Value *mask);
   Term gather(size_t buffer, const Address &where, int lanes, llvm::Value *mask);
   Term gather_one_by_one(size_t buffer, llvm::Value *addresses, int lanes, llvm::Value *mask);
@@ -279,6 +287,7 @@ private:
   void scatter(size_t buffer, const Address &where, const Term &value, int lanes,
                llvm::Value *mask);
   void atomic_update(const LoopStatement &statement); // llvm_atomic.cpp
+  void update_byte(const LoopStatement &statement, const Term &term, llvm::Value *address);
   Address address(size_t buffer, const std::vector<ValuePtr> &subscripts, int lanes);
   /// `value` * `factor` * `stride` in bytes.
   llvm::Value *scaled(const Value &value, llvm::Value *stride, std::int64_t factor);
@@ -307,6 +316,29 @@ private:
                         llvm::Value *mask, llvm::MaybeAlign alignment = {});
   void annotate(llvm::Instruction *instruction, size_t buffer);
   void note_buffer(llvm::Instruction *instruction, size_t buffer);
+  // llvm_guards.cpp
+  /// Whether threads of the launch wait for each other, or work together as a warp.
+  static bool needs_all_threads(const LoopStatement &launch);
+  void note_check(const LoopStatement &check, llvm::Value *wrong);
+  /// Whether the checks of these subscripts held; null where there was none to note.
+  llvm::Value *inside_of(const std::vector<ValuePtr> &subscripts);
+  /// Of subscripts that failed their check, zero.
+  Term load(const Value &value, llvm::Value *mask = nullptr);
+  /// A Store, AtomicUpdate or CopyAsync; of subscripts that failed their check, nothing.
+  void write(const LoopStatement &statement);
+  /// Emits where `condition` holds; what is known there is forgotten after it.
+  template <class Emit>
+  void only_where(llvm::Value *condition, const Emit &emit) {
+    llvm::BasicBlock *then = llvm::BasicBlock::Create(context_, "within", frame_.function);
+    llvm::BasicBlock *after = llvm::BasicBlock::Create(context_, "on", frame_.function);
+    builder_.CreateCondBr(condition, then, after);
+    builder_.SetInsertPoint(then);
+    const auto known = frame_.known;
+    emit();
+    frame_.known = known;
+    builder_.CreateBr(after);
+    builder_.SetInsertPoint(after);
+  }
   llvm::Value *offset(llvm::Value *base, llvm::Value *bytes);
   llvm::Value *from_memory(llvm::Value *value, ScalarType type, int lanes);
   llvm::Value *to_memory(llvm::Value *value, ScalarType type, int lanes);

@@ -175,6 +175,10 @@ KernelEmitter::Launched KernelEmitter::emit_thread(const LoopStatement &launch,
   builder_.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", function));
   frame_ = Frame{};
   frame_.function = function;
+  if (needs_all_threads(launch)) {
+    frame_.failed = entry_alloca(builder_.getInt1Ty(), "failed");
+    builder_.CreateStore(builder_.getFalse(), frame_.failed);
+  }
   frame_.parallel = true; // the loops of threads of the CPU run in each
   unsigned next = 0;
   const auto take = [&](const std::string &name) {
@@ -321,9 +325,10 @@ Term KernelEmitter::shuffle(const Value &value, std::int64_t mask) {
   return Term{of_component(own.re), of_component(own.im)};
 }
 
-/// Leaves what went wrong where the host finds it, unless another thread was first, and ends.
+/// Leaves what went wrong where the host finds it, unless another thread was first, and ends, or
+/// goes on where other threads wait for this one (llvm_guards.cpp).
 void KernelEmitter::fail_on_device(llvm::Value *site, llvm::Value *index, llvm::Value *extent,
-                                   std::int32_t status) {
+                                   std::int32_t status, llvm::BasicBlock *next) {
   const auto order = llvm::AtomicOrdering::Monotonic;
   llvm::Value *code = builder_.getInt32(static_cast<std::uint32_t>(status));
   llvm::Value *claimed = builder_.CreateAtomicCmpXchg(
@@ -339,7 +344,12 @@ void KernelEmitter::fail_on_device(llvm::Value *site, llvm::Value *index, llvm::
   }
   builder_.CreateBr(leave);
   builder_.SetInsertPoint(leave);
-  fail_with(code);
+  if (frame_.failed != nullptr) {
+    builder_.CreateStore(builder_.getTrue(), frame_.failed);
+    builder_.CreateBr(next);
+  } else {
+    fail_with(code);
+  }
 }
 
 llvm::GlobalVariable *KernelEmitter::text_constant(const std::string &text,

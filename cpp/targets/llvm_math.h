@@ -30,6 +30,7 @@ struct MathTarget {
   bool has_fma = false;
   bool has_gathers = false;        ///< that are faster than loads one by one
   bool has_mask_registers = false; ///< a bit for each lane, up to 64 of them
+  bool has_library = true;         ///< C's own fmod can be called
 };
 
 MathTarget math_target(const llvm::TargetMachine &machine);
@@ -45,6 +46,9 @@ public:
   /// op(arguments), on float or double in any number of lanes.
   llvm::Value *call(llvm::IRBuilder<> &builder, Op op, const std::vector<llvm::Value *> &arguments);
 
+  /// C's fmod, likewise, exact.
+  llvm::Value *remainder(llvm::IRBuilder<> &builder, llvm::Value *a, llvm::Value *b);
+
   /// A function that others share: `op` on exactly these lanes, without fast_math where `exact`.
   llvm::Function *function(Op op, llvm::Type *type, bool exact);
 
@@ -56,6 +60,7 @@ private:
   llvm::Function *make(const std::string &name, llvm::Type *result,
                        const std::vector<llvm::Type *> &parameters);
   llvm::Function *scalar_reduction();
+  llvm::Function *remainder_function(llvm::Type *type); ///< llvm_math_remainder.cpp
   unsigned largest_piece(llvm::Type *scalar) const;
 
   llvm::Module &module_;

@@ -495,7 +495,7 @@ Term KernelEmitter::load_lanes(size_t b, const Address &where, int lanes, llvm::
   return gather(b, where, lanes, mask);
 }
 
-Term KernelEmitter::load(const Value &value, llvm::Value *mask) {
+Term KernelEmitter::load_inside(const Value &value, llvm::Value *mask) {
   const auto b = static_cast<size_t>(value.id);
   const KernelBuffer &buffer = kernel_.buffers.at(b);
   if (!(buffer.type == value.type.scalar)) {

@@ -59,9 +59,12 @@ Term KernelEmitter::matrices(const Value &value) {
   function->setDoesNotThrow();
   function->addFnAttr(llvm::Attribute::Convergent);
   const auto b = static_cast<size_t>(value.id);
+  llvm::Value *row = address(b, value.operands, 1).first;
+  if (llvm::Value *inside = inside_of(value.operands)) {
+    row = builder_.CreateSelect(inside, row, frame_.buffers.at(b).base);
+  }
   llvm::Value *loaded =
-      builder_.CreateCall(load, {address(b, value.operands, 1).first,
-                                 builder_.getInt32(static_cast<std::uint32_t>(value.id))});
+      builder_.CreateCall(load, {row, builder_.getInt32(static_cast<std::uint32_t>(value.id))});
   return Term{
       builder_.CreateBitCast(loaded, register_type(context_, value.type.scalar, value.type.lanes)),
       nullptr};

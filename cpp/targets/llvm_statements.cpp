@@ -31,10 +31,9 @@ void KernelEmitter::statement(const LoopStatement &statement) {
     condition(statement);
     break;
   case StatementKind::Store:
-    store(statement);
-    break;
   case StatementKind::AtomicUpdate:
-    atomic_update(statement);
+  case StatementKind::CopyAsync:
+    write(statement);
     break;
   case StatementKind::Let: {
     VariableSlot slot;
@@ -64,9 +63,6 @@ void KernelEmitter::statement(const LoopStatement &statement) {
     break;
   case StatementKind::Barrier:
     barrier();
-    break;
-  case StatementKind::CopyAsync:
-    copy_async(statement);
     break;
   case StatementKind::CommitCopies:
     commit_copies();
@@ -219,6 +215,11 @@ void KernelEmitter::while_loop(const LoopStatement &statement) {
     count_and_look_up(builder_.getInt64(static_cast<std::uint64_t>(counting.single)));
   }
   llvm::Value *condition = scalar(*statement.value);
+  if (frame_.failed != nullptr) {
+    // With zeros for what it may not read, it might never end.
+    llvm::Value *failed = builder_.CreateLoad(builder_.getInt1Ty(), frame_.failed);
+    condition = builder_.CreateAnd(condition, builder_.CreateNot(failed));
+  }
   builder_.CreateCondBr(condition, body, after);
   builder_.SetInsertPoint(body);
   const std::int64_t most_runs = std::exchange(frame_.most_runs, many_runs);

@@ -6,6 +6,7 @@
 
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
@@ -143,8 +144,29 @@ bool is_selectable(llvm::Intrinsic::ID id) {
   return known.count(id) > 0 || name.starts_with("llvm.nvvm.");
 }
 
+/// What LLVM takes for something else on a GPU than it means: frem becomes a difference of rounded
+/// products, and an atomic update of less than a word one of the word around it.
+void require_meant(const llvm::Function &function) {
+  constexpr unsigned least_atomic_bits = 32;
+  for (const llvm::Instruction &instruction : llvm::instructions(function)) {
+    const llvm::Type *updated = nullptr;
+    if (const auto *update = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction)) {
+      updated = update->getType();
+    } else if (const auto *exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction)) {
+      updated = exchange->getNewValOperand()->getType();
+    }
+    if (instruction.getOpcode() == llvm::Instruction::FRem ||
+        (updated != nullptr && updated->getPrimitiveSizeInBits() < least_atomic_bits)) {
+      std::string text;
+      llvm::raw_string_ostream(text) << instruction;
+      throw Error(ErrorKind::Internal, "there is no right code for a GPU for" + text);
+    }
+  }
+}
+
 void require_selectable(const llvm::Module &module) {
   for (const llvm::Function &function : module) {
+    require_meant(function);
     if (!function.isDeclaration() || function.use_empty()) {
       continue;
     }
@@ -237,8 +259,40 @@ void bind_copies(llvm::Module &module) {
 
 } // namespace
 
+namespace {
+
+/// Of two bytes: LLVM 19 would take the word around them.
+void bind_swaps(llvm::Module &module) {
+  std::vector<llvm::AtomicCmpXchgInst *> swaps;
+  for (llvm::Function &function : module) {
+    for (llvm::Instruction &instruction : llvm::instructions(function)) {
+      auto *swap = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction);
+      if (swap != nullptr && swap->getNewValOperand()->getType()->isIntegerTy(16)) {
+        swaps.push_back(swap);
+      }
+    }
+  }
+  for (llvm::AtomicCmpXchgInst *swap : swaps) {
+    llvm::IRBuilder<> builder(swap);
+    llvm::Type *i16 = builder.getInt16Ty();
+    auto *type = llvm::FunctionType::get(i16, {builder.getPtrTy(), i16, i16}, false);
+    auto *code = llvm::InlineAsm::get(type, "atom.cas.b16 $0, [$1], $2, $3;", "=h,l,h,h,~{memory}",
+                                      /*hasSideEffects=*/true);
+    llvm::Value *old = builder.CreateCall(
+        code, {swap->getPointerOperand(), swap->getCompareOperand(), swap->getNewValOperand()});
+    llvm::Value *both = builder.CreateInsertValue(llvm::PoisonValue::get(swap->getType()), old, 0);
+    both = builder.CreateInsertValue(both, builder.CreateICmpEQ(old, swap->getCompareOperand()), 1);
+    swap->replaceAllUsesWith(both);
+    swap->eraseFromParent();
+  }
+}
+
+} // namespace
+
 void bind_to_ptx(llvm::Module &module) {
-  define_library(module);
+  define_powers(module);
+  define_locks(module);
+  bind_swaps(module);
   bind_tiles_to_ptx(module);
   constexpr std::array registers = {
       llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x, llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_y,
@@ -250,6 +304,12 @@ void bind_to_ptx(llvm::Module &module) {
     llvm::Value *number = builder.CreateIntrinsic(registers.at(axis->getZExtValue()), {}, {});
     number->takeName(call);
     call->replaceAllUsesWith(number);
+    call->eraseFromParent();
+  }
+  for (llvm::CallInst *call : calls_of(module, gpu_turn)) {
+    llvm::IRBuilder<> builder(call);
+    llvm::Value *lane = builder.CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_laneid, {}, {});
+    call->replaceAllUsesWith(builder.CreateICmpEQ(lane, call->getArgOperand(0)));
     call->eraseFromParent();
   }
   for (llvm::CallInst *call : calls_of(module, "tilewright_gpu_barrier")) {
@@ -283,7 +343,7 @@ void bind_to_ptx(llvm::Module &module) {
   }
   bind_copies(module);
   for (const char *name : {"tilewright_gpu_index", "tilewright_gpu_barrier",
-                           "tilewright_gpu_shuffle", "tilewright_gpu_shared"}) {
+                           "tilewright_gpu_shuffle", "tilewright_gpu_shared", gpu_turn}) {
     drop(module, name);
   }
 }
@@ -296,7 +356,19 @@ void bind_to_emulator(llvm::Module &module, const llvm::TargetMachine &host) {
   if (llvm::NamedMDNode *annotations = module.getNamedMetadata("nvvm.annotations")) {
     annotations->eraseFromParent();
   }
+  define_powers(module); // what the PTX has, not what the host would call
   bind_tiles_to_emulator(module);
+  for (llvm::CallInst *call : calls_of(module, gpu_turn)) {
+    // The emulator's threads run one at a time: any turn is theirs.
+    llvm::IRBuilder<> builder(call);
+    call->replaceAllUsesWith(builder.CreateICmpEQ(call->getArgOperand(0), builder.getInt32(0)));
+  }
+  for (const char *name : {gpu_turn, gpu_lock, gpu_unlock}) {
+    for (llvm::CallInst *call : calls_of(module, name)) {
+      call->eraseFromParent();
+    }
+    drop(module, name);
+  }
   llvm::Type *i32 = llvm::Type::getInt32Ty(context);
   llvm::Type *i64 = llvm::Type::getInt64Ty(context);
   llvm::FunctionCallee watch =
@@ -330,7 +402,7 @@ void bind_to_emulator(llvm::Module &module, const llvm::TargetMachine &host) {
         address = store->getPointerOperand();
         type = store->getValueOperand()->getType();
         alignment = store->getAlign();
-        kind = writes;
+        kind = store->isAtomic() ? updates : writes;
       } else if (auto *update = llvm::dyn_cast<llvm::AtomicRMWInst>(instruction)) {
         address = update->getPointerOperand();
         type = update->getValOperand()->getType();

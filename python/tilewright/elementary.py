@@ -7,7 +7,16 @@ from collections.abc import Callable
 from . import _core
 from ._core import Op
 from .expressions import Expression, ExpressionLike, as_expression, binary, call, operand, unary
-from .types import DTypeLike, as_dtype, bool_
+from .types import (
+    DTypeLike,
+    as_dtype,
+    bfloat16,
+    bool_,
+    complex64,
+    complex128,
+    float16,
+    float32,
+)
 
 __all__ = [
     "abs",
@@ -88,9 +97,17 @@ def sqrt(value: ExpressionLike) -> Expression:
     return call(Op.Sqrt, value)
 
 
+def _composed(value: ExpressionLike, formula: Callable[[ExpressionLike], Expression]) -> Expression:
+    """formula(value); of float16 and bfloat16 in float32, so that only its result is rounded, and no step overflows."""
+    dtype = as_expression(value).dtype
+    if dtype in (float16, bfloat16):
+        return cast(formula(cast(value, float32)), dtype)
+    return formula(value)
+
+
 def rsqrt(value: ExpressionLike) -> Expression:
-    """The reciprocal of the square root: 1 / sqrt(value)."""
-    return 1 / sqrt(value)
+    """The reciprocal of the square root: 1 / sqrt(value). The steps of float16 and bfloat16 are taken in float32."""
+    return _composed(value, lambda x: 1 / sqrt(x))
 
 
 def exp(value: ExpressionLike) -> Expression:
@@ -169,8 +186,17 @@ def tanh(value: ExpressionLike) -> Expression:
 
 
 def sigmoid(value: ExpressionLike) -> Expression:
-    """The logistic function 1 / (1 + exp(-value)) (scipy.special.expit)."""
-    return 1 / (1 + exp(binary(Op.Mul, -1.0, value)))
+    """The logistic function 1 / (1 + exp(-value)) (scipy.special.expit), down to the smallest numbers of its type."""
+    return _composed(value, _logistic)
+
+
+def _logistic(value: ExpressionLike) -> Expression:
+    minus = binary(Op.Mul, -1.0, value)
+    if minus.dtype in (complex64, complex128):
+        return 1 / (1 + exp(minus))
+    # exp(-value) overflows where the function is small and not zero; exp(-|value|) does nowhere.
+    decayed = exp(-abs(minus))
+    return select(minus > 0, decayed, 1.0) / (1 + decayed)
 
 
 def erf(value: ExpressionLike) -> Expression:

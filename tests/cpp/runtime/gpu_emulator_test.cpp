@@ -153,15 +153,36 @@ TEST_F(Emulator, RunsBlocksOfThreadsThatWait) {
   }
 }
 
-TEST_F(Emulator, LetsAThreadGiveUp) {
-  const auto give_up = [](const void *given) {
-    if (thread_x() == 5) {
-      static_cast<const Arguments *>(given)->failure->status = KernelIndexError;
-      return;
-    }
+template <bool others_wait>
+void give_up(const void *given) {
+  if (thread_x() == 5) {
+    static_cast<const Arguments *>(given)->failure->status = KernelIndexError;
+    return;
+  }
+  if (others_wait) {
     tilewright_gpu_barrier(0);
+  }
+}
+
+TEST_F(Emulator, LetsAThreadGiveUpUnlessOthersWaitForIt) {
+  EXPECT_EQ(problem(give_up<false>, 2, 8, 8), ""); // the call reports it
+  EXPECT_THAT(problem(give_up<true>, 2, 8, 8),
+              HasSubstr("thread (0, 0, 0) waits at barrier 0, thread (5, 0, 0) has ended"));
+}
+
+TEST_F(Emulator, ThreadsThatMeetAfterAFailureAreItsConsequence) {
+  const auto meet = [](const void *given) {
+    const auto &arguments = *static_cast<const Arguments *>(given);
+    arguments.failure->status = KernelIndexError;
+    touch(arguments.values, values_buffer, writes);
   };
-  EXPECT_EQ(problem(give_up, 2, 8, 8), ""); // the call reports it
+  EXPECT_EQ(problem(meet, 1, 8, 8), "");
+  const auto beyond = [](const void *given) {
+    const auto &arguments = *static_cast<const Arguments *>(given);
+    arguments.failure->status = KernelIndexError;
+    touch(arguments.values + 8, values_buffer, reads);
+  };
+  EXPECT_THAT(problem(beyond, 1, 1, 8), HasSubstr("outside of values"));
 }
 
 TEST_F(Emulator, FindsAMissingBarrier) {
@@ -208,6 +229,15 @@ TEST_F(Emulator, LetsUpdatesInOneStepMeet) {
   };
   launch(add, 4, 32, 1);
   EXPECT_EQ(values_[0], 128.0F);
+}
+
+TEST_F(Emulator, FindsUpdatesOfMoreThanTheirElement) {
+  const auto wide = [](const void *given) {
+    const auto &arguments = *static_cast<const Arguments *>(given);
+    tilewright_gpu_access(arguments.values + thread_x(), 2 * item, values_buffer, updates, item);
+  };
+  EXPECT_EQ(problem(wide, 1, 7, 8), "");
+  EXPECT_THAT(problem(wide, 1, 8, 8), HasSubstr("updates outside of values"));
 }
 
 TEST_F(Emulator, FindsAReadThatAnotherThreadWritesLater) {

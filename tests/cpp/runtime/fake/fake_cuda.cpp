@@ -14,6 +14,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <sstream>
 #include <string>
@@ -289,6 +290,16 @@ bool is_memory(Address at, std::size_t bytes) {
   return at + bytes <= start + block.bytes && block.device == stack.back()->device;
 }
 
+/// A driver's handles need not be the ordinals that they were asked for with; these are none.
+constexpr std::int32_t first_device_handle = 1000;
+
+std::optional<std::size_t> ordinal_of(DeviceHandle device) {
+  const std::int32_t ordinal = static_cast<std::int32_t>(device) - first_device_handle;
+  return ordinal < 0 || ordinal >= state().devices
+             ? std::nullopt
+             : std::optional(static_cast<std::size_t>(ordinal));
+}
+
 std::size_t in_use(int device) {
   std::size_t total = 0;
   for (const auto &[address, block] : state().blocks) {
@@ -524,6 +535,12 @@ EXPORT size_t fake_cuda_bytes_in_use(int device) {
   return in_use(device);
 }
 
+EXPORT int fake_cuda_retained(int device) {
+  const std::lock_guard lock(state().mutex);
+  const auto ordinal = static_cast<std::size_t>(device);
+  return ordinal < state().retained.size() ? state().retained[ordinal] : 0;
+}
+
 EXPORT const char *fake_cuda_unordered() {
   const std::lock_guard lock(state().mutex);
   text_for_caller = state().clocks.mistakes();
@@ -578,29 +595,39 @@ EXPORT Result cuDeviceGetCount(std::int32_t *count) {
   return Success;
 }
 
-EXPORT Result cuDeviceGet(DeviceNumber *device, std::int32_t ordinal) {
+EXPORT Result cuDeviceGet(DeviceHandle *device, std::int32_t ordinal) {
   BEGIN("cuDeviceGet", false, false)
   if (ordinal < 0 || ordinal >= state().devices) {
     return InvalidDevice;
   }
-  *device = ordinal;
+  *device = static_cast<DeviceHandle>(first_device_handle + ordinal);
   return Success;
 }
 
-EXPORT Result cuDeviceGetName(char *name, std::int32_t bytes, DeviceNumber device) {
+EXPORT Result cuDeviceGetName(char *name, std::int32_t bytes, DeviceHandle device) {
   BEGIN("cuDeviceGetName", false, false)
-  std::snprintf(name, static_cast<std::size_t>(bytes), "Fake GPU %d", device);
+  if (!ordinal_of(device)) {
+    return InvalidDevice;
+  }
+  std::snprintf(name, static_cast<std::size_t>(bytes), "Fake GPU %zu", *ordinal_of(device));
   return Success;
 }
 
-EXPORT Result cuDeviceTotalMem_v2(std::size_t *bytes, DeviceNumber) {
+EXPORT Result cuDeviceTotalMem_v2(std::size_t *bytes, DeviceHandle device) {
   BEGIN("cuDeviceTotalMem_v2", false, false)
+  if (!ordinal_of(device)) {
+    return InvalidDevice;
+  }
   *bytes = state().memory;
   return Success;
 }
 
-EXPORT Result cuDeviceGetAttribute(std::int32_t *value, std::int32_t attribute, DeviceNumber) {
+EXPORT Result cuDeviceGetAttribute(std::int32_t *value, std::int32_t attribute,
+                                   DeviceHandle device) {
   BEGIN("cuDeviceGetAttribute", false, false)
+  if (!ordinal_of(device)) {
+    return InvalidDevice;
+  }
   switch (attribute) {
   case MaxThreadsPerBlock:
   case MaxBlockX:
@@ -661,19 +688,24 @@ EXPORT Result cuGetErrorString(Result result, const char **text) {
 
 // ---- contexts ----
 
-EXPORT Result cuDevicePrimaryCtxRetain(Context *context, DeviceNumber device) {
+EXPORT Result cuDevicePrimaryCtxRetain(Context *context, DeviceHandle device) {
   BEGIN("cuDevicePrimaryCtxRetain", false, false)
-  ++state().retained.at(static_cast<std::size_t>(device));
-  *context = &state().contexts.at(static_cast<std::size_t>(device));
+  const auto ordinal = ordinal_of(device);
+  if (!ordinal) {
+    return InvalidDevice;
+  }
+  ++state().retained.at(*ordinal);
+  *context = &state().contexts.at(*ordinal);
   return Success;
 }
 
-EXPORT Result cuDevicePrimaryCtxRelease_v2(DeviceNumber device) {
+EXPORT Result cuDevicePrimaryCtxRelease_v2(DeviceHandle device) {
   BEGIN("cuDevicePrimaryCtxRelease_v2", false, false)
-  if (device < 0 || device >= state().devices) {
+  const auto ordinal = ordinal_of(device);
+  if (!ordinal || state().retained.at(*ordinal) == 0) {
     return InvalidDevice;
   }
-  --state().retained.at(static_cast<std::size_t>(device));
+  --state().retained.at(*ordinal);
   return Success;
 }
 

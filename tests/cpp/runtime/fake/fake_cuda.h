@@ -40,6 +40,8 @@ int fake_cuda_context_depth(void);
 void fake_cuda_push_foreign(void);
 int fake_cuda_pop_foreign(void);
 size_t fake_cuda_bytes_in_use(int device);
+/* How often the device's primary context is retained. */
+int fake_cuda_retained(int device);
 int fake_cuda_modules(void);
 
 /* Uses of one block of memory of which, by streams and events, neither must be first: a line for

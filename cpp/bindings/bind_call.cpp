@@ -397,6 +397,12 @@ void KernelFunction::check_shapes(const BoundCall &call) const {
       }
     }
   }
+  for (const SizeParameter &size : sizes_) {
+    const std::int64_t value = call.parameters[size.position];
+    if (value > largest_size_parameter || value < -largest_size_parameter) {
+      CallExplainer(*this).large_size(size, call);
+    }
+  }
   if (!context_.holds(call.parameters.data())) {
     CallExplainer(*this).bad_context(call);
   }

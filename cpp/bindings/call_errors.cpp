@@ -167,6 +167,28 @@ void CallExplainer::large_parameter(size_t parameter, PyObject *value) const {
                                                       value_text(value));
 }
 
+void CallExplainer::large_size(const SizeParameter &size, const BoundCall &call) const {
+  const std::string &name = function_.function_->parameters[size.position];
+  const std::int64_t value = call.parameters[size.position];
+  const std::string limit = std::to_string(largest_size_parameter);
+  std::string text = function_.function_->name + ": the size " + name + " = " +
+                     std::to_string(value) +
+                     (value < 0 ? " is below -2**40 (-" : " is beyond 2**40 (") + limit +
+                     "), up to which loops and subscripts are sure to stay within 64 bits";
+  if (size.bound) {
+    const Extent bound(size.bound, function_.function_->parameters);
+    text += "; " + to_string(size.bound) + " would be " + bound.exact_text(call.parameters.data());
+  }
+  if (call.sources[size.position].kind != ParameterSource::Kind::Keyword) {
+    text += " (" + source_text(static_cast<int>(size.position), call) + ")";
+  }
+  if (!size.bound) {
+    text += "; a number to compute with, and no size, may be an input: tw.input(\"" + name +
+            "\", [], tw.int64)";
+  }
+  throw_argument_error(ArgumentProblem::Overflow, text);
+}
+
 void CallExplainer::bad_threads(PyObject *value) const {
   throw_argument_error(ArgumentProblem::Type, function_.function_->name +
                                                   ": threads must be an integer, got " +

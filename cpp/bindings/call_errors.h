@@ -24,6 +24,8 @@ public:
   [[noreturn]] void bad_parameter(size_t parameter, PyObject *value) const;
   /// An integer of more than 64 bits.
   [[noreturn]] void large_parameter(size_t parameter, PyObject *value) const;
+  /// A size with which loops could leave 64 bits.
+  [[noreturn]] void large_size(const SizeParameter &size, const BoundCall &call) const;
   [[noreturn]] void bad_out(PyObject *out) const;
   /// An array that is not one, or of a wrong type, rank, alignment or not writeable.
   [[noreturn]] void bad_array(size_t argument, PyObject *value) const;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "algorithm/evaluator.h"
+#include "algorithm/size_parameters.h"
 #include "analysis/unchanged.h"
 #include "bindings/call_arguments.h"
 #include "bindings/call_plan.h"
@@ -272,6 +273,7 @@ private:
   std::vector<SolveStep> steps_;
   bool inputs_solve_all_ = false;
   ContextCheck context_;
+  std::vector<SizeParameter> sizes_;
   bool on_device_ = false;
   bool overwrites_ = false;       ///< some input
   std::vector<bool> overwritten_; ///< by argument: an input in which something is stored

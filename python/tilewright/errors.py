@@ -299,6 +299,9 @@ class ArgumentTypeError(ArgumentError, TypeError):
 class ArgumentOverflowError(ArgumentError, OverflowError):
     """A number that does not fit its input's type, or a parameter that does not fit 64 bits.
 
+    A parameter that bounds loops, arrays or subscripts may be at most 2**40, so that what loops
+    count stays within 64 bits.
+
     Fails, because a uint8 ends at 255::
 
         b = tw.input("b", [], tw.uint8)

@@ -42,6 +42,9 @@ public:
   [[noreturn]] void unsolvable(const SolveStep &step, const BoundCall &call) const;
   [[noreturn]] void bad_shape(size_t argument, int axis, const BoundCall &call) const;
   [[noreturn]] void bad_context(const BoundCall &call) const;
+  /// An array to be made of which NumPy says that there is none: too many bytes or dimensions.
+  [[noreturn]] void impossible_output(size_t argument, llvm::ArrayRef<std::int64_t> shape,
+                                      const pybind11::error_already_set &error) const;
   [[noreturn]] void overlapping_outputs(size_t a, size_t b) const;
   /// An input that the schedule overwrites.
   [[noreturn]] void read_only_input(size_t argument) const;

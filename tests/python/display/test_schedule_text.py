@@ -312,7 +312,6 @@ def test_save_and_load(tmp_path):
         ),
         ("null", "no schedule"),
         ("9" * 5000, "no JSON text"),
-        ("\ud800", "no JSON text"),
     ],
 )
 def test_what_is_no_saved_schedule_is_refused(text, message, tmp_path):

@@ -176,6 +176,8 @@ private:
   void solve(BoundCall &call) const;
   void solve_axis(const SolveStep &step, BoundCall &call) const;
   void check_shapes(const BoundCall &call) const;
+  /// No written array has elements.
+  bool writes_nothing(const BoundCall &call) const;
 
   // ---- call_outputs.cpp: where results go, and what they may share ----
   /// Sixteen zero bytes for an element without an array.

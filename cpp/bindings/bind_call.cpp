@@ -413,7 +413,7 @@ void KernelFunction::check_shapes(const BoundCall &call) const {
   for (const SizeParameter &size : sizes_) {
     const std::int64_t value = call.parameters[size.position];
     if ((value > largest_size_parameter || value < -largest_size_parameter) &&
-        !writes_nothing(call)) { // no kernel runs then, however long an axis is
+        (on_device_ || !writes_nothing(call))) { // else no kernel runs, however long an axis is
       CallExplainer(*this).large_size(size, call);
     }
   }

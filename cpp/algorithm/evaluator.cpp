@@ -340,7 +340,7 @@ private:
     }
     const std::int32_t piece = offset < 0 ? -1 : piece_of(target, subscripts_);
     if (piece < 0) {
-      const std::string instance = instance_text(target.computation->name, subscripts_);
+      const std::string instance = read_text(target, site);
       Error error(ErrorKind::Index,
                   current_instance() + " reads " + instance + ", which no piece of '" +
                       target.computation->name + "' defines" + with_parameters(),
@@ -358,14 +358,14 @@ private:
     const char *address = static_cast<const char *>(view.data);
     for (size_t i = 0; i < subscripts_.size(); ++i) {
       if (subscripts_[i] < 0 || subscripts_[i] >= view.extents[i]) {
-        const std::string instance = instance_text(target.computation->name, subscripts_);
-        Error error(
-            ErrorKind::Index,
-            current_instance() + " reads " + instance + ", outside '" + target.computation->name +
-                "' of shape " + shape_text(view.extents) +
-                (subscripts_[i] < 0 ? " (negative subscripts do not count from the end)" : "") +
-                with_parameters(),
-            site.access->where.known() ? site.access->where : current_piece().where);
+        const std::string instance = read_text(target, site);
+        const bool is_negative = subscripts_[i] < 0 && !is_wide_unsigned(*site.access->operands[i]);
+        Error error(ErrorKind::Index,
+                    current_instance() + " reads " + instance + ", outside '" +
+                        target.computation->name + "' of shape " + shape_text(view.extents) +
+                        (is_negative ? " (negative subscripts do not count from the end)" : "") +
+                        with_parameters(),
+                    site.access->where.known() ? site.access->where : current_piece().where);
         error.details["instance"] = current_instance();
         error.details["read"] = instance;
         throw error;
@@ -373,6 +373,18 @@ private:
       address += subscripts_[i] * view.strides[i];
     }
     out = load_value(target.computation->type, address);
+  }
+
+  /// What is read, with unsigned subscripts as they are.
+  std::string read_text(const Target &target, const InstanceRead &site) const {
+    std::string text = target.computation->name + "[";
+    for (size_t i = 0; i < subscripts_.size(); ++i) {
+      text +=
+          (i == 0 ? "" : ",") + (is_wide_unsigned(*site.access->operands[i])
+                                     ? std::to_string(static_cast<std::uint64_t>(subscripts_[i]))
+                                     : std::to_string(subscripts_[i]));
+    }
+    return text + "]";
   }
 
   std::string text_of(std::int32_t number, std::int64_t offset) const {

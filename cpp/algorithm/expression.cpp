@@ -313,6 +313,10 @@ ExprPtr parameter(const std::string &name, const std::string &constraint) {
   return make(std::move(node));
 }
 
+bool is_wide_unsigned(const Expr &subscript) {
+  return subscript.kind == ExprKind::Cast && subscript.operands[0]->type == UInt64;
+}
+
 ExprPtr access(ComputationPtr producer, std::vector<ExprPtr> subscripts, SourceLocation where) {
   if (!producer) {
     throw Error(ErrorKind::Type, "a read needs an input or a computation", std::move(where));

@@ -144,6 +144,8 @@ ExprPtr strengthen(const Operand &operand);
 /// what the operation itself asks for.
 std::optional<ScalarType> operand_type(Op op, ScalarType a, ScalarType b);
 bool is_comparison(Op op);
+/// Whether a subscript, which is int64, was made of a uint64: what it has below 0 is 2**63 or more.
+bool is_wide_unsigned(const Expr &subscript);
 /// The comparison of the same operands in the other order: < of >, <= of >=.
 Op mirrored(Op op);
 

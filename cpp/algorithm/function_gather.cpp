@@ -3,6 +3,7 @@
 #include "algorithm/declaration_checks.h"
 #include "algorithm/expression_depth.h"
 #include "algorithm/function.h"
+#include "algorithm/self_dependence.h"
 #include "polyhedral/set_text.h"
 
 #include <isl/set.h>
@@ -326,6 +327,7 @@ std::shared_ptr<Function> make_function(const std::string &name,
   function->context = ordered(function->context, function->parameters);
   check_duplicate_names(*function);
   check_everything(*function);
+  check_self_dependence(*function);
   return function;
 }
 

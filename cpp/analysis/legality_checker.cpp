@@ -298,8 +298,11 @@ void LegalityChecker::check_accumulation(const Statement &update) {
       continue;
     }
     const isl::map race = checked(forward.pairs.lexmin(), "races of a reduction");
-    report(Violation::Kind::Race, update, update, race,
-           "both add to the same element, and loop '" + loop_name(update, forward.level) + "' is " +
+    const bool by_data = update.predicate != nullptr;
+    report(by_data ? Violation::Kind::Undecided : Violation::Kind::Race, update, update, race,
+           std::string(by_data ? "both add to the same element where data let both happen"
+                               : "both add to the same element") +
+               ", and loop '" + loop_name(update, forward.level) + "' is " +
                tag_name(update, forward.level) + ", so neither comes first");
     add_element(update);
     return;

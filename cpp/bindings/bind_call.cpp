@@ -385,6 +385,19 @@ void KernelFunction::solve(BoundCall &call) const {
   }
 }
 
+bool KernelFunction::writes_nothing(const BoundCall &call) const {
+  for (size_t i = 0; i < arguments_.size(); ++i) {
+    const std::vector<Extent> &extents = arguments_[i].extents;
+    if ((arguments_[i].is_output || overwritten_[i]) &&
+        std::none_of(extents.begin(), extents.end(), [&](const Extent &extent) {
+          return extent.evaluate(call.parameters.data()) <= 0;
+        })) {
+      return false;
+    }
+  }
+  return true;
+}
+
 void KernelFunction::check_shapes(const BoundCall &call) const {
   for (size_t i = 0; i < arguments_.size(); ++i) {
     if (!call.arrays[i].is_given()) {
@@ -395,6 +408,13 @@ void KernelFunction::check_shapes(const BoundCall &call) const {
       if (call.arrays[i].dimensions[axis] != std::max<std::int64_t>(expected, 0)) {
         CallExplainer(*this).bad_shape(i, static_cast<int>(axis), call);
       }
+    }
+  }
+  for (const SizeParameter &size : sizes_) {
+    const std::int64_t value = call.parameters[size.position];
+    if ((value > largest_size_parameter || value < -largest_size_parameter) &&
+        (on_device_ || !writes_nothing(call))) { // else no kernel runs, however long an axis is
+      CallExplainer(*this).large_size(size, call);
     }
   }
   if (!context_.holds(call.parameters.data())) {

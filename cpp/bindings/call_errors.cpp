@@ -167,6 +167,28 @@ void CallExplainer::large_parameter(size_t parameter, PyObject *value) const {
                                                       value_text(value));
 }
 
+void CallExplainer::large_size(const SizeParameter &size, const BoundCall &call) const {
+  const std::string &name = function_.function_->parameters[size.position];
+  const std::int64_t value = call.parameters[size.position];
+  const std::string limit = std::to_string(largest_size_parameter);
+  std::string text = function_.function_->name + ": the size " + name + " = " +
+                     std::to_string(value) +
+                     (value < 0 ? " is below -2**40 (-" : " is beyond 2**40 (") + limit +
+                     "), up to which loops and subscripts are sure to stay within 64 bits";
+  if (size.bound) {
+    const Extent bound(size.bound, function_.function_->parameters);
+    text += "; " + to_string(size.bound) + " would be " + bound.exact_text(call.parameters.data());
+  }
+  if (call.sources[size.position].kind != ParameterSource::Kind::Keyword) {
+    text += " (" + source_text(static_cast<int>(size.position), call) + ")";
+  }
+  if (!size.bound) {
+    text += "; a number to compute with, and no size, may be an input: tw.input(\"" + name +
+            "\", [], tw.int64)";
+  }
+  throw_argument_error(ArgumentProblem::Overflow, text);
+}
+
 void CallExplainer::bad_threads(PyObject *value) const {
   throw_argument_error(ArgumentProblem::Type, function_.function_->name +
                                                   ": threads must be an integer, got " +
@@ -375,6 +397,19 @@ void CallExplainer::bad_context(const BoundCall &call) const {
                                                    sources_text(all, call) + ")");
 }
 
+void CallExplainer::impossible_output(size_t argument, llvm::ArrayRef<std::int64_t> shape,
+                                      const py::error_already_set &error) const {
+  std::string lengths;
+  for (const std::int64_t length : shape) {
+    lengths += (lengths.empty() ? "" : ", ") + std::to_string(length);
+  }
+  throw_argument_error(ArgumentProblem::Value, argument_text(argument) +
+                                                   ": NumPy makes no array of shape (" + lengths +
+                                                   (shape.size() == 1 ? ",)" : ")") + " of " +
+                                                   type_name(function_.arguments_[argument].type) +
+                                                   ": " + std::string(py::str(error.value())));
+}
+
 void CallExplainer::overlapping_outputs(size_t a, size_t b) const {
   const auto written = [&](size_t argument) {
     return shown(argument) +
@@ -431,6 +466,16 @@ void CallExplainer::self_overlap(size_t argument) const {
           ": elements of the array share memory (a broadcast view?); it cannot be written");
 }
 
+namespace {
+
+/// The subscript as it was computed.
+std::string subscript_text(const IndexSite &site, const KernelFailure &failure) {
+  return site.is_unsigned ? std::to_string(static_cast<std::uint64_t>(failure.value))
+                          : std::to_string(failure.value);
+}
+
+} // namespace
+
 void CallExplainer::outside(const IndexSite &site, const KernelFailure &failure) const {
   const Function &function = *function_.function_;
   const WatchedInstance instance = instance_of(site, failure);
@@ -443,7 +488,7 @@ void CallExplainer::outside(const IndexSite &site, const KernelFailure &failure)
   Error error(
       ErrorKind::Access,
       function.name + ": " + site.text + ", " + (site.writes ? "written" : "read") + " by " +
-          point + ": subscript " + std::to_string(failure.value) + " is out of bounds for axis " +
+          point + ": subscript " + subscript_text(site, failure) + " is out of bounds for axis " +
           axis + " of " +
           (own ? site.array : "the buffer " + site.memory + ", where " + site.array + " lies,") +
           " with size " + std::to_string(failure.extent),
@@ -457,7 +502,7 @@ void CallExplainer::outside(const IndexSite &site, const KernelFailure &failure)
     all += (all.empty() ? "" : ", ") + name + " = " + std::to_string(value);
   }
   error.details["axis"] = axis;
-  error.details["value"] = std::to_string(failure.value);
+  error.details["value"] = subscript_text(site, failure);
   error.details["extent"] = std::to_string(failure.extent);
   error.details["buffer"] = own ? site.array : site.memory;
   error.details["kind"] = site.writes ? "write" : "read";
@@ -475,21 +520,23 @@ void CallExplainer::failed(const CompiledKernel &kernel, std::int32_t status,
   if (status == KernelIndexError) {
     std::string read = "a read";
     std::string array = "the array";
+    std::string value = std::to_string(failure.value);
     int dimension = 0;
     SourceLocation where = function.where;
     if (failure.site >= 0 && static_cast<size_t>(failure.site) < kernel.sites.size()) {
       const IndexSite &site = kernel.sites[static_cast<size_t>(failure.site)];
       read = site.text;
       array = site.array;
+      value = subscript_text(site, failure);
       dimension = site.dimension;
       const SourceLocation line = location_of(site, function_.scheduled_function());
       where = line.known() ? line : where;
     }
     Error error(
         ErrorKind::Index,
-        function.name + ": " + read + ": subscript " + std::to_string(failure.value) +
-            " is out of bounds for axis " + std::to_string(dimension) + " of " + array +
-            " with size " + std::to_string(failure.extent) +
+        function.name + ": " + read + ": subscript " + value + " is out of bounds for axis " +
+            std::to_string(dimension) + " of " + array + " with size " +
+            std::to_string(failure.extent) +
             (first ? "; the first such read is " + first->read + ", by " + first->instance : ""),
         where);
     if (first) {
@@ -498,7 +545,7 @@ void CallExplainer::failed(const CompiledKernel &kernel, std::int32_t status,
     }
     error.details["array"] = array;
     error.details["axis"] = std::to_string(dimension);
-    error.details["value"] = std::to_string(failure.value);
+    error.details["value"] = value;
     error.details["extent"] = std::to_string(failure.extent);
     throw error;
   }

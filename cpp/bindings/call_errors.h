@@ -24,6 +24,8 @@ public:
   [[noreturn]] void bad_parameter(size_t parameter, PyObject *value) const;
   /// An integer of more than 64 bits.
   [[noreturn]] void large_parameter(size_t parameter, PyObject *value) const;
+  /// A size with which loops could leave 64 bits.
+  [[noreturn]] void large_size(const SizeParameter &size, const BoundCall &call) const;
   [[noreturn]] void bad_out(PyObject *out) const;
   /// An array that is not one, or of a wrong type, rank, alignment or not writeable.
   [[noreturn]] void bad_array(size_t argument, PyObject *value) const;
@@ -40,6 +42,9 @@ public:
   [[noreturn]] void unsolvable(const SolveStep &step, const BoundCall &call) const;
   [[noreturn]] void bad_shape(size_t argument, int axis, const BoundCall &call) const;
   [[noreturn]] void bad_context(const BoundCall &call) const;
+  /// An array to be made of which NumPy says that there is none: too many bytes or dimensions.
+  [[noreturn]] void impossible_output(size_t argument, llvm::ArrayRef<std::int64_t> shape,
+                                      const pybind11::error_already_set &error) const;
   [[noreturn]] void overlapping_outputs(size_t a, size_t b) const;
   /// An input that the schedule overwrites.
   [[noreturn]] void read_only_input(size_t argument) const;

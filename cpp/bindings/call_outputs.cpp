@@ -25,8 +25,15 @@ void KernelFunction::make_output(size_t argument, const std::int64_t *shape, boo
     call.arrays[argument] = {new_number(call), 0, nullptr, nullptr, nullptr, nullptr};
     return;
   }
-  call.owned.push_back(
-      new_array(output.dtype, {shape, output.extents.size()}, zeros || output.needs_zeros));
+  try {
+    call.owned.push_back(
+        new_array(output.dtype, {shape, output.extents.size()}, zeros || output.needs_zeros));
+  } catch (py::error_already_set &error) {
+    if (!error.matches(PyExc_ValueError)) {
+      throw;
+    }
+    CallExplainer(*this).impossible_output(argument, {shape, output.extents.size()}, error);
+  }
   call.arrays[argument] = bound(call.owned.back().ptr(), nullptr);
 }
 

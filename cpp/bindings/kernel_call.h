@@ -5,6 +5,7 @@
 #pragma once
 
 #include "algorithm/evaluator.h"
+#include "algorithm/size_parameters.h"
 #include "analysis/unchanged.h"
 #include "bindings/call_arguments.h"
 #include "bindings/call_plan.h"
@@ -175,6 +176,8 @@ private:
   void solve(BoundCall &call) const;
   void solve_axis(const SolveStep &step, BoundCall &call) const;
   void check_shapes(const BoundCall &call) const;
+  /// No written array has elements.
+  bool writes_nothing(const BoundCall &call) const;
 
   // ---- call_outputs.cpp: where results go, and what they may share ----
   /// Sixteen zero bytes for an element without an array.
@@ -272,6 +275,7 @@ private:
   std::vector<SolveStep> steps_;
   bool inputs_solve_all_ = false;
   ContextCheck context_;
+  std::vector<SizeParameter> sizes_;
   bool on_device_ = false;
   bool overwrites_ = false;       ///< some input
   std::vector<bool> overwritten_; ///< by argument: an input in which something is stored

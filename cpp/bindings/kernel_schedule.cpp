@@ -33,7 +33,8 @@ py::object interned(const std::string &text) {
 
 KernelFunction::KernelFunction(std::shared_ptr<const Function> function, CompileOptions settings)
     : function_(std::move(function)), settings_(std::move(settings)), out_name_(interned("out")),
-      threads_name_(interned("threads")), context_(function_->context, function_->parameters) {
+      threads_name_(interned("threads")), context_(function_->context, function_->parameters),
+      sizes_(size_parameters(*function_)) {
   describe_cpu(settings_.cpu);
   const auto add = [&](const Computation &computation, bool is_output) {
     ArrayArgument argument;

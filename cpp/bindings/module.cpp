@@ -43,6 +43,8 @@ void check_isl() {
 } // namespace
 } // namespace tilewright
 
+// Python calls PyInit__core, below, which asks a question before it calls pybind11's.
+#define PyInit__core tilewright_initialise_core
 PYBIND11_MODULE(_core, module) {
   tilewright::check_isl();
   module.doc() = "The core of tilewright in C++: expressions, computations, functions, kernels.";
@@ -59,4 +61,19 @@ PYBIND11_MODULE(_core, module) {
   tilewright::bind_inspection(module);
   tilewright::bind_dependences(module);
   tilewright::bind_instances(module);
+}
+#undef PyInit__core
+
+/// pybind11 waits for the GIL of the main interpreter, for ever, in an interpreter beside it; and
+/// isl's context, the threads, the handlers of signals and the kernels are those of the process.
+extern "C" PYBIND11_EXPORT PyObject *PyInit__core() {
+  if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
+    PyErr_SetString(PyExc_ImportError,
+                    "tilewright runs in the main interpreter of a process only, and this is a "
+                    "subinterpreter: import it in the main interpreter, and use threads or "
+                    "processes (multiprocessing, concurrent.futures.ProcessPoolExecutor) for what "
+                    "runs beside it");
+    return nullptr;
+  }
+  return tilewright_initialise_core();
 }

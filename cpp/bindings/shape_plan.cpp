@@ -15,12 +15,15 @@ namespace tilewright {
 
 namespace {
 
-std::int64_t constant_of(const Expr &expr) {
+/// Wide enough for the product of any two numbers of 64 bits.
+__extension__ using Wide = __int128;
+
+Wide constant_of(const Expr &expr) {
   if (const auto *integer = std::get_if<std::int64_t>(&expr.value)) {
     return *integer;
   }
   if (const auto *integer = std::get_if<std::uint64_t>(&expr.value)) {
-    return static_cast<std::int64_t>(*integer);
+    return *integer;
   }
   if (const auto *boolean = std::get_if<bool>(&expr.value)) {
     return *boolean ? 1 : 0;
@@ -44,30 +47,29 @@ struct Linear {
     return std::all_of(coefficients.begin(), coefficients.end(),
                        [](std::int64_t c) { return c == 0; });
   }
-  Linear scaled(std::int64_t factor) const {
-    Linear result = *this;
-    result.constant *= factor;
-    for (auto &coefficient : result.coefficients) {
-      coefficient *= factor;
-    }
-    return result;
-  }
-  Linear plus(const Linear &other) const {
-    Linear result = *this;
-    result.constant += other.constant;
+  /// this * factor + other; nothing where a number leaves 64 bits.
+  std::optional<Linear> scaled_and_added(std::int64_t factor, const Linear &other) const {
+    Linear result = other;
+    const auto add = [&](std::int64_t value, std::int64_t &to) {
+      std::int64_t product = 0;
+      return !__builtin_mul_overflow(value, factor, &product) &&
+             !__builtin_add_overflow(to, product, &to);
+    };
+    bool fits = add(constant, result.constant);
     for (size_t i = 0; i < coefficients.size(); ++i) {
-      result.coefficients[i] += other.coefficients[i];
+      fits = fits && add(coefficients[i], result.coefficients[i]);
     }
-    return result;
+    return fits ? std::optional(result) : std::nullopt;
   }
 };
 
 std::optional<Linear> linear_form(const ExprPtr &expr, const std::vector<std::string> &names) {
   Linear result{0, std::vector<std::int64_t>(names.size(), 0)};
+  const Linear zero = result;
   switch (expr->kind) {
   case ExprKind::Constant:
-    result.constant = constant_of(*expr);
-    return result;
+    result.constant = static_cast<std::int64_t>(constant_of(*expr));
+    return result.constant == constant_of(*expr) ? std::optional(result) : std::nullopt;
   case ExprKind::Parameter:
     result.coefficients[static_cast<size_t>(position(names, expr->name))] = 1;
     return result;
@@ -78,7 +80,7 @@ std::optional<Linear> linear_form(const ExprPtr &expr, const std::vector<std::st
     if (!operand || expr->op != Op::Neg) {
       return std::nullopt;
     }
-    return operand->scaled(-1);
+    return operand->scaled_and_added(-1, zero);
   }
   case ExprKind::Binary: {
     const auto a = linear_form(expr->operands[0], names);
@@ -87,13 +89,14 @@ std::optional<Linear> linear_form(const ExprPtr &expr, const std::vector<std::st
       return std::nullopt;
     }
     if (expr->op == Op::Add) {
-      return a->plus(*b);
+      return b->scaled_and_added(1, *a);
     }
     if (expr->op == Op::Sub) {
-      return a->plus(b->scaled(-1));
+      return b->scaled_and_added(-1, *a);
     }
     if (expr->op == Op::Mul && (a->is_constant() || b->is_constant())) {
-      return a->is_constant() ? b->scaled(a->constant) : a->scaled(b->constant);
+      return a->is_constant() ? b->scaled_and_added(a->constant, zero)
+                              : a->scaled_and_added(b->constant, zero);
     }
     return std::nullopt;
   }
@@ -102,16 +105,34 @@ std::optional<Linear> linear_form(const ExprPtr &expr, const std::vector<std::st
   }
 }
 
-std::int64_t floor_divide(std::int64_t a, std::int64_t b) {
+/// What is larger stays there.
+constexpr Wide widest = (static_cast<Wide>(1) << 126) - 1;
+
+Wide limited(bool overflow, bool is_negative, Wide value) {
+  if (overflow) {
+    return is_negative ? -widest : widest;
+  }
+  return std::clamp(value, -widest, widest);
+}
+
+Wide sum(Wide a, Wide b) { return limited(false, false, a + b); }
+
+Wide product(Wide a, Wide b) {
+  Wide value = 0;
+  const bool overflow = __builtin_mul_overflow(a, b, &value);
+  return limited(overflow, (a < 0) != (b < 0), value);
+}
+
+Wide floor_divide(Wide a, Wide b) {
   if (b == 0) {
     return 0;
   }
-  const std::int64_t quotient = a / b;
+  const Wide quotient = a / b;
   return quotient - ((a % b != 0 && (a < 0) != (b < 0)) ? 1 : 0);
 }
 
-std::int64_t interpret(const ExprPtr &expr, const std::vector<std::string> &names,
-                       const std::int64_t *values) {
+Wide interpret(const ExprPtr &expr, const std::vector<std::string> &names,
+               const std::int64_t *values) {
   const auto operand = [&](size_t i) { return interpret(expr->operands[i], names, values); };
   switch (expr->kind) {
   case ExprKind::Constant:
@@ -127,23 +148,23 @@ std::int64_t interpret(const ExprPtr &expr, const std::vector<std::string> &name
     case Op::Neg:
       return -operand(0);
     case Op::Abs:
-      return std::abs(operand(0));
+      return std::max(operand(0), -operand(0));
     case Op::Not:
-      return expr->type.is_bool() ? static_cast<std::int64_t>(operand(0) == 0) : ~operand(0);
+      return expr->type.is_bool() ? static_cast<Wide>(operand(0) == 0) : ~operand(0);
     default:
       break;
     }
     break;
   case ExprKind::Binary: {
-    const std::int64_t a = operand(0);
-    const std::int64_t b = operand(1);
+    const Wide a = operand(0);
+    const Wide b = operand(1);
     switch (expr->op) {
     case Op::Add:
-      return a + b;
+      return sum(a, b);
     case Op::Sub:
-      return a - b;
+      return sum(a, -b);
     case Op::Mul:
-      return a * b;
+      return product(a, b);
     case Op::FloorDiv:
       return floor_divide(a, b);
     case Op::Mod:
@@ -204,18 +225,28 @@ Extent::Extent(ExprPtr expression, const std::vector<std::string> &parameters)
 }
 
 std::int64_t Extent::evaluate(const std::int64_t *parameters) const {
-  if (!linear_) {
-    return interpret(expression_, names_, parameters);
-  }
-  std::int64_t value = constant_;
+  constexpr Wide most = std::numeric_limits<std::int64_t>::max();
+  constexpr Wide least = std::numeric_limits<std::int64_t>::min();
+  Wide value = constant_;
   for (const auto &[parameter, coefficient] : terms_) {
-    std::int64_t part = 0;
-    if (__builtin_mul_overflow(coefficient, parameters[parameter], &part) ||
-        __builtin_add_overflow(value, part, &value)) {
-      return std::numeric_limits<std::int64_t>::max(); // no array is as long as that
-    }
+    value = sum(value, static_cast<Wide>(coefficient) * parameters[parameter]);
   }
-  return value;
+  if (!linear_) {
+    value = interpret(expression_, names_, parameters);
+  }
+  return static_cast<std::int64_t>(std::clamp(value, least, most));
+}
+
+std::string Extent::exact_text(const std::int64_t *parameters) const {
+  const Wide value = interpret(expression_, names_, parameters);
+  if (value == widest || value == -widest) {
+    return value < 0 ? "below -2**126" : "beyond 2**126";
+  }
+  std::string digits;
+  for (Wide rest = value < 0 ? -value : value; rest != 0 || digits.empty(); rest /= 10) {
+    digits.insert(digits.begin(), static_cast<char>('0' + static_cast<int>(rest % 10)));
+  }
+  return (value < 0 ? "-" : "") + digits;
 }
 
 bool Extent::is_plain_parameter() const {

@@ -21,7 +21,10 @@ public:
   /// arithmetic.
   Extent(ExprPtr expression, const std::vector<std::string> &parameters);
 
+  /// What no 64 bits hold is the largest or least number that they do: no array is as long.
   std::int64_t evaluate(const std::int64_t *parameters) const;
+  /// The figure itself, as far as 127 bits hold it.
+  std::string exact_text(const std::int64_t *parameters) const;
   bool is_linear() const { return linear_; }
   std::int64_t constant() const { return constant_; }
   const std::vector<std::pair<int, std::int64_t>> &terms() const {

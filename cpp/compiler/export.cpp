@@ -1,5 +1,6 @@
 #include "compiler/export.h"
 
+#include "algorithm/size_parameters.h"
 #include "compiler/improve.h"
 #include "lowering/translate.h"
 #include "runtime/jit.h"
@@ -135,6 +136,9 @@ ExportedKernel export_kernel(const Mapping &mapping, CompileOptions options, CFu
   {
     const OperationLimit limit(context_limit);
     interface.context = holds(mapping.function().context, kernel.parameters);
+  }
+  for (const SizeParameter &size : size_parameters(mapping.function())) {
+    interface.sizes.push_back(size.position);
   }
   // There is no later in which the code could be improved.
   if (options.optimize == Optimization::Background ||

@@ -81,6 +81,9 @@ std::string encode_metadata(const KernelMetadata &metadata) {
     json::Object described{{"text", json::fixUTF8(site.text)},
                            {"array", json::fixUTF8(site.array)},
                            {"dimension", site.dimension}};
+    if (site.is_unsigned) {
+      described["unsigned"] = true;
+    }
     if (!site.computation.empty()) {
       encode_report(site, described);
     }
@@ -127,6 +130,7 @@ std::optional<KernelMetadata> decode_metadata(const std::string &text) {
     described.text = site_text->str();
     described.array = array->str();
     described.dimension = static_cast<int>(*dimension);
+    described.is_unsigned = site->getBoolean("unsigned").value_or(false);
     if (site->get("computation") != nullptr && !decode_report(*site, described)) {
       return std::nullopt;
     }

@@ -261,6 +261,7 @@ ValuePtr ExpressionTranslator::checked_subscript(const Expr &access, size_t dime
   site.text = text + "]";
   site.array = producer->name;
   site.dimension = static_cast<int>(dimension);
+  site.is_unsigned = is_wide_unsigned(*access.operands[dimension]);
   state_.kernel.sites.push_back(std::move(site));
   emit(check_index(static_cast<std::int64_t>(state_.kernel.sites.size()) - 1, subscript, upper,
                    nullptr, std::move(reported)));

@@ -196,6 +196,7 @@ struct IndexSite {
   std::string text; ///< "A[idx[i]]"
   std::string array;
   int dimension = 0;
+  bool is_unsigned = false; ///< the subscript is of uint64: what fails below 0 is 2**63 or more
   /// Of checks that were asked for (instrumentation.h): whose instance fails; else empty.
   std::string computation = {};
   std::vector<std::string> iterators = {}; ///< of the instance, which is reported: its own first

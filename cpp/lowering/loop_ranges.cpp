@@ -1,5 +1,6 @@
 #include "lowering/loop_ranges.h"
 
+#include "algorithm/size_parameters.h"
 #include "lowering/build.h"
 
 #include <algorithm>
@@ -17,7 +18,7 @@ struct Span {
   double upper = 0;
 };
 
-constexpr double largest_parameter = 0x1p40;
+constexpr auto largest_parameter = static_cast<double>(largest_size_parameter);
 constexpr double largest_value = 0x1p63;
 
 class LoopRanges {
@@ -26,10 +27,19 @@ public:
 
   void check(const StmtPtr &statement) {
     if (statement->kind == StatementKind::For) {
-      const auto lower = span_of(statement->lower, *statement);
-      const auto upper = span_of(statement->upper, *statement);
+      const std::string what = "loop '" + statement->name + "'";
+      const auto lower = span_of(statement->lower, what);
+      const auto upper = span_of(statement->upper, what);
       if (lower && upper) {
         variables_[statement->id] = {lower->lower, std::max(lower->lower, upper->upper - 1)};
+      }
+    }
+    if (statement->kind == StatementKind::If) {
+      check_indices(statement->value, "a condition");
+    } else if (statement->kind == StatementKind::Store ||
+               statement->kind == StatementKind::AtomicUpdate) {
+      for (const ValuePtr &subscript : statement->subscripts) {
+        check_indices(subscript, "a subscript");
       }
     }
     for (const StmtPtr &child : statement->children) {
@@ -38,20 +48,31 @@ public:
   }
 
 private:
-  /// Where a bound of `loop` lies; nothing where data decide it.
-  std::optional<Span> span_of(const ValuePtr &value, const LoopStatement &loop) const {
-    std::optional<Span> span = span_of_node(value, loop);
+  /// What the passes take for an index, in a value of other things too.
+  void check_indices(const ValuePtr &value, const std::string &what) const {
+    if (is_index(value)) {
+      span_of(value, what);
+      return;
+    }
+    for (const ValuePtr &operand : value->operands) {
+      check_indices(operand, what);
+    }
+  }
+
+  /// Where a value lies; nothing where data decide it. `what` it belongs to.
+  std::optional<Span> span_of(const ValuePtr &value, const std::string &what) const {
+    std::optional<Span> span = span_of_node(value, what);
     if (span && (span->lower < -largest_value || span->upper >= largest_value)) {
       throw Error(ErrorKind::Schedule,
-                  "loop '" + loop.name + "' of function '" + kernel_.name +
-                      "' may pass 64 bits: its bounds multiply sizes, which may be as large as "
+                  what + " of function '" + kernel_.name +
+                      "' may pass 64 bits: it multiplies sizes, which may be as large as "
                       "2**40, by the factors and coefficients of the schedule; give smaller ones, "
                       "or say how large the sizes are, e.g. tw.params(\"N\", \"N <= 100000\")");
     }
     return span;
   }
 
-  std::optional<Span> span_of_node(const ValuePtr &value, const LoopStatement &loop) const {
+  std::optional<Span> span_of_node(const ValuePtr &value, const std::string &what) const {
     switch (value->kind) {
     case ValueKind::Constant:
       if (const auto number = as_integer(value)) {
@@ -65,15 +86,15 @@ private:
     case ValueKind::Parameter:
       return span_of_parameter(value->id);
     case ValueKind::Select: {
-      const auto then = span_of(value->operands[1], loop);
-      const auto otherwise = span_of(value->operands[2], loop);
+      const auto then = span_of(value->operands[1], what);
+      const auto otherwise = span_of(value->operands[2], what);
       return then && otherwise ? std::optional(Span{std::min(then->lower, otherwise->lower),
                                                     std::max(then->upper, otherwise->upper)})
                                : std::nullopt;
     }
     case ValueKind::Binary: {
-      const auto a = span_of(value->operands[0], loop);
-      const auto b = span_of(value->operands[1], loop);
+      const auto a = span_of(value->operands[0], what);
+      const auto b = span_of(value->operands[1], what);
       return a && b ? combined(value->op, *a, *b) : std::nullopt;
     }
     default:

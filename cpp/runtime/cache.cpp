@@ -91,7 +91,7 @@ bool is_temporary(const std::string &name) {
          name.find(std::string(note_suffix) + ".") != std::string::npos;
 }
 
-/// Entries and notes, and temporary files that a killed process left (older than an hour).
+/// Entries and notes, and temporary files that a killed process left.
 std::vector<FileOnDisk> list_files(const std::string &directory,
                                    std::vector<std::filesystem::path> *abandoned) {
   std::vector<FileOnDisk> files;
@@ -108,12 +108,21 @@ std::vector<FileOnDisk> list_files(const std::string &directory,
     const bool is_note = name.ends_with(note_suffix);
     if (is_note || name.ends_with(suffix)) {
       files.push_back({path, is_note, entries->file_size(ignored), used});
-    } else if (abandoned != nullptr && is_temporary(name) &&
-               std::filesystem::file_time_type::clock::now() - used > std::chrono::hours(1)) {
+    } else if (abandoned != nullptr && is_temporary(name) && is_abandoned(path.string())) {
       abandoned->push_back(path);
     }
   }
   return files;
+}
+
+/// Returns how many went.
+std::int64_t remove_files(const std::vector<std::filesystem::path> &paths) {
+  std::int64_t removed = 0;
+  for (const auto &path : paths) {
+    std::error_code ignored;
+    removed += std::filesystem::remove(path, ignored) ? 1 : 0;
+  }
+  return removed;
 }
 
 /// Deletes the entries that were used longest ago until the rest fits; returns how many bytes went.
@@ -121,9 +130,7 @@ std::uintmax_t prune(const std::string &directory, std::uintmax_t limit) {
   std::vector<std::filesystem::path> abandoned;
   std::vector<FileOnDisk> files = list_files(directory, &abandoned);
   std::error_code ignored;
-  for (const auto &path : abandoned) {
-    std::filesystem::remove(path, ignored);
-  }
+  remove_files(abandoned);
   std::uintmax_t total = 0;
   std::uintmax_t deleted = 0;
   for (const FileOnDisk &file : files) {
@@ -312,7 +319,8 @@ CacheInfo cache_info() {
 CacheCheck cache_verify() {
   CacheCheck check;
   if (const std::string directory = usable_directory(); !directory.empty()) {
-    for (const FileOnDisk &file : list_files(directory, nullptr)) {
+    std::vector<std::filesystem::path> abandoned;
+    for (const FileOnDisk &file : list_files(directory, &abandoned)) {
       const auto bytes = read_private_file(file.path.string());
       const bool whole = bytes && decode_entry(file.path.stem().string(), *bytes);
       std::error_code problem;
@@ -322,6 +330,7 @@ CacheCheck cache_verify() {
         ++check.deleted;
       }
     }
+    check.deleted += remove_files(abandoned);
   }
   return check;
 }
@@ -338,11 +347,13 @@ std::int64_t cache_clear() {
   cache_clear_memory();
   std::int64_t removed = 0;
   if (const std::string directory = usable_directory(); !directory.empty()) {
-    for (const FileOnDisk &file : list_files(directory, nullptr)) {
+    std::vector<std::filesystem::path> abandoned;
+    for (const FileOnDisk &file : list_files(directory, &abandoned)) {
       std::error_code problem;
       const bool gone = std::filesystem::remove(file.path, problem);
       removed += gone && !file.is_note ? 1 : 0;
     }
+    remove_files(abandoned);
   }
   return removed;
 }

@@ -65,7 +65,8 @@ CacheInfo cache_info();
 /// Forgets all kernels in memory and deletes all entries and notes on disk; returns how many
 /// entries went.
 std::int64_t cache_clear();
-/// Reads every entry and note on disk and deletes those that are not whole.
+/// Reads every entry and note on disk and deletes those that are not whole, and what killed
+/// processes left behind.
 struct CacheCheck {
   std::int64_t whole = 0;
   std::int64_t deleted = 0;

@@ -5,9 +5,12 @@
 #include <array>
 #include <cerrno>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <fcntl.h>
 #include <filesystem>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <vector>
@@ -57,6 +60,11 @@ std::string make_header(const std::string &key, const CacheEntry &entry) {
 }
 
 /// Closes at the end of a scope.
+/// A writer has made its file, and not yet locked it, for as long at most.
+constexpr std::time_t seconds_before_the_lock = 60;
+/// The same where the file system has no locks: until the file is renamed.
+constexpr std::time_t seconds_of_any_writer = 3600;
+
 struct Descriptor {
   int number;
   ~Descriptor() {
@@ -132,6 +140,8 @@ bool write_private_file(const std::string &path, const std::string &bytes) {
     if (file.number < 0) {
       return false;
     }
+    // Until it is renamed: it ends with this process, and says that this process is alive.
+    static_cast<void>(::flock(file.number, LOCK_EX | LOCK_NB));
     size_t done = 0;
     while (whole && done < bytes.size()) {
       const ssize_t count = ::write(file.number, bytes.data() + done, bytes.size() - done);
@@ -141,12 +151,26 @@ bool write_private_file(const std::string &path, const std::string &bytes) {
       whole = count > 0;
       done += whole ? static_cast<size_t>(count) : 0;
     }
+    whole = whole && ::rename(name.data(), path.c_str()) == 0;
   }
-  if (!whole || ::rename(name.data(), path.c_str()) != 0) {
+  if (!whole) {
     ::unlink(name.data());
+  }
+  return whole;
+}
+
+bool is_abandoned(const std::string &path) {
+  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)};
+  struct stat status{};
+  if (file.number < 0 || ::fstat(file.number, &status) != 0 || !S_ISREG(status.st_mode)) {
     return false;
   }
-  return true;
+  const std::time_t age =
+      std::abs(std::time(nullptr) - status.st_mtime); // clocks are set back, too
+  if (::flock(file.number, LOCK_EX | LOCK_NB) == 0) {
+    return age > seconds_before_the_lock;
+  }
+  return errno != EWOULDBLOCK && age > seconds_of_any_writer;
 }
 
 std::string prepare_directory(const std::string &directory) {

@@ -20,6 +20,10 @@ std::optional<std::string> read_private_file(const std::string &path);
 /// then.
 bool write_private_file(const std::string &path, const std::string &bytes);
 
+/// Whether a file that write_private_file made beside its path was left by a process that is gone:
+/// nobody has it locked, or, where there are no locks, it is an hour old.
+bool is_abandoned(const std::string &path);
+
 /// Makes the directory (mode 0700, parents too) when it is missing. The reason why it must not be
 /// used, or empty.
 std::string prepare_directory(const std::string &directory);

@@ -1,5 +1,6 @@
 #include "targets/llvm_c_function.h"
 
+#include "algorithm/size_parameters.h"
 #include "lowering/build.h"
 #include "runtime/abi.h"
 #include "targets/llvm_function_emitter.h"
@@ -78,6 +79,13 @@ void KernelEmitter::open_c_arguments(const CFunction &interface, CArguments &giv
 }
 
 void KernelEmitter::check_c_arguments(const CFunction &interface, const CArguments &given) {
+  // First: what is asked after it counts in 64 bits.
+  for (const size_t size : interface.sizes) {
+    llvm::Value *above_least =
+        builder_.CreateAdd(frame_.parameters[size], builder_.getInt64(largest_size_parameter));
+    refuse_if(builder_.CreateICmpUGT(above_least, builder_.getInt64(2 * largest_size_parameter)),
+              c_status(CStatus::Sizes, 0));
+  }
   refuse_if(builder_.CreateNot(scalar(*interface.context)), c_status(CStatus::Sizes, 0));
   for (const std::vector<llvm::Value *> &extents : given.extents) {
     for (llvm::Value *extent : extents) {

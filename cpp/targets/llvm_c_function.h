@@ -53,6 +53,7 @@ struct CFunction {
   std::vector<CArray> arrays;
   bool strides = false;
   ValuePtr context;               ///< what the parameters must keep
+  std::vector<size_t> sizes;      ///< the parameters that largest_size_parameter holds for
   std::uint64_t cpu_features = 0; ///< for tilewright_runs_here; 0 asks nothing
   /// What `symbol`_message says of a status.
   std::vector<std::pair<std::int32_t, std::string>> messages;

@@ -59,7 +59,7 @@ class CacheCheck:
 
     Attributes:
         whole: files that are as they were written.
-        deleted: files that were not.
+        deleted: files that were not, and what killed processes had not written to the end.
     """
 
     whole: int
@@ -77,7 +77,9 @@ def info() -> CacheInfo:
 
 
 def verify() -> CacheCheck:
-    """Reads every file of the cache and deletes those that are damaged or not ours.
+    """Reads every file of the cache and deletes those that are damaged, not ours or unfinished.
+
+    A file is unfinished where a process was killed while it wrote it; a minute later it may go.
 
     Loading does the same for the entry at hand, so this is never needed for safety; it says how a
     disk is doing.

@@ -280,6 +280,9 @@ class ScheduleCommands(RestructuringCommands, PromiseCommands, GpuCommands):
                 B[i] = ...
                 C[i] = ... B[i] ...
 
+        What was placed in the loops of this computation, after it, moves along: where
+        ``D.after(C, i)`` had put D into the loop of C, D is in the loop of B with C now.
+
         Args:
             other: the computation that comes first.
             i: the innermost loop of `other` that both share; None shares none.

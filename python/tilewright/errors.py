@@ -143,15 +143,21 @@ class DomainError(DeclarationError, IndexError):
 class SelfDependenceError(DeclarationError):
     """An instance that needs its own value, directly or through others.
 
-    Fails, because C[1] needs C[2], which needs C[1]::
+    Found when the function is made, with the instances of the circle and sizes for which it is
+    there; what data or longer chains decide is found by the first call, as a schedule that no order
+    makes legal, and by `evaluate`.
+
+    Fails, because C[1] needs C[N - 1], which needs C[1] (and is C[1], if N = 2)::
 
         C = tw.computation("C", {i: N}, lambda C: [(i == 0, 0.0), (i > 0, C[N - i])],
                            dtype=tw.float64)
+        f = tw.function("f", outputs=[C])
 
     Mended::
 
         C = tw.computation("C", {i: N}, lambda C: [(i == 0, 0.0), (i > 0, C[i - 1])],
                            dtype=tw.float64)
+        f = tw.function("f", outputs=[C])
     """
 
     class_code = "TW103"
@@ -298,6 +304,9 @@ class ArgumentTypeError(ArgumentError, TypeError):
 
 class ArgumentOverflowError(ArgumentError, OverflowError):
     """A number that does not fit its input's type, or a parameter that does not fit 64 bits.
+
+    A parameter that bounds loops, arrays or subscripts may be at most 2**40, so that what loops
+    count stays within 64 bits.
 
     Fails, because a uint8 ends at 255::
 

@@ -101,6 +101,8 @@ class RestructuringCommands:
                 B[i] = ...
                 C[i] = ... B[i] ...
 
+        What was placed in the loops of this computation, after it, moves along, as with `after`.
+
         Args:
             other: the computation whose loops are shared.
             i: the innermost loop shared; the deepest that both have when it is left out.

@@ -109,7 +109,7 @@ def _stored(count: int) -> Machine | None:
         known = json.loads(note)
         flops = {str(name): float(rate) for name, rate in known["flops"].items()}
         return Machine(_processor(), count, flops, float(known["bandwidth"]))
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
 

@@ -174,10 +174,14 @@ class Schedule:
             content = json.loads(text)
         except (ValueError, TypeError) as error:
             raise ScheduleError(f"this is no JSON text: {error}") from None
+        except RecursionError:
+            raise ScheduleError(
+                "this JSON text is no schedule: its brackets are nested too deeply to be read"
+            ) from None
         if not isinstance(content, dict) or content.get("format") != _FORMAT:
             raise ScheduleError(f'this JSON text is no schedule: it has no "format": "{_FORMAT}"')
         version = content.get("version")
-        if version != _VERSION:
+        if version != _VERSION or isinstance(version, bool):
             raise ScheduleError(
                 f"this schedule was saved in version {version} of the format; "
                 f"this tilewright reads version {_VERSION}"

@@ -145,12 +145,14 @@ def as_dtype(value: DTypeLike) -> DType:
 
     Raises:
         DeclarationTypeError: for a type that kernels do not have (strings, objects, byte-swapped
-            numbers, long double).
+            numbers, long double), and for None.
     """
     if isinstance(value, DType):
         return value
     if isinstance(value, str) and value in _BY_NAME:
         return _BY_NAME[value]
+    if value is None:  # which NumPy takes for float64
+        raise DeclarationTypeError(f"None is not a type; {_CHOICES}")
     try:
         dtype = np.dtype(value)
     except TypeError:

@@ -289,6 +289,29 @@ def test_save_and_load(tmp_path):
             '{"format": "tilewright schedule", "version": 1, "commands": [["C"]]}',
             "a command is",
         ),
+        ("[" * 100_000, "nested too deeply"),
+        ('{"a":' * 100_000, "nested too deeply"),
+        (
+            '{"format": "tilewright schedule", "version": 1, "commands": '
+            + "[" * 900
+            + "]" * 900
+            + "}",
+            "a command is",
+        ),
+        (
+            '{"format": "tilewright schedule", "version": 1, "commands": [["C", "split", '
+            + "[" * 900
+            + "]" * 900
+            + ", {}]]}",
+            "a command is|argument",
+        ),
+        ('{"format": "tilewright schedule", "version": true, "commands": []}', "version True"),
+        (
+            '{"format": "tilewright schedule", "version": 1, "commands": {}}',
+            'no list of "commands"',
+        ),
+        ("null", "no schedule"),
+        ("9" * 5000, "no JSON text"),
     ],
 )
 def test_what_is_no_saved_schedule_is_refused(text, message, tmp_path):

@@ -128,6 +128,7 @@ def test_a_type_casts():
         (np.longdouble, "is not supported; choose one of bool, int8"),
         (">f4", "the type >f4 has swapped bytes"),
         ("nonsense", "'nonsense' is not a type"),
+        (None, "None is not a type; choose one of"),
         ([("x", "f4")], "is not supported"),
         (np.datetime64, "is not supported"),
     ],
@@ -135,3 +136,19 @@ def test_a_type_casts():
 def test_types_that_kernels_do_not_have(value, message):
     with pytest.raises(tw.DeclarationTypeError, match=message):
         tw.as_dtype(value)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda: tw.input("a", [4], None),
+        lambda: tw.cast(tw.iter("i"), None),
+        lambda: tw.iter("i").astype(None),
+        lambda: tw.promote_types(None, tw.int8),
+        lambda: tw.empty((2,), None, "gpu-emulator"),
+    ],
+)
+def test_none_is_no_type_anywhere(use):
+    """NumPy takes None for float64."""
+    with pytest.raises(TypeError):
+        use()

@@ -93,3 +93,17 @@ def test_skewed_tiles_of_a_time_loop():
         c.interchange(i, j)
     c.skew(i, j).tile(i, j, 4, 4)
     assert f["C"].loops == ("i0", "j0", "i1", "j1")
+
+
+def test_a_race_that_data_decide_cannot_be_decided():
+    """Two terms of a histogram meet where two elements are equal; of a plain sum they do anyway."""
+    n, p, b = tw.param("N"), tw.iter("p"), tw.iter("b")
+    data = tw.input("data", [n], tw.int32)
+    for where, code in (({"where": data[p] == b}, "TW215"), ({}, "TW213")):
+        c = tw.computation("h", {b: 8}, tw.sum(1, over={p: n}, **where))
+        f = tw.function("f", outputs=[c])
+        with pytest.raises(tw.IllegalScheduleError) as caught:
+            f["h"].parallelize(p)
+        assert caught.value.code == code
+        assert "h[0,0] -> h[0,1]" in str(caught.value)
+        f["h"].parallelize(b)

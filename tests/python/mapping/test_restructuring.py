@@ -1390,3 +1390,20 @@ def test_reset_takes_rewrites_back():
     assert program.function.computations == ["C"]
     assert program.function["C"].loops == ("i", "j", "k")
     check(program, *SIZES)
+
+
+@pytest.mark.parametrize("command", ["after", "fuse_with"])
+def test_what_follows_moves_along(command: str) -> None:
+    """As the docstring says of D, which was put into the loop of C."""
+    n, p = tw.param("N"), tw.iter("p")
+    x = tw.input("x", [n], tw.float64)
+    first = tw.computation("B", {p: n}, 2 * x[p])
+    second = tw.computation("C", {p: n}, first[p] + 1)
+    third = tw.computation("D", {p: n}, second[p] * 2)
+    f = tw.function("f", outputs=[third], default_schedule=False)
+    third.after(second, p)
+    assert str(f.loops).count("for ") == 2
+    getattr(second, command)(first, p)
+    assert str(f.loops).count("for ") == 1
+    data = np.arange(5.0)
+    np.testing.assert_array_equal(f(data), (2 * data + 1) * 2)

@@ -261,3 +261,41 @@ def test_a_subscript_outside_names_the_line_of_the_read():
     with pytest.raises(tw.SubscriptError) as failed:
         f(index=np.array([7]), x=np.ones(3))
     assert failed.value.location.text == 'y = tw.computation("y", {i: n}, x[index[i]] + 1)'
+
+
+# ---- figures ----
+
+
+@pytest.mark.parametrize("value", [2**64 - 1, 2**63, 2**63 - 1, 7])
+def test_an_unsigned_subscript_is_reported_as_it_is(value):
+    x = tw.input("x", [N], tw.float64)
+    index = tw.input("index", [M], tw.uint64)
+    y = tw.computation("y", {i: M}, x[index[i]])
+    f = tw.function("f", inputs=[x, index], outputs=[y])
+    data, places = np.arange(7.0), np.array([0, 6, value, 1], np.uint64)
+    with pytest.raises(tw.SubscriptError, match=f"subscript {value} is out of bounds") as caught:
+        f(data, places)
+    assert caught.value.details["value"] == str(value)
+    assert caught.value.details["read"] == f"x[{value}]"
+    with pytest.raises(tw.SubscriptError, match=rf"x\[{value}\], outside") as caught:
+        f.evaluate(data, places)
+    assert "negative" not in str(caught.value)
+    checked = tw.function("g", inputs=[x, index], outputs=[y], check_bounds=True)
+    with pytest.raises(tw.SubscriptError, match=f"subscript {value} is out of bounds"):
+        checked(data, places)
+    np.testing.assert_array_equal(f(data, places % 7), data[places % 7])
+
+
+def test_an_array_that_numpy_cannot_make_is_refused_by_name():
+    y = tw.computation("big", {i: N, j: M}, 1.0)
+    f = tw.function("f", outputs=[y])
+    message = r"f: output big: NumPy makes no array of shape \(1099511627776, 1099511627776\)"
+    for run in (f, f.evaluate):
+        with pytest.raises(tw.ArgumentError, match=message):
+            run(N=2**40, M=2**40)
+    many = tw.iters(" ".join(f"i{d}" for d in range(65)))
+    z = tw.computation("deep", dict.fromkeys(many, 1), 1.0)
+    with pytest.raises(
+        tw.ArgumentError, match=r"g: output deep: NumPy makes no array .* dimension"
+    ):
+        tw.function("g", outputs=[z]).evaluate()

@@ -3,9 +3,11 @@ files under the right name. Nothing of them is run; the kernel is compiled again
 
 from __future__ import annotations
 
+import fcntl
 import os
 import pathlib
 import socket
+import time
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -232,3 +234,29 @@ def test_verify_finds_what_is_damaged(cache):
     assert damaged == 2
     assert checked >= 2
     assert sorted(run(factor) for factor in range(2, 6)) == [False, False, True, True]
+
+
+@pytest.mark.parametrize("ending", [".twk", ".twn"])
+@pytest.mark.parametrize(
+    "clean", [tw.cache.verify, lambda: tw.cache.prune(1 << 30), tw.cache.clear]
+)
+def test_what_a_killed_writer_leaves_is_removed_and_what_a_live_one_writes_is_not(
+    cache, ending, clean
+):
+    assert not run(2)
+    left, locked, young = (
+        cache / f"{'0' * 64}{ending}.{name}" for name in ("Abc123", "Def4", "Ghi5")
+    )
+    for path in (left, locked, young):
+        path.write_bytes(b"tilewright kernel")
+    for path in (left, locked):
+        os.utime(path, (time.time() - 120,) * 2)
+    with locked.open("rb") as writer:
+        fcntl.flock(writer, fcntl.LOCK_EX)
+        found = clean()
+        assert (left.exists(), locked.exists(), young.exists()) == (False, True, True)
+    if isinstance(found, tw.cache.CacheCheck):
+        assert found.deleted == 1
+    os.utime(locked, (time.time() + 9999,) * 2)  # the clock was set back
+    clean()
+    assert (locked.exists(), young.exists()) == (False, True)

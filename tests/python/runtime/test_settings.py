@@ -398,3 +398,30 @@ except tw.ScheduleError as error:
         os.fsdecode(program), TILEWRIGHT_CACHE_DIR=os.fsdecode(folder + b"/cache"), PYTHONUTF8="1"
     )
     assert "program.py:" in done.stdout
+
+
+def test_an_empty_variable_is_as_good_as_none():
+    """As docs/settings.md says."""
+    program = """
+import numpy as np, tilewright as tw
+i, N = tw.iter("i"), tw.param("N")
+c = tw.computation("y", {i: N}, 2.0 * i)
+f = tw.function("f", outputs=[c])
+c.parallelize(i)
+f(N=3)
+assert "# TILEWRIGHT" not in repr(tw.settings), tw.settings
+print(tw.cache.info().directory)
+"""
+    from tilewright.configuration import all_settings
+
+    variables = [setting.variable for setting in all_settings().values()]
+    variables += ["TILEWRIGHT_THREADS", "TILEWRIGHT_NUM_THREADS", "TILEWRIGHT_LEAST_PARALLEL_WORK"]
+    variables += [
+        "TILEWRIGHT_PERF",
+        "TILEWRIGHT_GDB",
+        "TILEWRIGHT_CUDA_DRIVER",
+        "TILEWRIGHT_LINKER",
+    ]
+    home = {"XDG_CACHE_HOME": os.environ["TILEWRIGHT_CACHE_DIR"]}
+    empty = run_python("-W", "error", "-c", program, **home, **dict.fromkeys(variables, ""))
+    assert empty.stdout.strip() == home["XDG_CACHE_HOME"] + "/tilewright"

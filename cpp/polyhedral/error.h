@@ -41,7 +41,21 @@ enum class ErrorKind {
 
 /// A text with its control characters spelled out ("\\x00"): what a person gave stands in messages,
 /// and those end at a zero.
-std::string printable(const std::string &text);
+inline std::string printable(const std::string &text) {
+  constexpr const char *digits = "0123456789abcdef";
+  std::string result;
+  for (const char c : text) {
+    const auto code = static_cast<unsigned char>(c);
+    constexpr unsigned char space = 0x20;
+    constexpr unsigned char deleted = 0x7f;
+    if ((code < space && c != '\n' && c != '\t') || code == deleted) {
+      result += {'\\', 'x', digits[code / 16], digits[code % 16]};
+    } else {
+      result += c;
+    }
+  }
+  return result;
+}
 
 class Error : public std::runtime_error {
 public:

@@ -1,6 +1,7 @@
 #include "bindings/shape_plan.h"
 
 #include "algorithm/affine.h"
+#include "algorithm/expression_depth.h"
 
 #include <isl/aff.h>
 #include <isl/mat.h>
@@ -10,6 +11,7 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <unordered_map>
 
 namespace tilewright {
 
@@ -62,7 +64,15 @@ struct Linear {
   }
 };
 
-std::optional<Linear> linear_form(const ExprPtr &expr, const std::vector<std::string> &names) {
+/// What is known of parts that are used more than once.
+template <class Result>
+using Known = std::unordered_map<const Expr *, Result>;
+
+std::optional<Linear> linear_form(const ExprPtr &expr, const std::vector<std::string> &names,
+                                  Known<std::optional<Linear>> &known);
+
+std::optional<Linear> linear_node(const ExprPtr &expr, const std::vector<std::string> &names,
+                                  Known<std::optional<Linear>> &known) {
   Linear result{0, std::vector<std::int64_t>(names.size(), 0)};
   switch (expr->kind) {
   case ExprKind::Constant:
@@ -72,17 +82,17 @@ std::optional<Linear> linear_form(const ExprPtr &expr, const std::vector<std::st
     result.coefficients[static_cast<size_t>(position(names, expr->name))] = 1;
     return result;
   case ExprKind::Cast:
-    return linear_form(expr->operands[0], names);
+    return linear_form(expr->operands[0], names, known);
   case ExprKind::Unary: {
-    const auto operand = linear_form(expr->operands[0], names);
+    const auto operand = linear_form(expr->operands[0], names, known);
     if (!operand || expr->op != Op::Neg) {
       return std::nullopt;
     }
     return operand->scaled(-1);
   }
   case ExprKind::Binary: {
-    const auto a = linear_form(expr->operands[0], names);
-    const auto b = linear_form(expr->operands[1], names);
+    const auto a = linear_form(expr->operands[0], names, known);
+    const auto b = linear_form(expr->operands[1], names, known);
     if (!a || !b) {
       return std::nullopt;
     }
@@ -102,6 +112,17 @@ std::optional<Linear> linear_form(const ExprPtr &expr, const std::vector<std::st
   }
 }
 
+std::optional<Linear> linear_form(const ExprPtr &expr, const std::vector<std::string> &names,
+                                  Known<std::optional<Linear>> &known) {
+  if (expr->operands.empty()) {
+    return linear_node(expr, names, known);
+  }
+  if (const auto found = known.find(expr.get()); found != known.end()) {
+    return found->second;
+  }
+  return known.emplace(expr.get(), linear_node(expr, names, known)).first->second;
+}
+
 std::int64_t floor_divide(std::int64_t a, std::int64_t b) {
   if (b == 0) {
     return 0;
@@ -110,9 +131,21 @@ std::int64_t floor_divide(std::int64_t a, std::int64_t b) {
   return quotient - ((a % b != 0 && (a < 0) != (b < 0)) ? 1 : 0);
 }
 
+/// `known`: where not null, what shared parts came to.
 std::int64_t interpret(const ExprPtr &expr, const std::vector<std::string> &names,
-                       const std::int64_t *values) {
-  const auto operand = [&](size_t i) { return interpret(expr->operands[i], names, values); };
+                       const std::int64_t *values, Known<std::int64_t> *known) {
+  const auto operand = [&](size_t i) {
+    const ExprPtr &part = expr->operands[i];
+    if (known == nullptr) {
+      return interpret(part, names, values, known);
+    }
+    if (const auto found = known->find(part.get()); found != known->end()) {
+      return found->second;
+    }
+    const std::int64_t value = interpret(part, names, values, known);
+    known->emplace(part.get(), value);
+    return value;
+  };
   switch (expr->kind) {
   case ExprKind::Constant:
     return constant_of(*expr);
@@ -192,7 +225,8 @@ Extent::Extent(ExprPtr expression, const std::vector<std::string> &parameters)
       }
     }
   });
-  if (const auto form = linear_form(expression_, names_)) {
+  Known<std::optional<Linear>> known;
+  if (const auto form = linear_form(expression_, names_, known)) {
     linear_ = true;
     constant_ = form->constant;
     for (size_t i = 0; i < form->coefficients.size(); ++i) {
@@ -205,7 +239,10 @@ Extent::Extent(ExprPtr expression, const std::vector<std::string> &parameters)
 
 std::int64_t Extent::evaluate(const std::int64_t *parameters) const {
   if (!linear_) {
-    return interpret(expression_, names_, parameters);
+    constexpr std::uint64_t large = 64;
+    Known<std::int64_t> known;
+    return interpret(expression_, names_, parameters,
+                     tree_size_of(expression_) > large ? &known : nullptr);
   }
   std::int64_t value = constant_;
   for (const auto &[parameter, coefficient] : terms_) {

@@ -39,10 +39,11 @@ bool holds_one_value_each(const Program &program, size_t buffer) {
   for (const Piece &piece : owner->pieces) {
     written = written.unite(piece.domain);
   }
-  const isl::map relation =
-      program.places.at(owner->name)
-          .relation.intersect_domain(written.intersect_params(program.context));
-  return checked(relation.is_injective(), "storage of a computation");
+  // Most are so whatever the parameters, which may be many, are.
+  const isl::map relation = program.places.at(owner->name).relation.intersect_domain(written);
+  return checked(relation.is_injective(), "storage of a computation") ||
+         checked(relation.intersect_params(program.context).is_injective(),
+                 "storage of a computation");
 }
 
 std::string loop_name(const Statement &statement, int level) {

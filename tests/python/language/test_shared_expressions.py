@@ -293,3 +293,21 @@ def test_an_unlike_remainder(value, negated):
     f = tw.function("f", outputs=[tw.computation("A", {i: N}, tw.select(condition, x[i], -1))])
     data = np.arange(10)
     np.testing.assert_array_equal(f(data), np.where(data % 3 != value, data, -1))
+
+
+# ---- many parameters ----
+
+
+def test_many_parameters():
+    count = 24  # more than statements carry without asking which they mention
+    sizes = [tw.param(f"P{k}", f"P{k} >= 1") for k in range(count)]
+    arrays = [tw.input(f"x{k}", [size], tw.float64) for k, size in enumerate(sizes)]
+    outputs = [
+        tw.computation(f"A{k}", {i: size}, arrays[k][i] * arrays[(k + 1) % count][0])
+        for k, size in enumerate(sizes)
+    ]
+    f = tw.function("f", outputs=outputs)
+    data = [np.arange(k + 1.0) + 1 for k in range(count)]
+    got = f(*data)
+    for k, result in enumerate(got):
+        np.testing.assert_array_equal(result, data[k] * data[(k + 1) % count][0])

@@ -40,10 +40,12 @@ bool holds_one_value_each(const Program &program, size_t buffer) {
     written = written.unite(piece.domain);
   }
   // Most are so whatever the parameters, which may be many, are.
-  const isl::map relation = program.places.at(owner->name).relation.intersect_domain(written);
-  return checked(relation.is_injective(), "storage of a computation") ||
-         checked(relation.intersect_params(program.context).is_injective(),
-                 "storage of a computation");
+  const isl::map anywhere = program.places.at(owner->name).relation.intersect_domain(written);
+  if (checked(anywhere.is_injective(), "storage of a computation")) {
+    return true;
+  }
+  const isl::map relation = anywhere.intersect_params(program.context);
+  return checked(relation.is_injective(), "storage of a computation");
 }
 
 std::string loop_name(const Statement &statement, int level) {

@@ -41,6 +41,13 @@ if(NOT isl_include STREQUAL "/usr/include")
   target_include_directories(tilewright_isl SYSTEM BEFORE INTERFACE "${isl_include}")
 endif()
 target_link_libraries(tilewright_isl INTERFACE "${isl_library}")
+if(TILEWRIGHT_ISL STREQUAL "polly")
+  # polyhedral/isl_work.cpp stands between isl and these. A shared isl calls its own.
+  target_compile_definitions(tilewright_isl INTERFACE TILEWRIGHT_ISL_WRAPPED)
+  foreach(wrapped mp_int_gcd mp_int_mul mp_int_div isl_malloc_or_die isl_calloc_or_die)
+    target_link_options(tilewright_isl INTERFACE "LINKER:--wrap=${wrapped}")
+  endforeach()
+endif()
 
 set(isl_probe "${CMAKE_BINARY_DIR}/isl-version.cpp")
 file(CONFIGURE OUTPUT "${isl_probe}" CONTENT "#include <cstdio>

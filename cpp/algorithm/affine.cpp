@@ -1,190 +1,21 @@
 #include "algorithm/affine.h"
 
+#include "algorithm/affine_linear.h"
 #include "algorithm/expression_depth.h"
 
 #include <isl/aff.h>
 #include <isl/space.h>
 
-#include <algorithm>
-#include <cmath>
-#include <cstdlib>
-#include <limits>
 #include <utility>
 
 namespace tilewright {
 
 namespace {
 
-/// sum of coefficients times iterators and parameters, plus a constant: nearly every subscript and
-/// bound is one.
-struct LinearForm {
-  std::vector<std::int64_t> iterators;
-  std::vector<std::pair<std::string, std::int64_t>> parameters;
-  std::int64_t constant = 0;
-};
-
-/// Coefficients stay far from overflow; larger ones are left to isl's integers.
-constexpr std::int64_t coefficient_limit = std::int64_t{1} << 40;
-
-bool is_small(std::int64_t value) {
-  return value > -coefficient_limit && value < coefficient_limit;
-}
-
-std::optional<std::int64_t> integer_constant(const Expr &expr) {
-  if (expr.kind != ExprKind::Constant || !expr.type.is_integer()) {
-    return std::nullopt;
-  }
-  if (const auto *value = std::get_if<std::int64_t>(&expr.value)) {
-    return *value;
-  }
-  if (const auto *value = std::get_if<std::uint64_t>(&expr.value)) {
-    if (*value <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
-      return static_cast<std::int64_t>(*value);
-    }
-  }
-  return std::nullopt;
-}
-
-/// Whether every value of integer type `from` exists in integer type `to`.
-bool keeps_value(ScalarType from, ScalarType to) {
-  if (!from.is_integer() || !to.is_integer()) {
-    return false;
-  }
-  if (from.kind == to.kind) {
-    return to.bits >= from.bits;
-  }
-  return from.kind == TypeKind::UInt && to.bits > from.bits;
-}
-
-/// Arithmetic wraps around in narrower types, so only int64's is taken as exact.
-bool is_exact(const Expr &expr) { return expr.type == Int64; }
-
-/// The value of an integer constant, seen through casts that keep it.
-std::optional<std::int64_t> constant_behind_casts(const Expr &expr) {
-  if (expr.kind == ExprKind::Constant) {
-    return integer_constant(expr);
-  }
-  if (expr.kind == ExprKind::Cast && expr.type == Int64 && expr.operands[0]->type.is_integer()) {
-    return constant_behind_casts(*expr.operands[0]);
-  }
-  if (expr.kind == ExprKind::Unary && expr.op == Op::Neg && is_exact(expr)) {
-    const auto value = constant_behind_casts(*expr.operands[0]);
-    return value && is_small(*value) ? std::optional(-*value) : std::nullopt;
-  }
-  return std::nullopt;
-}
-
-bool scale(LinearForm &form, std::int64_t factor) {
-  bool fits = is_small(factor);
-  const auto multiply = [&](std::int64_t &value) {
-    std::int64_t product = 0;
-    if (__builtin_mul_overflow(value, factor, &product) || !is_small(product)) {
-      fits = false;
-      return;
-    }
-    value = product;
-  };
-  for (std::int64_t &coefficient : form.iterators) {
-    multiply(coefficient);
-  }
-  for (auto &[name, coefficient] : form.parameters) {
-    multiply(coefficient);
-  }
-  multiply(form.constant);
-  return fits;
-}
-
-bool add(LinearForm &form, const LinearForm &other, std::int64_t sign) {
-  for (size_t d = 0; d < form.iterators.size(); ++d) {
-    form.iterators[d] += sign * other.iterators[d];
-    if (!is_small(form.iterators[d])) {
-      return false;
-    }
-  }
-  for (const auto &[name, coefficient] : other.parameters) {
-    auto found = std::find_if(form.parameters.begin(), form.parameters.end(),
-                              [&name = name](const auto &entry) { return entry.first == name; });
-    if (found == form.parameters.end()) {
-      form.parameters.emplace_back(name, 0);
-      found = std::prev(form.parameters.end());
-    }
-    found->second += sign * coefficient;
-    if (!is_small(found->second)) {
-      return false;
-    }
-  }
-  form.constant += sign * other.constant;
-  return is_small(form.constant);
-}
-
-std::optional<LinearForm> to_linear(const Expr &expr, const IterationSpace &space) {
-  LinearForm form;
-  form.iterators.assign(space.iterators.size(), 0);
-  switch (expr.kind) {
-  case ExprKind::Constant: {
-    const auto value = integer_constant(expr);
-    if (!value || !is_small(*value)) {
-      return std::nullopt;
-    }
-    form.constant = *value;
-    return form;
-  }
-  case ExprKind::Iterator: {
-    const auto found = std::find(space.iterators.begin(), space.iterators.end(), expr.name);
-    if (found == space.iterators.end()) {
-      return std::nullopt;
-    }
-    form.iterators[found - space.iterators.begin()] = 1;
-    return form;
-  }
-  case ExprKind::Parameter:
-    form.parameters.emplace_back(expr.name, 1);
-    return form;
-  case ExprKind::Cast:
-    if (const auto value = constant_behind_casts(expr); value && is_small(*value)) {
-      form.constant = *value;
-      return form;
-    }
-    return keeps_value(expr.operands[0]->type, expr.type) ? to_linear(*expr.operands[0], space)
-                                                          : std::nullopt;
-  case ExprKind::Unary: {
-    auto operand =
-        expr.op == Op::Neg && is_exact(expr) ? to_linear(*expr.operands[0], space) : std::nullopt;
-    return operand && scale(*operand, -1) ? operand : std::nullopt;
-  }
-  case ExprKind::Binary: {
-    if (!is_exact(expr) || (expr.op != Op::Add && expr.op != Op::Sub && expr.op != Op::Mul)) {
-      return std::nullopt;
-    }
-    auto a = to_linear(*expr.operands[0], space);
-    const auto b = a ? to_linear(*expr.operands[1], space) : std::nullopt;
-    if (!b) {
-      return std::nullopt;
-    }
-    if (expr.op != Op::Mul) {
-      return add(*a, *b, expr.op == Op::Add ? 1 : -1) ? a : std::nullopt;
-    }
-    const auto is_constant = [](const LinearForm &f) {
-      return std::all_of(f.iterators.begin(), f.iterators.end(),
-                         [](std::int64_t c) { return c == 0; }) &&
-             std::all_of(f.parameters.begin(), f.parameters.end(),
-                         [](const auto &p) { return p.second == 0; });
-    };
-    if (is_constant(*b)) {
-      return scale(*a, b->constant) ? a : std::nullopt;
-    }
-    auto other = b;
-    return is_constant(*a) && scale(*other, a->constant) ? other : std::nullopt;
-  }
-  default:
-    return std::nullopt;
-  }
-}
-
 isl_val *isl_integer(std::int64_t value) { return isl_val_int_from_si(isl_context().get(), value); }
 
-isl::aff to_aff(const LinearForm &form, const IterationSpace &space) {
-  isl_space *raw = space.space().release();
+isl::aff to_aff(const LinearForm &form, Conversion &at) {
+  isl_space *raw = at.space.space().release();
   unsigned used = 0;
   for (const auto &[name, coefficient] : form.parameters) {
     raw = isl_space_add_dims(raw, isl_dim_param, 1);
@@ -206,10 +37,13 @@ isl::aff to_aff(const LinearForm &form, const IterationSpace &space) {
   return checked(isl::manage(aff), "building an affine function");
 }
 
-std::optional<isl::pw_aff> general(const ExprPtr &expr, const IterationSpace &space);
+std::optional<isl::pw_aff> general(const ExprPtr &expr, Conversion &at);
+std::optional<isl::set> set_of(const ExprPtr &condition, Conversion &at);
+std::optional<isl::set> comparison_set(Op comparison, const ExprPtr &a, const ExprPtr &b,
+                                       Conversion &at);
 
-isl::pw_aff constant_function(std::int64_t value, const IterationSpace &space) {
-  isl_local_space *local = isl_local_space_from_space(space.space().release());
+isl::pw_aff constant_function(std::int64_t value, Conversion &at) {
+  isl_local_space *local = isl_local_space_from_space(at.space.space().release());
   return checked(isl::manage(isl_pw_aff_from_aff(isl_aff_val_on_domain(local, isl_integer(value)))),
                  "building a constant function");
 }
@@ -226,9 +60,9 @@ isl::pw_aff chosen(const isl::set &condition, const isl::pw_aff &then,
   return then.intersect_domain(condition).union_add(otherwise.subtract_domain(condition));
 }
 
-std::optional<isl::pw_aff> binary_function(const Expr &expr, const IterationSpace &space) {
-  const auto a = general(expr.operands[0], space);
-  const auto b = a ? general(expr.operands[1], space) : std::nullopt;
+std::optional<isl::pw_aff> binary_function(const Expr &expr, Conversion &at) {
+  const auto a = general(expr.operands[0], at);
+  const auto b = a ? general(expr.operands[1], at) : std::nullopt;
   if (!b) {
     return std::nullopt;
   }
@@ -262,55 +96,30 @@ std::optional<isl::pw_aff> binary_function(const Expr &expr, const IterationSpac
   }
 }
 
-constexpr double largest_exact = 0x1p62;
-
-/// About the largest value that arithmetic on iterators and parameters comes by: where int64's may
-/// wrap around, sets of integers, which do not, say something else. Data may be any number; what is
-/// too large already is not looked at any further.
-double magnitude(const Expr &expr) {
-  constexpr double largest_iterator = 0x1p31;
-  if (const auto value = integer_constant(expr)) {
-    return std::abs(static_cast<double>(*value));
-  }
-  if (expr.kind == ExprKind::Access || expr.kind == ExprKind::Reduce) {
-    return HUGE_VAL;
-  }
-  double first = expr.operands.empty() ? largest_iterator : magnitude(*expr.operands[0]);
-  for (size_t k = 1; k < expr.operands.size() && first < largest_exact; ++k) {
-    const double other = magnitude(*expr.operands[k]);
-    first = expr.op == Op::Mul                         ? first * other
-            : expr.op == Op::Add || expr.op == Op::Sub ? first + other
-                                                       : std::max(first, other);
-  }
-  return first;
-}
-
-bool may_wrap(const Expr &expr) { return is_exact(expr) && !(magnitude(expr) < largest_exact); }
-
-std::optional<isl::pw_aff> general(const ExprPtr &expr, const IterationSpace &space) {
-  if (!expr->type.is_integer() || may_wrap(*expr)) {
+std::optional<isl::pw_aff> function_of_node(const ExprPtr &expr, Conversion &at) {
+  if (!expr->type.is_integer() || may_wrap(*expr, at)) {
     return std::nullopt;
   }
-  if (const auto form = to_linear(*expr, space)) {
-    return isl::pw_aff(to_aff(*form, space));
+  if (const auto form = to_linear(*expr, at)) {
+    return isl::pw_aff(to_aff(*form, at));
   }
   switch (expr->kind) {
   case ExprKind::Constant: {
     const auto value = integer_constant(*expr);
-    return value ? std::optional(constant_function(*value, space)) : std::nullopt;
+    return value ? std::optional(constant_function(*value, at)) : std::nullopt;
   }
   case ExprKind::Cast:
     if (expr->operands[0]->type.is_bool()) {
-      const auto condition = to_set(expr->operands[0], space);
-      return condition ? std::optional(chosen(*condition, constant_function(1, space),
-                                              constant_function(0, space)))
+      const auto condition = set_of(expr->operands[0], at);
+      return condition ? std::optional(
+                             chosen(*condition, constant_function(1, at), constant_function(0, at)))
                        : std::nullopt;
     }
-    return keeps_value(expr->operands[0]->type, expr->type) ? general(expr->operands[0], space)
+    return keeps_value(expr->operands[0]->type, expr->type) ? general(expr->operands[0], at)
                                                             : std::nullopt;
   case ExprKind::Unary: {
     const auto operand = is_exact(*expr) && (expr->op == Op::Neg || expr->op == Op::Abs)
-                             ? general(expr->operands[0], space)
+                             ? general(expr->operands[0], at)
                              : std::nullopt;
     if (!operand) {
       return std::nullopt;
@@ -319,12 +128,12 @@ std::optional<isl::pw_aff> general(const ExprPtr &expr, const IterationSpace &sp
   }
   case ExprKind::Binary: {
     const bool wraps = expr->op != Op::Min && expr->op != Op::Max && !is_exact(*expr);
-    return wraps ? std::nullopt : binary_function(*expr, space);
+    return wraps ? std::nullopt : binary_function(*expr, at);
   }
   case ExprKind::Select: {
-    const auto condition = to_set(expr->operands[0], space);
-    const auto then = condition ? general(expr->operands[1], space) : std::nullopt;
-    const auto otherwise = then ? general(expr->operands[2], space) : std::nullopt;
+    const auto condition = set_of(expr->operands[0], at);
+    const auto then = condition ? general(expr->operands[1], at) : std::nullopt;
+    const auto otherwise = then ? general(expr->operands[2], at) : std::nullopt;
     return otherwise ? std::optional(chosen(*condition, *then, *otherwise)) : std::nullopt;
   }
   default:
@@ -332,19 +141,22 @@ std::optional<isl::pw_aff> general(const ExprPtr &expr, const IterationSpace &sp
   }
 }
 
+std::optional<isl::pw_aff> general(const ExprPtr &expr, Conversion &at) {
+  return remembered(at.functions, *expr, [&] { return function_of_node(expr, at); });
+}
+
 /// form >= 0, or form == 0.
-isl::set constraint_set(const LinearForm &form, bool equality, const IterationSpace &space) {
-  const isl::aff aff = to_aff(form, space);
+isl::set constraint_set(const LinearForm &form, bool equality, Conversion &at) {
+  const isl::aff aff = to_aff(form, at);
   isl_aff *zero = isl_aff_zero_on_domain_space(isl_aff_get_domain_space(aff.get()));
   isl_basic_set *set =
       equality ? isl_aff_eq_basic_set(aff.copy(), zero) : isl_aff_ge_basic_set(aff.copy(), zero);
   return checked(isl::manage(isl_set_from_basic_set(set)), "building a constraint");
 }
 
-std::optional<isl::set> linear_comparison(Op op, const Expr &a, const Expr &b,
-                                          const IterationSpace &space) {
-  const auto left = to_linear(a, space);
-  const auto right = left ? to_linear(b, space) : std::nullopt;
+std::optional<isl::set> linear_comparison(Op op, const Expr &a, const Expr &b, Conversion &at) {
+  const auto left = to_linear(a, at);
+  const auto right = left ? to_linear(b, at) : std::nullopt;
   if (!right) {
     return std::nullopt;
   }
@@ -356,12 +168,12 @@ std::optional<isl::set> linear_comparison(Op op, const Expr &a, const Expr &b,
   if (op == Op::Lt || op == Op::Gt) {
     difference.constant -= 1;
   }
-  return constraint_set(difference, op == Op::Eq, space);
+  return constraint_set(difference, op == Op::Eq, at);
 }
 
-std::optional<isl::set> boolean_equality(const Expr &expr, const IterationSpace &space) {
-  const auto a = to_set(expr.operands[0], space);
-  const auto b = a ? to_set(expr.operands[1], space) : std::nullopt;
+std::optional<isl::set> boolean_equality(const Expr &expr, Conversion &at) {
+  const auto a = set_of(expr.operands[0], at);
+  const auto b = a ? set_of(expr.operands[1], at) : std::nullopt;
   if (!b) {
     return std::nullopt;
   }
@@ -369,9 +181,9 @@ std::optional<isl::set> boolean_equality(const Expr &expr, const IterationSpace 
   return expr.op == Op::Eq ? differ.complement() : differ;
 }
 
-std::optional<isl::set> boolean_combination(const Expr &expr, const IterationSpace &space) {
-  const auto a = to_set(expr.operands[0], space);
-  const auto b = a ? to_set(expr.operands[1], space) : std::nullopt;
+std::optional<isl::set> boolean_combination(const Expr &expr, Conversion &at) {
+  const auto a = set_of(expr.operands[0], at);
+  const auto b = a ? set_of(expr.operands[1], at) : std::nullopt;
   if (!b) {
     return std::nullopt;
   }
@@ -389,32 +201,82 @@ std::optional<isl::set> boolean_combination(const Expr &expr, const IterationSpa
   }
 }
 
-std::optional<isl::set> condition_set(const Expr &expr, const IterationSpace &space) {
+/// x % p for a constant p > 0.
+struct Remainder {
+  ExprPtr dividend;
+  std::int64_t divisor = 0;
+};
+
+std::optional<Remainder> as_remainder(const Expr &expr) {
+  if (expr.kind != ExprKind::Binary || expr.op != Op::Mod || !is_exact(expr)) {
+    return std::nullopt;
+  }
+  const auto divisor = constant_behind_casts(*expr.operands[1]);
+  return divisor && *divisor > 0 && is_small(*divisor)
+             ? std::optional(Remainder{expr.operands[0], *divisor})
+             : std::nullopt;
+}
+
+/// x % p != c is (x - c) mod p >= 1, which is convex; x % p < c or x % p > c are two sets, and many
+/// such conditions would be 2**n.
+std::optional<isl::set> other_remainders(const Expr &a, const Expr &b, Conversion &at) {
+  const auto remainder = as_remainder(a);
+  const auto value = constant_behind_casts(b);
+  if (!remainder || !value || !is_small(*value)) {
+    return std::nullopt;
+  }
+  const auto dividend = general(remainder->dividend, at);
+  if (!dividend) {
+    return std::nullopt;
+  }
+  if (*value < 0 || *value >= remainder->divisor) {
+    return dividend->domain();
+  }
+  const isl::pw_aff shifted = dividend->sub(constant_function(*value, at));
+  const isl::val divisor = isl::manage(isl_integer(remainder->divisor));
+  const isl::pw_aff distance =
+      shifted.sub(floor_divided(shifted, remainder->divisor).scale(divisor));
+  return checked(distance.ge_set(constant_function(1, at)), "a condition on a remainder");
+}
+
+std::optional<isl::set> complement_of(const ExprPtr &operand, Conversion &at) {
+  const Expr &node = *operand;
+  if (node.kind == ExprKind::Binary && node.type.is_bool()) {
+    const bool compares = node.op == Op::Eq || node.op == Op::Ne;
+    if (compares && (as_remainder(*node.operands[0]) || as_remainder(*node.operands[1]))) {
+      return comparison_set(node.op == Op::Eq ? Op::Ne : Op::Eq, node.operands[0], node.operands[1],
+                            at);
+    }
+  }
+  const auto set = set_of(operand, at);
+  return set ? std::optional(set->complement()) : std::nullopt;
+}
+
+std::optional<isl::set> condition_set(const Expr &expr, Conversion &at) {
   if (!expr.type.is_bool()) {
     return std::nullopt;
   }
   switch (expr.kind) {
   case ExprKind::Constant: {
-    const isl::set all = isl::set::universe(space.space());
+    const isl::set all = isl::set::universe(at.space.space());
     const bool *value = std::get_if<bool>(&expr.value);
     return value == nullptr ? std::nullopt : std::optional(*value ? all : all.subtract(all));
   }
   case ExprKind::Unary: {
-    const auto operand = expr.op == Op::Not ? to_set(expr.operands[0], space) : std::nullopt;
-    return operand ? std::optional(operand->complement()) : std::nullopt;
+    return expr.op == Op::Not ? complement_of(expr.operands[0], at) : std::nullopt;
   }
   case ExprKind::Cast: {
     const ExprPtr &operand = expr.operands[0];
     if (operand->type.is_bool()) {
-      return to_set(operand, space);
+      return set_of(operand, at);
     }
-    const auto value = general(operand, space);
-    return value ? std::optional(value->ne_set(constant_function(0, space))) : std::nullopt;
+    const auto value = general(operand, at);
+    return value ? std::optional(value->ne_set(constant_function(0, at))) : std::nullopt;
   }
   case ExprKind::Select: {
-    const auto condition = to_set(expr.operands[0], space);
-    const auto then = condition ? to_set(expr.operands[1], space) : std::nullopt;
-    const auto otherwise = then ? to_set(expr.operands[2], space) : std::nullopt;
+    const auto condition = set_of(expr.operands[0], at);
+    const auto then = condition ? set_of(expr.operands[1], at) : std::nullopt;
+    const auto otherwise = then ? set_of(expr.operands[2], at) : std::nullopt;
     return otherwise
                ? std::optional(condition->intersect(*then).unite(otherwise->subtract(*condition)))
                : std::nullopt;
@@ -424,17 +286,64 @@ std::optional<isl::set> condition_set(const Expr &expr, const IterationSpace &sp
     case Op::Eq:
     case Op::Ne:
       if (expr.operands[0]->type.is_bool() && expr.operands[1]->type.is_bool()) {
-        return boolean_equality(expr, space);
+        return boolean_equality(expr, at);
       }
       [[fallthrough]];
     case Op::Lt:
     case Op::Le:
     case Op::Gt:
     case Op::Ge:
-      return compare(expr.op, expr.operands[0], expr.operands[1], space);
+      return comparison_set(expr.op, expr.operands[0], expr.operands[1], at);
     default:
-      return boolean_combination(expr, space);
+      return boolean_combination(expr, at);
     }
+  default:
+    return std::nullopt;
+  }
+}
+
+std::optional<isl::set> set_of(const ExprPtr &condition, Conversion &at) {
+  return remembered(at.sets, *condition, [&] { return condition_set(*condition, at); });
+}
+
+std::optional<isl::set> comparison_set(Op comparison, const ExprPtr &a, const ExprPtr &b,
+                                       Conversion &at) {
+  if (!a->type.is_integer() || !b->type.is_integer()) {
+    return std::nullopt;
+  }
+  if (may_wrap(*a, at) || may_wrap(*b, at)) {
+    return std::nullopt;
+  }
+  if (comparison != Op::Ne) {
+    if (auto linear = linear_comparison(comparison, *a, *b, at)) {
+      return linear;
+    }
+  }
+  if (comparison == Op::Ne) {
+    for (const bool swapped : {false, true}) {
+      if (auto others = other_remainders(swapped ? *b : *a, swapped ? *a : *b, at)) {
+        return others;
+      }
+    }
+  }
+  const auto left = general(a, at);
+  const auto right = left ? general(b, at) : std::nullopt;
+  if (!right) {
+    return std::nullopt;
+  }
+  switch (comparison) {
+  case Op::Lt:
+    return checked(left->lt_set(*right), "comparing two functions");
+  case Op::Le:
+    return checked(left->le_set(*right), "comparing two functions");
+  case Op::Gt:
+    return checked(left->gt_set(*right), "comparing two functions");
+  case Op::Ge:
+    return checked(left->ge_set(*right), "comparing two functions");
+  case Op::Eq:
+    return checked(left->eq_set(*right), "comparing two functions");
+  case Op::Ne:
+    return checked(left->ne_set(*right), "comparing two functions");
   default:
     return std::nullopt;
   }
@@ -457,7 +366,8 @@ isl::space IterationSpace::space() const {
 
 std::optional<isl::pw_aff> to_affine(const ExprPtr &expr, const IterationSpace &space) {
   require_stack(expr);
-  auto result = general(expr, space);
+  Conversion at{space};
+  auto result = general(expr, at);
   if (result) {
     checked(*result, "building an affine function");
   }
@@ -466,7 +376,8 @@ std::optional<isl::pw_aff> to_affine(const ExprPtr &expr, const IterationSpace &
 
 std::optional<isl::set> to_set(const ExprPtr &condition, const IterationSpace &space) {
   require_stack(condition);
-  auto result = condition_set(*condition, space);
+  Conversion at{space};
+  auto result = set_of(condition, at);
   if (result) {
     checked(*result, "building the set of a condition");
   }
@@ -475,40 +386,10 @@ std::optional<isl::set> to_set(const ExprPtr &condition, const IterationSpace &s
 
 std::optional<isl::set> compare(Op comparison, const ExprPtr &a, const ExprPtr &b,
                                 const IterationSpace &space) {
-  if (!a->type.is_integer() || !b->type.is_integer()) {
-    return std::nullopt;
-  }
   require_stack(a);
   require_stack(b);
-  if (may_wrap(*a) || may_wrap(*b)) {
-    return std::nullopt;
-  }
-  if (comparison != Op::Ne) {
-    if (auto linear = linear_comparison(comparison, *a, *b, space)) {
-      return linear;
-    }
-  }
-  const auto left = general(a, space);
-  const auto right = left ? general(b, space) : std::nullopt;
-  if (!right) {
-    return std::nullopt;
-  }
-  switch (comparison) {
-  case Op::Lt:
-    return checked(left->lt_set(*right), "comparing two functions");
-  case Op::Le:
-    return checked(left->le_set(*right), "comparing two functions");
-  case Op::Gt:
-    return checked(left->gt_set(*right), "comparing two functions");
-  case Op::Ge:
-    return checked(left->ge_set(*right), "comparing two functions");
-  case Op::Eq:
-    return checked(left->eq_set(*right), "comparing two functions");
-  case Op::Ne:
-    return checked(left->ne_set(*right), "comparing two functions");
-  default:
-    return std::nullopt;
-  }
+  Conversion at{space};
+  return comparison_set(comparison, a, b, at);
 }
 
 } // namespace tilewright

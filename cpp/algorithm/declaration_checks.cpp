@@ -1,6 +1,7 @@
 #include "algorithm/declaration_checks.h"
 
 #include "algorithm/affine.h"
+#include "algorithm/instance_walk.h"
 #include "polyhedral/set_text.h"
 
 #include <isl/set.h>
@@ -170,60 +171,22 @@ public:
   ReadCheck(const Computation &computation, const SourceLocation &where, Readable readable)
       : computation_(computation), where_(where), readable_(readable) {}
 
-  void walk(const ExprPtr &expr, const Scope &scope, std::set<const Expr *> &seen) {
-    if (!seen.insert(expr.get()).second) {
-      return;
-    }
-    switch (expr->kind) {
-    case ExprKind::Access:
-      check({*expr, scope, computation_.rank()});
-      break;
-    case ExprKind::Select:
-      if (walk_select(*expr, scope, seen)) {
-        return;
+  void walk(const ExprPtr &value, const Scope &scope) const {
+    InstanceWalk walk;
+    walk.name = computation_.name;
+    walk.tells_certain = false;
+    walk.where = where_;
+    walk.visit = [&](const InstanceNode &at) {
+      if (at.node->kind == ExprKind::Access) {
+        const Scope reading{at.domain, at.iterators};
+        check({*at.node, reading, computation_.rank()});
       }
-      break;
-    case ExprKind::Reduce: {
-      Scope inner;
-      inner.domain = reduction_domain(*expr, scope.domain, scope.iterators, where_);
-      inner.iterators = scope.iterators;
-      for (const ReduceRange &range : expr->ranges) {
-        inner.iterators.push_back(range.iterator);
-      }
-      std::set<const Expr *> inside;
-      if (expr->predicate) {
-        walk(expr->predicate, inner, inside);
-      }
-      walk(expr->operands.front(), inner, inside);
-      return;
-    }
-    default:
-      break;
-    }
-    for (const ExprPtr &operand : expr->operands) {
-      walk(operand, scope, seen);
-    }
+      return true;
+    };
+    walk({value}, scope.domain, scope.iterators);
   }
 
 private:
-  /// False when the condition is not affine: both branches are then checked everywhere.
-  bool walk_select(const Expr &select, const Scope &scope, std::set<const Expr *> &seen) {
-    const auto condition = to_set(select.operands[0], {computation_.name, scope.iterators});
-    if (!condition) {
-      return false;
-    }
-    walk(select.operands[0], scope, seen);
-    for (const bool then : {true, false}) {
-      Scope branch;
-      branch.iterators = scope.iterators;
-      branch.domain = then ? scope.domain.intersect(*condition) : scope.domain.subtract(*condition);
-      checked(branch.domain, "building the domain of a branch");
-      std::set<const Expr *> inside;
-      walk(select.operands[then ? 1 : 2], branch, inside);
-    }
-    return true;
-  }
-
   void check(const ReadSite &site) const {
     const Computation &producer = *site.read.producer;
     if (producer.is_input) {
@@ -467,8 +430,7 @@ void check_reads(const Computation &computation, const Piece &piece, const isl::
   scope.domain =
       checked(piece.domain.intersect_params(context), "checking the reads of a computation");
   scope.iterators = computation.iterators;
-  std::set<const Expr *> seen;
-  ReadCheck(computation, piece.where, readable).walk(piece.value, scope, seen);
+  ReadCheck(computation, piece.where, readable).walk(piece.value, scope);
 }
 
 } // namespace tilewright

@@ -4,6 +4,7 @@
 #include "algorithm/function.h"
 
 #include <algorithm>
+#include <set>
 
 namespace tilewright {
 
@@ -24,6 +25,9 @@ public:
   explicit DirectReads(const std::string &iterator) : iterator_(iterator) {}
 
   void walk(const ExprPtr &node) {
+    if (!seen_.insert(node.get()).second) {
+      return;
+    }
     switch (node->kind) {
     case ExprKind::Access:
       for (size_t d = 0; d < node->operands.size(); ++d) {
@@ -79,6 +83,7 @@ private:
   }
 
   const std::string &iterator_;
+  std::set<const Expr *> seen_;
 };
 
 ExprPtr joined(Op op, const std::vector<ExprPtr> &bounds) {

@@ -1,11 +1,17 @@
 #include "algorithm/evaluator_program.h"
 
+#include "algorithm/expression_depth.h"
+
 #include <unordered_map>
 #include <utility>
 
 namespace tilewright {
 
 namespace {
+
+/// Branches within branches may need a value again and again; programs that grow like this end
+/// here.
+constexpr size_t most_instructions = 500'000;
 
 class ProgramCompiler {
 public:
@@ -46,6 +52,11 @@ private:
     instruction.a = a;
     instruction.b = b;
     program_.code.push_back(instruction);
+    if (program_.code.size() > most_instructions) {
+      throw Error(ErrorKind::Limit,
+                  "an expression is too large to be evaluated: conditions inside conditions need "
+                  "the same values in many branches; compute parts in computations of their own");
+    }
     return program_.code.size() - 1;
   }
   std::int32_t add_unary(UnaryFunction function, std::int32_t a) {
@@ -175,6 +186,12 @@ private:
 
   std::int32_t emit_select(const Expr &expr) {
     const std::int32_t condition = emit_as(expr.operands[0], Bool);
+    constexpr std::uint64_t large = 64;
+    if (tree_size_of(expr.operands[1]) + tree_size_of(expr.operands[2]) > large) {
+      for (const ExprPtr &part : computed_by_both(expr.operands[1], expr.operands[2])) {
+        emit(part); // once, instead of in each branch
+      }
+    }
     const std::int32_t out = fresh();
     const size_t to_else = add(InstructionCode::JumpUnless, 0, condition);
     scoped([&] { add(InstructionCode::Move, out, emit_as(expr.operands[1], expr.type)); });

@@ -1,8 +1,10 @@
-// Layer I expressions: immutable, typed trees shared by every front door. Inputs and computations
-// are read through `Access`; reductions are expressions (AlphaZ: reduce(op, projection, body)); a
-// subscript that is not affine stays an expression. Trees are built only through the functions at
-// the end of this header, which check types, insert casts (NumPy's promotion) and fold nothing:
-// what a person wrote is what is printed.
+// Layer I expressions: immutable, typed, shared by every front door. An expression is a graph: what
+// a person names and uses twice is one node, and everything that walks expressions comes to it once
+// (visit, parents_first, or a table by address: the tree may be 2**60 times as large). Inputs and
+// computations are read through `Access`; reductions are expressions (AlphaZ: reduce(op,
+// projection, body)); a subscript that is not affine stays an expression. Trees are built only
+// through the functions at the end of this header, which check types, insert casts (NumPy's
+// promotion) and fold nothing: what a person wrote is what is printed.
 #pragma once
 
 #include "algorithm/type.h"
@@ -157,6 +159,15 @@ ExprPtr with_predicate(const ExprPtr &reduce, ExprPtr predicate);
 /// Calls `visit` on every node once (shared subtrees too), parents first, including reduce bounds
 /// and conditions.
 void visit(const ExprPtr &root, const std::function<void(const ExprPtr &)> &visit);
+/// The nodes below the roots, each once and before all that it is made of; where the graph is a
+/// tree, in the order in which they are written. `goes_below` says whether to go to the operands of
+/// a node; what a Reduce has beside its body is left out.
+std::vector<ExprPtr> parents_first(const std::vector<ExprPtr> &roots,
+                                   const std::function<bool(const Expr &)> &goes_below);
+/// The largest parts of `then` that `otherwise` has, too, and that are computed whichever of the
+/// two is: nodes in branches of selects, in reductions and loops inside are not. Leaves are left
+/// out.
+std::vector<ExprPtr> computed_by_both(const ExprPtr &then, const ExprPtr &otherwise);
 /// Replaces iterators by expressions (by name; a null replacement keeps the iterator); reduced
 /// iterators shadow, and are renamed where a replacement would be captured. Affects subscripts,
 /// bounds and conditions.

@@ -37,10 +37,14 @@ std::uintptr_t end_of_stack() {
   return end;
 }
 
-/// What every ExprPtr points to: its depth is nobody else's concern.
+constexpr std::uint64_t largest_tree = std::uint64_t{1} << 62;
+
+/// What every ExprPtr points to: its depth and size are nobody else's concern.
 struct Node : Expr {
-  Node(Expr expr, size_t depth) : Expr(std::move(expr)), depth(depth) {}
+  Node(Expr expr, size_t depth, std::uint64_t tree_size)
+      : Expr(std::move(expr)), depth(depth), tree_size(tree_size) {}
   size_t depth;
+  std::uint64_t tree_size;
 };
 
 /// Frees a tree node by node: its depth would else be the stack's. Expressions outlive everything
@@ -87,6 +91,10 @@ void require_stack(size_t depth) {
 
 size_t depth_of(const ExprPtr &expr) { return expr ? static_cast<const Node &>(*expr).depth : 0; }
 
+std::uint64_t tree_size_of(const ExprPtr &expr) {
+  return expr ? static_cast<const Node &>(*expr).tree_size : 0;
+}
+
 void require_stack(const ExprPtr &expr) { require_stack(depth_of(expr)); }
 
 void require_stack(const Function &function) {
@@ -101,7 +109,11 @@ void require_stack(const Function &function) {
 
 ExprPtr finished(Expr node) {
   size_t deepest = 0;
-  const auto look_at = [&](const ExprPtr &child) { deepest = std::max(deepest, depth_of(child)); };
+  std::uint64_t tree_size = 1;
+  const auto look_at = [&](const ExprPtr &child) {
+    deepest = std::max(deepest, depth_of(child));
+    tree_size = std::min(largest_tree, tree_size + tree_size_of(child));
+  };
   std::for_each(node.operands.begin(), node.operands.end(), look_at);
   for (const ReduceRange &range : node.ranges) {
     look_at(range.lower);
@@ -115,7 +127,7 @@ ExprPtr finished(Expr node) {
                     " operations deep; add up many terms in pairs, or with tw.sum over an "
                     "iterator, or compute parts in computations of their own");
   }
-  return {new Node(std::move(node), deepest + 1), destroy};
+  return {new Node(std::move(node), deepest + 1, tree_size), destroy};
 }
 
 } // namespace tilewright

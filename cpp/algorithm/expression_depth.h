@@ -1,11 +1,13 @@
-// How deep expressions are. What walks an expression goes as deep as it does, so deeper trees than
-// `deepest_expression` are refused where they are made, and whoever begins to walk one asks whether
-// this thread's stack has room. Every node is made by `finished`, which counts.
+// How deep and how large expressions are. What walks an expression goes as deep as it does, so
+// deeper trees than `deepest_expression` are refused where they are made, and whoever begins to
+// walk one asks whether this thread's stack has room. Every node is made by `finished`, which
+// counts.
 #pragma once
 
 #include "algorithm/expression.h"
 
 #include <cstddef>
+#include <cstdint>
 
 namespace tilewright {
 
@@ -19,6 +21,10 @@ ExprPtr finished(Expr node);
 
 /// Of the tree below a node; 0 for null. What a node reads of a producer does not count.
 size_t depth_of(const ExprPtr &expr);
+
+/// How many nodes somebody would visit who walks the expression as a tree, so that shared parts
+/// count each time; 2**62 stands for more. 0 for null. Told where the node is made.
+std::uint64_t tree_size_of(const ExprPtr &expr);
 
 /// Error(Declaration) where what walks the expression would not fit on the stack that this thread
 /// has left.

@@ -1,13 +1,18 @@
-// Expressions as Python-like text. Casts that the builders' promotion rules insert are left out,
-// where reading the text again with a Python number as a weak one would insert the same: two
-// expressions of different meaning over the same producers print differently.
+// Expressions as Python-like text. Large ones name what they use more than once, a definition
+// before its uses: "e1 = i + i; e2 = e1 * e1; e2 + e2". Casts that the builders' promotion rules
+// insert are left out, where reading the text again with a Python number as a weak one would insert
+// the same: two expressions of different meaning over the same producers print differently.
 #include "algorithm/expression.h"
 #include "algorithm/expression_depth.h"
 #include "algorithm/function.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <set>
+#include <unordered_map>
 
 namespace tilewright {
 
@@ -247,9 +252,78 @@ ExprPtr without_cast(const ExprPtr &expr) {
   return expr->kind == ExprKind::Cast && !is_constant(expr->operands[0]) ? expr->operands[0] : expr;
 }
 
+/// Expressions of so few nodes, shared ones counted each time, are written out.
+constexpr std::uint64_t largest_written_out = 256;
+/// Shared parts that are smaller than this are not worth a name.
+constexpr std::uint64_t smallest_named = 3;
+
+/// How often each part that can have a name is used, in an expression that is too large else.
+std::unordered_map<const Expr *, int> uses_of(const ExprPtr &root) {
+  std::unordered_map<const Expr *, int> uses;
+  // Casts may be left out: who uses one uses what is below.
+  const std::function<void(const ExprPtr &)> use = [&](const ExprPtr &part) {
+    if (tree_size_of(part) >= smallest_named) {
+      ++uses[part.get()];
+      if (part->kind == ExprKind::Cast) {
+        use(part->operands[0]);
+      }
+    }
+  };
+  use(root);
+  visit(root, [&](const ExprPtr &node) {
+    if (node->kind != ExprKind::Cast) {
+      std::for_each(node->operands.begin(), node->operands.end(), use);
+    }
+    for (const ReduceRange &range : node->ranges) {
+      use(range.lower);
+      use(range.upper);
+    }
+    use(node->condition);
+    use(node->predicate);
+  });
+  return uses;
+}
+
 class Printer {
 public:
-  Text print(const ExprPtr &expr) const {
+  std::string whole(const ExprPtr &root) {
+    if (tree_size_of(root) <= largest_written_out) {
+      return print(root).text;
+    }
+    uses_ = uses_of(root);
+    visit(root, [&](const ExprPtr &node) {
+      taken_.insert(node->name);
+      if (node->producer) {
+        taken_.insert(node->producer->name);
+      }
+      for (const ReduceRange &range : node->ranges) {
+        taken_.insert(range.iterator);
+      }
+    });
+    const std::string last = print(root).text;
+    return definitions_ + last;
+  }
+
+private:
+  Text print(const ExprPtr &expr) {
+    if (const auto known = names_.find(expr.get()); known != names_.end()) {
+      return {known->second, Atom};
+    }
+    const Text text = print_node(expr);
+    const auto used = uses_.find(expr.get());
+    if (used == uses_.end() || used->second < 2) {
+      return text;
+    }
+    std::string name;
+    do {
+      name = "e" + std::to_string(++last_number_);
+    } while (taken_.contains(name));
+    definitions_ += name + " = " + text.text + "; ";
+    names_.emplace(expr.get(), name);
+    return {name, Atom};
+  }
+
+  Text print_node(const ExprPtr &expr) {
     switch (expr->kind) {
     case ExprKind::Constant:
       if (expr->type != literal_type(*expr)) {
@@ -286,7 +360,7 @@ public:
       return print_while(*expr);
     case ExprKind::WhileResult: {
       const ExprPtr &loop = expr->operands[0];
-      const std::string text = print_while(*loop).text;
+      const std::string text = print(loop).text;
       return {loop->states.size() == 1 ? text : text + "[" + std::to_string(expr->position) + "]",
               Atom};
     }
@@ -294,12 +368,11 @@ public:
     return {};
   }
 
-private:
-  Text bare(const ExprPtr &expr) const { return is_constant(expr) ? literal(*expr) : print(expr); }
+  Text bare(const ExprPtr &expr) { return is_constant(expr) ? literal(*expr) : print(expr); }
 
   /// Both operands of an operation that brings them to one type, as short as the promotion rules
   /// allow.
-  std::pair<Text, Text> operand_pair(Op op, const ExprPtr &a, const ExprPtr &b) const {
+  std::pair<Text, Text> operand_pair(Op op, const ExprPtr &a, const ExprPtr &b) {
     const ScalarType type = a->type;
     if (is_constant(a) && is_constant(b)) {
       return {print(a), print(b)};
@@ -324,7 +397,7 @@ private:
     return {print(a), print(b)};
   }
 
-  Text print_binary(const Expr &expr) const {
+  Text print_binary(const Expr &expr) {
     const auto [first, second] = operand_pair(expr.op, expr.operands[0], expr.operands[1]);
     if (expr.op == Op::Min || expr.op == Op::Max) {
       return {op_name(expr.op) + "(" + first.text + ", " + second.text + ")", Atom};
@@ -340,7 +413,7 @@ private:
     return {first.at_least(left) + spelling + second.at_least(tighter), own};
   }
 
-  Text print_call(const Expr &expr) const {
+  Text print_call(const Expr &expr) {
     if (expr.operands.size() == 2) {
       const auto [first, second] = operand_pair(expr.op, expr.operands[0], expr.operands[1]);
       return {op_name(expr.op) + "(" + first.text + ", " + second.text + ")", Atom};
@@ -354,12 +427,12 @@ private:
             Atom};
   }
 
-  std::string print_index(const ExprPtr &index) const {
+  std::string print_index(const ExprPtr &index) {
     const bool implied = index->kind == ExprKind::Cast && index->operands[0]->type.is_integer();
     return print(implied ? index->operands[0] : index).text;
   }
 
-  std::string subscripts(const Expr &expr) const {
+  std::string subscripts(const Expr &expr) {
     std::string text;
     for (const ExprPtr &subscript : expr.operands) {
       text += (text.empty() ? "" : ", ") + print_index(subscript);
@@ -368,7 +441,7 @@ private:
   }
 
   /// "while_loop(n > 1, n -> n // 2, steps -> steps + 1, initial=(a[i], 0), limit=64)"
-  Text print_while(const Expr &expr) const {
+  Text print_while(const Expr &expr) {
     const WhileParts parts = while_parts(expr);
     std::string text = "while_loop(" + print(parts.condition).text;
     std::string initial;
@@ -383,7 +456,7 @@ private:
     return {text + ")", Atom};
   }
 
-  Text print_reduce(const Expr &expr) const {
+  Text print_reduce(const Expr &expr) {
     const ExprPtr &body = expr.operands[0];
     ExprPtr shown = body;
     if (body->kind == ExprKind::Cast) {
@@ -412,6 +485,12 @@ private:
     }
     return {text + ")", Atom};
   }
+
+  std::unordered_map<const Expr *, int> uses_; ///< empty: everything is written out
+  std::unordered_map<const Expr *, std::string> names_;
+  std::set<std::string> taken_;
+  std::string definitions_;
+  int last_number_ = 0;
 };
 
 } // namespace
@@ -421,7 +500,7 @@ std::string to_string(const ExprPtr &expr) {
     return "none";
   }
   require_stack(expr);
-  return Printer().print(expr).text;
+  return Printer().whole(expr);
 }
 
 } // namespace tilewright

@@ -2,6 +2,7 @@
 #include "algorithm/expression.h"
 #include "algorithm/expression_depth.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <unordered_map>
@@ -59,42 +60,149 @@ void visit(const ExprPtr &root, const std::function<void(const ExprPtr &)> &visi
   }
 }
 
+std::vector<ExprPtr> parents_first(const std::vector<ExprPtr> &roots,
+                                   const std::function<bool(const Expr &)> &goes_below) {
+  // Backwards: a node comes after all that it is made of, the last operand first.
+  std::vector<ExprPtr> order;
+  std::unordered_set<const Expr *> seen;
+  std::vector<std::pair<ExprPtr, bool>> stack;
+  for (const ExprPtr &root : roots) {
+    stack.emplace_back(root, false);
+  }
+  while (!stack.empty()) {
+    const auto [node, is_done] = stack.back();
+    stack.pop_back();
+    if (is_done) {
+      order.push_back(node);
+    } else if (node && seen.insert(node.get()).second) {
+      stack.emplace_back(node, true);
+      if (goes_below(*node)) {
+        for (const ExprPtr &operand : node->operands) {
+          stack.emplace_back(operand, false);
+        }
+      }
+    }
+  }
+  std::reverse(order.begin(), order.end());
+  return order;
+}
+
 namespace {
 
-void collect_free_iterators(const ExprPtr &expr, std::set<std::string> &bound,
-                            std::set<std::string> &free) {
-  if (!expr) {
-    return;
-  }
-  if (expr->kind == ExprKind::Iterator) {
-    if (!bound.contains(expr->name)) {
-      free.insert(expr->name);
+using NodeSet = std::set<const Expr *>;
+
+/// What is computed whenever a node is, by node.
+class Needed {
+public:
+  const NodeSet &of(const ExprPtr &node) {
+    if (const auto known = known_.find(node.get()); known != known_.end()) {
+      return known->second;
     }
-    return;
-  }
-  if (expr->kind != ExprKind::Reduce) {
-    for (const ExprPtr &operand : expr->operands) {
-      collect_free_iterators(operand, bound, free);
+    NodeSet nodes;
+    const auto take = [&](const ExprPtr &part) {
+      const NodeSet &below = of(part);
+      nodes.insert(below.begin(), below.end());
+    };
+    switch (node->kind) {
+    case ExprKind::Select: {
+      take(node->operands[0]);
+      const NodeSet &then = of(node->operands[1]);
+      for (const Expr *part : of(node->operands[2])) {
+        if (then.contains(part)) {
+          nodes.insert(part);
+        }
+      }
+      break;
     }
-    return;
+    case ExprKind::Reduce:
+      break;
+    case ExprKind::While:
+      for (const ExprPtr &value : while_parts(*node).initial) {
+        take(value);
+      }
+      break;
+    default:
+      for (const ExprPtr &operand : node->operands) {
+        take(operand);
+      }
+    }
+    nodes.insert(node.get());
+    return known_.emplace(node.get(), std::move(nodes)).first->second;
   }
-  std::set<std::string> inner = bound;
-  for (const ReduceRange &range : expr->ranges) {
-    collect_free_iterators(range.lower, inner, free);
-    collect_free_iterators(range.upper, inner, free);
-    inner.insert(range.iterator);
+
+private:
+  std::unordered_map<const Expr *, NodeSet> known_; ///< references stay
+};
+
+} // namespace
+
+std::vector<ExprPtr> computed_by_both(const ExprPtr &then, const ExprPtr &otherwise) {
+  require_stack(then);
+  require_stack(otherwise);
+  Needed needed;
+  const NodeSet in_then = needed.of(then);
+  const NodeSet &in_otherwise = needed.of(otherwise);
+  const auto is_common = [&](const Expr &node) {
+    return in_then.contains(&node) && in_otherwise.contains(&node);
+  };
+  std::vector<ExprPtr> largest;
+  std::set<const Expr *> inside; // of those
+  for (const ExprPtr &node :
+       parents_first({then}, [](const Expr &node) { return node.kind != ExprKind::Reduce; })) {
+    if (!is_common(*node)) {
+      continue;
+    }
+    if (!inside.contains(node.get()) && !node->operands.empty()) {
+      largest.push_back(node);
+    }
+    for (const ExprPtr &operand : node->operands) {
+      inside.insert(operand.get());
+    }
   }
-  collect_free_iterators(expr->condition, inner, free);
-  collect_free_iterators(expr->predicate, inner, free);
-  collect_free_iterators(expr->operands[0], inner, free);
+  return largest;
 }
 
-std::set<std::string> free_iterators(const ExprPtr &expr) {
-  std::set<std::string> bound;
-  std::set<std::string> free;
-  collect_free_iterators(expr, bound, free);
-  return free;
-}
+namespace {
+
+using Names = std::set<std::string>;
+
+/// The iterators that a node means from outside, each node once: a shared one asks no further.
+class FreeIterators {
+public:
+  const Names &of(const ExprPtr &expr) {
+    static const Names none;
+    if (!expr) {
+      return none;
+    }
+    if (const auto known = known_.find(expr.get()); known != known_.end()) {
+      return known->second;
+    }
+    Names names;
+    if (expr->kind == ExprKind::Iterator) {
+      names.insert(expr->name);
+    }
+    Names inside;
+    for (const ExprPtr &part : {expr->condition, expr->predicate}) {
+      inside.insert(of(part).begin(), of(part).end());
+    }
+    for (const ExprPtr &operand : expr->operands) {
+      const Names &below = of(operand);
+      inside.insert(below.begin(), below.end());
+    }
+    // A bound sees the iterators that are reduced before it.
+    for (auto range = expr->ranges.rbegin(); range != expr->ranges.rend(); ++range) {
+      inside.erase(range->iterator);
+      for (const ExprPtr &bound : {range->lower, range->upper}) {
+        inside.insert(of(bound).begin(), of(bound).end());
+      }
+    }
+    names.merge(inside);
+    return known_.emplace(expr.get(), std::move(names)).first->second;
+  }
+
+private:
+  std::unordered_map<const Expr *, Names> known_; ///< references stay
+};
 
 class Substitution {
 public:
@@ -142,11 +250,11 @@ private:
   }
 
   ExprPtr rewrite_reduce(const ExprPtr &expr, const Scope &outer) const {
-    std::set<std::string> taken;
-    for (const std::string &name : free_iterators(expr)) {
-      for (const std::string &introduced : free_iterators(image(iterator(name), outer))) {
-        taken.insert(introduced);
-      }
+    Names taken;
+    for (const std::string &name : free_.of(expr)) {
+      // The image may be new, and gone when another node has its address.
+      FreeIterators introduced;
+      taken.merge(Names(introduced.of(image(iterator(name), outer))));
     }
     std::set<std::string> avoid = taken;
     visit(expr, [&](const ExprPtr &node) {
@@ -190,6 +298,7 @@ private:
   }
 
   const std::function<ExprPtr(const std::string &)> &replacement_;
+  mutable FreeIterators free_; ///< of what is rewritten
 };
 
 } // namespace

@@ -28,6 +28,31 @@ bool depends_on_iterators(const ExprPtr &expr) {
   return found;
 }
 
+/// One more than the largest value of an iterator.
+ExprPtr past_last(const Computation &computation, size_t d, const isl::set &context) {
+  // The pieces of the answer may be as many as the product of all divisors in the conditions.
+  constexpr std::uint64_t extent_operation_limit = 400'000;
+  try {
+    const OperationLimit limit(extent_operation_limit);
+    const isl::set possible = computation.domain.intersect_params(context);
+    const isl::pw_aff last =
+        checked(possible.dim_max(static_cast<int>(d)).add_constant(1).gist(context),
+                "deriving the extents of a computation");
+    return from_affine(last, {});
+  } catch (const Error &error) {
+    if (error.kind != ErrorKind::Limit) {
+      throw;
+    }
+    const std::string &name = computation.iterators[d];
+    throw Error(ErrorKind::Limit,
+                "the shape of " + computation.name + ": the largest " + name +
+                    " of its domain takes more integer-set operations than the limit allows; give "
+                    "the shape (shape=[...]), or simplify the conditions on " +
+                    name,
+                computation.where);
+  }
+}
+
 } // namespace
 
 void check_indices(const Computation &computation, const isl::set &context) {
@@ -89,13 +114,9 @@ std::vector<ExprPtr> derived_extents(const Computation &computation,
   for (size_t d = 0; d < computation.rank(); ++d) {
     if (is_box && ranges[d].upper != nullptr && !depends_on_iterators(ranges[d].upper)) {
       extents.push_back(not_negative(cast(ranges[d].upper, Int64), context));
-      continue;
+    } else {
+      extents.push_back(not_negative(past_last(computation, d, context), context));
     }
-    const isl::set possible = computation.domain.intersect_params(context);
-    const isl::pw_aff past_last =
-        checked(possible.dim_max(static_cast<int>(d)).add_constant(1).gist(context),
-                "deriving the extents of a computation");
-    extents.push_back(not_negative(from_affine(past_last, {}), context));
   }
   return extents;
 }

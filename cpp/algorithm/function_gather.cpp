@@ -4,6 +4,7 @@
 #include "algorithm/expression_depth.h"
 #include "algorithm/function.h"
 #include "algorithm/self_dependence.h"
+#include "polyhedral/relevant_context.h"
 #include "polyhedral/set_text.h"
 
 #include <isl/set.h>
@@ -270,7 +271,23 @@ isl::set ordered(const isl::set &context, const std::vector<std::string> &parame
                  "building the context of a function");
 }
 
+/// What the context says of the parameters that a piece and what it reads are made of.
+isl::set context_of(const Piece &piece, const RelevantContext &relevant) {
+  std::vector<isl::set> sets = {piece.domain};
+  if (relevant.leaves_out()) {
+    sets.push_back(parameter_context({piece.value}));
+    visit(piece.value, [&](const ExprPtr &node) {
+      if (node->kind == ExprKind::Access) {
+        sets.push_back(node->producer->domain);
+        sets.push_back(node->producer->context);
+      }
+    });
+  }
+  return relevant.of(sets);
+}
+
 void check_everything(const Function &function) {
+  const RelevantContext relevant(function.context);
   for (const ComputationPtr &computation : function.computations) {
     const std::vector<Piece> &pieces = computation->pieces;
     for (size_t b = 0; b < pieces.size(); ++b) {
@@ -278,7 +295,7 @@ void check_everything(const Function &function) {
         check_overlap(*computation, pieces[a], pieces[b], function.context);
       }
       check_scopes(computation->name, computation->iterators, pieces[b].value, pieces[b].where);
-      check_reads(*computation, pieces[b], function.context, Readable::Defined);
+      check_reads(*computation, pieces[b], context_of(pieces[b], relevant), Readable::Defined);
     }
   }
 }

@@ -39,9 +39,12 @@ bool holds_one_value_each(const Program &program, size_t buffer) {
   for (const Piece &piece : owner->pieces) {
     written = written.unite(piece.domain);
   }
-  const isl::map relation =
-      program.places.at(owner->name)
-          .relation.intersect_domain(written.intersect_params(program.context));
+  // Most are so whatever the parameters, which may be many, are.
+  const isl::map anywhere = program.places.at(owner->name).relation.intersect_domain(written);
+  if (checked(anywhere.is_injective(), "storage of a computation")) {
+    return true;
+  }
+  const isl::map relation = anywhere.intersect_params(program.context);
   return checked(relation.is_injective(), "storage of a computation");
 }
 

@@ -1,10 +1,11 @@
 #include "analysis/work_counts.h"
 
-#include "algorithm/affine.h"
+#include "algorithm/instance_walk.h"
 #include "mapping/accesses.h"
 #include "polyhedral/count_points.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -49,13 +50,23 @@ std::int64_t flops_of(Op op, ScalarType type) {
 
 class InstanceTally {
 public:
-  explicit InstanceTally(const Statement &statement) : statement_(statement) {
+  explicit InstanceTally(const Statement &statement) {
     tallies_.push_back({statement.domain});
+    tally_of_.emplace(statement.domain.get(), 0);
+    InstanceWalk walk;
+    walk.name = statement.name;
+    walk.tells_certain = false;
+    walk.into_affine_conditions = false;
+    walk.visit = [&](const InstanceNode &at) { return count(at); };
+    walk.terms = [&](const Expr &reduce, const isl::set &terms) {
+      // One combination for each term.
+      operation(reduction_combiner(reduce.op), reduce.operands.front()->type, tally_of(terms));
+    };
     if (statement.predicate) {
-      walk(statement.predicate, 0, statement.iterators);
+      walk({statement.predicate}, statement.domain, statement.iterators);
       is_exact_ = false; // it may leave instances out
     }
-    walk(statement.value, 0, statement.iterators);
+    walk({statement.value}, statement.domain, statement.iterators);
     if (statement.role == StatementRole::Update) {
       operation(statement.combine, statement.computation->type, 0);
       tallies_[0].loaded += statement.computation->type.bytes();
@@ -83,74 +94,53 @@ private:
     });
   }
 
-  size_t new_tally(const isl::set &instances) {
-    tallies_.push_back({instances});
-    return tallies_.size() - 1;
+  size_t tally_of(const isl::set &instances) {
+    const auto [found, is_new] = tally_of_.emplace(instances.get(), tallies_.size());
+    if (is_new) {
+      tallies_.push_back({instances}); // which keeps the address
+    }
+    return found->second;
   }
 
-  void walk(const ExprPtr &node, size_t at, const std::vector<std::string> &iterators) {
-    if (!tallies_[at].seen.insert(node.get()).second) {
-      return;
+  bool count(const InstanceNode &at) {
+    const Expr &node = *at.node;
+    const size_t tally = tally_of(at.domain);
+    if (!tallies_[tally].seen.insert(&node).second) {
+      return false;
     }
-    switch (node->kind) {
+    switch (node.kind) {
     case ExprKind::Access:
-      tallies_[at].loaded += node->producer->type.bytes();
-      for (const ExprPtr &subscript : node->operands) {
-        walk_subscript(subscript, at);
+      tallies_[tally].loaded += node.producer->type.bytes();
+      for (const ExprPtr &subscript : node.operands) {
+        walk_subscript(subscript, tally);
       }
-      return;
+      return false;
     case ExprKind::Select: {
-      const std::optional<isl::set> holds = to_set(node->operands[0], {statement_.name, iterators});
-      if (!holds) {
-        walk(node->operands[0], at, iterators);
-        const bool differ = node->operands[1]->kind != ExprKind::Constant ||
-                            node->operands[2]->kind != ExprKind::Constant;
-        is_exact_ = is_exact_ && !differ;
-        walk(node->operands[1], at, iterators);
-        walk(node->operands[2], at, iterators);
-        return;
-      }
-      const isl::set instances = tallies_[at].instances;
-      walk(node->operands[1], new_tally(instances.intersect(*holds)), iterators);
-      walk(node->operands[2], new_tally(instances.subtract(*holds)), iterators);
-      return;
+      const bool differ = node.operands[1]->kind != ExprKind::Constant ||
+                          node.operands[2]->kind != ExprKind::Constant;
+      is_exact_ = is_exact_ && (at.is_affine || !differ);
+      return true;
     }
-    case ExprKind::Reduce: {
-      std::vector<std::string> inner = iterators;
-      for (const ReduceRange &range : node->ranges) {
-        inner.push_back(range.iterator);
-      }
-      const size_t inside =
-          new_tally(reduction_domain(*node, tallies_[at].instances, iterators, node->where));
-      if (node->predicate) {
-        is_exact_ = false;
-        walk(node->predicate, inside, inner);
-      }
-      walk(node->operands.front(), inside, inner);
-      // One combination for each term.
-      operation(reduction_combiner(node->op), node->operands.front()->type, inside);
-      return;
-    }
+    case ExprKind::Reduce:
+      is_exact_ = is_exact_ && !node.predicate;
+      return true;
     case ExprKind::While:
       is_exact_ = false; // its iterations are not known: one
-      break;
+      return true;
     case ExprKind::Unary:
     case ExprKind::Binary:
     case ExprKind::Call:
-      if (node->op != Op::None && !is_comparison(node->op)) {
-        operation(node->op, node->type, at);
+      if (node.op != Op::None && !is_comparison(node.op)) {
+        operation(node.op, node.type, tally);
       }
-      break;
+      return true;
     default:
-      break;
-    }
-    for (const ExprPtr &operand : node->operands) {
-      walk(operand, at, iterators);
+      return true;
     }
   }
 
-  const Statement &statement_;
   std::vector<Tally> tallies_;
+  std::map<const isl_set *, size_t> tally_of_; ///< by the address of its instances
   bool is_exact_ = true;
 };
 

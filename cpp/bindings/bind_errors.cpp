@@ -1,5 +1,6 @@
 #include "bindings/bind_errors.h"
 
+#include "bindings/signals.h"
 #include "polyhedral/error.h"
 #include "polyhedral/interruption.h"
 
@@ -50,8 +51,16 @@ py::object make_error(const char *kind, const std::string &message, const py::ob
   return make(kind, message, where, details);
 }
 
-/// Sets the Python error; a failure on the way (the interpreter is shutting down) leaves a plain
-/// RuntimeError.
+bool is_finalizing() {
+#if PY_VERSION_HEX >= 0x030D0000
+  return Py_IsFinalizing() != 0;
+#else
+  return _Py_IsFinalizing() != 0;
+#endif
+}
+
+/// Sets the Python error. What a signal's handler raises on the way is the error instead; where the
+/// interpreter is shutting down, a plain RuntimeError is.
 void raise_in_python(const Error &error) {
   try {
     py::dict details;
@@ -64,8 +73,12 @@ void raise_in_python(const Error &error) {
     }
     const py::object exception = make_error(kind_name(error.kind), error.what(), where, details);
     PyErr_SetObject(py::type::handle_of(exception).ptr(), exception.ptr());
-  } catch (const py::error_already_set &) {
-    PyErr_SetString(PyExc_RuntimeError, error.what());
+  } catch (py::error_already_set &instead) {
+    if (is_finalizing()) {
+      PyErr_SetString(PyExc_RuntimeError, error.what());
+    } else {
+      instead.restore();
+    }
   }
 }
 
@@ -100,9 +113,11 @@ void bind_errors(py::module_ &) {
         std::rethrow_exception(pointer);
       }
     } catch (const Error &error) {
-      raise_in_python(error);
+      if (!raise_from_handler()) {
+        raise_in_python(error);
+      }
     } catch (const Interrupted &) {
-      if (PyErr_CheckSignals() == 0) {
+      if (!raise_from_handler() && PyErr_CheckSignals() == 0) {
         PyErr_SetNone(PyExc_KeyboardInterrupt);
       }
     }

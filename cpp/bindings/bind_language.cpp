@@ -1,6 +1,7 @@
 #include "bindings/bind_language.h"
 
 #include "algorithm/enclosing_ranges.h"
+#include "algorithm/expression_depth.h"
 #include "algorithm/function.h"
 #include "polyhedral/set_text.h"
 
@@ -275,6 +276,12 @@ void bind_expressions(py::module_ &module) {
       .def_property_readonly("value", constant_value)
       .def_property_readonly("operands",
                              [](const ExprHandle &self) { return to_handles(self.expr->operands); })
+      .def("nodes",
+           [](const ExprHandle &self) {
+             return to_handles(parents_first({self.expr}, [](const Expr &) { return true; }));
+           })
+      .def_property_readonly("tree_size",
+                             [](const ExprHandle &self) { return tree_size_of(self.expr); })
       .def_property_readonly("producer", [](const ExprHandle &self) { return self.expr->producer; })
       .def("__str__", [](const ExprHandle &self) { return to_string(self.expr); })
       .def("__repr__",

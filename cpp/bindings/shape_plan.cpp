@@ -1,6 +1,7 @@
 #include "bindings/shape_plan.h"
 
 #include "algorithm/affine.h"
+#include "algorithm/expression_depth.h"
 
 #include <isl/aff.h>
 #include <isl/mat.h>
@@ -10,6 +11,7 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <unordered_map>
 
 namespace tilewright {
 
@@ -63,7 +65,15 @@ struct Linear {
   }
 };
 
-std::optional<Linear> linear_form(const ExprPtr &expr, const std::vector<std::string> &names) {
+/// What is known of parts that are used more than once.
+template <class Result>
+using Known = std::unordered_map<const Expr *, Result>;
+
+std::optional<Linear> linear_form(const ExprPtr &expr, const std::vector<std::string> &names,
+                                  Known<std::optional<Linear>> &known);
+
+std::optional<Linear> linear_node(const ExprPtr &expr, const std::vector<std::string> &names,
+                                  Known<std::optional<Linear>> &known) {
   Linear result{0, std::vector<std::int64_t>(names.size(), 0)};
   const Linear zero = result;
   switch (expr->kind) {
@@ -74,17 +84,17 @@ std::optional<Linear> linear_form(const ExprPtr &expr, const std::vector<std::st
     result.coefficients[static_cast<size_t>(position(names, expr->name))] = 1;
     return result;
   case ExprKind::Cast:
-    return linear_form(expr->operands[0], names);
+    return linear_form(expr->operands[0], names, known);
   case ExprKind::Unary: {
-    const auto operand = linear_form(expr->operands[0], names);
+    const auto operand = linear_form(expr->operands[0], names, known);
     if (!operand || expr->op != Op::Neg) {
       return std::nullopt;
     }
     return operand->scaled_and_added(-1, zero);
   }
   case ExprKind::Binary: {
-    const auto a = linear_form(expr->operands[0], names);
-    const auto b = linear_form(expr->operands[1], names);
+    const auto a = linear_form(expr->operands[0], names, known);
+    const auto b = linear_form(expr->operands[1], names, known);
     if (!a || !b) {
       return std::nullopt;
     }
@@ -103,6 +113,17 @@ std::optional<Linear> linear_form(const ExprPtr &expr, const std::vector<std::st
   default:
     return std::nullopt;
   }
+}
+
+std::optional<Linear> linear_form(const ExprPtr &expr, const std::vector<std::string> &names,
+                                  Known<std::optional<Linear>> &known) {
+  if (expr->operands.empty()) {
+    return linear_node(expr, names, known);
+  }
+  if (const auto found = known.find(expr.get()); found != known.end()) {
+    return found->second;
+  }
+  return known.emplace(expr.get(), linear_node(expr, names, known)).first->second;
 }
 
 /// What is larger stays there.
@@ -131,9 +152,21 @@ Wide floor_divide(Wide a, Wide b) {
   return quotient - ((a % b != 0 && (a < 0) != (b < 0)) ? 1 : 0);
 }
 
+/// `known`: where not null, what shared parts came to.
 Wide interpret(const ExprPtr &expr, const std::vector<std::string> &names,
-               const std::int64_t *values) {
-  const auto operand = [&](size_t i) { return interpret(expr->operands[i], names, values); };
+               const std::int64_t *values, Known<Wide> *known) {
+  const auto operand = [&](size_t i) {
+    const ExprPtr &part = expr->operands[i];
+    if (known == nullptr) {
+      return interpret(part, names, values, known);
+    }
+    if (const auto found = known->find(part.get()); found != known->end()) {
+      return found->second;
+    }
+    const Wide value = interpret(part, names, values, known);
+    known->emplace(part.get(), value);
+    return value;
+  };
   switch (expr->kind) {
   case ExprKind::Constant:
     return constant_of(*expr);
@@ -201,6 +234,14 @@ Wide interpret(const ExprPtr &expr, const std::vector<std::string> &names,
               "the array extent " + to_string(expr) + " cannot be computed from parameters");
 }
 
+/// The value of an expression over parameters.
+Wide interpret(const ExprPtr &expr, const std::vector<std::string> &names,
+               const std::int64_t *values) {
+  constexpr std::uint64_t large = 64;
+  Known<Wide> known;
+  return interpret(expr, names, values, tree_size_of(expr) > large ? &known : nullptr);
+}
+
 } // namespace
 
 Extent::Extent(ExprPtr expression, const std::vector<std::string> &parameters)
@@ -213,7 +254,8 @@ Extent::Extent(ExprPtr expression, const std::vector<std::string> &parameters)
       }
     }
   });
-  if (const auto form = linear_form(expression_, names_)) {
+  Known<std::optional<Linear>> known;
+  if (const auto form = linear_form(expression_, names_, known)) {
     linear_ = true;
     constant_ = form->constant;
     for (size_t i = 0; i < form->coefficients.size(); ++i) {
@@ -406,8 +448,10 @@ bool covers_array(const Computation &computation, const isl::set &context) {
           isl::manage(isl_pw_aff_var_on_domain(local, isl_dim_set, static_cast<unsigned>(axis)));
       box = box.intersect(index.lt_set(*extent));
     }
-    box = box.intersect_params(context);
-    return checked(box.is_subset(covered), "comparing a domain with its array");
+    // Most are so whatever the parameters, which may be many, are.
+    const char *doing = "comparing a domain with its array";
+    return checked(box.is_subset(covered), doing) ||
+           checked(box.intersect_params(context).is_subset(covered), doing);
   } catch (const Error &) {
     return false;
   }

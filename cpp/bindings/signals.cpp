@@ -2,6 +2,7 @@
 
 #include "polyhedral/interruption.h"
 #include "polyhedral/isl.h"
+#include "polyhedral/isl_work.h"
 
 #include <algorithm>
 #include <array>
@@ -9,6 +10,8 @@
 #include <cerrno>
 #include <csignal>
 #include <ctime>
+#include <exception>
+#include <optional>
 #include <pthread.h>
 
 namespace tilewright {
@@ -34,14 +37,19 @@ struct Watch {
   std::array<struct sigaction, watched.size()> before{};
   std::array<bool, watched.size()> is_ours{};
   std::atomic<bool> arrived{false};
-  std::atomic<bool> analysis{false}; ///< an analysis is there, for SIGINT to end
+  std::atomic<bool> analysis{false};   ///< an analysis is there, for handlers to end
+  std::atomic<bool> interrupts{false}; ///< SIGINT ends it, whatever isl is at
 };
 Watch watch;
+
+/// What a handler raised in the middle of an analysis, until somebody raises it in Python.
+/// Never freed: the interpreter is gone when the process ends.
+std::optional<py::error_already_set> &raised = *new std::optional<py::error_already_set>();
 
 void on_signal(int number, siginfo_t *info, void *context) {
   const int error = errno;
   watch.arrived.store(true, std::memory_order_relaxed);
-  if (number == SIGINT && watch.analysis.load(std::memory_order_relaxed)) {
+  if (number == SIGINT && watch.interrupts.load(std::memory_order_relaxed)) {
     request_interruption();
   }
   const auto place = std::find(watched.begin(), watched.end(), number) - watched.begin();
@@ -51,6 +59,9 @@ void on_signal(int number, siginfo_t *info, void *context) {
     before.sa_sigaction(number, info, context);
   } else {
     before.sa_handler(number);
+  }
+  if (watch.analysis.load(std::memory_order_relaxed)) {
+    request_attention(); // Python has noted the signal
   }
 }
 
@@ -106,12 +117,34 @@ bool has_usual_handler() {
   return handler.ptr() == usual;
 }
 
+/// Runs the handlers in the middle of an analysis, in its thread. What they raise ends it.
+void attend_to_signals() {
+  if (!watch.analysis.load(std::memory_order_relaxed) || raised || !is_main_thread() ||
+      PyGILState_Check() == 0) {
+    return;
+  }
+  if (PyErr_Occurred() == nullptr && PyErr_CheckSignals() != 0) {
+    raised.emplace();
+    request_interruption();
+  }
+}
+
+/// The analysis that is inside the outermost operation limit.
+std::optional<InterruptibleAnalysis> limited;
+
 } // namespace
 
 void bind_signals() {
   main_thread.store(
       py::module_::import("threading").attr("main_thread")().attr("ident").cast<unsigned long>());
   isl_context(); // signal handlers may ask for it
+  set_attention(attend_to_signals);
+  set_analysis_scope({[] {
+                        if (PyGILState_Check() != 0) {
+                          limited.emplace();
+                        }
+                      },
+                      [] { limited.reset(); }});
   // The thread that forks is the main thread of the child.
   pthread_atfork(nullptr, nullptr, [] { main_thread.store(pthread_self()); });
 }
@@ -171,19 +204,38 @@ void InterruptibleCall::end_watching() { stop_watching(); }
 
 InterruptibleAnalysis::InterruptibleAnalysis()
     : is_outermost_(!watch.analysis.load(std::memory_order_relaxed) &&
-                    PyThreadState_Get()->thread_id == main_thread.load() && has_usual_handler()) {
+                    PyThreadState_Get()->thread_id == main_thread.load()) {
   if (is_outermost_) {
+    const bool interrupts = has_usual_handler();
     begin_watching();
+    watch.interrupts.store(interrupts);
     watch.analysis.store(true);
   }
 }
 
 InterruptibleAnalysis::~InterruptibleAnalysis() {
-  if (is_outermost_) {
-    watch.analysis.store(false);
-    stop_watching();
-    forget_interruption();
+  if (!is_outermost_) {
+    return;
   }
+  watch.analysis.store(false);
+  watch.interrupts.store(false);
+  stop_watching();
+  if (!raised) {
+    forget_interruption();
+  } else if (std::uncaught_exceptions() == 0) {
+    // It was over before it met the request: what the handler raised is raised next.
+    Py_AddPendingCall([](void *) { return raise_from_handler() ? -1 : 0; }, nullptr);
+  }
+}
+
+bool raise_from_handler() {
+  if (!raised) {
+    return false;
+  }
+  raised->restore();
+  raised.reset();
+  forget_interruption();
+  return true;
 }
 
 } // namespace tilewright

@@ -94,8 +94,9 @@ void wait_without_gil(const Work &work) {
   });
 }
 
-/// While alive, in the main thread and where SIGINT has Python's own handler, SIGINT ends the
-/// analysis at hand with Interrupted. Nests. Needs the GIL, which nothing inside may give up.
+/// While alive, in the main thread, signals' handlers run in the middle of the analysis at hand,
+/// and end it with Interrupted where they raise; SIGINT does where it has Python's own handler.
+/// Nests. Needs the GIL, which nothing inside may give up. Every OperationLimit is inside of one.
 class InterruptibleAnalysis {
 public:
   InterruptibleAnalysis();
@@ -106,5 +107,8 @@ public:
 private:
   bool is_outermost_ = false;
 };
+
+/// Raises in Python what a handler raised in the middle of an analysis; false where none did.
+bool raise_from_handler();
 
 } // namespace tilewright

@@ -1,5 +1,7 @@
 #include "lowering/ast_generation.h"
 
+#include "polyhedral/relevant_context.h"
+
 #include <isl/aff.h>
 #include <isl/ast_build.h>
 #include <isl/ctx.h>
@@ -120,14 +122,19 @@ isl::map loops_map(const Statement &statement) {
   return checked(loops.as_map().intersect_domain(statement.domain), doing);
 }
 
-Scan scan_statement(const Statement &statement, const isl::set &context) {
+Scan scan_statement(const Statement &statement, const RelevantContext &relevant) {
   Scan scan;
   scan.time = loops_map(statement);
+  scan.time = relevant.without_known(scan.time);
+  const isl::set context = relevant.of({scan.time.wrap()});
   scan.time =
       checked(isl::manage(isl_map_intersect_params(scan.time.release(), context.copy())), doing);
   isl_set *points = isl_map_range(scan.time.copy());
   points = isl_set_coalesce(isl_set_remove_redundancies(points));
   scan.points = with_bounds(checked(isl::manage(isl_set_detect_equalities(points)), doing));
+  if (relevant.leaves_out()) {
+    scan.points = checked(isl::manage(isl_set_drop_unused_params(scan.points.release())), doing);
+  }
   if (!statement.iterators.empty()) {
     scan.iterators = affine_inverse(scan.time);
   }
@@ -434,9 +441,10 @@ GeneratedAst generate_ast(const Program &program) {
   std::vector<Scan> scans;
   std::vector<isl::set> points;
   std::map<int, std::vector<size_t>> groups;
+  const RelevantContext relevant(program.context);
   for (size_t i = 0; i < program.statements.size(); ++i) {
     const Statement &statement = program.statements[i];
-    scans.push_back(scan_statement(statement, program.context));
+    scans.push_back(scan_statement(statement, relevant));
     points.push_back(scans.back().points);
     result.iterators.push_back(in_time(scans.back().iterators, statement, program));
     groups[statement.order[0]].push_back(i);
@@ -446,7 +454,12 @@ GeneratedAst generate_ast(const Program &program) {
     const bool inverted = std::all_of(group.begin(), group.end(), [&](size_t position) {
       return program.statements[position].iterators.empty() || !scans[position].iterators.empty();
     });
-    if (auto loops = inverted ? scan_loops(program, points, group) : std::nullopt) {
+    std::vector<isl::set> of_group;
+    for (const size_t position : group) {
+      of_group.push_back(points[position]);
+    }
+    const isl::set context = relevant.of(of_group);
+    if (auto loops = inverted ? scan_loops(program, context, points, group) : std::nullopt) {
       GeneratedAst::Part part;
       part.loops = std::move(*loops);
       part.dimensions = all_dimensions(program);

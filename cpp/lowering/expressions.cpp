@@ -1,7 +1,9 @@
 #include "lowering/expressions.h"
 
 #include "algorithm/affine.h"
+#include "algorithm/expression_depth.h"
 #include "algorithm/function.h"
+#include "lowering/expression_forms.h"
 #include "lowering/parameter_ranges.h"
 #include "mapping/footprint.h"
 
@@ -14,116 +16,10 @@ namespace tilewright {
 
 namespace {
 
-bool is_leaf(const Expr &expr) {
-  return expr.kind == ExprKind::Constant || expr.kind == ExprKind::Iterator ||
-         expr.kind == ExprKind::Parameter;
-}
-
-bool contains(const ExprPtr &root, std::initializer_list<ExprKind> kinds) {
-  bool found = false;
-  visit(root, [&](const ExprPtr &expr) {
-    found = found || std::find(kinds.begin(), kinds.end(), expr->kind) != kinds.end();
-  });
-  return found;
-}
-
-/// Affine at a glance: sums of leaves and multiples by constants.
-bool is_plainly_affine(const Expr &expr) {
-  if (is_leaf(expr)) {
-    return expr.type.is_integer();
-  }
-  if (expr.kind != ExprKind::Binary || expr.type != Int64) {
-    return false;
-  }
-  const Expr &a = *expr.operands[0];
-  const Expr &b = *expr.operands[1];
-  if (expr.op == Op::Add || expr.op == Op::Sub) {
-    return is_plainly_affine(a) && is_plainly_affine(b);
-  }
-  return expr.op == Op::Mul && is_plainly_affine(a) && is_plainly_affine(b) &&
-         (a.kind == ExprKind::Constant || b.kind == ExprKind::Constant);
-}
-
-/// Is it worth a local when it is used more than once?
-bool is_worth_a_local(const Expr &expr) {
-  if (is_leaf(expr)) {
-    return false;
-  }
-  if (expr.kind == ExprKind::Access) {
-    return std::any_of(expr.operands.begin(), expr.operands.end(), [](const ExprPtr &subscript) {
-      return contains(subscript, {ExprKind::Access});
-    });
-  }
-  return expr.type != Int64 || !is_plainly_affine(expr);
-}
-
-/// A local or a variable, or a number a constant distance from it: of the addresses of x[at] and
-/// x[at + 1], the same in all lanes.
-bool is_named(const Value &value) {
-  if (value.kind == ValueKind::Binary && value.type.scalar == Int64 &&
-      (value.op == Op::Add || value.op == Op::Sub)) {
-    return value.operands[1]->kind == ValueKind::Constant && is_named(*value.operands[0]);
-  }
-  return value.kind == ValueKind::Local || value.kind == ValueKind::Variable;
-}
-
-std::int64_t parameter_position(const std::vector<std::string> &parameters,
-                                const std::string &name) {
-  const auto found = std::find(parameters.begin(), parameters.end(), name);
-  if (found == parameters.end()) {
-    throw Error(ErrorKind::Internal, "parameter '" + name + "' is not one of the program's");
-  }
-  return found - parameters.begin();
-}
-
-/// The nodes whose translation is the same everywhere: only their operands matter.
-ValuePtr apply_node(const Expr &expr, const std::vector<ValuePtr> &operands) {
-  switch (expr.kind) {
-  case ExprKind::Unary:
-    return unary_value(expr.op, operands[0]);
-  case ExprKind::Binary:
-    return binary_value(expr.op, operands[0], operands[1]);
-  case ExprKind::Call:
-    return call_value(expr.op, operands, expr.type);
-  case ExprKind::Cast:
-    return cast_value(operands[0], expr.type);
-  case ExprKind::Select:
-    return select_value(operands[0], operands[1], operands[2]);
-  default:
-    throw Error(ErrorKind::Internal, "an expression of this kind has no value of its own");
-  }
-}
+/// Branches within branches may need a value again and again; code that grows like this ends here.
+constexpr std::int64_t most_translations = 300'000;
 
 } // namespace
-
-ValuePtr zero_of(ScalarType type) {
-  switch (type.kind) {
-  case TypeKind::Bool:
-    return constant_of(false, type);
-  case TypeKind::Int:
-    return constant_of(std::int64_t{0}, type);
-  case TypeKind::UInt:
-    return constant_of(std::uint64_t{0}, type);
-  case TypeKind::Complex:
-    return constant_of(std::complex<double>{}, type);
-  default:
-    return constant_of(0.0, type);
-  }
-}
-
-ValuePtr translate_parameters(const ExprPtr &expr, const std::vector<std::string> &parameters) {
-  if (expr->kind == ExprKind::Constant) {
-    return constant_of(expr->value, expr->type);
-  }
-  if (expr->kind == ExprKind::Parameter) {
-    return parameter_value(parameter_position(parameters, expr->name), expr->name);
-  }
-  std::vector<ValuePtr> operands;
-  for (const ExprPtr &operand : expr->operands) {
-    operands.push_back(translate_parameters(operand, parameters));
-  }
-  return apply_node(*expr, operands);
-}
 
 ExpressionTranslator::ExpressionTranslator(TranslationState &state, const Statement &statement,
                                            Environment iterators)
@@ -147,7 +43,15 @@ void ExpressionTranslator::count_uses(const ExprPtr &root) {
   }
 }
 
-ValuePtr ExpressionTranslator::translate(const ExprPtr &expr) {
+ValuePtr ExpressionTranslator::translate(const ExprPtr &given) {
+  if (++translations_ > most_translations) {
+    throw Error(ErrorKind::Limit,
+                "the code of '" + statement_.name +
+                    "' would be too large: conditions inside conditions need the same values in "
+                    "many branches; compute parts in computations of their own",
+                statement_.computation->where);
+  }
+  const ExprPtr &expr = flat(given);
   if (!uses_.contains(expr.get())) {
     count_uses(expr);
   }
@@ -157,7 +61,7 @@ ValuePtr ExpressionTranslator::translate(const ExprPtr &expr) {
   }
   ValuePtr value = compute(expr);
   if (uses_[expr.get()] > 1) {
-    if (is_worth_a_local(*expr) && !is_named(*value)) {
+    if (is_worth_a_local(expr) && !is_named(*value)) {
       const std::int64_t id = state_.numbers.next();
       emit(declare_local(id, "value", value));
       state_.definitions.emplace(id, value);
@@ -166,6 +70,18 @@ ValuePtr ExpressionTranslator::translate(const ExprPtr &expr) {
     frame_.done.emplace(expr.get(), value);
   }
   return value;
+}
+
+const ExprPtr &ExpressionTranslator::flat(const ExprPtr &expr) {
+  if (expr->type != Int64 || tree_size_of(expr) <= largest_copied) {
+    return expr;
+  }
+  // Kept: values are remembered by the address of their expression.
+  const auto [known, is_new] = flat_.try_emplace(expr.get());
+  if (is_new) {
+    known->second = flattened(expr, {statement_.name, frame_.names});
+  }
+  return known->second;
 }
 
 ValuePtr ExpressionTranslator::compute(const ExprPtr &expr) {
@@ -210,7 +126,7 @@ ValuePtr ExpressionTranslator::compute(const ExprPtr &expr) {
 }
 
 bool ExpressionTranslator::is_affine(const ExprPtr &expr) const {
-  if (is_plainly_affine(*expr)) {
+  if (is_plainly_affine(expr)) {
     return true;
   }
   if (contains(expr, {ExprKind::Access, ExprKind::Reduce, ExprKind::While})) {
@@ -321,7 +237,7 @@ ValuePtr ExpressionTranslator::outer_loop(const std::string &name) {
 
 std::vector<ValuePtr> ExpressionTranslator::translate_place(const std::vector<ExprPtr> &index,
                                                             const Environment &iterators) {
-  const std::function<ValuePtr(const ExprPtr &)> at = [&](const ExprPtr &expr) -> ValuePtr {
+  const auto leaf = [&](const ExprPtr &expr) -> ValuePtr {
     if (expr->kind == ExprKind::Iterator) {
       const auto found = iterators.find(expr->name);
       if (found == iterators.end() && expr->name.starts_with('@')) {
@@ -333,19 +249,12 @@ std::vector<ValuePtr> ExpressionTranslator::translate_place(const std::vector<Ex
       }
       return found->second;
     }
-    if (is_leaf(*expr)) {
-      return compute(expr);
-    }
-    std::vector<ValuePtr> operands;
-    for (const ExprPtr &operand : expr->operands) {
-      operands.push_back(at(operand));
-    }
-    return apply_node(*expr, operands);
+    return is_leaf(*expr) ? compute(expr) : nullptr;
   };
   std::vector<ValuePtr> values;
   values.reserve(index.size());
   for (const ExprPtr &expr : index) {
-    values.push_back(cast_value(at(expr), Int64));
+    values.push_back(cast_value(applied(expr, leaf), Int64));
   }
   return values;
 }
@@ -379,22 +288,25 @@ bool ExpressionTranslator::always_in_bounds(const Expr &access) const {
   return true;
 }
 
-bool ExpressionTranslator::always_readable(const ExprPtr &expr) const {
+bool ExpressionTranslator::always_readable(const ExprPtr &expr) {
   if (is_traced_ && contains(expr, {ExprKind::Access})) {
     return false; // only what is read of the branch taken counts
   }
-  if (expr->kind == ExprKind::Reduce || expr->kind == ExprKind::While) {
-    return false;
+  // Guards do not count, so the answer is the same everywhere in a frame.
+  if (const auto known = frame_.readable.find(expr.get()); known != frame_.readable.end()) {
+    return known->second;
   }
+  bool answer = expr->kind != ExprKind::Reduce && expr->kind != ExprKind::While;
   if (expr->kind == ExprKind::Access) {
-    if (!std::all_of(expr->operands.begin(), expr->operands.end(),
-                     [&](const ExprPtr &e) { return is_affine(e); })) {
-      return false;
-    }
-    return always_in_bounds(*expr);
+    answer = std::all_of(expr->operands.begin(), expr->operands.end(),
+                         [&](const ExprPtr &e) { return is_affine(e); }) &&
+             always_in_bounds(*expr);
+  } else {
+    answer = answer && std::all_of(expr->operands.begin(), expr->operands.end(),
+                                   [&](const ExprPtr &e) { return always_readable(e); });
   }
-  return std::all_of(expr->operands.begin(), expr->operands.end(),
-                     [&](const ExprPtr &e) { return always_readable(e); });
+  frame_.readable.emplace(expr.get(), answer);
+  return answer;
 }
 
 StmtPtr ExpressionTranslator::scoped(const std::function<void()> &body) {
@@ -432,6 +344,11 @@ ValuePtr ExpressionTranslator::translate_select(const Expr &expr) {
   if (always_readable(then) && always_readable(otherwise)) {
     const ValuePtr a = translate(then);
     return select_value(condition, a, translate(otherwise));
+  }
+  if (is_large(expr) && !is_traced_) {
+    for (const ExprPtr &part : computed_by_both(then, otherwise)) {
+      translate(part); // once, instead of in each branch
+    }
   }
   const std::int64_t id = state_.numbers.next();
   emit(declare_local(id, "chosen", zero_of(expr.type)));

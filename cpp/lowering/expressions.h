@@ -88,6 +88,7 @@ private:
     std::vector<std::string> names; ///< of the iterators, in the order of `domain`
     isl::set domain; ///< the instances for which the code runs, guards left out; null: not known
     std::unordered_map<const Expr *, ValuePtr> done;
+    std::unordered_map<const Expr *, bool> readable;               ///< what always_readable said
     std::unordered_map<const Expr *, std::vector<ValuePtr>> loops; ///< final states of While nodes
     std::vector<CheckedSubscript> checked;
     std::vector<StmtPtr> statements;
@@ -106,16 +107,20 @@ private:
   void reduce_loops(const Expr &reduce, const std::function<void()> &body);
   ValuePtr checked_subscript(const Expr &access, size_t dimension, const ValuePtr &value);
   bool is_affine(const ExprPtr &expr) const;
-  bool always_readable(const ExprPtr &expr) const;
+  bool always_readable(const ExprPtr &expr);
   bool always_in_bounds(const Expr &access) const;
   StmtPtr branch(const ExprPtr &value, std::int64_t local, const std::string &name);
   void count_uses(const ExprPtr &root);
+  /// The same value with fewer operations, where it is a large sum of indices.
+  const ExprPtr &flat(const ExprPtr &expr);
 
   TranslationState &state_;
   const Statement &statement_;
   Frame frame_;
   std::map<std::string, ExprPtr> outer_loops_;
   std::unordered_map<const Expr *, int> uses_;
+  std::unordered_map<const Expr *, ExprPtr> flat_;
+  std::int64_t translations_ = 0;
   std::unordered_map<const Expr *, ValuePtr> states_; ///< of the while loops around
   bool is_traced_ = false;
   int nesting_ = 0; ///< branches and loops inside the instance around what is translated

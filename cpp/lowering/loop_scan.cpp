@@ -73,19 +73,18 @@ std::vector<Constraint> constraints_of(const isl::basic_set &points) {
 
 class Scanner {
 public:
-  Scanner(const Program &program, const std::vector<isl::set> &points,
+  Scanner(const Program &program, const isl::set &context, const std::vector<isl::set> &points,
           const std::vector<size_t> &group)
-      : program_(program) {
-    space_ =
-        isl::manage(isl_space_add_dims(isl_space_set_from_params(program.context.space().release()),
-                                       isl_dim_set, static_cast<unsigned>(program.depth)));
+      : program_(program), context_(context) {
+    space_ = isl::manage(isl_space_add_dims(isl_space_set_from_params(context.space().release()),
+                                            isl_dim_set, static_cast<unsigned>(program.depth)));
     for (const size_t position : group) {
       project(position, points[position]);
     }
   }
 
   std::vector<ScannedNode> scan(const std::vector<size_t> &group) {
-    isl_set *context = isl_set_from_params(program_.context.copy());
+    isl_set *context = isl_set_from_params(context_.copy());
     context = isl_set_add_dims(context, isl_dim_set, static_cast<unsigned>(program_.depth));
     Known known;
     known.set = only_part(checked(isl::manage(context), doing));
@@ -402,6 +401,7 @@ private:
   }
 
   const Program &program_;
+  const isl::set &context_;
   isl::space space_; ///< of all loops
   std::map<size_t, std::vector<isl::basic_set>> levels_;
   std::map<size_t, std::vector<Constraint>> conditions_; ///< on parameters, to be tested yet
@@ -409,11 +409,11 @@ private:
 
 } // namespace
 
-std::optional<std::vector<ScannedNode>> scan_loops(const Program &program,
+std::optional<std::vector<ScannedNode>> scan_loops(const Program &program, const isl::set &context,
                                                    const std::vector<isl::set> &points,
                                                    const std::vector<size_t> &group) {
   try {
-    return Scanner(program, points, group).scan(group);
+    return Scanner(program, context, points, group).scan(group);
   } catch (const Unsuitable &) {
     return std::nullopt;
   }

@@ -38,8 +38,9 @@ struct ScannedNode {
 };
 
 /// `group`: positions of statements, `points[position]` the values of the loops of each, within the
-/// context. Nothing where it is not such a case.
-std::optional<std::vector<ScannedNode>> scan_loops(const Program &program,
+/// context. Nothing where it is not such a case. `context`: what holds of the parameters that the
+/// points mention.
+std::optional<std::vector<ScannedNode>> scan_loops(const Program &program, const isl::set &context,
                                                    const std::vector<isl::set> &points,
                                                    const std::vector<size_t> &group);
 

@@ -1,6 +1,7 @@
 #include "mapping/accesses.h"
 
 #include "algorithm/affine.h"
+#include "algorithm/instance_walk.h"
 
 #include <utility>
 
@@ -21,62 +22,22 @@ public:
       : statement_(statement), outer_(static_cast<unsigned>(statement.iterators.size())) {}
 
   std::vector<ReadAccess> collect() {
-    if (statement_.predicate) {
-      walk(statement_.predicate, statement_.domain, statement_.iterators);
-    }
+    InstanceWalk walk;
+    walk.name = statement_.name;
+    walk.visit = [&](const InstanceNode &at) {
+      if (at.node->kind == ExprKind::Access) {
+        certain_ = at.certain;
+        add(*at.node, at.domain, at.iterators);
+      }
+      return true;
+    };
+    walk({statement_.predicate}, statement_.domain, statement_.iterators);
     // What the predicate may leave out is a dependence all the same.
-    walk(statement_.value, statement_.domain, statement_.iterators);
+    walk({statement_.value}, statement_.domain, statement_.iterators);
     return std::move(reads_);
   }
 
 private:
-  void walk(const ExprPtr &node, const isl::set &domain,
-            const std::vector<std::string> &iterators) {
-    switch (node->kind) {
-    case ExprKind::Access:
-      add(*node, domain, iterators);
-      break;
-    case ExprKind::Select: {
-      walk(node->operands[0], domain, iterators);
-      const std::optional<isl::set> holds = to_set(node->operands[0], {statement_.name, iterators});
-      const bool certain = std::exchange(certain_, certain_ && holds.has_value());
-      walk(node->operands[1], holds ? domain.intersect(*holds) : domain, iterators);
-      walk(node->operands[2], holds ? domain.subtract(*holds) : domain, iterators);
-      certain_ = certain;
-      return;
-    }
-    case ExprKind::While: {
-      // The initial values and the condition are computed in any case, the next values perhaps.
-      const bool certain = certain_;
-      for (size_t part = 0; part < node->operands.size(); ++part) {
-        certain_ = certain && part <= node->states.size();
-        walk(node->operands[part], domain, iterators);
-      }
-      certain_ = certain;
-      return;
-    }
-    case ExprKind::Reduce: {
-      std::vector<std::string> inner = iterators;
-      for (const ReduceRange &range : node->ranges) {
-        inner.push_back(range.iterator);
-      }
-      const isl::set instances = reduction_domain(*node, domain, iterators, node->where);
-      if (node->predicate) {
-        walk(node->predicate, instances, inner);
-      }
-      const bool certain = std::exchange(certain_, certain_ && !node->predicate);
-      walk(node->operands.front(), instances, inner);
-      certain_ = certain;
-      return;
-    }
-    default:
-      break;
-    }
-    for (const ExprPtr &operand : node->operands) {
-      walk(operand, domain, iterators);
-    }
-  }
-
   void add(const Expr &access, const isl::set &domain, const std::vector<std::string> &iterators) {
     const IterationSpace space{statement_.name, iterators};
     const isl::set target = access.producer->domain;
@@ -169,7 +130,7 @@ private:
 
   const Statement &statement_;
   unsigned outer_;
-  bool certain_ = true; ///< of what is walked: no condition on data decides whether it is read
+  bool certain_ = true; ///< of the read at hand: no condition on data decides whether it is read
   std::vector<ReadAccess> reads_;
 };
 

@@ -7,9 +7,11 @@
 #include "mapping/footprint.h"
 #include "mapping/local_memory.h"
 #include "mapping/static_order.h"
+#include "polyhedral/relevant_context.h"
 #include "polyhedral/set_text.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 namespace tilewright {
@@ -36,6 +38,7 @@ public:
     program_.function = state_.function;
     program_.parameters = function_.parameters;
     program_.context = function_.context;
+    relevant_.emplace(program_.context);
     for (const IndependencePromise &promise : state_.independent) {
       program_.independent_loops.push_back(promise.loop);
     }
@@ -491,7 +494,7 @@ private:
     for (const Piece &piece : computation.pieces) {
       all = all.unite(piece.domain);
     }
-    return checked(all.intersect_params(program_.context), "the domain of a computation");
+    return checked(all.intersect_params(relevant_->of({all})), "the domain of a computation");
   }
 
   /// May elements that nobody reads be computed beside the others (compute_at)? Where each
@@ -626,8 +629,9 @@ private:
   /// The tuple of the statement instead of the computation's.
   void name_tuple(Statement &statement) const {
     const isl::id name(isl_context(), statement.name);
-    statement.domain = checked(
-        statement.domain.intersect_params(program_.context).set_tuple_id(name), "a statement");
+    const isl::set context = relevant_->of({statement.domain});
+    statement.domain =
+        checked(statement.domain.intersect_params(context).set_tuple_id(name), "a statement");
     const auto rename = [&](isl::pw_aff &loop) {
       loop = checked(isl::manage(isl_pw_aff_set_tuple_id(loop.release(), isl_dim_in, name.copy())),
                      "a loop");
@@ -675,6 +679,7 @@ private:
   const MappingState &state_;
   const Function &function_;
   Program program_;
+  std::optional<RelevantContext> relevant_; ///< of program_.context
   std::map<std::string, std::vector<int>> order_;
   std::set<std::string> names_;
   size_t shared_ = 0; ///< loops that the computation at hand shares by compute_at

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -240,6 +241,9 @@ private:
 
   /// Types count where values are computed, not in subscripts.
   void collect_values(const ExprPtr &node, const std::string &own) {
+    if (!collected_.insert(node.get()).second) {
+      return;
+    }
     largest_bytes_ = std::max<std::int64_t>(largest_bytes_, node->type.bytes());
     if (node->kind != ExprKind::Access) {
       if (node->kind == ExprKind::Select) {
@@ -288,6 +292,7 @@ private:
 
   InstanceSpace space_;
   std::vector<Access> reads_;
+  std::set<const Expr *> collected_; ///< whose values were looked at
   std::vector<std::optional<std::int64_t>> extents_;
   std::int64_t largest_bytes_ = 1;
   bool simple_ = true;

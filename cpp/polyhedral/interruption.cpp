@@ -1,6 +1,7 @@
 #include "polyhedral/interruption.h"
 
 #include "polyhedral/isl.h"
+#include "polyhedral/isl_work.h"
 
 #include <isl/ctx.h>
 
@@ -24,6 +25,7 @@ void forget_interruption() noexcept {
 }
 
 void check_interruption() {
+  give_attention();
   if (requested.load(std::memory_order_relaxed)) {
     throw Interrupted();
   }

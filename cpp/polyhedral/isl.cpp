@@ -18,6 +18,7 @@ namespace {
 /// mistake only.
 std::uint64_t unscoped_limit = 100'000'000;
 int open_limits = 0;
+AnalysisScope analysis_scope;
 
 constexpr std::uint64_t printing_limit = 5'000'000;
 
@@ -46,22 +47,42 @@ std::string isl_version_text() {
 }
 
 OperationLimit::OperationLimit(std::uint64_t operations, Inside inside) {
-  check_interruption();
+  if (open_limits == 0 && analysis_scope.begin != nullptr) {
+    analysis_scope.begin();
+  }
+  try {
+    check_interruption();
+  } catch (...) {
+    if (open_limits == 0 && analysis_scope.end != nullptr) {
+      analysis_scope.end();
+    }
+    throw;
+  }
   isl_ctx *context = isl_context().get();
   previous_ = isl_ctx_get_max_operations(context);
   if (open_limits++ == 0 || (inside == Inside::Tighten && operations < previous_)) {
+    is_own_ = true;
     isl_ctx_reset_operations(context);
     isl_ctx_set_max_operations(context, operations);
+    begin_isl_work(operations);
   }
 }
 
 OperationLimit::~OperationLimit() {
   isl_ctx *context = isl_context().get();
-  if (--open_limits == 0 || isl_ctx_get_max_operations(context) != previous_) {
+  const bool is_last = --open_limits == 0;
+  if (is_own_) {
+    const std::uint64_t restored = is_last ? unscoped_limit : previous_;
     isl_ctx_reset_operations(context);
-    isl_ctx_set_max_operations(context, previous_);
+    isl_ctx_set_max_operations(context, restored);
+    begin_isl_work(restored);
+  }
+  if (is_last && analysis_scope.end != nullptr) {
+    analysis_scope.end();
   }
 }
+
+void set_analysis_scope(AnalysisScope scope) { analysis_scope = scope; }
 
 void set_unscoped_limit(std::uint64_t operations) {
   unscoped_limit = operations;
@@ -81,7 +102,7 @@ void throw_isl_error(const char *what) {
   if (error == isl_error_abort) {
     throw Interrupted();
   }
-  if (error == isl_error_quota) {
+  if (error == isl_error_quota || isl_work_is_spent) {
     throw Error(ErrorKind::Limit,
                 std::string(what) + ": the analysis needs more integer-set operations than its "
                                     "limit allows; simplify the domains, conditions or subscripts");

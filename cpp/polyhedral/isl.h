@@ -4,6 +4,7 @@
 #pragma once
 
 #include "polyhedral/error.h"
+#include "polyhedral/isl_work.h"
 
 #include <isl/isl-noexceptions.h>
 
@@ -35,7 +36,16 @@ public:
 
 private:
   std::uint64_t previous_;
+  bool is_own_ = false; ///< not that of another one around it
 };
+
+/// Told when the first OperationLimit is opened, and when the last one is closed: between them isl
+/// may work for long.
+struct AnalysisScope {
+  void (*begin)() = nullptr;
+  void (*end)() = nullptr;
+};
+void set_analysis_scope(AnalysisScope scope);
 
 /// The operations that isl may take outside all OperationLimits, from one to the next. Tests lower
 /// it to find an entry that opens none.
@@ -49,13 +59,13 @@ void set_unscoped_limit(std::uint64_t operations);
 /// check at the end of a chain is enough.
 template <class T>
 T checked(T object, const char *what) {
-  if (object.is_null()) {
+  if (object.is_null() || isl_work_is_spent) {
     throw_isl_error(what);
   }
   return object;
 }
 inline bool checked(isl::boolean value, const char *what) {
-  if (value.is_error()) {
+  if (value.is_error() || isl_work_is_spent) {
     throw_isl_error(what);
   }
   return value.is_true();
@@ -63,7 +73,7 @@ inline bool checked(isl::boolean value, const char *what) {
 
 /// A number of dimensions; isl::size itself aborts when it is read before it was tested.
 inline unsigned checked(isl::size value, const char *what) {
-  if (value.is_error()) {
+  if (value.is_error() || isl_work_is_spent) {
     throw_isl_error(what);
   }
   return unsigned(value);

@@ -337,6 +337,10 @@ class AnalysisLimitError(TilewrightError, RuntimeError):
     computation into several.
 
     The evaluator raises it, too, for a `tw.while_loop` that does not end within 2**24 iterations.
+
+    So do conditions inside conditions that need the same values in too many branches: compute parts
+    in computations of their own. Where the shape of a domain takes too long to find, the message asks
+    for it: `shape=[N]`.
     """
 
     class_code = "TW400"

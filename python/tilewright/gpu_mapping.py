@@ -74,17 +74,8 @@ def _to_terms(own: ComputationHandle) -> None:
     own.split(last, TERMS).gpu_thread(f"{last}1")
 
 
-def _accesses(node: _core.Expr) -> Iterator[_core.Expr]:
-    if node.kind == "access":
-        yield node
-    for operand in node.operands:
-        yield from _accesses(operand)
-
-
 def _iterators(node: _core.Expr) -> set[str]:
-    if node.kind == "iterator":
-        return {node.name}
-    return {name for operand in node.operands for name in _iterators(operand)}
+    return {part.name for part in node.nodes() if part.kind == "iterator"}
 
 
 def _adds_up_rows(function: Function, computation: str) -> bool:
@@ -96,8 +87,8 @@ def _adds_up_rows(function: Function, computation: str) -> bool:
     if len(pieces) != 1 or not own or list(loops[:-1]) != own:
         return False
     term, is_row = loops[-1], False
-    for access in _accesses(pieces[0][1]):
-        if not access.operands or access.producer is None:
+    for access in pieces[0][1].nodes():
+        if access.kind != "access" or not access.operands or access.producer is None:
             continue
         last = _iterators(access.operands[-1])
         if last & set(own):

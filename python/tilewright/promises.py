@@ -118,12 +118,21 @@ class PromiseCommands:
         return self
 
 
+_LARGEST_RELATION = 10_000
+"""Nodes, shared ones counted each time: the relation is text, where nothing is shared."""
+
+
 def _relation_text(condition: object) -> str:
     """``idx[i] <= i`` as ``{ idx[i] -> [v] : v <= i }``."""
     if not isinstance(condition, Expression):
         raise ScheduleError(
             "assume takes a comparison such as idx[i] < N, or an isl relation as text; got "
             f"{condition!r}"
+        )
+    if condition._handle.tree_size > _LARGEST_RELATION:
+        raise ScheduleError(
+            f"assume: the condition has {condition._handle.tree_size} operations when it is written "
+            f"out, more than {_LARGEST_RELATION}; give the relation as text"
         )
     writer = _RelationWriter()
     constraint = writer.text(condition._handle)

@@ -392,3 +392,113 @@ assert len(children) == 1 and os.waitpid(children[0], 0)[1] == 0
 """,
         TILEWRIGHT_CACHE_DIR=str(tmp_path),
     )
+
+
+# ---- handlers that people write ----
+
+LONG = """
+x = tw.input("x", [N], tw.float64)
+condition = i % 2 != 1
+for p in (3, 5, 7, 11, 13):
+    condition = condition & (i % p != p // 2)
+declare = lambda: tw.computation("A", {i: N}, x[i], where=condition)
+
+def alarmed(*_):
+    global alarms
+    alarms += 1
+    if raises:
+        raise TimeoutError("alarm")
+
+alarms, raises = 0, True
+signal.signal(signal.SIGALRM, alarmed)
+signal.setitimer(signal.ITIMER_REAL, 0.05)
+"""
+
+
+def test_what_an_alarm_raises_ends_an_analysis():
+    run(
+        LONG
+        + """
+try:
+    declare()
+except TimeoutError as error:
+    assert str(error) == "alarm"
+else:
+    sys.exit("the alarm was lost")
+assert alarms == 1
+assert (matmul()(small, small) == small @ small).all()
+"""
+    )
+
+
+def test_an_analysis_goes_on_when_a_handler_returns():
+    run(
+        LONG
+        + """
+raises = False
+try:
+    declare()
+except tw.AnalysisLimitError:
+    assert alarms == 1
+else:
+    sys.exit("the analysis had no end of its own")
+"""
+    )
+
+
+def test_a_handler_may_use_the_library_in_the_middle_of_an_analysis():
+    run(
+        LONG
+        + """
+def alarmed(*_):
+    global alarms
+    alarms += 1
+    assert (matmul()(small, small) == small @ small).all()
+
+signal.signal(signal.SIGALRM, alarmed)
+try:
+    declare()
+except tw.AnalysisLimitError:
+    assert alarms == 1
+"""
+    )
+
+
+def test_an_interrupt_ends_a_declaration():
+    run(
+        LONG
+        + """
+signal.setitimer(signal.ITIMER_REAL, 0)
+signal.signal(signal.SIGALRM, lambda *_: os.kill(os.getpid(), signal.SIGINT))
+signal.setitimer(signal.ITIMER_REAL, 0.05)
+try:
+    declare()
+except KeyboardInterrupt:
+    pass
+else:
+    sys.exit("not interrupted")
+"""
+    )
+
+
+def test_a_handler_that_runs_while_an_error_is_made_is_not_lost():
+    run(
+        LONG
+        + """
+import tilewright.errors as errors
+signal.setitimer(signal.ITIMER_REAL, 0)
+made = errors._make_error
+
+def make(*arguments):
+    os.kill(os.getpid(), signal.SIGALRM)
+    return made(*arguments)
+
+errors._make_error = make
+try:
+    tw.computation("B", {i: N}, x[i + 1])
+except TimeoutError:
+    pass
+else:
+    sys.exit("nothing was raised")
+"""
+    )

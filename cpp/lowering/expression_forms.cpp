@@ -1,0 +1,144 @@
+#include "lowering/expression_forms.h"
+
+#include "algorithm/expression_depth.h"
+#include "lowering/expressions.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace tilewright {
+
+bool is_leaf(const Expr &expr) {
+  return expr.kind == ExprKind::Constant || expr.kind == ExprKind::Iterator ||
+         expr.kind == ExprKind::Parameter;
+}
+
+bool contains(const ExprPtr &root, std::initializer_list<ExprKind> kinds) {
+  bool found = false;
+  visit(root, [&](const ExprPtr &expr) {
+    found = found || std::find(kinds.begin(), kinds.end(), expr->kind) != kinds.end();
+  });
+  return found;
+}
+
+bool is_plainly_affine(const ExprPtr &root) {
+  bool is_affine = true;
+  visit(root, [&](const ExprPtr &node) {
+    const bool is_sum = node->op == Op::Add || node->op == Op::Sub;
+    const bool is_multiple =
+        node->op == Op::Mul && (node->operands[0]->kind == ExprKind::Constant ||
+                                node->operands[1]->kind == ExprKind::Constant);
+    is_affine = is_affine && (is_leaf(*node) ? node->type.is_integer()
+                                             : node->kind == ExprKind::Binary &&
+                                                   node->type == Int64 && (is_sum || is_multiple));
+  });
+  return is_affine;
+}
+
+bool is_worth_a_local(const ExprPtr &expr) {
+  if (is_leaf(*expr)) {
+    return false;
+  }
+  if (expr->kind == ExprKind::Access) {
+    return std::any_of(expr->operands.begin(), expr->operands.end(), [](const ExprPtr &subscript) {
+      return contains(subscript, {ExprKind::Access});
+    });
+  }
+  return expr->type != Int64 || tree_size_of(expr) > largest_copied || !is_plainly_affine(expr);
+}
+
+bool is_named(const Value &value) {
+  if (value.kind == ValueKind::Binary && value.type.scalar == Int64 &&
+      (value.op == Op::Add || value.op == Op::Sub)) {
+    return value.operands[1]->kind == ValueKind::Constant && is_named(*value.operands[0]);
+  }
+  return value.kind == ValueKind::Local || value.kind == ValueKind::Variable;
+}
+
+std::int64_t parameter_position(const std::vector<std::string> &parameters,
+                                const std::string &name) {
+  const auto found = std::find(parameters.begin(), parameters.end(), name);
+  if (found == parameters.end()) {
+    throw Error(ErrorKind::Internal, "parameter '" + name + "' is not one of the program's");
+  }
+  return found - parameters.begin();
+}
+
+ValuePtr apply_node(const Expr &expr, const std::vector<ValuePtr> &operands) {
+  switch (expr.kind) {
+  case ExprKind::Unary:
+    return unary_value(expr.op, operands[0]);
+  case ExprKind::Binary:
+    return binary_value(expr.op, operands[0], operands[1]);
+  case ExprKind::Call:
+    return call_value(expr.op, operands, expr.type);
+  case ExprKind::Cast:
+    return cast_value(operands[0], expr.type);
+  case ExprKind::Select:
+    return select_value(operands[0], operands[1], operands[2]);
+  default:
+    throw Error(ErrorKind::Internal, "an expression of this kind has no value of its own");
+  }
+}
+
+ValuePtr applied(const ExprPtr &root, const std::function<ValuePtr(const ExprPtr &)> &leaf) {
+  std::unordered_map<const Expr *, ValuePtr> done;
+  const std::function<ValuePtr(const ExprPtr &)> at = [&](const ExprPtr &node) {
+    if (const auto known = done.find(node.get()); known != done.end()) {
+      return known->second;
+    }
+    ValuePtr value = leaf(node);
+    if (!value) {
+      std::vector<ValuePtr> operands;
+      for (const ExprPtr &operand : node->operands) {
+        operands.push_back(at(operand));
+      }
+      value = apply_node(*node, operands);
+    }
+    done.emplace(node.get(), value);
+    return value;
+  };
+  return at(root);
+}
+
+bool is_large(const Expr &select) {
+  constexpr std::uint64_t large = 64;
+  return tree_size_of(select.operands[1]) + tree_size_of(select.operands[2]) > large;
+}
+
+ExprPtr flattened(const ExprPtr &expr, const IterationSpace &space) {
+  if (expr->type != Int64 || tree_size_of(expr) <= largest_copied || !is_plainly_affine(expr)) {
+    return expr;
+  }
+  const auto affine = to_affine(expr, space);
+  return affine ? from_affine(*affine, space.iterators) : expr;
+}
+
+ValuePtr zero_of(ScalarType type) {
+  switch (type.kind) {
+  case TypeKind::Bool:
+    return constant_of(false, type);
+  case TypeKind::Int:
+    return constant_of(std::int64_t{0}, type);
+  case TypeKind::UInt:
+    return constant_of(std::uint64_t{0}, type);
+  case TypeKind::Complex:
+    return constant_of(std::complex<double>{}, type);
+  default:
+    return constant_of(0.0, type);
+  }
+}
+
+ValuePtr translate_parameters(const ExprPtr &root, const std::vector<std::string> &parameters) {
+  const ExprPtr expr = flattened(root, {});
+  return applied(expr, [&](const ExprPtr &node) -> ValuePtr {
+    if (node->kind == ExprKind::Constant) {
+      return constant_of(node->value, node->type);
+    }
+    return node->kind == ExprKind::Parameter
+               ? parameter_value(parameter_position(parameters, node->name), node->name)
+               : nullptr;
+  });
+}
+
+} // namespace tilewright

@@ -396,7 +396,8 @@ class Generator:
         around = dict(zip(iterators, axes, strict=True))
         needs: list[Any] = []
         pieces = []
-        for own, other, may_be_same in ((a, b, False), (b, a, True)):
+        # Where both are the same instances, they need their own values.
+        for own, other, may_be_same in ((a, b, rng.random() < 0.1), (b, a, True)):
             vectors = [self.distance(rank)]
             if may_be_same and rng.random() < 0.6:
                 vectors = [[0] * rank]

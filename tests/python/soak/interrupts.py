@@ -88,7 +88,7 @@ def _programs() -> dict[str, tuple[Callable[[], object], Callable[[], bool]]]:
             lambda: endless(np.arange(1, 64, 2)),
             lambda: endless(np.array([-4, 0])).tolist() == [2, 0],
         ),
-        "terms": (lambda: terms(N=3, K=10**13), lambda: terms(N=1, K=3)[0] == 5),
+        "terms": (lambda: terms(N=30, K=10**12), lambda: terms(N=1, K=3)[0] == 5),
         "evaluator": (
             lambda: usual.evaluate(large[:400, :400], large[:400, :400]),
             lambda: bool((usual.evaluate(small, small) == right).all()),

@@ -107,7 +107,8 @@ private:
     if (sum.size() != 2 || sum[1].factor != nullptr) {
       return sum_of(sum);
     }
-    // Of the divisions that a function lists, it may use none: it may be a parameter and a constant.
+    // Of the divisions that a function lists, it may use none: it may be a parameter and a
+    // constant.
     isl_size used = 0;
     const isl_size divisions = isl_aff_dim(aff.get(), isl_dim_div);
     const auto coefficient = [&](isl_size division) {

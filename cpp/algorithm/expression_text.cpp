@@ -309,7 +309,7 @@ private:
     if (const auto known = names_.find(expr.get()); known != names_.end()) {
       return {known->second, Atom};
     }
-    const Text text = print_node(expr);
+    Text text = print_node(expr);
     const auto used = uses_.find(expr.get());
     if (used == uses_.end() || used->second < 2) {
       return text;

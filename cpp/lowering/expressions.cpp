@@ -72,7 +72,7 @@ ValuePtr ExpressionTranslator::translate(const ExprPtr &given) {
   return value;
 }
 
-const ExprPtr &ExpressionTranslator::flat(const ExprPtr &expr) {
+ExprPtr ExpressionTranslator::flat(const ExprPtr &expr) {
   if (expr->type != Int64 || tree_size_of(expr) <= largest_copied) {
     return expr;
   }

@@ -112,7 +112,7 @@ private:
   StmtPtr branch(const ExprPtr &value, std::int64_t local, const std::string &name);
   void count_uses(const ExprPtr &root);
   /// The same value with fewer operations, where it is a large sum of indices.
-  const ExprPtr &flat(const ExprPtr &expr);
+  ExprPtr flat(const ExprPtr &expr);
 
   TranslationState &state_;
   const Statement &statement_;

@@ -73,13 +73,20 @@ using Status = int;    // mp_result
 
 int mp_int_count_bits(Number number);
 Status mp_int_set_value(Number number, long value);
-Status __real_mp_int_gcd(Number a, Number b, Number result);
-Status __real_mp_int_mul(Number a, Number b, Number result);
-Status __real_mp_int_div(Number a, Number b, Number quotient, Number rest);
-void *__real_isl_malloc_or_die(isl_ctx *context, size_t size);
-void *__real_isl_calloc_or_die(isl_ctx *context, size_t count, size_t size);
+// Names with leading underscores are the linker's.
+Status real_gcd(Number a, Number b, Number result) __asm__("__real_mp_int_gcd");
+Status real_mul(Number a, Number b, Number result) __asm__("__real_mp_int_mul");
+Status real_div(Number a, Number b, Number quotient, Number rest) __asm__("__real_mp_int_div");
+void *real_malloc(isl_ctx *context, size_t size) __asm__("__real_isl_malloc_or_die");
+void *real_calloc(isl_ctx *context, size_t count, size_t size) __asm__("__real_isl_calloc_or_die");
+Status counted_gcd(Number a, Number b, Number result) __asm__("__wrap_mp_int_gcd");
+Status counted_mul(Number a, Number b, Number result) __asm__("__wrap_mp_int_mul");
+Status counted_div(Number a, Number b, Number quotient, Number rest) __asm__("__wrap_mp_int_div");
+void *attentive_malloc(isl_ctx *context, size_t size) __asm__("__wrap_isl_malloc_or_die");
+void *attentive_calloc(isl_ctx *context, size_t count,
+                       size_t size) __asm__("__wrap_isl_calloc_or_die");
 
-Status __wrap_mp_int_gcd(Number a, Number b, Number result) {
+Status counted_gcd(Number a, Number b, Number result) {
   const auto first = static_cast<std::uint64_t>(mp_int_count_bits(a));
   const auto second = static_cast<std::uint64_t>(mp_int_count_bits(b));
   constexpr std::uint64_t bits_of_unit = 50'000;
@@ -87,10 +94,10 @@ Status __wrap_mp_int_gcd(Number a, Number b, Number result) {
       !tilewright::charge(first + second, (first + second) * (first + second) / bits_of_unit)) {
     return mp_int_set_value(result, 1);
   }
-  return __real_mp_int_gcd(a, b, result);
+  return real_gcd(a, b, result);
 }
 
-Status __wrap_mp_int_mul(Number a, Number b, Number result) {
+Status counted_mul(Number a, Number b, Number result) {
   const auto first = static_cast<std::uint64_t>(mp_int_count_bits(a));
   const auto second = static_cast<std::uint64_t>(mp_int_count_bits(b));
   constexpr std::uint64_t bits_of_unit = 1'000'000;
@@ -98,10 +105,10 @@ Status __wrap_mp_int_mul(Number a, Number b, Number result) {
       !tilewright::charge(first + second, first * second / bits_of_unit)) {
     return mp_int_set_value(result, 1);
   }
-  return __real_mp_int_mul(a, b, result);
+  return real_mul(a, b, result);
 }
 
-Status __wrap_mp_int_div(Number a, Number b, Number quotient, Number rest) {
+Status counted_div(Number a, Number b, Number quotient, Number rest) {
   const auto first = static_cast<std::uint64_t>(mp_int_count_bits(a));
   const auto second = static_cast<std::uint64_t>(mp_int_count_bits(b));
   constexpr std::uint64_t bits_of_unit = 1'000'000;
@@ -112,17 +119,17 @@ Status __wrap_mp_int_div(Number a, Number b, Number quotient, Number rest) {
     }
     return rest != nullptr ? mp_int_set_value(rest, 0) : 0;
   }
-  return __real_mp_int_div(a, b, quotient, rest);
+  return real_div(a, b, quotient, rest);
 }
 
-void *__wrap_isl_malloc_or_die(isl_ctx *context, size_t size) {
+void *attentive_malloc(isl_ctx *context, size_t size) {
   tilewright::give_attention();
-  return __real_isl_malloc_or_die(context, size);
+  return real_malloc(context, size);
 }
 
-void *__wrap_isl_calloc_or_die(isl_ctx *context, size_t count, size_t size) {
+void *attentive_calloc(isl_ctx *context, size_t count, size_t size) {
   tilewright::give_attention();
-  return __real_isl_calloc_or_die(context, count, size);
+  return real_calloc(context, count, size);
 }
 }
 

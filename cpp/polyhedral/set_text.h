@@ -19,8 +19,8 @@ bool is_isl_identifier(const std::string &name);
 isl::set parse_set(const std::string &text, std::string &problem);
 isl::map parse_map(const std::string &text, std::string &problem);
 
-/// Reads "{ C[i,j] : 0 <= i < N }" as parse_set does, or throws Error(Declaration); `what` names the
-/// thing that is read.
+/// Reads "{ C[i,j] : 0 <= i < N }" as parse_set does, or throws Error(Declaration); `what` names
+/// the thing that is read.
 isl::set read_set(const std::string &text, const std::string &what, const SourceLocation &where);
 
 /// A parameter set: "[N] -> { : N > 3 }", or "N > 3" alone.

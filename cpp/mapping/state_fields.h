@@ -1,0 +1,122 @@
+// One visitor over all that a mapping holds. `visit` gets each field with its name, in a fixed
+// order; `aside` gets what says where something came from and decides neither loops nor memory.
+// What keys of caches, comparisons and texts of mappings are made of. A structured binding names
+// every field of its struct: one that is added and not visited here does not compile.
+#pragma once
+
+#include "mapping/mapping.h"
+
+namespace tilewright {
+
+template <class Visitor>
+void visit_fields(const LoopTag &given, Visitor &&visitor) {
+  const auto &[tag, factor, dealing, chunk, joined, axis] = given;
+  visitor.visit("tag", tag);
+  visitor.visit("factor", factor);
+  visitor.visit("dealing", dealing);
+  visitor.visit("chunk", chunk);
+  visitor.visit("joined", joined);
+  visitor.visit("axis", axis);
+}
+
+template <class Visitor>
+void visit_fields(const Prefetch &given, Visitor &&visitor) {
+  const auto &[array, distance] = given;
+  visitor.visit("array", array);
+  visitor.visit("distance", distance);
+}
+
+template <class Visitor>
+void visit_fields(const LoopDimension &given, Visitor &&visitor) {
+  const auto &[name, value, tag, extent, prefetches] = given;
+  visitor.visit("name", name);
+  visitor.visit("value", value);
+  visitor.visit("tag", tag);
+  visitor.visit("extent", extent);
+  visitor.visit("prefetches", prefetches);
+}
+
+template <class Visitor>
+void visit_fields(const TimeSpaceMap &given, Visitor &&visitor) {
+  const auto &[dimensions, explicit_time] = given;
+  visitor.visit("explicit_time", explicit_time);
+  visitor.visit("dimensions", dimensions);
+}
+
+template <class Visitor>
+void visit_fields(const Placement &given, Visitor &&visitor) {
+  const auto &[computation, other, shared, before, compute_at] = given;
+  visitor.visit("computation", computation);
+  visitor.visit("other", other);
+  visitor.visit("shared", shared);
+  visitor.visit("before", before);
+  visitor.visit("compute_at", compute_at);
+}
+
+template <class Visitor>
+void visit_fields(const Record &given, Visitor &&visitor) {
+  const auto &[name, offset, size] = given;
+  visitor.visit("name", name);
+  visitor.visit("offset", offset);
+  visitor.visit("size", size);
+}
+
+template <class Visitor>
+void visit_fields(const Storage &given, Visitor &&visitor) {
+  const auto &[buffer, index, extents, relation, record] = given;
+  visitor.visit("buffer", buffer);
+  visitor.visit("index", index);
+  visitor.visit("extents", extents);
+  visitor.aside("relation", relation); // what `index` says, as a map
+  visitor.visit("record", record);
+}
+
+template <class Visitor>
+void visit_fields(const Allocation &given, Visitor &&visitor) {
+  const auto &[other, levels, memory, order, command, where, pad, stages] = given;
+  visitor.visit("other", other);
+  visitor.visit("levels", levels);
+  visitor.visit("memory", memory);
+  visitor.visit("order", order);
+  visitor.aside("command", command);
+  visitor.aside("where", where);
+  visitor.visit("pad", pad);
+  visitor.visit("stages", stages);
+}
+
+template <class Visitor>
+void visit_fields(const IndependencePromise &given, Visitor &&visitor) {
+  const auto &[loop, values] = given;
+  visitor.visit("loop", loop);
+  visitor.visit("values", values);
+}
+
+template <class Visitor>
+void visit_fields(const ValuePromise &given, Visitor &&visitor) {
+  const auto &[computation, array, values] = given;
+  visitor.visit("computation", computation);
+  visitor.visit("array", array);
+  visitor.visit("values", values);
+}
+
+/// Promises are visited, too: by what they say of reads, compute_at and store_at leave instances
+/// and elements out, which a function without them needs.
+template <class Visitor>
+void visit_fields(const MappingState &given, Visitor &&visitor) {
+  const auto &[function, schedule, time_space, storage, placements, order, allocations, independent,
+               assumed, streamed, atomic, shared] = given;
+  visitor.aside("function", function);
+  visitor.aside("schedule", schedule);
+  visitor.visit("time_space", time_space);
+  visitor.visit("storage", storage);
+  visitor.visit("placements", placements);
+  visitor.visit("order", order);
+  visitor.visit("allocations", allocations);
+  visitor.visit("independent", independent);
+  visitor.visit("assumed", assumed);
+  visitor.visit("streamed", streamed);
+  visitor.visit("atomic", atomic);
+  visitor.visit("shared", shared);
+}
+
+} // namespace tilewright

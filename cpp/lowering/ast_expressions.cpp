@@ -55,6 +55,13 @@ ValuePtr AstExpressions::translate(const isl::ast_expr &expr) const {
   }
 }
 
+ValuePtr AstExpressions::condition(const isl::ast_expr &expr) const {
+  if (isl_ast_expr_get_type(checked(expr, doing).get()) == isl_ast_expr_int) {
+    return boolean(integer_of(isl_ast_expr_get_val(expr.get())) != 0);
+  }
+  return translate(expr);
+}
+
 ValuePtr AstExpressions::translate(const LoopBound &bound) const {
   ValuePtr sum = integer(0);
   for (const auto &[level, coefficient] : bound.loops) {
@@ -95,11 +102,17 @@ ValuePtr AstExpressions::translate(const isl::aff &aff,
 }
 
 ValuePtr AstExpressions::translate_operation(const isl::ast_expr &expr) const {
+  const isl_ast_expr_op_type type = isl_ast_expr_op_get_type(expr.get());
+  const bool of_conditions = type == isl_ast_expr_op_and || type == isl_ast_expr_op_and_then ||
+                             type == isl_ast_expr_op_or || type == isl_ast_expr_op_or_else;
+  const bool chooses = type == isl_ast_expr_op_cond || type == isl_ast_expr_op_select;
   std::vector<ValuePtr> operands;
   const int count = isl_ast_expr_op_get_n_arg(expr.get());
   for (int i = 0; i < count; ++i) {
-    operands.push_back(
-        translate(checked(isl::manage(isl_ast_expr_op_get_arg(expr.get(), i)), doing)));
+    const isl::ast_expr operand =
+        checked(isl::manage(isl_ast_expr_op_get_arg(expr.get(), i)), doing);
+    const bool is_condition = of_conditions || (chooses && i == 0);
+    operands.push_back(is_condition ? condition(operand) : translate(operand));
   }
   const auto chain = [&](Op op) {
     ValuePtr value = operands.at(0);
@@ -108,7 +121,7 @@ ValuePtr AstExpressions::translate_operation(const isl::ast_expr &expr) const {
     }
     return value;
   };
-  switch (isl_ast_expr_op_get_type(expr.get())) {
+  switch (type) {
   case isl_ast_expr_op_and:
   case isl_ast_expr_op_and_then:
     return chain(Op::And);

@@ -18,6 +18,8 @@ public:
   void set(const std::string &name, const ValuePtr &value) { names_[name] = value; }
 
   ValuePtr translate(const isl::ast_expr &expr) const;
+  /// What isl says in a place where a condition stands: it writes 1 for what always holds.
+  ValuePtr condition(const isl::ast_expr &expr) const;
   ValuePtr translate(const LoopBound &bound) const;
   /// A quasi-affine function of `arguments`.
   ValuePtr translate(const isl::aff &aff, const std::vector<ValuePtr> &arguments) const;

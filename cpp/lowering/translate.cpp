@@ -373,7 +373,7 @@ private:
   StmtPtr translate_if(const isl::ast_node &node, bool in_parallel) {
     const isl::ast_expr condition =
         checked(isl::manage(isl_ast_node_if_get_cond(node.get())), doing);
-    const ValuePtr value = expressions_.translate(condition);
+    const ValuePtr value = expressions_.condition(condition);
     const StmtPtr then = translate(
         checked(isl::manage(isl_ast_node_if_get_then_node(node.get())), doing), in_parallel);
     StmtPtr otherwise;

@@ -19,6 +19,7 @@ from fuzz.gpu import GpuRunner
 from fuzz.judge import Judge, happens_before
 from fuzz.linear import Linear
 from fuzz.linear import iterator as linear
+from fuzz.loops import run_case as run_loops
 from fuzz.model import Model
 from fuzz.programs import affine, dtype_of
 from fuzz.run import Child
@@ -355,3 +356,9 @@ def test_mapped_to_a_gpu() -> None:
             ) from error
     rare = {what: total[what] for what, least in COVERED_ON_A_GPU.items() if total[what] <= least}
     assert not rare, total
+
+
+@pytest.mark.parametrize("case", [*range(12), 81, 275, 325])
+def test_what_is_accepted_has_loops(case: int) -> None:
+    """In 275, isl writes "or 1" for what always holds."""
+    assert run_loops(case, values=True)

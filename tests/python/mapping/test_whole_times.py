@@ -118,7 +118,7 @@ def test_a_map_over_a_parameter_that_the_function_lacks_is_refused(command):
     ]
     for given in (text, f"[Q] -> {text}", f"[N, Q] -> {text}"):
         with pytest.raises(
-            tw.ScheduleError, match="'Q' is no parameter .* its parameters are: N, M"
+            tw.ScheduleError, match=r"'Q' is no parameter .* its parameters are: N, M"
         ):
             getattr(f["C"], command)(given)
 
@@ -173,3 +173,15 @@ def test_all_of_a_text_is_read_or_refused(place):
         # The column, or the whole of what was taken for something else.
         said = str(refusal.value)
         assert "column" in said or "'garbage'" in said or place == "store_in", (junk, said)
+
+
+def test_a_condition_that_isl_writes_as_one():
+    """ "A or 1": the number stands where a truth value is needed."""
+    y = tw.input("y", [N], tw.float64)
+    inside = (i < M) & (j > i) & (i + j < N - 1)
+    B = tw.computation("B", {i: N, j: N - i}, [(inside, y[j] + 1), (~inside, y[j])])
+    f = tw.function("f", outputs=[B])
+    f["B"].reverse(i).reverse(i).tile(i, j, 3, 2)
+    assert "or 1" not in str(f.loops)
+    a = np.arange(7.0)
+    np.testing.assert_array_equal(f(a, M=4), f.evaluate(a, M=4))

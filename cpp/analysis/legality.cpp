@@ -27,10 +27,33 @@ const char *kind_name(Violation::Kind kind) {
 
 } // namespace
 
+namespace {
+
+/// Names the loops in which the instances of one side are computed anew (compute_at), as "@i".
+isl::map with_replicas_named(const Program &program, const isl::map &relation, isl_dim_type side) {
+  if (isl_map_has_tuple_name(relation.get(), side) != isl_bool_true) {
+    return relation;
+  }
+  const std::string name = isl_map_get_tuple_name(relation.get(), side);
+  isl::map result = relation;
+  for (const Statement &statement : program.statements) {
+    for (size_t d = 0; statement.name == name && d < statement.replicas; ++d) {
+      result = isl::manage(isl_map_set_dim_name(result.release(), side, static_cast<unsigned>(d),
+                                                statement.iterators[d].c_str()));
+    }
+  }
+  return result;
+}
+
+} // namespace
+
 std::string relation_text(const Program &program, const isl::map &relation,
                           const Statement &source) {
-  const isl::map simple =
-      relation.coalesce().gist_domain(source.domain).gist_params(program.context);
+  isl::map simple = relation.coalesce().gist_domain(source.domain).gist_params(program.context);
+  if (!simple.is_null()) {
+    simple = with_replicas_named(program, simple, isl_dim_in);
+    simple = with_replicas_named(program, simple, isl_dim_out);
+  }
   if (simple.is_null()) {
     isl_ctx_reset_error(isl_context().get());
     return source.name + " -> ...";

@@ -9,13 +9,25 @@ namespace tilewright {
 
 namespace {
 
+/// "B[1](i=2)": the values of `outer` iterators, loops that it is in, are named behind the others.
 std::string instance(const std::string &name, const std::vector<std::int64_t> &coordinates,
-                     size_t first, size_t count) {
+                     const std::vector<std::string> &outer) {
   std::string text = name + "[";
-  for (size_t d = 0; d < count; ++d) {
-    text += (d ? "," : "") + std::to_string(coordinates[first + d]);
+  for (size_t d = outer.size(); d < coordinates.size(); ++d) {
+    text += (d > outer.size() ? "," : "") + std::to_string(coordinates[d]);
   }
-  return text + "]";
+  text += "]";
+  for (size_t d = 0; d < outer.size(); ++d) {
+    const std::string loop = outer[d].starts_with('@') ? outer[d].substr(1) : outer[d];
+    text += (d == 0 ? "(" : ",") + loop + "=" + std::to_string(coordinates[d]);
+  }
+  return outer.empty() ? text : text + ")";
+}
+
+/// The loops of its reader in which a statement is computed anew (compute_at).
+std::vector<std::string> replicated(const Statement &statement) {
+  return {statement.iterators.begin(),
+          statement.iterators.begin() + static_cast<std::ptrdiff_t>(statement.replicas)};
 }
 
 bool holds_one_value_each(const Program &program, size_t buffer) {
@@ -594,6 +606,14 @@ std::string LegalityChecker::order_explanation(const Statement &source, const St
   return text;
 }
 
+/// Whether a statement surely reads something at a computed subscript (possible_instances).
+bool LegalityChecker::may_be_impossible(const Statement &statement) const {
+  const auto known = reads_.find(statement.name);
+  const auto reads = known != reads_.end() ? known->second : reads_of(statement);
+  return std::any_of(reads->begin(), reads->end(),
+                     [](const ReadAccess &read) { return !read.exact && read.certain; });
+}
+
 void LegalityChecker::report(Violation::Kind kind, const Statement &first, const Statement &second,
                              const isl::map &pairs, std::string explanation) {
   Violation violation;
@@ -603,12 +623,18 @@ void LegalityChecker::report(Violation::Kind kind, const Statement &first, const
   violation.sink = second.name;
   violation.pairs = pairs;
   Point point;
-  const isl::set flat = isl::manage(isl_set_flatten(isl_map_wrap(pairs.copy())));
+  // Where nothing else is left, a refusal has what there is.
+  isl::map possible = pairs;
+  if (may_be_impossible(first)) {
+    possible = possible.intersect_domain(possible_instances(first));
+  }
+  if (may_be_impossible(second)) {
+    possible = possible.intersect_range(possible_instances(second));
+  }
+  const isl::map &shown = checked(possible.is_empty(), "a witness") ? pairs : possible;
+  const isl::set flat = isl::manage(isl_set_flatten(isl_map_wrap(shown.copy())));
   if (sample_point(checked(flat, "a witness"), point)) {
     const size_t count = first.iterators.size();
-    violation.source_instance = instance(first.name, point.coordinates, 0, count);
-    violation.sink_instance =
-        instance(second.name, point.coordinates, count, point.coordinates.size() - count);
     for (const auto &[name, value] : point.parameters) {
       violation.parameters +=
           (violation.parameters.empty() ? "" : ", ") + name + " = " + std::to_string(value);
@@ -618,6 +644,8 @@ void LegalityChecker::report(Violation::Kind kind, const Statement &first, const
     second_ = point;
     second_.coordinates.erase(second_.coordinates.begin(),
                               second_.coordinates.begin() + static_cast<std::ptrdiff_t>(count));
+    violation.source_instance = instance(first.name, first_.coordinates, replicated(first));
+    violation.sink_instance = instance(second.name, second_.coordinates, replicated(second));
   }
   violation.explanation = std::move(explanation);
   violation_ = std::move(violation);
@@ -640,8 +668,11 @@ void LegalityChecker::add_element(const Statement &writer, bool second) {
   }
   Point at;
   if (sample_point(checked(element.range(), "a witness"), at)) {
-    violation_->element =
-        instance(program_.buffers[writer.buffer].name, at.coordinates, 0, at.coordinates.size());
+    const Buffer &buffer = program_.buffers[writer.buffer];
+    const auto levels = static_cast<std::ptrdiff_t>(
+        std::min(writer.loop_names.size(), static_cast<size_t>(buffer.level)));
+    violation_->element = instance(buffer.name, at.coordinates,
+                                   {writer.loop_names.begin(), writer.loop_names.begin() + levels});
   }
 }
 

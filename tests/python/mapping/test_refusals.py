@@ -202,21 +202,22 @@ def test_another_loop_is_named_where_the_one_asked_for_stays_sequential():
     )
 
 
-def test_several_are_taken_out_of_a_loop():
-    """A, and two that read its neighbours, in one loop."""
+@pytest.mark.parametrize("beside", ["A", "B"])
+def test_several_are_taken_out_of_a_loop(beside):
+    """A, and two that read its neighbours, in one loop: each placed at A, or one at the other."""
     x = tw.input("x", [N], tw.float64)
     A = tw.computation("A", {i: N}, x[i] + 1)
     B = tw.computation("B", {i: (1, N)}, A[i - 1] * 2)
     C = tw.computation("C", {i: (1, N)}, A[i - 1] * 3)
     function = tw.function("three", outputs=[B, C])
     B.after(A, i)
-    C.after(B, i)
+    C.after(beside, i)
     with pytest.raises(tw.IllegalScheduleError) as caught:
         A.parallelize(i)
     advice = caught.value.suggestion.partition("it would be legal after ")[2]
     for command in advice.split(" and "):
         eval(command, {"A": A, "B": B, "C": C})
-    assert advice
+    assert ("B.after" in advice, "C.after" in advice) == (True, beside == "A")
     A.parallelize(i)
     values = np.arange(6.0)
     for found, expected in zip(function(values), function.evaluate(values), strict=True):
@@ -241,3 +242,50 @@ def test_no_fold_is_legal_with_a_witness():
     assert caught.value.sink_instance == error.sink_instance
     values = np.arange(70.0)
     np.testing.assert_array_equal(function(values), 2 * values[::-1])
+
+
+# ---- what a witness names ----
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_a_witness_has_an_element_for_each_computed_subscript(nested):
+    """Terms of a sparse product meet only where x has an element that they read."""
+    p = tw.iter("p")
+    x = tw.input("x", [M], tw.float64)
+    column = tw.input("column", [T], tw.int64)
+    start = tw.input("start", [N + 1], tw.int64)
+    term = x[column[column[p]]] if nested else x[column[p]]
+    y = tw.computation("y", {i: N}, tw.sum(term, over={p: (start[i], start[i + 1])}))
+    function = tw.function("sparse", outputs=[y])
+    with pytest.raises(tw.IllegalScheduleError) as caught:
+        function["y"].parallelize(p)
+    sizes = dict(part.split(" = ") for part in caught.value.parameters.split(", "))
+    assert sizes == {"M": "1", "N": "1", "T": "2"}
+    assert (caught.value.source_instance, caught.value.sink_instance) == ("y[0,0]", "y[0,1]")
+
+
+def test_a_read_that_data_may_leave_out_needs_no_element():
+    """Where a condition on data decides whether x is read, terms meet without any element of it."""
+    p = tw.iter("p")
+    x = tw.input("x", [M], tw.float64)
+    column = tw.input("column", [T], tw.int64)
+    term = tw.select(column[p] >= 0, x[column[p]], 1.0)
+    y = tw.computation("y", {i: N}, tw.sum(term, over={p: T}))
+    function = tw.function("sparse", outputs=[y])
+    with pytest.raises(tw.IllegalScheduleError) as caught:
+        function["y"].parallelize(p)
+    assert "M = 0" in caught.value.parameters
+
+
+def test_a_witness_inside_the_loops_of_a_reader_names_them():
+    x = tw.input("x", [N], tw.float64)
+    B = tw.computation("B", {i: N}, x[i] * 2)
+    C = tw.computation("C", {i: N, j: M}, B[i] + 1)
+    function = tw.function("replicated", outputs=[C])
+    function["B"].compute_at(C, j).store_in("kept[0]")
+    with pytest.raises(tw.IllegalScheduleError) as caught:
+        C.parallelize(i)
+    error = caught.value
+    assert (error.source_instance, error.sink_instance) == ("C[0,0]", "B[1](i=1,j=0)")
+    assert "-> B[@i, @j, i' = @i]" in error.dependence
+    assert "C[0,0] -> B[1](i=1,j=0) at element kept[0] with N = 2, M = 1" in str(error)

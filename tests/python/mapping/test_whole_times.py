@@ -118,7 +118,7 @@ def test_a_map_over_a_parameter_that_the_function_lacks_is_refused(command):
     ]
     for given in (text, f"[Q] -> {text}", f"[N, Q] -> {text}"):
         with pytest.raises(
-            tw.ScheduleError, match="'Q' is no parameter .* its parameters are: N, M"
+            tw.ScheduleError, match=r"'Q' is no parameter .* its parameters are: N, M"
         ):
             getattr(f["C"], command)(given)
 

@@ -27,10 +27,33 @@ const char *kind_name(Violation::Kind kind) {
 
 } // namespace
 
+namespace {
+
+/// Names the loops in which the instances of one side are computed anew (compute_at), as "@i".
+isl::map with_replicas_named(const Program &program, const isl::map &relation, isl_dim_type side) {
+  if (isl_map_has_tuple_name(relation.get(), side) != isl_bool_true) {
+    return relation;
+  }
+  const std::string name = isl_map_get_tuple_name(relation.get(), side);
+  isl::map result = relation;
+  for (const Statement &statement : program.statements) {
+    for (size_t d = 0; statement.name == name && d < statement.replicas; ++d) {
+      result = isl::manage(isl_map_set_dim_name(result.release(), side, static_cast<unsigned>(d),
+                                                statement.iterators[d].c_str()));
+    }
+  }
+  return result;
+}
+
+} // namespace
+
 std::string relation_text(const Program &program, const isl::map &relation,
                           const Statement &source) {
-  const isl::map simple =
-      relation.coalesce().gist_domain(source.domain).gist_params(program.context);
+  isl::map simple = relation.coalesce().gist_domain(source.domain).gist_params(program.context);
+  if (!simple.is_null()) {
+    simple = with_replicas_named(program, simple, isl_dim_in);
+    simple = with_replicas_named(program, simple, isl_dim_out);
+  }
   if (simple.is_null()) {
     isl_ctx_reset_error(isl_context().get());
     return source.name + " -> ...";
@@ -60,7 +83,8 @@ std::shared_ptr<const LegalProgram> still_legal(Program program, const LegalProg
 }
 
 std::shared_ptr<const LegalProgram> require_legal(Program program, const Command *command,
-                                                  const LegalProgram *before) {
+                                                  const LegalProgram *before,
+                                                  const Mapping *mapping) {
   const OperationLimit limit(operation_limit);
   LegalityChecker checker(program, before);
   std::optional<Violation> violation = checker.find();
@@ -68,40 +92,45 @@ std::shared_ptr<const LegalProgram> require_legal(Program program, const Command
     return checker.legal(std::move(program));
   }
   if (command != nullptr) {
-    violation->suggestion = suggest(program, *command, *violation);
+    violation->suggestion = suggest(program, *command, *violation, mapping);
   }
-  if (violation->kind == Violation::Kind::Undecided) {
-    violation->suggestion += std::string(violation->suggestion.empty() ? "" : "\n  ") +
-                             "what you know of the data can be promised: assume(...) says which "
-                             "values a subscript has, independent(...) that iterations of a loop "
-                             "touch different elements";
+  throw refusal(*violation, command);
+}
+
+Error refusal(const Violation &violation, const Command *command) {
+  const bool undecided = violation.kind == Violation::Kind::Undecided;
+  std::string suggestion = violation.suggestion;
+  if (undecided) {
+    suggestion += std::string(suggestion.empty() ? "" : "\n  ") +
+                  "what you know of the data can be promised: assume(...) says which "
+                  "values a subscript has, independent(...) that iterations of a loop "
+                  "touch different elements";
   }
   std::string message = command != nullptr ? to_string(*command) : "the default schedule";
-  message += violation->kind == Violation::Kind::Undecided ? " cannot be shown to be legal: "
-                                                           : " is illegal: ";
-  message += violation->explanation + "\n  dependence: " + violation->dependence +
-             "\n  for example: " + violation->source_instance + " -> " + violation->sink_instance;
-  if (!violation->element.empty()) {
-    message += " at element " + violation->element;
+  message += undecided ? " cannot be shown to be legal: " : " is illegal: ";
+  message += violation.explanation + "\n  dependence: " + violation.dependence +
+             "\n  for example: " + violation.source_instance + " -> " + violation.sink_instance;
+  if (!violation.element.empty()) {
+    message += " at element " + violation.element;
   }
-  if (!violation->parameters.empty()) {
-    message += " with " + violation->parameters;
+  if (!violation.parameters.empty()) {
+    message += " with " + violation.parameters;
   }
-  if (!violation->suggestion.empty()) {
-    message += "\n  " + violation->suggestion;
+  if (!suggestion.empty()) {
+    message += "\n  " + suggestion;
   }
   Error error(ErrorKind::IllegalSchedule, message,
               command != nullptr ? command->where : SourceLocation{});
-  error.details = {{"kind", kind_name(violation->kind)},
-                   {"dependence", violation->dependence},
-                   {"source_instance", violation->source_instance},
-                   {"sink_instance", violation->sink_instance},
-                   {"element", violation->element},
-                   {"parameters", violation->parameters},
-                   {"suggestion", violation->suggestion},
+  error.details = {{"kind", kind_name(violation.kind)},
+                   {"dependence", violation.dependence},
+                   {"source_instance", violation.source_instance},
+                   {"sink_instance", violation.sink_instance},
+                   {"element", violation.element},
+                   {"parameters", violation.parameters},
+                   {"suggestion", suggestion},
                    {"computation", command != nullptr ? command->computation : ""},
                    {"command", command != nullptr ? to_string(*command) : ""}};
-  throw error;
+  return error;
 }
 
 std::vector<Dependence> flow_dependences(const Program &program) {

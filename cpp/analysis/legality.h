@@ -53,9 +53,15 @@ std::shared_ptr<const LegalProgram> find_legal(Program program,
 
 /// Throws Error(IllegalSchedule) with the violation when `program` (the mapping after `command`) is
 /// illegal. With `before`, the program before the command, only what the command may have changed
-/// is asked.
+/// is asked. `mapping`, the one before the command, lets the refusal say which other commands would
+/// make it legal.
 std::shared_ptr<const LegalProgram> require_legal(Program program, const Command *command,
-                                                  const LegalProgram *before = nullptr);
+                                                  const LegalProgram *before = nullptr,
+                                                  const Mapping *mapping = nullptr);
+
+/// Error(IllegalSchedule) with the violation of a program after `command` (null: of the default
+/// schedule).
+Error refusal(const Violation &violation, const Command *command);
 
 /// The program after a command that keeps the order of all instances (mapping.h: keeps_order).
 std::shared_ptr<const LegalProgram> still_legal(Program program, const LegalProgram &before);

@@ -9,15 +9,6 @@ namespace tilewright {
 
 namespace {
 
-std::string instance(const std::string &name, const std::vector<std::int64_t> &coordinates,
-                     size_t first, size_t count) {
-  std::string text = name + "[";
-  for (size_t d = 0; d < count; ++d) {
-    text += (d ? "," : "") + std::to_string(coordinates[first + d]);
-  }
-  return text + "]";
-}
-
 bool holds_one_value_each(const Program &program, size_t buffer) {
   const Computation *owner = nullptr;
   for (const Statement &statement : program.statements) {
@@ -592,57 +583,6 @@ std::string LegalityChecker::order_explanation(const Statement &source, const St
     text += "is scheduled before it";
   }
   return text;
-}
-
-void LegalityChecker::report(Violation::Kind kind, const Statement &first, const Statement &second,
-                             const isl::map &pairs, std::string explanation) {
-  Violation violation;
-  violation.kind = kind;
-  violation.dependence = relation_text(program_, pairs, first);
-  violation.source = first.name;
-  violation.sink = second.name;
-  violation.pairs = pairs;
-  Point point;
-  const isl::set flat = isl::manage(isl_set_flatten(isl_map_wrap(pairs.copy())));
-  if (sample_point(checked(flat, "a witness"), point)) {
-    const size_t count = first.iterators.size();
-    violation.source_instance = instance(first.name, point.coordinates, 0, count);
-    violation.sink_instance =
-        instance(second.name, point.coordinates, count, point.coordinates.size() - count);
-    for (const auto &[name, value] : point.parameters) {
-      violation.parameters +=
-          (violation.parameters.empty() ? "" : ", ") + name + " = " + std::to_string(value);
-    }
-    first_ = point;
-    first_.coordinates.resize(count);
-    second_ = point;
-    second_.coordinates.erase(second_.coordinates.begin(),
-                              second_.coordinates.begin() + static_cast<std::ptrdiff_t>(count));
-  }
-  violation.explanation = std::move(explanation);
-  violation_ = std::move(violation);
-}
-
-/// Names the element that `writer` (the first or the second instance of the witness) writes.
-void LegalityChecker::add_element(const Statement &writer, bool second) {
-  const Point &point = second ? second_ : first_;
-  isl::map element = written_element(program_, writer);
-  for (const auto &[name, value] : point.parameters) {
-    const int position = isl_map_find_dim_by_name(element.get(), isl_dim_param, name.c_str());
-    if (position >= 0) {
-      element =
-          element.fix_si(isl::dim::param, static_cast<unsigned>(position), static_cast<int>(value));
-    }
-  }
-  for (size_t d = 0; d < point.coordinates.size(); ++d) {
-    element = element.fix_si(isl::dim::in, static_cast<unsigned>(d),
-                             static_cast<int>(point.coordinates[d]));
-  }
-  Point at;
-  if (sample_point(checked(element.range(), "a witness"), at)) {
-    violation_->element =
-        instance(program_.buffers[writer.buffer].name, at.coordinates, 0, at.coordinates.size());
-  }
 }
 
 } // namespace tilewright

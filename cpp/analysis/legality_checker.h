@@ -59,6 +59,7 @@ private:
   isl::map promised(const Statement &first, const Statement &second, isl::map pairs, bool exact);
   std::string order_explanation(const Statement &source, const Statement &sink,
                                 const UnorderedPairs &wrong) const;
+  bool may_be_impossible(const Statement &statement) const;
   void report(Violation::Kind kind, const Statement &first, const Statement &second,
               const isl::map &pairs, std::string explanation);
   void add_element(const Statement &writer, bool second = false);

@@ -1,5 +1,6 @@
 // What would be legal instead of a refused command: the loops that can be parallel or vectors, the
-// shift that repairs a fusion. Each suggestion has been tried before it is made.
+// shift that repairs a fusion, the placement that takes computations out of a shared loop. Each
+// suggestion has been tried before it is made.
 #pragma once
 
 #include "analysis/legality.h"
@@ -8,7 +9,9 @@
 
 namespace tilewright {
 
-/// One sentence, or nothing when there is nothing to say.
-std::string suggest(const Program &program, const Command &command, const Violation &violation);
+/// One sentence, or nothing when there is nothing to say. `mapping`: before the command, or null
+/// where it is not known.
+std::string suggest(const Program &program, const Command &command, const Violation &violation,
+                    const Mapping *mapping);
 
 } // namespace tilewright

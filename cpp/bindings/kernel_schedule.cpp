@@ -112,7 +112,7 @@ KernelFunction::Candidate KernelFunction::after(const Candidate &candidate,
     if (const auto split = before ? split_before_tag(candidate.mapping, command) : std::nullopt) {
       before = still_legal(build_program(candidate.mapping.with(*split)), *before);
     }
-    next.program = require_legal(std::move(program), &command, before.get());
+    next.program = require_legal(std::move(program), &command, before.get(), &candidate.mapping);
   }
   known.add(next.digest);
   return next;

@@ -3,6 +3,7 @@
 #include "algorithm/affine.h"
 #include "algorithm/instance_walk.h"
 
+#include <optional>
 #include <utility>
 
 namespace tilewright {
@@ -37,6 +38,13 @@ public:
     return std::move(reads_);
   }
 
+  /// See possible_instances.
+  isl::set possible() {
+    impossible_ = isl::set::empty(statement_.domain.space());
+    collect();
+    return checked(statement_.domain.subtract(*impossible_), "the instances of a statement");
+  }
+
 private:
   void add(const Expr &access, const isl::set &domain, const std::vector<std::string> &iterators) {
     const IterationSpace space{statement_.name, iterators};
@@ -59,6 +67,14 @@ private:
           relation.intersect(isl::manage(isl_pw_aff_eq_map(subscript->copy(), coordinate.copy())));
     }
     const auto dimensions = checked(relation.domain_tuple_dim(), "a read");
+    if (impossible_ && !exact && certain_) {
+      isl::set without = domain.subtract(relation.domain());
+      if (dimensions > outer_) {
+        without = without.project_out(isl::dim::set, outer_, dimensions - outer_);
+        without = without.set_tuple_id(statement_.domain.tuple_id());
+      }
+      impossible_ = checked(impossible_->unite(without), "the instances of a statement");
+    }
     if (dimensions > outer_) {
       relation = relation.project_out(isl::dim::in, outer_, dimensions - outer_);
       relation = isl::manage(isl_map_set_tuple_id(relation.release(), isl_dim_in,
@@ -132,12 +148,17 @@ private:
   unsigned outer_;
   bool certain_ = true; ///< of the read at hand: no condition on data decides whether it is read
   std::vector<ReadAccess> reads_;
+  std::optional<isl::set> impossible_; ///< instances found so far that cannot read what they must
 };
 
 } // namespace
 
 std::vector<ReadAccess> read_accesses(const Statement &statement) {
   return ReadCollector(statement).collect();
+}
+
+isl::set possible_instances(const Statement &statement) {
+  return ReadCollector(statement).possible();
 }
 
 isl::map defined_value(const Statement &statement) {

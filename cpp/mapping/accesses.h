@@ -19,6 +19,10 @@ struct ReadAccess {
 
 std::vector<ReadAccess> read_accesses(const Statement &statement);
 
+/// The instances that can be computed: those that surely read an array at a computed subscript are
+/// left out where the array has no element, whatever the data are.
+isl::set possible_instances(const Statement &statement);
+
 /// statement instance -> computation[iterators]: the value that it defines or helps to define.
 isl::map defined_value(const Statement &statement);
 

@@ -283,6 +283,21 @@ class ScheduleCommands(RestructuringCommands, PromiseCommands, GpuCommands):
         What was placed in the loops of this computation, after it, moves along: where
         ``D.after(C, i)`` had put D into the loop of C, D is in the loop of B with C now.
 
+        Before::
+
+            for i in range(0, N):
+                B[i] = ...
+            for i in range(0, N):
+                C[i] = ... B[i] ...
+                D[i] = ... C[i] ...
+
+        After ``C.after(B, i)``::
+
+            for i in range(0, N):
+                B[i] = ...
+                C[i] = ... B[i] ...
+                D[i] = ... C[i] ...
+
         Args:
             other: the computation that comes first.
             i: the innermost loop of `other` that both share; None shares none.

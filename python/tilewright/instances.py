@@ -53,7 +53,12 @@ class Instance:
         return dict(zip(self.iterators, self.values, strict=True))
 
     def __str__(self) -> str:
-        return f"{self.statement}[{','.join(map(str, self.values))}]"
+        copies = [name for name in self.iterators if name.startswith("@")]
+        own = ",".join(map(str, self.values[len(copies) :]))
+        if not copies:
+            return f"{self.statement}[{own}]"
+        loops = (f"{name[1:]}={v}" for name, v in zip(copies, self.values, strict=False))
+        return f"{self.statement}[{own}]({','.join(loops)})"
 
 
 @dataclass(frozen=True)

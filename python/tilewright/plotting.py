@@ -203,15 +203,16 @@ def _execution(
 
 
 _PARAMETER = re.compile(r"(\w+) = (-?\d+)")
-_INSTANCE = re.compile(r"^\s*(\w+)\s*\[([^\]]*)\]")
+_INSTANCE = re.compile(r"^\s*(\w+)\s*\[([^\]]*)\](?:\(([^)]*)\))?")
 
 
 def _find(execution: Execution, text: str) -> Instance | None:
-    """The instance that an error names: "C[0,1]"."""
+    """The instance that an error names: "C[0,1]"; "B[1](i0=2)" of one in a loop of its reader."""
     match = _INSTANCE.match(text)
     if match is None:
         return None
-    values = tuple(int(value) for value in match[2].split(",") if value.strip())
+    loops = (value.rpartition("=")[2] for value in (match[3] or "").split(","))
+    values = tuple(int(value) for value in (*loops, *match[2].split(",")) if value.strip())
     return execution.find(match[1], values)
 
 

@@ -61,6 +61,15 @@ B = tw.computation("B", {i: N}, A[i] + 1)
 C = tw.computation("C", {i: N}, 2 * B[i])
 f = tw.function("f", outputs=[C], default_schedule=False)
 """
+_CHAIN = """
+N = tw.param("N")
+i = tw.iter("i")
+A = tw.input("A", [N], tw.float32)
+B = tw.computation("B", {i: N}, A[i] + 1)
+C = tw.computation("C", {i: N}, 2 * B[i])
+D = tw.computation("D", {i: N}, C[i] - 1)
+f = tw.function("f", outputs=[D], default_schedule=False)
+"""
 _PAIR_BACKWARDS = """
 N = tw.param("N")
 i = tw.iter("i")
@@ -219,6 +228,8 @@ EXAMPLES = {
 
 # Those of the second and later pairs of loops in one docstring.
 FURTHER: dict[str, tuple[Example, ...]] = {
+    "after": (Example(_CHAIN, "D.after(C, i)"),),
+    "fuse_with": (Example(_CHAIN, "D.after(C, i)"),),
     "cache": (Example(_ROWS, "C.split(i, 4)"), Example(_SLICES, _IN_BLOCKS)),
     "store_in": (Example(_POINTWISE_2D),),
 }

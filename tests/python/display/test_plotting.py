@@ -293,6 +293,19 @@ def test_the_witness_of_a_refusal():
         function.plot(error=error, sizes={N: 1, M: 1})
 
 
+def test_the_witness_inside_the_loops_of_a_reader():
+    x = tw.input("x", [N], tw.float64)
+    B = tw.computation("B", {i: N}, x[i] * 2)
+    C = tw.computation("C", {i: N, j: M}, B[i] + 1)
+    function = tw.function("replicated", outputs=[C])
+    B.compute_at(C, j).store_in("kept[0]")
+    with pytest.raises(tw.IllegalScheduleError) as caught:
+        C.parallelize(i)
+    witness = function.plot(error=caught.value).panels[0].witness
+    assert witness.sink.coordinates == {"@i": 1, "@j": 0, "i": 1}
+    assert str(witness.sink) == caught.value.sink_instance == "B[1](i=1,j=0)"
+
+
 def test_the_witness_of_a_race():
     function = row_sums()
     with pytest.raises(tw.IllegalScheduleError) as caught:

@@ -1,6 +1,7 @@
 #include "algorithm/evaluator_program.h"
 
 #include "algorithm/expression_depth.h"
+#include "polyhedral/interruption.h"
 
 #include <unordered_map>
 #include <utility>
@@ -108,6 +109,7 @@ private:
       return known->second;
     }
     const std::int32_t result = emit_node(*expr);
+    count_visit();
     known_.emplace(expr.get(), result);
     order_.push_back(expr.get());
     return result;

@@ -1,6 +1,7 @@
 // Walking and rewriting expressions: visits, replaced operands, substitution of iterators.
 #include "algorithm/expression.h"
 #include "algorithm/expression_depth.h"
+#include "polyhedral/interruption.h"
 
 #include <algorithm>
 #include <map>
@@ -43,6 +44,7 @@ void visit(const ExprPtr &root, const std::function<void(const ExprPtr &)> &visi
     if (!node || !seen.insert(node.get()).second) {
       continue;
     }
+    count_visit();
     visit(node);
     // Pushed last to first, so that children are visited in the order in which they are written.
     for (const ExprPtr &condition : {node->predicate, node->condition}) {
@@ -73,6 +75,7 @@ std::vector<ExprPtr> parents_first(const std::vector<ExprPtr> &roots,
     const auto [node, is_done] = stack.back();
     stack.pop_back();
     if (is_done) {
+      count_visit();
       order.push_back(node);
     } else if (node && seen.insert(node.get()).second) {
       stack.emplace_back(node, true);
@@ -98,6 +101,7 @@ public:
     if (const auto known = known_.find(node.get()); known != known_.end()) {
       return known->second;
     }
+    count_visit();
     NodeSet nodes;
     const auto take = [&](const ExprPtr &part) {
       const NodeSet &below = of(part);
@@ -177,6 +181,7 @@ public:
     if (const auto known = known_.find(expr.get()); known != known_.end()) {
       return known->second;
     }
+    count_visit();
     Names names;
     if (expr->kind == ExprKind::Iterator) {
       names.insert(expr->name);
@@ -225,6 +230,7 @@ public:
     if (const auto known = scope.rewritten.find(expr.get()); known != scope.rewritten.end()) {
       return known->second;
     }
+    count_visit();
     ExprPtr result;
     if (expr->kind == ExprKind::Reduce) {
       result = rewrite_reduce(expr, scope);

@@ -2,6 +2,7 @@
 
 #include "algorithm/affine.h"
 #include "algorithm/declaration_checks.h"
+#include "polyhedral/interruption.h"
 #include "polyhedral/set_text.h"
 
 #include <isl/aff.h>
@@ -52,6 +53,7 @@ private:
     if (!seen.insert(&expr).second) {
       return;
     }
+    count_visit();
     switch (expr.kind) {
     case ExprKind::Access:
       add(expr, scope);

@@ -1,4 +1,5 @@
 #include "algorithm/size_parameters.h"
+#include "polyhedral/interruption.h"
 
 #include <isl/set.h>
 
@@ -105,6 +106,7 @@ private:
     if (known != has_data_.end()) {
       return known->second;
     }
+    count_visit();
     const bool found = (node.kind == ExprKind::Access && node.producer->is_input) ||
                        node.kind == ExprKind::State || node.kind == ExprKind::WhileResult ||
                        std::any_of(node.operands.begin(), node.operands.end(),

@@ -1,5 +1,6 @@
 #include "compiler/canonical_text.h"
 
+#include "polyhedral/interruption.h"
 #include "runtime/build_identity.h"
 
 #include <fmt/format.h>
@@ -85,6 +86,7 @@ private:
     if (const auto found = numbers_.find(expr.get()); found != numbers_.end()) {
       return found->second;
     }
+    count_visit();
     std::string text =
         fmt::format("{} {}{} {}", static_cast<int>(expr->kind), static_cast<int>(expr->type.kind),
                     expr->type.bits, static_cast<int>(expr->op));

@@ -2,6 +2,7 @@
 
 #include "algorithm/expression_depth.h"
 #include "lowering/expressions.h"
+#include "polyhedral/interruption.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -87,6 +88,7 @@ ValuePtr applied(const ExprPtr &root, const std::function<ValuePtr(const ExprPtr
     if (const auto known = done.find(node.get()); known != done.end()) {
       return known->second;
     }
+    count_visit();
     ValuePtr value = leaf(node);
     if (!value) {
       std::vector<ValuePtr> operands;

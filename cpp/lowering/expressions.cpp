@@ -6,6 +6,7 @@
 #include "lowering/expression_forms.h"
 #include "lowering/parameter_ranges.h"
 #include "mapping/footprint.h"
+#include "polyhedral/interruption.h"
 
 #include <isl/aff.h>
 
@@ -38,12 +39,14 @@ void ExpressionTranslator::count_uses(const ExprPtr &root) {
   if (++uses_[root.get()] > 1) {
     return;
   }
+  count_visit();
   for (const ExprPtr &operand : root->operands) {
     count_uses(operand);
   }
 }
 
 ValuePtr ExpressionTranslator::translate(const ExprPtr &given) {
+  count_visit();
   if (++translations_ > most_translations) {
     throw Error(ErrorKind::Limit,
                 "the code of '" + statement_.name +

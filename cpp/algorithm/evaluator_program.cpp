@@ -1,5 +1,6 @@
 #include "algorithm/evaluator_program.h"
 
+#include "algorithm/computed_parts.h"
 #include "algorithm/expression_depth.h"
 #include "polyhedral/interruption.h"
 
@@ -190,7 +191,7 @@ private:
     const std::int32_t condition = emit_as(expr.operands[0], Bool);
     constexpr std::uint64_t large = 64;
     if (tree_size_of(expr.operands[1]) + tree_size_of(expr.operands[2]) > large) {
-      for (const ExprPtr &part : computed_by_both(expr.operands[1], expr.operands[2])) {
+      for (const ExprPtr &part : computed_parts_.of_both(expr.operands[1], expr.operands[2])) {
         emit(part); // once, instead of in each branch
       }
     }
@@ -306,6 +307,7 @@ private:
   std::unordered_map<const Expr *, std::int32_t>
       known_; ///< values that are there whenever control comes here
   std::vector<const Expr *> order_;
+  ComputedParts computed_parts_;
 };
 
 } // namespace

@@ -349,7 +349,7 @@ ValuePtr ExpressionTranslator::translate_select(const Expr &expr) {
     return select_value(condition, a, translate(otherwise));
   }
   if (is_large(expr) && !is_traced_) {
-    for (const ExprPtr &part : computed_by_both(then, otherwise)) {
+    for (const ExprPtr &part : computed_parts_.of_both(then, otherwise)) {
       translate(part); // once, instead of in each branch
     }
   }

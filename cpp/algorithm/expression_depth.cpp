@@ -118,9 +118,7 @@ void require_stack(size_t depth) {
 
 size_t depth_of(const ExprPtr &expr) { return expr ? facts_of(expr).depth : 0; }
 
-std::uint64_t tree_size_of(const ExprPtr &expr) {
-  return expr ? facts_of(expr).tree_size : 0;
-}
+std::uint64_t tree_size_of(const ExprPtr &expr) { return expr ? facts_of(expr).tree_size : 0; }
 
 bool contains_kind(const ExprPtr &expr, ExprKind kind) {
   return expr && (facts_of(expr).kinds & bit_of(kind)) != 0;

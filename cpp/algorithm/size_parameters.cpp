@@ -1,4 +1,5 @@
 #include "algorithm/size_parameters.h"
+
 #include "polyhedral/interruption.h"
 
 #include <isl/set.h>

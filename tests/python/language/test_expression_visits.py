@@ -124,3 +124,15 @@ def test_reductions_in_shared_reductions_end_at_a_limit():
         e = tw.sum(e, over={within: 1}) + tw.sum(e * 2, over={within: 1})
     with pytest.raises(tw.AnalysisLimitError):
         tw.computation("A", {i: N}, e)
+
+
+def test_a_circle_below_shared_selects_is_found():
+    A = tw.computation("A", {i: N}, dtype=tw.int64)
+    B = tw.computation("B", {i: N}, dtype=tw.int64)
+    e = B[i]
+    for level in range(40):
+        e = tw.select(i > level, e + 1, e + 2)
+    A.define(None, e)
+    B.define(None, A[i])
+    with pytest.raises(tw.SelfDependenceError):
+        tw.function("f", outputs=[A])

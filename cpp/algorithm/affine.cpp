@@ -365,6 +365,12 @@ isl::space IterationSpace::space() const {
 }
 
 std::optional<isl::pw_aff> to_affine(const ExprPtr &expr, const IterationSpace &space) {
+  for (const ExprKind kind :
+       {ExprKind::Access, ExprKind::Reduce, ExprKind::While, ExprKind::State}) {
+    if (contains_kind(expr, kind)) {
+      return std::nullopt; // data: asked of each part of it, this would be a walk for each part
+    }
+  }
   require_stack(expr);
   Conversion at{space};
   auto result = general(expr, at);

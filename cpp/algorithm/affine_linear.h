@@ -3,6 +3,7 @@
 #pragma once
 
 #include "algorithm/affine.h"
+#include "polyhedral/interruption.h"
 
 #include <cstdint>
 #include <optional>
@@ -39,6 +40,7 @@ Result remembered(std::unordered_map<const Expr *, Result> &known, const Expr &e
   if (const auto found = known.find(&expr); found != known.end()) {
     return found->second;
   }
+  count_visit();
   Result result = compute();
   known.emplace(&expr, result);
   return result;

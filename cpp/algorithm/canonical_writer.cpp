@@ -1,5 +1,7 @@
 #include "algorithm/canonical_writer.h"
 
+#include "polyhedral/interruption.h"
+
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -67,6 +69,7 @@ size_t CanonicalWriter::node(const ExprPtr &expr) {
   if (const auto found = numbers_.find(expr.get()); found != numbers_.end()) {
     return found->second;
   }
+  count_visit();
   std::string text =
       fmt::format("{} {}{} {}", static_cast<int>(expr->kind), static_cast<int>(expr->type.kind),
                   expr->type.bits, static_cast<int>(expr->op));

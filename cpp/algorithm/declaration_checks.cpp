@@ -2,6 +2,7 @@
 
 #include "algorithm/affine.h"
 #include "algorithm/instance_walk.h"
+#include "polyhedral/interruption.h"
 #include "polyhedral/set_text.h"
 
 #include <isl/set.h>
@@ -42,6 +43,7 @@ public:
     if (expr == nullptr || !seen_.insert(expr.get()).second) {
       return;
     }
+    count_visit();
     switch (expr->kind) {
     case ExprKind::State:
       if (!states_.contains(expr.get())) {

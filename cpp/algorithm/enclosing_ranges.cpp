@@ -2,6 +2,7 @@
 
 #include "algorithm/affine.h"
 #include "algorithm/function.h"
+#include "polyhedral/interruption.h"
 
 #include <algorithm>
 #include <set>
@@ -28,6 +29,7 @@ public:
     if (!seen_.insert(node.get()).second) {
       return;
     }
+    count_visit();
     switch (node->kind) {
     case ExprKind::Access:
       for (size_t d = 0; d < node->operands.size(); ++d) {

@@ -1,6 +1,8 @@
 #include "algorithm/evaluator_program.h"
 
+#include "algorithm/computed_parts.h"
 #include "algorithm/expression_depth.h"
+#include "polyhedral/interruption.h"
 
 #include <unordered_map>
 #include <utility>
@@ -108,6 +110,7 @@ private:
       return known->second;
     }
     const std::int32_t result = emit_node(*expr);
+    count_visit();
     known_.emplace(expr.get(), result);
     order_.push_back(expr.get());
     return result;
@@ -188,7 +191,7 @@ private:
     const std::int32_t condition = emit_as(expr.operands[0], Bool);
     constexpr std::uint64_t large = 64;
     if (tree_size_of(expr.operands[1]) + tree_size_of(expr.operands[2]) > large) {
-      for (const ExprPtr &part : computed_by_both(expr.operands[1], expr.operands[2])) {
+      for (const ExprPtr &part : computed_parts_.of_both(expr.operands[1], expr.operands[2])) {
         emit(part); // once, instead of in each branch
       }
     }
@@ -304,6 +307,7 @@ private:
   std::unordered_map<const Expr *, std::int32_t>
       known_; ///< values that are there whenever control comes here
   std::vector<const Expr *> order_;
+  ComputedParts computed_parts_;
 };
 
 } // namespace

@@ -164,10 +164,6 @@ void visit(const ExprPtr &root, const std::function<void(const ExprPtr &)> &visi
 /// a node; what a Reduce has beside its body is left out.
 std::vector<ExprPtr> parents_first(const std::vector<ExprPtr> &roots,
                                    const std::function<bool(const Expr &)> &goes_below);
-/// The largest parts of `then` that `otherwise` has, too, and that are computed whichever of the
-/// two is: nodes in branches of selects, in reductions and loops inside are not. Leaves are left
-/// out.
-std::vector<ExprPtr> computed_by_both(const ExprPtr &then, const ExprPtr &otherwise);
 /// Replaces iterators by expressions (by name; a null replacement keeps the iterator); reduced
 /// iterators shadow, and are renamed where a replacement would be captured. Affects subscripts,
 /// bounds and conditions.

@@ -39,13 +39,40 @@ std::uintptr_t end_of_stack() {
 
 constexpr std::uint64_t largest_tree = std::uint64_t{1} << 62;
 
-/// What every ExprPtr points to: its depth and size are nobody else's concern.
-struct Node : Expr {
-  Node(Expr expr, size_t depth, std::uint64_t tree_size)
-      : Expr(std::move(expr)), depth(depth), tree_size(tree_size) {}
-  size_t depth;
-  std::uint64_t tree_size;
+/// What is known of a tree, from what is known of the parts of its root.
+struct Facts {
+  size_t depth = 0;
+  std::uint64_t tree_size = 1;
+  std::uint32_t kinds = 0; ///< bits
+  bool is_plainly_affine = true;
 };
+
+/// What every ExprPtr points to: the facts are nobody else's concern.
+struct Node : Expr {
+  Node(Expr expr, const Facts &facts) : Expr(std::move(expr)), facts(facts) {}
+  Facts facts;
+};
+
+const Facts &facts_of(const ExprPtr &expr) { return static_cast<const Node &>(*expr).facts; }
+
+std::uint32_t bit_of(ExprKind kind) { return std::uint32_t{1} << static_cast<unsigned>(kind); }
+
+/// Whether the node is plainly affine where its operands are.
+bool keeps_affine(const Expr &node) {
+  switch (node.kind) {
+  case ExprKind::Constant:
+  case ExprKind::Iterator:
+  case ExprKind::Parameter:
+    return node.type.is_integer();
+  case ExprKind::Binary:
+    return node.type == Int64 &&
+           (node.op == Op::Add || node.op == Op::Sub ||
+            (node.op == Op::Mul && (node.operands[0]->kind == ExprKind::Constant ||
+                                    node.operands[1]->kind == ExprKind::Constant)));
+  default:
+    return false;
+  }
+}
 
 /// Frees a tree node by node: its depth would else be the stack's. Expressions outlive everything
 /// (static variables hold some), so nothing that a thread destroys at its end is needed here.
@@ -55,7 +82,7 @@ void destroy(const Node *node) {
     waiting->push_back(node);
     return;
   }
-  if (node->depth <= shallow) {
+  if (node->facts.depth <= shallow) {
     delete node;
     return;
   }
@@ -89,11 +116,15 @@ void require_stack(size_t depth) {
 
 } // namespace
 
-size_t depth_of(const ExprPtr &expr) { return expr ? static_cast<const Node &>(*expr).depth : 0; }
+size_t depth_of(const ExprPtr &expr) { return expr ? facts_of(expr).depth : 0; }
 
-std::uint64_t tree_size_of(const ExprPtr &expr) {
-  return expr ? static_cast<const Node &>(*expr).tree_size : 0;
+std::uint64_t tree_size_of(const ExprPtr &expr) { return expr ? facts_of(expr).tree_size : 0; }
+
+bool contains_kind(const ExprPtr &expr, ExprKind kind) {
+  return expr && (facts_of(expr).kinds & bit_of(kind)) != 0;
 }
+
+bool is_plainly_affine(const ExprPtr &expr) { return facts_of(expr).is_plainly_affine; }
 
 void require_stack(const ExprPtr &expr) { require_stack(depth_of(expr)); }
 
@@ -108,11 +139,17 @@ void require_stack(const Function &function) {
 }
 
 ExprPtr finished(Expr node) {
-  size_t deepest = 0;
-  std::uint64_t tree_size = 1;
+  Facts facts;
+  facts.kinds = bit_of(node.kind);
+  facts.is_plainly_affine = keeps_affine(node);
   const auto look_at = [&](const ExprPtr &child) {
-    deepest = std::max(deepest, depth_of(child));
-    tree_size = std::min(largest_tree, tree_size + tree_size_of(child));
+    if (child) {
+      const Facts &part = facts_of(child);
+      facts.depth = std::max(facts.depth, part.depth);
+      facts.tree_size = std::min(largest_tree, facts.tree_size + part.tree_size);
+      facts.kinds |= part.kinds;
+      facts.is_plainly_affine = facts.is_plainly_affine && part.is_plainly_affine;
+    }
   };
   std::for_each(node.operands.begin(), node.operands.end(), look_at);
   for (const ReduceRange &range : node.ranges) {
@@ -121,13 +158,14 @@ ExprPtr finished(Expr node) {
   }
   look_at(node.condition);
   look_at(node.predicate);
-  if (deepest >= deepest_expression) {
+  if (facts.depth >= deepest_expression) {
     throw Error(ErrorKind::Declaration,
                 "an expression may be at most " + std::to_string(deepest_expression) +
                     " operations deep; add up many terms in pairs, or with tw.sum over an "
                     "iterator, or compute parts in computations of their own");
   }
-  return {new Node(std::move(node), deepest + 1, tree_size), destroy};
+  ++facts.depth;
+  return {new Node(std::move(node), facts), destroy};
 }
 
 } // namespace tilewright

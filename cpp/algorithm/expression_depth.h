@@ -26,6 +26,12 @@ size_t depth_of(const ExprPtr &expr);
 /// count each time; 2**62 stands for more. 0 for null. Told where the node is made.
 std::uint64_t tree_size_of(const ExprPtr &expr);
 
+/// Whether `visit` comes to a node of that kind. Told where the node is made.
+bool contains_kind(const ExprPtr &expr, ExprKind kind);
+/// Whether it is int64 arithmetic of iterators, parameters and constants, made of sums and products
+/// with constants. Told where the node is made.
+bool is_plainly_affine(const ExprPtr &expr);
+
 /// Error(Declaration) where what walks the expression would not fit on the stack that this thread
 /// has left.
 void require_stack(const ExprPtr &expr);

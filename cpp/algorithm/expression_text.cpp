@@ -5,6 +5,7 @@
 #include "algorithm/expression.h"
 #include "algorithm/expression_depth.h"
 #include "algorithm/function.h"
+#include "polyhedral/interruption.h"
 
 #include <algorithm>
 #include <charconv>
@@ -309,6 +310,7 @@ private:
     if (const auto known = names_.find(expr.get()); known != names_.end()) {
       return {known->second, Atom};
     }
+    count_visit();
     Text text = print_node(expr);
     const auto used = uses_.find(expr.get());
     if (used == uses_.end() || used->second < 2) {

@@ -1,6 +1,7 @@
 // Walking and rewriting expressions: visits, replaced operands, substitution of iterators.
 #include "algorithm/expression.h"
 #include "algorithm/expression_depth.h"
+#include "polyhedral/interruption.h"
 
 #include <algorithm>
 #include <map>
@@ -43,6 +44,7 @@ void visit(const ExprPtr &root, const std::function<void(const ExprPtr &)> &visi
     if (!node || !seen.insert(node.get()).second) {
       continue;
     }
+    count_visit();
     visit(node);
     // Pushed last to first, so that children are visited in the order in which they are written.
     for (const ExprPtr &condition : {node->predicate, node->condition}) {
@@ -73,6 +75,7 @@ std::vector<ExprPtr> parents_first(const std::vector<ExprPtr> &roots,
     const auto [node, is_done] = stack.back();
     stack.pop_back();
     if (is_done) {
+      count_visit();
       order.push_back(node);
     } else if (node && seen.insert(node.get()).second) {
       stack.emplace_back(node, true);
@@ -85,81 +88,6 @@ std::vector<ExprPtr> parents_first(const std::vector<ExprPtr> &roots,
   }
   std::reverse(order.begin(), order.end());
   return order;
-}
-
-namespace {
-
-using NodeSet = std::set<const Expr *>;
-
-/// What is computed whenever a node is, by node.
-class Needed {
-public:
-  const NodeSet &of(const ExprPtr &node) {
-    if (const auto known = known_.find(node.get()); known != known_.end()) {
-      return known->second;
-    }
-    NodeSet nodes;
-    const auto take = [&](const ExprPtr &part) {
-      const NodeSet &below = of(part);
-      nodes.insert(below.begin(), below.end());
-    };
-    switch (node->kind) {
-    case ExprKind::Select: {
-      take(node->operands[0]);
-      const NodeSet &then = of(node->operands[1]);
-      for (const Expr *part : of(node->operands[2])) {
-        if (then.contains(part)) {
-          nodes.insert(part);
-        }
-      }
-      break;
-    }
-    case ExprKind::Reduce:
-      break;
-    case ExprKind::While:
-      for (const ExprPtr &value : while_parts(*node).initial) {
-        take(value);
-      }
-      break;
-    default:
-      for (const ExprPtr &operand : node->operands) {
-        take(operand);
-      }
-    }
-    nodes.insert(node.get());
-    return known_.emplace(node.get(), std::move(nodes)).first->second;
-  }
-
-private:
-  std::unordered_map<const Expr *, NodeSet> known_; ///< references stay
-};
-
-} // namespace
-
-std::vector<ExprPtr> computed_by_both(const ExprPtr &then, const ExprPtr &otherwise) {
-  require_stack(then);
-  require_stack(otherwise);
-  Needed needed;
-  const NodeSet in_then = needed.of(then);
-  const NodeSet &in_otherwise = needed.of(otherwise);
-  const auto is_common = [&](const Expr &node) {
-    return in_then.contains(&node) && in_otherwise.contains(&node);
-  };
-  std::vector<ExprPtr> largest;
-  std::set<const Expr *> inside; // of those
-  for (const ExprPtr &node :
-       parents_first({then}, [](const Expr &node) { return node.kind != ExprKind::Reduce; })) {
-    if (!is_common(*node)) {
-      continue;
-    }
-    if (!inside.contains(node.get()) && !node->operands.empty()) {
-      largest.push_back(node);
-    }
-    for (const ExprPtr &operand : node->operands) {
-      inside.insert(operand.get());
-    }
-  }
-  return largest;
 }
 
 namespace {
@@ -177,6 +105,7 @@ public:
     if (const auto known = known_.find(expr.get()); known != known_.end()) {
       return known->second;
     }
+    count_visit();
     Names names;
     if (expr->kind == ExprKind::Iterator) {
       names.insert(expr->name);
@@ -225,6 +154,7 @@ public:
     if (const auto known = scope.rewritten.find(expr.get()); known != scope.rewritten.end()) {
       return known->second;
     }
+    count_visit();
     ExprPtr result;
     if (expr->kind == ExprKind::Reduce) {
       result = rewrite_reduce(expr, scope);

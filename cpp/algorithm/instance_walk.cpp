@@ -2,6 +2,7 @@
 
 #include "algorithm/affine.h"
 #include "algorithm/expression_depth.h"
+#include "polyhedral/interruption.h"
 
 #include <array>
 #include <optional>
@@ -41,6 +42,7 @@ void InstanceWalk::operator()(const std::vector<ExprPtr> &roots, const isl::set 
     }
   }
   const auto go_below = [&](const ExprPtr &node, const isl::set &instances, bool is_certain) {
+    count_visit();
     std::optional<isl::set> holds;
     if (node->kind == ExprKind::Select) {
       holds = to_set(node->operands[0], {name, iterators});

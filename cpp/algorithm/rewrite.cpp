@@ -1,6 +1,7 @@
 #include "algorithm/rewrite.h"
 
 #include "algorithm/affine.h"
+#include "polyhedral/interruption.h"
 
 #include <algorithm>
 #include <map>
@@ -20,6 +21,7 @@ ExprPtr rewrite_accesses(const ExprPtr &node, const Change &change, Rewritten &d
   if (const auto found = done.find(node.get()); found != done.end()) {
     return found->second; // a shared node stays shared
   }
+  count_visit();
   std::vector<ExprPtr> operands;
   for (const ExprPtr &operand : node->operands) {
     operands.push_back(rewrite_accesses(operand, change, done));
@@ -76,6 +78,22 @@ bool reads(const Computation &computation, const Computation *producer) {
     });
   }
   return found;
+}
+
+/// Each read at other subscripts is another copy of what is inlined, and of the copies in it: the
+/// code would be too large.
+constexpr size_t largest_inlined = 20'000;
+
+void require_size(const Computation &reader, const ExprPtr &value, const std::string &inlined,
+                  const SourceLocation &where) {
+  size_t nodes = 0;
+  visit(value, [&](const ExprPtr &) { ++nodes; });
+  if (nodes > largest_inlined) {
+    refuse(reader.name + " would be an expression of " + std::to_string(nodes) +
+               " parts, and at most " + std::to_string(largest_inlined) +
+               " can be computed in place; keep " + inlined + " in memory, or compute_at() it",
+           where);
+  }
 }
 
 /// Refuses reads of `producer` whose subscripts isl does not see: only where it is stored can they
@@ -176,6 +194,7 @@ ExprPtr with_other_iterators(const ExprPtr &node, const std::set<std::string> &t
   if (const auto found = done.find(node.get()); found != done.end()) {
     return found->second;
   }
+  count_visit();
   std::vector<ExprPtr> operands;
   for (const ExprPtr &operand : node->operands) {
     operands.push_back(with_other_iterators(operand, taken, done));
@@ -260,6 +279,7 @@ inline_computation(const Function &function, const std::string &name, const Sour
                      : node->operands[static_cast<size_t>(position - gone->iterators.begin())];
         });
       });
+      require_size(*computation, piece.value, name, where);
     }
   }
   return result;

@@ -2,6 +2,7 @@
 
 #include "algorithm/affine.h"
 #include "algorithm/declaration_checks.h"
+#include "algorithm/instance_walk.h"
 #include "polyhedral/set_text.h"
 
 #include <isl/aff.h>
@@ -42,60 +43,22 @@ public:
       : computation_(computation), numbers_(numbers), edges_(edges) {}
 
   void collect(const Piece &piece, const isl::set &context) {
-    where_ = &piece.where;
-    std::set<const Expr *> seen;
-    walk(*piece.value, {piece.domain.intersect_params(context), computation_.iterators}, seen);
+    InstanceWalk walk;
+    walk.name = computation_.name;
+    walk.where = piece.where;
+    walk.visit = [&](const InstanceNode &at) {
+      if (!at.certain || at.node->kind == ExprKind::While) {
+        return false; // the number of iterations is that of data
+      }
+      if (at.node->kind == ExprKind::Access) {
+        add(*at.node, {at.domain, at.iterators});
+      }
+      return true;
+    };
+    walk({piece.value}, piece.domain.intersect_params(context), computation_.iterators);
   }
 
 private:
-  void walk(const Expr &expr, const Scope &scope, std::set<const Expr *> &seen) {
-    if (!seen.insert(&expr).second) {
-      return;
-    }
-    switch (expr.kind) {
-    case ExprKind::Access:
-      add(expr, scope);
-      break;
-    case ExprKind::Select:
-      walk_select(expr, scope, seen);
-      return;
-    case ExprKind::Reduce:
-      walk_reduction(expr, scope);
-      return;
-    case ExprKind::While:
-    case ExprKind::WhileResult:
-      return; // the number of iterations is that of data
-    default:
-      break;
-    }
-    for (const ExprPtr &operand : expr.operands) {
-      walk(*operand, scope, seen);
-    }
-  }
-
-  void walk_select(const Expr &select, const Scope &scope, std::set<const Expr *> &seen) {
-    walk(*select.operands[0], scope, seen);
-    const auto condition = to_set(select.operands[0], {computation_.name, scope.iterators});
-    for (const bool then : {true, false}) {
-      if (condition) {
-        std::set<const Expr *> inside;
-        walk(*select.operands[then ? 1 : 2],
-             {then ? scope.domain.intersect(*condition) : scope.domain.subtract(*condition),
-              scope.iterators},
-             inside);
-      }
-    }
-  }
-
-  void walk_reduction(const Expr &reduce, const Scope &scope) {
-    Scope inner{reduction_domain(reduce, scope.domain, scope.iterators, *where_), scope.iterators};
-    for (const ReduceRange &range : reduce.ranges) {
-      inner.iterators.push_back(range.iterator);
-    }
-    std::set<const Expr *> inside;
-    walk(reduce.predicate ? *reduce.predicate : *reduce.operands.front(), inner, inside);
-  }
-
   void add(const Expr &read, const Scope &scope) {
     const auto producer = numbers_.find(read.producer.get());
     if (producer == numbers_.end()) {
@@ -131,7 +94,6 @@ private:
   const Computation &computation_;
   const std::map<const Computation *, size_t> &numbers_;
   std::vector<Edge> &edges_;
-  const SourceLocation *where_ = nullptr;
 };
 
 /// The groups of nodes that reach each other, each with the edges inside it; those without edges

@@ -1,5 +1,7 @@
 #include "algorithm/size_parameters.h"
 
+#include "polyhedral/interruption.h"
+
 #include <isl/set.h>
 
 #include <algorithm>
@@ -105,6 +107,7 @@ private:
     if (known != has_data_.end()) {
       return known->second;
     }
+    count_visit();
     const bool found = (node.kind == ExprKind::Access && node.producer->is_input) ||
                        node.kind == ExprKind::State || node.kind == ExprKind::WhileResult ||
                        std::any_of(node.operands.begin(), node.operands.end(),

@@ -3,6 +3,7 @@
 #include "algorithm/enclosing_ranges.h"
 #include "algorithm/expression_depth.h"
 #include "algorithm/function.h"
+#include "polyhedral/interruption.h"
 #include "polyhedral/set_text.h"
 
 #include <pybind11/complex.h>
@@ -308,6 +309,8 @@ void bind_expressions(py::module_ &module) {
         return ExprHandle{parameter(name, constraint)};
       },
       py::arg("name"), py::arg("constraint") = "");
+  module.def("expression_visits", &counted_visits,
+             "How often walks of this thread came to a node of an expression, so far.");
   module.def(
       "check_constraint",
       [](const std::string &given, const std::vector<std::string> &names, const std::string &all,

@@ -2,6 +2,7 @@
 
 #include "algorithm/expression_depth.h"
 #include "bindings/bind_language.h"
+#include "polyhedral/interruption.h"
 #include "polyhedral/set_text.h"
 
 #include <pybind11/complex.h>
@@ -91,6 +92,7 @@ public:
         nodes_.append(node(*expr));
         continue;
       }
+      count_visit();
       waiting.emplace_back(expr, true);
       for (const ExprPtr &part : parts(*expr)) {
         waiting.emplace_back(part, false);

@@ -2,6 +2,7 @@
 
 #include "algorithm/affine.h"
 #include "algorithm/expression_depth.h"
+#include "polyhedral/interruption.h"
 
 #include <isl/aff.h>
 #include <isl/mat.h>
@@ -123,6 +124,7 @@ std::optional<Linear> linear_form(const ExprPtr &expr, const std::vector<std::st
   if (const auto found = known.find(expr.get()); found != known.end()) {
     return found->second;
   }
+  count_visit();
   return known.emplace(expr.get(), linear_node(expr, names, known)).first->second;
 }
 

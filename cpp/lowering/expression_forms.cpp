@@ -2,6 +2,7 @@
 
 #include "algorithm/expression_depth.h"
 #include "lowering/expressions.h"
+#include "polyhedral/interruption.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -14,25 +15,8 @@ bool is_leaf(const Expr &expr) {
 }
 
 bool contains(const ExprPtr &root, std::initializer_list<ExprKind> kinds) {
-  bool found = false;
-  visit(root, [&](const ExprPtr &expr) {
-    found = found || std::find(kinds.begin(), kinds.end(), expr->kind) != kinds.end();
-  });
-  return found;
-}
-
-bool is_plainly_affine(const ExprPtr &root) {
-  bool is_affine = true;
-  visit(root, [&](const ExprPtr &node) {
-    const bool is_sum = node->op == Op::Add || node->op == Op::Sub;
-    const bool is_multiple =
-        node->op == Op::Mul && (node->operands[0]->kind == ExprKind::Constant ||
-                                node->operands[1]->kind == ExprKind::Constant);
-    is_affine = is_affine && (is_leaf(*node) ? node->type.is_integer()
-                                             : node->kind == ExprKind::Binary &&
-                                                   node->type == Int64 && (is_sum || is_multiple));
-  });
-  return is_affine;
+  return std::any_of(kinds.begin(), kinds.end(),
+                     [&](ExprKind kind) { return contains_kind(root, kind); });
 }
 
 bool is_worth_a_local(const ExprPtr &expr) {
@@ -87,6 +71,7 @@ ValuePtr applied(const ExprPtr &root, const std::function<ValuePtr(const ExprPtr
     if (const auto known = done.find(node.get()); known != done.end()) {
       return known->second;
     }
+    count_visit();
     ValuePtr value = leaf(node);
     if (!value) {
       std::vector<ValuePtr> operands;

@@ -18,8 +18,6 @@ constexpr std::uint64_t largest_copied = 32;
 
 bool is_leaf(const Expr &expr);
 bool contains(const ExprPtr &root, std::initializer_list<ExprKind> kinds);
-/// Affine at a glance: sums of leaves and multiples by constants.
-bool is_plainly_affine(const ExprPtr &root);
 /// Is it worth a local when it is used more than once?
 bool is_worth_a_local(const ExprPtr &expr);
 /// Is a select worth looking for what both of its branches compute?

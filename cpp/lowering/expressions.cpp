@@ -6,6 +6,7 @@
 #include "lowering/expression_forms.h"
 #include "lowering/parameter_ranges.h"
 #include "mapping/footprint.h"
+#include "polyhedral/interruption.h"
 
 #include <isl/aff.h>
 
@@ -38,12 +39,14 @@ void ExpressionTranslator::count_uses(const ExprPtr &root) {
   if (++uses_[root.get()] > 1) {
     return;
   }
+  count_visit();
   for (const ExprPtr &operand : root->operands) {
     count_uses(operand);
   }
 }
 
 ValuePtr ExpressionTranslator::translate(const ExprPtr &given) {
+  count_visit();
   if (++translations_ > most_translations) {
     throw Error(ErrorKind::Limit,
                 "the code of '" + statement_.name +
@@ -346,7 +349,7 @@ ValuePtr ExpressionTranslator::translate_select(const Expr &expr) {
     return select_value(condition, a, translate(otherwise));
   }
   if (is_large(expr) && !is_traced_) {
-    for (const ExprPtr &part : computed_by_both(then, otherwise)) {
+    for (const ExprPtr &part : computed_parts_.of_both(then, otherwise)) {
       translate(part); // once, instead of in each branch
     }
   }

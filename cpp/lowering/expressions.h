@@ -4,6 +4,7 @@
 // their guard) is written before the value as statements.
 #pragma once
 
+#include "algorithm/computed_parts.h"
 #include "lowering/instrumentation.h"
 #include "lowering/subscript_bounds.h"
 #include "mapping/program.h"
@@ -119,6 +120,7 @@ private:
   Frame frame_;
   std::map<std::string, ExprPtr> outer_loops_;
   std::unordered_map<const Expr *, int> uses_;
+  ComputedParts computed_parts_;
   std::unordered_map<const Expr *, ExprPtr> flat_;
   std::int64_t translations_ = 0;
   std::unordered_map<const Expr *, ValuePtr> states_; ///< of the while loops around

@@ -4,6 +4,7 @@
 #include "analysis/legality.h"
 #include "mapping/accesses.h"
 #include "mapping/program.h"
+#include "polyhedral/interruption.h"
 
 #include <isl/aff.h>
 #include <isl/val.h>
@@ -244,6 +245,7 @@ private:
     if (!collected_.insert(node.get()).second) {
       return;
     }
+    count_visit();
     largest_bytes_ = std::max<std::int64_t>(largest_bytes_, node->type.bytes());
     if (node->kind != ExprKind::Access) {
       if (node->kind == ExprKind::Select) {

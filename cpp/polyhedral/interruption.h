@@ -3,6 +3,7 @@
 // so there is one request for all. What was interrupted has changed nothing.
 #pragma once
 
+#include <cstdint>
 #include <exception>
 
 namespace tilewright {
@@ -21,5 +22,16 @@ void forget_interruption() noexcept;
 
 /// Throws Interrupted where a request waits. An atomic load and a test.
 void check_interruption();
+
+/// Counts a node to which a walk of ours comes. Inside an OperationLimit it looks for requests now
+/// and then, and throws Error(Limit) where an analysis comes to more nodes than walks of graphs do.
+void count_visit();
+
+/// The visits of this thread so far; for tests, which compare them with the nodes that there are.
+std::uint64_t counted_visits() noexcept;
+
+/// The first OperationLimit begins to charge visits, and the last one ends it.
+void begin_charging_visits() noexcept;
+void end_charging_visits() noexcept;
 
 } // namespace tilewright

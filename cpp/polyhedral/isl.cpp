@@ -58,6 +58,9 @@ OperationLimit::OperationLimit(std::uint64_t operations, Inside inside) {
     }
     throw;
   }
+  if (open_limits == 0) {
+    begin_charging_visits();
+  }
   isl_ctx *context = isl_context().get();
   previous_ = isl_ctx_get_max_operations(context);
   if (open_limits++ == 0 || (inside == Inside::Tighten && operations < previous_)) {
@@ -76,6 +79,9 @@ OperationLimit::~OperationLimit() {
     isl_ctx_reset_operations(context);
     isl_ctx_set_max_operations(context, restored);
     begin_isl_work(restored);
+  }
+  if (is_last) {
+    end_charging_visits();
   }
   if (is_last && analysis_scope.end != nullptr) {
     analysis_scope.end();

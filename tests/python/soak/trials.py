@@ -17,6 +17,7 @@ from contextlib import contextmanager
 import numpy as np
 
 import tilewright as tw
+from soak.compilers import compilers
 from soak.interrupts import interrupts
 
 __all__ = ["TRIALS", "Progress"]
@@ -234,6 +235,11 @@ def _interrupts(path: pathlib.Path, count: int, seed: int, progress: Progress) -
         return interrupts(count, seed, progress)
 
 
+def _compilers(path: pathlib.Path, count: int, seed: int, progress: Progress) -> str:
+    with directory(path):
+        return compilers(count, seed, progress)
+
+
 #: By name: the trial, how many steps the soak takes, how many the test-suite takes.
 TRIALS: dict[str, tuple[Callable[[pathlib.Path, int, int, Progress], str], int, int]] = {
     "kills": (kills, 10_000, 60),
@@ -241,4 +247,5 @@ TRIALS: dict[str, tuple[Callable[[pathlib.Path, int, int, Progress], str], int, 
     "removals": (removals, 500, 25),
     "dropped": (dropped, 100_000, 400),
     "interrupts": (_interrupts, 40, 1),
+    "compilers": (_compilers, 2000, 4),
 }

@@ -66,7 +66,8 @@ PYBIND11_MODULE(_core, module) {
 
 /// pybind11 waits for the GIL of the main interpreter, for ever, in an interpreter beside it; and
 /// isl's context, the threads, the handlers of signals and the kernels are those of the process.
-extern "C" PYBIND11_EXPORT PyObject *PyInit__core() {
+extern "C" PYBIND11_EXPORT PyObject *start_in_main_interpreter() __asm__("PyInit__core");
+extern "C" PyObject *start_in_main_interpreter() {
   if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
     PyErr_SetString(PyExc_ImportError,
                     "tilewright runs in the main interpreter of a process only, and this is a "

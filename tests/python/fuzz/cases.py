@@ -360,6 +360,9 @@ class Runner:
         """What runs without a command: small sizes keep the declared loops, so there are large ones, too."""
         rng = random.Random(self.case["seed"] + ":default")
         large = tuple(rng.choice((9, 15, 16, 17, 23, 33, 40)) for _ in AXES)
+        # The evaluator takes a microsecond for a term: six loops of 40 iterations are an hour's work.
+        while max(large) ** deepest(self.program) > 10**7:
+            large = tuple(size // 2 for size in large)
         for sizes in (self.case["sizes"][-1], large):
             self.compare(sizes, self.original)
             self.count("calls of default schedules")
@@ -446,6 +449,20 @@ class Runner:
         cells = points(one["iterators"], one["ranges"], one["where"], sizes)
         own = [tuple(env[i] for i in one["iterators"]) for env in cells]
         return np.array([values[cell] for cell in own], values.dtype)
+
+
+def deepest(program: Program) -> int:
+    """The loops around the innermost term of the deepest computation."""
+
+    def depth(value: list[Any]) -> int:
+        own = len(value[2]) if value[0] == "reduce" else 0
+        parts = [part for part in walk(value) if part is not value and part[0] == "reduce"]
+        return own + max((depth(part) for part in parts), default=0)
+
+    return max(
+        len(one["iterators"]) + max((depth(value) for _, value in one["pieces"]), default=0)
+        for one in program["computations"]
+    )
 
 
 def fresh(arrays: dict[str, Any]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 #include "algorithm/affine.h"
 #include "algorithm/expression_depth.h"
 #include "mapping/accesses.h"
+#include "mapping/command_handlers.h"
 #include "mapping/command_table.h"
 #include "mapping/footprint.h"
 #include "mapping/local_memory.h"
@@ -661,8 +662,7 @@ private:
                        point)) {
         throw Error(ErrorKind::Schedule,
                     "loop '" + statement.loop_names[level] + "' of " + statement.computation->name +
-                        " gives no time to " + instance_text(statement.name, point.coordinates) +
-                        (point.parameters.empty() ? "" : " (" + parameter_text(point) + ")"),
+                        " gives no time to " + instance_text(statement.name, point),
                     statement.mapped_at);
       }
     }

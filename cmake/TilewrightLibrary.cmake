@@ -16,10 +16,10 @@ if(TILEWRIGHT_SANITIZE)
   target_link_options(tilewright_flags INTERFACE "-fsanitize=${TILEWRIGHT_SANITIZE}")
 endif()
 
-# tilewright_add_library(FOLDER USES...) makes the static library tw_FOLDER of cpp/FOLDER/*.cpp,
-# which may use the libraries named after it. A folder without sources yet is an interface.
+# tilewright_add_library(FOLDER USES...) makes the static library tw_FOLDER of the *.cpp in
+# cpp/FOLDER and the folders in it, which may use the libraries named after it. A folder without sources yet is an interface.
 function(tilewright_add_library folder)
-  file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cpp")
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cpp")
   if(sources)
     add_library(tw_${folder} STATIC ${sources})
     target_link_libraries(tw_${folder} PUBLIC tilewright_flags ${ARGN})

@@ -17,9 +17,11 @@ USES: dict[str, set[str]] = {
     "mapping": {"algorithm"},
     "analysis": {"mapping"},
     "planning": {"analysis"},
-    "lowering": {"analysis"},
-    "targets": {"lowering", "runtime"},
-    "compiler": {"planning", "targets"},
+    "loops": {"mapping"},
+    "passes": {"loops"},
+    "lowering": {"analysis", "passes"},
+    "targets": {"loops", "runtime"},
+    "compiler": {"planning", "lowering", "targets"},
     "bindings": {"compiler"},
 }
 # The core's one error type: a header without code, and so without a layer.

@@ -1,7 +1,7 @@
 // Which parameters are sizes: they bound domains, arrays and subscripts, or take part in arithmetic
 // on indices. Sets of integers know no largest number, but loops and addresses count in 64 bits;
 // sizes of at most largest_size_parameter, with the coefficients that lowering allows
-// (lowering/loop_ranges.h), never leave them. A call with a larger one is refused. A parameter that
+// (passes/loop_ranges.h), never leave them. A call with a larger one is refused. A parameter that
 // only meets data is a number like any other, and may be any of 64 bits.
 #pragma once
 

@@ -44,7 +44,7 @@ public:
   /// Whether, in one block, a thread touches in an instance of `second` what another one touched in
   /// an earlier instance of `first`, one of them writing. The instances agree in the `levels`
   /// outermost loops; `carried`: and that of `second` is in a later iteration of the next one.
-  /// `with_stages`: also for buffers of several stages, for which lowering/staged_copies.h waits.
+  /// `with_stages`: also for buffers of several stages, for which passes/gpu/staged_copies.h waits.
   bool must_wait(size_t first, size_t second, size_t levels, bool carried,
                  bool with_stages = true) const;
 

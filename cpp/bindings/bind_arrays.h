@@ -4,7 +4,7 @@
 #pragma once
 
 #include "algorithm/function.h"
-#include "lowering/loop_ir.h"
+#include "loops/loop_ir.h"
 
 #include <llvm/ADT/ArrayRef.h>
 #include <pybind11/numpy.h>

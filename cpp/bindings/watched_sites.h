@@ -1,9 +1,9 @@
-// What a failed check (lowering/instrumentation.h) says, in words: the instance, the access, the
+// What a failed check (loops/instrumentation.h) says, in words: the instance, the access, the
 // values read, and the line of the user's program.
 #pragma once
 
 #include "algorithm/function.h"
-#include "lowering/loop_ir.h"
+#include "loops/loop_ir.h"
 #include "runtime/abi.h"
 
 #include <cstdint>

@@ -4,8 +4,8 @@
 #pragma once
 
 #include "compiler/in_flight.h"
-#include "lowering/instrumentation.h"
-#include "lowering/loop_ir.h"
+#include "loops/instrumentation.h"
+#include "loops/loop_ir.h"
 #include "mapping/mapping.h"
 #include "runtime/abi.h"
 #include "runtime/kernel_code.h"

@@ -1,7 +1,7 @@
 #include "compiler/improve.h"
 
 #include "compiler/kernel_metadata.h"
-#include "lowering/build.h"
+#include "loops/build.h"
 #include "runtime/background.h"
 #include "runtime/cpu.h"
 #include "targets/llvm_emitter.h"

@@ -3,7 +3,7 @@
 // code was optimised.
 #pragma once
 
-#include "lowering/loop_ir.h"
+#include "loops/loop_ir.h"
 
 #include <optional>
 #include <string>

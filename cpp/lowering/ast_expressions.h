@@ -1,7 +1,7 @@
 // isl's expressions over loop variables and parameters as values of the loop IR.
 #pragma once
 
-#include "lowering/build.h"
+#include "loops/build.h"
 #include "lowering/loop_scan.h"
 #include "polyhedral/isl.h"
 

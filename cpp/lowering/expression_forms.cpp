@@ -99,21 +99,6 @@ ExprPtr flattened(const ExprPtr &expr, const IterationSpace &space) {
   return affine ? from_affine(*affine, space.iterators) : expr;
 }
 
-ValuePtr zero_of(ScalarType type) {
-  switch (type.kind) {
-  case TypeKind::Bool:
-    return constant_of(false, type);
-  case TypeKind::Int:
-    return constant_of(std::int64_t{0}, type);
-  case TypeKind::UInt:
-    return constant_of(std::uint64_t{0}, type);
-  case TypeKind::Complex:
-    return constant_of(std::complex<double>{}, type);
-  default:
-    return constant_of(0.0, type);
-  }
-}
-
 ValuePtr translate_parameters(const ExprPtr &root, const std::vector<std::string> &parameters) {
   const ExprPtr expr = flattened(root, {});
   return applied(expr, [&](const ExprPtr &node) -> ValuePtr {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "algorithm/affine.h"
-#include "lowering/build.h"
+#include "loops/build.h"
 
 #include <cstdint>
 #include <functional>

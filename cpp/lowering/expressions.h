@@ -5,7 +5,7 @@
 #pragma once
 
 #include "algorithm/computed_parts.h"
-#include "lowering/instrumentation.h"
+#include "loops/instrumentation.h"
 #include "lowering/subscript_bounds.h"
 #include "mapping/program.h"
 
@@ -133,7 +133,5 @@ private:
 
 /// An expression over parameters only.
 ValuePtr translate_parameters(const ExprPtr &expr, const std::vector<std::string> &parameters);
-/// The zero of a type.
-ValuePtr zero_of(ScalarType type);
 
 } // namespace tilewright

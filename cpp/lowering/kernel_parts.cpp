@@ -1,7 +1,7 @@
 #include "lowering/kernel_parts.h"
 
-#include "lowering/build.h"
-#include "lowering/thread_reductions.h"
+#include "loops/build.h"
+#include "loops/gpu_queries.h"
 
 #include <utility>
 

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "analysis/gpu_kernels.h"
-#include "lowering/loop_ir.h"
+#include "loops/loop_ir.h"
 
 #include <optional>
 #include <vector>

@@ -1,17 +1,17 @@
 #include "lowering/lower.h"
 
+#include "loops/joined_loops.h"
 #include "lowering/ast_generation.h"
-#include "lowering/joined_loops.h"
-#include "lowering/loop_ranges.h"
-#include "lowering/map_launches.h"
 #include "lowering/parameter_ranges.h"
-#include "lowering/passes.h"
-#include "lowering/registers.h"
-#include "lowering/staged_copies.h"
-#include "lowering/thread_reductions.h"
 #include "lowering/translate.h"
-#include "lowering/vector_accesses.h"
-#include "lowering/wide_copies.h"
+#include "passes/gpu/map_launches.h"
+#include "passes/gpu/staged_copies.h"
+#include "passes/gpu/thread_reductions.h"
+#include "passes/gpu/vector_accesses.h"
+#include "passes/gpu/wide_copies.h"
+#include "passes/loop_ranges.h"
+#include "passes/passes.h"
+#include "passes/registers.h"
 
 namespace tilewright {
 

@@ -2,10 +2,10 @@
 // and the statements' expressions, then run the loop passes in the order listed in lower.cpp.
 #pragma once
 
-#include "lowering/instrumentation.h"
-#include "lowering/loop_ir.h"
-#include "lowering/vector_loop.h"
+#include "loops/instrumentation.h"
+#include "loops/loop_ir.h"
 #include "mapping/program.h"
+#include "passes/vector_loop.h"
 
 #include <vector>
 

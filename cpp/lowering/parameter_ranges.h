@@ -1,7 +1,7 @@
 // What a program's context says of each parameter alone, for the passes that reason with intervals.
 #pragma once
 
-#include "lowering/linear.h"
+#include "loops/linear.h"
 #include "mapping/program.h"
 
 namespace tilewright {

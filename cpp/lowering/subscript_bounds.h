@@ -2,7 +2,7 @@
 // remainders or their type keep them inside: they need no check when the kernel runs.
 #pragma once
 
-#include "lowering/linear.h"
+#include "loops/linear.h"
 
 #include <unordered_map>
 

@@ -1,6 +1,6 @@
 #include "lowering/timed_nests.h"
 
-#include "lowering/build.h"
+#include "loops/build.h"
 
 #include <algorithm>
 #include <functional>

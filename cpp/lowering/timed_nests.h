@@ -1,7 +1,7 @@
 // The outermost loop nests whose time is taken.
 #pragma once
 
-#include "lowering/loop_ir.h"
+#include "loops/loop_ir.h"
 
 namespace tilewright {
 

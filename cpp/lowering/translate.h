@@ -3,8 +3,8 @@
 // those inside it become serial).
 #pragma once
 
+#include "loops/loop_ir.h"
 #include "lowering/ast_generation.h"
-#include "lowering/loop_ir.h"
 #include "lowering/lower.h"
 
 namespace tilewright {

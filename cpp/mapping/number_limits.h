@@ -1,7 +1,7 @@
 // How large the numbers in a time-space map and in an access relation may be. Loops count in 64
 // bits, and isl in as many as it needs: what no loop could count is refused at the command that
 // asked for it. That no value passes 64 bits for sizes of up to 2**40 is asked in lowering, where
-// the bounds of the loops are known (lowering/loop_ranges.h).
+// the bounds of the loops are known (passes/loop_ranges.h).
 #pragma once
 
 #include "mapping/mapping.h"

@@ -15,7 +15,7 @@ namespace tilewright {
 struct DefaultSchedule {
   /// With the commands of the default schedule.
   Mapping mapping;
-  /// Less work than this (lowering/estimate_work.h) altogether is done sooner by the loops as they
+  /// Less work than this (loops/estimate_work.h) altogether is done sooner by the loops as they
   /// were; 0 where these are never faster.
   std::int64_t little = 0;
   /// That is work in one iteration of so many outermost loops: of one product of a batch.

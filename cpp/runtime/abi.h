@@ -12,7 +12,7 @@ struct KernelFailure {
   std::int64_t value = 0;  ///< the subscript found
   std::int64_t extent = 0; ///< the extent it had to stay below
 
-  /// What the kernel was asked to watch (lowering/instrumentation.h). Of the first failed check
+  /// What the kernel was asked to watch (loops/instrumentation.h). Of the first failed check
   /// that reports more: so many integers, or doubles by their bits.
   static constexpr std::int64_t most_reported = 96;
   std::int64_t reported = 0;

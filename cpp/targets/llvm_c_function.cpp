@@ -1,7 +1,7 @@
 #include "targets/llvm_c_function.h"
 
 #include "algorithm/size_parameters.h"
-#include "lowering/build.h"
+#include "loops/build.h"
 #include "runtime/abi.h"
 #include "targets/llvm_function_emitter.h"
 

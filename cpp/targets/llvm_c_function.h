@@ -3,7 +3,7 @@
 // header that declares it is text, and Python's.
 #pragma once
 
-#include "lowering/loop_ir.h"
+#include "loops/loop_ir.h"
 
 #include <cstdint>
 #include <string>

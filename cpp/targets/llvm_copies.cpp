@@ -1,7 +1,6 @@
 // Vector-width accesses and asynchronous copies of a GPU's threads: what is known of an address
 // where the array's was asked, and copies of as many bytes at a time as that allows.
-#include "lowering/private_memory.h"
-#include "lowering/vector_accesses.h"
+#include "loops/gpu_queries.h"
 #include "runtime/gpu_emulator.h"
 #include "targets/llvm_function_emitter.h"
 

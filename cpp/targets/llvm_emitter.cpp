@@ -1,8 +1,8 @@
 // The frame of a kernel: its function, arguments, temporaries and exit; and the pass pipeline.
 #include "targets/llvm_emitter.h"
 
-#include "lowering/build.h"
-#include "lowering/mma_tiles.h"
+#include "loops/build.h"
+#include "loops/gpu_queries.h"
 #include "mapping/local_memory.h"
 #include "targets/llvm_function_emitter.h"
 #include "targets/llvm_gathers.h"

@@ -4,7 +4,7 @@
 // and unrolled. Buffers never overlap: the caller guarantees it.
 #pragma once
 
-#include "lowering/loop_ir.h"
+#include "loops/loop_ir.h"
 #include "targets/gpu_target.h"
 #include "targets/llvm_c_function.h"
 

@@ -3,8 +3,8 @@
 // instructions through Semantics.
 #pragma once
 
-#include "lowering/estimate_work.h"
-#include "lowering/loop_ir.h"
+#include "loops/estimate_work.h"
+#include "loops/loop_ir.h"
 #include "targets/llvm_emitter.h"
 #include "targets/llvm_index.h"
 #include "targets/llvm_semantics.h"

@@ -3,7 +3,7 @@
 // product of a tile needs all of them. So it reports the failure and goes on; what it would read
 // with that subscript is zero, and what it would write with it is left out. Where it goes depends
 // on nothing else, so that threads that agree on their way without the failure still do.
-#include "lowering/build.h"
+#include "loops/build.h"
 #include "targets/llvm_function_emitter.h"
 
 #include <algorithm>

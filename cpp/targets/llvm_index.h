@@ -3,7 +3,7 @@
 // stays an opaque term, of all lanes or with one value for each of them.
 #pragma once
 
-#include "lowering/loop_ir.h"
+#include "loops/loop_ir.h"
 
 #include <cstdint>
 #include <vector>

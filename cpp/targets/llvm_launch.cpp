@@ -2,8 +2,8 @@
 // in memory, and a function of one thread in the module for the GPU. Arguments take eight bytes
 // each: the place for failures, the parameters, for each buffer its address and those strides that
 // are no constants, and the variables of loops around the launch.
-#include "lowering/build.h"
-#include "lowering/private_memory.h"
+#include "loops/build.h"
+#include "loops/gpu_queries.h"
 #include "runtime/abi.h"
 #include "targets/llvm_function_emitter.h"
 #include "targets/nvptx.h"

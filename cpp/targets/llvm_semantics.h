@@ -4,7 +4,7 @@
 // that vectors of complex numbers need nothing special.
 #pragma once
 
-#include "lowering/loop_ir.h"
+#include "loops/loop_ir.h"
 #include "targets/llvm_emitter.h"
 #include "targets/llvm_math.h"
 

@@ -1,5 +1,5 @@
 // Values: trees with shared nodes, each emitted once a statement.
-#include "lowering/linear.h"
+#include "loops/linear.h"
 #include "targets/llvm_function_emitter.h"
 
 #include <algorithm>

@@ -1,7 +1,8 @@
 // Kernels of a GPU on the emulator, and sanity of that proof: what is broken on purpose (a barrier
 // left out, a tile too small, a wrong thread) does not pass.
 #include "emulated.h"
-#include "lowering/private_memory.h"
+#include "loops/gpu_queries.h"
+#include "passes/gpu/private_memory.h"
 #include "planning/default_mapping.h"
 
 #include <gmock/gmock.h>

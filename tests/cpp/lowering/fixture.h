@@ -6,12 +6,12 @@
 #include "algorithm/evaluator.h"
 #include "algorithm/function.h"
 #include "interpreter.h"
+#include "loops/verify.h"
 #include "lowering/ast_generation.h"
 #include "lowering/lower.h"
-#include "lowering/passes.h"
 #include "lowering/translate.h"
-#include "lowering/verify.h"
 #include "mapping/mapping.h"
+#include "passes/passes.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 // are rounded to theirs.
 #pragma once
 
-#include "lowering/build.h"
+#include "loops/build.h"
 
 #include <cmath>
 #include <map>

@@ -1,5 +1,5 @@
 #include "fixture.h"
-#include "lowering/estimate_work.h"
+#include "loops/estimate_work.h"
 
 namespace tilewright::test {
 namespace {

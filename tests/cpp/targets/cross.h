@@ -1,7 +1,7 @@
 // Code for processors that nobody here has: a kernel's assembly for AArch64 with NEON or SVE.
 #pragma once
 
-#include "lowering/loop_ir.h"
+#include "loops/loop_ir.h"
 
 #include <string>
 

@@ -1,8 +1,8 @@
 // Runs a hand-made kernel of the loop IR on small arrays.
 #pragma once
 
-#include "lowering/build.h"
-#include "lowering/loop_ir.h"
+#include "loops/build.h"
+#include "loops/loop_ir.h"
 #include "runtime/abi.h"
 #include "runtime/jit.h"
 

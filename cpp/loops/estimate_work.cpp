@@ -1,0 +1,347 @@
+#include "loops/estimate_work.h"
+
+#include "loops/build.h"
+#include "loops/linear.h"
+#include "loops/summing_loops.h"
+#include "loops/tile_extent.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace tilewright {
+
+namespace {
+
+constexpr std::int64_t longest_loop = std::int64_t{1} << 20;
+constexpr std::int64_t most_work = std::int64_t{1} << 40;
+/// Iterations of a loop whose bounds are data.
+constexpr std::int64_t unknown_extent = 16;
+constexpr std::int64_t register_bytes = 32;
+
+std::int64_t cost_of(const Value &value) {
+  const std::int64_t registers =
+      std::max<std::int64_t>(1, value.type.lanes * value.type.scalar.bytes() / register_bytes);
+  switch (value.kind) {
+  case ValueKind::Load:
+  case ValueKind::Cast:
+  case ValueKind::Select:
+    return registers;
+  case ValueKind::Call:
+    return 20 * registers;
+  case ValueKind::Unary:
+  case ValueKind::Binary: {
+    const bool slow = value.op == Op::TrueDiv || value.op == Op::Pow || value.op == Op::FloorDiv ||
+                      value.op == Op::Mod;
+    const bool index = value.type == ValueType{Int64, 1};
+    return index ? 0 : (slow ? 8 : 1) * registers;
+  }
+  default:
+    return 0;
+  }
+}
+
+/// Of a statement itself, without those inside.
+std::int64_t cost_of(const LoopStatement &statement) {
+  std::int64_t cost = statement.kind == StatementKind::Store ? 1 : 0;
+  visit_values(statement, [&](const Value &value) { cost += cost_of(value); });
+  return cost;
+}
+
+class Estimator {
+public:
+  /// The `around` outermost loops are taken to have one iteration, or none.
+  explicit Estimator(int around = 0) : around_(around) {}
+
+  ValuePtr of(const LoopStatement &statement) {
+    switch (statement.kind) {
+    case StatementKind::For:
+      return of_loop(statement);
+    case StatementKind::While:
+      return scaled(integer(unknown_extent), of(*statement.children[0]));
+    case StatementKind::If: {
+      const ValuePtr then = of(*statement.children[0]);
+      return statement.children.size() > 1 ? maximum(then, of(*statement.children[1])) : then;
+    }
+    case StatementKind::Let: {
+      const ValuePtr &value = statement.value;
+      const ValuePtr &usual = value->kind == ValueKind::Select ? value->operands[1] : value;
+      middle_[statement.id] = outside(usual);
+      return integer(cost_of(statement));
+    }
+    default: {
+      ValuePtr sum = integer(cost_of(statement));
+      for (const StmtPtr &child : statement.children) {
+        sum = add(sum, of(*child));
+      }
+      return sum;
+    }
+    }
+  }
+
+private:
+  ValuePtr of_loop(const LoopStatement &loop) {
+    const ValuePtr lower = outside(loop.lower);
+    const ValuePtr upper = outside(loop.upper);
+    const bool is_around = around_ > 0;
+    const std::int64_t longest = is_around ? 1 : longest_loop;
+    around_ -= is_around ? 1 : 0;
+    ValuePtr extent = integer(std::min(unknown_extent, longest));
+    middle_[loop.id] = nullptr;
+    if (lower && upper) {
+      extent = minimum(maximum(sub(upper, lower), integer(0)), integer(longest));
+      middle_[loop.id] = floor_div(add(lower, upper), integer(2));
+    }
+    const ValuePtr inside = of(*loop.children[0]);
+    around_ += is_around ? 1 : 0;
+    return scaled(extent, inside);
+  }
+
+  static ValuePtr scaled(const ValuePtr &factor, const ValuePtr &work) {
+    return minimum(mul(factor, work), integer(most_work));
+  }
+
+  /// The value with the variables of loops inside at their middle; null where it is not an index.
+  ValuePtr outside(const ValuePtr &value) const {
+    if (!is_index(value)) {
+      return nullptr;
+    }
+    bool known = true;
+    ValueRewriter rewrite([&](const ValuePtr &part) -> ValuePtr {
+      if (part->kind != ValueKind::Variable) {
+        return nullptr;
+      }
+      const auto found = middle_.find(part->id);
+      if (found == middle_.end()) {
+        return nullptr;
+      }
+      known = known && found->second != nullptr;
+      return found->second ? found->second : part;
+    });
+    const ValuePtr result = rewrite(value);
+    return known ? result : nullptr;
+  }
+
+  int around_;                                        ///< still to come
+  std::unordered_map<std::int64_t, ValuePtr> middle_; ///< of variables inside; null: not known
+};
+
+} // namespace
+
+ValuePtr estimated_work(const LoopStatement &statement) { return Estimator().of(statement); }
+
+namespace {
+
+/// The most that a distance of index values can be: of a constant, and of
+/// floor((x + k) / c) - floor(x / c), beside a constant.
+std::optional<std::int64_t> most_of(const Linear &distance) {
+  if (distance.is_constant()) {
+    return distance.constant;
+  }
+  const auto divisor = [&](size_t term) -> std::int64_t {
+    const Value &atom = *distance.terms[term].atom;
+    if (atom.kind != ValueKind::Binary || atom.op != Op::FloorDiv ||
+        atom.operands[1]->kind != ValueKind::Constant) {
+      return 0;
+    }
+    const auto *by = std::get_if<std::int64_t>(&atom.operands[1]->constant);
+    return by == nullptr ? 0 : *by;
+  };
+  if (distance.terms.size() != 2 || divisor(0) <= 0 || divisor(0) != divisor(1)) {
+    return std::nullopt;
+  }
+  const size_t first = distance.terms[0].coefficient > 0 ? 0 : 1;
+  const Linear::Term &above = distance.terms[first];
+  const Linear::Term &below = distance.terms[1 - first];
+  if (above.coefficient != 1 || below.coefficient != -1) {
+    return std::nullopt;
+  }
+  const auto apart = difference(above.atom->operands[0], below.atom->operands[0]);
+  if (!apart || !apart->is_constant()) {
+    return std::nullopt;
+  }
+  const std::int64_t by = divisor(0);
+  const std::int64_t rounded_up =
+      apart->constant / by + (apart->constant % by > 0 ? 1 : 0); // towards zero otherwise
+  std::int64_t most = 0;
+  return __builtin_add_overflow(distance.constant, rounded_up, &most) ? std::nullopt
+                                                                      : std::optional(most);
+}
+
+} // namespace
+
+std::optional<std::int64_t> WorkBounds::most_iterations(const LoopStatement &loop) {
+  // Begin and end are the max and min of values of which two may lie a constant apart.
+  std::vector<ValuePtr> uppers;
+  std::vector<ValuePtr> lowers;
+  operands_of(Op::Min, loop.upper, uppers);
+  operands_of(Op::Max, loop.lower, lowers);
+  std::optional<std::int64_t> most;
+  for (const ValuePtr &upper : uppers) {
+    for (const ValuePtr &lower : lowers) {
+      const auto distance = difference(upper, lower);
+      const auto bound = distance ? most_of(*distance) : std::nullopt;
+      if (bound && (!most || *bound < *most)) {
+        most = std::max<std::int64_t>(*bound, 0);
+      }
+    }
+  }
+  return most;
+}
+
+bool WorkBounds::walks_through_memory(const LoopStatement &loop) {
+  std::vector<std::int64_t> moving = {loop.id}; // the loop's variable and what is made of it
+  const auto moves = [&](const ValuePtr &value) {
+    return std::any_of(moving.begin(), moving.end(),
+                       [&](std::int64_t variable) { return mentions(value, variable); });
+  };
+  bool found = false;
+  const auto look = [&](const LoopStatement &statement) {
+    if (statement.kind == StatementKind::Let && moves(statement.value)) {
+      moving.push_back(statement.id);
+    }
+    found = found || std::any_of(statement.subscripts.begin(), statement.subscripts.end(), moves);
+    visit_values(statement, [&](const Value &value) {
+      found = found || (value.kind == ValueKind::Load &&
+                        std::any_of(value.operands.begin(), value.operands.end(), moves));
+    });
+  };
+  for (const StmtPtr &child : loop.children) {
+    visit_statements(child, look);
+  }
+  return found;
+}
+
+std::optional<std::int64_t> WorkBounds::most(const LoopStatement &statement) {
+  const bool is_loop =
+      statement.kind == StatementKind::For || statement.kind == StatementKind::While;
+  if (!is_loop) {
+    return bounded(statement);
+  }
+  const auto [place, is_new] = known_.try_emplace(&statement);
+  if (is_new && statement.kind == StatementKind::For) {
+    const std::optional<std::int64_t> bound = bounded(statement);
+    known_[&statement] = bound; // others may have come in between
+    return bound;
+  }
+  return place->second;
+}
+
+std::optional<std::int64_t> WorkBounds::bounded(const LoopStatement &statement) {
+  std::int64_t inside = 0;
+  for (const StmtPtr &child : statement.children) {
+    const std::optional<std::int64_t> part = most(*child);
+    if (!part) {
+      return std::nullopt;
+    }
+    inside = statement.kind == StatementKind::If ? std::max(inside, *part) : inside + *part;
+  }
+  if (statement.kind == StatementKind::For) {
+    const std::optional<std::int64_t> iterations = most_iterations(statement);
+    if (!iterations || __builtin_mul_overflow(*iterations, inside + 1, &inside)) {
+      return std::nullopt;
+    }
+  }
+  const std::int64_t bound = cost_of(statement) + std::min(inside, most_uncounted);
+  return bound < most_uncounted ? std::optional(bound) : std::nullopt;
+}
+
+std::int64_t WorkBounds::beside_counting(const LoopStatement &statement) {
+  const bool is_loop =
+      statement.kind == StatementKind::For || statement.kind == StatementKind::While;
+  if (is_loop) {
+    return most(statement).value_or(0);
+  }
+  std::int64_t inside = 0;
+  for (const StmtPtr &child : statement.children) {
+    const std::int64_t part = beside_counting(*child);
+    inside = statement.kind == StatementKind::If ? std::max(inside, part) : inside + part;
+  }
+  return cost_of(statement) + inside;
+}
+
+bool WorkBounds::surely_counts(const LoopStatement &statement) {
+  switch (statement.kind) {
+  case StatementKind::While:
+    return true;
+  case StatementKind::For:
+    return !most(statement);
+  case StatementKind::If:
+    return statement.children.size() > 1 && surely_counts(*statement.children[0]) &&
+           surely_counts(*statement.children[1]);
+  default:
+    return std::any_of(statement.children.begin(), statement.children.end(),
+                       [&](const StmtPtr &child) { return surely_counts(*child); });
+  }
+}
+
+namespace {
+
+/// The statements of one kernel on the buffers of another one.
+class OtherBuffers {
+public:
+  OtherBuffers(const Kernel &from, const Kernel &to)
+      : rewrite_([&](const ValuePtr &value) -> ValuePtr {
+          if (value->kind != ValueKind::Load) {
+            return nullptr;
+          }
+          auto moved = std::make_shared<Value>(*value);
+          moved->id = at(value->id);
+          for (ValuePtr &operand : moved->operands) {
+            operand = rewrite_(operand);
+          }
+          return moved;
+        }) {
+    for (const KernelBuffer &buffer : from.buffers) {
+      const auto found =
+          std::find_if(to.buffers.begin(), to.buffers.end(), [&](const KernelBuffer &candidate) {
+            return candidate.name == buffer.name;
+          });
+      if (found == to.buffers.end()) {
+        throw Error(ErrorKind::Internal, "a kernel lacks the buffer " + buffer.name);
+      }
+      numbers_.push_back(found - to.buffers.begin());
+    }
+  }
+
+  StmtPtr operator()(const StmtPtr &statement) {
+    std::vector<StmtPtr> children;
+    for (const StmtPtr &child : statement->children) {
+      children.push_back((*this)(child));
+    }
+    auto moved = std::make_shared<LoopStatement>(*map_values(statement, std::ref(rewrite_)));
+    moved->children = std::move(children);
+    const bool touches = moved->kind == StatementKind::Store ||
+                         moved->kind == StatementKind::AtomicUpdate ||
+                         moved->kind == StatementKind::Allocate;
+    moved->buffer = touches ? at(moved->buffer) : moved->buffer;
+    for (auto &[buffer, distance] : moved->prefetches) {
+      buffer = at(buffer);
+    }
+    return moved;
+  }
+
+private:
+  std::int64_t at(std::int64_t buffer) const { return numbers_[static_cast<size_t>(buffer)]; }
+
+  std::vector<std::int64_t> numbers_;
+  ValueRewriter rewrite_;
+};
+
+} // namespace
+
+StmtPtr by_work(const Kernel &simple, const Kernel &large, std::int64_t little, int around) {
+  const StmtPtr body = OtherBuffers(simple, large)(simple.body);
+  auto both_bodies = std::make_shared<LoopStatement>();
+  both_bodies->kind = StatementKind::Block;
+  both_bodies->children = {body, large.body};
+  Numbers numbers(both_bodies);
+  ValuePtr is_little = binary_value(Op::Lt, Estimator(around).of(*body), integer(little));
+  if (around > 0) {
+    is_little = both(is_little,
+                     binary_value(Op::Lt, estimated_work(*body), integer(least_work_for_threads)));
+  }
+  return if_then(is_little, copy_with(body, {}, numbers), large.body);
+}
+
+} // namespace tilewright

@@ -1,0 +1,667 @@
+#include "passes/gpu/map_launches.h"
+
+#include "loops/build.h"
+#include "loops/gpu_queries.h"
+#include "loops/loop_bounds.h"
+#include "mapping/mma_shapes.h"
+#include "passes/gpu/mma_tiles.h"
+#include "passes/gpu/private_memory.h"
+#include "passes/gpu/thread_reductions.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <set>
+
+namespace tilewright {
+
+namespace {
+
+/// A spread loop of unknown extent that is no longer than this is run through in full.
+constexpr std::int64_t widest_box = 4096;
+/// Copies of a spread loop's body that are made instead of a loop.
+constexpr std::int64_t most_spread_copies = 16;
+/// Blocks of a grid along y and z.
+constexpr std::int64_t most_blocks = 65535;
+
+/// Whether more than one thread has something to do in it.
+bool has_threads_or_barriers(const StmtPtr &statement) {
+  bool found = false;
+  visit_statements(statement, [&](const LoopStatement &inner) {
+    found = found || inner.kind == StatementKind::Barrier || combines_threads(inner) ||
+            (inner.kind == StatementKind::For && is_gpu(inner.loop));
+  });
+  return found;
+}
+
+class LaunchMapping {
+public:
+  LaunchMapping(Kernel &kernel, const LoopStatement &launch, Numbers &numbers, Ranges ranges)
+      : kernel_(kernel), threads_(launch.threads), numbers_(numbers), ranges_(std::move(ranges)) {
+    visit_statements(launch.children[0], [&](const LoopStatement &inner) {
+      if (inner.kind == StatementKind::For && inner.loop == LoopKind::GpuBlock) {
+        ++loops_over_blocks_[static_cast<size_t>(inner.axis)];
+      }
+    });
+  }
+
+  StmtPtr run(const LoopStatement &launch) {
+    find_grid(launch.children[0]);
+    StmtPtr body = rewrite(launch.children[0]);
+    if (!has_threads_or_barriers(launch.children[0])) {
+      body = by_thread_zero(body);
+    }
+    auto result = std::make_shared<LoopStatement>(launch);
+    result->children = {shrink_private_buffers(body, kernel_, ranges_, first_of_, numbers_)};
+    result->subscripts.clear();
+    for (size_t axis = 0; axis < 3; ++axis) {
+      result->subscripts.push_back(first_[axis] ? blocks_along(axis) : integer(1));
+    }
+    if (continues_along_z()) {
+      const ValuePtr blocks = result->subscripts[1];
+      result->subscripts[2] =
+          floor_div(add(blocks, integer(most_blocks - 1)), integer(most_blocks));
+      result->subscripts[1] = minimum(blocks, integer(most_blocks));
+    }
+    return result;
+  }
+
+private:
+  bool is_covered(size_t axis) const { return covered_[axis] || threads_[axis] == 1; }
+
+  /// Done by the threads that are 0 along the axes that no loop around is over.
+  StmtPtr by_thread_zero(const StmtPtr &body) const {
+    ValuePtr all = boolean(true);
+    for (size_t axis = 0; axis < 3; ++axis) {
+      if (!is_covered(axis)) {
+        all = both(all, binary_value(Op::Eq, gpu_index(3 + static_cast<int>(axis)), integer(0)));
+      }
+    }
+    return if_then(all, body);
+  }
+
+  StmtPtr rewrite(const StmtPtr &statement) {
+    switch (statement->kind) {
+    case StatementKind::Block:
+      return rewrite_block(*statement);
+    case StatementKind::For:
+      if (statement->loop == LoopKind::GpuBlock) {
+        return over_blocks(*statement);
+      }
+      if (statement->loop == LoopKind::GpuThread) {
+        return over_threads(*statement);
+      }
+      if (statement->loop == LoopKind::GpuSpread) {
+        return spread(*statement);
+      }
+      if (statement->loop == LoopKind::GpuMma) {
+        return over_tile(*statement);
+      }
+      bound_variable(statement->id, statement->lower, statement->upper);
+      require_uniform(*statement);
+      return again(statement);
+    case StatementKind::While:
+      if (has_threads_or_barriers(statement) && !covers_all()) {
+        throw Error(ErrorKind::Internal, "threads would wait inside a while loop");
+      }
+      return again(statement);
+    case StatementKind::If:
+      return has_combined_updates(statement) && differs(statement->value)
+                 ? by_some_threads(*statement)
+                 : map_children(statement, [&](const StmtPtr &child) { return phase(child); });
+    case StatementKind::AtomicUpdate:
+      return combines_threads(*statement)
+                 ? combine_threads(*statement, {threads_, covered_, active_, repeats_}, kernel_,
+                                   numbers_)
+                 : statement;
+    case StatementKind::Barrier:
+      if (covered_ != std::array<bool, 3>{}) {
+        throw Error(ErrorKind::Internal, "a barrier stands inside of a loop over threads");
+      }
+      return statement;
+    default:
+      return map_children(statement, [&](const StmtPtr &child) { return phase(child); });
+    }
+  }
+
+  /// What may run again and again.
+  StmtPtr again(const StmtPtr &loop) {
+    const bool outside = std::exchange(repeats_, true);
+    StmtPtr result = map_children(loop, [&](const StmtPtr &child) { return phase(child); });
+    repeats_ = outside;
+    return result;
+  }
+
+  // ---- where threads put terms together, all of the block come by ----
+
+  /// Whether threads of a block may have different values of it.
+  bool differs(const ValuePtr &value) const {
+    bool found = false;
+    visit_value(value, [&](const Value &part) {
+      const bool is_own = part.kind == ValueKind::Load &&
+                          kernel_.buffers[static_cast<size_t>(part.id)].memory == "private";
+      found = found || is_own || part.kind == ValueKind::Local ||
+              (part.kind == ValueKind::GpuIndex && part.id >= 3) ||
+              (part.kind == ValueKind::Variable && differing_.contains(part.id));
+    });
+    return found;
+  }
+
+  void require_uniform(const LoopStatement &loop) const {
+    if (has_combined_updates(loop.children[0]) && (differs(loop.lower) || differs(loop.upper))) {
+      throw Error(ErrorKind::Schedule,
+                  "threads put terms of one element together inside of loop '" + loop.name +
+                      "', which has another number of iterations in other threads: they would not "
+                      "all come; bring that loop inside of those over the terms (reorder)");
+    }
+  }
+
+  /// What stands under a condition that not all threads of the block have: they come by all the
+  /// same, and do what is not for all of them under the condition.
+  StmtPtr by_some_threads(const LoopStatement &statement) {
+    const ValuePtr outside = active_;
+    std::vector<StmtPtr> branches;
+    for (size_t c = 0; c < statement.children.size(); ++c) {
+      active_ = both(outside, c == 0 ? statement.value : unary_value(Op::Not, statement.value));
+      branches.push_back(phase(statement.children[c]));
+    }
+    active_ = outside;
+    return block(std::move(branches));
+  }
+
+  /// A statement in which no terms are put together: threads that are not active leave it out.
+  StmtPtr by_active(const StmtPtr &statement) {
+    const ValuePtr outside = std::exchange(active_, boolean(true));
+    const StmtPtr made = rewrite(statement);
+    active_ = outside;
+    return if_then(active_, made);
+  }
+
+  bool covers_all() const { return is_covered(0) && is_covered(1) && is_covered(2); }
+
+  /// A statement that is the only one in its place.
+  StmtPtr phase(const StmtPtr &statement) { return rewrite_block(*block_of(statement)); }
+
+  static StmtPtr block_of(const StmtPtr &statement) {
+    if (statement->kind == StatementKind::Block) {
+      return statement;
+    }
+    auto one = std::make_shared<LoopStatement>();
+    one->kind = StatementKind::Block;
+    one->children = {statement};
+    return one;
+  }
+
+  bool fills_stages(const StmtPtr &statement) const {
+    bool found = false;
+    visit_statements(statement, [&](const LoopStatement &inner) {
+      found = found || (inner.kind == StatementKind::Store &&
+                        kernel_.buffers[static_cast<size_t>(inner.buffer)].stages > 1);
+    });
+    return found;
+  }
+
+  static bool has_load(const ValuePtr &value) {
+    bool found = false;
+    visit_value(value, [&](const Value &part) { found = found || part.kind == ValueKind::Load; });
+    return found;
+  }
+
+  static bool assigns(const StmtPtr &statement, std::int64_t local) {
+    bool found = false;
+    visit_statements(statement, [&](const LoopStatement &inner) {
+      found = found || (inner.kind == StatementKind::AssignLocal && inner.id == local);
+    });
+    return found;
+  }
+
+  /// Children that no loop over threads is in are thread 0's; what they define, everybody's.
+  StmtPtr rewrite_block(const LoopStatement &statement) {
+    std::vector<StmtPtr> children;
+    std::vector<StmtPtr> alone;
+    bool alone_fills = false;
+    const auto flush = [&] {
+      if (!alone.empty()) {
+        children.push_back(if_then(active_, by_thread_zero(block(std::exchange(alone, {})))));
+      }
+    };
+    // Copies that are made ahead (staged_copies.h) stay apart from what they are made for.
+    const auto leave_alone = [&](const StmtPtr &child) {
+      const bool fills = fills_stages(child);
+      if (fills != alone_fills) {
+        flush();
+      }
+      alone_fills = fills;
+      alone.push_back(child);
+    };
+    const bool any_together = std::any_of(
+        statement.children.begin(), statement.children.end(), [&](const StmtPtr &child) {
+          return has_threads_or_barriers(child) || fills_stages(child);
+        });
+    for (const StmtPtr &child : statement.children) {
+      const bool defines = any_together && (child->kind == StatementKind::Let ||
+                                            child->kind == StatementKind::DeclareLocal);
+      if (child->kind == StatementKind::Let && differs(child->value)) {
+        differing_.insert(child->id);
+      }
+      if (defines && child->kind == StatementKind::DeclareLocal && !covers_all() &&
+          has_load(child->value) && assigns(block(statement.children), child->id)) {
+        // Thread 0 adds to it: what it begins with is in memory that only that one may read.
+        flush();
+        children.push_back(
+            declare_local(child->id, child->name,
+                          broadcast(zero_of(child->value->type.scalar), child->value->type.lanes)));
+        leave_alone(assign_local(child->id, child->name, child->value));
+        continue;
+      }
+      if (defines) {
+        require_no_load(*child);
+      }
+      if ((covers_all() && !defines) || has_threads_or_barriers(child)) {
+        flush();
+        children.push_back(has_combined_updates(child) ? rewrite(child) : by_active(child));
+      } else if (defines) {
+        flush();
+        children.push_back(child);
+      } else {
+        const auto outside = covered_;
+        note_ranges(child);
+        covered_ = outside;
+        leave_alone(child);
+      }
+    }
+    flush();
+    return block(std::move(children));
+  }
+
+  /// What all threads define, they do where they are not active, too.
+  void require_no_load(const LoopStatement &definition) const {
+    visit_value(definition.value, [&](const Value &value) {
+      if (value.kind == ValueKind::Load && !as_boolean(active_)) {
+        throw Error(ErrorKind::Schedule,
+                    "threads put terms of one element together inside of a loop over other "
+                    "threads whose bounds are data (" +
+                        value.name + "); map the loop outside to blocks instead");
+      }
+    });
+  }
+
+  /// Loops inside what is not rewritten: their ranges are known all the same.
+  void note_ranges(const StmtPtr &statement) {
+    visit_statements(statement, [&](const LoopStatement &inner) {
+      if (inner.kind == StatementKind::For) {
+        Interval interval{ranges_.of(inner.lower).lower, ranges_.of(inner.upper).upper};
+        if (interval.upper) {
+          --*interval.upper;
+        }
+        ranges_.variables[inner.id] = interval;
+      }
+    });
+  }
+
+  // ---- blocks ----
+
+  ValuePtr blocks_along(size_t axis) const {
+    return maximum(sub(end_[axis], first_[axis]), integer(0));
+  }
+
+  /// A grid has no more than 65535 blocks along y. Where there may be more of them, and no loop is
+  /// over z, the next ones are those that follow along z: one plane for all but very tall grids.
+  bool continues_along_z() const {
+    if (!first_[1] || first_[2]) {
+      return false;
+    }
+    const Interval blocks = ranges_.of(blocks_along(1));
+    return !blocks.upper || *blocks.upper > most_blocks;
+  }
+
+  /// Which values the loops over blocks have along each axis, taken together: a block has the same
+  /// value in all of them.
+  void find_grid(const StmtPtr &statement) {
+    if (statement->kind == StatementKind::For && statement->loop == LoopKind::GpuBlock) {
+      const auto axis = static_cast<size_t>(statement->axis);
+      const ValuePtr first = over_blocks_.bound(statement->lower, false);
+      const ValuePtr end = over_blocks_.bound(statement->upper, true);
+      const bool is_known = first && end && !depends_on_inner(first) && !depends_on_inner(end);
+      if (!is_known) {
+        throw Error(ErrorKind::Schedule,
+                    "how many blocks loop '" + statement->name +
+                        "' needs is not known before the launch, as its bounds depend on another "
+                        "loop in a way that has no simple bound; map it to threads, or run it in "
+                        "each block");
+      }
+      first_[axis] = first_[axis] ? minimum(first_[axis], first) : first;
+      end_[axis] = end_[axis] ? maximum(end_[axis], end) : end;
+      over_blocks_.define(statement->id, first, sub(end, integer(1)));
+    } else if (statement->kind == StatementKind::For || statement->kind == StatementKind::Let) {
+      inner_.insert(statement->id);
+    }
+    for (const StmtPtr &child : statement->children) {
+      find_grid(child);
+    }
+  }
+
+  bool depends_on_inner(const ValuePtr &value) const {
+    bool found = false;
+    visit_value(value, [&](const Value &part) {
+      found = found || part.kind == ValueKind::Load || part.kind == ValueKind::Local ||
+              (part.kind == ValueKind::Variable && inner_.contains(part.id));
+    });
+    return found;
+  }
+
+  StmtPtr over_blocks(const LoopStatement &loop) {
+    const auto axis = static_cast<size_t>(loop.axis);
+    const bool is_only =
+        loops_over_blocks_[axis] == 1 && first_[axis] == loop.lower && end_[axis] == loop.upper;
+    bound_variable(loop.id, loop.lower, loop.upper);
+    const ValuePtr number = variable(loop.id, loop.name);
+    StmtPtr body = phase(loop.children[0]);
+    ValuePtr place = gpu_index(loop.axis);
+    const bool continues = axis == 1 && continues_along_z();
+    if (continues) {
+      place = add(place, mul(integer(most_blocks), gpu_index(2)));
+    }
+    if (!is_only) {
+      body = if_then(
+          both(binary_value(Op::Ge, number, loop.lower), binary_value(Op::Lt, number, loop.upper)),
+          body);
+    } else if (continues) { // the last plane may not be full; a block leaves as a whole
+      body = if_then(binary_value(Op::Lt, number, loop.upper), body);
+    }
+    return block({let(loop.id, loop.name, add(first_[axis], place)), body});
+  }
+
+  // ---- threads ----
+
+  /// Ranges of a loop's variable.
+  void bound_variable(std::int64_t id, const ValuePtr &lower, const ValuePtr &upper) {
+    Interval interval{ranges_.of(lower).lower, ranges_.of(upper).upper};
+    if (interval.upper) {
+      --*interval.upper;
+    }
+    ranges_.variables[id] = interval;
+  }
+
+  StmtPtr over_threads(const LoopStatement &loop) {
+    const auto axis = static_cast<size_t>(loop.axis);
+    const std::int64_t count = threads_[axis];
+    const ValuePtr thread = gpu_index(3 + loop.axis);
+    bound_variable(loop.id, loop.lower, loop.upper);
+    const bool outside = std::exchange(covered_[axis], true);
+    const bool combines = has_combined_updates(loop.children[0]);
+    // The thread's first iteration; numbers of threads are those of iterations modulo `count`.
+    const bool from_zero = as_integer(loop.lower) == 0;
+    const std::int64_t own = numbers_.next();
+    const ValuePtr first = variable(own, loop.name);
+    ranges_.variables[own] = {0, count - 1};
+    first_of_[own] = loop.axis;
+    const ValuePtr start =
+        from_zero ? thread : add(loop.lower, floor_mod(sub(thread, loop.lower), integer(count)));
+    if (!from_zero) {
+      ranges_.variables[own] = ranges_.variables[loop.id];
+      first_of_[own] = -1; // not the thread's number
+    }
+    differing_.insert(own);
+    const ValuePtr extent = sub(loop.upper, loop.lower);
+    const Interval iterations = ranges_.of(extent);
+    const ValuePtr number = variable(loop.id, loop.name);
+    StmtPtr result;
+    if (combines) {
+      // A loop has no more iterations than there are threads (GpuKernels).
+      const ValuePtr around = active_;
+      if (!(iterations.lower && *iterations.lower == count)) {
+        active_ = both(active_, binary_value(Op::Lt, first, loop.upper));
+      }
+      result = phase(copy_with(loop.children[0], {{loop.id, first}}, numbers_));
+      active_ = around;
+    } else if (iterations.upper && *iterations.upper <= count) {
+      const StmtPtr body = copy_with(loop.children[0], {{loop.id, first}}, numbers_);
+      result = phase(body);
+      if (!(iterations.lower && *iterations.lower == count)) {
+        result = if_then(binary_value(Op::Lt, first, loop.upper), result);
+      }
+    } else {
+      const std::int64_t round = numbers_.next();
+      const ValuePtr rounds =
+          floor_div(add(sub(loop.upper, first), integer(count - 1)), integer(count));
+      Interval of_round{0, std::nullopt};
+      if (iterations.upper) {
+        of_round.upper = (*iterations.upper + count - 1) / count - 1;
+      }
+      ranges_.variables[round] = of_round;
+      const ValuePtr value = add(first, mul(integer(count), variable(round, loop.name + "_round")));
+      const StmtPtr body = copy_with(loop.children[0], {{loop.id, value}}, numbers_);
+      result = for_loop(round, loop.name + "_round", integer(0), rounds, LoopKind::Serial, 0,
+                        phase(body));
+    }
+    covered_[axis] = outside;
+    return block({let(own, loop.name, start), result});
+  }
+
+  // ---- tiles of warps ----
+
+  /// A loop over rows or columns of a tile: those of the thread's sums, two of each. What a product
+  /// does is lowered in one piece.
+  StmtPtr over_tile(const LoopStatement &loop) {
+    if (is_product_tile(loop)) {
+      // Loops of one iteration over blocks and threads may stand inside: that is their place where
+      // isl leaves them out.
+      std::vector<const LoopStatement *> inside;
+      StmtPtr outside = without_mapped_loops(std::make_shared<LoopStatement>(loop), inside);
+      if (!inside.empty()) {
+        for (const LoopStatement *mapped : inside) {
+          outside = for_loop(*mapped, mapped->lower, mapped->upper, outside);
+        }
+        return rewrite(outside);
+      }
+    }
+    const bool is_row = loop.axis == 0;
+    if (threads_[0] != warp_size || (loop.axis > 1)) {
+      throw Error(ErrorKind::Internal, "a tile of a warp has no warp or no rows");
+    }
+    const ValuePtr thread = gpu_index(3);
+    const std::int64_t own = numbers_.next();
+    const ValuePtr number = variable(own, is_row ? "lane_row" : "lane_column");
+    const ValuePtr value = is_row ? floor_div(thread, integer(lanes_of_row))
+                                  : floor_mod(thread, integer(lanes_of_row));
+    place_in_warp(own, is_row);
+    const bool outside = std::exchange(covered_[0], true);
+    std::vector<StmtPtr> result = {let(own, number->name, value)};
+    if (is_product_tile(loop)) {
+      const std::int64_t other = numbers_.next();
+      place_in_warp(other, false);
+      const ValuePtr column = variable(other, "lane_column");
+      result.push_back(let(other, column->name, floor_mod(thread, integer(lanes_of_row))));
+      result.push_back(
+          by_thread_zero(lower_product_tile(loop, {number, column}, kernel_, ranges_, numbers_)));
+    } else {
+      for (std::int64_t copy = 0; copy < 2; ++copy) {
+        const ValuePtr here = is_row ? add(number, integer(copy * mma_rows / 2))
+                                     : add(mul(integer(2), number), integer(copy));
+        const Interval range = ranges_.of(here);
+        const Interval before = ranges_.of(sub(here, loop.lower));
+        const Interval after = ranges_.of(sub(loop.upper, here));
+        ValuePtr holds = boolean(true);
+        if (!before.lower || *before.lower < 0) {
+          holds = both(holds, binary_value(Op::Ge, here, loop.lower));
+        }
+        if (!after.lower || *after.lower < 1) {
+          holds = both(holds, binary_value(Op::Lt, here, loop.upper));
+        }
+        ranges_.variables[loop.id] = range;
+        const StmtPtr body = copy_with(loop.children[0], {{loop.id, here}}, numbers_);
+        if (has_combined_updates(body)) {
+          const ValuePtr around = active_;
+          active_ = both(active_, holds);
+          result.push_back(phase(body));
+          active_ = around;
+        } else {
+          result.push_back(if_then(holds, phase(body)));
+        }
+      }
+    }
+    covered_[0] = outside;
+    return block(std::move(result));
+  }
+
+  static StmtPtr without_mapped_loops(const StmtPtr &statement,
+                                      std::vector<const LoopStatement *> &found) {
+    if (statement->kind == StatementKind::For &&
+        (statement->loop == LoopKind::GpuBlock || statement->loop == LoopKind::GpuThread)) {
+      found.push_back(statement.get());
+      return without_mapped_loops(statement->children[0], found);
+    }
+    return map_children(statement,
+                        [&](const StmtPtr &child) { return without_mapped_loops(child, found); });
+  }
+
+  void place_in_warp(std::int64_t variable, bool is_row) {
+    constexpr int row_axis = 3; // beside those of threads
+    ranges_.variables[variable] = {0, (is_row ? warp_size / lanes_of_row : lanes_of_row) - 1};
+    first_of_[variable] = is_row ? row_axis : row_axis + 1;
+    differing_.insert(variable);
+  }
+
+  /// Loops directly inside each other, dealt out in the order of their iterations to the threads in
+  /// the order of their numbers: neighbours read what lies side by side.
+  StmtPtr spread(const LoopStatement &outermost) {
+    std::vector<const LoopStatement *> loops = {&outermost};
+    const auto depends = [&](const LoopStatement &inner) {
+      bool found = false;
+      for (const ValuePtr &bound : {inner.lower, inner.upper}) {
+        visit_value(bound, [&](const Value &value) {
+          found = found || (value.kind == ValueKind::Variable &&
+                            std::any_of(loops.begin(), loops.end(),
+                                        [&](const auto *loop) { return loop->id == value.id; }));
+        });
+      }
+      return found;
+    };
+    bound_variable(outermost.id, outermost.lower, outermost.upper);
+    const StmtPtr *body = &outermost.children[0];
+    while ((*body)->kind == StatementKind::For && (*body)->loop == LoopKind::GpuSpread &&
+           (!depends(**body) || longest_box(extent_of(**body)))) {
+      loops.push_back(body->get());
+      bound_variable((*body)->id, (*body)->lower, (*body)->upper);
+      body = &(*body)->children[0];
+    }
+    // Dealt out to the threads that no loop around is over: inside of another such loop, whose
+    // iterations say how many there are, each thread runs through all of its own.
+    const auto outside = covered_;
+    std::int64_t count = 1;
+    ValuePtr thread = integer(0);
+    for (size_t axis = 0; axis < 3; ++axis) {
+      if (!is_covered(axis)) {
+        thread = add(thread, mul(integer(count), gpu_index(3 + static_cast<int>(axis))));
+        count *= threads_[axis];
+      }
+    }
+    // The iterations, or a constant number of them of which some are left out: then the code that
+    // finds one's place has no division by what is not known.
+    std::vector<ValuePtr> extents;
+    std::vector<bool> is_box;
+    ValuePtr total = integer(1);
+    for (const LoopStatement *loop : loops) {
+      const ValuePtr extent = extent_of(*loop);
+      const auto box = as_integer(extent) ? std::nullopt : longest_box(extent);
+      extents.push_back(box ? integer(*box) : maximum(extent, integer(0)));
+      is_box.push_back(box.has_value());
+      total = mul(total, extents.back());
+    }
+    const std::int64_t own = numbers_.next();
+    const std::int64_t item = numbers_.next();
+    const ValuePtr first = variable(own, "thread");
+    const ValuePtr place = variable(item, outermost.name + "_place");
+    std::vector<ValuePtr> here(loops.size());
+    ValuePtr rest = place;
+    for (size_t d = loops.size(); d-- > 0;) {
+      here[d] = d == 0 ? rest : floor_mod(rest, extents[d]);
+      rest = d == 0 ? rest : floor_div(rest, extents[d]);
+    }
+    std::vector<StmtPtr> inside;
+    ValuePtr holds = boolean(true);
+    for (size_t d = 0; d < loops.size(); ++d) { // bounds depend on loops outside
+      const LoopStatement &loop = *loops[d];
+      inside.push_back(let(loop.id, loop.name, add(loop.lower, here[d])));
+      if (is_box[d]) {
+        holds = both(holds, binary_value(Op::Lt, variable(loop.id, loop.name), loop.upper));
+      }
+    }
+    covered_ = {true, true, true};
+    inside.push_back(if_then(holds, phase(*body)));
+    covered_ = outside;
+    const StmtPtr one = block(std::move(inside));
+    std::vector<StmtPtr> result = {let(own, "thread", thread)};
+    const auto known_total = as_integer(total);
+    const std::int64_t rounds = known_total ? (*known_total + count - 1) / count : 0;
+    if (known_total && rounds <= most_spread_copies) {
+      for (std::int64_t round = 0; round < rounds; ++round) {
+        const std::int64_t here = numbers_.next();
+        const ValuePtr own_place = variable(here, place->name);
+        StmtPtr copy = copy_with(one, {{item, own_place}}, numbers_);
+        if ((round + 1) * count > *known_total) {
+          copy = if_then(binary_value(Op::Lt, own_place, total), copy);
+        }
+        result.push_back(let(here, place->name, add(first, integer(round * count))));
+        result.push_back(copy);
+      }
+      return block(std::move(result));
+    }
+    const std::int64_t round = numbers_.next();
+    const ValuePtr shares = floor_div(add(sub(total, first), integer(count - 1)), integer(count));
+    result.push_back(for_loop(
+        round, "round", integer(0), shares, LoopKind::Serial, 0,
+        block({let(item, place->name, add(first, mul(integer(count), variable(round, "round")))),
+               one})));
+    return block(std::move(result));
+  }
+
+  static ValuePtr extent_of(const LoopStatement &loop) {
+    ValuePtr extent = sub(loop.upper, loop.lower);
+    if (const auto sum = is_index(extent) ? linear_of(extent) : std::nullopt) {
+      extent = value_of(*sum); // the same in all tiles
+    }
+    return extent;
+  }
+
+  /// A constant that no extent is larger than, where there is one that is not much larger.
+  std::optional<std::int64_t> longest_box(const ValuePtr &extent) const {
+    const Interval known = ranges_.of(extent);
+    if (!known.upper || *known.upper > widest_box) {
+      return std::nullopt;
+    }
+    return std::max<std::int64_t>(*known.upper, 0);
+  }
+
+  Kernel &kernel_;
+  std::array<std::int64_t, 3> threads_;
+  Numbers &numbers_;
+  Ranges ranges_;
+  std::array<int, 3> loops_over_blocks_{};
+  std::array<ValuePtr, 3> first_; ///< of the values of loops over blocks, along each axis
+  std::array<ValuePtr, 3> end_;
+  std::set<std::int64_t> inner_; ///< variables that a block defines
+  std::array<bool, 3> covered_{};
+  LoopBounds over_blocks_;
+  ValuePtr active_ = boolean(true);  ///< threads that have the iterations of the loops around
+  bool repeats_ = false;             ///< a loop is around that runs one iteration after the other
+  std::set<std::int64_t> differing_; ///< variables that differ between threads
+  /// Variables that are a thread's number: the axis, or 3 and 4 for the place in its warp.
+  std::map<std::int64_t, int> first_of_;
+};
+
+} // namespace
+
+void map_launches(Kernel &kernel, const Ranges &known) {
+  Numbers numbers(kernel.body);
+  const std::function<StmtPtr(const StmtPtr &)> walk = [&](const StmtPtr &statement) -> StmtPtr {
+    if (statement->kind == StatementKind::Launch) {
+      return LaunchMapping(kernel, *statement, numbers, known).run(*statement);
+    }
+    return map_children(statement, walk);
+  };
+  kernel.body = walk(kernel.body);
+}
+
+} // namespace tilewright

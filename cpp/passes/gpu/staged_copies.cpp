@@ -1,0 +1,477 @@
+#include "passes/gpu/staged_copies.h"
+
+#include "loops/build.h"
+#include "loops/gpu_queries.h"
+#include "passes/gpu/vector_accesses.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace tilewright {
+
+namespace {
+
+using Buffers = std::set<std::int64_t>;
+
+std::vector<StmtPtr> children_of(const StmtPtr &statement) {
+  return statement->kind == StatementKind::Block ? statement->children
+                                                 : std::vector<StmtPtr>{statement};
+}
+
+void collect_variables(const StmtPtr &root, std::set<std::int64_t> &into) {
+  visit_statements(root, [&](const LoopStatement &statement) {
+    visit_values(statement, [&](const Value &value) {
+      if (value.kind == ValueKind::Variable) {
+        into.insert(value.id);
+      }
+    });
+  });
+}
+
+/// Those of `all` that are chosen, and the Lets that they need, in order.
+std::vector<StmtPtr> with_definitions(const std::vector<StmtPtr> &all,
+                                      const std::set<const LoopStatement *> &chosen) {
+  std::set<std::int64_t> used;
+  std::vector<StmtPtr> result;
+  for (auto child = all.rbegin(); child != all.rend(); ++child) {
+    const bool is_let = (*child)->kind == StatementKind::Let;
+    if (chosen.contains(child->get()) || (is_let && used.contains((*child)->id))) {
+      collect_variables(*child, used);
+      result.push_back(*child);
+    }
+  }
+  std::reverse(result.begin(), result.end());
+  return result;
+}
+
+class CopyStager {
+public:
+  CopyStager(Kernel &kernel, bool asynchronous)
+      : kernel_(kernel), asynchronous_(asynchronous), numbers_(kernel.body) {}
+
+  void run() {
+    kernel_.body = walk(kernel_.body);
+    for (KernelBuffer &buffer : kernel_.buffers) {
+      if (is_staged(buffer)) {
+        buffer.extents.insert(buffer.extents.begin(), integer(buffer.stages));
+        ++buffer.layout.unit;
+      }
+    }
+  }
+
+private:
+  static bool is_staged(const KernelBuffer &buffer) {
+    return buffer.is_scoped && buffer.memory == "shared" && buffer.stages > 1;
+  }
+  const KernelBuffer &buffer(std::int64_t number) const {
+    return kernel_.buffers[static_cast<size_t>(number)];
+  }
+  std::int64_t stages(std::int64_t number) const { return buffer(number).stages; }
+
+  // ---- where ----
+
+  StmtPtr walk(const StmtPtr &statement) {
+    switch (statement->kind) {
+    case StatementKind::Launch: {
+      used_.clear();
+      loops_ = 0;
+      return map_children(statement, [&](const StmtPtr &child) { return walk(child); });
+    }
+    case StatementKind::If: {
+      if (is_one_threads(*statement)) {
+        const bool outside = std::exchange(alone_, true);
+        StmtPtr result = map_children(statement, [&](const StmtPtr &child) { return walk(child); });
+        alone_ = outside;
+        return result;
+      }
+      // Only one of the branches is run.
+      const Buffers before = used_;
+      Buffers after;
+      const StmtPtr result = map_children(statement, [&](const StmtPtr &child) {
+        used_ = before;
+        StmtPtr branch = walk(child);
+        after.insert(used_.begin(), used_.end());
+        return branch;
+      });
+      used_ = std::move(after);
+      used_.insert(before.begin(), before.end());
+      return result;
+    }
+    case StatementKind::While:
+    case StatementKind::For: {
+      if (statement->kind == StatementKind::For && !alone_) {
+        if (const StmtPtr pipeline = pipelined(*statement)) {
+          return pipeline;
+        }
+      }
+      ++loops_;
+      const StmtPtr result =
+          map_children(statement, [&](const StmtPtr &child) { return walk(child); });
+      --loops_;
+      return result;
+    }
+    case StatementKind::Allocate: {
+      if (!is_staged(buffer(statement->buffer))) {
+        break;
+      }
+      const Buffers own = {statement->buffer};
+      const bool again = is_used_again(own);
+      const StmtPtr body = at_stage(statement->children[0], own, integer(0));
+      if (alone_) {
+        return with_children(statement, {walk(body)}); // waits for nobody
+      }
+      return with_children(statement, {walk(synchronised(body, own, again))});
+    }
+    default:
+      break;
+    }
+    return map_children(statement, [&](const StmtPtr &child) { return walk(child); });
+  }
+
+  /// Whether threads may still be at work on what these buffers held before.
+  bool is_used_again(const Buffers &buffers) {
+    bool again = loops_ > 0;
+    for (const std::int64_t number : buffers) {
+      again = !used_.insert(number).second || again;
+    }
+    return again;
+  }
+
+  // ---- what ----
+
+  struct Contents {
+    bool copies = false; ///< stores to the buffers
+    bool others = false; ///< anything that cannot be done sooner
+  };
+
+  Contents contents_of(const StmtPtr &root, const Buffers &buffers) const {
+    Contents contents;
+    visit_statements(root, [&](const LoopStatement &statement) {
+      switch (statement.kind) {
+      case StatementKind::Store:
+        (buffers.contains(statement.buffer) ? contents.copies : contents.others) = true;
+        break;
+      case StatementKind::Block:
+      case StatementKind::For:
+      case StatementKind::If:
+      case StatementKind::Let:
+        break;
+      default:
+        contents.others = true;
+      }
+      visit_values(statement, [&](const Value &value) {
+        contents.others = contents.others || value.kind == ValueKind::Local ||
+                          ((value.kind == ValueKind::Load || value.kind == ValueKind::Matrices) &&
+                           buffers.contains(value.id));
+      });
+    });
+    return contents;
+  }
+
+  /// `root` with all accesses of these buffers in the stage that `iteration` has.
+  StmtPtr at_stage(const StmtPtr &root, const Buffers &buffers, const ValuePtr &iteration) const {
+    const auto moved = [&](std::int64_t number, std::vector<ValuePtr> subscripts) {
+      subscripts.insert(subscripts.begin(), floor_mod(iteration, integer(stages(number))));
+      return subscripts;
+    };
+    ValueRewriter loads([&](const ValuePtr &value) -> ValuePtr {
+      const bool matrices = value->kind == ValueKind::Matrices;
+      if ((value->kind != ValueKind::Load && !matrices) || !buffers.contains(value->id)) {
+        return nullptr;
+      }
+      std::vector<ValuePtr> subscripts = moved(value->id, value->operands);
+      return matrices ? matrices_value(value->id, value->name, value->type,
+                                       value->inner_stride != 0, std::move(subscripts))
+                      : load(value->id, value->name, value->type, std::move(subscripts));
+    });
+    const std::function<StmtPtr(const StmtPtr &)> all = [&](const StmtPtr &statement) {
+      StmtPtr changed = map_values(map_children(statement, all), std::ref(loads));
+      const bool writes =
+          changed->kind == StatementKind::Store || changed->kind == StatementKind::AtomicUpdate;
+      if (!writes || !buffers.contains(changed->buffer)) {
+        return changed;
+      }
+      auto copy = std::make_shared<LoopStatement>(*changed);
+      copy->subscripts = moved(changed->buffer, changed->subscripts);
+      return StmtPtr(copy);
+    };
+    return all(root);
+  }
+
+  // ---- without a loop ----
+
+  /// Under a condition on the thread's number, not all come to a barrier; what stands there is the
+  /// doing of the one that has the loop.
+  static bool is_one_threads(const LoopStatement &statement) {
+    bool found = false;
+    if (statement.kind == StatementKind::If) {
+      visit_value(statement.value, [&](const Value &value) {
+        found = found || (value.kind == ValueKind::GpuIndex && value.id >= 3);
+      });
+    }
+    return found;
+  }
+
+  /// Barriers after the buffers are filled, and, where they are used `again`, before.
+  StmtPtr synchronised(const StmtPtr &body, const Buffers &buffers, bool again) {
+    std::vector<StmtPtr> children;
+    bool filled = false;
+    bool is_read = again; ///< what was there before
+    for (const StmtPtr &child : children_of(body)) {
+      const Contents contents = contents_of(child, buffers);
+      if (contents.copies && contents.others && is_one_threads(*child)) {
+        if (filled || is_read) {
+          children.push_back(barrier());
+        }
+        filled = true;
+        is_read = true;
+        children.push_back(child);
+        continue;
+      }
+      if (contents.copies && contents.others) {
+        const bool inner_again = again || child->kind == StatementKind::For;
+        children.push_back(map_children(child, [&](const StmtPtr &inner) {
+          return synchronised(inner, buffers, inner_again);
+        }));
+        continue;
+      }
+      if (contents.copies && !filled && is_read) {
+        children.push_back(barrier());
+      } else if (!contents.copies && child->kind != StatementKind::Let && filled) {
+        children.push_back(barrier());
+      }
+      if (contents.copies || child->kind != StatementKind::Let) {
+        filled = contents.copies;
+        is_read = is_read || !contents.copies;
+      }
+      children.push_back(child);
+    }
+    if (filled) {
+      children.push_back(barrier());
+    }
+    return block(std::move(children));
+  }
+
+  // ---- in a loop ----
+
+  /// How one store of a copy is done.
+  enum class Way { Asynchronous, Registers, AtOnce };
+
+  struct Staged {
+    StmtPtr statement; ///< with what defines its variables
+    std::int64_t stages = 1;
+  };
+
+  StmtPtr pipelined(const LoopStatement &loop) {
+    if (loop.loop != LoopKind::Serial) {
+      return nullptr;
+    }
+    Buffers own;
+    std::vector<StmtPtr> inner_memory;
+    std::vector<StmtPtr> memory;
+    StmtPtr body = loop.children[0];
+    while (body->kind == StatementKind::Allocate) {
+      // Of one iteration, its own loop is gone; another one's iterations may not be copied ahead.
+      const bool staged =
+          is_staged(buffer(body->buffer)) && buffer(body->buffer).stage_loop == loop.name;
+      (staged ? memory : inner_memory).push_back(body);
+      if (staged) {
+        own.insert(body->buffer);
+      }
+      body = body->children[0];
+    }
+    if (own.empty() || std::any_of(inner_memory.begin(), inner_memory.end(), [&](const StmtPtr &m) {
+          return is_staged(buffer(m->buffer));
+        })) {
+      return nullptr;
+    }
+    const ValuePtr counter = variable(loop.id, loop.name);
+    const std::vector<StmtPtr> parts = children_of(at_stage(body, own, counter));
+    std::set<const LoopStatement *> work;
+    std::map<const LoopStatement *, std::int64_t> copies; ///< with their stages
+    for (const StmtPtr &part : parts) {
+      const Contents contents = contents_of(part, own);
+      if (!contents.copies) {
+        if (part->kind != StatementKind::Let) {
+          work.insert(part.get());
+        }
+        continue;
+      }
+      const std::int64_t count = common_stages(part, own);
+      if (contents.others || count == 0) {
+        return nullptr;
+      }
+      copies[part.get()] = count;
+    }
+    std::vector<Staged> staged;
+    for (const auto &part : parts) {
+      const auto found = copies.find(part.get());
+      if (found != copies.end()) {
+        staged.push_back({block(with_definitions(parts, {part.get()})), found->second});
+      }
+    }
+    const bool again = is_used_again(own);
+    StmtPtr result = pipeline(loop, staged, with_definitions(parts, work), inner_memory, again);
+    for (auto outer = memory.rbegin(); outer != memory.rend(); ++outer) {
+      result = with_children(*outer, {result});
+    }
+    return result;
+  }
+
+  /// Of the buffers that are stored to; 0 where they differ.
+  std::int64_t common_stages(const StmtPtr &copy, const Buffers &buffers) const {
+    std::set<std::int64_t> found;
+    visit_statements(copy, [&](const LoopStatement &statement) {
+      if (statement.kind == StatementKind::Store && buffers.contains(statement.buffer)) {
+        found.insert(stages(statement.buffer));
+      }
+    });
+    return found.size() == 1 ? *found.begin() : 0;
+  }
+
+  StmtPtr pipeline(const LoopStatement &loop, const std::vector<Staged> &copies,
+                   std::vector<StmtPtr> work, const std::vector<StmtPtr> &inner_memory,
+                   bool again) {
+    std::int64_t most = 1;
+    std::int64_t least = copies.empty() ? 1 : copies.front().stages;
+    bool any_asynchronous = false;
+    for (const Staged &copy : copies) {
+      most = std::max(most, copy.stages);
+      least = std::min(least, copy.stages);
+      any_asynchronous = any_asynchronous || has_asynchronous(copy.statement);
+    }
+    std::vector<StmtPtr> all;
+    if (again) {
+      all.push_back(barrier());
+    }
+    const auto copies_of = [&](const Staged &copy, const ValuePtr &iteration, const auto &how) {
+      const StmtPtr changed = change_stores(copy.statement, false, how);
+      return if_then(binary_value(Op::Lt, iteration, loop.upper),
+                     copy_with(changed, {{loop.id, iteration}}, numbers_));
+    };
+    for (std::int64_t ahead = 0; ahead + 1 < most; ++ahead) {
+      const ValuePtr iteration = add(loop.lower, integer(ahead));
+      for (const Staged &copy : copies) {
+        if (ahead + 1 < copy.stages) {
+          all.push_back(copies_of(copy, iteration, [&](const StmtPtr &store, bool) {
+            return way_of(*store, true) == Way::Asynchronous ? copy_async(store) : store;
+          }));
+        }
+      }
+      if (any_asynchronous) {
+        all.push_back(commit_copies());
+      }
+    }
+    std::vector<StmtPtr> body;
+    if (any_asynchronous) {
+      body.push_back(wait_for_copies(least - 2));
+    }
+    body.push_back(barrier());
+    std::vector<StmtPtr> begin;
+    std::vector<StmtPtr> finish;
+    for (const Staged &copy : copies) {
+      const ValuePtr iteration = add(variable(loop.id, loop.name), integer(copy.stages - 1));
+      std::map<const LoopStatement *, ValuePtr> registers;
+      begin.push_back(copies_of(copy, iteration, [&](const StmtPtr &store, bool in_loop) {
+        switch (way_of(*store, in_loop)) {
+        case Way::Asynchronous:
+          return copy_async(store);
+        case Way::AtOnce:
+          return store;
+        case Way::Registers:
+          break;
+        }
+        const std::int64_t number = numbers_.next();
+        const std::string name = store->name + "_next";
+        const ValueType type = store->value->type;
+        body.push_back(declare_local(number, name, broadcast(zero_of(type.scalar), type.lanes)));
+        registers[store.get()] = local(number, name, type);
+        return assign_local(number, name, store->value);
+      }));
+      if (!registers.empty()) {
+        finish.push_back(copies_of(copy, iteration, [&](const StmtPtr &store, bool) {
+          const auto found = registers.find(store.get());
+          return found == registers.end() ? block({})
+                                          : tilewright::store(store->buffer, store->name,
+                                                              store->subscripts, found->second);
+        }));
+      }
+    }
+    body.insert(body.end(), begin.begin(), begin.end());
+    if (any_asynchronous) {
+      body.push_back(commit_copies());
+    }
+    ++loops_;
+    for (StmtPtr &part : work) {
+      part = walk(part);
+    }
+    --loops_;
+    body.insert(body.end(), work.begin(), work.end());
+    body.insert(body.end(), finish.begin(), finish.end());
+    StmtPtr inside = block(std::move(body));
+    for (auto outer = inner_memory.rbegin(); outer != inner_memory.rend(); ++outer) {
+      inside = with_children(*outer, {inside});
+    }
+    all.push_back(for_loop(loop, loop.lower, loop.upper, inside));
+    return block(std::move(all));
+  }
+
+  bool has_asynchronous(const StmtPtr &copy) const {
+    bool found = false;
+    visit_statements(copy, [&](const LoopStatement &statement) {
+      found = found || (statement.kind == StatementKind::Store &&
+                        way_of(statement, true) == Way::Asynchronous);
+    });
+    return found;
+  }
+
+  /// `in_loop`: in one whose iterations would each need registers of their own.
+  Way way_of(const LoopStatement &store, bool in_loop) const {
+    const Way other = in_loop ? Way::AtOnce : Way::Registers;
+    const Value &from = *store.value;
+    if (!asynchronous_ || from.kind != ValueKind::Load || buffer(from.id).is_scoped || store.mask ||
+        !(buffer(from.id).type == buffer(store.buffer).type)) {
+      return other;
+    }
+    const std::int64_t item = buffer(from.id).type.bytes();
+    constexpr std::int64_t least = 4;
+    if (from.type.lanes == 1) {
+      return item >= least ? Way::Asynchronous : other;
+    }
+    KernelBuffer to = buffer(store.buffer);
+    to.extents.insert(to.extents.begin(), integer(to.stages));
+    ++to.layout.unit;
+    const std::int64_t width =
+        std::min(vector_width(to, store.subscripts, from.type.lanes),
+                 vector_width(buffer(from.id), from.operands, from.type.lanes));
+    return width >= least ? Way::Asynchronous : other;
+  }
+
+  /// `root` with what `how` makes of each of its stores, which it is told whether a loop in `root`
+  /// is around.
+  template <class How>
+  StmtPtr change_stores(const StmtPtr &root, bool in_loop, const How &how) {
+    if (root->kind == StatementKind::Store) {
+      return how(root, in_loop);
+    }
+    const bool inside = in_loop || root->kind == StatementKind::For;
+    return map_children(root,
+                        [&](const StmtPtr &child) { return change_stores(child, inside, how); });
+  }
+
+  Kernel &kernel_;
+  bool asynchronous_;
+  Numbers numbers_;
+  Buffers used_;       ///< staged buffers that were filled before in this launch
+  int loops_ = 0;      ///< around, in the launch
+  bool alone_ = false; ///< some thread does what is around, not all
+};
+
+} // namespace
+
+void stage_copies(Kernel &kernel, bool asynchronous) { CopyStager(kernel, asynchronous).run(); }
+
+} // namespace tilewright

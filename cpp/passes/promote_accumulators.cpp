@@ -1,0 +1,486 @@
+#include "passes/passes.h"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+
+namespace tilewright {
+
+namespace {
+
+/// More would not stay in registers.
+constexpr size_t max_accumulators = 64;
+
+/// So many vectors sum up one element side by side, so that none waits for the one before.
+constexpr int most_partial_sums = 8;
+
+/// One element (or vector of elements) of a buffer that a loop reads or writes.
+struct Element {
+  std::int64_t buffer = 0;
+  std::string name;
+  ValueType type;
+  std::vector<ValuePtr> subscripts;
+  ValuePtr mask;                 ///< the lanes that are read and stored; null for all
+  Op atomic = Op::None;          ///< other threads update it too, by this operation
+  bool read_or_stored = false;   ///< not only updated atomically
+  bool always_stored = false;    ///< each iteration stores it, once the loops around that store run
+  std::vector<ValuePtr> running; ///< conditions under which they do
+  Op sum = Op::None;             ///< only ever updated by lanes combined by this operation
+  int sum_lanes = 0;
+  int terms = 0; ///< of such updates in the loop's body
+};
+
+bool same_element(const Element &element, std::int64_t buffer,
+                  const std::vector<ValuePtr> &subscripts, int lanes, const ValuePtr &mask) {
+  const bool same_mask = element.mask == nullptr || mask == nullptr
+                             ? element.mask == mask
+                             : same_value(element.mask, mask);
+  return same_mask && element.buffer == buffer && element.type.lanes == lanes &&
+         std::equal(element.subscripts.begin(), element.subscripts.end(), subscripts.begin(),
+                    subscripts.end(), same_value);
+}
+
+/// The lanes of `v` in the update element = op(element, reduce(op, v)); else null.
+ValuePtr lanes_of_term(const LoopStatement &update) {
+  if (update.kind != StatementKind::Store || update.op == Op::None || update.mask ||
+      update.value->kind != ValueKind::Binary || update.value->op != update.op) {
+    return nullptr;
+  }
+  const ValuePtr &element = update.value->operands[0];
+  const ValuePtr &term = update.value->operands[1];
+  const bool same = element->kind == ValueKind::Load && element->id == update.buffer &&
+                    std::equal(element->operands.begin(), element->operands.end(),
+                               update.subscripts.begin(), update.subscripts.end(), same_value);
+  return same && term->kind == ValueKind::Reduce && term->op == update.op ? term->operands[0]
+                                                                          : nullptr;
+}
+
+/// The lowest subscript of a dimension and the distance to the highest one.
+using Span = std::pair<Linear, std::int64_t>;
+
+/// Nothing for gathers.
+std::optional<Span> span_of(const ValuePtr &subscript) {
+  const bool is_ramp = subscript->kind == ValueKind::Ramp;
+  const ValuePtr &base = is_ramp ? subscript->operands[0] : subscript;
+  if (!is_index(base) || (is_ramp && (subscript->id < 0 || subscript->inner_stride < 0))) {
+    return std::nullopt;
+  }
+  const auto linear = linear_of(base);
+  if (!linear) {
+    return std::nullopt;
+  }
+  const int outer = is_ramp ? subscript->type.lanes / subscript->inner : 1;
+  return std::pair(*linear, is_ramp ? subscript->id * (outer - 1) +
+                                          subscript->inner_stride * (subscript->inner - 1)
+                                    : 0);
+}
+
+using Spans = std::vector<std::optional<Span>>; ///< of all dimensions of an element
+
+Spans spans_of(const Element &element) {
+  Spans spans;
+  std::transform(element.subscripts.begin(), element.subscripts.end(), std::back_inserter(spans),
+                 span_of);
+  return spans;
+}
+
+/// Are the two never the same memory? Asked of subscripts of which those of `a` do not change in
+/// the loop; so neither do those of `b` in a dimension where the difference is a constant.
+bool disjoint(const Spans &a, const Spans &b) {
+  for (size_t d = 0; d < a.size(); ++d) {
+    const std::optional<Span> &first = a[d];
+    const std::optional<Span> &second = b[d];
+    const auto distance = first && second ? combine(second->first, first->first, -1) : std::nullopt;
+    if (distance && distance->is_constant() &&
+        (distance->constant > first->second || -distance->constant > second->second)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// What the body of one loop touches.
+class LoopElements {
+public:
+  explicit LoopElements(const LoopStatement &loop) {
+    visit_statements(loop.children[0], [&](const LoopStatement &inner) {
+      if (inner.kind == StatementKind::For || inner.kind == StatementKind::Let) {
+        changing_.insert(inner.id);
+      }
+      if (inner.kind == StatementKind::Allocate) {
+        scoped_.insert(inner.buffer); // is there only inside the loop
+      }
+      has_parallel_ = has_parallel_ || inner.kind == StatementKind::Launch ||
+                      (inner.kind == StatementKind::For &&
+                       (inner.loop == LoopKind::Parallel || is_gpu(inner.loop)));
+    });
+    changing_.insert(loop.id);
+    std::vector<ValuePtr> running{binary_value(Op::Lt, loop.lower, loop.upper)};
+    collect(loop.children[0], true, running);
+  }
+
+  /// The elements that may live in a local while the loop runs.
+  std::vector<Element> promotable() const {
+    std::vector<Element> found;
+    if (has_parallel_) {
+      return found; // its threads would share the locals
+    }
+    std::vector<Spans> spans;
+    for (size_t e = 0; e < elements_.size() && found.size() < max_accumulators; ++e) {
+      if (may_be_local(elements_[e]) && is_alone(e, spans)) {
+        found.push_back(elements_[e]);
+      }
+    }
+    return found;
+  }
+
+private:
+  /// Apart from what the elements beside it do.
+  bool may_be_local(const Element &element) const {
+    const bool updated = element.atomic != Op::None && !element.read_or_stored;
+    const bool summed = element.terms == 0 || !element.read_or_stored;
+    return (element.always_stored || updated) && summed && !scoped_.contains(element.buffer) &&
+           (!element.mask || is_invariant(element.mask)) &&
+           std::all_of(element.subscripts.begin(), element.subscripts.end(),
+                       [&](const ValuePtr &subscript) { return is_invariant(subscript); });
+  }
+
+  /// Is no other element ever the same memory? `spans` are those of all elements, once asked for.
+  bool is_alone(size_t position, std::vector<Spans> &spans) const {
+    for (size_t other = 0; other < elements_.size(); ++other) {
+      if (other == position || elements_[other].buffer != elements_[position].buffer) {
+        continue;
+      }
+      if (spans.empty()) {
+        std::transform(elements_.begin(), elements_.end(), std::back_inserter(spans), spans_of);
+      }
+      if (!disjoint(spans[position], spans[other])) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  bool is_invariant(const ValuePtr &root) const {
+    bool invariant = true;
+    visit_value(root, [&](const Value &value) {
+      const bool changes = value.kind == ValueKind::Load || value.kind == ValueKind::Local ||
+                           (value.kind == ValueKind::Variable && changing_.contains(value.id));
+      invariant = invariant && !changes;
+    });
+    return invariant;
+  }
+
+  Element &element(std::int64_t buffer, const std::string &name, ValueType type,
+                   const std::vector<ValuePtr> &subscripts, const ValuePtr &mask) {
+    for (Element &known : elements_) {
+      if (same_element(known, buffer, subscripts, type.lanes, mask)) {
+        return known;
+      }
+    }
+    Element made;
+    made.buffer = buffer;
+    made.name = name;
+    made.type = type;
+    made.subscripts = subscripts;
+    made.mask = mask;
+    elements_.push_back(std::move(made));
+    return elements_.back();
+  }
+
+  void collect_loads(const ValuePtr &root, const ValuePtr &mask) {
+    if (!root) {
+      return;
+    }
+    if (root->kind == ValueKind::Masked) {
+      collect_loads(root->operands[0], nullptr);
+      collect_loads(root->operands[1], root->operands[0]);
+      return;
+    }
+    if (root->kind == ValueKind::Load) {
+      element(root->id, root->name, root->type, root->operands, mask).read_or_stored = true;
+    }
+    for (const ValuePtr &operand : root->operands) {
+      collect_loads(operand, nullptr);
+    }
+  }
+
+  static void note_store(Element &stored, bool always, const std::vector<ValuePtr> &running) {
+    if (always && !stored.always_stored) {
+      stored.always_stored = true;
+      stored.running = running;
+    }
+  }
+
+  void collect(const StmtPtr &statement, bool always, std::vector<ValuePtr> &running) {
+    for (const ValuePtr &subscript : statement->subscripts) {
+      collect_loads(subscript, nullptr);
+    }
+    for (const ValuePtr &value : {statement->lower, statement->upper, statement->mask}) {
+      collect_loads(value, nullptr);
+    }
+    if (const ValuePtr term = lanes_of_term(*statement)) {
+      collect_loads(term, nullptr);
+      Element &summed = element(statement->buffer, statement->name, {term->type.scalar, 1},
+                                statement->subscripts, nullptr);
+      const bool fits = summed.terms == 0 ||
+                        (summed.sum == statement->op && summed.sum_lanes == term->type.lanes);
+      summed.read_or_stored = summed.read_or_stored || !fits;
+      summed.sum = statement->op;
+      summed.sum_lanes = term->type.lanes;
+      ++summed.terms;
+      note_store(summed, always, running);
+    } else {
+      collect_loads(statement->value, nullptr);
+      if (statement->kind == StatementKind::Store) {
+        Element &stored = element(statement->buffer, statement->name, statement->value->type,
+                                  statement->subscripts, statement->mask);
+        stored.read_or_stored = true;
+        note_store(stored, always, running);
+      }
+    }
+    if (statement->kind == StatementKind::AtomicUpdate) {
+      // The local is combined with the element at the end: it may as well be the identity.
+      element(statement->buffer, statement->name, statement->value->type, statement->subscripts,
+              nullptr)
+          .atomic = statement->op;
+    }
+    const bool is_loop = statement->kind == StatementKind::For;
+    const bool runs = is_loop && is_invariant(statement->lower) && is_invariant(statement->upper);
+    const size_t outer = running.size();
+    if (runs) {
+      running.push_back(binary_value(Op::Lt, statement->lower, statement->upper));
+    }
+    const bool perhaps =
+        statement->kind == StatementKind::If || statement->kind == StatementKind::While;
+    const bool inside = always && !perhaps && (!is_loop || runs);
+    for (const StmtPtr &child : statement->children) {
+      collect(child, inside, running);
+    }
+    running.resize(outer);
+  }
+
+  std::vector<Element> elements_;
+  std::set<std::int64_t> changing_;
+  std::set<std::int64_t> scoped_;
+  bool has_parallel_ = false;
+};
+
+class Promotion {
+public:
+  explicit Promotion(const StmtPtr &root) : numbers_(root) {}
+
+  StmtPtr operator()(const StmtPtr &statement) {
+    if (statement->children.empty()) {
+      return statement;
+    }
+    if (statement->kind == StatementKind::Block) {
+      return in_sequence(*statement);
+    }
+    const std::vector<Element> elements = promotable(*statement);
+    return elements.empty() ? map_children(statement, *this) : promote(statement, elements, {});
+  }
+
+private:
+  static std::vector<Element> promotable(const LoopStatement &statement) {
+    const bool is_loop = statement.kind == StatementKind::For && statement.loop == LoopKind::Serial;
+    return is_loop ? LoopElements(statement).promotable() : std::vector<Element>();
+  }
+
+  StmtPtr in_sequence(const LoopStatement &sequence) {
+    std::vector<StmtPtr> done;
+    for (const StmtPtr &child : sequence.children) {
+      const std::vector<Element> elements = promotable(*child);
+      if (elements.empty()) {
+        done.push_back((*this)(child));
+        continue;
+      }
+      const std::vector<ValuePtr> first = take_first_values(*child, elements, done);
+      done.push_back(promote(child, elements, first));
+    }
+    return block(std::move(done));
+  }
+
+  /// What the last statements of `before` store into the elements, without these statements: the
+  /// locals begin with it. Nothing where they do not store into all of them, and nothing else.
+  static std::vector<ValuePtr> take_first_values(const LoopStatement &loop,
+                                                 const std::vector<Element> &elements,
+                                                 std::vector<StmtPtr> &before) {
+    if (before.size() < elements.size()) {
+      return {};
+    }
+    const auto reads = [](const ValuePtr &root, std::int64_t buffer) {
+      bool found = false;
+      visit_value(root, [&](const Value &value) {
+        found = found || (value.kind == ValueKind::Load && value.id == buffer);
+      });
+      return found;
+    };
+    std::vector<ValuePtr> first(elements.size());
+    const auto stores = before.end() - static_cast<std::ptrdiff_t>(elements.size());
+    for (auto statement = stores; statement != before.end(); ++statement) {
+      const LoopStatement &store = **statement;
+      if (store.kind != StatementKind::Store) {
+        return {};
+      }
+      const auto found =
+          std::find_if(elements.begin(), elements.end(), [&](const Element &element) {
+            return element.terms == 0 && element.atomic == Op::None &&
+                   same_element(element, store.buffer, store.subscripts, store.value->type.lanes,
+                                store.mask);
+          });
+      ValuePtr *value =
+          found == elements.end() ? nullptr : &first[static_cast<size_t>(found - elements.begin())];
+      const bool apart =
+          std::none_of(elements.begin(), elements.end(),
+                       [&](const Element &element) { return reads(store.value, element.buffer); });
+      if (value == nullptr || *value || !apart || reads(loop.lower, store.buffer) ||
+          reads(loop.upper, store.buffer)) {
+        return {};
+      }
+      *value = store.value;
+    }
+    before.erase(stores, before.end());
+    return first;
+  }
+
+  /// One promoted element: the locals that hold it while the loop runs.
+  struct Promoted {
+    const Element &element;
+    std::vector<ValuePtr> locals; ///< one, or the vectors of a sum
+    size_t next = 0;              ///< of these, which takes the next term
+  };
+
+  Promoted open(const Element &element) {
+    Promoted promoted{element, {}, 0};
+    const ValueType type =
+        element.terms > 0 ? ValueType{element.type.scalar, element.sum_lanes} : element.type;
+    const int count = std::max(1, std::min(element.terms, most_partial_sums));
+    for (int i = 0; i < count; ++i) {
+      promoted.locals.push_back(local(numbers_.next(), "acc", type));
+    }
+    return promoted;
+  }
+
+  static ValuePtr first_value(const Element &element) {
+    if (element.terms > 0) {
+      return broadcast(identity_of(element.sum, element.type.scalar), element.sum_lanes);
+    }
+    if (element.atomic != Op::None) {
+      return identity_of(element.atomic, element.type.scalar);
+    }
+    return masked(element.mask,
+                  load(element.buffer, element.name, element.type, element.subscripts));
+  }
+
+  /// Brings the locals back to memory.
+  static StmtPtr close(const Promoted &promoted) {
+    const Element &element = promoted.element;
+    const ValuePtr &first = promoted.locals.front();
+    if (element.terms > 0) {
+      ValuePtr sum = first;
+      for (size_t i = 1; i < promoted.locals.size(); ++i) {
+        sum = binary_value(element.sum, sum, promoted.locals[i]);
+      }
+      const ValuePtr before = load(element.buffer, element.name, element.type, element.subscripts);
+      return store(element.buffer, element.name, element.subscripts,
+                   binary_value(element.sum, before, reduce_lanes(element.sum, sum)), element.sum);
+    }
+    if (element.atomic != Op::None) {
+      return atomic_update(element.atomic, element.buffer, element.name, element.subscripts, first);
+    }
+    return store(element.buffer, element.name, element.subscripts, first, Op::None, element.mask);
+  }
+
+  /// `first`: the values of the elements before the loop, which are not in memory; empty where they
+  /// are.
+  StmtPtr promote(const StmtPtr &loop, const std::vector<Element> &elements,
+                  const std::vector<ValuePtr> &first) {
+    std::vector<Promoted> promoted;
+    std::vector<StmtPtr> all;
+    std::vector<ValuePtr> conditions;
+    ValuePtr running = boolean(true);
+    for (size_t e = 0; e < elements.size(); ++e) {
+      const Element &element = elements[e];
+      promoted.push_back(open(element));
+      for (const ValuePtr &local : promoted.back().locals) {
+        all.push_back(
+            declare_local(local->id, "acc", first.empty() ? first_value(element) : first[e]));
+      }
+      for (const ValuePtr &condition : element.running) {
+        if (std::none_of(conditions.begin(), conditions.end(),
+                         [&](const ValuePtr &known) { return same_value(known, condition); })) {
+          conditions.push_back(condition);
+          running = both(running, condition);
+        }
+      }
+    }
+    const auto find = [&](std::int64_t buffer, const std::vector<ValuePtr> &subscripts, int lanes,
+                          const ValuePtr &mask) -> Promoted * {
+      const auto found =
+          std::find_if(promoted.begin(), promoted.end(), [&](const Promoted &candidate) {
+            return same_element(candidate.element, buffer, subscripts, lanes, mask);
+          });
+      return found == promoted.end() ? nullptr : &*found;
+    };
+    ValueRewriter read_locals([&](const ValuePtr &value) -> ValuePtr {
+      const bool is_masked = value->kind == ValueKind::Masked;
+      const ValuePtr &load = is_masked ? value->operands[1] : value;
+      if (load->kind != ValueKind::Load) {
+        return nullptr;
+      }
+      const Promoted *found = find(load->id, load->operands, load->type.lanes,
+                                   is_masked ? value->operands[0] : nullptr);
+      return found == nullptr ? nullptr : found->locals.front();
+    });
+    const std::function<StmtPtr(const StmtPtr &)> rewrite =
+        [&](const StmtPtr &statement) -> StmtPtr {
+      if (const ValuePtr term = lanes_of_term(*statement)) {
+        if (Promoted *found = find(statement->buffer, statement->subscripts, 1, nullptr)) {
+          const ValuePtr &sum = found->locals[found->next];
+          found->next = (found->next + 1) % found->locals.size();
+          return assign_local(sum->id, "acc", binary_value(statement->op, sum, read_locals(term)));
+        }
+      }
+      if (statement->kind == StatementKind::Store) {
+        if (const Promoted *found = find(statement->buffer, statement->subscripts,
+                                         statement->value->type.lanes, statement->mask)) {
+          return assign_local(found->locals.front()->id, "acc", read_locals(statement->value));
+        }
+      }
+      if (statement->kind == StatementKind::AtomicUpdate) {
+        if (const Promoted *found = find(statement->buffer, statement->subscripts, 1, nullptr)) {
+          const ValuePtr &sum = found->locals.front();
+          return assign_local(sum->id, "acc",
+                              binary_value(statement->op, sum, read_locals(statement->value)));
+        }
+      }
+      return map_children(map_values(statement, std::ref(read_locals)), rewrite);
+    };
+    const StmtPtr inner = (*this)(rewrite(loop->children[0]));
+    all.push_back(with_children(loop, {inner}));
+    for (const Promoted &element : promoted) {
+      all.push_back(close(element));
+    }
+    if (!first.empty()) {
+      return block(std::move(all)); // what was stored before the loop still has to be
+    }
+    // Where the loops do not run, the elements are neither read nor written: they may be another
+    // thread's. Elements whose loops run under different conditions would need a test each.
+    const bool uniform = std::all_of(elements.begin(), elements.end(), [&](const Element &element) {
+      return element.running.size() == elements.front().running.size() &&
+             std::equal(element.running.begin(), element.running.end(),
+                        elements.front().running.begin(), same_value);
+    });
+    return if_then(running, block(std::move(all)),
+                   uniform && conditions.size() == 1 ? nullptr : copy_with(loop, {}, numbers_));
+  }
+
+  Numbers numbers_;
+};
+
+} // namespace
+
+StmtPtr promote_accumulators(const StmtPtr &body) { return Promotion(body)(body); }
+
+} // namespace tilewright

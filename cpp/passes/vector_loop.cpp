@@ -1,0 +1,589 @@
+#include "passes/vector_loop.h"
+
+#include "loops/gpu_queries.h"
+#include "loops/linear.h"
+#include "passes/gpu/thread_reductions.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace tilewright {
+
+namespace {
+
+/// Wider vectors than any target has are split by the back end; these would be split into many.
+constexpr int most_lanes = 256;
+
+bool loads(const StmtPtr &root) {
+  bool found = false;
+  visit_statements(root, [&](const LoopStatement &statement) {
+    visit_values(statement,
+                 [&](const Value &value) { found = found || value.kind == ValueKind::Load; });
+  });
+  return found;
+}
+
+/// What `op` leaves as it is, in every lane.
+ValuePtr identity_lanes(Op op, ValueType type) {
+  return broadcast(identity_of(op, type.scalar), type.lanes);
+}
+
+class VectorLoop {
+public:
+  VectorLoop(int lanes, const VectorOptions &options, bool nested, Numbers &numbers)
+      : lanes_(lanes), options_(options), may_nest_(nested), numbers_(numbers) {}
+
+  /// The body for all lanes at once; null when there is none.
+  StmtPtr convert(const LoopStatement &loop, bool partial) {
+    const StmtPtr &body = loop.children[0];
+    vectors_[loop.id] = ramp(loop.lower, 1, lanes_);
+    find_locals(body, loop.id);
+    if (partial) {
+      // At least one lane runs, so what all lanes share may be read.
+      const ValuePtr inside = binary_value(Op::Lt, variable(loop.id, loop.name), loop.upper);
+      if (options_.masked_bytes == 0) {
+        return nullptr;
+      }
+      const StmtPtr result = under(inside, false, [&] { return statement(body); });
+      return failed_ ? nullptr : if_then(binary_value(Op::Lt, loop.lower, loop.upper), result);
+    }
+    const StmtPtr result = statement(body);
+    return failed_ ? nullptr : result;
+  }
+
+private:
+  /// A condition that not all lanes meet.
+  struct Condition {
+    ValuePtr test;  ///< as it stood in the loop; null where it cannot be asked again
+    ValuePtr lanes; ///< a bool for each lane
+  };
+
+  // ---- locals ----
+
+  /// Which locals differ between lanes: those that are given such a value, and so on until nothing
+  /// changes.
+  void find_locals(const StmtPtr &body, std::int64_t loop) {
+    visit_statements(body, [&](const LoopStatement &inner) {
+      if (inner.kind == StatementKind::DeclareLocal) {
+        own_locals_.insert(inner.id);
+      }
+    });
+    std::set<std::int64_t> varying{loop};
+    for (bool changed = true; changed;) {
+      changed = false;
+      mark(body, varying, false, changed);
+    }
+  }
+
+  void mark(const StmtPtr &root, std::set<std::int64_t> &variables, bool guarded, bool &changed) {
+    const bool is_vector_loop = root->kind == StatementKind::For &&
+                                root->loop == LoopKind::Vector && constant_extent(*root);
+    if ((root->kind == StatementKind::Let && varies(root->value, variables)) ||
+        (is_vector_loop && may_nest_)) {
+      changed = variables.insert(root->id).second || changed;
+    }
+    if (root->kind == StatementKind::DeclareLocal || root->kind == StatementKind::AssignLocal) {
+      if (guarded || varies(root->value, variables)) {
+        changed = vector_locals_.insert(root->id).second || changed;
+      }
+    }
+    const bool differs = root->kind == StatementKind::For &&
+                         (varies(root->lower, variables) || varies(root->upper, variables));
+    const bool inside =
+        guarded || differs || (root->kind == StatementKind::If && varies(root->value, variables));
+    for (const StmtPtr &child : root->children) {
+      mark(child, variables, inside, changed);
+    }
+  }
+
+  bool varies(const ValuePtr &root, const std::set<std::int64_t> &variables) const {
+    bool found = false;
+    visit_value(root, [&](const Value &value) {
+      found = found || (value.kind == ValueKind::Variable && variables.contains(value.id)) ||
+              (value.kind == ValueKind::Local && vector_locals_.contains(value.id));
+    });
+    return found;
+  }
+
+  // ---- masks ----
+
+  /// The lanes that run what is converted now; null for all.
+  ValuePtr mask() const { return conditions_.empty() ? nullptr : conditions_.back().lanes; }
+
+  template <class Convert>
+  StmtPtr under(const ValuePtr &test, bool negated, const Convert &convert) {
+    const ValuePtr asked = negated ? unary_value(Op::Not, test) : test;
+    const bool again = is_index_test(test);
+    return within({again ? asked : nullptr, narrowed(value(asked))}, convert);
+  }
+
+  /// What `convert` gives for the lanes of `condition` only.
+  template <class Convert>
+  StmtPtr within(Condition condition, const Convert &convert) {
+    // Loads depend on the lanes that take part.
+    const auto outside = std::exchange(done_, {});
+    conditions_.push_back(std::move(condition));
+    StmtPtr result = convert();
+    conditions_.pop_back();
+    done_ = outside;
+    return result;
+  }
+
+  /// The lanes that meet `condition` as well as all around it.
+  ValuePtr narrowed(const ValuePtr &condition) const {
+    const ValuePtr lanes = widened(condition);
+    return mask() ? both(mask(), lanes) : lanes;
+  }
+
+  static bool is_index_test(const ValuePtr &test) {
+    return test->kind == ValueKind::Binary && is_comparison(test->op) &&
+           is_index(test->operands[0]) && is_index(test->operands[1]);
+  }
+
+  bool masks(ScalarType type) const {
+    const int bytes = type.is_bool() ? 1 : type.bytes();
+    return options_.masked_bytes > 0 && bytes >= options_.masked_bytes && !type.is_complex();
+  }
+
+  // ---- statements ----
+
+  StmtPtr fail() {
+    failed_ = true;
+    return block({});
+  }
+
+  ValuePtr widened(const ValuePtr &value) const {
+    return value->type.lanes == 1 ? broadcast(value, lanes_) : value;
+  }
+
+  StmtPtr statement(const StmtPtr &node) {
+    if (failed_) {
+      return block({});
+    }
+    switch (node->kind) {
+    case StatementKind::Block: {
+      std::vector<StmtPtr> children;
+      for (const StmtPtr &child : node->children) {
+        children.push_back(statement(child));
+      }
+      return block(std::move(children));
+    }
+    case StatementKind::For:
+      return loop(node);
+    case StatementKind::If:
+      return condition(node);
+    case StatementKind::Store:
+      return store_lanes(*node);
+    case StatementKind::Let: {
+      const ValuePtr converted = value(node->value);
+      if (converted->type.lanes == 1) {
+        return let(node->id, node->name, converted);
+      }
+      if (converted->kind == ValueKind::Ramp) {
+        vectors_[node->id] = converted;
+        return block({});
+      }
+      const std::int64_t id = numbers_.next();
+      vectors_[node->id] = local(id, node->name, converted->type);
+      return declare_local(id, node->name, converted);
+    }
+    case StatementKind::DeclareLocal: {
+      const ValuePtr converted = value(node->value);
+      const bool vector = vector_locals_.contains(node->id);
+      lanes_of_local_[node->id] = vector ? lanes_ : 1;
+      return declare_local(node->id, node->name, vector ? widened(converted) : converted);
+    }
+    case StatementKind::AssignLocal:
+      return assign(*node);
+    case StatementKind::CheckIndex: {
+      const ValuePtr converted = value(node->value);
+      const ValuePtr upper = value(node->upper);
+      if (upper->type.lanes != 1) {
+        return fail();
+      }
+      // Of one lane alone where the subscript does not vary: the first of them is reported.
+      const bool wide = mask() || converted->type.lanes != 1;
+      return check_index(node->id, wide ? widened(converted) : converted, upper, mask(),
+                         reported(*node, wide));
+    }
+    case StatementKind::CheckValue: {
+      const ValuePtr converted = value(node->value);
+      const bool wide = mask() || converted->type.lanes != 1;
+      return check_value(node->id, wide ? widened(converted) : converted, mask(),
+                         reported(*node, wide));
+    }
+    case StatementKind::Timed:
+    case StatementKind::While:
+    case StatementKind::Allocate:
+    case StatementKind::Launch:
+    case StatementKind::Barrier:
+    case StatementKind::CopyAsync:
+    case StatementKind::CommitCopies:
+    case StatementKind::WaitForCopies:
+      return fail(); // each lane has iterations, or memory, of its own
+    case StatementKind::AtomicUpdate:
+      return combines_threads(*node) ? combine_terms(*node) : fail(); // one element at a time
+    }
+    return fail();
+  }
+
+  /// What a check reports, in all lanes or in the first.
+  std::vector<ValuePtr> reported(const LoopStatement &check, bool wide) {
+    std::vector<ValuePtr> values;
+    for (const ValuePtr &given : check.subscripts) {
+      ValuePtr converted = value(given);
+      if (!wide && converted->kind == ValueKind::Ramp) {
+        converted = converted->operands[0];
+      }
+      failed_ = failed_ || (!wide && converted->type.lanes != 1);
+      values.push_back(std::move(converted));
+    }
+    return values;
+  }
+
+  StmtPtr assign(const LoopStatement &node) {
+    if (!own_locals_.contains(node.id)) {
+      return fail(); // carries a value from lane to lane
+    }
+    ValuePtr converted = value(node.value);
+    if (vector_locals_.contains(node.id)) {
+      converted = widened(converted);
+      if (lanes_of_local_[node.id] != lanes_) {
+        return fail();
+      }
+      if (mask()) {
+        converted = select_value(mask(), converted, local(node.id, node.name, converted->type));
+      }
+    } else if (mask()) {
+      return fail();
+    }
+    return assign_local(node.id, node.name, converted);
+  }
+
+  StmtPtr store_lanes(const LoopStatement &node) {
+    std::vector<ValuePtr> subscripts;
+    bool varying = false;
+    for (const ValuePtr &subscript : node.subscripts) {
+      subscripts.push_back(value(subscript));
+      varying = varying || subscripts.back()->type.lanes != 1;
+    }
+    if (!varying) {
+      return combine_lanes(node, std::move(subscripts));
+    }
+    // Terms of one reduction may meet in one element, which lanes cannot.
+    if (node.op != Op::None && !apart(subscripts)) {
+      return fail();
+    }
+    const ValuePtr stored = widened(value(node.value));
+    if (mask() && !masks(stored->type.scalar)) {
+      return fail();
+    }
+    return store(node.buffer, node.name, std::move(subscripts), stored, node.op, mask());
+  }
+
+  /// A reduction into one element: its terms are combined among the lanes first.
+  StmtPtr combine_lanes(const LoopStatement &node, std::vector<ValuePtr> subscripts) {
+    const ValuePtr &update = node.value;
+    const bool is_term = node.op != Op::None && update->kind == ValueKind::Binary &&
+                         update->op == node.op && update->operands[0]->kind == ValueKind::Load &&
+                         update->operands[0]->id == node.buffer;
+    if (!is_term) {
+      return fail(); // all lanes would store to one element
+    }
+    ValuePtr term = widened(value(update->operands[1]));
+    if (mask()) {
+      term = select_value(mask(), term, identity_lanes(node.op, term->type));
+    }
+    const ValuePtr element = load(node.buffer, node.name, {term->type.scalar, 1}, subscripts);
+    return store(node.buffer, node.name, std::move(subscripts),
+                 binary_value(node.op, element, reduce_lanes(node.op, term)), node.op);
+  }
+
+  /// Terms that threads put together: those of one thread first.
+  StmtPtr combine_terms(const LoopStatement &node) {
+    auto update = std::make_shared<LoopStatement>(node);
+    for (ValuePtr &subscript : update->subscripts) {
+      subscript = value(subscript);
+      if (subscript->type.lanes != 1) {
+        return fail();
+      }
+    }
+    const ValuePtr lanes = widened(value(node.value));
+    ValuePtr term = cast_value(lanes, accumulator_type(lanes->type.scalar));
+    if (mask()) {
+      term = select_value(mask(), term, identity_lanes(node.op, term->type));
+    }
+    update->value = reduce_lanes(node.op, term);
+    return update;
+  }
+
+  /// Do no two lanes have the same subscripts?
+  bool apart(const std::vector<ValuePtr> &subscripts) const {
+    std::set<std::vector<std::int64_t>> places;
+    for (int lane = 0; lane < lanes_; ++lane) {
+      std::vector<std::int64_t> place;
+      for (const ValuePtr &subscript : subscripts) {
+        if (subscript->kind == ValueKind::Ramp) {
+          place.push_back(subscript->id * (lane / subscript->inner) +
+                          subscript->inner_stride * (lane % subscript->inner));
+        }
+      }
+      if (!places.insert(place).second) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  static std::optional<std::int64_t> constant_extent(const LoopStatement &loop) {
+    const auto lower = linear_of(loop.lower);
+    const auto upper = linear_of(loop.upper);
+    const auto extent = lower && upper ? combine(*upper, *lower, -1) : std::nullopt;
+    return extent && extent->is_constant() ? std::optional(extent->constant) : std::nullopt;
+  }
+
+  StmtPtr loop(const StmtPtr &node) {
+    const auto extent = constant_extent(*node);
+    if (node->loop == LoopKind::Vector && may_nest_ && extent && *extent > 1 &&
+        *extent * lanes_ <= most_lanes) {
+      return nested(*node, static_cast<int>(*extent));
+    }
+    const ValuePtr lower = value(node->lower);
+    const ValuePtr upper = value(node->upper);
+    if (node->loop == LoopKind::Vector || node->loop == LoopKind::MaskedVector) {
+      return fail(); // the inner loop takes the vectors
+    }
+    if (lower->type.lanes == 1 && upper->type.lanes == 1) {
+      return for_loop(*node, lower, upper, statement(node->children[0]));
+    }
+    return uneven_loop(*node, lower, upper);
+  }
+
+  /// A loop whose bounds differ between the lanes runs over all of their iterations, each for the
+  /// lanes that have it.
+  StmtPtr uneven_loop(const LoopStatement &node, ValuePtr lower, ValuePtr upper) {
+    if (options_.masked_bytes == 0) {
+      return fail();
+    }
+    lower = widened(lower);
+    upper = widened(upper);
+    if (mask()) {
+      using Limits = std::numeric_limits<std::int64_t>;
+      lower = select_value(mask(), lower, broadcast(integer(Limits::max()), lanes_));
+      upper = select_value(mask(), upper, broadcast(integer(Limits::min()), lanes_));
+    }
+    const ValuePtr first = reduce_lanes(Op::Min, lower);
+    const ValuePtr last = reduce_lanes(Op::Max, upper);
+    const ValuePtr counter = variable(node.id, node.name);
+    const ValuePtr inside = both(binary_value(Op::Le, lower, broadcast(counter, lanes_)),
+                                 binary_value(Op::Lt, broadcast(counter, lanes_), upper));
+    return for_loop(node.id, node.name, first, last, LoopKind::Serial, 0,
+                    where(inside, node.children[0]));
+  }
+
+  /// `body` for the lanes of `condition` only, which no lane may meet.
+  StmtPtr where(const ValuePtr &condition, const StmtPtr &body) {
+    const std::int64_t id = numbers_.next();
+    const ValuePtr lanes = local(id, "mask", {Bool, lanes_});
+    const ValuePtr narrow = narrowed(condition);
+    StmtPtr inner = within({nullptr, lanes}, [&] { return statement(body); });
+    if (loads(body)) {
+      // What all lanes share is read only where one lane reads it.
+      inner = if_then(reduce_lanes(Op::Or, lanes), inner);
+    }
+    return block({declare_local(id, "mask", narrow), inner});
+  }
+
+  /// The lanes of an inner loop beside each other, for each lane of this one.
+  StmtPtr nested(const LoopStatement &node, int extent) {
+    const ValuePtr lower = value(node.lower);
+    const bool can_ask_again =
+        std::all_of(conditions_.begin(), conditions_.end(),
+                    [](const Condition &condition) { return condition.test != nullptr; });
+    if (lower->type.lanes != 1 || inner_ != 1 || !can_ask_again) {
+      return fail();
+    }
+    const auto outer_vectors = vectors_;
+    const auto outer_conditions = conditions_;
+    const auto outer_done = std::move(done_);
+    done_.clear();
+    lanes_ *= extent;
+    inner_ = extent;
+    for (auto &[id, vector] : vectors_) {
+      if (vector->kind == ValueKind::Ramp) {
+        vector = ramp(vector->operands[0], vector->id, lanes_, extent, 0);
+      }
+    }
+    vectors_[node.id] = ramp(lower, 0, lanes_, extent, 1);
+    conditions_.clear();
+    for (const Condition &condition : outer_conditions) {
+      conditions_.push_back({condition.test, narrowed(value(condition.test))});
+    }
+    StmtPtr result = statement(node.children[0]);
+    lanes_ /= extent;
+    inner_ = 1;
+    vectors_ = outer_vectors;
+    conditions_ = outer_conditions;
+    done_ = outer_done;
+    return result;
+  }
+
+  StmtPtr condition(const StmtPtr &node) {
+    const ValuePtr test = value(node->value);
+    const StmtPtr otherwise = node->children.size() > 1 ? node->children[1] : nullptr;
+    if (test->type.lanes == 1) {
+      const StmtPtr then = statement(node->children[0]);
+      return if_then(test, then, otherwise ? statement(otherwise) : nullptr);
+    }
+    std::vector<StmtPtr> parts;
+    const std::int64_t id = numbers_.next();
+    const ValuePtr holds = local(id, "holds", test->type);
+    parts.push_back(declare_local(id, "holds", test));
+    parts.push_back(where(holds, node->children[0]));
+    if (otherwise) {
+      parts.push_back(where(unary_value(Op::Not, holds), otherwise));
+    }
+    return block(std::move(parts));
+  }
+
+  // ---- values ----
+
+  ValuePtr value(const ValuePtr &node) {
+    const auto found = done_.find(node);
+    if (found != done_.end()) {
+      return found->second;
+    }
+    ValuePtr result = convert_value(node);
+    done_.emplace(node, result);
+    return result;
+  }
+
+  ValuePtr convert_value(const ValuePtr &node) {
+    if (node->kind == ValueKind::Variable) {
+      const auto found = vectors_.find(node->id);
+      if (found == vectors_.end()) {
+        return node;
+      }
+      failed_ = failed_ || found->second->type.lanes != lanes_;
+      return found->second;
+    }
+    if (node->kind == ValueKind::Local) {
+      if (!vector_locals_.contains(node->id)) {
+        return node;
+      }
+      failed_ = failed_ || lanes_of_local_[node->id] != lanes_;
+      return local(node->id, node->name, {node->type.scalar, lanes_});
+    }
+    std::vector<ValuePtr> operands;
+    bool varying = false;
+    for (const ValuePtr &operand : node->operands) {
+      operands.push_back(value(operand));
+      varying = varying || operands.back()->type.lanes != 1;
+    }
+    if (!varying) {
+      return with_operands(node, std::move(operands));
+    }
+    switch (node->kind) {
+    case ValueKind::Load: {
+      failed_ = failed_ || (mask() && !masks(node->type.scalar));
+      return masked(mask(),
+                    load(node->id, node->name, {node->type.scalar, lanes_}, std::move(operands)));
+    }
+    case ValueKind::Ramp:
+    case ValueKind::Broadcast:
+    case ValueKind::Masked:
+    case ValueKind::Reduce:
+    case ValueKind::GpuIndex:
+    case ValueKind::Mma:
+    case ValueKind::Lane:
+    case ValueKind::Matrices:
+    case ValueKind::Shuffle:
+    case ValueKind::Aligned:
+      failed_ = true;
+      return node;
+    case ValueKind::Binary:
+      if (ValuePtr moved = ramp_arithmetic(node->op, operands[0], operands[1])) {
+        return moved;
+      }
+      break;
+    default:
+      break;
+    }
+    for (ValuePtr &operand : operands) {
+      operand = widened(operand);
+    }
+    return with_operands(node, std::move(operands));
+  }
+
+  /// A ramp as the steps of the outer and of the inner lanes.
+  std::pair<std::int64_t, std::int64_t> steps_of(const ValuePtr &value) const {
+    if (value->kind != ValueKind::Ramp) {
+      return {0, 0};
+    }
+    return value->inner == inner_ ? std::pair(value->id, value->inner_stride)
+                                  : std::pair(value->id * inner_, value->id);
+  }
+
+  /// Sums of ramps and scalars, and multiples of ramps, are ramps.
+  ValuePtr ramp_arithmetic(Op op, const ValuePtr &a, const ValuePtr &b) const {
+    const bool left = a->kind == ValueKind::Ramp;
+    const bool right = b->kind == ValueKind::Ramp;
+    const bool fits = (left || a->type.lanes == 1) && (right || b->type.lanes == 1);
+    if (!fits || a->type.scalar != Int64 || may_wrap(op, *a, *b)) {
+      return nullptr;
+    }
+    const ValuePtr &base_a = left ? a->operands[0] : a;
+    const ValuePtr &base_b = right ? b->operands[0] : b;
+    const auto [outer_a, inner_a] = steps_of(a);
+    const auto [outer_b, inner_b] = steps_of(b);
+    if (op == Op::Add || op == Op::Sub) {
+      const std::int64_t sign = op == Op::Add ? 1 : -1;
+      return lanes_from(binary_value(op, base_a, base_b), outer_a + sign * outer_b,
+                        inner_a + sign * inner_b);
+    }
+    const auto factor = left ? as_integer(b) : as_integer(a);
+    if (op != Op::Mul || left == right || !factor) {
+      return nullptr;
+    }
+    return lanes_from(mul(left ? base_a : base_b, integer(*factor)),
+                      (left ? outer_a : outer_b) * *factor, (left ? inner_a : inner_b) * *factor);
+  }
+
+  ValuePtr lanes_from(const ValuePtr &base, std::int64_t outer, std::int64_t inner) const {
+    if (inner_ == 1) {
+      return outer == 0 ? broadcast(base, lanes_) : ramp(base, outer, lanes_);
+    }
+    return ramp(base, outer, lanes_, inner_, inner);
+  }
+
+  int lanes_;
+  int inner_ = 1; ///< of these, so many belong to one iteration of the outer loop
+  VectorOptions options_;
+  bool may_nest_;
+  Numbers &numbers_;
+  bool failed_ = false;
+  std::vector<Condition> conditions_;
+  std::map<std::int64_t, ValuePtr> vectors_; ///< variables that differ between lanes
+  std::set<std::int64_t> own_locals_;
+  std::set<std::int64_t> vector_locals_;
+  std::map<std::int64_t, int> lanes_of_local_;
+  std::unordered_map<ValuePtr, ValuePtr> done_;
+};
+
+} // namespace
+
+StmtPtr vector_body(const LoopStatement &loop, int lanes, bool partial,
+                    const VectorOptions &options, Numbers &numbers) {
+  for (const bool nested : {true, false}) {
+    StmtPtr body = VectorLoop(lanes, options, nested, numbers).convert(loop, partial);
+    if (body) {
+      return body;
+    }
+  }
+  return nullptr;
+}
+
+} // namespace tilewright

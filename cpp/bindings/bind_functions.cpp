@@ -8,10 +8,9 @@
 #include "bindings/pickling.h"
 #include "bindings/signals.h"
 #include "compiler/compiler.h"
-#include "hardware/gpu.h"
 #include "mapping/mapping.h"
 #include "runtime/cpu.h"
-#include "targets/nvptx/lower.h"
+#include "targets/nvptx/cuda_target.h"
 
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
@@ -113,27 +112,6 @@ Optimization to_optimization(const std::string &name) {
                 "optimize must be 'auto', 'light', 'full' or 'background', not '" + name + "'");
   }
   return found->second;
-}
-
-/// "cpu", "gpu-emulator", "cuda": where loops over blocks and threads run.
-GpuTarget to_gpu_target(const std::string &name) {
-  if (name == "cpu") {
-    return {};
-  }
-  if (name == "gpu-emulator") {
-    return {GpuTarget::Kind::Emulator, oldest_architecture, false};
-  }
-  if (name == "cuda") {
-    return {GpuTarget::Kind::Cuda, oldest_architecture, false};
-  }
-  throw Error(ErrorKind::Argument,
-              "target must be 'cpu', 'gpu-emulator' or 'cuda', not '" + name + "'");
-}
-
-std::string target_text(const GpuTarget &target) {
-  return target.kind == GpuTarget::Kind::None       ? "cpu"
-         : target.kind == GpuTarget::Kind::Emulator ? "gpu-emulator"
-                                                    : "cuda";
 }
 
 /// The C++ object inside an instance of _core.Function or of a class derived from it.
@@ -292,7 +270,7 @@ void bind_functions(py::module_ &module) {
                        bool fast_math, const std::string &cpu, const std::string &optimize,
                        bool default_schedule, const std::string &target, const py::handle &where) {
              CompileOptions settings;
-             settings.gpu = to_gpu_target(target);
+             settings.target = select_target(target);
              settings.fast_math = fast_math;
              settings.cpu = cpu;
              settings.optimize = to_optimization(optimize);
@@ -316,7 +294,7 @@ void bind_functions(py::module_ &module) {
       .def(py::init([](const py::tuple &state, bool fast_math, const std::string &cpu, int optimize,
                        bool default_schedule, const std::string &target) {
              CompileOptions settings;
-             settings.gpu = to_gpu_target(target);
+             settings.target = select_target(target);
              settings.fast_math = fast_math;
              settings.cpu = cpu;
              settings.optimize = static_cast<Optimization>(optimize);
@@ -328,10 +306,11 @@ void bind_functions(py::module_ &module) {
       .def_property_readonly("_packed",
                              [](const KernelFunction &self) {
                                const CompileOptions &settings = self.settings();
-                               return py::make_tuple(
-                                   packed_function(self.function()), settings.fast_math,
-                                   settings.cpu, static_cast<int>(settings.optimize),
-                                   settings.default_schedule, target_text(settings.gpu));
+                               return py::make_tuple(packed_function(self.function()),
+                                                     settings.fast_math, settings.cpu,
+                                                     static_cast<int>(settings.optimize),
+                                                     settings.default_schedule,
+                                                     std::string(settings.target.target->name()));
                              })
       .def("_array",
            [](const KernelFunction &self, const std::string &name) {
@@ -385,9 +364,12 @@ void bind_functions(py::module_ &module) {
       .def_property_readonly("fast_math",
                              [](const KernelFunction &self) { return self.settings().fast_math; })
       .def_property(
-          "target", [](const KernelFunction &self) { return target_text(self.settings().gpu); },
+          "target",
+          [](const KernelFunction &self) {
+            return std::string(self.settings().target.target->name());
+          },
           [](KernelFunction &self, const std::string &name) {
-            self.set_target(to_gpu_target(name));
+            self.set_target(select_target(name));
           })
       .def_property_readonly("_on_device", &KernelFunction::runs_on_device)
       .def_property_readonly(
@@ -460,21 +442,21 @@ void bind_functions(py::module_ &module) {
            [](KernelFunction &self) {
              const InterruptibleAnalysis interruptible;
              self.require_checked();
-             return llvm_text(self.mapping(), self.default_options());
+             return code_text("llvm", self.mapping(), self.default_options());
            })
       .def("_assembly_text",
            [](KernelFunction &self) {
              const InterruptibleAnalysis interruptible;
              self.require_checked();
-             return assembly_text(self.mapping(), self.default_options());
+             return code_text("assembly", self.mapping(), self.default_options());
            })
       .def("_ptx_text",
-           [](KernelFunction &self, int architecture, bool is_exact) {
+           [](KernelFunction &self, const std::string &architecture) {
              const InterruptibleAnalysis interruptible;
              self.require_checked();
              CompileOptions options = self.default_options();
-             options.gpu = {GpuTarget::Kind::Cuda, architecture, is_exact};
-             return ptx_text(self.mapping(), options);
+             options.target = {&cuda_target(), architecture};
+             return code_text("ptx", self.mapping(), options);
            })
       .def("_evaluate",
            [](KernelFunction &self, const py::args &arguments, const py::kwargs &keywords) {

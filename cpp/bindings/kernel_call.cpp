@@ -20,9 +20,9 @@ namespace py = pybind11;
 
 std::shared_ptr<const CompiledKernel>
 KernelFunction::find_kernel(const Layouts &layouts, const std::vector<SharedArray> &shared,
-                            const GpuTarget &gpu) const {
+                            const TargetSelection &target) const {
   for (const auto &entry : kernels_) {
-    if (entry.layouts == layouts && entry.shared == shared && entry.gpu == gpu) {
+    if (entry.layouts == layouts && entry.shared == shared && entry.target == target) {
       return entry.kernel;
     }
   }
@@ -51,18 +51,16 @@ KernelFunction::compile_kernel(const std::vector<SharedArray> &shared,
 
 std::shared_ptr<const CompiledKernel>
 KernelFunction::make_kernel(const Layouts &layouts, const std::vector<SharedArray> &shared,
-                            std::uint64_t version, const GpuTarget &gpu) {
+                            std::uint64_t version, const TargetSelection &target) {
   require_checked();
   CompileOptions options = current_settings();
-  if (gpu.kind != GpuTarget::Kind::None) {
-    options.gpu = gpu;
-  }
+  options.target = target;
   options.layouts.assign(layouts.begin(), layouts.end());
   std::shared_ptr<const CompiledKernel> kernel = compile_kernel(shared, options, version);
   if (version == version_) {
-    const auto known = find_kernel(layouts, shared, gpu); // by another thread, meanwhile
+    const auto known = find_kernel(layouts, shared, target); // by another thread, meanwhile
     if (known == nullptr) {
-      kernels_.push_back({layouts, shared, gpu, kernel});
+      kernels_.push_back({layouts, shared, target, kernel});
     } else {
       kernel = known;
     }

@@ -135,9 +135,9 @@ void KernelFunction::set_mapping(Candidate next) {
   ++version_;
 }
 
-void KernelFunction::set_target(const GpuTarget &target) {
-  if (!(target == settings_.gpu)) {
-    settings_.gpu = target;
+void KernelFunction::set_target(const TargetSelection &target) {
+  if (!(target == settings_.target)) {
+    settings_.target = target;
     kernels_.clear();
     plans_.clear();
     find_device();
@@ -188,7 +188,7 @@ void KernelFunction::require_checked() {
 }
 
 void KernelFunction::find_device() {
-  on_device_ = settings_.gpu.kind != GpuTarget::Kind::None &&
+  on_device_ = settings_.target.target->has_devices() &&
                settings_.instrumentation == Instrumentation{} && current_ &&
                has_gpu_loops(current_->mapping);
 }

@@ -4,8 +4,8 @@
 // another array's, or nobody's. A GPU has no instruction for a byte, and one for two bytes that
 // only compares and swaps.
 #include "hardware/gpu.h"
+#include "targets/llvm/device_calls.h"
 #include "targets/llvm/function_emitter.h"
-#include "targets/nvptx/library.h"
 
 #include <optional>
 

@@ -1,4 +1,4 @@
-// Arithmetic on float32 and float64, and calls of the mathematics library (hypot; llvm_math.h has
+// Arithmetic on float32 and float64, and calls of the mathematics library (hypot; math.h has
 // the elementary functions). They are marked nobuiltin: LLVM would fold a float32 call on constants
 // through the float64 function and round differently.
 #include "targets/llvm/semantics.h"

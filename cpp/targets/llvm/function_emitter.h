@@ -29,8 +29,9 @@ public:
   void emit();
   /// Before emit(), where the kernel has launches: emits what their threads do.
   void set_threads(KernelEmitter &threads) { threads_ = &threads; }
-  /// After emit(): gives the launches' constants what the host finds there.
-  void emit_device_kernels(const GpuTarget &target, const std::string &ptx);
+  /// After emit(): gives the launches' constants what the host finds there: `text`, which the
+  /// device's driver takes, or (null) the functions of the threads.
+  void emit_device_kernels(const std::string *text);
   /// After emit(): a function for C around the kernel.
   void emit_c_function(const CFunction &interface);
 
@@ -133,7 +134,7 @@ private:
     std::unordered_set<std::int64_t> assigned;
   };
 
-  // llvm_emitter.cpp
+  // emitter.cpp
   llvm::Function *make_function(const std::string &name, llvm::FunctionType *type, bool external);
   void open_frame(llvm::Function *function, llvm::Value *data, llvm::Value *integers,
                   llvm::Value *record);
@@ -153,7 +154,7 @@ private:
   /// The end of a function: frees what an early exit left, and returns the status.
   void close_frame();
 
-  // llvm_c_function.cpp
+  // c_function.cpp
   /// Returns `status` from the function being filled where `condition` holds.
   void refuse_if(llvm::Value *condition, std::int32_t status);
   struct CArguments;
@@ -163,7 +164,7 @@ private:
   void emit_c_message(const CFunction &interface);
   void emit_c_threads(const CFunction &interface);
 
-  // llvm_statements.cpp
+  // statements.cpp
   void statement(const LoopStatement &statement);
   void block(const LoopStatement &statement);
   void serial_loop(const LoopStatement &statement);
@@ -172,7 +173,7 @@ private:
   void condition(const LoopStatement &statement);
   void declare_local(const LoopStatement &statement);
   void assign_local(const LoopStatement &statement);
-  // llvm_checks.cpp
+  // checks.cpp
   void check_index(const LoopStatement &statement);
   void check_value(const LoopStatement &statement);
   /// Goes on where no lane of `wrong` is set, else reports the first that is.
@@ -180,7 +181,7 @@ private:
                   llvm::Value *extent, std::int32_t status);
   void timed(const LoopStatement &statement);
 
-  // llvm_polling.cpp
+  // polling.cpp
   /// How a loop counts its work.
   struct Counting {
     std::int64_t iteration = 0; ///< one is so much: counted for all iterations at once
@@ -214,7 +215,7 @@ private:
   static constexpr std::int64_t few_runs = 16;
   static constexpr std::int64_t many_runs = 1024;
 
-  // llvm_parallel.cpp
+  // parallel.cpp
   void parallel_loop(const LoopStatement &statement);
   void joined_range(const std::vector<const LoopStatement *> &loops,
                     const std::vector<llvm::Value *> &bounds, llvm::Value *begin, llvm::Value *end);
@@ -222,7 +223,7 @@ private:
   /// The buffers that a loop or launch reads or writes.
   static std::unordered_set<std::int64_t> buffers_in(const LoopStatement &loop);
 
-  // llvm_launch.cpp
+  // launch.cpp
   void launch(const LoopStatement &statement);
   LaunchArguments arguments_of(const LoopStatement &launch) const;
   /// The function of one thread.
@@ -231,11 +232,11 @@ private:
   void allocate_on_device(const LoopStatement &statement);
   void barrier();
   llvm::Value *gpu_index(std::int64_t axis);
-  // llvm_mma.cpp
+  // mma.cpp
   Term mma(const Value &value);
   Term matrices(const Value &value);
-  Term shuffle(const Value &value, std::int64_t mask); // llvm_launch.cpp
-  // llvm_copies.cpp
+  Term shuffle(const Value &value, std::int64_t mask); // launch.cpp
+  // copies.cpp
   llvm::Value *is_aligned(const Value &value);
   /// Notes what `condition` says of alignment; gives what was known before.
   std::map<size_t, std::uint64_t> assume_aligned(const Value &condition);
@@ -250,7 +251,7 @@ private:
   llvm::Function *emulated_entry(const Launched &launched);
   llvm::GlobalVariable *text_constant(const std::string &text, const std::string &name);
 
-  // llvm_values.cpp
+  // values.cpp
   Term value(const Value &value);
   llvm::Value *scalar(const Value &value) { return this->value(value).re; }
   Term compute(const Value &value);
@@ -268,7 +269,7 @@ private:
   bool is_index(const Value &value);
   bool is_bound(const Value &value);
 
-  // llvm_memory.cpp
+  // memory.cpp
   /// Address of lane 0 and, for vectors, the step between lanes or the address of each lane.
   struct Address {
     llvm::Value *first = nullptr;
@@ -286,7 +287,7 @@ private:
   void store(const LoopStatement &statement);
   void scatter(size_t buffer, const Address &where, const Term &value, int lanes,
                llvm::Value *mask);
-  void atomic_update(const LoopStatement &statement); // llvm_atomic.cpp
+  void atomic_update(const LoopStatement &statement); // atomic.cpp
   void update_byte(const LoopStatement &statement, const Term &term, llvm::Value *address);
   Address address(size_t buffer, const std::vector<ValuePtr> &subscripts, int lanes);
   /// `value` * `factor` * `stride` in bytes.
@@ -303,7 +304,7 @@ private:
   llvm::Value *strided_mask(llvm::Value *mask, int start, int lanes, int stride);
   void store_part(size_t buffer, llvm::Value *address, llvm::Value *value,
                   llvm::Value *mask = nullptr, llvm::MaybeAlign alignment = {});
-  void stream_part(size_t buffer, llvm::Value *address, llvm::Value *value); // llvm_hints.cpp
+  void stream_part(size_t buffer, llvm::Value *address, llvm::Value *value); // hints.cpp
   /// Whether that or something on the same cache line was asked for before, or is asked for by an
   /// iteration soon before or after; else notes it.
   bool is_asked_for(const Frame::Ahead &ahead, const std::vector<ValuePtr> &subscripts);
@@ -316,7 +317,7 @@ private:
                         llvm::Value *mask, llvm::MaybeAlign alignment = {});
   void annotate(llvm::Instruction *instruction, size_t buffer);
   void note_buffer(llvm::Instruction *instruction, size_t buffer);
-  // llvm_guards.cpp
+  // guards.cpp
   /// Whether threads of the launch wait for each other, or work together as a warp.
   static bool needs_all_threads(const LoopStatement &launch);
   void note_check(const LoopStatement &check, llvm::Value *wrong);

@@ -7,7 +7,6 @@
 #include "loops/gpu_queries.h"
 #include "runtime/abi.h"
 #include "targets/llvm/function_emitter.h"
-#include "targets/nvptx/lower.h"
 
 #include <llvm/IR/Constants.h>
 
@@ -326,7 +325,7 @@ Term KernelEmitter::shuffle(const Value &value, std::int64_t mask) {
 }
 
 /// Leaves what went wrong where the host finds it, unless another thread was first, and ends, or
-/// goes on where other threads wait for this one (llvm_guards.cpp).
+/// goes on where other threads wait for this one (guards.cpp).
 void KernelEmitter::fail_on_device(llvm::Value *site, llvm::Value *index, llvm::Value *extent,
                                    std::int32_t status, llvm::BasicBlock *next) {
   const auto order = llvm::AtomicOrdering::Monotonic;
@@ -359,13 +358,14 @@ llvm::GlobalVariable *KernelEmitter::text_constant(const std::string &text,
                                   data, name);
 }
 
-void KernelEmitter::emit_device_kernels(const GpuTarget &target, const std::string &ptx) {
+void KernelEmitter::emit_device_kernels(const std::string *device_text) {
   llvm::PointerType *pointer = builder_.getPtrTy();
   llvm::Type *i64 = builder_.getInt64Ty();
   const auto number = [&](std::int64_t value) { return llvm::ConstantInt::getSigned(i64, value); };
   llvm::Constant *none = llvm::ConstantPointerNull::get(pointer);
-  const bool is_emulated = target.kind != GpuTarget::Kind::Cuda;
-  llvm::Constant *text = is_emulated || launched_.empty() ? none : text_constant(ptx, "ptx");
+  const bool is_emulated = device_text == nullptr;
+  llvm::Constant *text =
+      is_emulated || launched_.empty() ? none : text_constant(*device_text, "ptx");
   llvm::StructType *described =
       llvm::StructType::get(context_, {pointer, i64, i64, i64, i64}); // EmulatedBuffer
   for (const Launched &launched : launched_) {
@@ -394,7 +394,7 @@ void KernelEmitter::emit_device_kernels(const GpuTarget &target, const std::stri
     auto *layout = llvm::cast<llvm::StructType>(launched.constant->getValueType());
     launched.constant->setInitializer(llvm::ConstantStruct::get(
         layout, {text_constant(launched.symbol, "symbol"), text,
-                 number(is_emulated ? 0 : static_cast<std::int64_t>(ptx.size())), emulated,
+                 number(is_emulated ? 0 : static_cast<std::int64_t>(device_text->size())), emulated,
                  number(launched.arguments)}));
     launched.constant->setLinkage(llvm::GlobalValue::PrivateLinkage);
   }

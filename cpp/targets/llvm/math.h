@@ -60,7 +60,7 @@ private:
   llvm::Function *make(const std::string &name, llvm::Type *result,
                        const std::vector<llvm::Type *> &parameters);
   llvm::Function *scalar_reduction();
-  llvm::Function *remainder_function(llvm::Type *type); ///< llvm_math_remainder.cpp
+  llvm::Function *remainder_function(llvm::Type *type); ///< math_remainder.cpp
   unsigned largest_piece(llvm::Type *scalar) const;
 
   llvm::Module &module_;
@@ -73,9 +73,9 @@ namespace math {
 
 using lanes::Real;
 
-Real exponential(Op op, Real x, bool fast); ///< exp, exp2; llvm_math_exponential.cpp
+Real exponential(Op op, Real x, bool fast); ///< exp, exp2; math_exponential.cpp
 Real hyperbolic(Op op, Real x, bool fast);  ///< tanh, sinh, cosh; the same file
-Real logarithm(Op op, Real x, bool fast);   ///< log, log2, log10; llvm_math_logarithm.cpp
+Real logarithm(Op op, Real x, bool fast);   ///< log, log2, log10; math_logarithm.cpp
 Real trigonometric(Op op, Real x, bool fast, MathLibrary &library); ///< sin, cos, tan
 Real inverse(Op op, const std::vector<Real> &arguments); ///< arcsin, arccos, arctan, arctan2
 Real error_function(Real x, bool fast);

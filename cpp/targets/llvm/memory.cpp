@@ -1,7 +1,7 @@
 // Loads and stores: addresses in bytes, grouped by the loop in which each part changes so that the
 // outer parts are hoisted; contiguous, reversed, small-stride and irregular vectors.
+#include "targets/llvm/device_code.h"
 #include "targets/llvm/function_emitter.h"
-#include "targets/nvptx/lower.h"
 
 #include <algorithm>
 #include <map>

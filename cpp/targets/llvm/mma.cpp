@@ -1,7 +1,7 @@
 // A product of a warp's tile: the thread's elements, two of two bytes in a register, and its sums.
 #include "mapping/mma_shapes.h"
+#include "targets/llvm/device_calls.h"
 #include "targets/llvm/function_emitter.h"
-#include "targets/nvptx/tiles.h"
 
 namespace tilewright {
 

@@ -136,9 +136,9 @@ TEST_F(CompilerTest, TiledParallelVectorised) {
     check_product(*kernel, *function, n, m, k);
   }
   set_num_threads(0);
-  EXPECT_NE(llvm_text(mapping, {}).find("<8 x float>"), std::string::npos);
+  EXPECT_NE(code_text("llvm", mapping, {}).find("<8 x float>"), std::string::npos);
   EXPECT_NE(loops_text(mapping, {}).find("i0"), std::string::npos);
-  EXPECT_NE(assembly_text(mapping, {}).find("tilewright_kernel_matmul"), std::string::npos);
+  EXPECT_NE(code_text("assembly", mapping, {}).find("tilewright_kernel_matmul"), std::string::npos);
 }
 
 TEST_F(CompilerTest, SecondCompileComesFromMemoryThirdFromDisk) {

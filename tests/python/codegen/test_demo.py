@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tilewright import demo
+from tilewright.tools import demo
 
 
 @pytest.mark.parametrize("shape", [(3, 1), (3, 64), (40, 100), (37, 4001)])

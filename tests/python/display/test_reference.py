@@ -9,8 +9,9 @@ import re
 import pytest
 
 from children import run_python
-from tilewright import _core, reference
-from tilewright.commands import ScheduleCommands
+from tilewright import _core
+from tilewright.tools import reference
+from tilewright.schedule.commands import ScheduleCommands
 
 PAGE = pathlib.Path(__file__).parents[3] / "docs" / "commands.md"
 NAMES = reference.commands()

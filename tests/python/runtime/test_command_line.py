@@ -9,7 +9,7 @@ import pytest
 
 import tilewright as tw
 from children import run_python
-from tilewright import cli, doctor
+from tilewright.tools import cli, doctor
 
 KERNELS = """
 import numpy as np

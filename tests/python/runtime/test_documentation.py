@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import tilewright as tw
-from tilewright.exporting import LINKERS
+from tilewright.export.exporting import LINKERS
 
 DOCS = pathlib.Path(__file__).resolve().parents[3] / "docs"
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import tilewright as tw
-from tilewright.exporting import LINKERS, Exported
+from tilewright.export.exporting import LINKERS, Exported
 
 COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
 needs_linker = pytest.mark.skipif(not any(map(shutil.which, LINKERS)), reason="no linker on PATH")

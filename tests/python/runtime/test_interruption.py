@@ -485,7 +485,7 @@ def test_a_handler_that_runs_while_an_error_is_made_is_not_lost():
     run(
         LONG
         + """
-import tilewright.errors as errors
+import tilewright.base.errors as errors
 signal.setitimer(signal.ITIMER_REAL, 0)
 made = errors._make_error
 

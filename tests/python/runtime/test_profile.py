@@ -251,7 +251,8 @@ def test_the_machine():
 
 
 def test_what_is_stored_of_the_machine_is_not_trusted(monkeypatch):
-    from tilewright import _core, roofline
+    from tilewright import _core
+    from tilewright.inspection import roofline
 
     known = tw.machine(1, remeasure=True)  # another test may have cleared the cache
     monkeypatch.setattr(roofline, "_known", {})

@@ -15,8 +15,8 @@ import pytest
 
 import tilewright as tw
 from children import run_python
-from tilewright import configuration, notices
-from tilewright.cli import main as command_line
+from tilewright.base import configuration, notices
+from tilewright.tools.cli import main as command_line
 
 ROOT = pathlib.Path(__file__).parents[3]
 i, N = tw.iter("i"), tw.param("N")
@@ -385,7 +385,7 @@ try:
     call(5)
 except TypeError:
     pass
-from tilewright.cli import main
+from tilewright.tools.cli import main
 assert main(["cache", "info"]) == main(["settings"]) == 0
 try:
     C.split(i, 0)
@@ -412,7 +412,7 @@ f(N=3)
 assert "# TILEWRIGHT" not in repr(tw.settings), tw.settings
 print(tw.cache.info().directory)
 """
-    from tilewright.configuration import all_settings
+    from tilewright.base.configuration import all_settings
 
     variables = [setting.variable for setting in all_settings().values()]
     variables += ["TILEWRIGHT_THREADS", "TILEWRIGHT_NUM_THREADS", "TILEWRIGHT_LEAST_PARALLEL_WORK"]

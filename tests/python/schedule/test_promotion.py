@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from mapping.programs import Program, check, matmul, pipeline, pointwise, prefix, triangle
 
 import tilewright as tw
-from mapping.programs import Program, check, matmul, pipeline, pointwise, prefix, triangle
 
 i, j, k = tw.iters("i j k")
 SIZES = [(0, 0), (1, 1), (3, 5), (4, 16), (13, 35)]

@@ -4,6 +4,7 @@ waits for the other, also for memory that is given back and used again. The test
 from __future__ import annotations
 
 import pytest
+
 from fake_cuda import run
 
 PROGRAM = """

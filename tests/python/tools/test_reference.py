@@ -10,8 +10,8 @@ import pytest
 
 from children import run_python
 from tilewright import _core
-from tilewright.tools import reference
 from tilewright.schedule.commands import ScheduleCommands
+from tilewright.tools import reference
 
 PAGE = pathlib.Path(__file__).parents[3] / "docs" / "commands.md"
 NAMES = reference.commands()

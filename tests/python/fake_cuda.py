@@ -19,7 +19,7 @@ import pytest
 
 import tilewright as tw
 
-ROOT = pathlib.Path(__file__).resolve().parents[3]
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "tests" / "cpp" / "runtime" / "fake"
 EXECUTOR = ctypes.CFUNCTYPE(
     None,

@@ -7,8 +7,8 @@ import sys
 import pytest
 
 import tilewright as tw
-from tilewright.tools import reference
 from tilewright.inspection.instances import execution_at
+from tilewright.tools import reference
 
 pytest.importorskip("matplotlib")
 

@@ -11,9 +11,9 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from fake_cuda import Fake, library, run, two_devices
 
 import tilewright as tw
+from fake_cuda import Fake, library, run, two_devices
 
 
 @pytest.fixture(scope="module")

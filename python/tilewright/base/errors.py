@@ -559,3 +559,9 @@ def make_error(
     if kind == "device" and "out_of_memory" in details:
         kind = "device_memory"
     return _CLASSES.get(kind, InternalError)(message, location, details)
+
+
+# People know them as tw.ScheduleError: so tracebacks and pickles name them, wherever the file lies.
+for _class in _CLASSES.values():
+    _class.__module__ = __name__.partition(".")[0]
+TilewrightError.__module__ = __name__.partition(".")[0]

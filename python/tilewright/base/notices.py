@@ -38,6 +38,8 @@ class TilewrightWarning(UserWarning):
         message: what it says.
     """
 
+    __module__ = "tilewright"
+
     def __init__(self, id: str, message: str) -> None:
         self.id = id
         self.message = message

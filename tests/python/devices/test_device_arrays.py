@@ -592,7 +592,7 @@ print(x.numpy())
 
 
 def test_doctor(tmp_path: pathlib.Path) -> None:
-    code = "from tilewright import doctor; print(doctor._cuda())"
+    code = "from tilewright.tools import doctor; print(doctor._cuda())"
     printed = run(code, "devices=2")
     assert "driver of CUDA 12.4; cuda:0 Fake GPU 0 (sm_90, 1 GiB); cuda:1" in printed
     assert "is older than sm_75" in run(code, "capability=61")

@@ -51,7 +51,7 @@ class Checker(doctest.OutputChecker):
     """Leaves out of an error what pages leave out: the module of its class, and the line."""
 
     def check_output(self, want, got, optionflags):
-        got = re.sub(r"^tilewright\.errors\.", "", got)
+        got = re.sub(r"^tilewright\.", "", got)
         got = re.sub(r"\n  at <doctest .*", "", got)
         return super().check_output(want, got, optionflags)
 

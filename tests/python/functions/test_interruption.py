@@ -485,15 +485,15 @@ def test_a_handler_that_runs_while_an_error_is_made_is_not_lost():
     run(
         LONG
         + """
-import tilewright.base.errors as errors
+from tilewright import _core
+from tilewright.base.errors import make_error
 signal.setitimer(signal.ITIMER_REAL, 0)
-made = errors._make_error
 
 def make(*arguments):
     os.kill(os.getpid(), signal.SIGALRM)
-    return made(*arguments)
+    return make_error(*arguments)
 
-errors._make_error = make
+_core.set_error_factory(make)
 try:
     tw.computation("B", {i: N}, x[i + 1])
 except TimeoutError:

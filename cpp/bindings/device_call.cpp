@@ -6,6 +6,7 @@
 #include "bindings/array_memory.h"
 #include "bindings/bind_errors.h"
 #include "bindings/call_errors.h"
+#include "bindings/callbacks.h"
 #include "bindings/device_array.h"
 #include "bindings/device_copy.h"
 #include "bindings/gil.h"
@@ -281,8 +282,7 @@ void KernelFunction::note_copies(const BoundCall &call, const Device &device) co
     }
   }
   if (!names.empty()) {
-    py::module_::import("tilewright.notices")
-        .attr("copied")(function_->name, names, short_name(device));
+    note_copied(function_->name, names, short_name(device));
   }
 }
 

@@ -3,6 +3,7 @@
 #include "algorithm/evaluator.h"
 #include "analysis/legality.h"
 #include "bindings/call_errors.h"
+#include "bindings/callbacks.h"
 #include "bindings/gil.h"
 #include "bindings/interruptible_compile.h"
 #include "bindings/signals.h"
@@ -67,9 +68,7 @@ KernelFunction::make_kernel(const Layouts &layouts, const std::vector<SharedArra
   }
   last_compile_ = kernel;
   legal_schedules().store();
-  py::module_::import("tilewright.notices")
-      .attr("compiled")(function_->name, compile_info(*kernel),
-                        py::bytes(cache_problem())); // with a path, so perhaps not in UTF-8
+  note_compiled(function_->name, compile_info(*kernel), py::bytes(cache_problem()));
   return kernel;
 }
 

@@ -1,6 +1,7 @@
 // The CUDA driver of a process: who names it, and what its children may do.
 #include "cuda_fixture.h"
 #include "runtime/cuda_driver.h"
+#include "runtime/device_memory.h"
 
 #include <cstdlib>
 #include <sys/wait.h>

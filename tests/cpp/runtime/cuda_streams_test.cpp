@@ -1,5 +1,6 @@
 // Streams of threads on the double of the CUDA driver: where work goes, and what waits for what.
 #include "cuda_fixture.h"
+#include "runtime/code_lifetime.h"
 #include "runtime/device_memory.h"
 
 #include <algorithm>

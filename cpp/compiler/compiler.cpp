@@ -15,6 +15,7 @@
 #include "compiler/improve.h"
 #include "compiler/kernel_metadata.h"
 #include "loops/build.h"
+#include "loops/estimate_work.h"
 #include "lowering/lower.h"
 #include "mapping/program.h"
 #include "planning/default_tags.h"

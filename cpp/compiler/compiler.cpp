@@ -15,7 +15,7 @@
 #include "compiler/canonical_text.h"
 #include "compiler/improve.h"
 #include "compiler/kernel_metadata.h"
-#include "loops/build.h"
+#include "loops/traverse.h"
 #include "loops/estimate_work.h"
 #include "loops/gpu_queries.h"
 #include "lowering/lower.h"
@@ -83,7 +83,7 @@ DefaultSchedule scheduled(const Mapping &mapping, const CompileOptions &options)
 void append_nests(Kernel &from, Kernel &to) {
   const auto first = static_cast<std::int64_t>(to.nests.size());
   const std::function<StmtPtr(const StmtPtr &)> renumber = [&](const StmtPtr &statement) {
-    return statement->kind == StatementKind::Timed
+    return is<Timed>(statement)
                ? timed(statement->id + first, statement->children[0])
                : map_children(statement, renumber);
   };

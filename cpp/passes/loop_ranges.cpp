@@ -26,19 +26,17 @@ public:
   LoopRanges(const Kernel &kernel, const Ranges &known) : kernel_(kernel), known_(known) {}
 
   void check(const StmtPtr &statement) {
-    if (statement->kind == StatementKind::For) {
-      const std::string what = "loop '" + statement->name + "'";
-      const auto lower = span_of(statement->lower, what);
-      const auto upper = span_of(statement->upper, what);
+    if (const auto *loop = as<For>(statement)) {
+      const std::string what = "loop '" + loop->name + "'";
+      const auto lower = span_of(loop->lower, what);
+      const auto upper = span_of(loop->upper, what);
       if (lower && upper) {
-        variables_[statement->id] = {lower->lower, std::max(lower->lower, upper->upper - 1)};
+        variables_[loop->id] = {lower->lower, std::max(lower->lower, upper->upper - 1)};
       }
-    }
-    if (statement->kind == StatementKind::If) {
-      check_indices(statement->value, "a condition");
-    } else if (statement->kind == StatementKind::Store ||
-               statement->kind == StatementKind::AtomicUpdate) {
-      for (const ValuePtr &subscript : statement->subscripts) {
+    } else if (const auto *test = as<If>(statement)) {
+      check_indices(test->condition, "a condition");
+    } else if (const auto *change = as<ElementChange>(statement)) {
+      for (const ValuePtr &subscript : change->subscripts) {
         check_indices(subscript, "a subscript");
       }
     }
@@ -80,11 +78,11 @@ private:
       }
       return std::nullopt;
     case ValueKind::Variable: {
-      const auto found = variables_.find(value->id);
+      const auto found = variables_.find(cast<Variable>(value).id);
       return found == variables_.end() ? std::nullopt : std::optional(found->second);
     }
     case ValueKind::Parameter:
-      return span_of_parameter(value->id);
+      return span_of_parameter(cast<Parameter>(value).position);
     case ValueKind::Select: {
       const auto then = span_of(value->operands[1], what);
       const auto otherwise = span_of(value->operands[2], what);
@@ -95,7 +93,7 @@ private:
     case ValueKind::Binary: {
       const auto a = span_of(value->operands[0], what);
       const auto b = span_of(value->operands[1], what);
-      return a && b ? combined(value->op, *a, *b) : std::nullopt;
+      return a && b ? combined(cast<Binary>(value).op, *a, *b) : std::nullopt;
     }
     default:
       return std::nullopt;

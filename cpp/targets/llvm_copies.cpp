@@ -24,10 +24,10 @@ llvm::Value *KernelEmitter::is_aligned(const Value &value) {
 
 std::map<size_t, std::uint64_t> KernelEmitter::assume_aligned(const Value &condition) {
   std::map<size_t, std::uint64_t> before = frame_.aligned;
-  if (condition.kind == ValueKind::Aligned) {
+  if (is<Aligned>(condition)) {
     std::uint64_t &known = frame_.aligned[static_cast<size_t>(condition.id)];
     known = std::max(known, static_cast<std::uint64_t>(condition.inner));
-  } else if (condition.kind == ValueKind::Binary && condition.op == Op::And) {
+  } else if (is_binary(condition, Op::And)) {
     for (const ValuePtr &operand : condition.operands) {
       assume_aligned(*operand);
     }

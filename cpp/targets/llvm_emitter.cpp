@@ -288,7 +288,7 @@ void KernelEmitter::allocate(const LoopStatement &statement) {
                                                        : largest_automatic_stack_buffer;
   std::int64_t bytes = buffer.type.bytes();
   for (const ValuePtr &extent : buffer.extents) {
-    const auto *size = extent->kind == ValueKind::Constant
+    const auto *size = is<Constant>(extent)
                            ? std::get_if<std::int64_t>(&extent->constant)
                            : nullptr;
     bytes = size == nullptr || *size < 0 || bytes > limit ? limit + 1 : bytes * *size;

@@ -187,7 +187,7 @@ private:
     bool strips = false;        ///< and looks up between strips of them
     std::int64_t single = 0;    ///< counted in each iteration
   };
-  Counting counting_of(const LoopStatement &loop);
+  Counting counting_of(const For &loop);
   /// Takes work off the budget. Whether it is used up: then it is time to look up.
   llvm::Value *count(llvm::Value *work);
   /// Ends the function where the call is to end; else fills the budget and goes on here.
@@ -218,15 +218,15 @@ private:
   void parallel_loop(const LoopStatement &statement);
   void joined_range(const std::vector<const LoopStatement *> &loops,
                     const std::vector<llvm::Value *> &bounds, llvm::Value *begin, llvm::Value *end);
-  Captures find_captures(const LoopStatement &loop) const;
+  Captures find_captures(const For &loop) const;
   /// The buffers that a loop or launch reads or writes.
-  static std::unordered_set<std::int64_t> buffers_in(const LoopStatement &loop);
+  static std::unordered_set<std::int64_t> buffers_in(const For &loop);
 
   // llvm_launch.cpp
   void launch(const LoopStatement &statement);
-  LaunchArguments arguments_of(const LoopStatement &launch) const;
+  LaunchArguments arguments_of(const Launch &launch) const;
   /// The function of one thread.
-  Launched emit_thread(const LoopStatement &launch, const LaunchArguments &arguments,
+  Launched emit_thread(const Launch &launch, const LaunchArguments &arguments,
                        const std::string &symbol);
   void allocate_on_device(const LoopStatement &statement);
   void barrier();
@@ -318,7 +318,7 @@ private:
   void note_buffer(llvm::Instruction *instruction, size_t buffer);
   // llvm_guards.cpp
   /// Whether threads of the launch wait for each other, or work together as a warp.
-  static bool needs_all_threads(const LoopStatement &launch);
+  static bool needs_all_threads(const Launch &launch);
   void note_check(const LoopStatement &check, llvm::Value *wrong);
   /// Whether the checks of these subscripts held; null where there was none to note.
   llvm::Value *inside_of(const std::vector<ValuePtr> &subscripts);

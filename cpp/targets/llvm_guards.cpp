@@ -3,7 +3,7 @@
 // product of a tile needs all of them. So it reports the failure and goes on; what it would read
 // with that subscript is zero, and what it would write with it is left out. Where it goes depends
 // on nothing else, so that threads that agree on their way without the failure still do.
-#include "loops/build.h"
+#include "loops/traverse.h"
 #include "targets/llvm_function_emitter.h"
 
 #include <algorithm>
@@ -11,13 +11,13 @@
 
 namespace tilewright {
 
-bool KernelEmitter::needs_all_threads(const LoopStatement &launch) {
+bool KernelEmitter::needs_all_threads(const Launch &launch) {
   bool found = false;
   visit_statements(launch.children.at(0), [&](const LoopStatement &statement) {
-    found = found || statement.kind == StatementKind::Barrier;
+    found = found || is<Barrier>(statement);
     visit_values(statement, [&](const Value &value) {
-      found = found || value.kind == ValueKind::Shuffle || value.kind == ValueKind::Mma ||
-              value.kind == ValueKind::Matrices;
+      found = found || is<Shuffle>(value) || is<Mma>(value) ||
+              is<Matrices>(value);
     });
   });
   return found;
@@ -27,7 +27,7 @@ namespace {
 
 /// The value that a check is of, in each lane or in all of them.
 const ValuePtr &checked_value(const ValuePtr &value) {
-  return value->kind == ValueKind::Broadcast ? value->operands.at(0) : value;
+  return is<Broadcast>(value) ? value->operands.at(0) : value;
 }
 
 bool contains(const ValuePtr &root, const ValuePtr &part,
@@ -102,7 +102,7 @@ Term KernelEmitter::load(const Value &value, llvm::Value *mask) {
 
 void KernelEmitter::write(const LoopStatement &statement) {
   llvm::Value *inside = inside_of(statement.subscripts);
-  if (statement.kind == StatementKind::CopyAsync) {
+  if (is<CopyAsync>(statement)) {
     llvm::Value *source = inside_of(statement.value->operands);
     inside = inside == nullptr   ? source
              : source == nullptr ? inside

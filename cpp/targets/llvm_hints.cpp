@@ -144,7 +144,7 @@ bool KernelEmitter::is_asked_for(const Frame::Ahead &ahead,
     const bool is_together = lies_together && &subscript == &subscripts.back();
     place += ";";
     for (const SubscriptTerm &term : sum.terms) {
-      if (term.value->kind == ValueKind::Variable && term.value->id == ahead.variable) {
+      if (is_variable(term.value, ahead.variable)) {
         step += is_together ? term.coefficient : 0;
         on_one_row = on_one_row && is_together;
       }
@@ -189,7 +189,7 @@ void KernelEmitter::prefetch(size_t b, const std::vector<ValuePtr> &subscripts,
     llvm::Value *bytes = nullptr;
     for (size_t d = 0; d < subscripts.size(); ++d) {
       for (const SubscriptTerm &term : split_subscript(*subscripts[d]).terms) {
-        if (term.value->kind == ValueKind::Variable && term.value->id == ahead.variable &&
+        if (is_variable(term.value, ahead.variable) &&
             term.coefficient != 0) {
           llvm::Value *step =
               builder_.CreateNSWMul(frame_.buffers[b].strides[d],

@@ -8,10 +8,10 @@ namespace tilewright {
 namespace {
 
 std::optional<std::int64_t> integer_constant(const Value &value) {
-  if (value.kind == ValueKind::Broadcast) {
+  if (is<Broadcast>(value)) {
     return integer_constant(*value.operands[0]);
   }
-  if (value.kind == ValueKind::Constant) {
+  if (is<Constant>(value)) {
     if (const auto *number = std::get_if<std::int64_t>(&value.constant)) {
       return *number;
     }

@@ -2,7 +2,7 @@
 // in memory, and a function of one thread in the module for the GPU. Arguments take eight bytes
 // each: the place for failures, the parameters, for each buffer its address and those strides that
 // are no constants, and the variables of loops around the launch.
-#include "loops/build.h"
+#include "loops/traverse.h"
 #include "loops/gpu_queries.h"
 #include "runtime/abi.h"
 #include "targets/llvm_function_emitter.h"
@@ -22,12 +22,12 @@ constexpr std::int64_t most_arguments = 512; // 4 KiB, before PTX 8.1
 
 /// The arrays by which threads of a block may pass elements to each other: those that are written
 /// where there are barriers.
-std::unordered_set<std::int64_t> passed_between_threads(const LoopStatement &launch) {
+std::unordered_set<std::int64_t> passed_between_threads(const Launch &launch) {
   bool waits = false;
   std::unordered_set<std::int64_t> written;
   visit_statements(launch.children.at(0), [&](const LoopStatement &statement) {
-    waits = waits || statement.kind == StatementKind::Barrier;
-    if (statement.kind == StatementKind::Store || statement.kind == StatementKind::AtomicUpdate) {
+    waits = waits || is<Barrier>(statement);
+    if (is<Store>(statement) || is<AtomicUpdate>(statement)) {
       written.insert(statement.buffer);
     }
   });
@@ -36,7 +36,7 @@ std::unordered_set<std::int64_t> passed_between_threads(const LoopStatement &lau
 
 } // namespace
 
-KernelEmitter::LaunchArguments KernelEmitter::arguments_of(const LoopStatement &launch) const {
+KernelEmitter::LaunchArguments KernelEmitter::arguments_of(const Launch &launch) const {
   LaunchArguments arguments;
   const std::unordered_set<std::int64_t> touched = buffers_in(launch);
   for (size_t b = 0; b < kernel_.buffers.size(); ++b) {
@@ -128,7 +128,7 @@ void KernelEmitter::launch(const LoopStatement &statement) {
   frame_.depths.clear();
 }
 
-KernelEmitter::Launched KernelEmitter::emit_thread(const LoopStatement &launch,
+KernelEmitter::Launched KernelEmitter::emit_thread(const Launch &launch,
                                                    const LaunchArguments &arguments,
                                                    const std::string &symbol) {
   is_device_ = true;

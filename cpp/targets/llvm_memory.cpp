@@ -71,7 +71,7 @@ llvm::Value *KernelEmitter::offset(llvm::Value *base, llvm::Value *bytes) {
 /// each iteration: the back end's own strength reduction takes longer than all the rest of it.
 llvm::Value *KernelEmitter::scaled(const Value &value, llvm::Value *stride, std::int64_t factor) {
   const auto slot =
-      value.kind == ValueKind::Variable ? frame_.variables.find(value.id) : frame_.variables.end();
+      is<Variable>(value) ? frame_.variables.find(value.id) : frame_.variables.end();
   const auto product = [&] {
     return builder_.CreateNSWMul(stride,
                                  llvm::ConstantInt::getSigned(builder_.getInt64Ty(), factor));

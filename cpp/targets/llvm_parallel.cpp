@@ -2,7 +2,7 @@
 // tilewright_parallel_for. The closure lives on the caller's stack and carries the kernel's
 // arguments, temporaries, variables and locals that the body uses. Loops that run as one are
 // counted through: [begin, end) is a range of the product of their iterations.
-#include "loops/build.h"
+#include "loops/traverse.h"
 #include "loops/estimate_work.h"
 #include "loops/joined_loops.h"
 #include "targets/llvm_function_emitter.h"
@@ -15,11 +15,11 @@ namespace tilewright {
 namespace {
 
 /// What a loop computes, for names: the array that it writes, an argument rather than another.
-std::string written_in(const Kernel &kernel, const LoopStatement &loop) {
+std::string written_in(const Kernel &kernel, const For &loop) {
   const KernelBuffer *found = nullptr;
   for (const StmtPtr &child : loop.children) {
     visit_statements(child, [&](const LoopStatement &statement) {
-      if (statement.kind != StatementKind::Store && statement.kind != StatementKind::AtomicUpdate) {
+      if (!is<Store>(statement) && !is<AtomicUpdate>(statement)) {
         return;
       }
       const KernelBuffer &buffer = kernel.buffers.at(static_cast<size_t>(statement.buffer));
@@ -35,14 +35,14 @@ std::string written_in(const Kernel &kernel, const LoopStatement &loop) {
 
 /// The buffers that a loop reads or writes: a kernel of many loops has many temporaries, and each
 /// loop takes its own along.
-std::unordered_set<std::int64_t> KernelEmitter::buffers_in(const LoopStatement &loop) {
+std::unordered_set<std::int64_t> KernelEmitter::buffers_in(const For &loop) {
   std::unordered_set<std::int64_t> found;
   const auto collect = [&](const LoopStatement &statement) {
-    if (statement.kind == StatementKind::Store || statement.kind == StatementKind::AtomicUpdate) {
+    if (is<Store>(statement) || is<AtomicUpdate>(statement)) {
       found.insert(statement.buffer);
     }
     visit_values(statement, [&](const Value &value) {
-      if (value.kind == ValueKind::Load) {
+      if (is<Load>(value)) {
         found.insert(value.id);
       }
     });
@@ -54,7 +54,7 @@ std::unordered_set<std::int64_t> KernelEmitter::buffers_in(const LoopStatement &
   return found;
 }
 
-KernelEmitter::Captures KernelEmitter::find_captures(const LoopStatement &loop) const {
+KernelEmitter::Captures KernelEmitter::find_captures(const For &loop) const {
   std::unordered_set<std::int64_t> variables;
   std::unordered_set<std::int64_t> locals;
   Captures captures;
@@ -81,7 +81,7 @@ KernelEmitter::Captures KernelEmitter::find_captures(const LoopStatement &loop) 
     for (const ValuePtr &subscript : statement.subscripts) {
       note(subscript);
     }
-    if (statement.kind == StatementKind::AssignLocal) {
+    if (is<AssignLocal>(statement)) {
       locals.insert(statement.id);
       captures.assigned.insert(statement.id);
     }
@@ -92,9 +92,9 @@ KernelEmitter::Captures KernelEmitter::find_captures(const LoopStatement &loop) 
     if (!seen.insert(value).second) {
       continue;
     }
-    if (value->kind == ValueKind::Variable) {
+    if (is<Variable>(value)) {
       variables.insert(value->id);
-    } else if (value->kind == ValueKind::Local) {
+    } else if (is<Local>(value)) {
       locals.insert(value->id);
     }
     for (const ValuePtr &operand : value->operands) {
@@ -126,7 +126,7 @@ void KernelEmitter::parallel_loop(const LoopStatement &statement) {
   std::vector<llvm::Value *> bounds; // of joined loops: where each begins, how many iterations
   if (loops.size() > 1) {
     llvm::Value *total = nullptr;
-    for (const LoopStatement *loop : loops) {
+    for (const For *loop : loops) {
       llvm::Value *lower = scalar(*loop->lower);
       llvm::Value *extent = builder_.CreateBinaryIntrinsic(
           llvm::Intrinsic::smax, builder_.CreateNSWSub(scalar(*loop->upper), lower),

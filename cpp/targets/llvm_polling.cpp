@@ -13,13 +13,13 @@
 
 namespace tilewright {
 
-KernelEmitter::Counting KernelEmitter::counting_of(const LoopStatement &loop) {
+KernelEmitter::Counting KernelEmitter::counting_of(const For &loop) {
   Counting counting;
   if (!is_interruptible_ || work_.most(loop)) {
     return counting;
   }
   std::int64_t beside = 1;
-  bool has_bound = loop.kind == StatementKind::For;
+  bool has_bound = is<For>(loop);
   bool surely_counts = false;
   for (const StmtPtr &child : loop.children) {
     beside += work_.beside_counting(*child);

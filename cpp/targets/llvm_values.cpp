@@ -76,12 +76,12 @@ bool KernelEmitter::is_index(const Value &value) {
 }
 
 int KernelEmitter::depth_of(const Value &value) {
-  if (value.kind == ValueKind::Variable) {
+  if (is<Variable>(value)) {
     const auto found = frame_.variables.find(value.id);
     return found == frame_.variables.end() ? 0 : found->second.depth;
   }
-  if (value.kind == ValueKind::Load || value.kind == ValueKind::Local ||
-      value.kind == ValueKind::Matrices) {
+  if (is<Load>(value) || is<Local>(value) ||
+      is<Matrices>(value)) {
     return frame_.depth;
   }
   if (value.operands.empty()) {
@@ -249,7 +249,7 @@ llvm::Value *KernelEmitter::first_lanes(llvm::Value *count, int lanes) {
 /// An index, or the least or largest of some.
 bool KernelEmitter::is_bound(const Value &value) {
   const bool picks =
-      value.kind == ValueKind::Binary && (value.op == Op::Min || value.op == Op::Max);
+      is<Binary>(value) && (value.op == Op::Min || value.op == Op::Max);
   return picks ? is_bound(*value.operands[0]) && is_bound(*value.operands[1]) : is_index(value);
 }
 
@@ -258,7 +258,7 @@ bool KernelEmitter::is_bound(const Value &value) {
 llvm::Value *KernelEmitter::lane_test(const Value &value) {
   const Value &a = *value.operands.at(0);
   const Value &b = *value.operands.at(1);
-  if (value.op != Op::Lt || a.kind != ValueKind::Ramp || b.kind != ValueKind::Broadcast ||
+  if (value.op != Op::Lt || !is<Ramp>(a) || !is<Broadcast>(b) ||
       may_wrap(a) || may_wrap(b) || !is_index(a) || !is_bound(*b.operands[0])) {
     return nullptr;
   }

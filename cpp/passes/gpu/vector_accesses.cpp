@@ -14,7 +14,7 @@ namespace tilewright {
 namespace {
 
 /// Statements of which two copies are made; larger ones are taken apart.
-constexpr int most_copied = 64;
+constexpr int max_copied = 64;
 
 class VectorAligner {
 public:
@@ -85,7 +85,7 @@ private:
     }
     const bool defines =
         is<Let>(statement) || is<DeclareLocal>(statement);
-    if (!inside.is_fixed && !defines && inside.statements <= most_copied) {
+    if (!inside.is_fixed && !defines && inside.statements <= max_copied) {
       return twice(inside.questions, statement);
     }
     if (!is<Block>(statement)) {

@@ -1,10 +1,11 @@
+#include "targets/llvm/llvm_target.h"
+
 #include "polyhedral/error.h"
 #include "runtime/background.h"
 #include "runtime/cpu.h"
 #include "runtime/jit.h"
 #include "targets/llvm/emitter.h"
 #include "targets/llvm/pipelines.h"
-#include "targets/llvm/llvm_target.h"
 
 #include <llvm/Bitcode/BitcodeReader.h>
 #include <llvm/Bitcode/BitcodeWriter.h>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "compiler/compiler.h"
-#include "loops/build.h"
+#include "loops/traverse.h"
 #include "loops/loop_ir.h"
 #include "mapping/mapping.h"
 #include "runtime/device.h"

@@ -106,7 +106,7 @@ TEST(StagedCopies, WithoutWaitingAreFound) {
 
 TEST(StagedCopies, WithAGroupTooManyUnderWayAreFound) {
   const Kernel kernel = changed(asynchronous(3), [](const StmtPtr &statement) {
-    return statement->kind == StatementKind::WaitForCopies ? wait_for_copies(statement->id + 1)
+    return is<WaitForCopies>(statement) ? wait_for_copies(statement->id + 1)
                                                            : statement;
   });
   EXPECT_THAT(run(kernel), HasSubstr("has not waited for"));
@@ -126,7 +126,7 @@ TEST(StagedCopies, WithoutTheirBarrierAreFound) {
 
 TEST(StagedCopies, InOneStageOnlyAreFound) {
   const auto first = [](const ValuePtr &value) -> ValuePtr {
-    return value->kind == ValueKind::Binary && value->op == Op::Mod &&
+    return is_binary(value, Op::Mod) &&
                    as_integer(value->operands[1]) == 2
                ? integer(0)
                : nullptr;
@@ -137,7 +137,7 @@ TEST(StagedCopies, InOneStageOnlyAreFound) {
 
 TEST(WideCopies, AreLeftOutWhereArraysAreNotAligned) {
   const auto asks = [](const Value &value) {
-    return value.kind == ValueKind::Aligned && value.inner == 16;
+    return is<Aligned>(value) && value.inner == 16;
   };
   const Kernel kernel = through_registers(1);
   EXPECT_EQ(count_of(kernel, asks), 1) << print_loop_ir(kernel);

@@ -183,10 +183,10 @@ private:
 
   Lanes value(const ValuePtr &node) {
     std::vector<Lanes> operands;
-    if (node->kind == ValueKind::Masked) {
+    if (is<Masked>(node)) {
       return masked_load(value(node->operands[0]), *node->operands[1]);
     }
-    if (node->kind != ValueKind::Select) {
+    if (!is<Select>(node)) {
       for (const ValuePtr &operand : node->operands) {
         operands.push_back(value(operand));
       }

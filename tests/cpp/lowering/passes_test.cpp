@@ -1,5 +1,6 @@
 #include "fixture.h"
 #include "loops/estimate_work.h"
+#include "loops/traverse.h"
 
 namespace tilewright::test {
 namespace {

@@ -4,7 +4,8 @@
 
 #include "polyhedral/error.h"
 #include "runtime/cpu.h"
-#include "targets/llvm/function_emitter.h"
+#include "targets/llvm/c_interface.h"
+#include "targets/llvm/host_emitter.h"
 
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
@@ -50,7 +51,7 @@ struct ThreadsModule {
   std::unique_ptr<llvm::TargetMachine> machine;
   std::unique_ptr<llvm::Module> module;
   EmitOptions options;
-  std::optional<KernelEmitter> emitter;
+  std::optional<ThreadEmitter> emitter;
 };
 
 std::unique_ptr<llvm::Module> emit_module(const Kernel &kernel, const CFunction *interface,
@@ -58,7 +59,7 @@ std::unique_ptr<llvm::Module> emit_module(const Kernel &kernel, const CFunction 
                                           const EmitOptions &options, std::string *device_text) {
   std::unique_ptr<llvm::Module> module = empty_module(kernel, context, machine);
   try {
-    KernelEmitter emitter(kernel, *module, options, math_target(machine));
+    HostEmitter emitter(kernel, *module, options, math_target(machine));
     std::optional<ThreadsModule> threads;
     if (kernel.is_gpu && options.threads != nullptr) {
       threads.emplace(kernel, context, options);
@@ -66,7 +67,7 @@ std::unique_ptr<llvm::Module> emit_module(const Kernel &kernel, const CFunction 
     }
     emitter.emit();
     if (interface != nullptr) {
-      emitter.emit_c_function(*interface);
+      CInterface(kernel, *module, options, math_target(machine)).emit(*interface);
     }
     if (threads) {
       require_valid(*threads->module, kernel);

@@ -216,8 +216,8 @@ private:
 
   // llvm_parallel.cpp
   void parallel_loop(const For &statement);
-  void joined_range(const std::vector<const For *> &loops,
-                    const std::vector<llvm::Value *> &bounds, llvm::Value *begin, llvm::Value *end);
+  void joined_range(const std::vector<const For *> &loops, const std::vector<llvm::Value *> &bounds,
+                    llvm::Value *begin, llvm::Value *end);
   Captures find_captures(const LoopStatement &loop) const;
   /// The buffers that a loop or launch reads or writes.
   static std::unordered_set<std::int64_t> buffers_in(const LoopStatement &loop);

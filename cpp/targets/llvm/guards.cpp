@@ -16,8 +16,7 @@ bool KernelEmitter::needs_all_threads(const Launch &launch) {
   visit_statements(launch.children.at(0), [&](const LoopStatement &statement) {
     found = found || is<Barrier>(statement);
     visit_values(statement, [&](const Value &value) {
-      found = found || is<Shuffle>(value) || is<Mma>(value) ||
-              is<Matrices>(value);
+      found = found || is<Shuffle>(value) || is<Mma>(value) || is<Matrices>(value);
     });
   });
   return found;

@@ -189,8 +189,7 @@ void KernelEmitter::prefetch(size_t b, const std::vector<ValuePtr> &subscripts,
     llvm::Value *bytes = nullptr;
     for (size_t d = 0; d < subscripts.size(); ++d) {
       for (const SubscriptTerm &term : split_subscript(*subscripts[d]).terms) {
-        if (is_variable(*term.value, ahead.variable) &&
-            term.coefficient != 0) {
+        if (is_variable(*term.value, ahead.variable) && term.coefficient != 0) {
           llvm::Value *step =
               builder_.CreateNSWMul(frame_.buffers[b].strides[d],
                                     llvm::ConstantInt::getSigned(

@@ -3,8 +3,8 @@
 // each: the place for failures, the parameters, for each buffer its address and those strides that
 // are no constants, and the variables of loops around the launch.
 #include "hardware/gpu.h"
-#include "loops/traverse.h"
 #include "loops/gpu_queries.h"
+#include "loops/traverse.h"
 #include "runtime/abi.h"
 #include "targets/llvm/function_emitter.h"
 #include "targets/nvptx/lower.h"

@@ -562,8 +562,7 @@ void KernelEmitter::store(const ElementChange &statement) {
   }
   Term term = operand(*statement.value, ValueType{buffer.type, lanes});
   const auto *masked = as<Store>(statement);
-  llvm::Value *mask =
-      masked != nullptr && masked->mask ? scalar(*masked->mask) : nullptr;
+  llvm::Value *mask = masked != nullptr && masked->mask ? scalar(*masked->mask) : nullptr;
   const Address where = address(b, statement.subscripts, lanes);
   if (!frame_.prefetches.empty() && where.offsets == nullptr && !buffer.is_streamed) {
     prefetch(b, statement.subscripts, where.first, true);

@@ -2,9 +2,9 @@
 // tilewright_parallel_for. The closure lives on the caller's stack and carries the kernel's
 // arguments, temporaries, variables and locals that the body uses. Loops that run as one are
 // counted through: [begin, end) is a range of the product of their iterations.
-#include "loops/traverse.h"
 #include "loops/estimate_work.h"
 #include "loops/joined_loops.h"
+#include "loops/traverse.h"
 #include "targets/llvm/function_emitter.h"
 
 #include <algorithm>

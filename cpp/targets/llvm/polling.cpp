@@ -29,8 +29,7 @@ KernelEmitter::Counting KernelEmitter::counting_of(const LoopStatement &loop) {
   if (has_bound) {
     // Between the iterations of loops around it is soon enough, unless memory does not end it.
     counting.iteration = beside;
-    counting.strips =
-        frame_.long_loops == 0 || !WorkBounds::walks_through_memory(cast<For>(loop));
+    counting.strips = frame_.long_loops == 0 || !WorkBounds::walks_through_memory(cast<For>(loop));
   } else if (!surely_counts || beside > max_beside_a_loop) {
     counting.single = beside;
   }

@@ -89,8 +89,7 @@ void KernelEmitter::serial_loop(const For &statement) {
   loop_between(statement, lower, upper);
 }
 
-void KernelEmitter::loop_between(const For &statement, llvm::Value *lower,
-                                 llvm::Value *upper) {
+void KernelEmitter::loop_between(const For &statement, llvm::Value *lower, llvm::Value *upper) {
   const std::string &name = statement.name;
   const auto block = [&](const char *suffix) {
     return llvm::BasicBlock::Create(context_, name + suffix, frame_.function);

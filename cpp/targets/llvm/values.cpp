@@ -82,8 +82,7 @@ int KernelEmitter::depth_of(const Value &value) {
     const auto found = frame_.variables.find(variable->id);
     return found == frame_.variables.end() ? 0 : found->second.depth;
   }
-  if (is<Load>(value) || is<Local>(value) ||
-      is<Matrices>(value)) {
+  if (is<Load>(value) || is<Local>(value) || is<Matrices>(value)) {
     return frame_.depth;
   }
   if (value.operands.empty()) {
@@ -342,8 +341,8 @@ Term KernelEmitter::call(const Value &value, Op op) {
   for (const ValuePtr &argument : value.operands) {
     arguments.push_back(operand(*argument, type));
   }
-  const bool changes_kind = op == Op::Isnan || op == Op::Abs || op == Op::Real || op == Op::Imag ||
-                            op == Op::MakeComplex;
+  const bool changes_kind =
+      op == Op::Isnan || op == Op::Abs || op == Op::Real || op == Op::Imag || op == Op::MakeComplex;
   if (!changes_kind && !(type.scalar == value.type.scalar)) {
     for (Term &argument : arguments) {
       argument = semantics_.cast(argument, type, value.type);

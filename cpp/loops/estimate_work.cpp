@@ -1,9 +1,9 @@
 #include "loops/estimate_work.h"
 
-#include "loops/traverse.h"
 #include "loops/linear.h"
 #include "loops/summing_loops.h"
 #include "loops/tile_extent.h"
+#include "loops/traverse.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -197,8 +197,8 @@ bool WorkBounds::walks_through_memory(const For &loop) {
       found = found || std::any_of(change->subscripts.begin(), change->subscripts.end(), moves);
     }
     visit_values(statement, [&](const Value &value) {
-      found = found || (is<Load>(value) &&
-                        std::any_of(value.operands.begin(), value.operands.end(), moves));
+      found = found ||
+              (is<Load>(value) && std::any_of(value.operands.begin(), value.operands.end(), moves));
     });
   };
   for (const StmtPtr &child : loop.children) {
@@ -208,8 +208,7 @@ bool WorkBounds::walks_through_memory(const For &loop) {
 }
 
 std::optional<std::int64_t> WorkBounds::most(const LoopStatement &statement) {
-  const bool is_loop =
-      is<For>(statement) || is<While>(statement);
+  const bool is_loop = is<For>(statement) || is<While>(statement);
   if (!is_loop) {
     return bounded(statement);
   }
@@ -242,8 +241,7 @@ std::optional<std::int64_t> WorkBounds::bounded(const LoopStatement &statement) 
 }
 
 std::int64_t WorkBounds::beside_counting(const LoopStatement &statement) {
-  const bool is_loop =
-      is<For>(statement) || is<While>(statement);
+  const bool is_loop = is<For>(statement) || is<While>(statement);
   if (is_loop) {
     return most(statement).value_or(0);
   }

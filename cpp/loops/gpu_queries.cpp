@@ -1,7 +1,7 @@
 #include "loops/gpu_queries.h"
 
-#include "loops/traverse.h"
 #include "loops/linear.h"
+#include "loops/traverse.h"
 #include "mapping/mma_shapes.h"
 #include "polyhedral/error.h"
 
@@ -13,9 +13,7 @@ namespace {
 
 /// What lane 0 has of a subscript.
 ValuePtr first_lane(const ValuePtr &subscript) {
-  return is<Ramp>(subscript) || is<Broadcast>(subscript)
-             ? subscript->operands[0]
-             : subscript;
+  return is<Ramp>(subscript) || is<Broadcast>(subscript) ? subscript->operands[0] : subscript;
 }
 
 /// In bytes, where they are constants; else 0.

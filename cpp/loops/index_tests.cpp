@@ -105,9 +105,8 @@ StmtPtr IndexFacts::apply(const StmtPtr &root) const {
 bool depends_on(const Linear &linear, std::int64_t variable) {
   bool found = false;
   for (const Linear::Term &term : linear.terms) {
-    visit_value(term.atom, [&](const Value &value) {
-      found = found || (is_variable(value, variable));
-    });
+    visit_value(term.atom,
+                [&](const Value &value) { found = found || (is_variable(value, variable)); });
   }
   return found;
 }

@@ -209,9 +209,7 @@ namespace {
 /// What x // d - y // d lies between when x - y is a constant, for two such terms of `linear`;
 /// removes them from it.
 std::optional<Interval> take_quotient_pair(Linear &linear) {
-  const auto divided = [](const Linear::Term &term) {
-    return is_binary(term.atom, Op::FloorDiv);
-  };
+  const auto divided = [](const Linear::Term &term) { return is_binary(term.atom, Op::FloorDiv); };
   for (size_t i = 0; i < linear.terms.size(); ++i) {
     for (size_t j = 0; j < linear.terms.size(); ++j) {
       const Linear::Term &plus = linear.terms[i];
@@ -338,8 +336,7 @@ void Ranges::assume(const ValuePtr &value) {
     return;
   }
   const auto &[atom, coefficient] = difference->terms[0];
-  if ((coefficient != 1 && coefficient != -1) ||
-      (!is<Variable>(atom) && !is<Parameter>(atom))) {
+  if ((coefficient != 1 && coefficient != -1) || (!is<Variable>(atom) && !is<Parameter>(atom))) {
     return;
   }
   // coefficient * atom + constant OP 0

@@ -201,8 +201,7 @@ private:
     const std::string target = element(name_of_buffer(update.buffer), update.subscripts);
     const std::string value = print(update.value).text;
     const bool is_call = update.op == Op::Min || update.op == Op::Max;
-    const std::string name =
-        is_call ? (update.op == Op::Min ? "min" : "max") : op_name(update.op);
+    const std::string name = is_call ? (update.op == Op::Min ? "min" : "max") : op_name(update.op);
     const std::string how = combined_text(update);
     line(is_call ? target + " = " + name + "(" + target + ", " + value + ")" + how
                  : target + " " + name + "= " + value + how);
@@ -278,9 +277,7 @@ private:
     indented(launch.body());
   }
 
-  std::string where(const ValuePtr &mask) {
-    return mask ? "  # where " + print(mask).text : "";
-  }
+  std::string where(const ValuePtr &mask) { return mask ? "  # where " + print(mask).text : ""; }
 
   void print_statement(const For &loop) {
     const std::string range =
@@ -406,8 +403,8 @@ private:
       return (stride == 1 ? "" : std::to_string(stride) + " * ") + "lanes(" +
              std::to_string(lanes) + ")";
     };
-    std::string text = print(ramp.base()).at_least(Sum) + " + " +
-                       steps(ramp.stride, ramp.type.lanes / ramp.inner);
+    std::string text =
+        print(ramp.base()).at_least(Sum) + " + " + steps(ramp.stride, ramp.type.lanes / ramp.inner);
     if (!ramp.is_plain()) {
       text += " x " + steps(ramp.inner_stride, ramp.inner);
     }

@@ -240,7 +240,7 @@ struct RuntimeCheck : LoopStatement {
 
 protected:
   RuntimeCheck(StatementKind kind, std::int64_t site, ValuePtr value, ValuePtr mask,
-        std::vector<ValuePtr> reported)
+               std::vector<ValuePtr> reported)
       : LoopStatement(kind, {}), site(site), value(std::move(value)), mask(std::move(mask)),
         reported(std::move(reported)) {}
 };
@@ -251,7 +251,7 @@ struct CheckIndex final : RuntimeCheck {
   CheckIndex(std::int64_t site, ValuePtr value, ValuePtr upper, ValuePtr mask,
              std::vector<ValuePtr> reported)
       : RuntimeCheck(StatementKind::CheckIndex, site, std::move(value), std::move(mask),
-              std::move(reported)),
+                     std::move(reported)),
         upper(std::move(upper)) {}
   ValuePtr upper;
 };
@@ -261,7 +261,7 @@ struct CheckValue final : RuntimeCheck {
   static constexpr bool includes(StatementKind kind) { return kind == StatementKind::CheckValue; }
   CheckValue(std::int64_t site, ValuePtr fails, ValuePtr mask, std::vector<ValuePtr> reported)
       : RuntimeCheck(StatementKind::CheckValue, site, std::move(fails), std::move(mask),
-              std::move(reported)) {}
+                     std::move(reported)) {}
 };
 
 /// The body, whose time is added to that of a nest.

@@ -1,4 +1,5 @@
 #include "loops/summing_loops.h"
+
 #include "loops/traverse.h"
 
 #include <algorithm>
@@ -8,9 +9,7 @@ namespace tilewright {
 
 bool mentions(const ValuePtr &root, std::int64_t variable) {
   bool found = false;
-  visit_value(root, [&](const Value &value) {
-    found = found || (is_variable(value, variable));
-  });
+  visit_value(root, [&](const Value &value) { found = found || (is_variable(value, variable)); });
   return found;
 }
 
@@ -18,11 +17,11 @@ bool accumulates(const StmtPtr &root, std::int64_t variable) {
   bool found = false;
   visit_statements(root, [&](const LoopStatement &inner) {
     const auto *store = as<Store>(inner);
-    found =
-        found ||
-        (store != nullptr &&
-         std::none_of(store->subscripts.begin(), store->subscripts.end(),
-                      [&](const ValuePtr &subscript) { return mentions(subscript, variable); }));
+    found = found ||
+            (store != nullptr && std::none_of(store->subscripts.begin(), store->subscripts.end(),
+                                              [&](const ValuePtr &subscript) {
+                                                return mentions(subscript, variable);
+                                              }));
   });
   return found;
 }

@@ -1,4 +1,5 @@
 #include "loops/tile_extent.h"
+
 #include "loops/traverse.h"
 
 #include <algorithm>

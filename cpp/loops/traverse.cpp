@@ -138,8 +138,9 @@ std::shared_ptr<LoopStatement> copy_statement(const LoopStatement &statement) {
 std::shared_ptr<LoopStatement>
 map_values(const StmtPtr &statement, const std::function<ValuePtr(const ValuePtr &)> &replace) {
   auto copy = copy_statement(*statement);
-  dispatch(*copy,
-          [&](auto &node) { each_value_of(node, [&](ValuePtr &value) { value = replace(value); }); });
+  dispatch(*copy, [&](auto &node) {
+    each_value_of(node, [&](ValuePtr &value) { value = replace(value); });
+  });
   return copy;
 }
 

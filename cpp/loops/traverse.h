@@ -37,8 +37,8 @@ std::shared_ptr<LoopStatement> copy_statement(const LoopStatement &statement);
 /// The same change of another element.
 StmtPtr with_subscripts(const ElementChange &change, std::vector<ValuePtr> subscripts);
 /// The statement with every value in it (not in its children) replaced.
-std::shared_ptr<LoopStatement>
-map_values(const StmtPtr &statement, const std::function<ValuePtr(const ValuePtr &)> &replace);
+std::shared_ptr<LoopStatement> map_values(const StmtPtr &statement,
+                                          const std::function<ValuePtr(const ValuePtr &)> &replace);
 StmtPtr with_children(const StmtPtr &statement, std::vector<StmtPtr> children);
 /// The statement with what `change` makes of each of its children; itself where it has none.
 template <class Change>

@@ -163,8 +163,7 @@ struct Ramp final : ValueNode<ValueKind::Ramp> {
 
 /// The operand in every lane.
 struct Broadcast final : ValueNode<ValueKind::Broadcast> {
-  Broadcast(ValuePtr scalar, int lanes)
-      : ValueNode({scalar->type.scalar, lanes}, {scalar}) {}
+  Broadcast(ValuePtr scalar, int lanes) : ValueNode({scalar->type.scalar, lanes}, {scalar}) {}
 
   const ValuePtr &operand() const { return operands[0]; }
 };
@@ -230,8 +229,7 @@ struct Matrices final : ValueNode<ValueKind::Matrices> {
 
 /// To which all threads of a warp come: the operand of the one whose number differs in these bits.
 struct Shuffle final : ValueNode<ValueKind::Shuffle> {
-  Shuffle(ValuePtr operand, std::int64_t bits)
-      : ValueNode(operand->type, {operand}), bits(bits) {}
+  Shuffle(ValuePtr operand, std::int64_t bits) : ValueNode(operand->type, {operand}), bits(bits) {}
   std::int64_t bits;
 
   const ValuePtr &operand() const { return operands[0]; }

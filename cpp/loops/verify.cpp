@@ -96,13 +96,15 @@ protected:
     check_operands(binary, op_name(binary.op), 2);
     const ScalarType left = binary.left()->type.scalar;
     const ScalarType right = binary.right()->type.scalar;
-    require(left == right, "operand types of '" + op_name(binary.op) + "' agree: " +
-                               type_name(left) + " and " + type_name(right));
+    require(left == right, "operand types of '" + op_name(binary.op) +
+                               "' agree: " + type_name(left) + " and " + type_name(right));
     require(binary.type.scalar == (is_comparison(binary.op) ? Bool : left),
             "the result type of '" + op_name(binary.op) + "'");
   }
 
-  void check_node(const Call &call) const { check_operands(call, op_name(call.op), call.operands.size()); }
+  void check_node(const Call &call) const {
+    check_operands(call, op_name(call.op), call.operands.size());
+  }
 
   void check_node(const Cast &conversion) const { check_operands(conversion, "cast", 1); }
 
@@ -156,8 +158,7 @@ protected:
     require(in_launch_ && mma.type == ValueType{Float32, 4} && mma.operands.size() > 4,
             "a warp's tile gives a thread four sums, in a launch");
     for (size_t k = mma.operands.size() - 4; k < mma.operands.size(); ++k) {
-      require(mma.operands[k]->type == ValueType{Float32, 1},
-              "a warp's tile has sums of float32");
+      require(mma.operands[k]->type == ValueType{Float32, 1}, "a warp's tile has sums of float32");
     }
   }
 
@@ -186,8 +187,7 @@ protected:
   void check_operands(const Value &value, const std::string &name, size_t count) const {
     require(value.operands.size() == count, "operation '" + name + "' has its operands");
     for (const ValuePtr &operand : value.operands) {
-      require(operand->type.lanes == value.type.lanes,
-              "lanes of operation '" + name + "' agree");
+      require(operand->type.lanes == value.type.lanes, "lanes of operation '" + name + "' agree");
     }
   }
 

@@ -128,7 +128,8 @@ private:
   bool is_traced_ = false;
   int nesting_ = 0; ///< branches and loops inside the instance around what is translated
   std::vector<TracedRead> traced_;
-  std::shared_ptr<const Local> tainted_; ///< a local: some read inside a branch or loop was no number
+  std::shared_ptr<const Local>
+      tainted_; ///< a local: some read inside a branch or loop was no number
   std::vector<StmtPtr> prologue_;
 };
 

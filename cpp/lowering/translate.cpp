@@ -576,8 +576,7 @@ private:
     }
     const auto *change = as<ElementChange>(statement);
     bool uses = change != nullptr && change->buffer == buffer;
-    visit_values(statement,
-                 [&](const Value &value) { uses = uses || is_load_of(value, buffer); });
+    visit_values(statement, [&](const Value &value) { uses = uses || is_load_of(value, buffer); });
     return uses || std::any_of(statement.children.begin(), statement.children.end(),
                                [&](const StmtPtr &child) { return lacks_memory(*child, buffer); });
   }

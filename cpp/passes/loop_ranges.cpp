@@ -67,8 +67,8 @@ private:
     if (wide == wide_.end() || !wide->second.is_used) {
       return with_children(statement, {body});
     }
-    const StmtPtr number = declare_local(wide->second.local, loop.name + "_number",
-                                         variable(loop.id, loop.name));
+    const StmtPtr number =
+        declare_local(wide->second.local, loop.name + "_number", variable(loop.id, loop.name));
     return with_children(statement, {block({number, body})});
   }
 
@@ -122,9 +122,9 @@ private:
       const auto &binary = cast<Binary>(index);
       const double a = magnitude(binary.left());
       const double b = magnitude(binary.right());
-      const double result = binary.op == Op::Mul                            ? a * b
+      const double result = binary.op == Op::Mul                           ? a * b
                             : binary.op == Op::Add || binary.op == Op::Sub ? a + b
-                                                                            : 0;
+                                                                           : 0;
       return std::max({a, b, result});
     }
     default: {

@@ -95,8 +95,7 @@ private:
     }
     // The same for all iterations, so that it is computed once.
     bool is_size = is_index(value);
-    visit_value(
-        value, [&](const Value &inner) { is_size = is_size && !is<Variable>(inner); });
+    visit_value(value, [&](const Value &inner) { is_size = is_size && !is<Variable>(inner); });
     if (!is_size) {
       return nullptr;
     }

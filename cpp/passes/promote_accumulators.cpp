@@ -112,9 +112,9 @@ public:
         scoped_.insert(allocate->buffer); // is there only inside the loop
       }
       const auto *nested = as<For>(inner);
-      has_parallel_ = has_parallel_ || is<Launch>(inner) ||
-                      (nested != nullptr &&
-                       (nested->loop == LoopKind::Parallel || is_gpu(nested->loop)));
+      has_parallel_ =
+          has_parallel_ || is<Launch>(inner) ||
+          (nested != nullptr && (nested->loop == LoopKind::Parallel || is_gpu(nested->loop)));
     });
     changing_.insert(loop.id);
     std::vector<ValuePtr> running{binary_value(Op::Lt, loop.lower, loop.upper)};
@@ -167,8 +167,8 @@ private:
     bool invariant = true;
     visit_value(root, [&](const Value &value) {
       const auto *own = as<Variable>(value);
-      const bool changes = is<Load>(value) || is<Local>(value) ||
-                           (own != nullptr && changing_.contains(own->id));
+      const bool changes =
+          is<Load>(value) || is<Local>(value) || (own != nullptr && changing_.contains(own->id));
       invariant = invariant && !changes;
     });
     return invariant;
@@ -221,10 +221,10 @@ private:
     }
     if (const ValuePtr term = lanes_of_term(store)) {
       collect_loads(term, nullptr);
-      Element &summed = element(store.buffer, store.name, {term->type.scalar, 1}, store.subscripts,
-                                nullptr);
-      const bool fits = summed.terms == 0 ||
-                        (summed.sum == store.op && summed.sum_lanes == term->type.lanes);
+      Element &summed =
+          element(store.buffer, store.name, {term->type.scalar, 1}, store.subscripts, nullptr);
+      const bool fits =
+          summed.terms == 0 || (summed.sum == store.op && summed.sum_lanes == term->type.lanes);
       summed.read_or_stored = summed.read_or_stored || !fits;
       summed.sum = store.op;
       summed.sum_lanes = term->type.lanes;
@@ -315,9 +315,7 @@ private:
     }
     const auto reads = [](const ValuePtr &root, std::int64_t buffer) {
       bool found = false;
-      visit_value(root, [&](const Value &value) {
-        found = found || is_load_of(value, buffer);
-      });
+      visit_value(root, [&](const Value &value) { found = found || is_load_of(value, buffer); });
       return found;
     };
     std::vector<ValuePtr> first(elements.size());
@@ -352,7 +350,7 @@ private:
   struct Promoted {
     const Element &element;
     std::vector<std::shared_ptr<const Local>> locals; ///< one, or the vectors of a sum
-    size_t next = 0;              ///< of these, which takes the next term
+    size_t next = 0;                                  ///< of these, which takes the next term
   };
 
   Promoted open(const Element &element) {

@@ -122,9 +122,8 @@ private:
 
   void check_variable(std::int64_t buffer, const Variable &value, const std::string &element,
                       size_t outside) const {
-    const auto loop = std::find_if(loops_.begin(), loops_.end(), [&](const For *around) {
-      return around->id == value.id;
-    });
+    const auto loop = std::find_if(loops_.begin(), loops_.end(),
+                                   [&](const For *around) { return around->id == value.id; });
     if (loop == loops_.end() || loop < loops_.begin() + static_cast<std::ptrdiff_t>(outside)) {
       refuse(kernel_, buffer,
              "the place of " + element + " in it changes with loop '" + value.name +

@@ -253,10 +253,10 @@ bool contains_any(const StmtPtr &root, const std::vector<Candidate> &candidates)
   bool found = false;
   visit_statements(root, [&](const LoopStatement &inner) {
     const auto *loop = as<For>(inner);
-    found = found ||
-            (loop != nullptr &&
-             std::any_of(candidates.begin(), candidates.end(),
-                         [&](const Candidate &candidate) { return candidate.loop == loop->id; }));
+    found = found || (loop != nullptr && std::any_of(candidates.begin(), candidates.end(),
+                                                     [&](const Candidate &candidate) {
+                                                       return candidate.loop == loop->id;
+                                                     }));
   });
   return found;
 }
@@ -480,11 +480,10 @@ private:
 
   /// The loop in two: full tiles, which come first and end before `end` at the latest, and all
   /// others.
-  StmtPtr both_parts(const For &loop, const std::vector<Candidate> &candidates,
-                     const ValuePtr &end, const std::vector<Linear> &others, int versions) {
+  StmtPtr both_parts(const For &loop, const std::vector<Candidate> &candidates, const ValuePtr &end,
+                     const std::vector<Linear> &others, int versions) {
     StmtPtr fast = rewrite(loop.body(), candidates, true, masked_bytes_, keeps_copies_);
-    const StmtPtr general =
-        rewrite(loop.body(), candidates, false, masked_bytes_, keeps_copies_);
+    const StmtPtr general = rewrite(loop.body(), candidates, false, masked_bytes_, keeps_copies_);
     const std::int64_t second = numbers_.next();
     const StmtPtr rest = copy_with(general, {{loop.id, variable(second, loop.name)}}, numbers_);
     if (others.empty()) {

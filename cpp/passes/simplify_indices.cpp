@@ -268,8 +268,7 @@ public:
     if (is<While>(node)) {
       return with_children(node, {(*this)(node->children[0])});
     }
-    if (is<Allocate>(node) || is<Timed>(node) ||
-        is<Launch>(node)) {
+    if (is<Allocate>(node) || is<Timed>(node) || is<Launch>(node)) {
       const StmtPtr body = (*this)(node->children[0]);
       return is_empty(body) ? body : with_children(node, {body});
     }
@@ -280,8 +279,8 @@ public:
     }
     const auto *store = as<Store>(node);
     const auto *check = as<CheckIndex>(node);
-    const bool is_idle = (store != nullptr && keeps_its_value(*store)) ||
-                         (check != nullptr && stays_inside(*check));
+    const bool is_idle =
+        (store != nullptr && keeps_its_value(*store)) || (check != nullptr && stays_inside(*check));
     return is_idle ? block({}) : node;
   }
 

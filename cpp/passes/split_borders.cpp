@@ -25,7 +25,6 @@ struct Threshold {
   ValuePtr value;
 };
 
-
 /// One loop, and what becomes of its body away from the borders.
 class Borders {
 public:
@@ -154,9 +153,8 @@ private:
   }
 
   void note(const LoopStatement &statement, const Threshold &threshold) {
-    const bool early_end =
-        !threshold.is_first && (is_loop_of(statement, LoopKind::Vector) ||
-                                is_loop_of(statement, LoopKind::Unrolled));
+    const bool early_end = !threshold.is_first && (is_loop_of(statement, LoopKind::Vector) ||
+                                                   is_loop_of(statement, LoopKind::Unrolled));
     worthwhile_ = worthwhile_ || !early_end;
     ValuePtr &bound = threshold.is_first ? first_ : end_;
     if (!bound) {
@@ -254,9 +252,8 @@ public:
 
   StmtPtr operator()(const StmtPtr &statement) {
     const auto *loop = as<For>(statement);
-    const bool may_split =
-        loop != nullptr && is_innermost(*loop) &&
-        (loop->loop == LoopKind::Serial || loop->loop == LoopKind::Parallel);
+    const bool may_split = loop != nullptr && is_innermost(*loop) &&
+                           (loop->loop == LoopKind::Serial || loop->loop == LoopKind::Parallel);
     return may_split ? at_loop(statement) : map_children(statement, *this);
   }
 

@@ -112,8 +112,7 @@ private:
     core_ = loop_.body();
     while (true) {
       const std::vector<StmtPtr> single{core_};
-      const std::vector<StmtPtr> &children =
-          is<Block>(core_) ? core_->children : single;
+      const std::vector<StmtPtr> &children = is<Block>(core_) ? core_->children : single;
       if (children.empty()) {
         return;
       }

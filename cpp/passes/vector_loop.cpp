@@ -22,8 +22,7 @@ constexpr int max_lanes = 256;
 bool loads(const StmtPtr &root) {
   bool found = false;
   visit_statements(root, [&](const LoopStatement &statement) {
-    visit_values(statement,
-                 [&](const Value &value) { found = found || is<Load>(value); });
+    visit_values(statement, [&](const Value &value) { found = found || is<Load>(value); });
   });
   return found;
 }
@@ -572,8 +571,8 @@ private:
 
 } // namespace
 
-StmtPtr vector_body(const For &loop, int lanes, bool partial,
-                    const VectorOptions &options, Numbers &numbers) {
+StmtPtr vector_body(const For &loop, int lanes, bool partial, const VectorOptions &options,
+                    Numbers &numbers) {
   for (const bool nested : {true, false}) {
     StmtPtr body = VectorLoop(lanes, options, nested, numbers).convert(loop, partial);
     if (body) {

@@ -14,8 +14,8 @@ public:
 
   StmtPtr operator()(const StmtPtr &statement) {
     const auto *loop = as<For>(statement);
-    const bool tagged = loop != nullptr && (loop->loop == LoopKind::Vector ||
-                                            loop->loop == LoopKind::MaskedVector);
+    const bool tagged =
+        loop != nullptr && (loop->loop == LoopKind::Vector || loop->loop == LoopKind::MaskedVector);
     return tagged ? vector_loop(*loop) : map_children(statement, *this);
   }
 

@@ -1,9 +1,9 @@
 #include "passes/gpu/map_launches.h"
 
 #include "hardware/gpu.h"
-#include "loops/traverse.h"
 #include "loops/gpu_queries.h"
 #include "loops/loop_bounds.h"
+#include "loops/traverse.h"
 #include "mapping/mma_shapes.h"
 #include "passes/gpu/mma_tiles.h"
 #include "passes/gpu/private_memory.h"
@@ -142,8 +142,7 @@ private:
     bool found = false;
     visit_value(value, [&](const Value &part) {
       if (const auto *load = as<Load>(part)) {
-        found =
-            found || kernel_.buffers[static_cast<size_t>(load->buffer)].memory == "private";
+        found = found || kernel_.buffers[static_cast<size_t>(load->buffer)].memory == "private";
       } else if (const auto *index = as<GpuIndex>(part)) {
         found = found || index->number >= 3;
       } else if (const auto *own = as<Variable>(part)) {
@@ -196,8 +195,8 @@ private:
     bool found = false;
     visit_statements(statement, [&](const LoopStatement &inner) {
       const auto *store = as<Store>(inner);
-      found = found || (store != nullptr &&
-                        kernel_.buffers[static_cast<size_t>(store->buffer)].stages > 1);
+      found = found ||
+              (store != nullptr && kernel_.buffers[static_cast<size_t>(store->buffer)].stages > 1);
     });
     return found;
   }
@@ -252,8 +251,8 @@ private:
         // Thread 0 adds to it: what it begins with is in memory that only that one may read.
         const ValueType type = local->value->type;
         flush();
-        children.push_back(declare_local(local->id, local->name,
-                                         broadcast(zero_of(type.scalar), type.lanes)));
+        children.push_back(
+            declare_local(local->id, local->name, broadcast(zero_of(type.scalar), type.lanes)));
         leave_alone(assign_local(local->id, local->name, local->value));
         continue;
       }

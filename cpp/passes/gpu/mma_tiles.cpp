@@ -26,17 +26,14 @@ ValuePtr substitute(const ValuePtr &value, const Values &variables) {
 
 bool depends(const ValuePtr &value, std::int64_t variable) {
   bool found = false;
-  visit_value(value, [&](const Value &inner) {
-    found = found || (is_variable(inner, variable));
-  });
+  visit_value(value, [&](const Value &inner) { found = found || (is_variable(inner, variable)); });
   return found;
 }
 
 /// A factor without the conversion to the sum's type.
 ValuePtr unconverted(const ValuePtr &value) {
-  const bool converts =
-      is<Cast>(value) &&
-      (value->operands[0]->type.scalar == Float16 || value->operands[0]->type.scalar == BFloat16);
+  const bool converts = is<Cast>(value) && (value->operands[0]->type.scalar == Float16 ||
+                                            value->operands[0]->type.scalar == BFloat16);
   return converts ? value->operands[0] : value;
 }
 
@@ -333,15 +330,15 @@ private:
   /// Whether a comparison has a variable in sums only: it holds everywhere between two places where
   /// it holds.
   static bool is_monotone(const ValuePtr &condition, std::int64_t variable) {
-    return std::all_of(
-        condition->operands.begin(), condition->operands.end(), [&](const ValuePtr &side) {
-          const auto linear = is_index(side) ? linear_of(side) : std::nullopt;
-          return linear && std::all_of(linear->terms.begin(), linear->terms.end(),
-                                       [&](const Linear::Term &term) {
-                                         return is<Variable>(term.atom) ||
-                                                !depends(term.atom, variable);
-                                       });
-        });
+    return std::all_of(condition->operands.begin(), condition->operands.end(),
+                       [&](const ValuePtr &side) {
+                         const auto linear = is_index(side) ? linear_of(side) : std::nullopt;
+                         return linear && std::all_of(linear->terms.begin(), linear->terms.end(),
+                                                      [&](const Linear::Term &term) {
+                                                        return is<Variable>(term.atom) ||
+                                                               !depends(term.atom, variable);
+                                                      });
+                       });
   }
 
   /// Whether every element of the factor is there.

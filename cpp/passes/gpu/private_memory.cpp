@@ -1,7 +1,7 @@
 #include "passes/gpu/private_memory.h"
 
-#include "loops/traverse.h"
 #include "loops/gpu_queries.h"
+#include "loops/traverse.h"
 
 #include <algorithm>
 #include <functional>
@@ -150,8 +150,8 @@ private:
     loop->id = own;
     loop->lower = integer(0);
     loop->upper = extent;
-    loop->children = {copy_with(
-        old->body(), {{old->id, add(old->lower, variable(own, old->name))}}, numbers_)};
+    loop->children = {
+        copy_with(old->body(), {{old->id, add(old->lower, variable(own, old->name))}}, numbers_)};
     return loop;
   }
 

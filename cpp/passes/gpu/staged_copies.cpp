@@ -17,8 +17,7 @@ namespace {
 using Buffers = std::set<std::int64_t>;
 
 std::vector<StmtPtr> children_of(const StmtPtr &statement) {
-  return is<Block>(statement) ? statement->children
-                                                 : std::vector<StmtPtr>{statement};
+  return is<Block>(statement) ? statement->children : std::vector<StmtPtr>{statement};
 }
 
 void collect_variables(const StmtPtr &root, std::set<std::int64_t> &into) {
@@ -166,8 +165,8 @@ private:
       }
       visit_values(statement, [&](const Value &value) {
         const std::int64_t *read = buffer_read(value);
-        contents.others = contents.others || is<Local>(value) ||
-                          (read != nullptr && buffers.contains(*read));
+        contents.others =
+            contents.others || is<Local>(value) || (read != nullptr && buffers.contains(*read));
       });
     });
     return contents;
@@ -337,9 +336,8 @@ private:
     return found.size() == 1 ? *found.begin() : 0;
   }
 
-  StmtPtr pipeline(const For &loop, const std::vector<Staged> &copies,
-                   std::vector<StmtPtr> work, const std::vector<StmtPtr> &inner_memory,
-                   bool again) {
+  StmtPtr pipeline(const For &loop, const std::vector<Staged> &copies, std::vector<StmtPtr> work,
+                   const std::vector<StmtPtr> &inner_memory, bool again) {
     std::int64_t most = 1;
     std::int64_t least = copies.empty() ? 1 : copies.front().stages;
     bool any_asynchronous = false;

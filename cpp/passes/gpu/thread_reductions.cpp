@@ -94,8 +94,7 @@ private:
       const bool is_own = own != nullptr && inside_.contains(own->id) &&
                           std::none_of(holders.begin(), holders.end(),
                                        [&](const For *held) { return held->id == own->id; });
-      invariant =
-          invariant && !is_own && !is<Load>(value) && !is<Local>(value);
+      invariant = invariant && !is_own && !is<Load>(value) && !is<Local>(value);
     });
     return invariant;
   }
@@ -130,8 +129,8 @@ private:
     }
     bool leaves = is_outermost && !touched_.contains(update.buffer);
     for (size_t h = 0; h < holders.size(); ++h) {
-      const std::vector<const For *> outer(
-          holders.begin(), holders.begin() + static_cast<std::ptrdiff_t>(h));
+      const std::vector<const For *> outer(holders.begin(),
+                                           holders.begin() + static_cast<std::ptrdiff_t>(h));
       leaves = leaves && is_invariant(holders[h]->lower, outer) &&
                is_invariant(holders[h]->upper, outer);
     }
@@ -191,8 +190,8 @@ private:
       condition = may_hold(binary_value(Op::Lt, loop->lower, loop->upper), element, bounds);
       const ValuePtr first = bounds.bound(loop->lower, false);
       const ValuePtr end = bounds.bound(loop->upper, true);
-      const bool is_holder = std::find(element.holders.begin(), element.holders.end(), loop) !=
-                             element.holders.end();
+      const bool is_holder =
+          std::find(element.holders.begin(), element.holders.end(), loop) != element.holders.end();
       if (is_holder) {
         condition = boolean(true); // it stands around the update outside, too
       } else if (first && end) {
@@ -231,8 +230,8 @@ public:
 
   StmtPtr operator()(const StmtPtr &statement) {
     const auto *loop = as<For>(statement);
-    const bool gathers = loop != nullptr &&
-                         (loop->loop == LoopKind::Serial || loop->loop == LoopKind::GpuThread);
+    const bool gathers =
+        loop != nullptr && (loop->loop == LoopKind::Serial || loop->loop == LoopKind::GpuThread);
     if (gathers && has_combined_updates(statement)) {
       const LoopUpdates updates(*loop);
       std::vector<Gathered> elements = updates.gathered();
@@ -255,9 +254,10 @@ private:
     const std::function<StmtPtr(const StmtPtr &)> rewrite =
         [&](const StmtPtr &statement) -> StmtPtr {
       const auto *update = as<AtomicUpdate>(statement);
-      const auto taken = std::find_if(
-          elements.begin(), elements.end(),
-          [&](const Gathered &element) { return update != nullptr && element.takes(*update); });
+      const auto taken =
+          std::find_if(elements.begin(), elements.end(), [&](const Gathered &element) {
+            return update != nullptr && element.takes(*update);
+          });
       if (taken == elements.end()) {
         return map_children(statement, rewrite);
       }
@@ -519,7 +519,7 @@ StmtPtr gather_thread_terms(const StmtPtr &body, const Kernel &kernel) {
   const std::function<StmtPtr(const StmtPtr &)> in_launches =
       [&](const StmtPtr &statement) -> StmtPtr {
     return is<Launch>(statement) ? map_children(statement, gathering)
-                                                    : map_children(statement, in_launches);
+                                 : map_children(statement, in_launches);
   };
   StmtPtr result = in_launches(body);
   std::vector<const For *> around;

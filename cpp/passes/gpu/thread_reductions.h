@@ -8,8 +8,8 @@
 // identity where a thread has no term) and of whether the element is written.
 #pragma once
 
-#include "loops/traverse.h"
 #include "loops/loop_ir.h"
+#include "loops/traverse.h"
 
 #include <array>
 

@@ -49,10 +49,8 @@ private:
     };
     visit_statements(root, [&](const LoopStatement &statement) {
       ++inside.statements;
-      inside.is_fixed =
-          inside.is_fixed || is<Barrier>(statement) ||
-          is<Allocate>(statement) ||
-          (is_loop_of(statement, LoopKind::GpuBlock));
+      inside.is_fixed = inside.is_fixed || is<Barrier>(statement) || is<Allocate>(statement) ||
+                        (is_loop_of(statement, LoopKind::GpuBlock));
       if (const auto *store = as<Store>(statement); store != nullptr && !store->mask) {
         ask(store->buffer, store->subscripts, store->value->type.lanes);
       }
@@ -83,8 +81,7 @@ private:
     if (inside.questions.empty()) {
       return statement;
     }
-    const bool defines =
-        is<Let>(statement) || is<DeclareLocal>(statement);
+    const bool defines = is<Let>(statement) || is<DeclareLocal>(statement);
     if (!inside.is_fixed && !defines && inside.statements <= max_copied) {
       return twice(inside.questions, statement);
     }
@@ -101,8 +98,7 @@ private:
       }
     };
     for (const StmtPtr &child : statement->children) {
-      const bool is_simple =
-          is<Store>(child) || is<AssignLocal>(child);
+      const bool is_simple = is<Store>(child) || is<AssignLocal>(child);
       const Questions own = is_simple ? look(child).questions : Questions{};
       if (own.empty() || own != of_run) {
         flush();

@@ -12,9 +12,7 @@ namespace tilewright {
 
 namespace {
 
-bool is_spread(const StmtPtr &statement) {
-  return is_loop_of(statement, LoopKind::GpuSpread);
-}
+bool is_spread(const StmtPtr &statement) { return is_loop_of(statement, LoopKind::GpuSpread); }
 
 bool is_single(const For &loop) {
   const ValuePtr extent = sub(loop.upper, loop.lower);
@@ -35,9 +33,8 @@ std::optional<std::int64_t> multiple_of(const ValuePtr &value, std::int64_t vari
       continue;
     }
     bool hidden = false;
-    visit_value(term.atom, [&](const Value &inner) {
-      hidden = hidden || (is_variable(inner, variable));
-    });
+    visit_value(term.atom,
+                [&](const Value &inner) { hidden = hidden || (is_variable(inner, variable)); });
     if (hidden) {
       return std::nullopt;
     }

@@ -88,9 +88,7 @@ TEST(GpuKernel, WithAWrongThreadIsFound) {
   // Two threads do the work of one: both write its element.
   Kernel kernel = make_loops(window(), emulated());
   const auto halve = [](const ValuePtr &value) -> ValuePtr {
-    return is<GpuIndex>(value) && value->id == 3
-               ? floor_div(gpu_index(3), integer(2))
-               : nullptr;
+    return same_value(value, gpu_index(3)) ? floor_div(gpu_index(3), integer(2)) : nullptr;
   };
   EXPECT_THAT(run(with_values(kernel, halve)), HasSubstr("with no barrier between"));
 }
@@ -98,7 +96,7 @@ TEST(GpuKernel, WithAWrongThreadIsFound) {
 TEST(GpuKernel, WithAWrongBlockIsFound) {
   Kernel kernel = make_loops(window(), emulated());
   const auto first = [](const ValuePtr &value) -> ValuePtr {
-    return is<GpuIndex>(value) && value->id == 0 ? integer(0) : nullptr;
+    return same_value(value, gpu_index(0)) ? integer(0) : nullptr;
   };
   EXPECT_THAT(run(with_values(kernel, first)), HasSubstr("blocks do not wait for each other"));
 }
@@ -143,9 +141,9 @@ TEST(GpuKernel, WithoutTheBarrierBetweenWarpsIsFound) {
 TEST(GpuKernel, WithAShuffleLeftOutIsFound) {
   Kernel kernel = make_loops(sum_over_threads(), emulated());
   const auto shorter = [](const ValuePtr &value) -> ValuePtr {
-    return is<Shuffle>(value) && value->id == 1
-               ? constant_of(ConstantValue{0.0}, Float32)
-               : nullptr;
+    const auto *shuffle = as<Shuffle>(value);
+    return shuffle != nullptr && shuffle->bits == 1 ? constant_of(ConstantValue{0.0}, Float32)
+                                                    : nullptr;
   };
   EXPECT_THAT(run(with_values(kernel, shorter)), HasSubstr("elements are wrong"));
 }
@@ -155,7 +153,8 @@ TEST(GpuKernel, WithAShuffleOfSomeThreadsIsFound) {
       changed(make_loops(sum_over_threads(), emulated()), [](const StmtPtr &statement) {
         bool shuffles = false;
         visit_values(*statement, [&](const Value &value) {
-          shuffles = shuffles || (is<Shuffle>(value) && value.id == 16);
+          const auto *shuffle = as<Shuffle>(value);
+          shuffles = shuffles || (shuffle != nullptr && shuffle->bits == 16);
         });
         return shuffles ? if_then(binary_value(Op::Lt, gpu_index(3), integer(40)), statement)
                         : statement;

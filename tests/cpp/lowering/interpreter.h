@@ -3,7 +3,8 @@
 // are rounded to theirs.
 #pragma once
 
-#include "loops/build.h"
+#include "loops/dispatch.h"
+#include "loops/traverse.h"
 
 #include <cmath>
 #include <map>
@@ -152,7 +153,7 @@ private:
     }
   }
 
-  static Number constant(const Value &value) {
+  static Number constant(const ConstantValue &value) {
     struct Visitor {
       Number operator()(bool v) const { return {v ? 1 : 0, v ? 1.0 : 0.0}; }
       Number operator()(std::int64_t v) const { return {v, static_cast<double>(v)}; }
@@ -164,7 +165,7 @@ private:
         throw std::logic_error("complex constant");
       }
     };
-    return std::visit(Visitor{}, value.constant);
+    return std::visit(Visitor{}, value);
   }
 
   size_t offset(size_t buffer, const std::vector<Lanes> &subscripts, size_t lane) const {
@@ -182,123 +183,139 @@ private:
   }
 
   Lanes value(const ValuePtr &node) {
-    std::vector<Lanes> operands;
-    if (is<Masked>(node)) {
-      return masked_load(value(node->operands[0]), *node->operands[1]);
-    }
-    if (!is<Select>(node)) {
-      for (const ValuePtr &operand : node->operands) {
-        operands.push_back(value(operand));
-      }
-    }
-    const auto lanes = static_cast<size_t>(node->type.lanes);
-    const auto each = [&](const auto &compute) {
-      Lanes result;
-      for (size_t lane = 0; lane < lanes; ++lane) {
-        result.push_back(rounded(compute(lane), node->type.scalar));
-      }
-      return result;
-    };
-    switch (node->kind) {
-    case ValueKind::Constant:
-      return {rounded(constant(*node), node->type.scalar)};
-    case ValueKind::Variable:
-      return {Number{variables_.at(node->id), 0}};
-    case ValueKind::Parameter:
-      return {Number{parameters_.at(static_cast<size_t>(node->id)), 0}};
-    case ValueKind::GpuIndex:
-    case ValueKind::Aligned:
-    case ValueKind::Mma:
-    case ValueKind::Lane:
-    case ValueKind::Matrices:
-    case ValueKind::Shuffle:
-      throw Error(ErrorKind::Internal, "the interpreter runs no GPU's threads");
-    case ValueKind::Local:
-      return locals_.at(node->id);
-    case ValueKind::Load: {
-      const auto buffer = static_cast<size_t>(node->id);
-      return each([&](size_t lane) { return memory.data[buffer][offset(buffer, operands, lane)]; });
-    }
-    case ValueKind::Unary:
-      return each([&](size_t lane) -> Number {
-        const Number a = operands[0][lane];
-        switch (node->op) {
-        case Op::Neg:
-          return {-a.i, -a.f};
-        case Op::Not:
-          return {node->type.scalar.is_bool() ? 1 - a.i : ~a.i, 0};
-        case Op::Abs:
-          return {std::abs(a.i), std::abs(a.f)};
-        default:
-          throw std::logic_error("unary operation");
-        }
-      });
-    case ValueKind::Binary: {
-      const bool floating = is_float(node->operands[0]->type.scalar);
-      return each([&](size_t lane) {
-        const Number a = operands[0][lane];
-        const Number b = operands[1][lane];
-        return floating ? float_operation(node->op, a.f, b.f)
-                        : integer_operation(node->op, a.i, b.i);
-      });
-    }
-    case ValueKind::Call:
-      return each([&](size_t lane) -> Number {
-        if (node->op != Op::Sqrt) {
-          throw std::logic_error("call");
-        }
-        return {0, std::sqrt(operands[0][lane].f)};
-      });
-    case ValueKind::Cast: {
-      const bool from = is_float(node->operands[0]->type.scalar);
-      const bool to = is_float(node->type.scalar);
-      const bool to_bool = node->type.scalar.is_bool();
-      return each([&](size_t lane) -> Number {
-        const Number a = operands[0][lane];
-        if (from) {
-          return to ? a : to_bool ? Number{a.f != 0, 0} : Number{static_cast<std::int64_t>(a.f), 0};
-        }
-        return to ? Number{0, static_cast<double>(a.i)} : a;
-      });
-    }
-    case ValueKind::Select: {
-      const Lanes condition = value(node->operands[0]);
-      const Lanes then = value(node->operands[1]);
-      const Lanes otherwise = value(node->operands[2]);
-      return each(
-          [&](size_t lane) { return condition[lane].i != 0 ? then[lane] : otherwise[lane]; });
-    }
-    case ValueKind::Ramp:
-      return each([&](size_t lane) -> Number {
-        const auto at = static_cast<std::int64_t>(lane);
-        return {operands[0][0].i + node->id * (at / node->inner) +
-                    node->inner_stride * (at % node->inner),
-                0};
-      });
-    case ValueKind::Reduce: {
-      Number sum = operands[0][0];
-      for (size_t lane = 1; lane < operands[0].size(); ++lane) {
-        const Number next = operands[0][lane];
-        sum = rounded(is_float(node->type.scalar) ? float_operation(node->op, sum.f, next.f)
-                                                  : integer_operation(node->op, sum.i, next.i),
-                      node->type.scalar);
-      }
-      return {sum};
-    }
-    case ValueKind::Masked:
-      break; // above
-    case ValueKind::Broadcast:
-      return each([&](size_t) { return operands[0][0]; });
-    }
-    throw std::logic_error("value");
+    return dispatch(*node, [&](const auto &own) { return lanes_of(own); });
   }
 
-  Lanes masked_load(const Lanes &mask, const Value &load) {
-    std::vector<Lanes> subscripts;
-    for (const ValuePtr &subscript : load.operands) {
-      subscripts.push_back(value(subscript));
+  /// What `compute` gives for each lane, as a value of this type.
+  template <class Compute>
+  static Lanes each(ValueType type, const Compute &compute) {
+    Lanes result;
+    for (size_t lane = 0; lane < static_cast<size_t>(type.lanes); ++lane) {
+      result.push_back(rounded(compute(lane), type.scalar));
     }
-    const auto buffer = static_cast<size_t>(load.id);
+    return result;
+  }
+
+  std::vector<Lanes> values(const std::vector<ValuePtr> &nodes) {
+    std::vector<Lanes> result;
+    for (const ValuePtr &node : nodes) {
+      result.push_back(value(node));
+    }
+    return result;
+  }
+
+  static Lanes lanes_of(const Value & /*of_a_gpu*/) {
+    throw Error(ErrorKind::Internal, "the interpreter runs no GPU's threads");
+  }
+
+  static Lanes lanes_of(const Constant &node) {
+    return {rounded(constant(node.value), node.type.scalar)};
+  }
+
+  Lanes lanes_of(const Variable &node) const { return {Number{variables_.at(node.id), 0}}; }
+
+  Lanes lanes_of(const Parameter &node) const {
+    return {Number{parameters_.at(static_cast<size_t>(node.position)), 0}};
+  }
+
+  Lanes lanes_of(const Local &node) const { return locals_.at(node.id); }
+
+  Lanes lanes_of(const Load &node) {
+    const std::vector<Lanes> subscripts = values(node.subscripts());
+    const auto buffer = static_cast<size_t>(node.buffer);
+    return each(node.type,
+                [&](size_t lane) { return memory.data[buffer][offset(buffer, subscripts, lane)]; });
+  }
+
+  Lanes lanes_of(const Unary &node) {
+    const Lanes operand = value(node.operand());
+    return each(node.type, [&](size_t lane) -> Number {
+      const Number a = operand[lane];
+      switch (node.op) {
+      case Op::Neg:
+        return {-a.i, -a.f};
+      case Op::Not:
+        return {node.type.scalar.is_bool() ? 1 - a.i : ~a.i, 0};
+      case Op::Abs:
+        return {std::abs(a.i), std::abs(a.f)};
+      default:
+        throw std::logic_error("unary operation");
+      }
+    });
+  }
+
+  Lanes lanes_of(const Binary &node) {
+    const Lanes left = value(node.left());
+    const Lanes right = value(node.right());
+    const bool floating = is_float(node.left()->type.scalar);
+    return each(node.type, [&](size_t lane) {
+      const Number a = left[lane];
+      const Number b = right[lane];
+      return floating ? float_operation(node.op, a.f, b.f) : integer_operation(node.op, a.i, b.i);
+    });
+  }
+
+  Lanes lanes_of(const Call &node) {
+    const std::vector<Lanes> operands = values(node.operands);
+    return each(node.type, [&](size_t lane) -> Number {
+      if (node.op != Op::Sqrt) {
+        throw std::logic_error("call");
+      }
+      return {0, std::sqrt(operands[0][lane].f)};
+    });
+  }
+
+  Lanes lanes_of(const Cast &node) {
+    const Lanes operand = value(node.operand());
+    const bool from = is_float(node.operand()->type.scalar);
+    const bool to = is_float(node.type.scalar);
+    const bool to_bool = node.type.scalar.is_bool();
+    return each(node.type, [&](size_t lane) -> Number {
+      const Number a = operand[lane];
+      if (from) {
+        return to ? a : to_bool ? Number{a.f != 0, 0} : Number{static_cast<std::int64_t>(a.f), 0};
+      }
+      return to ? Number{0, static_cast<double>(a.i)} : a;
+    });
+  }
+
+  Lanes lanes_of(const Select &node) {
+    const Lanes condition = value(node.condition());
+    const Lanes then = value(node.then());
+    const Lanes otherwise = value(node.otherwise());
+    return each(node.type,
+                [&](size_t lane) { return condition[lane].i != 0 ? then[lane] : otherwise[lane]; });
+  }
+
+  Lanes lanes_of(const Ramp &node) {
+    const std::int64_t base = value(node.base())[0].i;
+    return each(node.type, [&](size_t lane) -> Number {
+      const auto at = static_cast<std::int64_t>(lane);
+      return {base + node.stride * (at / node.inner) + node.inner_stride * (at % node.inner), 0};
+    });
+  }
+
+  Lanes lanes_of(const Reduce &node) {
+    const Lanes vector = value(node.operand());
+    Number sum = vector[0];
+    for (size_t lane = 1; lane < vector.size(); ++lane) {
+      sum = rounded(is_float(node.type.scalar) ? float_operation(node.op, sum.f, vector[lane].f)
+                                               : integer_operation(node.op, sum.i, vector[lane].i),
+                    node.type.scalar);
+    }
+    return {sum};
+  }
+
+  Lanes lanes_of(const Broadcast &node) {
+    const Number operand = value(node.operand())[0];
+    return each(node.type, [&](size_t) { return operand; });
+  }
+
+  Lanes lanes_of(const Masked &node) {
+    const Lanes mask = value(node.mask());
+    const auto &load = cast<Load>(node.load());
+    const std::vector<Lanes> subscripts = values(load.subscripts());
+    const auto buffer = static_cast<size_t>(load.buffer);
     Lanes result(mask.size(), Number{-99, -99.0});
     for (size_t lane = 0; lane < mask.size(); ++lane) {
       if (mask[lane].i != 0) {
@@ -308,11 +325,11 @@ private:
     return result;
   }
 
-  /// Whether a lane of a statement takes part.
-  std::vector<bool> active(const StmtPtr &node, size_t lanes) {
+  /// Which lanes of a statement take part.
+  std::vector<bool> active(const ValuePtr &given, size_t lanes) {
     std::vector<bool> result(lanes, true);
-    if (node->mask) {
-      const Lanes mask = value(node->mask);
+    if (given) {
+      const Lanes mask = value(given);
       for (size_t lane = 0; lane < lanes; ++lane) {
         result[lane] = mask[lane].i != 0;
       }
@@ -321,109 +338,95 @@ private:
   }
 
   void execute(const StmtPtr &node) {
-    if (failed_site_ >= 0) {
-      return;
+    if (failed_site_ < 0) {
+      dispatch(*node, [&](const auto &own) { run(own); });
     }
-    switch (node->kind) {
-    case StatementKind::Allocate: {
-      // New memory holds nothing that was there before.
-      auto &data = memory.data[static_cast<size_t>(node->buffer)];
-      data.assign(data.size(), Number{-77, -77.0});
-      execute(node->children[0]);
-      return;
+  }
+
+  static void run(const LoopStatement & /*of_a_gpu*/) {
+    throw Error(ErrorKind::Internal, "the interpreter runs no GPU's kernels");
+  }
+
+  void run(const Allocate &node) {
+    // New memory holds nothing that was there before.
+    auto &data = memory.data[static_cast<size_t>(node.buffer)];
+    data.assign(data.size(), Number{-77, -77.0});
+    execute(node.body());
+  }
+
+  void run(const Block &node) {
+    for (const StmtPtr &child : node.children) {
+      execute(child);
     }
-    case StatementKind::Block:
-      for (const StmtPtr &child : node->children) {
-        execute(child);
-      }
-      return;
-    case StatementKind::For: {
-      const std::int64_t lower = value(node->lower)[0].i;
-      const std::int64_t upper = value(node->upper)[0].i;
-      for (std::int64_t i = lower; i < upper; ++i) {
-        variables_[node->id] = i;
-        execute(node->children[0]);
-      }
-      return;
+  }
+
+  void run(const For &node) {
+    const std::int64_t lower = value(node.lower)[0].i;
+    const std::int64_t upper = value(node.upper)[0].i;
+    for (std::int64_t i = lower; i < upper; ++i) {
+      variables_[node.id] = i;
+      execute(node.body());
     }
-    case StatementKind::While:
-      while (failed_site_ < 0 && value(node->value)[0].i != 0) {
-        execute(node->children[0]);
-      }
-      return;
-    case StatementKind::If:
-      if (value(node->value)[0].i != 0) {
-        execute(node->children[0]);
-      } else if (node->children.size() > 1) {
-        execute(node->children[1]);
-      }
-      return;
-    case StatementKind::Store: {
-      std::vector<Lanes> subscripts;
-      for (const ValuePtr &subscript : node->subscripts) {
-        subscripts.push_back(value(subscript));
-      }
-      const Lanes stored = value(node->value);
-      (stored.size() > 1 ? vector_stores : scalar_stores) += 1;
-      const auto buffer = static_cast<size_t>(node->buffer);
-      const std::vector<bool> takes_part = active(node, stored.size());
-      for (size_t lane = 0; lane < stored.size(); ++lane) {
-        if (!takes_part[lane]) {
-          continue;
-        }
+  }
+
+  void run(const While &node) {
+    while (failed_site_ < 0 && value(node.condition)[0].i != 0) {
+      execute(node.body());
+    }
+  }
+
+  void run(const If &node) {
+    if (value(node.condition)[0].i != 0) {
+      execute(node.then());
+    } else if (node.has_otherwise()) {
+      execute(node.otherwise());
+    }
+  }
+
+  void run(const Store &node) {
+    const std::vector<Lanes> subscripts = values(node.subscripts);
+    const Lanes stored = value(node.value);
+    (stored.size() > 1 ? vector_stores : scalar_stores) += 1;
+    const auto buffer = static_cast<size_t>(node.buffer);
+    const std::vector<bool> takes_part = active(node.mask, stored.size());
+    for (size_t lane = 0; lane < stored.size(); ++lane) {
+      if (takes_part[lane]) {
         memory.data[buffer][offset(buffer, subscripts, lane)] = stored[lane];
       }
-      return;
     }
-    case StatementKind::AtomicUpdate: {
-      std::vector<Lanes> subscripts;
-      for (const ValuePtr &subscript : node->subscripts) {
-        subscripts.push_back(value(subscript));
+  }
+
+  void run(const AtomicUpdate &node) {
+    const std::vector<Lanes> subscripts = values(node.subscripts);
+    const Lanes updated = value(binary_value(
+        node.op, load(node.buffer, node.name, node.value->type, node.subscripts), node.value));
+    const auto buffer = static_cast<size_t>(node.buffer);
+    memory.data[buffer][offset(buffer, subscripts, 0)] = updated[0];
+  }
+
+  void run(const Let &node) { variables_[node.id] = value(node.value)[0].i; }
+  void run(const DeclareLocal &node) { locals_[node.id] = value(node.value); }
+  void run(const AssignLocal &node) { locals_[node.id] = value(node.value); }
+  void run(const Timed &node) { execute(node.body()); }
+
+  void run(const CheckValue &node) {
+    const Lanes fails = value(node.value);
+    const std::vector<bool> takes_part = active(node.mask, fails.size());
+    for (size_t lane = 0; lane < fails.size(); ++lane) {
+      if (takes_part[lane] && fails[lane].i != 0) {
+        failed_site_ = static_cast<int>(node.site);
       }
-      const ValuePtr sum = binary_value(
-          node->op, load(node->buffer, node->name, node->value->type, node->subscripts),
-          node->value);
-      const Lanes updated = value(sum);
-      const auto buffer = static_cast<size_t>(node->buffer);
-      memory.data[buffer][offset(buffer, subscripts, 0)] = updated[0];
-      return;
     }
-    case StatementKind::Let:
-      variables_[node->id] = value(node->value)[0].i;
-      return;
-    case StatementKind::DeclareLocal:
-    case StatementKind::AssignLocal:
-      locals_[node->id] = value(node->value);
-      return;
-    case StatementKind::CheckValue: {
-      const Lanes fails = value(node->value);
-      const std::vector<bool> takes_part = active(node, fails.size());
-      for (size_t lane = 0; lane < fails.size(); ++lane) {
-        failed_site_ =
-            takes_part[lane] && fails[lane].i != 0 ? static_cast<int>(node->id) : failed_site_;
+  }
+
+  void run(const CheckIndex &node) {
+    const Lanes subscripts = value(node.value);
+    const std::int64_t upper = value(node.upper)[0].i;
+    const std::vector<bool> takes_part = active(node.mask, subscripts.size());
+    for (size_t lane = 0; lane < subscripts.size(); ++lane) {
+      if (takes_part[lane] && (subscripts[lane].i < 0 || subscripts[lane].i >= upper)) {
+        failed_site_ = static_cast<int>(node.site);
       }
-      return;
-    }
-    case StatementKind::Launch:
-    case StatementKind::Barrier:
-    case StatementKind::CopyAsync:
-    case StatementKind::CommitCopies:
-    case StatementKind::WaitForCopies:
-      throw Error(ErrorKind::Internal, "the interpreter runs no GPU's kernels");
-    case StatementKind::Timed:
-      execute(node->children[0]);
-      return;
-    case StatementKind::CheckIndex: {
-      const Lanes subscripts = value(node->value);
-      const std::vector<bool> takes_part = active(node, subscripts.size());
-      for (size_t lane = 0; lane < subscripts.size(); ++lane) {
-        if (takes_part[lane] &&
-            (subscripts[lane].i < 0 || subscripts[lane].i >= value(node->upper)[0].i)) {
-          failed_site_ = static_cast<int>(node->id);
-        }
-      }
-      return;
-    }
     }
   }
 

@@ -529,7 +529,7 @@ TEST(PromoteAccumulators, AnAtomicUpdateIsMadeOnceBehindItsLoop) {
                             "Y[3] = max(Y[3], acc)  # atomic\n");
   // Elements that change, or that are read as well, stay as they are.
   const auto read = Line::y(integer(4), load(1, "Y", {Float64, 1}, {integer(3)}));
-  for (const StmtPtr &body : {update(k), block({update(integer(3)), read})}) {
+  for (const StmtPtr &body : std::vector<StmtPtr>{update(k), block({update(integer(3)), read})}) {
     line.kernel.body = promote_accumulators(loop(body));
     EXPECT_EQ(line.printed().find("-inf"), std::string::npos) << line.printed();
   }
@@ -592,8 +592,8 @@ TEST(Print, MinimalParentheses) {
 TEST(WorkBounds, ARestOfARowHasFewIterations) {
   const ValuePtr n = parameter_value(0, "N");
   const auto most = [](const ValuePtr &lower, const ValuePtr &upper) {
-    const StmtPtr loop = for_loop(1, "i", lower, upper, LoopKind::Serial, 0,
-                                  Line::y(integer(0), Line::x(integer(0))));
+    const auto loop = for_loop(1, "i", lower, upper, LoopKind::Serial, 0,
+                               Line::y(integer(0), Line::x(integer(0))));
     return WorkBounds::max_iterations(*loop);
   };
   const auto tiles = [&](std::int64_t more, std::int64_t size) {

@@ -63,6 +63,7 @@ GpuArchitecture parse_architecture(const std::string &name) {
         std::from_chars(name.data() + prefix.size(), end, architecture.number);
     architecture.is_exact = std::string_view(stop, static_cast<size_t>(end - stop)) == "a";
     const bool is_known = problem == std::errc() && (stop == end || architecture.is_exact) &&
+                          architecture.number >= oldest_architecture &&
                           supported_architecture(architecture.number) == architecture.number &&
                           (!architecture.is_exact || architecture.number == exact_architecture);
     if (is_known) {

@@ -250,7 +250,7 @@ std::uintptr_t identity(const Computation &computation) {
 }
 
 void require_computation(const KernelFunction &self, const std::string &name) {
-  const ComputationPtr *found = self.scheduled_function().find(name);
+  const ComputationPtr *found = self.scheduled().function().find(name);
   if (found == nullptr || (*found)->is_input) {
     throw py::key_error(name);
   }
@@ -297,17 +297,17 @@ void bind_functions(py::module_ &module) {
              settings.optimize = to_optimization(optimize);
              settings.default_schedule = default_schedule;
              return std::make_unique<KernelFunction>(
-                 make_function(name, std::move(outputs), std::move(inputs), to_expressions(context),
-                               to_location(where)),
-                 settings);
+                 ScheduledFunction(make_function(name, std::move(outputs), std::move(inputs),
+                                                 to_expressions(context), to_location(where)),
+                                   settings));
            }),
            py::arg("name"), py::arg("outputs"), py::arg("inputs"), py::arg("context"),
            py::arg("fast_math"), py::arg("cpu"), py::arg("optimize"), py::arg("default_schedule"),
            py::arg("target"), py::arg("where") = py::none())
       .def(py::init([](const KernelFunction &other) {
-             auto copy =
-                 std::make_unique<KernelFunction>(other.shared_function(), other.settings());
-             copy->take_mapping(other);
+             const IslLock lock;
+             auto copy = std::make_unique<KernelFunction>(
+                 make_isl_shared<ScheduledFunction>(other.scheduled()));
              copy->set_threads(other.threads());
              return copy;
            }),
@@ -320,13 +320,15 @@ void bind_functions(py::module_ &module) {
              settings.cpu = cpu;
              settings.optimize = static_cast<Optimization>(optimize);
              settings.default_schedule = default_schedule;
-             return std::make_unique<KernelFunction>(unpacked_function(state), settings);
+             const IslLock lock;
+             return std::make_unique<KernelFunction>(
+                 make_isl_shared<ScheduledFunction>(unpacked_function(state), settings));
            }),
            py::arg("packed"), py::arg("fast_math"), py::arg("cpu"), py::arg("optimize"),
            py::arg("default_schedule"), py::arg("target"))
       .def_property_readonly("_packed",
                              [](const KernelFunction &self) {
-                               const CompileOptions &settings = self.settings();
+                               const CompileOptions &settings = self.scheduled().options();
                                return py::make_tuple(
                                    packed_function(self.function()), settings.fast_math,
                                    settings.cpu, static_cast<int>(settings.optimize),
@@ -350,7 +352,7 @@ void bind_functions(py::module_ &module) {
           "outputs", [](const KernelFunction &self) { return names_of(self.function().outputs); })
       .def_property_readonly("computations",
                              [](const KernelFunction &self) {
-                               return names_of(self.scheduled_function().computations);
+                               return names_of(self.scheduled().function().computations);
                              })
       .def_property_readonly(
           "_arguments",
@@ -366,7 +368,8 @@ void bind_functions(py::module_ &module) {
             }
             return all;
           })
-      .def_property_readonly("_overwritten", &KernelFunction::overwritten)
+      .def_property_readonly(
+          "_overwritten", [](const KernelFunction &self) { return self.scheduled().overwritten(); })
       .def_property_readonly(
           "_fields",
           [](const KernelFunction &self) {
@@ -381,17 +384,20 @@ void bind_functions(py::module_ &module) {
              return self.output_shapes(
                  GatheredArguments(arguments.ptr(), keywords.ptr()).arguments());
            })
-      .def_property_readonly("fast_math",
-                             [](const KernelFunction &self) { return self.settings().fast_math; })
+      .def_property_readonly(
+          "fast_math",
+          [](const KernelFunction &self) { return self.scheduled().options().fast_math; })
       .def_property(
-          "target", [](const KernelFunction &self) { return target_text(self.settings().gpu); },
+          "target",
+          [](const KernelFunction &self) { return target_text(self.scheduled().options().gpu); },
           [](KernelFunction &self, const std::string &name) {
             self.set_target(to_gpu_target(name));
           })
       .def_property_readonly("_on_device", &KernelFunction::runs_on_device)
-      .def_property_readonly(
-          "cpu",
-          [](const KernelFunction &self) { return describe_cpu(self.settings().cpu).text(); })
+      .def_property_readonly("cpu",
+                             [](const KernelFunction &self) {
+                               return describe_cpu(self.scheduled().options().cpu).text();
+                             })
       .def_property_readonly("_identities",
                              [](const KernelFunction &self) {
                                std::vector<std::uintptr_t> identities;
@@ -424,10 +430,11 @@ void bind_functions(py::module_ &module) {
            })
       .def("_replay", [](KernelFunction &self, const std::vector<CommandTuple> &commands,
                          const py::handle &where) { self.replay(to_schedule(commands, where)); })
-      .def("_commands", [](const KernelFunction &self) { return from_schedule({self.commands()}); })
+      .def("_commands",
+           [](const KernelFunction &self) { return from_schedule({self.scheduled().commands()}); })
       .def("_default_commands",
            [](const KernelFunction &self) {
-             if (!self.uses_default_schedule()) {
+             if (!self.scheduled().uses_default_schedule()) {
                return py::list();
              }
              return from_schedule(self.mapping_that_runs().schedule());
@@ -441,39 +448,47 @@ void bind_functions(py::module_ &module) {
       .def("_require_legal", &KernelFunction::require_checked)
       .def("_key",
            [](KernelFunction &self) {
-             self.require_checked();
-             return kernel_key(self.mapping(), self.default_options());
+             return analyse_unlocked([&] {
+               self.scheduled().require_legal();
+               return kernel_key(self.mapping(), self.default_options());
+             });
            })
       .def("_key_text",
            [](KernelFunction &self) {
-             self.require_checked();
-             return kernel_key_text(self.mapping(), self.default_options());
+             return analyse_unlocked([&] {
+               self.scheduled().require_legal();
+               return kernel_key_text(self.mapping(), self.default_options());
+             });
            })
       .def("_loops_text",
            [](KernelFunction &self) {
-             const InterruptibleAnalysis interruptible;
-             self.require_checked();
-             return loops_text(self.mapping(), self.default_options());
+             return analyse_unlocked([&] {
+               self.scheduled().require_legal();
+               return loops_text(self.mapping(), self.default_options());
+             });
            })
       .def("_llvm_text",
            [](KernelFunction &self) {
-             const InterruptibleAnalysis interruptible;
-             self.require_checked();
-             return llvm_text(self.mapping(), self.default_options());
+             return analyse_unlocked([&] {
+               self.scheduled().require_legal();
+               return llvm_text(self.mapping(), self.default_options());
+             });
            })
       .def("_assembly_text",
            [](KernelFunction &self) {
-             const InterruptibleAnalysis interruptible;
-             self.require_checked();
-             return assembly_text(self.mapping(), self.default_options());
+             return analyse_unlocked([&] {
+               self.scheduled().require_legal();
+               return assembly_text(self.mapping(), self.default_options());
+             });
            })
       .def("_ptx_text",
            [](KernelFunction &self, int architecture, bool is_exact) {
-             const InterruptibleAnalysis interruptible;
-             self.require_checked();
-             CompileOptions options = self.default_options();
-             options.gpu = {GpuTarget::Kind::Cuda, architecture, is_exact};
-             return ptx_text(self.mapping(), options);
+             return analyse_unlocked([&] {
+               self.scheduled().require_legal();
+               CompileOptions options = self.default_options();
+               options.gpu = {GpuTarget::Kind::Cuda, architecture, is_exact};
+               return ptx_text(self.mapping(), options);
+             });
            })
       .def("_evaluate",
            [](KernelFunction &self, const py::args &arguments, const py::kwargs &keywords) {
@@ -499,7 +514,9 @@ void bind_functions(py::module_ &module) {
            })
       .def_property(
           "_check_bounds",
-          [](const KernelFunction &self) { return self.settings().instrumentation.bounds; },
+          [](const KernelFunction &self) {
+            return self.scheduled().options().instrumentation.bounds;
+          },
           &KernelFunction::set_check_bounds)
       .def_property_readonly("_pending", &KernelFunction::is_pending)
       .def_property_readonly("_full", &KernelFunction::is_full)

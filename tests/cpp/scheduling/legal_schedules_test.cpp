@@ -1,6 +1,6 @@
 // Verdicts of legality outlive the object that asked, and the process; nothing else is mistaken for
 // one.
-#include "compiler/legal_schedules.h"
+#include "scheduling/legal_schedules.h"
 #include "mapping/example_functions.h"
 #include "runtime/cache.h"
 

@@ -3,6 +3,7 @@
 #include "algorithm/evaluator.h"
 #include "analysis/legality.h"
 #include "bindings/call_errors.h"
+#include "bindings/callbacks.h"
 #include "bindings/gil.h"
 #include "bindings/interruptible_compile.h"
 #include "bindings/signals.h"
@@ -36,7 +37,7 @@ std::shared_ptr<const CompiledKernel> KernelFunction::compile_kernel(const Kerne
     PreparedKernel prepared =
         analyse_unlocked([&] { return scheduled_->prepare(request, version); });
     const GilReleased unlocked;
-    kernel = finish_interruptibly(std::move(prepared));
+    kernel = complete_interruptibly(std::move(prepared));
   }
   return kernel;
 }
@@ -65,9 +66,7 @@ KernelFunction::make_kernel(const Layouts &layouts, const std::vector<SharedArra
     const IslLock lock;
     scheduled_->store_verdicts();
   }
-  py::module_::import("tilewright.notices")
-      .attr("compiled")(function().name, compile_info(*kernel),
-                        py::bytes(cache_problem())); // with a path, so perhaps not in UTF-8
+  note_compiled(function().name, compile_info(*kernel), py::bytes(cache_problem()));
   return kernel;
 }
 

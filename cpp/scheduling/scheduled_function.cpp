@@ -230,7 +230,7 @@ PreparedKernel ScheduledFunction::prepare(const KernelRequest &request, std::uin
 std::shared_ptr<const CompiledKernel> ScheduledFunction::compile(const KernelRequest &request) {
   std::shared_ptr<const CompiledKernel> kernel;
   while (kernel == nullptr) {
-    kernel = finish(prepare(request, version_));
+    kernel = complete(prepare(request, version_));
   }
   return kernel;
 }

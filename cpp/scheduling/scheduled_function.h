@@ -91,7 +91,7 @@ public:
   std::uint64_t version() const { return version_.load(std::memory_order_acquire); }
 
   // ---- kernels ----
-  /// The first half of a compilation (compiler/compiler.h), whose second half, finish(), any thread
+  /// The first half of a compilation (compiler/compiler.h), whose second half, complete(), any thread
   /// may do. Throws ScheduleChanged unless `version` is the current one, Error(IllegalSchedule) and
   /// Error(Schedule) where the mapping, or calls with such shared arrays, cannot run.
   PreparedKernel prepare(const KernelRequest &request, std::uint64_t version);

@@ -63,7 +63,7 @@ std::string names_text(const std::vector<std::string> &names) {
 
 std::string CallExplainer::shown(size_t argument) const {
   if (argument < function_.inputs_) {
-    const Computation &input = function_.function().inputs[argument];
+    const Computation &input = *function_.function().inputs[argument];
     if (!input.record.empty()) {
       return input.record + "." + input.field;
     }

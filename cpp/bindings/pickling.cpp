@@ -313,12 +313,14 @@ void bind_pickling(py::module_ &module) {
   module.def(
       "pack",
       [](const std::vector<ComputationPtr> &computations, const std::vector<ExprHandle> &values) {
+        const IslLock lock;
         return packed(computations, to_expressions(values));
       },
       py::arg("computations"), py::arg("expressions"));
   module.def(
       "unpack",
       [](const py::tuple &state) {
+        const IslLock lock;
         const Unpacked result = unpacked(state);
         py::list values;
         for (const ExprPtr &expr : result.expressions) {

@@ -43,7 +43,6 @@ def reduced_function(function: Function) -> tuple[Any, ...]:
         function._packed,
         tuple(function.schedule.commands),
         function.threads,
-        function.check_bounds,
         function._declared,
         _plain(function._where),
         records,
@@ -59,7 +58,7 @@ def _plain(where: SourceLocation | None) -> tuple[Any, ...] | None:
 def _function(kind: type[Function], state: tuple[Any, ...]) -> Function:
     from .structs import StructFunction, register_record
 
-    packed, commands, threads, checks, declared, where, records, slots = state
+    packed, commands, threads, declared, where, records, slots = state
     function = kind.__new__(kind)
     _core.Function.__init__(function, *packed)
     function._declared = declared
@@ -70,7 +69,6 @@ def _function(kind: type[Function], state: tuple[Any, ...]) -> Function:
         function._restore_slots(slots)
     register_owner(function, function._identities)
     function.threads = threads
-    function.check_bounds = checks
     if commands:
         Schedule(commands).apply_to(function)
     return function

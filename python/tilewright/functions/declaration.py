@@ -7,10 +7,12 @@ from typing import Any, TypeVar
 
 from ..base.configuration import settings
 from ..base.errors import DeclarationError, DeclarationTypeError
-from ..language.computations import Array, Computation, Input
+from ..language.arrays import Array, Input
 from ..language.expressions import Expression
+from ..language.inputs import StructInput
+from ..schedule.computations import Computation
 from .functions import Function
-from .structs import StructFunction, StructInput, StructOutput, flat_inputs, flat_outputs
+from .structs import StructFunction, StructOutput, flat_inputs, flat_outputs
 
 __all__ = ["function"]
 

@@ -2,8 +2,8 @@
 stands below it.
 
 The order is the architecture's picture in the README: a folder may use the folders named for it
-here and those that they may use. ``polyhedral`` and ``runtime`` stand on the ground. The order of
-the wings is in `python_layers`.
+here and those that they may use. ``hardware``, ``polyhedral`` and ``runtime`` stand on the ground.
+The order of the wings is in `python_layers`.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from pathlib import Path
 import python_layers
 
 USES: dict[str, set[str]] = {
-    "polyhedral": set(),
-    "runtime": set(),
+    "polyhedral": {"hardware"},
+    "hardware": set(),
+    "runtime": {"hardware"},
     "algorithm": {"polyhedral"},
     "mapping": {"algorithm"},
     "analysis": {"mapping"},

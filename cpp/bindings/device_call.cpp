@@ -12,11 +12,12 @@
 #include "bindings/gil.h"
 #include "bindings/kernel_call.h"
 #include "bindings/signals.h"
+#include "hardware/gpu.h"
 #include "runtime/cuda_device.h"
 #include "runtime/device.h"
 #include "runtime/devices.h"
 #include "runtime/gpu_emulator.h"
-#include "targets/nvptx.h"
+#include "targets/nvptx/lower.h"
 
 #include <fmt/format.h>
 #include <pybind11/stl.h>

@@ -45,7 +45,7 @@ KernelFunction::compile_kernel(const std::vector<SharedArray> &shared,
       prepared = prepare(shared.empty() ? mapping() : verdict(shared).mapping.value(), options);
     }
     const GilReleased unlocked;
-    kernel = finish_interruptibly(std::move(prepared));
+    kernel = complete_interruptibly(std::move(prepared));
   }
   return kernel;
 }
@@ -84,8 +84,8 @@ KernelFunction::verdict(const std::vector<SharedArray> &shared) {
     return *known;
   }
   SharingVerdict found{shared, std::nullopt, ""};
-  constexpr std::uint64_t most_operations = 100'000'000;
-  const OperationLimit limit(most_operations);
+  constexpr std::uint64_t max_operations = 100'000'000;
+  const OperationLimit limit(max_operations);
   try {
     Mapping mapping = this->mapping().sharing(shared);
     const std::optional<Violation> violation = find_violation(build_program(mapping));

@@ -12,7 +12,7 @@ from .. import _core
 __all__ = ["Slot", "record_dtype", "register_record"]
 
 
-@dataclass
+@dataclass(eq=False)
 class Slot:
     """One argument or result of a call: a plain array, or the fields of a structured one.
 

@@ -10,10 +10,12 @@ import numpy as np
 from .. import _core
 from ..base.configuration import settings
 from ..base.errors import DeclarationError, DeclarationTypeError
-from ..language.computations import Array, Computation, Input
+from ..language.arrays import Array, Input
 from ..language.expressions import Expression
+from ..language.inputs import StructInput
+from ..schedule.computations import Computation
 from .functions import Function
-from .structs import StructFunction, StructInput, StructOutput, flat_inputs, flat_outputs
+from .structs import StructFunction, StructOutput, flat_inputs, flat_outputs
 
 __all__ = ["function"]
 

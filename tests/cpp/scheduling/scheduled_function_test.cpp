@@ -74,7 +74,7 @@ TEST_F(ScheduledFunctionTest, AnIllegalCommandChangesNothing) {
     FAIL() << "a recurrence runs in parallel";
   } catch (const Error &error) {
     EXPECT_EQ(error.kind, ErrorKind::IllegalSchedule);
-    EXPECT_THAT(error.what(), testing::HasSubstr("P["));
+    EXPECT_THAT(error.what(), testing::HasSubstr("for example: P_1[3] -> P_1[4]"));
   }
   EXPECT_EQ(function.commands().size(), 1U);
   EXPECT_EQ(function.version(), version);

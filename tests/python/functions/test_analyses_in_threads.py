@@ -13,7 +13,7 @@ from children import run_python
 
 import tilewright as tw
 
-N, T = tw.params("N T")
+N, T = tw.param("N"), tw.param("T", minimum=1)
 t, i, j = tw.iters("t i j")
 
 
@@ -43,18 +43,19 @@ def done_meanwhile(work: Callable[[], object]) -> int:
 
 def stencil(name: str) -> tw.Function:
     x = tw.input("x", [N, N], tw.float64)
-    a = tw.computation(f"A{name}", {t: T, i: N, j: N}, tw.float64)
+    a = tw.computation(f"A{name}", {t: T, i: N, j: N}, dtype=tw.float64)
     inside = (t > 0) & (i > 0) & (i < N - 1) & (j > 0) & (j < N - 1)
-    a[~inside] = x[i, j]
-    a[inside] = (
+    a.define(~inside, x[i, j])
+    a.define(
+        inside,
         a[t - 1, i, j]
         + a[t - 1, i - 1, j]
         + a[t - 1, i + 1, j]
         + a[t - 1, i, j - 1]
-        + a[t - 1, i, j + 1]
+        + a[t - 1, i, j + 1],
     )
     last = tw.computation(f"R{name}", {i: N, j: N}, a[T - 1, i, j])
-    return tw.function(f"stencil{name}", outputs=[last], context=[T > 0])
+    return tw.function(f"stencil{name}", outputs=[last])
 
 
 def skewed(name: str, tile: int) -> tw.Function:
@@ -180,7 +181,7 @@ slow = tw.function("slow", outputs=[tw.computation("S", {i: N, j: N}, tw.sum(x[i
 ended = threading.Event()
 def work():
     try:
-        slow.evaluate(np.ones((160, 160)))
+        slow.evaluate(np.ones((500, 500)))
     finally:
         ended.set()
 worker = threading.Thread(target=work, daemon=True)
@@ -190,7 +191,7 @@ try:
     while not ended.is_set():
         tw.computation("C", {i: N}, x[i, i])
 except KeyboardInterrupt:
-    print("interrupted", ended.is_set())
+    print("interrupted", ended.is_set(), flush=True)
 os._exit(0)
 """
     assert run_python("-c", program).stdout.strip() == "interrupted False"

@@ -61,7 +61,7 @@ std::shared_ptr<CompiledKernel> compile(const Mapping &mapping, const CompileOpt
 std::string kernel_key(const Mapping &mapping, const CompileOptions &options);
 std::string kernel_key_text(const Mapping &mapping, const CompileOptions &options);
 
-/// compile() in two parts: prepare() uses isl, and so runs under the caller's lock (Python's GIL);
+/// compile() in two parts: prepare() uses isl, and so needs its lock (polyhedral/isl_lock.h);
 /// complete() does not.
 struct PreparedKernel {
   std::shared_ptr<CompiledKernel>

@@ -6,16 +6,23 @@ from collections.abc import Callable
 
 from .. import _core
 from .._core import Op
-from .expressions import Expression, ExpressionLike, as_expression, binary, call, operand, unary
-from .types import (
+from .expressions import (
+    UFUNCS,
     DTypeLike,
+    Expression,
+    ExpressionLike,
     as_dtype,
+    as_expression,
     bfloat16,
+    binary,
     bool_,
+    call,
     complex64,
     complex128,
     float16,
     float32,
+    operand,
+    unary,
 )
 
 __all__ = [
@@ -257,8 +264,8 @@ def _logical(op: Op) -> Callable[..., Expression]:
     return lambda a, b: binary(op, cast(a, bool_), cast(b, bool_))
 
 
-#: NumPy's universal functions that mean something on expressions, by name.
-UFUNCS: dict[str, Callable[..., Expression | tuple[Expression, Expression]]] = {
+# What NumPy's universal functions mean on expressions.
+_UFUNCS: dict[str, Callable[..., Expression | tuple[Expression, Expression]]] = {
     "add": _by_operator(Op.Add),
     "subtract": _by_operator(Op.Sub),
     "multiply": _by_operator(Op.Mul),
@@ -312,3 +319,4 @@ UFUNCS: dict[str, Callable[..., Expression | tuple[Expression, Expression]]] = {
     "isnan": isnan,
     "conjugate": conj,
 }
+UFUNCS.update(_UFUNCS)

@@ -3,8 +3,10 @@
 #include "lowering/ast_generation.h"
 #include "lowering/parameter_ranges.h"
 #include "lowering/translate.h"
+#include "passes/pass_texts.h"
 
 #include <chrono>
+#include <string>
 
 namespace tilewright {
 
@@ -12,9 +14,14 @@ Kernel lower(const Program &program, const LoweringOptions &options) {
   const auto start = std::chrono::steady_clock::now();
   const GeneratedAst ast = generate_ast(program);
   Kernel kernel = translate(program, ast, options);
-  if (options.observer) {
-    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-    options.observer("translate", kernel, taken.count());
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+  PassObserver observer = options.observer;
+  const std::string dumps_to = options.vectorize && !observer ? dump_passes_to() : "";
+  if (!dumps_to.empty()) {
+    observer = dumping_observer(dumps_to, kernel.name);
+  }
+  if (observer) {
+    observer("translate", kernel, taken.count());
   }
   PassOptions passes;
   passes.known = parameter_ranges(program);
@@ -22,7 +29,7 @@ Kernel lower(const Program &program, const LoweringOptions &options) {
   passes.asynchronous_copies = options.asynchronous_copies;
   passes.is_instrumented = options.instrumentation != Instrumentation{};
   passes.for_people = !options.vectorize;
-  run_passes(kernel, passes, options.observer, options.verifies);
+  run_passes(kernel, passes, observer, options.verifies || !dumps_to.empty());
   return kernel;
 }
 

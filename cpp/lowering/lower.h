@@ -24,6 +24,8 @@ struct LoweringOptions {
   bool verifies = false;            ///< after each pass
 };
 
+/// Without an observer, a kernel that is to be compiled is dumped where TILEWRIGHT_DUMP_PASSES says
+/// it (pass_texts.h), and verified after each pass then.
 Kernel lower(const Program &program, const LoweringOptions &options);
 
 } // namespace tilewright

@@ -114,6 +114,15 @@ inline constexpr std::array<double, 8> log_single = {
     -0x1.3520e20000000p-4,
 };
 
+/// cbrt(m) on [0.7071, 1.41422]; error 2^-16.73
+inline constexpr std::array<double, 5> cbrt_start = {
+    0x1.ce81620a83c97p-2,
+    0x1.cf4521ccb3516p-1,
+    -0x1.123f3dbce1f59p-1,
+    0x1.bc4c5d26b91bdp-3,
+    -0x1.3591e31e354ddp-5,
+};
+
 /// (sin(r) / r - 1) / r^2 in r^2 on [0.0, 0.617]; error 2^-57.26
 inline constexpr std::array<double, 6> sin_tail = {
     -0x1.5555555555549p-3,
@@ -387,6 +396,10 @@ inline constexpr std::array<double, 2> half_pi_double = {
 inline constexpr std::array<double, 2> two_thirds = {
     0x1.5555555555555p-1,
     0x1.5555555555555p-55,
+};
+
+inline constexpr std::array<double, 1> cbrt_of_two = {
+    0x1.428a2f98d728bp+0,
 };
 
 /// The fraction bits of 2 / pi, most significant word first.

@@ -334,8 +334,7 @@ Term KernelEmitter::call(const Value &value) {
   for (const ValuePtr &argument : value.operands) {
     arguments.push_back(operand(*argument, type));
   }
-  const bool changes_kind = value.op == Op::Isnan || value.op == Op::Abs || value.op == Op::Real ||
-                            value.op == Op::Imag || value.op == Op::MakeComplex;
+  const bool changes_kind = operation(value.op).result != ResultRule::Operand;
   if (!changes_kind && !(type.scalar == value.type.scalar)) {
     for (Term &argument : arguments) {
       argument = semantics_.cast(argument, type, value.type);

@@ -19,8 +19,8 @@ Kernel lower(const Program &program, const LoweringOptions &options) {
   const GeneratedAst ast = generate_ast(program);
   Kernel kernel = translate(program, ast, options);
   const Ranges known = parameter_ranges(program);
-  require_loops_in_range(kernel, known);
 
+  kernel.body = settle_loop_ranges(kernel, known);
   kernel.body = simplify_indices(kernel.body, known);
   kernel.body = simplify_indices(tighten_guards(kernel.body), known);
   check_joined_loops(kernel);

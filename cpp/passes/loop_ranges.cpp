@@ -16,23 +16,21 @@ namespace {
 struct Span {
   double lower = 0;
   double upper = 0;
+  double magnitude() const { return std::max(std::abs(lower), std::abs(upper)); }
 };
 
 constexpr auto largest_parameter = static_cast<double>(largest_size_parameter);
 constexpr double largest_value = 0x1p63;
+constexpr double largest_index = 0x1p62; // what linear.h takes for an index
 
 class LoopRanges {
 public:
-  LoopRanges(const Kernel &kernel, const Ranges &known) : kernel_(kernel), known_(known) {}
+  LoopRanges(const Kernel &kernel, const Ranges &known)
+      : kernel_(kernel), known_(known), numbers_(kernel.body) {}
 
-  void check(const StmtPtr &statement) {
+  StmtPtr settle(const StmtPtr &statement) {
     if (statement->kind == StatementKind::For) {
-      const std::string what = "loop '" + statement->name + "'";
-      const auto lower = span_of(statement->lower, what);
-      const auto upper = span_of(statement->upper, what);
-      if (lower && upper) {
-        variables_[statement->id] = {lower->lower, std::max(lower->lower, upper->upper - 1)};
-      }
+      return settle_loop(statement);
     }
     if (statement->kind == StatementKind::If) {
       check_indices(statement->value, "a condition");
@@ -42,12 +40,98 @@ public:
         check_indices(subscript, "a subscript");
       }
     }
-    for (const StmtPtr &child : statement->children) {
-      check(child);
-    }
+    return map_children(with_numbers(statement),
+                        [&](const StmtPtr &child) { return settle(child); });
   }
 
 private:
+  /// A variable that may be larger than a size, and the local that has it as a number.
+  struct WideVariable {
+    std::int64_t local = 0;
+    bool is_used = false;
+  };
+
+  StmtPtr settle_loop(const StmtPtr &loop) {
+    const std::string what = "loop '" + loop->name + "'";
+    const auto lower = span_of(loop->lower, what);
+    const auto upper = span_of(loop->upper, what);
+    if (lower && upper) {
+      const Span span{lower->lower, std::max(lower->lower, upper->upper - 1)};
+      variables_[loop->id] = span;
+      if (span.magnitude() > largest_parameter) {
+        wide_[loop->id] = {numbers_.next()};
+      }
+    }
+    const StmtPtr body = settle(loop->children[0]);
+    const auto wide = wide_.find(loop->id);
+    if (wide == wide_.end() || !wide->second.is_used) {
+      return with_children(loop, {body});
+    }
+    return with_children(loop, {block({declare_local(wide->second.local, loop->name + "_number",
+                                                     variable(loop->id, loop->name)),
+                                       body})});
+  }
+
+  /// `statement`, if it computes a value, with numbers instead of variables where the arithmetic on
+  /// these may wrap.
+  StmtPtr with_numbers(const StmtPtr &statement) {
+    const bool computes = statement->kind == StatementKind::Store ||
+                          statement->kind == StatementKind::AtomicUpdate ||
+                          statement->kind == StatementKind::DeclareLocal ||
+                          statement->kind == StatementKind::AssignLocal;
+    if (!computes || wide_.empty()) {
+      return statement;
+    }
+    ValueRewriter rewriter([&](const ValuePtr &value) -> ValuePtr {
+      if (value->kind == ValueKind::Load) {
+        return value; // its subscripts are known to lie in the array
+      }
+      if (!is_index(value)) {
+        return nullptr;
+      }
+      return magnitude(value) < largest_index ? value : number_of(value);
+    });
+    // Only the value: subscripts beside it are known to lie in the array.
+    return map_values(statement, [&](const ValuePtr &value) {
+      return value == statement->value ? rewriter(value) : value;
+    });
+  }
+
+  ValuePtr number_of(const ValuePtr &index) {
+    return ValueRewriter([&](const ValuePtr &value) -> ValuePtr {
+      const auto wide = value->kind == ValueKind::Variable ? wide_.find(value->id) : wide_.end();
+      if (wide == wide_.end()) {
+        return nullptr;
+      }
+      wide->second.is_used = true;
+      return local(wide->second.local, value->name + "_number", value->type);
+    })(index);
+  }
+
+  /// What index arithmetic reaches on its way, for the loops around.
+  double magnitude(const ValuePtr &index) const {
+    switch (index->kind) {
+    case ValueKind::Variable: {
+      const auto found = variables_.find(index->id);
+      return found == variables_.end() ? largest_parameter : found->second.magnitude();
+    }
+    case ValueKind::Unary:
+      return magnitude(index->operands[0]);
+    case ValueKind::Binary: {
+      const double a = magnitude(index->operands[0]);
+      const double b = magnitude(index->operands[1]);
+      const double result = index->op == Op::Mul                           ? a * b
+                            : index->op == Op::Add || index->op == Op::Sub ? a + b
+                                                                           : 0;
+      return std::max({a, b, result});
+    }
+    default: {
+      const auto number = as_integer(index);
+      return number ? std::abs(static_cast<double>(*number)) : largest_parameter;
+    }
+    }
+  }
+
   /// What the passes take for an index, in a value of other things too.
   void check_indices(const ValuePtr &value, const std::string &what) const {
     if (is_index(value)) {
@@ -144,13 +228,15 @@ private:
 
   const Kernel &kernel_;
   const Ranges &known_;
+  Numbers numbers_;
   std::map<std::int64_t, Span> variables_;
+  std::map<std::int64_t, WideVariable> wide_;
 };
 
 } // namespace
 
-void require_loops_in_range(const Kernel &kernel, const Ranges &known) {
-  LoopRanges(kernel, known).check(kernel.body);
+StmtPtr settle_loop_ranges(const Kernel &kernel, const Ranges &known) {
+  return LoopRanges(kernel, known).settle(kernel.body);
 }
 
 } // namespace tilewright

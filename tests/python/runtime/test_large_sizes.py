@@ -130,3 +130,23 @@ def test_a_condition_that_sizes_could_take_out_of_64_bits_is_refused() -> None:
     where = (2**29) * i < (2**29 + 1) * n
     c = tw.computation("C", {}, tw.sum(1, over={i: 2 * n}, where=where))
     assert tw.function("f", outputs=[c])(n=4) == 5
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        k * 2**20 // 2**20,
+        (k * 2**20 + 1) % 7,
+        tw.minimum(k * 2**20, 5),
+        (k + k) * 2**19 // 3,
+    ],
+)
+@pytest.mark.parametrize("tile", [None, 4])
+def test_arithmetic_on_a_loop_that_passes_sizes_wraps(value, tile) -> None:
+    """The bounds of a loop have factors: its variable may be larger than any size."""
+    c = tw.computation("C", {}, tw.sum(value, over={k: (32 * N - 9, 32 * N)}))
+    f = tw.function("f", outputs=[c])
+    if tile:
+        c.split(k, tile).unroll("k1")
+    for n in (5, 2**38, LIMIT):
+        assert f(N=n) == f.evaluate(N=n)

@@ -5,7 +5,7 @@ Each polynomial is the minimax approximation (Remez's exchange algorithm in 100 
 function on one interval under one weight, rounded to the precision in which it is evaluated;
 coefficients for float32 are rounded one after another, each time fitting the rest again.
 
-    scripts/math_coefficients.py            writes cpp/targets/llvm_math_coefficients.h
+    scripts/math_coefficients.py            writes cpp/targets/llvm/math_coefficients.h
     scripts/math_coefficients.py --check    fails when that file differs
 
 Needs mpmath.
@@ -22,7 +22,7 @@ from pathlib import Path
 import mpmath
 from mpmath import mp, mpf
 
-HEADER = Path(__file__).resolve().parent.parent / "cpp" / "targets" / "llvm_math_coefficients.h"
+HEADER = Path(__file__).resolve().parent.parent / "cpp" / "targets" / "llvm" / "math_coefficients.h"
 
 Real = Callable[[mpf], mpf]
 

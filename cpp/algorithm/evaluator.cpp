@@ -22,7 +22,7 @@ namespace {
 /// isl finds the elements of each domain once; the values are found without it.
 constexpr std::uint64_t evaluation_operation_limit = 100'000'000;
 
-constexpr std::int64_t most_instances = std::int64_t{1} << 27;
+constexpr std::int64_t max_instances = std::int64_t{1} << 27;
 
 enum class State : std::uint8_t { Absent, InProgress, Done };
 
@@ -73,10 +73,9 @@ public:
   /// Error(Limit) ends an evaluation of a computation with more points, or with more reads.
   Evaluation(const std::map<std::string, std::int64_t> &parameters,
              const std::map<std::string, ArrayView> &inputs,
-             std::int64_t most_points = most_instances,
-             std::uint64_t most_reads = std::numeric_limits<std::uint64_t>::max())
-      : parameters_(parameters), inputs_(inputs), most_points_(most_points),
-        reads_left_(most_reads) {}
+             std::int64_t max_points = max_instances,
+             std::uint64_t max_reads = std::numeric_limits<std::uint64_t>::max())
+      : parameters_(parameters), inputs_(inputs), max_points_(max_points), reads_left_(max_reads) {}
 
   /// Computes every instance of an output; stores nothing yet.
   void compute(const ComputationPtr &output) {
@@ -178,7 +177,7 @@ private:
     }
     if (all) {
       target.box =
-          bounding_box(*all, most_points_, "'" + computation.name + "'" + with_parameters());
+          bounding_box(*all, max_points_, "'" + computation.name + "'" + with_parameters());
     } else {
       target.box.lower.assign(computation.rank(), 0);
       target.box.extent.assign(computation.rank(), 0);
@@ -274,7 +273,7 @@ private:
         ++registers[instruction.out].i;
         break;
       case InstructionCode::CountIteration:
-        if (++registers[instruction.out].i > most_iterations) {
+        if (++registers[instruction.out].i > max_iterations) {
           report_endless();
         }
         break;
@@ -414,7 +413,7 @@ private:
   [[noreturn]] void report_endless() const {
     throw Error(ErrorKind::Limit,
                 current_instance() + " has a while_loop that does not end within " +
-                    std::to_string(most_iterations) + " iterations" + with_parameters() +
+                    std::to_string(max_iterations) + " iterations" + with_parameters() +
                     "; give it a limit= if that is meant",
                 current_piece().where);
   }
@@ -452,7 +451,7 @@ private:
 
   const std::map<std::string, std::int64_t> &parameters_;
   const std::map<std::string, ArrayView> &inputs_;
-  std::int64_t most_points_;
+  std::int64_t max_points_;
   std::uint64_t reads_left_;
   std::deque<Target> targets_;
   std::unordered_map<const Computation *, std::int32_t> numbers_;
@@ -493,12 +492,12 @@ void evaluate(const Function &function, const std::map<std::string, std::int64_t
 std::optional<FailingRead> find_failing_read(const Function &function,
                                              const std::map<std::string, std::int64_t> &parameters,
                                              const std::map<std::string, ArrayView> &inputs) {
-  constexpr std::int64_t most_points = 1 << 21;
-  constexpr std::uint64_t most_reads = 1 << 22;
+  constexpr std::int64_t max_points = 1 << 21;
+  constexpr std::uint64_t max_reads = 1 << 22;
   require_stack(function);
   const OperationLimit limit(evaluation_operation_limit);
   try {
-    Evaluation evaluation(parameters, inputs, most_points, most_reads);
+    Evaluation evaluation(parameters, inputs, max_points, max_reads);
     for (const ComputationPtr &output : function.outputs) {
       evaluation.compute(output);
     }

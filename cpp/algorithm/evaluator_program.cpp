@@ -13,7 +13,7 @@ namespace {
 
 /// Branches within branches may need a value again and again; programs that grow like this end
 /// here.
-constexpr size_t most_instructions = 500'000;
+constexpr size_t max_instructions = 500'000;
 
 class ProgramCompiler {
 public:
@@ -54,7 +54,7 @@ private:
     instruction.a = a;
     instruction.b = b;
     program_.code.push_back(instruction);
-    if (program_.code.size() > most_instructions) {
+    if (program_.code.size() > max_instructions) {
       throw Error(ErrorKind::Limit,
                   "an expression is too large to be evaluated: conditions inside conditions need "
                   "the same values in many branches; compute parts in computations of their own");

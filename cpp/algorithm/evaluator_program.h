@@ -24,12 +24,12 @@ enum class InstructionCode : std::uint8_t {
   LoopTest,
   Next,
   Extremum,
-  CountIteration, ///< of a loop without a limit: gives up after `most_iterations`
+  CountIteration, ///< of a loop without a limit: gives up after `max_iterations`
   Return
 };
 
 /// A loop without a limit that runs longer than this is taken for one that never ends.
-constexpr std::int64_t most_iterations = std::int64_t{1} << 24;
+constexpr std::int64_t max_iterations = std::int64_t{1} << 24;
 
 /// Registers are numbered from 0; a negative number n names the constant ~n.
 struct Instruction {

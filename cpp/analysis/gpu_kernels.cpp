@@ -2,6 +2,7 @@
 
 #include "analysis/happens_before.h"
 #include "analysis/mma_tiles.h"
+#include "hardware/gpu.h"
 #include "mapping/accesses.h"
 #include "mapping/footprint.h"
 
@@ -210,14 +211,14 @@ void GpuKernels::find_threads(GpuKernel &kernel) {
   }
   const auto &[x, y, z] = kernel.threads;
   const Statement &first = program_.statements[kernel.statements.front()];
-  if (z > most_threads_in_z) {
+  if (z > max_threads_in_z) {
     refuse(first, named[2] + " has " + std::to_string(z) + " iterations, but a block has at most " +
-                      std::to_string(most_threads_in_z) + " threads along z");
+                      std::to_string(max_threads_in_z) + " threads along z");
   }
-  if (x > most_threads_in_block || y > most_threads_in_block || x * y * z > most_threads_in_block) {
+  if (x > max_threads_in_block || y > max_threads_in_block || x * y * z > max_threads_in_block) {
     refuse(first, "a block of the kernel of " + first.computation->name + " would have " +
                       std::to_string(x) + " x " + std::to_string(y) + " x " + std::to_string(z) +
-                      " threads, more than " + std::to_string(most_threads_in_block) +
+                      " threads, more than " + std::to_string(max_threads_in_block) +
                       "; take smaller tiles");
   }
 }
@@ -318,10 +319,10 @@ void GpuKernels::find_warps(GpuKernel &kernel) const {
     }
   }
   const auto &[x, y, z] = kernel.threads;
-  if (x * y * z > most_threads_in_block) {
+  if (x * y * z > max_threads_in_block) {
     refuse(program_.statements[kernel.statements.front()],
            "a block would have " + std::to_string(y * z) + " warps of 32 threads, more than " +
-               std::to_string(most_threads_in_block) + " threads; take fewer");
+               std::to_string(max_threads_in_block) + " threads; take fewer");
   }
 }
 

@@ -17,9 +17,6 @@
 
 namespace tilewright {
 
-inline constexpr std::int64_t most_threads_in_block = 1024;
-inline constexpr std::int64_t most_threads_in_z = 64;
-
 struct GpuKernel {
   size_t first_level = 0;                       ///< its outermost loop over blocks (or threads)
   size_t blocks = 0;                            ///< loops over blocks, the outermost ones

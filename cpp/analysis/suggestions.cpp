@@ -17,8 +17,8 @@ namespace {
 /// without that advice is worth more than none.
 constexpr std::uint64_t distribution_limit = 20'000'000;
 /// So many mappings are tried for it, and so many commands are worth saying.
-constexpr int most_tried = 6;
-constexpr size_t most_commands = 3;
+constexpr int max_tried = 6;
+constexpr size_t max_commands = 3;
 
 const Statement *find_statement(const Program &program, const std::string &name) {
   const auto found =
@@ -98,7 +98,7 @@ std::string repairing_distribution(const Mapping &mapping, const Command &comman
     Program tagged = program;
     std::optional<Violation> wrong = violation;
     std::string commands;
-    for (size_t given = 0; wrong && given < most_commands && tried < most_tried; ++given, ++tried) {
+    for (size_t given = 0; wrong && given < max_commands && tried < max_tried; ++given, ++tried) {
       auto next = set_apart(distributed, tagged, *wrong, shared);
       if (!next) {
         break;

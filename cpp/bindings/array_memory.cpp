@@ -83,10 +83,10 @@ bool shares_memory(const BoundArray &a, const BoundArray &b, int a_item, int b_i
       !spans_overlap(a.data, span_of(a, a_item), b.data, span_of(b, b_item))) {
     return false;
   }
-  constexpr int most_work = 100'000;
+  constexpr int max_work = 100'000;
   try {
     return py::module_::import("numpy")
-        .attr("shares_memory")(py::handle(a.array), py::handle(b.array), most_work)
+        .attr("shares_memory")(py::handle(a.array), py::handle(b.array), max_work)
         .cast<bool>();
   } catch (py::error_already_set &error) {
     if (error.matches(PyExc_KeyboardInterrupt)) {

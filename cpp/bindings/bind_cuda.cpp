@@ -51,7 +51,7 @@ py::dict properties_of(int number) {
   result["compute_capability"] = py::make_tuple(found.major, found.minor);
   result["memory"] = found.memory;
   result["multiprocessors"] = found.multiprocessors;
-  result["shared_memory"] = found.most_shared_bytes;
+  result["shared_memory"] = found.max_shared_bytes;
   return result;
 }
 

@@ -1,5 +1,6 @@
 #include "bindings/bind_errors.h"
 
+#include "bindings/callbacks.h"
 #include "bindings/signals.h"
 #include "polyhedral/error.h"
 #include "polyhedral/interruption.h"
@@ -43,12 +44,6 @@ const char *kind_name(ErrorKind kind) {
     break;
   }
   return "internal";
-}
-
-py::object make_error(const char *kind, const std::string &message, const py::object &where,
-                      const py::dict &details) {
-  const py::object make = py::module_::import("tilewright.errors").attr("_make_error");
-  return make(kind, message, where, details);
 }
 
 bool is_finalizing() {

@@ -1,6 +1,5 @@
-// Turns the core's one error type into the Python classes of tilewright.errors. The classes are
-// looked up when an error is raised, so the extension imports without the package, and a message
-// ends with the user's own source line.
+// Turns the core's one error type into Python's exceptions. Which class an error has is up to what
+// Python has registered (callbacks.h), so the extension imports without the package.
 #pragma once
 
 #include <pybind11/pybind11.h>

@@ -8,9 +8,10 @@
 #include "bindings/pickling.h"
 #include "bindings/signals.h"
 #include "compiler/compiler.h"
+#include "hardware/gpu.h"
 #include "mapping/mapping.h"
 #include "runtime/cpu.h"
-#include "targets/nvptx.h"
+#include "targets/nvptx/lower.h"
 
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>

@@ -23,8 +23,8 @@ namespace py = pybind11;
 namespace {
 
 constexpr std::uint64_t operation_limit = 20'000'000;
-constexpr size_t most_instances = 20'000;
-constexpr size_t most_dependences = 100'000;
+constexpr size_t max_instances = 20'000;
+constexpr size_t max_dependences = 100'000;
 
 using Sizes = std::map<std::string, std::int64_t>;
 using Instance = std::vector<std::int64_t>;
@@ -89,8 +89,8 @@ py::dict instances_at(const KernelFunction &function, const Sizes &sizes) {
   for (const Statement &statement : program.statements) {
     const char *what = "instances at these sizes";
     result[py::str(statement.name)] = py::make_tuple(
-        to_python(pairs_at(time_map(statement), sizes, most_instances, what)),
-        to_python(pairs_at(written_element(program, statement), sizes, most_instances, what)));
+        to_python(pairs_at(time_map(statement), sizes, max_instances, what)),
+        to_python(pairs_at(written_element(program, statement), sizes, max_instances, what)));
   }
   return result;
 }
@@ -109,7 +109,7 @@ py::list dependences_at(const KernelFunction &function, const Sizes &sizes) {
         checked(dependence.relation.intersect_domain(domains.at(dependence.source))
                     .intersect_range(domains.at(dependence.sink)),
                 what);
-    const py::list pairs = to_python(pairs_at(relation, sizes, most_dependences, what));
+    const py::list pairs = to_python(pairs_at(relation, sizes, max_dependences, what));
     result.append(py::make_tuple(dependence.source, dependence.sink, dependence.array,
                                  dependence.exact, pairs));
   }

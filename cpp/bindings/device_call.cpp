@@ -6,16 +6,18 @@
 #include "bindings/array_memory.h"
 #include "bindings/bind_errors.h"
 #include "bindings/call_errors.h"
+#include "bindings/callbacks.h"
 #include "bindings/device_array.h"
 #include "bindings/device_copy.h"
 #include "bindings/gil.h"
 #include "bindings/kernel_call.h"
 #include "bindings/signals.h"
+#include "hardware/gpu.h"
 #include "runtime/cuda_device.h"
 #include "runtime/device.h"
 #include "runtime/devices.h"
 #include "runtime/gpu_emulator.h"
-#include "targets/nvptx.h"
+#include "targets/nvptx/lower.h"
 
 #include <fmt/format.h>
 #include <pybind11/stl.h>
@@ -296,8 +298,7 @@ void KernelFunction::note_copies(const BoundCall &call, const Device &device) co
     }
   }
   if (!names.empty()) {
-    py::module_::import("tilewright.notices")
-        .attr("copied")(function_->name, names, short_name(device));
+    note_copied(function_->name, names, short_name(device));
   }
 }
 

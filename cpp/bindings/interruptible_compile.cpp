@@ -27,7 +27,7 @@ struct Compilation {
     std::shared_ptr<CompiledKernel> made;
     std::exception_ptr problem;
     try {
-      made = finish(std::move(prepared));
+      made = complete(std::move(prepared));
     } catch (...) {
       problem = std::current_exception();
     }
@@ -74,16 +74,16 @@ bool wait_for_end(Compilation &compilation) {
 
 } // namespace
 
-std::shared_ptr<CompiledKernel> finish_interruptibly(PreparedKernel prepared) {
+std::shared_ptr<CompiledKernel> complete_interruptibly(PreparedKernel prepared) {
   const bool is_short = !prepared.loops && !prepared.waits;
   if (is_short || !is_main_thread()) {
-    return finish(std::move(prepared));
+    return complete(std::move(prepared));
   }
   const auto compilation = std::make_shared<Compilation>();
   compilation->prepared = std::move(prepared);
   const std::optional<pthread_t> thread = start(compilation);
   if (!thread) {
-    return finish(std::move(compilation->prepared)); // no more threads to be had
+    return complete(std::move(compilation->prepared)); // no more threads to be had
   }
   const pid_t process = getpid();
   try {

@@ -8,8 +8,8 @@
 
 namespace tilewright {
 
-/// finish(prepared), to be called without the GIL. In the main thread, throws what a signal's
+/// complete(prepared), to be called without the GIL. In the main thread, throws what a signal's
 /// handler raises; the kernel is compiled to its end then, for whoever asks next.
-std::shared_ptr<CompiledKernel> finish_interruptibly(PreparedKernel prepared);
+std::shared_ptr<CompiledKernel> complete_interruptibly(PreparedKernel prepared);
 
 } // namespace tilewright

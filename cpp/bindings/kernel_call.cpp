@@ -3,6 +3,7 @@
 #include "algorithm/evaluator.h"
 #include "analysis/legality.h"
 #include "bindings/call_errors.h"
+#include "bindings/callbacks.h"
 #include "bindings/gil.h"
 #include "bindings/interruptible_compile.h"
 #include "bindings/signals.h"
@@ -44,7 +45,7 @@ KernelFunction::compile_kernel(const std::vector<SharedArray> &shared,
       prepared = prepare(shared.empty() ? mapping() : verdict(shared).mapping.value(), options);
     }
     const GilReleased unlocked;
-    kernel = finish_interruptibly(std::move(prepared));
+    kernel = complete_interruptibly(std::move(prepared));
   }
   return kernel;
 }
@@ -69,9 +70,7 @@ KernelFunction::make_kernel(const Layouts &layouts, const std::vector<SharedArra
   }
   last_compile_ = kernel;
   legal_schedules().store();
-  py::module_::import("tilewright.notices")
-      .attr("compiled")(function_->name, compile_info(*kernel),
-                        py::bytes(cache_problem())); // with a path, so perhaps not in UTF-8
+  note_compiled(function_->name, compile_info(*kernel), py::bytes(cache_problem()));
   return kernel;
 }
 
@@ -85,8 +84,8 @@ KernelFunction::verdict(const std::vector<SharedArray> &shared) {
     return *known;
   }
   SharingVerdict found{shared, std::nullopt, ""};
-  constexpr std::uint64_t most_operations = 100'000'000;
-  const OperationLimit limit(most_operations);
+  constexpr std::uint64_t max_operations = 100'000'000;
+  const OperationLimit limit(max_operations);
   try {
     Mapping mapping = this->mapping().sharing(shared);
     const std::optional<Violation> violation = find_violation(build_program(mapping));

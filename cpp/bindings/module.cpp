@@ -8,6 +8,7 @@
 #include "bindings/bind_inspection.h"
 #include "bindings/bind_instances.h"
 #include "bindings/bind_language.h"
+#include "bindings/callbacks.h"
 #include "bindings/signals.h"
 #include "polyhedral/isl.h"
 
@@ -52,6 +53,7 @@ PYBIND11_MODULE(_core, module) {
   module.attr("isl_version") = tilewright::isl_version_text();
   module.def("set_unscoped_limit", &tilewright::set_unscoped_limit, py::arg("operations"),
              "Operations that isl may take where no limit is open; for tests.");
+  tilewright::bind_callbacks(module);
   tilewright::bind_errors(module);
   tilewright::bind_signals();
   tilewright::bind_language(module);

@@ -4,7 +4,7 @@
 //            cache     in memory, then on disk: a hit is linked and done, without isl and LLVM IR
 //            analyse   the scheduled program: statements, time space, buffers   mapping/program.h
 //            lower     isl's loops -> loop IR -> loop passes                    lowering/lower.h
-//   finish   emit      loop IR -> LLVM IR targets/llvm_emitter.h
+//   finish   emit      loop IR -> LLVM IR targets/llvm/emitter.h
 //            optimise  the short pipeline, or the long one
 //            codegen   object code for this CPU                                 runtime/jit.h
 //            store     the entry on disk                                        runtime/cache.h
@@ -15,6 +15,7 @@
 #include "compiler/canonical_text.h"
 #include "compiler/improve.h"
 #include "compiler/kernel_metadata.h"
+#include "hardware/gpu.h"
 #include "loops/build.h"
 #include "loops/estimate_work.h"
 #include "loops/gpu_queries.h"
@@ -25,7 +26,7 @@
 #include "runtime/background.h"
 #include "runtime/cache.h"
 #include "runtime/jit.h"
-#include "targets/nvptx.h"
+#include "targets/nvptx/lower.h"
 
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
@@ -65,7 +66,7 @@ private:
 };
 
 /// What runs: the mapping, or what the default schedule makes of it.
-DefaultSchedule scheduled(const Mapping &mapping, const CompileOptions &options) {
+DefaultSchedule choose_schedule(const Mapping &mapping, const CompileOptions &options) {
   if (options.default_schedule) {
     const OperationLimit limit(default_limit);
     try {
@@ -122,8 +123,8 @@ GpuTarget runs_on(const CompileOptions &options) {
   return watched == Instrumentation{} ? options.gpu : GpuTarget{};
 }
 
-Kernel lower_scheduled(const Mapping &plain, const Program &program, const DefaultSchedule &running,
-                       const CompileOptions &options, bool vectorize) {
+Kernel lower_program(const Mapping &plain, const Program &program, const DefaultSchedule &running,
+                     const CompileOptions &options, bool vectorize) {
   LoweringOptions lowering;
   lowering.layouts = options.layouts;
   lowering.vectors.masked_bytes = smallest_masked_element(describe_cpu(options.cpu));
@@ -132,7 +133,6 @@ Kernel lower_scheduled(const Mapping &plain, const Program &program, const Defau
   lowering.gpu = runs_on(options).kind != GpuTarget::Kind::None && has_gpu_loops(plain);
   if (lowering.gpu) {
     lowering.vectors.masked_bytes = 0;
-    constexpr int first_with_asynchronous_copies = 80;
     const GpuTarget gpu = runs_on(options);
     lowering.asynchronous_copies =
         gpu.kind == GpuTarget::Kind::Emulator || gpu.architecture >= first_with_asynchronous_copies;
@@ -141,10 +141,10 @@ Kernel lower_scheduled(const Mapping &plain, const Program &program, const Defau
                                   : lower(program, lowering);
 }
 
-Kernel lower_mapping(const Mapping &mapping, const CompileOptions &options, bool vectorize) {
+Kernel lower_with(const Mapping &mapping, const CompileOptions &options, bool vectorize) {
   const OperationLimit limit(lowering_limit);
-  const DefaultSchedule running = scheduled(mapping, options);
-  return lower_scheduled(mapping, build_program(running.mapping), running, options, vectorize);
+  const DefaultSchedule running = choose_schedule(mapping, options);
+  return lower_program(mapping, build_program(running.mapping), running, options, vectorize);
 }
 
 bool improves_later(const CompileOptions &options, const Kernel &loops) {
@@ -207,8 +207,8 @@ bool find_cached(CompiledKernel &kernel, const std::string &symbol, const Compil
 
 } // namespace
 
-Kernel lowered(const Mapping &mapping, const CompileOptions &options) {
-  return lower_mapping(mapping, options, true);
+Kernel make_loops(const Mapping &mapping, const CompileOptions &options) {
+  return lower_with(mapping, options, true);
 }
 
 EmitOptions emit_options(const CompileOptions &options) {
@@ -229,7 +229,7 @@ void optimise(llvm::Module &module, llvm::TargetMachine &machine, const CompileO
 }
 
 Mapping mapping_that_runs(const Mapping &mapping, const CompileOptions &options) {
-  return scheduled(mapping, options).mapping;
+  return choose_schedule(mapping, options).mapping;
 }
 
 std::string kernel_key_text(const Mapping &mapping, const CompileOptions &options) {
@@ -278,18 +278,18 @@ PreparedKernel prepare(const Mapping &mapping, const CompileOptions &options) {
   std::optional<Program> program;
   {
     const Phase phase(kernel, "analyse");
-    running = scheduled(mapping, options);
+    running = choose_schedule(mapping, options);
     program = build_program(running->mapping);
   }
   const Phase phase(kernel, "lower");
-  prepared.loops = lower_scheduled(mapping, *program, *running, options, true);
+  prepared.loops = lower_program(mapping, *program, *running, options, true);
   return prepared;
 }
 
 namespace {
 
 /// The kernel that another thread compiles; null where it was forgotten in the meantime.
-std::shared_ptr<CompiledKernel> awaited(PreparedKernel &prepared) {
+std::shared_ptr<CompiledKernel> wait_for_other(PreparedKernel &prepared) {
   CompiledKernel &kernel = *prepared.kernel;
   {
     const Phase phase(kernel, "wait");
@@ -300,7 +300,7 @@ std::shared_ptr<CompiledKernel> awaited(PreparedKernel &prepared) {
   return kernel.from_cache ? std::move(prepared.kernel) : nullptr;
 }
 
-std::shared_ptr<CompiledKernel> compiled(PreparedKernel &prepared) {
+std::shared_ptr<CompiledKernel> compile_loops(PreparedKernel &prepared) {
   CompiledKernel &kernel = *prepared.kernel;
   const Kernel &loops = *prepared.loops;
   const CompileOptions &options = prepared.options;
@@ -352,15 +352,15 @@ std::shared_ptr<CompiledKernel> compiled(PreparedKernel &prepared) {
 
 } // namespace
 
-std::shared_ptr<CompiledKernel> finish(PreparedKernel prepared) {
+std::shared_ptr<CompiledKernel> complete(PreparedKernel prepared) {
   if (prepared.waits) {
-    return awaited(prepared);
+    return wait_for_other(prepared);
   }
   if (!prepared.loops) {
     return std::move(prepared.kernel);
   }
   try {
-    return compiled(prepared);
+    return compile_loops(prepared);
   } catch (...) {
     prepared.ticket->fail(std::current_exception());
     throw;
@@ -370,32 +370,30 @@ std::shared_ptr<CompiledKernel> finish(PreparedKernel prepared) {
 std::shared_ptr<CompiledKernel> compile(const Mapping &mapping, const CompileOptions &options) {
   std::shared_ptr<CompiledKernel> kernel;
   while (kernel == nullptr) {
-    kernel = finish(prepare(mapping, options));
+    kernel = complete(prepare(mapping, options));
   }
   return kernel;
 }
 
 std::string loops_text(const Mapping &mapping, const CompileOptions &options) {
-  return print_loop_ir(lower_mapping(mapping, options, false));
+  return print_loop_ir(lower_with(mapping, options, false));
 }
 
 std::string llvm_text(const Mapping &mapping, const CompileOptions &options) {
   const auto machine = make_target_machine(describe_cpu(options.cpu), options.fast_math);
   llvm::LLVMContext context;
-  return print_llvm(
-      *make_module(lower_mapping(mapping, options, true), options, context, *machine));
+  return print_llvm(*make_module(lower_with(mapping, options, true), options, context, *machine));
 }
 
 std::string assembly_text(const Mapping &mapping, const CompileOptions &options) {
   const auto machine = make_target_machine(describe_cpu(options.cpu), options.fast_math);
   llvm::LLVMContext context;
-  const auto module =
-      make_module(lower_mapping(mapping, options, true), options, context, *machine);
+  const auto module = make_module(lower_with(mapping, options, true), options, context, *machine);
   return compile_to_assembly(*module, *machine, options.optimize == Optimization::Full);
 }
 
 std::string ptx_text(const Mapping &mapping, const CompileOptions &options) {
-  const Kernel kernel = lower_mapping(mapping, options, true);
+  const Kernel kernel = lower_with(mapping, options, true);
   if (!kernel.is_gpu) {
     return "";
   }

@@ -9,7 +9,7 @@
 #include "mapping/mapping.h"
 #include "runtime/abi.h"
 #include "runtime/kernel_code.h"
-#include "targets/llvm_emitter.h"
+#include "targets/llvm/emitter.h"
 
 #include <map>
 #include <memory>
@@ -80,7 +80,7 @@ struct PreparedKernel {
 };
 PreparedKernel prepare(const Mapping &mapping, const CompileOptions &options);
 /// Null where the kernel that was waited for is no longer there: then both are to be called again.
-std::shared_ptr<CompiledKernel> finish(PreparedKernel prepared);
+std::shared_ptr<CompiledKernel> complete(PreparedKernel prepared);
 
 /// What runs: `mapping`, or what the default schedule makes of it, whose commands are then those
 /// of the default schedule.
@@ -88,7 +88,7 @@ Mapping mapping_that_runs(const Mapping &mapping, const CompileOptions &options)
 
 /// The loops that run, and the module of `kernel`, made by `emit`, after optimisation: the parts of
 /// the road that compiler/export.h goes, too.
-Kernel lowered(const Mapping &mapping, const CompileOptions &options);
+Kernel make_loops(const Mapping &mapping, const CompileOptions &options);
 EmitOptions emit_options(const CompileOptions &options);
 void optimise(llvm::Module &module, llvm::TargetMachine &machine, const CompileOptions &options);
 

@@ -132,7 +132,7 @@ void require_complete(const std::string &object) {
 
 ExportedKernel export_kernel(const Mapping &mapping, CompileOptions options, CFunction interface) {
   const CpuDescription cpu = describe_cpu(options.cpu);
-  const Kernel kernel = lowered(mapping, options);
+  const Kernel kernel = make_loops(mapping, options);
   {
     const OperationLimit limit(context_limit);
     interface.context = holds(mapping.function().context, kernel.parameters);

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "compiler/compiler.h"
-#include "targets/llvm_c_function.h"
+#include "targets/llvm/c_function.h"
 
 #include <string>
 #include <string_view>

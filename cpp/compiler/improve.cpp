@@ -4,7 +4,7 @@
 #include "loops/build.h"
 #include "runtime/background.h"
 #include "runtime/cpu.h"
-#include "targets/llvm_emitter.h"
+#include "targets/llvm/emitter.h"
 
 #include <llvm/Bitcode/BitcodeReader.h>
 #include <llvm/Bitcode/BitcodeWriter.h>

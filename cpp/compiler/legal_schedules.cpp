@@ -16,9 +16,9 @@ namespace tilewright {
 
 namespace {
 
-constexpr size_t digest_size = 64;       // hexadecimal digits
-constexpr size_t most_functions = 1024;  // remembered in the process
-constexpr size_t most_schedules = 16384; // of one function, anywhere
+constexpr size_t digest_size = 64;      // hexadecimal digits
+constexpr size_t max_functions = 1024;  // remembered in the process
+constexpr size_t max_schedules = 16384; // of one function, anywhere
 
 struct State {
   std::mutex mutex;
@@ -71,7 +71,7 @@ LegalSchedules::LegalSchedules(const Function &function)
     known = digests_of(*text);
   }
   const std::lock_guard lock(state().mutex);
-  if (state().legal.size() >= most_functions) {
+  if (state().legal.size() >= max_functions) {
     state().legal.clear();
   }
   state().legal.emplace(none_, std::move(known));
@@ -94,10 +94,10 @@ bool LegalSchedules::contains(const std::string &schedule) const {
 void LegalSchedules::add(const std::string &schedule) {
   const std::lock_guard lock(state().mutex);
   std::set<std::string> &known = state().legal[none_];
-  if (known.size() >= most_schedules) {
+  if (known.size() >= max_schedules) {
     known.clear();
   }
-  if (known.insert(schedule).second && added_.size() < most_schedules) {
+  if (known.insert(schedule).second && added_.size() < max_schedules) {
     added_.insert(schedule);
   }
 }
@@ -110,7 +110,7 @@ void LegalSchedules::store() {
   // we ours: then they are asked for again.
   if (const auto text = cache_load_note(none_)) {
     std::set<std::string> others = digests_of(*text);
-    if (others.size() + added_.size() <= most_schedules) {
+    if (others.size() + added_.size() <= max_schedules) {
       added_.merge(others);
     }
   }

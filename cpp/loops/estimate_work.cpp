@@ -14,7 +14,7 @@ namespace tilewright {
 namespace {
 
 constexpr std::int64_t longest_loop = std::int64_t{1} << 20;
-constexpr std::int64_t most_work = std::int64_t{1} << 40;
+constexpr std::int64_t max_work = std::int64_t{1} << 40;
 /// Iterations of a loop whose bounds are data.
 constexpr std::int64_t unknown_extent = 16;
 constexpr std::int64_t register_bytes = 32;
@@ -98,7 +98,7 @@ private:
   }
 
   static ValuePtr scaled(const ValuePtr &factor, const ValuePtr &work) {
-    return minimum(mul(factor, work), integer(most_work));
+    return minimum(mul(factor, work), integer(max_work));
   }
 
   /// The value with the variables of loops inside at their middle; null where it is not an index.
@@ -134,7 +134,7 @@ namespace {
 
 /// The most that a distance of index values can be: of a constant, and of
 /// floor((x + k) / c) - floor(x / c), beside a constant.
-std::optional<std::int64_t> most_of(const Linear &distance) {
+std::optional<std::int64_t> upper_bound_of(const Linear &distance) {
   if (distance.is_constant()) {
     return distance.constant;
   }
@@ -170,7 +170,7 @@ std::optional<std::int64_t> most_of(const Linear &distance) {
 
 } // namespace
 
-std::optional<std::int64_t> WorkBounds::most_iterations(const LoopStatement &loop) {
+std::optional<std::int64_t> WorkBounds::max_iterations(const LoopStatement &loop) {
   // Begin and end are the max and min of values of which two may lie a constant apart.
   std::vector<ValuePtr> uppers;
   std::vector<ValuePtr> lowers;
@@ -180,7 +180,7 @@ std::optional<std::int64_t> WorkBounds::most_iterations(const LoopStatement &loo
   for (const ValuePtr &upper : uppers) {
     for (const ValuePtr &lower : lowers) {
       const auto distance = difference(upper, lower);
-      const auto bound = distance ? most_of(*distance) : std::nullopt;
+      const auto bound = distance ? upper_bound_of(*distance) : std::nullopt;
       if (bound && (!most || *bound < *most)) {
         most = std::max<std::int64_t>(*bound, 0);
       }
@@ -237,13 +237,13 @@ std::optional<std::int64_t> WorkBounds::bounded(const LoopStatement &statement) 
     inside = statement.kind == StatementKind::If ? std::max(inside, *part) : inside + *part;
   }
   if (statement.kind == StatementKind::For) {
-    const std::optional<std::int64_t> iterations = most_iterations(statement);
+    const std::optional<std::int64_t> iterations = max_iterations(statement);
     if (!iterations || __builtin_mul_overflow(*iterations, inside + 1, &inside)) {
       return std::nullopt;
     }
   }
-  const std::int64_t bound = cost_of(statement) + std::min(inside, most_uncounted);
-  return bound < most_uncounted ? std::optional(bound) : std::nullopt;
+  const std::int64_t bound = cost_of(statement) + std::min(inside, max_uncounted);
+  return bound < max_uncounted ? std::optional(bound) : std::nullopt;
 }
 
 std::int64_t WorkBounds::beside_counting(const LoopStatement &statement) {

@@ -20,10 +20,10 @@ ValuePtr estimated_work(const LoopStatement &statement);
 class WorkBounds {
 public:
   /// Work up to here is not counted: some hundred microseconds.
-  static constexpr std::int64_t most_uncounted = std::int64_t{1} << 18;
+  static constexpr std::int64_t max_uncounted = std::int64_t{1} << 18;
 
   /// The most that a statement can come to, whatever its parameters and data are; nothing where
-  /// that is more than most_uncounted.
+  /// that is more than max_uncounted.
   std::optional<std::int64_t> most(const LoopStatement &statement);
   /// The most that is done beside loops that count themselves.
   std::int64_t beside_counting(const LoopStatement &statement);
@@ -31,7 +31,7 @@ public:
   bool surely_counts(const LoopStatement &statement);
 
   /// The most iterations of a loop, where its bounds are constants or a constant apart.
-  static std::optional<std::int64_t> most_iterations(const LoopStatement &loop);
+  static std::optional<std::int64_t> max_iterations(const LoopStatement &loop);
   /// Whether each iteration touches other elements of some array: memory bounds how long it runs.
   static bool walks_through_memory(const LoopStatement &loop);
 

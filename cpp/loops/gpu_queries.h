@@ -2,6 +2,7 @@
 // thread's or a block's own, how wide the accesses of a thread may be, and which GPUs can run it.
 #pragma once
 
+#include "hardware/gpu.h"
 #include "loops/loop_ir.h"
 
 #include <cstdint>
@@ -20,9 +21,6 @@ bool is_in_kernel(const KernelBuffer &buffer);
 /// The constant size of a buffer in shared or private memory. Throws Error(Schedule) where it has
 /// none.
 std::int64_t local_bytes(const KernelBuffer &buffer);
-
-/// What a thread loads or stores at once at most.
-inline constexpr std::int64_t widest_access = 16;
 
 /// The largest power of two, at most the widest access, of which so many bytes are a multiple.
 std::int64_t alignment_of(std::int64_t bytes);

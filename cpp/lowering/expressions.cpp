@@ -18,7 +18,7 @@ namespace tilewright {
 namespace {
 
 /// Branches within branches may need a value again and again; code that grows like this ends here.
-constexpr std::int64_t most_translations = 300'000;
+constexpr std::int64_t max_translations = 300'000;
 
 } // namespace
 
@@ -47,7 +47,7 @@ void ExpressionTranslator::count_uses(const ExprPtr &root) {
 
 ValuePtr ExpressionTranslator::translate(const ExprPtr &given) {
   count_visit();
-  if (++translations_ > most_translations) {
+  if (++translations_ > max_translations) {
     throw Error(ErrorKind::Limit,
                 "the code of '" + statement_.name +
                     "' would be too large: conditions inside conditions need the same values in "

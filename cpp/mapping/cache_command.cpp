@@ -22,7 +22,7 @@ struct CacheArguments {
   int stages = 1;
 };
 
-constexpr std::int64_t most_stages = 8;
+constexpr std::int64_t max_stages = 8;
 
 /// `preferred`, or it with a number where that is taken.
 std::string new_name(const MappingState &state, const std::string &preferred) {
@@ -86,8 +86,8 @@ CacheArguments read_arguments(const MappingState &state, const Command &command)
   }
   if (arguments.size() > 6) {
     const std::int64_t stages = arguments.integer(6, "the number of stages", 1);
-    if (stages > most_stages) {
-      refuse(command, "a buffer has at most " + std::to_string(most_stages) + " stages, got " +
+    if (stages > max_stages) {
+      refuse(command, "a buffer has at most " + std::to_string(max_stages) + " stages, got " +
                           std::to_string(stages));
     }
     if (stages > 1 && given.memory != "shared") {

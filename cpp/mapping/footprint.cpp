@@ -116,7 +116,7 @@ std::optional<std::int64_t> elements_of(const isl::map &map, unsigned fixed) {
 /// Does `hull` hold no, or at most a few elements more than `footprint`: a quarter where it has a
 /// constant size, else a constant number along each line of each dimension?
 bool is_close(const isl::map &hull, const isl::map &footprint, const isl::set &context) {
-  constexpr std::int64_t most_more = 32;
+  constexpr std::int64_t max_added_elements = 32;
   constexpr std::int64_t share = 4;
   const unsigned rank = checked(hull.range_tuple_dim(), "a footprint");
   for (unsigned d = 0; d < rank; ++d) {
@@ -133,7 +133,7 @@ bool is_close(const isl::map &hull, const isl::map &footprint, const isl::set &c
     }
     const auto in_line = elements_of(more, d);
     const auto length = elements_of(line, d);
-    if (!in_line || *in_line > most_more || (length && *in_line * share > *length)) {
+    if (!in_line || *in_line > max_added_elements || (length && *in_line * share > *length)) {
       return false;
     }
   }

@@ -10,15 +10,15 @@ namespace tilewright {
 
 namespace {
 
-constexpr size_t most_axes = 3;
+constexpr size_t max_axes = 3;
 /// Threads of a block that gpu() takes for one, two and three loops, outermost first.
-constexpr std::int64_t default_tiles[most_axes][most_axes] = {{256}, {8, 32}, {4, 4, 32}};
+constexpr std::int64_t default_tiles[max_axes][max_axes] = {{256}, {8, 32}, {4, 4, 32}};
 
 /// Beside loops of a warp's tile, whose threads lie along x, loops over threads are along y and z:
 /// they count warps.
 void make_room_for_lanes(TimeSpaceMap &map, const Command &command) {
   bool has_tiles = false;
-  int first = static_cast<int>(most_axes);
+  int first = static_cast<int>(max_axes);
   int last = 0;
   for (const LoopDimension &loop : map.dimensions) {
     has_tiles = has_tiles || loop.tag.tag == Tag::GpuMma;
@@ -30,7 +30,7 @@ void make_room_for_lanes(TimeSpaceMap &map, const Command &command) {
   if (!has_tiles || first != 0) {
     return;
   }
-  if (last + 1 >= static_cast<int>(most_axes)) {
+  if (last + 1 >= static_cast<int>(max_axes)) {
     refuse(command, "the threads of a warp, which have a tile together (gpu_mma), are those along "
                     "x, so at most two loops are over threads besides (gpu_thread): along y and z");
   }
@@ -42,7 +42,7 @@ void make_room_for_lanes(TimeSpaceMap &map, const Command &command) {
 /// Tags `loops`, outermost first; the innermost of them is x.
 void tag_axes(MappingState &state, const Command &command, const std::vector<std::string> &loops,
               Tag tag) {
-  if (loops.empty() || loops.size() > most_axes) {
+  if (loops.empty() || loops.size() > max_axes) {
     refuse(command, "a grid and a block have at most three dimensions, got " +
                         std::to_string(loops.size()) + " loops");
   }
@@ -172,11 +172,11 @@ void gpu_mma_command(MappingState &state, const Command &command) {
 void gpu_command(MappingState &state, const Command &command) {
   const size_t count = command.arguments.size();
   const std::vector<std::string> loops = names_of(command, 0, count);
-  if (count == 2 * 2 || count == 2 * most_axes) {
+  if (count == 2 * 2 || count == 2 * max_axes) {
     tag_tiles(state, command, loops);
     return;
   }
-  if (count == 0 || count > most_axes) {
+  if (count == 0 || count > max_axes) {
     refuse(command, "expected gpu(i), gpu(i, j) or gpu(i, j, k), an element for each thread, or "
                     "gpu(i0, j0, i1, j1), blocks and then threads; got " +
                         std::to_string(count) + " loops");
@@ -192,7 +192,7 @@ void gpu_tile_command(MappingState &state, const Command &command) {
     ++count;
   }
   const size_t given = arguments.size();
-  if (count == 0 || count > most_axes || (given != 2 * count && given != 4 * count)) {
+  if (count == 0 || count > max_axes || (given != 2 * count && given != 4 * count)) {
     refuse(command, "expected gpu_tile(i, j, t1, t2, i0=None, j0=None, i1=None, j1=None): one to "
                     "three loops, as many numbers of threads, and names for all new loops or none");
   }

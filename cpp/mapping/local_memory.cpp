@@ -1,5 +1,7 @@
 #include "mapping/local_memory.h"
 
+#include "hardware/gpu.h"
+
 #include <limits>
 
 namespace tilewright {
@@ -49,7 +51,7 @@ void require_fits(const Buffer &buffer, const Allocation &allocation) {
   const bool is_shared = memory == "shared";
   const bool is_private = memory == "private"; // how much of it a thread has is not known here
   const std::int64_t limit = in_registers ? largest_register_buffer
-                             : is_shared  ? largest_shared_buffer
+                             : is_shared  ? max_shared_bytes_of_block
                              : is_private ? std::numeric_limits<std::int64_t>::max()
                                           : largest_stack_buffer;
   const std::string what =

@@ -13,8 +13,6 @@ namespace tilewright {
 /// 64 vector registers of 512 bits: more would not stay in registers.
 inline constexpr std::int64_t largest_register_buffer = 4 * 1024;
 inline constexpr std::int64_t largest_stack_buffer = 256 * 1024;
-/// What a block of the largest GPU known here may have: 227 KiB.
-inline constexpr std::int64_t largest_shared_buffer = 227 * 1024;
 /// What memory "auto" puts on the stack.
 inline constexpr std::int64_t largest_automatic_stack_buffer = 32 * 1024;
 

@@ -6,9 +6,6 @@ namespace tilewright {
 
 namespace {
 
-constexpr int sm_75 = 75;
-constexpr int sm_80 = 80;
-
 const std::array<MmaLayout, mma_shapes> &layouts() {
   using Elements = std::vector<MmaLayout::Element>;
   // Factors of two bytes lie two and two in a register.
@@ -16,11 +13,32 @@ const std::array<MmaLayout, mma_shapes> &layouts() {
   static const Elements pairs_of_16 = {{0, 0}, {0, 1}, {8, 0}, {8, 1},
                                        {0, 8}, {0, 9}, {8, 8}, {8, 9}};
   static const std::array<MmaLayout, mma_shapes> all = {{
-      {"m16n8k8", "float16", Float16, 8, sm_75, 2, pairs_of_8, {0, 1}},
-      {"m16n8k16", "float16", Float16, 16, sm_80, 2, pairs_of_16, {0, 1, 8, 9}},
-      {"m16n8k8", "bfloat16", BFloat16, 8, sm_80, 2, pairs_of_8, {0, 1}},
-      {"m16n8k16", "bfloat16", BFloat16, 16, sm_80, 2, pairs_of_16, {0, 1, 8, 9}},
-      {"m16n8k8", "tf32", Float32, 8, sm_80, 1, {{0, 0}, {8, 0}, {0, 4}, {8, 4}}, {0, 4}},
+      {"m16n8k8", "float16", Float16, 8, first_with_tensor_products, 2, pairs_of_8, {0, 1}},
+      {"m16n8k16",
+       "float16",
+       Float16,
+       16,
+       first_with_all_tensor_products,
+       2,
+       pairs_of_16,
+       {0, 1, 8, 9}},
+      {"m16n8k8", "bfloat16", BFloat16, 8, first_with_all_tensor_products, 2, pairs_of_8, {0, 1}},
+      {"m16n8k16",
+       "bfloat16",
+       BFloat16,
+       16,
+       first_with_all_tensor_products,
+       2,
+       pairs_of_16,
+       {0, 1, 8, 9}},
+      {"m16n8k8",
+       "tf32",
+       Float32,
+       8,
+       first_with_all_tensor_products,
+       1,
+       {{0, 0}, {8, 0}, {0, 4}, {8, 4}},
+       {0, 4}},
   }};
   return all;
 }

@@ -5,17 +5,13 @@
 #pragma once
 
 #include "algorithm/type.h"
+#include "hardware/gpu.h"
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
 namespace tilewright {
-
-inline constexpr std::int64_t mma_rows = 16;
-inline constexpr std::int64_t mma_columns = 8;
-inline constexpr std::int64_t warp_size = 32;
-inline constexpr std::int64_t lanes_of_row = 4; ///< threads that have a row's sums
 
 enum class MmaShape { HalfOf8, HalfOf16, BFloatOf8, BFloatOf16, Tf32Of8 };
 inline constexpr int mma_shapes = 5;

@@ -64,9 +64,9 @@ std::map<size_t, LoopTag> take_tags(std::string &text, const Command &command) {
         tag.axis = gpu_tag_name(tag.tag, axis) == text_of_tag ? axis : tag.axis;
       }
     } else {
-      constexpr size_t most_digits = 4;
+      constexpr size_t max_digits = 4;
       const std::string lanes = match[2].str();
-      tag = {Tag::Vector, lanes.size() > most_digits ? max_copies + 1 : std::stoll(lanes)};
+      tag = {Tag::Vector, lanes.size() > max_digits ? max_copies + 1 : std::stoll(lanes)};
       if (tag.factor < 1 || tag.factor > max_copies) {
         refuse(command, "a vector loop has between 1 and " + std::to_string(max_copies) +
                             " iterations, got vec(" + lanes + ")");

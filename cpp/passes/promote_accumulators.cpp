@@ -12,7 +12,7 @@ namespace {
 constexpr size_t max_accumulators = 64;
 
 /// So many vectors sum up one element side by side, so that none waits for the one before.
-constexpr int most_partial_sums = 8;
+constexpr int max_partial_sums = 8;
 
 /// One element (or vector of elements) of a buffer that a loop reads or writes.
 struct Element {
@@ -355,7 +355,7 @@ private:
     Promoted promoted{element, {}, 0};
     const ValueType type =
         element.terms > 0 ? ValueType{element.type.scalar, element.sum_lanes} : element.type;
-    const int count = std::max(1, std::min(element.terms, most_partial_sums));
+    const int count = std::max(1, std::min(element.terms, max_partial_sums));
     for (int i = 0; i < count; ++i) {
       promoted.locals.push_back(local(numbers_.next(), "acc", type));
     }

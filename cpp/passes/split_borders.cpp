@@ -14,7 +14,7 @@ namespace {
 /// The first and last iterations of a loop that may be a border.
 constexpr std::int64_t widest_border = 8;
 /// Statements that all copies together may add.
-constexpr std::int64_t most_added = 1500;
+constexpr std::int64_t max_added = 1500;
 constexpr std::int64_t largest_body = 300;
 
 /// Where the iterations begin, or end, in which something is decided: near the loop's own first or
@@ -272,7 +272,7 @@ private:
     const std::int64_t size = size_of(loop);
     const bool parallel = loop->loop == LoopKind::Parallel;
     const std::int64_t copies = parallel || !borders.first() || !borders.end() ? 1 : 2;
-    if (!borders.worthwhile() || size > largest_body || added_ + copies * size > most_added) {
+    if (!borders.worthwhile() || size > largest_body || added_ + copies * size > max_added) {
       return loop;
     }
     added_ += copies * size;

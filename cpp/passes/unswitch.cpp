@@ -8,7 +8,7 @@ namespace tilewright {
 namespace {
 
 /// Statements that all copies together may add.
-constexpr std::int64_t most_added = 1500;
+constexpr std::int64_t max_added = 1500;
 /// A body that is large makes up for its tests.
 constexpr std::int64_t largest_body = 300;
 
@@ -44,7 +44,7 @@ private:
     const StmtPtr otherwise = fails.apply(loop->children[0]);
     if (!is_empty(then) && !is_empty(otherwise)) {
       const std::int64_t added = std::min(size_of(then), size_of(otherwise)) + 1;
-      if (size_of(loop) > largest_body || added_ + added > most_added) {
+      if (size_of(loop) > largest_body || added_ + added > max_added) {
         return loop;
       }
       added_ += added;

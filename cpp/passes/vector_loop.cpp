@@ -15,7 +15,7 @@ namespace tilewright {
 namespace {
 
 /// Wider vectors than any target has are split by the back end; these would be split into many.
-constexpr int most_lanes = 256;
+constexpr int max_lanes = 256;
 
 bool loads(const StmtPtr &root) {
   bool found = false;
@@ -348,7 +348,7 @@ private:
   StmtPtr loop(const StmtPtr &node) {
     const auto extent = constant_extent(*node);
     if (node->loop == LoopKind::Vector && may_nest_ && extent && *extent > 1 &&
-        *extent * lanes_ <= most_lanes) {
+        *extent * lanes_ <= max_lanes) {
       return nested(*node, static_cast<int>(*extent));
     }
     const ValuePtr lower = value(node->lower);

@@ -124,7 +124,7 @@ Mapping fused(const Mapping &mapping, std::vector<std::string> group) {
   for (const std::string &name : group) {
     common = std::min(common, (*mapping.function().find(name))->rank());
   }
-  constexpr size_t most_members = 4;
+  constexpr size_t max_members = 4;
   for (size_t shared = common; shared > 0; --shared) {
     std::vector<std::string> order = group;
     std::sort(order.begin(), order.end());
@@ -137,7 +137,7 @@ Mapping fused(const Mapping &mapping, std::vector<std::string> group) {
       if (legal_program(candidate)) {
         return candidate;
       }
-    } while (order.size() <= most_members && std::next_permutation(order.begin(), order.end()));
+    } while (order.size() <= max_members && std::next_permutation(order.begin(), order.end()));
   }
   return mapping;
 }

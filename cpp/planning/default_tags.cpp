@@ -2,6 +2,7 @@
 
 #include "algorithm/affine.h"
 #include "analysis/legality.h"
+#include "hardware/processor.h"
 #include "mapping/accesses.h"
 #include "mapping/program.h"
 #include "polyhedral/interruption.h"
@@ -20,7 +21,7 @@ namespace tilewright {
 namespace {
 
 /// Bytes of a vector of the largest type in a loop: two AVX registers, one of AVX-512.
-constexpr std::int64_t vector_bytes = 64;
+constexpr std::int64_t vector_bytes = widest_vector_bytes;
 /// Rows of a register tile where registers are wide and where not, and of a block of such tiles,
 /// which share what is packed.
 constexpr std::int64_t wide_tile_rows = 8;
@@ -29,7 +30,7 @@ constexpr std::int64_t block_rows = 64;
 /// Terms of a reduction that a block sums before it goes on to the next columns.
 constexpr std::int64_t block_terms = 256;
 /// So many terms of a window are written out one after the other.
-constexpr std::int64_t most_unrolled_terms = 16;
+constexpr std::int64_t max_unrolled_terms = 16;
 /// Rows of a block of a transposition: of both arrays, a block touches few pages.
 constexpr std::int64_t transposed_rows = 32;
 /// Work that plain loops do sooner than a register tile (a product of 6 x 6) and than a loop whose
@@ -44,7 +45,7 @@ constexpr std::int64_t little_for_several = 600;
 /// Columns that are summed side by side where a reduction streams through its operand once.
 constexpr std::int64_t block_columns = 1024;
 /// Functions of more computations run as they are declared: their code would take too long to make.
-constexpr size_t most_computations = 128;
+constexpr size_t max_computations = 128;
 
 /// How an access moves from one iteration of a loop to the next.
 enum class Step { None, Unit, Other };
@@ -441,8 +442,8 @@ private:
       give("vectorize", {j + "1", lanes});
       std::int64_t copies = 1;
       for (size_t d = shape_.rank() + shape_.reduced(); d-- > shape_.rank();) {
-        copies *= shape_.extent(d).value_or(most_unrolled_terms + 1);
-        if (copies > most_unrolled_terms) {
+        copies *= shape_.extent(d).value_or(max_unrolled_terms + 1);
+        if (copies > max_unrolled_terms) {
           break;
         }
         if (shape_.extent(d) > 1) {
@@ -556,7 +557,7 @@ DefaultSchedule with_default_tags(const Mapping &plain, bool wide) {
     }
     return next;
   };
-  if (candidates.size() > most_computations) {
+  if (candidates.size() > max_computations) {
     return {plain};
   }
   // All at once, which is legal where no computation reads itself.

@@ -14,7 +14,7 @@ namespace {
 std::atomic<bool> requested{false};
 
 /// A second or two. The largest functions of the tests come to a tenth of it.
-constexpr std::uint64_t most_visits = 20'000'000;
+constexpr std::uint64_t max_visits = 20'000'000;
 constexpr std::uint64_t visits_between_looks = 4096;
 
 thread_local std::uint64_t visits = 0;
@@ -26,7 +26,7 @@ void look_around() {
   check_interruption();
   if (visits > last_visit) {
     throw Error(ErrorKind::Limit,
-                "the analysis comes to more than " + std::to_string(most_visits) +
+                "the analysis comes to more than " + std::to_string(max_visits) +
                     " parts of expressions: what is shared is written out many times (by inline(), "
                     "or by reductions inside reductions); compute parts in computations of their "
                     "own");
@@ -62,7 +62,7 @@ std::uint64_t counted_visits() noexcept { return visits; }
 
 void begin_charging_visits() noexcept {
   next_look = visits + visits_between_looks;
-  last_visit = visits + most_visits;
+  last_visit = visits + max_visits;
 }
 
 void end_charging_visits() noexcept {

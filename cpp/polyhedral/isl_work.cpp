@@ -42,7 +42,7 @@ void give_attention() {
 namespace {
 
 /// Numbers of more bits come of no set that a person means.
-constexpr std::uint64_t most_bits = std::uint64_t{1} << 16;
+constexpr std::uint64_t max_bits = std::uint64_t{1} << 16;
 /// Smaller ones cost no more than the operations around them.
 constexpr std::uint64_t few_bits = 512;
 
@@ -50,7 +50,7 @@ constexpr std::uint64_t few_bits = 512;
 bool charge(std::uint64_t bits, std::uint64_t units) {
   give_attention();
   charged += units;
-  if (bits > most_bits || (chargeable != 0 && charged > chargeable)) {
+  if (bits > max_bits || (chargeable != 0 && charged > chargeable)) {
     isl_work_is_spent = true;
     isl_ctx_set_max_operations(isl_context().get(), 1); // isl's next allocation fails
   }

@@ -14,9 +14,9 @@ struct KernelFailure {
 
   /// What the kernel was asked to watch (loops/instrumentation.h). Of the first failed check
   /// that reports more: so many integers, or doubles by their bits.
-  static constexpr std::int64_t most_reported = 96;
+  static constexpr std::int64_t max_reported = 96;
   std::int64_t reported = 0;
-  std::int64_t reports[most_reported];
+  std::int64_t reports[max_reported];
   std::int64_t *times = nullptr; ///< nanoseconds by nest
 };
 

@@ -107,9 +107,9 @@ CudaProperties cuda_properties(const CudaDriver &driver, int number) {
     found.block[d] = attribute(cuda::MaxBlockX + d);
     found.grid[d] = attribute(cuda::MaxGridX + d);
   }
-  found.most_pitch = attribute(cuda::MaxPitch);
+  found.max_pitch = attribute(cuda::MaxPitch);
   found.shared_bytes = attribute(cuda::SharedBytesPerBlock);
-  found.most_shared_bytes =
+  found.max_shared_bytes =
       std::max<std::int64_t>(found.shared_bytes, attribute(cuda::SharedBytesPerBlockOptIn));
   return found;
 }

@@ -29,10 +29,10 @@ struct CudaProperties {
   std::int64_t threads_per_block = 0;
   std::int64_t block[3] = {};
   std::int64_t grid[3] = {};
-  std::int64_t shared_bytes = 0;      ///< of a block, without being asked for
-  std::int64_t most_shared_bytes = 0; ///< where a kernel asks for it
-  std::int64_t most_pitch = 0;        ///< bytes between rows of one copy
-  std::string title() const;          ///< "cuda:0 (NVIDIA H200)"
+  std::int64_t shared_bytes = 0;     ///< of a block, without being asked for
+  std::int64_t max_shared_bytes = 0; ///< where a kernel asks for it
+  std::int64_t max_pitch = 0;        ///< bytes between rows of one copy
+  std::string title() const;         ///< "cuda:0 (NVIDIA H200)"
 };
 CudaProperties cuda_properties(const CudaDriver &driver, int number);
 

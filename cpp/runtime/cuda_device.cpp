@@ -100,7 +100,7 @@ void CudaDevice::clear(void *memory, std::int64_t bytes) {
 
 void CudaDevice::copy_in_rows(void *device, std::int64_t device_pitch, const void *host,
                               std::int64_t host_pitch, std::int64_t bytes, std::int64_t rows) {
-  if (std::max(device_pitch, host_pitch) > context_.properties().most_pitch) {
+  if (std::max(device_pitch, host_pitch) > context_.properties().max_pitch) {
     Device::copy_in_rows(device, device_pitch, host, host_pitch, bytes, rows);
     return;
   }
@@ -125,7 +125,7 @@ void CudaDevice::copy_in_rows(void *device, std::int64_t device_pitch, const voi
 
 void CudaDevice::copy_out_rows(void *host, std::int64_t host_pitch, const void *device,
                                std::int64_t device_pitch, std::int64_t bytes, std::int64_t rows) {
-  if (std::max(device_pitch, host_pitch) > context_.properties().most_pitch) {
+  if (std::max(device_pitch, host_pitch) > context_.properties().max_pitch) {
     Device::copy_out_rows(host, host_pitch, device, device_pitch, bytes, rows);
     return;
   }
@@ -180,7 +180,7 @@ void CudaDevice::require_fits(const DeviceKernel &kernel, const LaunchShape &sha
 }
 
 void CudaDevice::allow_shared(CudaFunction &function, std::int64_t bytes) const {
-  const std::int64_t most = context_.properties().most_shared_bytes - function.static_shared_bytes;
+  const std::int64_t most = context_.properties().max_shared_bytes - function.static_shared_bytes;
   if (bytes > most) {
     throw Error(
         ErrorKind::Device,
@@ -189,7 +189,7 @@ void CudaDevice::allow_shared(CudaFunction &function, std::int64_t bytes) const 
                     "less",
                     function.name, bytes + function.static_shared_bytes,
                     function.static_shared_bytes, context_.title(),
-                    context_.properties().most_shared_bytes));
+                    context_.properties().max_shared_bytes));
   }
   context_.check(context_.functions().set_function_attribute(function.handle,
                                                              cuda::FunctionMaxDynamicSharedBytes,
@@ -244,9 +244,9 @@ void CudaDevice::throw_launch_error(cuda::Result result, const CudaFunction &fun
   if (result == cuda::OutOfResources || result == cuda::InvalidValue) {
     doing += fmt::format(", {} bytes of shared memory and {} registers a thread",
                          shape.shared_bytes + function.static_shared_bytes, function.registers);
-    if (threads > function.most_threads) {
+    if (threads > function.max_threads) {
       doing += fmt::format(" (by its registers, its blocks have at most {} threads, not {})",
-                           function.most_threads, threads);
+                           function.max_threads, threads);
     }
   }
   context_.check(result, doing);

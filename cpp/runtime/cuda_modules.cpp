@@ -16,7 +16,7 @@ namespace tilewright {
 
 namespace {
 
-constexpr std::size_t most_modules = 1024;
+constexpr std::size_t max_modules = 1024;
 
 /// The driver's compiler changes with releases that its interface version does not show.
 const std::string &driver_release() {
@@ -118,7 +118,7 @@ void CudaModules::load(const DeviceKernel &kernel) {
   }
   auto found = modules_.find(ptx);
   if (found == modules_.end()) {
-    if (modules_.size() >= most_modules) {
+    if (modules_.size() >= max_modules) {
       context_.check(context_.functions().synchronize_context(), "wait for the device");
       unload_all();
     }
@@ -141,13 +141,13 @@ void CudaModules::load(const DeviceKernel &kernel) {
       return value;
     };
     made->static_shared_bytes = attribute(cuda::FunctionSharedBytes);
-    made->most_threads = attribute(cuda::FunctionMaxThreads);
+    made->max_threads = attribute(cuda::FunctionMaxThreads);
     made->registers = attribute(cuda::FunctionRegisters);
     made->allowed_shared_bytes =
         std::max<std::int64_t>(0, context_.properties().shared_bytes - made->static_shared_bytes);
     function = std::move(made);
   }
-  if (known_.size() >= 16 * most_modules) {
+  if (known_.size() >= 16 * max_modules) {
     known_.clear(); // most of these addresses are no kernels any more
   }
   known_[&kernel] = {dropped, kernel.name, kernel.ptx, kernel.ptx_bytes, function.get()};

@@ -19,7 +19,7 @@ struct CudaFunction {
   std::string name;
   cuda::Function handle = nullptr;
   std::int64_t static_shared_bytes = 0;
-  std::int64_t most_threads = 0; ///< of a block, by its registers
+  std::int64_t max_threads = 0; ///< of a block, by its registers
   std::int64_t registers = 0;
   /// How much shared memory a launch may have at the time, beside the static.
   std::atomic<std::int64_t> allowed_shared_bytes{0};

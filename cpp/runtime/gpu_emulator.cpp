@@ -1,5 +1,6 @@
 #include "runtime/gpu_emulator.h"
 
+#include "hardware/gpu.h"
 #include "polyhedral/error.h"
 #include "runtime/fibre.h"
 
@@ -20,12 +21,7 @@ namespace tilewright {
 
 namespace {
 
-constexpr std::int64_t most_shared_bytes = 227 * 1024;
-constexpr std::int64_t most_threads = 1024;
-constexpr std::int64_t most_blocks_x = 2147483647;
-constexpr std::int64_t most_blocks_yz = 65535;
 constexpr std::size_t alignment = 256;
-constexpr std::size_t warp_size = 32;
 
 enum Access : std::int32_t { Read = 0, Write = 1, Update = 2 };
 
@@ -492,19 +488,19 @@ public:
               const void *arguments) override {
     const auto &[x, y, z] = shape.grid;
     const std::int64_t threads = shape.block[0] * shape.block[1] * shape.block[2];
-    if (x > most_blocks_x || y > most_blocks_yz || z > most_blocks_yz) {
+    if (x > max_blocks_x || y > max_blocks_yz || z > max_blocks_yz) {
       throw Error(ErrorKind::Device,
                   fmt::format("kernel {}: a grid of {} x {} x {} blocks is more than {} x {} x {}; "
                               "the last loop of gpu_block is along x: have the longest one there, "
                               "or take larger tiles",
-                              kernel.name, x, y, z, most_blocks_x, most_blocks_yz, most_blocks_yz));
+                              kernel.name, x, y, z, max_blocks_x, max_blocks_yz, max_blocks_yz));
     }
-    if (threads > most_threads || shape.shared_bytes > most_shared_bytes) {
+    if (threads > max_threads_in_block || shape.shared_bytes > max_shared_bytes_of_block) {
       throw Error(ErrorKind::Device,
                   fmt::format("kernel {}: {} threads and {} bytes of shared memory are more than a "
                               "block may have, {} and {}",
-                              kernel.name, threads, shape.shared_bytes, most_threads,
-                              most_shared_bytes));
+                              kernel.name, threads, shape.shared_bytes, max_threads_in_block,
+                              max_shared_bytes_of_block));
     }
     if (x * y * z == 0 || threads == 0) {
       return;

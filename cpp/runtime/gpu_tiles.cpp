@@ -1,5 +1,6 @@
 #include "runtime/gpu_tiles.h"
 
+#include "hardware/gpu.h"
 #include "runtime/gpu_emulator.h"
 
 #include <array>
@@ -10,11 +11,10 @@ namespace tilewright {
 
 namespace {
 
-constexpr int warp = 32;
 constexpr int rows = 16;
 constexpr int columns = 8;
-constexpr int most_depth = 16;
-constexpr int most_registers = 6;
+constexpr int max_depth = 16;
+constexpr int max_registers = 6;
 
 float float_of_bits(std::uint32_t bits) {
   float value = 0;
@@ -50,8 +50,8 @@ float element(TileOperands operands, const std::uint32_t *registers, int index) 
 }
 
 struct Factors {
-  std::array<std::array<float, most_depth>, rows> left{};
-  std::array<std::array<float, columns>, most_depth> right{};
+  std::array<std::array<float, max_depth>, rows> left{};
+  std::array<std::array<float, columns>, max_depth> right{};
 };
 
 /// "Matrix fragments for mma.m16n8k8" and ".m16n8k16" of the PTX manual.
@@ -88,19 +88,19 @@ void tilewright_gpu_mma(std::int32_t number, std::int32_t operands, std::int32_t
   const auto kind = static_cast<TileOperands>(operands);
   struct Given {
     std::uint32_t lane = 0;
-    std::array<std::uint32_t, most_registers> registers{};
+    std::array<std::uint32_t, max_registers> registers{};
   };
   constexpr int registers_of_8 = 3;
-  const int registers = kind == TileOperands::Tf32 ? most_registers
+  const int registers = kind == TileOperands::Tf32 ? max_registers
                         : depth == 8               ? registers_of_8
-                                                   : most_registers;
+                                                   : max_registers;
   Given own;
   own.lane = static_cast<std::uint32_t>(tilewright_gpu_index(3));
   std::memcpy(own.registers.data(), factors, static_cast<std::size_t>(registers) * 4);
-  std::array<Given, warp> all{};
+  std::array<Given, warp_size> all{};
   tilewright_gpu_exchange(number, &own, sizeof(own), all.data());
   Factors of;
-  for (int lane = 0; lane < warp; ++lane) {
+  for (int lane = 0; lane < warp_size; ++lane) {
     take(of, kind, depth, all.at(static_cast<std::size_t>(lane)).registers.data(), lane);
   }
   const int group = static_cast<int>(own.lane) >> 2;
@@ -123,7 +123,7 @@ void tilewright_gpu_matrices(std::int32_t number, std::int32_t buffer, std::int3
     tilewright_gpu_access(row, sizeof(own), buffer, 0, sizeof(own));
     std::memcpy(own.data(), row, sizeof(own));
   }
-  std::array<Row, tilewright::warp> all{};
+  std::array<Row, tilewright::warp_size> all{};
   tilewright_gpu_exchange(number, own.data(), sizeof(own), all.data());
   for (std::size_t matrix = 0; matrix < static_cast<std::size_t>(count); ++matrix) {
     std::array<std::uint32_t, 2> pair{};

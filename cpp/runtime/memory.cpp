@@ -1,5 +1,7 @@
 #include "runtime/memory.h"
 
+#include "hardware/processor.h"
+
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -214,7 +216,7 @@ void release_memory() { pool().release(); }
 extern "C" {
 
 void *tilewright_allocate(std::int64_t bytes) {
-  constexpr std::int64_t alignment = 64;
+  constexpr std::int64_t alignment = tilewright::cache_line_bytes;
   if (bytes < 0 || bytes > INT64_MAX / 2) {
     return nullptr;
   }

@@ -1,5 +1,6 @@
 #include "runtime/parallel.h"
 
+#include "hardware/processor.h"
 #include "polyhedral/error.h"
 #include "runtime/abi.h"
 #include "runtime/thread_count.h"
@@ -136,8 +137,8 @@ std::int64_t least_work() {
 
 /// So many pieces of a thread's range may go to another one. Each costs a call, some ten
 /// nanoseconds; what a thread without a processor holds up is one of them.
-constexpr std::uint64_t most_pieces = 16;
-static_assert(most_pieces <= max_pieces);
+constexpr std::uint64_t usual_pieces = 16;
+static_assert(usual_pieces <= max_pieces);
 
 /// One parallel loop in flight. Differences are unsigned: a range may span more than half of int64.
 struct Loop {
@@ -152,7 +153,8 @@ struct Loop {
   ParallelBody body;
   CallRecord *record;
   std::atomic<std::int32_t> status{KernelOk};
-  alignas(64) std::atomic<std::uint64_t> next{0}; ///< dynamic: the first iteration not dealt
+  alignas(cache_line_bytes) std::atomic<std::uint64_t> next{
+      0}; ///< dynamic: the first iteration not dealt
 
   void run_piece(int part, int piece) {
     if (chunk == 0) {
@@ -311,7 +313,7 @@ std::int32_t tilewright_parallel_for(std::int64_t begin, std::int64_t end, void 
     return body(begin, end, closure);
   }
   const std::uint64_t pieces =
-      dynamic || usable ? 1 : std::min(most_pieces, chunks / static_cast<std::uint64_t>(parts));
+      dynamic || usable ? 1 : std::min(usual_pieces, chunks / static_cast<std::uint64_t>(parts));
   Loop loop{&library, begin, length, chunk, dynamic, parts, static_cast<int>(pieces),
             closure,  body,  record};
   if (usable) {

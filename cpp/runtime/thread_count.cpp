@@ -15,13 +15,13 @@ namespace tilewright {
 
 namespace {
 
-constexpr int most_threads = 1 << 16;
+constexpr int max_threads = 1 << 16;
 
 /// The number in an environment variable ("4", or "4,2" for nested loops); 0: none.
 int number_in(const char *variable) {
   const char *text = std::getenv(variable);
   const long value = text == nullptr ? 0 : std::strtol(text, nullptr, 10);
-  return value > 0 && value < most_threads ? static_cast<int>(value) : 0;
+  return value > 0 && value < max_threads ? static_cast<int>(value) : 0;
 }
 
 int processors_of_affinity() {

@@ -1,5 +1,6 @@
 #include "runtime/thread_pool.h"
 
+#include "hardware/processor.h"
 #include "runtime/quiet_thread.h"
 
 #include <algorithm>
@@ -35,7 +36,6 @@ constexpr std::chrono::microseconds caller_patience{200};
 /// A worker that has not begun after so long waits for a processor, perhaps for that of the caller.
 constexpr std::chrono::microseconds time_to_begin{30};
 
-constexpr std::size_t line = 64;
 constexpr unsigned count_bits = 16; ///< of a ticket: how many parts there are
 static_assert(max_parts < 1 << count_bits);
 
@@ -136,16 +136,16 @@ struct Untaken {
 /// time. The ticket carries the region's number and how many parts it has. The first piece that is
 /// taken of a part puts that number into the part's mark; since at the end of a region nothing is
 /// left in any of its parts, a worker with an old ticket takes nothing.
-struct alignas(line) Region {
+struct alignas(cache_line_bytes) Region {
   std::atomic<std::uint64_t> ticket{0};
   void (*work)(void *, int, int) = nullptr;
   void *argument = nullptr;
   std::uint64_t number = 0;   ///< of the last region here; its caller's
   std::atomic<int> pieces{1}; ///< of each part
   std::atomic<bool> taken{false};
-  alignas(line) std::atomic<std::uint32_t> pending{0}; ///< pieces that are not done
+  alignas(cache_line_bytes) std::atomic<std::uint32_t> pending{0}; ///< pieces that are not done
   std::atomic<bool> caller_sleeps{false};
-  struct alignas(line) Mark {
+  struct alignas(cache_line_bytes) Mark {
     std::atomic<std::uint64_t> untaken{0};
   };
   std::array<Mark, max_parts> marks;
@@ -225,8 +225,8 @@ private:
   void move_late_workers(const Region &region, int parts);
 
   std::array<Region, max_regions> regions_;
-  alignas(line) std::atomic<std::uint32_t> signal_{0}; ///< raised at each region
-  alignas(line) std::atomic<int> sleepers_{0};
+  alignas(cache_line_bytes) std::atomic<std::uint32_t> signal_{0}; ///< raised at each region
+  alignas(cache_line_bytes) std::atomic<int> sleepers_{0};
   std::atomic<int> workers_{0};
   std::array<std::atomic<pid_t>, max_parts> threads_{}; ///< of the workers; 0: not known yet
   std::mutex starting_;

@@ -16,7 +16,7 @@ void tilewright_report_check(KernelFailure *failure, std::int64_t site, std::int
   failure->site = site;
   failure->value = value;
   failure->extent = extent;
-  failure->reported = std::min(count, KernelFailure::most_reported);
+  failure->reported = std::min(count, KernelFailure::max_reported);
   std::copy(reports, reports + failure->reported, failure->reports);
 }
 

@@ -14,18 +14,49 @@ c = matmul(a, b)
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
-from . import caching as cache
+from . import _core
 from ._core import __version__
-from .background import compile_all
-from .buffers import Buffer
-from .caching import CacheInfo
-from .commands import ComputationHandle
-from .computations import Array, Computation, Input, computation, input
-from .configuration import Settings, check_environment, settings
-from .debugging import NanTrace, ReadValue
-from .declaration import function
-from .device_arrays import DeviceArray, as_device_array, empty, to_device
-from .elementary import (
+from .base import caching as cache
+from .base import notices as _notices
+from .base.caching import CacheInfo
+from .base.configuration import Settings, check_environment, settings
+from .base.errors import (
+    AnalysisLimitError,
+    ArgumentError,
+    ArgumentOverflowError,
+    ArgumentTypeError,
+    DeclarationError,
+    DeclarationTypeError,
+    DeviceError,
+    DeviceMemoryError,
+    DomainError,
+    ExportError,
+    IllegalScheduleError,
+    InternalError,
+    OutOfBoundsError,
+    ScheduleError,
+    SelfDependenceError,
+    SettingError,
+    SubscriptError,
+    TilewrightError,
+    make_error,
+)
+from .base.memory import kept_memory, release_memory, set_kept_memory_limit
+from .base.notices import TilewrightWarning
+from .base.source import SourceLocation
+from .base.threads import get_num_threads, set_num_threads
+from .devices.device_arrays import DeviceArray, as_device_array, empty, to_device
+from .export.exporting import Exported
+from .functions.background import compile_all
+from .functions.declaration import function
+from .functions.functions import Function
+from .functions.structs import StructInput, StructOutput, struct
+from .inspection.debugging import NanTrace, ReadValue
+from .inspection.plotting import Picture, plot_domain
+from .inspection.profiling import LoopNest, Profile, RooflinePlot
+from .inspection.roofline import Machine, machine
+from .language.computations import Array, Computation, Input, computation, input
+from .language.elementary import (
     abs,
     arccos,
     arcsin,
@@ -61,41 +92,9 @@ from .elementary import (
     tanh,
     trunc,
 )
-from .errors import (
-    AnalysisLimitError,
-    ArgumentError,
-    ArgumentOverflowError,
-    ArgumentTypeError,
-    DeclarationError,
-    DeclarationTypeError,
-    DeviceError,
-    DeviceMemoryError,
-    DomainError,
-    ExportError,
-    IllegalScheduleError,
-    InternalError,
-    OutOfBoundsError,
-    ScheduleError,
-    SelfDependenceError,
-    SettingError,
-    SubscriptError,
-    TilewrightError,
-)
-from .exporting import Exported
-from .expressions import Expression, Iterator, Parameter, iter, iters, param, params
-from .functions import Function
-from .loops import while_loop
-from .memory import kept_memory, release_memory, set_kept_memory_limit
-from .notices import TilewrightWarning
-from .plotting import Picture, plot_domain
-from .profiling import LoopNest, Profile, RooflinePlot
-from .reductions import all, any, argmax, argmin, max, min, prod, sum
-from .roofline import Machine, machine
-from .schedules import Schedule, ScheduleDifference
-from .source import SourceLocation
-from .structs import StructInput, StructOutput, struct
-from .threads import get_num_threads, set_num_threads
-from .types import (
+from .language.expressions import Expression, Iterator, Parameter, iter, iters, param, params
+from .language.reductions import all, any, argmax, argmin, max, min, prod, sum
+from .language.types import (
     DType,
     as_dtype,
     bfloat16,
@@ -114,10 +113,15 @@ from .types import (
     uint32,
     uint64,
 )
-from .types import bool_ as bool
+from .language.types import bool_ as bool
+from .language.while_loops import while_loop
+from .schedule.buffers import Buffer
+from .schedule.commands import ComputationHandle
+from .schedule.schedules import Schedule, ScheduleDifference
 
 if _TYPE_CHECKING:
-    from . import cuda, kernels
+    from . import kernels
+    from .devices import cuda
 
 __all__ = [
     "AnalysisLimitError",
@@ -251,12 +255,16 @@ __all__ = [
     "while_loop",
 ]
 
+# What the core calls: it imports no module of ours.
+_core.set_error_factory(make_error)
+_core.set_notices(_notices.compiled, _notices.copied)
+
 check_environment()
 
 
 def load_ipython_extension(shell: _Any) -> None:
     """``%load_ext tilewright``: a refusal shows its witness as a picture below the traceback."""
-    from .notebook import show_errors
+    from .inspection.notebook import show_errors
 
     show_errors(shell)
 

@@ -1,6 +1,6 @@
-"""``python -m tilewright``: the command line (see `tilewright.cli`)."""
+"""``python -m tilewright``: the command line (see `tilewright.tools.cli`)."""
 
-from .cli import main
+from .tools.cli import main
 
 if __name__ == "__main__":
     raise SystemExit(main())

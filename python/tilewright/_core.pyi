@@ -1,6 +1,6 @@
 """The extension module: opaque handles and thin functions over the C++ core."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, TypeAlias, overload
 
 import numpy as np
@@ -268,6 +268,17 @@ class Function:
     _check_bounds: bool
     def _last_compile(self) -> dict[str, Any] | None: ...
 
+def set_error_factory(
+    factory: Callable[
+        [str, str, tuple[str, int, str] | None, dict[str, str]],
+        BaseException,
+    ]
+    | None,
+) -> None: ...
+def set_notices(
+    compiled: Callable[[str, dict[str, Any], bytes], None] | None,
+    copied: Callable[[str, list[str], str], None] | None,
+) -> None: ...
 def view_array(object: Any) -> Any: ...
 def answer_vectorcalls(type: type[Function]) -> None: ...
 def computation_identity(computation: Computation) -> int: ...

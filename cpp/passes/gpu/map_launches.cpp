@@ -1,5 +1,6 @@
 #include "passes/gpu/map_launches.h"
 
+#include "hardware/gpu.h"
 #include "loops/build.h"
 #include "loops/gpu_queries.h"
 #include "loops/loop_bounds.h"
@@ -20,9 +21,8 @@ namespace {
 /// A spread loop of unknown extent that is no longer than this is run through in full.
 constexpr std::int64_t widest_box = 4096;
 /// Copies of a spread loop's body that are made instead of a loop.
-constexpr std::int64_t most_spread_copies = 16;
+constexpr std::int64_t max_spread_copies = 16;
 /// Blocks of a grid along y and z.
-constexpr std::int64_t most_blocks = 65535;
 
 /// Whether more than one thread has something to do in it.
 bool has_threads_or_barriers(const StmtPtr &statement) {
@@ -60,8 +60,8 @@ public:
     if (continues_along_z()) {
       const ValuePtr blocks = result->subscripts[1];
       result->subscripts[2] =
-          floor_div(add(blocks, integer(most_blocks - 1)), integer(most_blocks));
-      result->subscripts[1] = minimum(blocks, integer(most_blocks));
+          floor_div(add(blocks, integer(max_blocks_yz - 1)), integer(max_blocks_yz));
+      result->subscripts[1] = minimum(blocks, integer(max_blocks_yz));
     }
     return result;
   }
@@ -312,7 +312,7 @@ private:
       return false;
     }
     const Interval blocks = ranges_.of(blocks_along(1));
-    return !blocks.upper || *blocks.upper > most_blocks;
+    return !blocks.upper || *blocks.upper > max_blocks_yz;
   }
 
   /// Which values the loops over blocks have along each axis, taken together: a block has the same
@@ -360,7 +360,7 @@ private:
     ValuePtr place = gpu_index(loop.axis);
     const bool continues = axis == 1 && continues_along_z();
     if (continues) {
-      place = add(place, mul(integer(most_blocks), gpu_index(2)));
+      place = add(place, mul(integer(max_blocks_yz), gpu_index(2)));
     }
     if (!is_only) {
       body = if_then(
@@ -595,7 +595,7 @@ private:
     std::vector<StmtPtr> result = {let(own, "thread", thread)};
     const auto known_total = as_integer(total);
     const std::int64_t rounds = known_total ? (*known_total + count - 1) / count : 0;
-    if (known_total && rounds <= most_spread_copies) {
+    if (known_total && rounds <= max_spread_copies) {
       for (std::int64_t round = 0; round < rounds; ++round) {
         const std::int64_t here = numbers_.next();
         const ValuePtr own_place = variable(here, place->name);

@@ -15,7 +15,7 @@ namespace tilewright {
 namespace {
 
 /// Copies that are made instead of a loop over partial results.
-constexpr std::int64_t most_copies = 8;
+constexpr std::int64_t max_rounds = 8;
 
 bool is_power_of_two(std::int64_t value) { return value > 0 && (value & (value - 1)) == 0; }
 
@@ -436,7 +436,7 @@ private:
     const auto within = [&](const ValuePtr &partial, const StmtPtr &then) {
       return if_then(binary_value(Op::Lt, partial, integer(partials)), then);
     };
-    if (rounds > most_copies) {
+    if (rounds > max_rounds) {
       const std::int64_t round = numbers_.next();
       const ValuePtr partial = add(rank, mul(integer(readers), variable(round, "round")));
       return for_loop(round, "round", integer(0), integer(rounds), LoopKind::Serial, 0,

@@ -13,7 +13,7 @@ namespace tilewright {
 namespace {
 
 /// Statements of which two copies are made; larger ones are taken apart.
-constexpr int most_copied = 64;
+constexpr int max_copied = 64;
 
 class VectorAligner {
 public:
@@ -84,7 +84,7 @@ private:
     }
     const bool defines =
         statement->kind == StatementKind::Let || statement->kind == StatementKind::DeclareLocal;
-    if (!inside.is_fixed && !defines && inside.statements <= most_copied) {
+    if (!inside.is_fixed && !defines && inside.statements <= max_copied) {
       return twice(inside.questions, statement);
     }
     if (statement->kind != StatementKind::Block) {

@@ -36,7 +36,7 @@ void tilewright_free(void *memory) { free(memory); }
 
 typedef int32_t (*parallel_body)(int64_t begin, int64_t end, void *closure);
 
-enum { most_threads = 256, pieces_per_thread = 4 };
+enum { max_threads = 256, pieces_per_thread = 4 };
 
 /* Work estimated below this is done sooner than another thread hears of it. */
 static const int64_t least_work = 6000;
@@ -83,11 +83,11 @@ static int usual_threads(void) {
     cpu_set_t set;
     count = 1;
     if (asked > 0) {
-      count = asked < most_threads ? (int)asked : most_threads;
+      count = asked < max_threads ? (int)asked : max_threads;
     } else if (sched_getaffinity(0, sizeof set, &set) == 0) {
       count = CPU_COUNT(&set);
     }
-    count = count < 1 ? 1 : count > most_threads ? most_threads : count;
+    count = count < 1 ? 1 : count > max_threads ? max_threads : count;
     atomic_store_explicit(&known, count, memory_order_relaxed);
   }
   return count;
@@ -99,7 +99,7 @@ static int num_threads(void) {
 }
 
 void tilewright_set_num_threads(int32_t count) {
-  count = count < 0 ? 0 : count > most_threads ? most_threads : count;
+  count = count < 0 ? 0 : count > max_threads ? max_threads : count;
   atomic_store(&requested_threads, count);
 }
 

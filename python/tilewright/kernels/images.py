@@ -15,8 +15,8 @@ from typing import Any
 
 import tilewright as tw
 
-from ..expressions import Expression
-from ..types import DType
+from ..language.expressions import Expression
+from ..language.types import DType
 from .machine import vector_bytes
 
 __all__ = [

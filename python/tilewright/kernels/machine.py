@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import tilewright as tw
 
-from ..types import DTypeLike
+from ..language.types import DTypeLike
 
 __all__ = ["Tile", "register_tile", "vector_bytes"]
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import tilewright as tw
 from tilewright import kernels
-from tilewright.reference import markdown
+from tilewright.tools.reference import markdown
 
 __all__ = ["entry", "main", "modules", "page"]
 

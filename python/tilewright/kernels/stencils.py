@@ -15,7 +15,7 @@ from typing import Any
 
 import tilewright as tw
 
-from ..expressions import Expression, Iterator, Parameter
+from ..language.expressions import Expression, Iterator, Parameter
 
 __all__ = ["heat2d", "heat2d_by_steps", "heat3d", "heat3d_by_steps"]
 

@@ -306,10 +306,10 @@ TEST_F(CompilerTest, PreparedKernelsAreFinishedWithoutTheMapping) {
   const auto function = matrix_product("matmul");
   PreparedKernel prepared = prepare(default_mapping(function), {});
   EXPECT_TRUE(prepared.loops);
-  check_product(*finish(std::move(prepared)), *function, 4, 4, 4);
+  check_product(*complete(std::move(prepared)), *function, 4, 4, 4);
   prepared = prepare(default_mapping(function), {});
   EXPECT_FALSE(prepared.loops);
-  check_product(*finish(std::move(prepared)), *function, 4, 4, 4);
+  check_product(*complete(std::move(prepared)), *function, 4, 4, 4);
 }
 
 TEST_F(CompilerTest, SitesOfSubscriptsSurviveTheDisk) {

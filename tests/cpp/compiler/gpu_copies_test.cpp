@@ -53,12 +53,12 @@ CompileOptions options_for(GpuTarget::Kind kind) {
 }
 
 Kernel asynchronous(std::int64_t stages = 2) {
-  return lowered(turned(stages), options_for(GpuTarget::Kind::Emulator));
+  return make_loops(turned(stages), options_for(GpuTarget::Kind::Emulator));
 }
 
 /// What sm_75 gets: copies through registers.
 Kernel through_registers(std::int64_t stages = 2) {
-  return lowered(turned(stages), options_for(GpuTarget::Kind::Cuda));
+  return make_loops(turned(stages), options_for(GpuTarget::Kind::Cuda));
 }
 
 /// Runs the kernel on an array that begins `shift` bytes behind a multiple of 256; what the

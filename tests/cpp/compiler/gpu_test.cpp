@@ -56,18 +56,18 @@ std::string run(const Kernel &kernel) {
 }
 
 TEST(GpuKernel, RunsOnTheEmulator) {
-  const Kernel kernel = lowered(window(), emulated());
+  const Kernel kernel = make_loops(window(), emulated());
   EXPECT_EQ(count_of(kernel, StatementKind::Barrier), 1);
   EXPECT_EQ(run(kernel), "");
 }
 
 TEST(GpuKernel, WithoutItsBarrierIsFound) {
-  const Kernel kernel = without(lowered(window(), emulated()), StatementKind::Barrier);
+  const Kernel kernel = without(make_loops(window(), emulated()), StatementKind::Barrier);
   EXPECT_THAT(run(kernel), HasSubstr("with no barrier between"));
 }
 
 TEST(GpuKernel, WithATileTooSmallIsFound) {
-  Kernel kernel = lowered(window(), emulated());
+  Kernel kernel = make_loops(window(), emulated());
   for (KernelBuffer &buffer : kernel.buffers) {
     if (buffer.memory == "shared") {
       EXPECT_EQ(local_bytes(buffer), 18 * 4);
@@ -79,7 +79,7 @@ TEST(GpuKernel, WithATileTooSmallIsFound) {
 
 TEST(GpuKernel, WithAWrongThreadIsFound) {
   // Two threads do the work of one: both write its element.
-  Kernel kernel = lowered(window(), emulated());
+  Kernel kernel = make_loops(window(), emulated());
   const auto halve = [](const ValuePtr &value) -> ValuePtr {
     return value->kind == ValueKind::GpuIndex && value->id == 3
                ? floor_div(gpu_index(3), integer(2))
@@ -89,7 +89,7 @@ TEST(GpuKernel, WithAWrongThreadIsFound) {
 }
 
 TEST(GpuKernel, WithAWrongBlockIsFound) {
-  Kernel kernel = lowered(window(), emulated());
+  Kernel kernel = make_loops(window(), emulated());
   const auto first = [](const ValuePtr &value) -> ValuePtr {
     return value->kind == ValueKind::GpuIndex && value->id == 0 ? integer(0) : nullptr;
   };
@@ -120,7 +120,7 @@ Mapping sum_over_threads() {
 bool is_shuffle(const Value &value) { return value.kind == ValueKind::Shuffle; }
 
 TEST(GpuKernel, PutsTermsOfThreadsTogether) {
-  const Kernel kernel = lowered(sum_over_threads(), emulated());
+  const Kernel kernel = make_loops(sum_over_threads(), emulated());
   EXPECT_EQ(count_of(kernel, StatementKind::Barrier), 1);
   EXPECT_EQ(count_of(kernel, is_shuffle), 5 + 1);
   EXPECT_EQ(run(kernel), "");
@@ -128,13 +128,13 @@ TEST(GpuKernel, PutsTermsOfThreadsTogether) {
 }
 
 TEST(GpuKernel, WithoutTheBarrierBetweenWarpsIsFound) {
-  const Kernel kernel = without(lowered(sum_over_threads(), emulated()), StatementKind::Barrier);
+  const Kernel kernel = without(make_loops(sum_over_threads(), emulated()), StatementKind::Barrier);
   EXPECT_THAT(run(kernel), HasSubstr("of B_threads"));
   EXPECT_THAT(run(kernel), HasSubstr("with no barrier between"));
 }
 
 TEST(GpuKernel, WithAShuffleLeftOutIsFound) {
-  Kernel kernel = lowered(sum_over_threads(), emulated());
+  Kernel kernel = make_loops(sum_over_threads(), emulated());
   const auto shorter = [](const ValuePtr &value) -> ValuePtr {
     return value->kind == ValueKind::Shuffle && value->id == 1
                ? constant_of(ConstantValue{0.0}, Float32)
@@ -145,7 +145,7 @@ TEST(GpuKernel, WithAShuffleLeftOutIsFound) {
 
 TEST(GpuKernel, WithAShuffleOfSomeThreadsIsFound) {
   const Kernel kernel =
-      changed(lowered(sum_over_threads(), emulated()), [](const StmtPtr &statement) {
+      changed(make_loops(sum_over_threads(), emulated()), [](const StmtPtr &statement) {
         bool shuffles = false;
         visit_values(*statement, [&](const Value &value) {
           shuffles = shuffles || (value.kind == ValueKind::Shuffle && value.id == 16);

@@ -593,7 +593,7 @@ TEST(WorkBounds, ARestOfARowHasFewIterations) {
   const auto most = [](const ValuePtr &lower, const ValuePtr &upper) {
     const StmtPtr loop = for_loop(1, "i", lower, upper, LoopKind::Serial, 0,
                                   Line::y(integer(0), Line::x(integer(0))));
-    return WorkBounds::most_iterations(*loop);
+    return WorkBounds::max_iterations(*loop);
   };
   const auto tiles = [&](std::int64_t more, std::int64_t size) {
     return floor_div(add(n, integer(more)), integer(size));

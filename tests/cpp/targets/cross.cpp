@@ -2,7 +2,7 @@
 
 #include "polyhedral/error.h"
 #include "runtime/jit.h"
-#include "targets/llvm_emitter.h"
+#include "targets/llvm/emitter.h"
 
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>

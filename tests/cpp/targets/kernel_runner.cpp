@@ -1,7 +1,7 @@
 #include "targets/kernel_runner.h"
 
 #include "targets/cross.h"
-#include "targets/llvm_emitter.h"
+#include "targets/llvm/emitter.h"
 
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>

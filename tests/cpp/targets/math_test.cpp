@@ -1,7 +1,7 @@
 // The elementary functions: special values, accuracy against long double, and the same bits for
 // every lane count and CPU.
 #include "targets/kernel_runner.h"
-#include "targets/llvm_math.h"
+#include "targets/llvm/math.h"
 
 #include <gtest/gtest.h>
 

@@ -8,8 +8,9 @@ import golden
 import pytest
 
 import tilewright as tw
-from tilewright import error_codes, errors
-from tilewright.cli import main as command_line
+from tilewright.base import errors
+from tilewright.tools import error_codes
+from tilewright.tools.cli import main as command_line
 
 ROOT = pathlib.Path(__file__).parents[3]
 CASES = golden.cases()

@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 from checks import reports
 
-sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "runtime"))
 from fake_cuda import library
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]

@@ -3,8 +3,6 @@ what is asked of the driver on its test double."""
 
 from __future__ import annotations
 
-import pathlib
-import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -12,8 +10,6 @@ import numpy as np
 import pytest
 
 import tilewright as tw
-
-sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "runtime"))
 from fake_cuda import Fake, run, two_devices
 
 EMULATOR = "gpu-emulator"

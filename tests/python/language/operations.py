@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 
 import tilewright as tw
-from tilewright.types import ALL_TYPES
+from tilewright.language.types import ALL_TYPES
 
 NUMPY_TYPES = [dtype for dtype in ALL_TYPES if dtype.name != "bfloat16"]
 

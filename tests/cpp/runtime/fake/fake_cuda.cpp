@@ -68,7 +68,7 @@ namespace {
 constexpr const char *binary_mark = "\x7f"
                                     "FAKE";
 constexpr int shared_limit = 48 << 10;
-constexpr int shared_most = 100 << 10;
+constexpr int max_shared_bytes = 100 << 10;
 
 struct Failure {
   std::string function;
@@ -89,7 +89,7 @@ struct State {
   std::size_t memory = std::size_t{1} << 30;
   bool has_pools = true;
   int newest_ptx = 85;
-  int most_pitch = 2147483647;
+  int max_pitch = 2147483647;
   Result init = Success;
   bool is_quiet = false;
   std::chrono::steady_clock::time_point done_at; ///< streams and events
@@ -168,7 +168,7 @@ void configure(State &state, const char *settings) {
     } else if (key == "ptx") {
       state.newest_ptx = static_cast<int>(number);
     } else if (key == "pitch") {
-      state.most_pitch = static_cast<int>(number);
+      state.max_pitch = static_cast<int>(number);
     } else if (key == "quiet") {
       state.is_quiet = number != 0;
     } else if (key == "busy") {
@@ -473,7 +473,7 @@ EXPORT void fake_cuda_configure(const char *settings) {
   all.memory = fresh.memory;
   all.has_pools = fresh.has_pools;
   all.newest_ptx = fresh.newest_ptx;
-  all.most_pitch = fresh.most_pitch;
+  all.max_pitch = fresh.max_pitch;
   all.init = fresh.init;
   all.is_quiet = fresh.is_quiet;
   all.started = 0;
@@ -648,13 +648,13 @@ EXPORT Result cuDeviceGetAttribute(std::int32_t *value, std::int32_t attribute,
     *value = shared_limit;
     break;
   case SharedBytesPerBlockOptIn:
-    *value = shared_most;
+    *value = max_shared_bytes;
     break;
   case WarpSize:
     *value = 32;
     break;
   case MaxPitch:
-    *value = state().most_pitch;
+    *value = state().max_pitch;
     break;
   case Multiprocessors:
     *value = 4;
@@ -852,7 +852,7 @@ EXPORT Result cuFuncGetAttribute(std::int32_t *value, std::int32_t attribute, Fu
 
 EXPORT Result cuFuncSetAttribute(Function function, std::int32_t attribute, std::int32_t value) {
   BEGIN("cuFuncSetAttribute")
-  if (attribute != FunctionMaxDynamicSharedBytes || value > shared_most) {
+  if (attribute != FunctionMaxDynamicSharedBytes || value > max_shared_bytes) {
     return InvalidValue;
   }
   function->dynamic_shared_bytes = value;
@@ -1045,7 +1045,7 @@ EXPORT Result cuMemcpy2DAsync_v2(const CopyOfRows *copy, Stream stream) {
   const bool overlaps =
       copy->rows > 1 && (copy->to.pitch < copy->bytes || copy->from.pitch < copy->bytes);
   const bool is_too_wide =
-      std::max(copy->to.pitch, copy->from.pitch) > static_cast<std::size_t>(state().most_pitch);
+      std::max(copy->to.pitch, copy->from.pitch) > static_cast<std::size_t>(state().max_pitch);
   if (!is_stream(stream) || to == nullptr || from == nullptr || overlaps || is_too_wide) {
     return InvalidValue;
   }

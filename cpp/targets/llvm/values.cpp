@@ -1,0 +1,357 @@
+// Values: trees with shared nodes, each emitted once a statement.
+#include "loops/linear.h"
+#include "targets/llvm/function_emitter.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+namespace tilewright {
+
+namespace {
+
+bool compares(Op op) {
+  return op == Op::Lt || op == Op::Le || op == Op::Gt || op == Op::Ge || op == Op::Eq ||
+         op == Op::Ne;
+}
+
+/// What each lane of a ramp is above its first operand.
+std::vector<std::int64_t> lane_steps(const Value &ramp) {
+  std::vector<std::int64_t> steps;
+  for (int lane = 0; lane < ramp.type.lanes; ++lane) {
+    steps.push_back(ramp.id * (lane / ramp.inner) + ramp.inner_stride * (lane % ramp.inner));
+  }
+  return steps;
+}
+
+} // namespace
+
+Term KernelEmitter::value(const Value &value) {
+  if (const auto found = frame_.known.find(&value); found != frame_.known.end()) {
+    return found->second;
+  }
+  const Term term = compute(value);
+  frame_.known[&value] = term;
+  return term;
+}
+
+/// `value` with the type that an operation needs.
+Term KernelEmitter::operand(const Value &value, ValueType type) {
+  return semantics_.cast(this->value(value), value.type, type);
+}
+
+bool KernelEmitter::is_index(const Value &value) {
+  switch (value.kind) {
+  case ValueKind::Constant:
+  case ValueKind::Parameter:
+  case ValueKind::GpuIndex:
+    return true;
+  case ValueKind::Variable: {
+    const auto found = frame_.variables.find(value.id);
+    return found != frame_.variables.end() && found->second.is_index;
+  }
+  case ValueKind::Ramp:
+  case ValueKind::Broadcast:
+    break;
+  case ValueKind::Unary:
+    if (value.op != Op::Neg) {
+      return false;
+    }
+    break;
+  case ValueKind::Binary:
+    if (value.op != Op::Add && value.op != Op::Sub && value.op != Op::Mul) {
+      return false;
+    }
+    break;
+  default:
+    return false;
+  }
+  if (const auto found = index_values_.find(&value); found != index_values_.end()) {
+    return found->second;
+  }
+  const bool answer = std::all_of(value.operands.begin(), value.operands.end(),
+                                  [&](const ValuePtr &operand) { return is_index(*operand); });
+  index_values_[&value] = answer;
+  return answer;
+}
+
+int KernelEmitter::depth_of(const Value &value) {
+  if (value.kind == ValueKind::Variable) {
+    const auto found = frame_.variables.find(value.id);
+    return found == frame_.variables.end() ? 0 : found->second.depth;
+  }
+  if (value.kind == ValueKind::Load || value.kind == ValueKind::Local ||
+      value.kind == ValueKind::Matrices) {
+    return frame_.depth;
+  }
+  if (value.operands.empty()) {
+    return 0;
+  }
+  if (const auto found = frame_.depths.find(&value); found != frame_.depths.end()) {
+    return found->second;
+  }
+  int depth = 0;
+  for (const ValuePtr &operand : value.operands) {
+    depth = std::max(depth, depth_of(*operand));
+  }
+  frame_.depths[&value] = depth;
+  return depth;
+}
+
+Term KernelEmitter::compute(const Value &value) {
+  switch (value.kind) {
+  case ValueKind::Constant:
+    return semantics_.constant(value.constant, value.type);
+  case ValueKind::Variable: {
+    const auto found = frame_.variables.find(value.id);
+    if (found == frame_.variables.end()) {
+      throw Error(ErrorKind::Internal, "variable '" + value.name + "' is used outside its loop");
+    }
+    return Term{found->second.value, nullptr};
+  }
+  case ValueKind::GpuIndex:
+    return Term{gpu_index(value.id), nullptr};
+  case ValueKind::Aligned:
+    return Term{is_aligned(value), nullptr};
+  case ValueKind::Parameter:
+    return Term{frame_.parameters.at(static_cast<size_t>(value.id)), nullptr};
+  case ValueKind::Local:
+    return local(value);
+  case ValueKind::Load:
+    return load(value);
+  case ValueKind::Unary:
+  case ValueKind::Call:
+    return call(value);
+  case ValueKind::Binary:
+    return binary(value);
+  case ValueKind::Cast:
+    return operand(*value.operands.at(0), value.type);
+  case ValueKind::Select:
+    return select(value);
+  case ValueKind::Ramp:
+    return ramp(value);
+  case ValueKind::Broadcast:
+    return semantics_.splat(this->value(*value.operands.at(0)), value.type.lanes);
+  case ValueKind::Masked:
+    return load(*value.operands.at(1), scalar(*value.operands.at(0)));
+  case ValueKind::Reduce:
+    return reduce(value);
+  case ValueKind::Mma:
+    return mma(value);
+  case ValueKind::Matrices:
+    return matrices(value);
+  case ValueKind::Lane:
+    return semantics_.lane(this->value(*value.operands.at(0)), static_cast<int>(value.id));
+  case ValueKind::Shuffle:
+    return shuffle(*value.operands.at(0), value.id);
+  }
+  throw Error(ErrorKind::Internal, "a value of an unknown kind");
+}
+
+Term KernelEmitter::local(const Value &value) {
+  const auto found = frame_.locals.find(value.id);
+  if (found == frame_.locals.end()) {
+    throw Error(ErrorKind::Internal, "local '" + value.name + "' is used before it is declared");
+  }
+  const LocalSlot &slot = found->second;
+  llvm::Type *type = register_type(context_, slot.type.scalar, slot.type.lanes);
+  Term term;
+  term.re = builder_.CreateLoad(type, slot.re, value.name);
+  if (slot.im != nullptr) {
+    term.im = builder_.CreateLoad(type, slot.im, value.name);
+  }
+  return term;
+}
+
+Term KernelEmitter::ramp(const Value &value) {
+  llvm::Value *base = scalar(*value.operands.at(0));
+  if (value.type.lanes == 1) {
+    return Term{base, nullptr};
+  }
+  std::vector<llvm::Constant *> steps;
+  for (const std::int64_t step : lane_steps(value)) {
+    steps.push_back(llvm::ConstantInt::getSigned(builder_.getInt64Ty(), step));
+  }
+  llvm::Value *splat = builder_.CreateVectorSplat(static_cast<unsigned>(value.type.lanes), base);
+  llvm::Constant *added = llvm::ConstantVector::get(steps);
+  return Term{may_wrap(value) ? builder_.CreateAdd(splat, added)
+                              : builder_.CreateNSWAdd(splat, added),
+              nullptr};
+}
+
+/// Halves are combined until one lane is left.
+Term KernelEmitter::reduce(const Value &value) {
+  const Value &vector = *value.operands.at(0);
+  Term term = this->value(vector);
+  if (vector.type.scalar.is_bool() && (value.op == Op::And || value.op == Op::Or)) {
+    return Term{value.op == Op::And ? builder_.CreateAndReduce(term.re)
+                                    : builder_.CreateOrReduce(term.re),
+                nullptr};
+  }
+  const auto part = [&](const Term &of, int first, int count) {
+    if (count == 1) {
+      return semantics_.lane(of, first);
+    }
+    llvm::SmallVector<int, 32> pick;
+    for (int lane = first; lane < first + count; ++lane) {
+      pick.push_back(lane);
+    }
+    return Term{builder_.CreateShuffleVector(of.re, pick),
+                of.im == nullptr ? nullptr : builder_.CreateShuffleVector(of.im, pick)};
+  };
+  std::vector<Term> left_over;
+  int lanes = vector.type.lanes;
+  while (lanes > 1) {
+    if (lanes % 2 == 1) {
+      left_over.push_back(semantics_.lane(term, lanes - 1));
+    }
+    const ValueType half{vector.type.scalar, lanes / 2};
+    term = semantics_.binary(value.op, half, half, part(term, 0, half.lanes),
+                             part(term, half.lanes, half.lanes));
+    lanes = half.lanes;
+  }
+  for (const Term &other : left_over) {
+    term = semantics_.binary(value.op, value.type, value.type, term, other);
+  }
+  return term;
+}
+
+/// The first so many lanes, as the lowest bits of an integer. Not the same as a comparison of lane
+/// numbers: LLVM widens that one again to what `count` was narrowed from, and asks it anew beside
+/// each use.
+llvm::Value *KernelEmitter::first_lanes(llvm::Value *count, int lanes) {
+  const auto number = [&](int value) {
+    return builder_.getInt64(static_cast<std::uint64_t>(value));
+  };
+  const int most = std::min(lanes, max_mask_bits - 1); // a shift by all bits is none
+  llvm::Value *all = llvm::ConstantInt::getAllOnesValue(builder_.getInt64Ty());
+  llvm::Value *shift = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, count, number(0));
+  shift = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, shift, number(most));
+  llvm::Value *bits = builder_.CreateNot(builder_.CreateShl(all, shift));
+  if (most < lanes) {
+    bits = builder_.CreateSelect(builder_.CreateICmpSGT(count, number(most)), all, bits);
+  }
+  // At least sixteen, of which all are known: LLVM takes what lies behind a mask of eight bits for
+  // zeros, but leaves there what it will.
+  constexpr int least_bits = 16;
+  const auto size = static_cast<unsigned>(std::max(lanes, least_bits));
+  llvm::Value *mask =
+      builder_.CreateBitCast(builder_.CreateTrunc(bits, builder_.getIntNTy(size)),
+                             llvm::FixedVectorType::get(builder_.getInt1Ty(), size));
+  if (lanes >= least_bits) {
+    return mask;
+  }
+  llvm::SmallVector<int, least_bits> first(static_cast<size_t>(lanes));
+  std::iota(first.begin(), first.end(), 0);
+  return builder_.CreateShuffleVector(mask, first);
+}
+
+/// An index, or the least or largest of some.
+bool KernelEmitter::is_bound(const Value &value) {
+  const bool picks =
+      value.kind == ValueKind::Binary && (value.op == Op::Min || value.op == Op::Max);
+  return picks ? is_bound(*value.operands[0]) && is_bound(*value.operands[1]) : is_index(value);
+}
+
+/// base + steps < bound asked of narrow integers: steps < bound - base. Null where the steps do not
+/// fit or it is another question.
+llvm::Value *KernelEmitter::lane_test(const Value &value) {
+  const Value &a = *value.operands.at(0);
+  const Value &b = *value.operands.at(1);
+  if (value.op != Op::Lt || a.kind != ValueKind::Ramp || b.kind != ValueKind::Broadcast ||
+      may_wrap(a) || may_wrap(b) || !is_index(a) || !is_bound(*b.operands[0])) {
+    return nullptr;
+  }
+  const std::vector<std::int64_t> steps = lane_steps(a);
+  const auto [least, most] = std::minmax_element(steps.begin(), steps.end());
+  if (*least < 0 || *most >= std::numeric_limits<std::int16_t>::max()) {
+    return nullptr;
+  }
+  const bool bytes = *most < std::numeric_limits<std::int8_t>::max();
+  llvm::IntegerType *narrow = bytes ? builder_.getInt8Ty() : builder_.getInt16Ty();
+  const std::int64_t limit =
+      bytes ? std::numeric_limits<std::int8_t>::max() : std::numeric_limits<std::int16_t>::max();
+  llvm::Value *distance = builder_.CreateNSWSub(scalar(*b.operands[0]), scalar(*a.operands[0]));
+  std::int64_t lane = 0;
+  const bool in_order =
+      std::all_of(steps.begin(), steps.end(), [&](std::int64_t step) { return step == lane++; });
+  if (target_.has_mask_registers && in_order && a.type.lanes >= 8 &&
+      a.type.lanes <= max_mask_bits &&
+      llvm::isPowerOf2_32(static_cast<std::uint32_t>(a.type.lanes))) {
+    return first_lanes(distance, a.type.lanes);
+  }
+  distance = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, distance, builder_.getInt64(0));
+  distance = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, distance,
+                                            builder_.getInt64(static_cast<std::uint64_t>(limit)));
+  distance = builder_.CreateTrunc(distance, narrow);
+  std::vector<llvm::Constant *> lanes;
+  for (const std::int64_t step : steps) {
+    lanes.push_back(llvm::ConstantInt::getSigned(narrow, step));
+  }
+  return builder_.CreateICmpSLT(
+      llvm::ConstantVector::get(lanes),
+      builder_.CreateVectorSplat(static_cast<unsigned>(a.type.lanes), distance));
+}
+
+Term KernelEmitter::binary(const Value &value) {
+  if (llvm::Value *test = lane_test(value)) {
+    return Term{test, nullptr};
+  }
+  const Value &a = *value.operands.at(0);
+  const Value &b = *value.operands.at(1);
+  ValueType type = value.type;
+  if (compares(value.op)) {
+    type.scalar = a.type.scalar;
+    if (!(a.type.scalar == b.type.scalar)) {
+      throw Error(ErrorKind::Internal, "a comparison of two different types");
+    }
+  }
+  const Term x = operand(a, type);
+  const Term y = operand(b, type);
+  if (type.scalar == Int64 && is_index(value) && !may_wrap(value)) {
+    switch (value.op) {
+    case Op::Add:
+      return Term{builder_.CreateNSWAdd(x.re, y.re), nullptr};
+    case Op::Sub:
+      return Term{builder_.CreateNSWSub(x.re, y.re), nullptr};
+    case Op::Mul:
+      return Term{builder_.CreateNSWMul(x.re, y.re), nullptr};
+    default:
+      break;
+    }
+  }
+  return semantics_.binary(value.op, type, value.type, x, y);
+}
+
+Term KernelEmitter::call(const Value &value) {
+  // The operands' common type decides; it is the result's unless the function leaves the kind
+  // (isnan, abs, real ...).
+  ValueType type{value.operands.at(0)->type.scalar, value.type.lanes};
+  std::vector<Term> arguments;
+  if (value.op == Op::MakeComplex) {
+    type.scalar = component_type(value.type.scalar);
+  }
+  for (const ValuePtr &argument : value.operands) {
+    arguments.push_back(operand(*argument, type));
+  }
+  const bool changes_kind = operation(value.op).result != ResultRule::Operand;
+  if (!changes_kind && !(type.scalar == value.type.scalar)) {
+    for (Term &argument : arguments) {
+      argument = semantics_.cast(argument, type, value.type);
+    }
+    type = value.type;
+  }
+  return semantics_.call(value.op, type, value.type, arguments);
+}
+
+Term KernelEmitter::select(const Value &value) {
+  // Both sides may be computed: the lowering writes a branch where a side reads outside an array
+  // without its guard.
+  const Value &condition = *value.operands.at(0);
+  const Term chosen = this->value(condition);
+  const Term x = operand(*value.operands.at(1), value.type);
+  const Term y = operand(*value.operands.at(2), value.type);
+  return semantics_.select(chosen.re, x, y);
+}
+
+} // namespace tilewright

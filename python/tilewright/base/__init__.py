@@ -1,0 +1,1 @@
+"""What every other part needs: errors, source lines, settings, notices, threads and caches of the process."""

@@ -1,0 +1,1 @@
+"""Devices and the arrays in their memory."""

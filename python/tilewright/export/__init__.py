@@ -1,0 +1,1 @@
+"""Libraries for C programs, made of functions."""

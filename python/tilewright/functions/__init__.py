@@ -1,0 +1,1 @@
+"""Functions, as people hold and call them, and how they are declared."""

@@ -1,0 +1,155 @@
+"""How a function is declared: its outputs, what they need, and its settings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+from ..base.configuration import settings
+from ..base.errors import DeclarationError, DeclarationTypeError
+from ..language.computations import Array, Computation, Input
+from ..language.expressions import Expression
+from .functions import Function
+from .structs import StructFunction, StructInput, StructOutput, flat_inputs, flat_outputs
+
+__all__ = ["function"]
+
+_Kind = TypeVar("_Kind", bound=Array)
+
+
+def _listed(values: object, kind: type[_Kind], what: str) -> list[_Kind]:
+    """A list of arrays of one kind; a single one counts as a list."""
+    if isinstance(values, kind):
+        return [values]
+    noun = "computations" if kind is Computation else "input arrays"
+    if not isinstance(values, list | tuple):
+        raise DeclarationTypeError(f"{what} must be a list of {noun}, got {_described(values)}")
+    for value in values:
+        if not isinstance(value, kind):
+            raise DeclarationTypeError(f"{what} must be {noun}, got {_described(value)}")
+    return list(values)
+
+
+def _described(value: object) -> str:
+    if isinstance(value, Array):
+        return f"the {type(value).__name__.lower()} {value.name}"
+    return type(value).__name__
+
+
+def function(
+    name: str,
+    outputs: Sequence[Computation | StructOutput] | Computation | StructOutput,
+    inputs: Sequence[Input | StructInput] | None = None,
+    context: Sequence[Expression] | Expression | None = None,
+    fast_math: bool | None = None,
+    cpu: str | None = None,
+    optimize: str | None = None,
+    default_schedule: bool | None = None,
+    check_bounds: bool | None = None,
+    target: str | None = None,
+) -> Function:
+    """A callable function of what `outputs` need.
+
+    The last five arguments are those of `tw.settings` where they are not given.
+
+    Args:
+        name: its name.
+        outputs: the computations that a call returns; `struct` makes several of them one array.
+        inputs: the input arrays in the order in which a call takes them; without it, those that
+            are read, in the order in which they were declared.
+        context: conditions on parameters that every call keeps, e.g. ``[N > 3]``; checked at each
+            call.
+        fast_math: allows reassociation, contraction and approximate functions in all arithmetic.
+        cpu: which processors the code is for. "native" is the level of this one: "x86-64" (SSE2),
+            "x86-64-v2" (SSE4.2), "x86-64-v3" (AVX2, FMA) or "x86-64-v4" (AVX-512), with the
+            extensions for narrow types that it has (`Function.cpu` says which), so that machines
+            of one level share a cache; it is tuned for the machine that compiles it. A level, or a
+            model such as "znver3", can be named.
+        optimize: how much LLVM optimises. What schedules ask for (vectors, tiles, unrolling) is done
+            before LLVM sees the code, so "light", a short pipeline, is as fast as its long one for
+            code that is scheduled, in a fraction of the time. "full" is the long pipeline, which
+            the first call waits for. "background" starts with the short one and replaces its code,
+            in memory and in the cache, when the long one is done. "auto" does that for kernels
+            without vector loops, where it may pay. Under `fast_math` the two may differ in the last
+            bits.
+        default_schedule: whether the library schedules the function as long as it has no command
+            at all: the outermost loop that may be parallel is, where a test at run time finds the
+            work worth the threads; the innermost contiguous loop is a vector loop; reductions with
+            such a loop are tiled; what is little work altogether runs as it is declared. The first
+            command, of whichever computation, starts from the loops as declared, so that what a
+            schedule says is all there is. `Function.default_schedule` says what runs.
+        check_bounds: whether each read and write is checked against the memory that it goes to, and
+            an `OutOfBoundsError` names the access and the instance; `Function.check_bounds` changes
+            it.
+        target: where loops over the blocks and threads of a GPU run: "cuda" on an NVIDIA GPU,
+            "gpu-emulator" on the host, one thread of a block after the other, with every access
+            watched (races, bounds and barriers; for finding mistakes, slow), "cpu" as loops of the
+            CPU. It changes nothing for functions without such loops.
+
+    Raises:
+        DeclarationError: a computation is used twice under one name, has no definition, or an input
+            is missing.
+        DomainError: a computation reads outside the domain of another.
+        ArgumentError: a CPU that LLVM does not know, or (at the first call) that this one cannot
+            be; a word for `optimize` that is none of these.
+        SettingError: a variable of the environment that one of the settings has is not readable.
+
+    Example:
+        >>> matmul = tw.function("matmul", outputs=[C])
+        >>> c = matmul(a, b)
+    """
+    if not isinstance(name, str):
+        raise DeclarationTypeError(f"a function's name must be a string, got {type(name).__name__}")
+    fast_math = settings.fast_math if fast_math is None else fast_math
+    cpu = settings.cpu if cpu is None else cpu
+    optimize = settings.optimize if optimize is None else optimize
+    if default_schedule is None:
+        default_schedule = settings.default_schedule
+    check_bounds = settings.check_bounds if check_bounds is None else check_bounds
+    target = settings.target if target is None else target
+    for option, value in (("cpu", cpu), ("optimize", optimize), ("target", target)):
+        if not isinstance(value, str):
+            raise DeclarationTypeError(f"{option} must be a string, got {type(value).__name__}")
+    if not name.isidentifier():
+        raise DeclarationError(f"a function's name must be an identifier, got {name!r}")
+    results: Any = [outputs] if isinstance(outputs, StructOutput) else outputs
+    gathered = _listed(flat_outputs(results), Computation, "outputs")
+    if not gathered:
+        raise DeclarationError(f"the function {name} needs at least one output")
+    arrays = None if inputs is None else _listed(flat_inputs(inputs), Input, "inputs")
+    options = (
+        _conditions(context),
+        fast_math,
+        cpu,
+        optimize,
+        default_schedule,
+        check_bounds,
+        target,
+    )
+    result = Function(name, gathered, arrays, *options)
+    results = gathered if isinstance(results, Computation) else results
+    structured = not all(isinstance(output, Computation) for output in results)
+    if structured or any(record for _, record, _ in result._fields):
+        result = StructFunction(name, gathered, arrays, *options)
+        result._prepare(results)
+    if inputs is not None and not arrays and result.inputs:
+        needed = ", ".join(result.inputs)
+        raise DeclarationError(f"the function {name} reads {needed}, but inputs= is empty")
+    return result
+
+
+def _conditions(context: Sequence[Expression] | Expression | None) -> list[Expression]:
+    if context is None:
+        return []
+    if isinstance(context, Expression):
+        context = [context]
+    if not isinstance(context, list | tuple):
+        raise DeclarationTypeError(
+            f"context must be conditions on parameters such as [N > 3], got {context!r}"
+        )
+    for condition in context:
+        if not isinstance(condition, Expression):
+            raise DeclarationTypeError(
+                f"context must be conditions on parameters such as N > 3, got {condition!r}"
+            )
+    return list(context)

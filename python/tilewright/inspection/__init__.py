@@ -1,0 +1,1 @@
+"""Looking at functions: dependences, pictures, profiles, and what went wrong."""

@@ -1,0 +1,195 @@
+"""What the machine can do: arithmetic and memory traffic per second, measured by kernels.
+
+The roofline of Williams, Waterman and Patterson (2009): no code is faster than its operations at the
+peak of the arithmetic units, or its bytes at the bandwidth of the memory.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import platform
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from ..base import threads
+
+__all__ = ["Machine", "machine"]
+
+_VERSION = 1
+_REPEATS = 7
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What was measured on this machine with a number of threads.
+
+    Attributes:
+        processor: its name.
+        threads: that worked.
+        flops: operations per second by type ("float32", "float64"): fused multiplications and
+            additions on registers, two operations each.
+        bandwidth: bytes per second between memory and processor, of ``a = b + s * c`` on arrays
+            larger than the caches.
+    """
+
+    processor: str
+    threads: int
+    flops: dict[str, float]
+    bandwidth: float
+
+    def attainable(self, intensity: float, dtype: str = "float64") -> float:
+        """Operations per second that code of so many operations per byte can reach at most."""
+        return min(self.flops[dtype], intensity * self.bandwidth)
+
+    def least_seconds(self, flops: float, bytes: float, dtype: str = "float64") -> float:
+        """The time below which so many operations on so many bytes of memory cannot be done."""
+        return max(flops / self.flops[dtype], bytes / self.bandwidth)
+
+    def __str__(self) -> str:
+        peaks = ", ".join(f"{rate / 1e9:.4g} GFLOP/s {name}" for name, rate in self.flops.items())
+        many = "1 thread" if self.threads == 1 else f"{self.threads} threads"
+        return f"{self.processor}, {many}: {peaks}, {self.bandwidth / 1e9:.4g} GB/s"
+
+
+_known: dict[int, Machine] = {}
+
+
+def machine(threads_used: int | None = None, remeasure: bool = False) -> Machine:
+    """What this machine can do with so many threads.
+
+    It is measured when it is first asked for, which takes about half a second and some hundred
+    megabytes, and kept beside the compiled kernels. A machine that was busy then is measured again
+    by ``remeasure=True``.
+
+    Args:
+        threads_used: how many threads; as many as parallel loops use without it.
+        remeasure: measures even if it is known.
+
+    Raises:
+        ArgumentTypeError: a number of threads that is no integer; a TypeError.
+        ArgumentError: a number below 1; a ValueError.
+
+    Example:
+        >>> one = tw.machine(1)
+        >>> one.attainable(0.1, "float32") <= one.flops["float32"]
+        True
+    """
+    count = (
+        threads.get_num_threads() if threads_used is None else threads.checked_threads(threads_used)
+    )
+    if not remeasure:
+        found = _known.get(count) or _stored(count)
+        if found is not None:
+            _known[count] = found
+            return found
+    measured = _measure(count)
+    _known[count] = measured
+    text = json.dumps({"flops": measured.flops, "bandwidth": measured.bandwidth})
+    _core.cache_store_note(_identity(count), text)
+    return measured
+
+
+def _identity(count: int) -> str:
+    build = _core.describe_build()
+    return json.dumps(["machine", _VERSION, _processor(), count, sorted(build.items())])
+
+
+def _stored(count: int) -> Machine | None:
+    note = _core.cache_load_note(_identity(count))
+    if note is None:
+        return None
+    try:
+        known = json.loads(note)
+        flops = {str(name): float(rate) for name, rate in known["flops"].items()}
+        return Machine(_processor(), count, flops, float(known["bandwidth"]))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+
+
+def _processor() -> str:
+    try:
+        text = pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return platform.processor() or platform.machine()
+    found = re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE)
+    return found.group(1).strip() if found else platform.machine()
+
+
+def _measure(count: int) -> Machine:
+    flops = {name: _peak(name, count) for name in ("float32", "float64")}
+    return Machine(_processor(), count, flops, _bandwidth(count))
+
+
+def _fastest(run: Callable[[], Any]) -> float:
+    run()
+    best = float("inf")
+    for _ in range(_REPEATS):
+        start = time.perf_counter()
+        run()
+        best = min(best, time.perf_counter() - start)
+    return best
+
+
+def _peak(dtype: str, count: int) -> float:
+    """Sums in registers, each a fused multiply-add behind the other, enough to hide its latency."""
+    import tilewright as tw
+
+    from ..kernels.machine import vector_bytes
+
+    lanes = vector_bytes() // np.dtype(dtype).itemsize
+    length, steps, rows = 12 * lanes, 2048, 512 * count
+    p, t, i = tw.iters("p t i")
+    x = tw.input("x", [steps], tw.as_dtype(dtype))
+    y = tw.input("y", [length], tw.as_dtype(dtype))
+    total = tw.computation(
+        "S", {p: rows, i: length}, tw.sum(x[t] * y[i], over={t: steps}), dtype=tw.as_dtype(dtype)
+    )
+    kernel = tw.function("peak", outputs=[total], fast_math=True, check_bounds=False)
+    kernel["S"].reorder(p, t, i).split(i, lanes).unroll("i0").vectorize("i1")
+    kernel["S"].parallelize(p)
+    given = np.ones(steps, dtype), np.ones(length, dtype)
+    out = np.empty((rows, length), dtype)
+    return 2.0 * rows * steps * length / _fastest(lambda: kernel(*given, out=out, threads=count))
+
+
+def _bandwidth(count: int) -> float:
+    import tilewright as tw
+
+    n = tw.param("N")
+    i = tw.iter("i")
+    b, c = tw.input("b", [n], tw.float64), tw.input("c", [n], tw.float64)
+    a = tw.computation("a", {i: n}, b[i] + 3.0 * c[i])
+    kernel = tw.function("triad", outputs=[a], check_bounds=False)
+    chunk = 1 << 15
+    kernel["a"].split(i, chunk).split("i1", 8).vectorize("i11").stream().parallelize("i0")
+    size = _larger_than_caches() // 8
+    given = np.ones(size), np.ones(size)
+    out = np.empty(size)
+    return 24.0 * size / _fastest(lambda: kernel(*given, out=out, threads=count))
+
+
+def _larger_than_caches() -> int:
+    """Bytes of an array of which the caches hold a part at most: 256 MiB and 1/16 of the memory at most."""
+    largest = 0
+    for index in range(6):
+        size = pathlib.Path(f"/sys/devices/system/cpu/cpu0/cache/index{index}/size")
+        try:
+            found = re.fullmatch(r"(\d+)([KM]?)", size.read_text(encoding="utf-8").strip())
+        except OSError:
+            continue
+        if found:
+            unit = {"": 1, "K": 1 << 10, "M": 1 << 20}[found.group(2)]
+            largest = max(largest, int(found.group(1)) * unit)
+    try:
+        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError):
+        memory = 1 << 32
+    return min(max(2 * largest, 1 << 26), 1 << 28, memory // 16)

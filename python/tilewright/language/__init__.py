@@ -1,0 +1,1 @@
+"""Layer I as Python says it: types, expressions, reductions, inputs and computations."""

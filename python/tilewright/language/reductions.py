@@ -1,0 +1,218 @@
+"""Reductions are expressions: `tw.sum(A[i, k] * B[k, j], over={k: K})`.
+
+The ranges may be half-open pairs, and their bounds may use outer iterators and earlier reduced
+ones; `where` adds a condition, which may read arrays as np.sum's may. As the person wrote a
+reduction, its elements may be combined in any order, unless `ordered` says otherwise; sums and
+products of bool and narrow integers are kept in (u)int64, as NumPy does.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Mapping
+from typing import TypeAlias
+
+from .. import _core
+from .._core import Op
+from ..base.errors import DeclarationError, DeclarationTypeError
+from .elementary import maximum, minimum
+from .expressions import (
+    Expression,
+    ExpressionLike,
+    Iterator,
+    Operand,
+    condition_operand,
+    operand,
+)
+
+__all__ = ["all", "any", "argmax", "argmin", "max", "min", "prod", "sum"]
+
+RangeLike: TypeAlias = ExpressionLike | tuple[ExpressionLike, ExpressionLike] | range
+Ranges: TypeAlias = Mapping[Iterator, RangeLike] | Iterable[tuple[Iterator, RangeLike]]
+
+
+def range_operands(iterator: object, bounds: object, what: str) -> tuple[str, Operand, Operand]:
+    """(name, lower, upper) of one half-open range, given as an upper bound, a pair or a Python
+    range.
+
+    Raises:
+        DeclarationError: when a bound is missing.
+        DeclarationTypeError: when the iterator is none, or the bounds are not of a form above.
+    """
+    if isinstance(iterator, str):
+        iterator = Iterator(iterator)
+    if not isinstance(iterator, Iterator):
+        raise DeclarationTypeError(
+            f"{what} is given by iterators and their ranges, {{i: N}} or {{i: (1, N)}}; "
+            f"{iterator!r} is no iterator (make one with tw.iter)"
+        )
+    name = iterator.name
+    if isinstance(bounds, range):
+        if bounds.step != 1:
+            raise DeclarationError(f"the range of {name} in {what} must have step 1: {bounds}")
+        bounds = (bounds.start, bounds.stop)
+    lower: object
+    upper: object
+    if isinstance(bounds, tuple | list):
+        if len(bounds) != 2:
+            raise DeclarationTypeError(
+                f"the range of {name} in {what} must be an upper bound or a pair "
+                f"(lower, upper), not {bounds!r}"
+            )
+        lower, upper = bounds
+    else:
+        lower, upper = 0, bounds
+    if lower is None or upper is None or upper is Ellipsis:
+        side = "lower" if lower is None else "upper"
+        raise DeclarationError(
+            f"{what} is unbounded: {name} has no {side} bound; "
+            f"give both as {{{name}: (lower, upper)}}"
+        )
+    return name, _bound(lower, name, what), _bound(upper, name, what)
+
+
+def _bound(value: object, name: str, what: str) -> Operand:
+    bound = operand(value)
+    kind = bound.type if isinstance(bound, _core.Expr) else type(bound).__name__
+    if not kind.startswith(("int", "uint")):
+        raise DeclarationTypeError(
+            f"a bound of {name} in {what} must be an integer, but {value!r} is of type {kind}"
+        )
+    return bound
+
+
+def _reduce(
+    op: Op,
+    name: str,
+    value: ExpressionLike,
+    over: Ranges | None,
+    where: ExpressionLike | None,
+    ordered: bool = False,
+) -> Expression:
+    what = f"the reduction tw.{name}"
+    if over is None:
+        raise DeclarationTypeError(
+            f"tw.{name} needs the iterators that it reduces: tw.{name}(x[k], over={{k: K}})"
+        )
+    if isinstance(over, Iterator):
+        over = [over]  # type: ignore[list-item]  # refused below, with its name
+    if not isinstance(over, Mapping | Iterable):
+        raise DeclarationTypeError(
+            f"over= of tw.{name} must be iterators with ranges such as {{k: K}}, not {over!r}"
+        )
+    pairs = over.items() if isinstance(over, Mapping) else over
+    ranges = []
+    for pair in pairs:
+        iterator, bounds = pair if isinstance(pair, tuple) else (pair, None)
+        ranges.append(range_operands(iterator, bounds, what))
+    condition = condition_operand(where, f"where= of tw.{name}")
+    return Expression(_core.reduce(op, ranges, operand(value), condition, ordered))
+
+
+def sum(
+    value: ExpressionLike,
+    *,
+    over: Ranges | None = None,
+    where: ExpressionLike | None = None,
+    ordered: bool = False,
+) -> Expression:
+    """The sum over all points of `over` where `where` holds; 0 over none.
+
+    Args:
+        value: the expression that is summed.
+        over: {k: K} for 0 <= k < K, {k: (1, K)} for 1 <= k < K; several iterators, outermost first.
+            Bounds may read integer arrays, {p: (row[i], row[i + 1])}, where `value` reads some
+            array at p itself: as in a slice, what lies beyond that array's extent is left out.
+        where: a condition, such as `(k < i) & (mask[k] > 0)`. What is affine in it bounds the
+            domain; what reads arrays is asked of each of its points, and the value is computed
+            (and read) only where it holds. Comparisons of the innermost iterator with values that
+            stay the same in its loop become the bounds of that loop:
+
+                y = tw.computation("y", {i: N}, tw.sum(val[p] * x[col[p]], over={p: NNZ},
+                                   where=(row[i] <= p) & (p < row[i + 1])))
+
+            is a sparse matrix (CSR) times a vector, without a test in its inner loop.
+        ordered: add the terms one after the other in the order of `over` and in no other: schedules
+            that change it are refused. (`fast_math` of a function allows the compiler more.)
+    """
+    return _reduce(Op.ReduceSum, "sum", value, over, where, ordered)
+
+
+def prod(
+    value: ExpressionLike,
+    *,
+    over: Ranges | None = None,
+    where: ExpressionLike | None = None,
+    ordered: bool = False,
+) -> Expression:
+    """The product over all points of `over`; 1 over none. Arguments as of `sum`."""
+    return _reduce(Op.ReduceProd, "prod", value, over, where, ordered)
+
+
+def min(
+    value: ExpressionLike,
+    *others: ExpressionLike,
+    over: Ranges | None = None,
+    where: ExpressionLike | None = None,
+) -> Expression:
+    """The smallest value over all points of `over`; NaN if any is. Over none, the type's largest
+    value.
+
+    With several values and no `over`, their minimum: `tw.min(a, b)`.
+    """
+    if others:
+        _no_ranges("min", over, where)
+        return functools.reduce(minimum, others[1:], minimum(value, others[0]))
+    return _reduce(Op.ReduceMin, "min", value, over, where)
+
+
+def max(
+    value: ExpressionLike,
+    *others: ExpressionLike,
+    over: Ranges | None = None,
+    where: ExpressionLike | None = None,
+) -> Expression:
+    """The largest value over all points of `over`; NaN if any is. Over none, the type's smallest
+    value.
+
+    With several values and no `over`, their maximum: `tw.max(a, b)`.
+    """
+    if others:
+        _no_ranges("max", over, where)
+        return functools.reduce(maximum, others[1:], maximum(value, others[0]))
+    return _reduce(Op.ReduceMax, "max", value, over, where)
+
+
+def _no_ranges(name: str, over: Ranges | None, where: ExpressionLike | None) -> None:
+    if over is not None or where is not None:
+        raise DeclarationTypeError(
+            f"tw.{name} takes either several values or one value with over=, not both"
+        )
+
+
+def any(
+    value: ExpressionLike, *, over: Ranges | None = None, where: ExpressionLike | None = None
+) -> Expression:
+    """Whether the value is true (not 0) at any point of `over`; False over none."""
+    return _reduce(Op.ReduceAny, "any", value, over, where)
+
+
+def all(
+    value: ExpressionLike, *, over: Ranges | None = None, where: ExpressionLike | None = None
+) -> Expression:
+    """Whether the value is true (not 0) at every point of `over`; True over none."""
+    return _reduce(Op.ReduceAll, "all", value, over, where)
+
+
+def argmin(
+    value: ExpressionLike, *, over: Ranges | None = None, where: ExpressionLike | None = None
+) -> Expression:
+    """The reduced iterator (only one) at the first smallest value or NaN; -1 over none."""
+    return _reduce(Op.ReduceArgMin, "argmin", value, over, where)
+
+
+def argmax(
+    value: ExpressionLike, *, over: Ranges | None = None, where: ExpressionLike | None = None
+) -> Expression:
+    """The reduced iterator (only one) at the first largest value or NaN; -1 over none."""
+    return _reduce(Op.ReduceArgMax, "argmax", value, over, where)

@@ -1,0 +1,125 @@
+"""A mapping to a GPU that is found by trying: of each computation, the loops that may run at the same time become
+blocks and threads. Loops around them run on the host, which launches a kernel in each of their iterations; loops inside
+of them run in each thread; what no such loop is around is done by a block that adds up, or by one thread. Sums of rows
+are added up by warps, since threads that have rows of their own would load what lies far apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from .. import _core
+from ..base.errors import AnalysisLimitError, ScheduleError
+
+if TYPE_CHECKING:
+    from ..functions.functions import Function
+    from .commands import ComputationHandle
+
+__all__ = ["map_to_gpu"]
+
+Commands = Callable[["ComputationHandle"], object]
+
+TERMS = 256
+"""Threads of a block that adds up."""
+
+WARP = 32
+ROWS = 8
+"""Rows of a block whose warps add up one each."""
+
+
+def _succeeds(function: Function, computation: str, commands: Commands, lower: bool) -> bool:
+    trial = function.copy()
+    try:
+        commands(trial[computation])
+        if lower:
+            str(trial.loops)  # limits of kernels are known then
+    except (ScheduleError, AnalysisLimitError):
+        return False
+    return True
+
+
+def _parallel_runs(function: Function, computation: str) -> Iterator[list[str]]:
+    """Parallel loops directly inside each other: the outermost ones first, as many as there are."""
+    run: list[str] = []
+    runs = [run]
+    for loop in function[computation].loops:
+        if _succeeds(function, computation, partial(_parallelize, loop), False):
+            run.append(loop)
+        elif run:
+            run = []
+            runs.append(run)
+    for found in runs:
+        for start in range(len(found)):
+            yield found[start:]
+
+
+def _parallelize(loop: str, own: ComputationHandle) -> None:
+    own.parallelize(loop)
+
+
+def _to_blocks_and_threads(run: Sequence[str], own: ComputationHandle) -> None:
+    if len(run) <= 3:
+        own.gpu(*run)
+        return
+    # Blocks of the first one and of tiles of the last two; each thread runs through the others.
+    first, *between, row, column = run
+    own.tile(row, column, 8, 32)
+    own.reorder(first, f"{row}0", f"{column}0", f"{row}1", f"{column}1", *between)
+    own.gpu_block(first, f"{row}0", f"{column}0").gpu_thread(f"{row}1", f"{column}1")
+
+
+def _to_terms(own: ComputationHandle) -> None:
+    last = own.loops[-1]
+    own.split(last, TERMS).gpu_thread(f"{last}1")
+
+
+def _iterators(node: _core.Expr) -> set[str]:
+    return {part.name for part in node.nodes() if part.kind == "iterator"}
+
+
+def _adds_up_rows(function: Function, computation: str) -> bool:
+    """Whether the terms of an element are a row of an array, which nothing else is computed from: so
+    its memory is what takes time, and its neighbours are terms, not elements."""
+    loops = function[computation].loops
+    declared = function._array(computation)
+    own, pieces = declared.iterators, declared.pieces
+    if len(pieces) != 1 or not own or list(loops[:-1]) != own:
+        return False
+    term, is_row = loops[-1], False
+    for access in pieces[0][1].nodes():
+        if access.kind != "access" or not access.operands or access.producer is None:
+            continue
+        last = _iterators(access.operands[-1])
+        if last & set(own):
+            return False
+        extent = access.producer.extents[-1].value
+        if term in last and not (isinstance(extent, int) and extent < WARP):
+            is_row = is_row or _iterators(access) >= {*own, term}
+    return is_row
+
+
+def _to_rows(own: ComputationHandle) -> None:
+    *outer, row, term = own.loops
+    own.split(row, ROWS).split(term, WARP)
+    own.gpu_block(*outer, f"{row}0").gpu_thread(f"{row}1", f"{term}1")
+
+
+def _candidates(function: Function, computation: str) -> Iterator[tuple[Commands, bool]]:
+    if _adds_up_rows(function, computation):
+        yield _to_rows, True
+    for run in _parallel_runs(function, computation):
+        yield partial(_to_blocks_and_threads, run), False
+    if function[computation].loops:
+        yield _to_terms, True
+
+
+def map_to_gpu(function: Function) -> None:
+    """See `Function.gpu`."""
+    for computation in function.computations:
+        if any(tag.startswith("gpu") for tag in function[computation].tags.values()):
+            continue
+        for commands, lower in _candidates(function, computation):
+            if _succeeds(function, computation, commands, lower):
+                commands(function[computation])
+                break

@@ -1,4 +1,4 @@
-// Arithmetic on float32 and float64; llvm_math.h has the elementary functions. What is declared of
+// Arithmetic on float32 and float64; math.h has the elementary functions. What is declared of
 // the runtime is marked nobuiltin: LLVM would fold calls on constants and round differently.
 #include "targets/llvm/semantics.h"
 

@@ -76,7 +76,7 @@ class DType:
 
     def __call__(self, value: ExpressionLike) -> Expression:
         """The value as this type (`tw.cast`)."""
-        from .elementary import cast
+        from .expressions import cast
 
         return cast(value, self)
 

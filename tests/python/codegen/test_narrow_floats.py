@@ -24,7 +24,8 @@ def logistic(x: np.ndarray) -> np.ndarray:
 EXACT: dict[str, Any] = {
     name: getattr(np, name)
     for name in (
-        "exp exp2 log log2 log10 sin cos tan sinh cosh tanh arcsin arccos arctan sqrt".split()
+        "exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh arcsin arccos arctan "
+        "arcsinh arccosh arctanh sqrt cbrt degrees radians".split()
     )
 }
 EXACT |= {

@@ -11,6 +11,8 @@ namespace tilewright {
 
 namespace nodes {
 
+ExprPtr make(Expr node) { return finished(std::move(node)); }
+
 Expr node_of(ExprKind kind, ScalarType type, std::vector<ExprPtr> operands, Op op) {
   Expr node{};
   node.kind = kind;

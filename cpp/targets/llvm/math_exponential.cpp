@@ -111,8 +111,10 @@ Real exponential_single(Real x) {
 
 Pair exp_less_one(const Reduced &reduced, Real tail) {
   const Real power = power_of_two(reduced.k.raw);
-  const Pair head = fast_sum(power - 1.0, power * reduced.r); // |first| >= |second|, or first = 0
-  return fast_sum(head.hi, head.lo + power * tail);
+  const Real less_one = power - 1.0;
+  const Real lost = -1.0 - (less_one - power); // beyond 2^53
+  const Pair head = fast_sum(less_one, power * reduced.r); // |first| >= |second|, or first = 0
+  return fast_sum(head.hi, (head.lo + lost) + power * tail);
 }
 
 Real exponential(Op op, Real x, bool fast) {

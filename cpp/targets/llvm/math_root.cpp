@@ -34,7 +34,7 @@ Real positive_cube_root(Real x, bool may_be_subnormal, bool exact) {
       select(r > 0.0, known::cbrt_of_two[0], select(r < 0.0, 1.0 / known::cbrt_of_two[0], one));
   Real y = third * polynomial(parts.m, known::cbrt_start);
   const Real cube = y * y * y;
-  y = y * ((cube + (t + t)) / ((cube + cube) + t));
+  y = y + y * ((t - cube) / ((cube + cube) + t));
   if (exact) {
     const Pair square = product(y, y);
     const Pair whole = product(square.hi, y);

@@ -47,12 +47,13 @@ Real expm1_double(Real x, bool fast) {
   const Real tail = exp_tail(reduced);
   const Pair head = fast_sum(constant(x, 1.0), reduced.r);
   const Real far = scaled(head.hi + (head.lo + tail), reduced.k);
-  Real near = x;
-  if (fast) {
-    const Real power = power_of_two(reduced.k.raw);
-    near = muladd(power, reduced.r + tail, power - 1.0);
-  } else {
-    near = exp_less_one(reduced, tail).hi;
+  const Real power = power_of_two(reduced.k.raw);
+  const Real less_one = power - 1.0;
+  Real near = muladd(power, reduced.r + tail, less_one);
+  if (!fast) {
+    const Real lost = -1.0 - (less_one - power); // beyond 2^53
+    const Pair first = fast_sum(less_one, power * reduced.r);
+    near = first.hi + ((first.lo + lost) + power * tail);
   }
   return with_sign(select(x > 40.0, far, near), x);
 }
@@ -111,10 +112,8 @@ Real exponential_single(Real x) {
 
 Pair exp_less_one(const Reduced &reduced, Real tail) {
   const Real power = power_of_two(reduced.k.raw);
-  const Real less_one = power - 1.0;
-  const Real lost = -1.0 - (less_one - power); // beyond 2^53
-  const Pair head = fast_sum(less_one, power * reduced.r); // |first| >= |second|, or first = 0
-  return fast_sum(head.hi, (head.lo + lost) + power * tail);
+  const Pair head = fast_sum(power - 1.0, power * reduced.r); // |first| >= |second|, or first = 0
+  return fast_sum(head.hi, head.lo + power * tail);
 }
 
 Real exponential(Op op, Real x, bool fast) {

@@ -19,7 +19,7 @@ Reduced reduce_exponent(lanes::Real x);
 /// (exp(r + error) - 1 - r) to float64's precision of r^2.
 lanes::Real exp_tail(const Reduced &reduced);
 
-/// exp(x) - 1 as a pair; right while -60 <= k <= 60.
+/// exp(x) - 1 as a pair; right while 0 <= k <= 60.
 lanes::Pair exp_less_one(const Reduced &reduced, lanes::Real tail);
 
 /// exp of float32, with fast_math.

@@ -54,7 +54,7 @@ const std::vector<Function> &functions() {
        0.9},
       {Op::Expm1, unary<std::expm1>(), 0.51, 0.95, 0.51, 3},
       {Op::Log1p, unary<std::log1p>(), 0.51, 0.9, 0.51, 0.9},
-      {Op::Cbrt, unary<std::cbrt>(), 0.51, 0.6, 0.51, 1.5},
+      {Op::Cbrt, unary<std::cbrt>(), 0.51, 0.6, 0.51, 3},
       {Op::Arcsinh, unary<std::asinh>(), 0.51, 0.9, 0.51, 3},
       {Op::Arccosh, unary<std::acosh>(), 0.51, 0.9, 0.51, 4},
       {Op::Arctanh, unary<std::atanh>(), 0.51, 0.9, 0.51, 4},

@@ -222,7 +222,7 @@ def polynomials() -> list[Polynomial]:
         Polynomial("log_single", "(log(1 + f) - f + f^2 / 2) / f^3", log_polynomial, log_weight,
                    log_low, log_high, 7, 24),
         Polynomial("cbrt_start", "cbrt(m)", mpmath.cbrt, lambda m: 1 / mpmath.cbrt(m),
-                   mpf("0.70710"), mpf("1.41422"), 4),
+                   mpf("0.70710"), mpf("1.41422"), 5),
         Polynomial("sin_tail", "(sin(r) / r - 1) / r^2 in r^2", root(sin_tail), lambda z: z,
                    0, octant, 5),
         Polynomial("cos_tail", "(cos(r) - 1 + r^2 / 2) / r^4 in r^2", root(cos_tail),

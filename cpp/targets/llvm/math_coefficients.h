@@ -114,13 +114,14 @@ inline constexpr std::array<double, 8> log_single = {
     -0x1.3520e20000000p-4,
 };
 
-/// cbrt(m) on [0.7071, 1.41422]; error 2^-16.73
-inline constexpr std::array<double, 5> cbrt_start = {
-    0x1.ce81620a83c97p-2,
-    0x1.cf4521ccb3516p-1,
-    -0x1.123f3dbce1f59p-1,
-    0x1.bc4c5d26b91bdp-3,
-    -0x1.3591e31e354ddp-5,
+/// cbrt(m) on [0.7071, 1.41422]; error 2^-19.63
+inline constexpr std::array<double, 6> cbrt_start = {
+    0x1.afced572ffc86p-2,
+    0x1.0e57beb10e00fp+0,
+    -0x1.ac142c9cc7c4fp-1,
+    0x1.05a000456166dp-1,
+    -0x1.6fc0848c7ae42p-3,
+    0x1.b9a8890816682p-6,
 };
 
 /// (sin(r) / r - 1) / r^2 in r^2 on [0.0, 0.617]; error 2^-57.26

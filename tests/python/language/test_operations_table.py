@@ -25,4 +25,4 @@ def test_each_row_with_a_name_is_a_function_of_the_package():
     for row in _core.operations():
         if row["function"]:
             function = getattr(tw, row["function"])
-            assert function.__doc__.split(". ")[0].rstrip(".\n ") in row["documentation"]
+            assert " ".join(function.__doc__.split()) == row["documentation"]

@@ -41,19 +41,25 @@ Real exp2_single(Real x) {
   return scaled(polynomial(clamped - k.value, known::exp2_single), k);
 }
 
+/// exp(r) - 1 - r is taken apart into r^2 / 2, of which the larger part is exact, and what is left.
 /// Beyond 40 the 1 is lost in the rounding, and below -40 all else is.
 Real expm1_double(Real x, bool fast) {
   const Reduced reduced = reduce_exponent(clamp(x, -60.0, 710.0));
-  const Real tail = exp_tail(reduced);
-  const Pair head = fast_sum(constant(x, 1.0), reduced.r);
-  const Real far = scaled(head.hi + (head.lo + tail), reduced.k);
+  const Real r = reduced.r;
+  const Real upper = upper_half(r);
+  const Real half_square = 0.5 * (upper * upper);
+  const Real cubic = (r * r) * (r * polynomial(r, &known::exp_tail[1], known::exp_tail.size() - 1));
+  const Real rest = 0.5 * ((r - upper) * (r + upper)) + (cubic + reduced.error);
+  const Pair head = fast_sum(constant(x, 1.0), r);
+  const Real far = scaled(head.hi + (head.lo + (half_square + rest)), reduced.k);
   const Real power = power_of_two(reduced.k.raw);
   const Real less_one = power - 1.0;
-  Real near = muladd(power, reduced.r + tail, less_one);
+  Real near = muladd(power, r + (half_square + rest), less_one);
   if (!fast) {
     const Real lost = -1.0 - (less_one - power); // beyond 2^53
-    const Pair first = fast_sum(less_one, power * reduced.r);
-    near = first.hi + ((first.lo + lost) + power * tail);
+    const Pair first = fast_sum(less_one, power * r);
+    const Pair second = fast_sum(first.hi, power * half_square);
+    near = second.hi + ((second.lo + (first.lo + lost)) + power * rest);
   }
   return with_sign(select(x > 40.0, far, near), x);
 }

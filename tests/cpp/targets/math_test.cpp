@@ -52,7 +52,7 @@ const std::vector<Function> &functions() {
       {Op::Erf, unary<std::erf>(), 0.51, 1.1, 2, 2},
       {Op::Arctan2, [](long double y, long double x) { return std::atan2(y, x); }, 0.51, 0.9, 0.51,
        0.9},
-      {Op::Expm1, unary<std::expm1>(), 0.51, 1, 0.51, 2},
+      {Op::Expm1, unary<std::expm1>(), 0.51, 0.9, 0.51, 2},
       {Op::Log1p, unary<std::log1p>(), 0.51, 0.8, 0.51, 0.8},
       {Op::Cbrt, unary<std::cbrt>(), 0.51, 0.6, 0.51, 1.5},
       {Op::Arcsinh, unary<std::asinh>(), 0.51, 0.8, 0.51, 2},

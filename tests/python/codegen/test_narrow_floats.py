@@ -60,7 +60,9 @@ def test_every_number_of_two_bytes(dtype: str, target: str) -> None:
             apart = np.abs(places(found) - places(right))[~is_nan]
             # Two roundings, of which the first one seldom matters.
             assert apart.max() <= 1, f"{name} of {x[~is_nan][apart.argmax()]}"
-            assert np.count_nonzero(apart) < 10, f"{name}: {np.count_nonzero(apart)}"
+            # One mantissa of a cube root comes back at each third exponent.
+            most = 20 if name == "cbrt" else 9
+            assert np.count_nonzero(apart) <= most, f"{name}: {np.count_nonzero(apart)}"
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -1,7 +1,9 @@
-"""Checks that each folder of cpp/ includes only what stands below it.
+"""Checks that each folder of cpp/ includes, and each wing of python/tilewright imports, only what
+stands below it.
 
 The order is the architecture's picture in the README: a folder may use the folders named for it
 here and those that they may use. ``hardware``, ``polyhedral`` and ``runtime`` stand on the ground.
+The order of the wings is in `python_layers`.
 """
 
 from __future__ import annotations
@@ -9,6 +11,8 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
+
+import python_layers
 
 USES: dict[str, set[str]] = {
     "polyhedral": {"hardware"},
@@ -23,7 +27,8 @@ USES: dict[str, set[str]] = {
     "lowering": {"analysis", "passes"},
     "targets": {"loops", "runtime"},
     "compiler": {"planning", "lowering", "targets"},
-    "bindings": {"compiler"},
+    "scheduling": {"compiler"},
+    "bindings": {"scheduling"},
 }
 # The core's one error type: a header without code, and so without a layer.
 EVERYWHERE = {"polyhedral/error.h"}
@@ -70,6 +75,7 @@ def main() -> int:
             if LLVM_SUPPORT_INCLUDE.match(line) and folder not in LLVM_SUPPORT_FOLDERS:
                 print(f"{where}: cpp/{folder} may not use LLVM's support library")
                 wrong += 1
+    wrong += python_layers.main()
     return 1 if wrong else 0
 
 

@@ -12,6 +12,7 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -215,63 +216,82 @@ def compile_times(make: Callable[[], tw.Function]) -> Callable[[], dict[str, flo
     return run
 
 
+@dataclass(frozen=True)
+class Libraries:
+    """The libraries beside us."""
+
+    cv: OpenCV
+    hl: Any
+    nu: Any
+
+
 def cases(context: Context) -> Iterator[Case]:
     generator = np.random.default_rng(0)
     rows, columns = (66, 110) if context.quick else (2112, 3520)
     noise = generator.integers(0, 256, (rows, columns * CHANNELS), dtype=np.uint8)
-    cv = OpenCV(context.threads)
-    hl = halide_images.kernels()
-    nu = numba_images.kernels()
-
+    theirs = Libraries(OpenCV(context.threads), halide_images.kernels(), numba_images.kernels())
     for dtype in (np.uint8, np.float32):
-        image = noise.astype(dtype)
-        small = dtype == np.uint8
-        blurred = np.empty((rows - 2, (columns - 2) * CHANNELS), dtype)
-        yield Case(
-            f"blur 3x3, {'u8' if small else 'f32'}",
-            functools.partial(images.blur3x3(dtype), image, out=blurred),
-            peers={
-                "Halide": hl.stencil("blur", image),
-                "OpenCV": cv.blur(image),
-                "NumPy": functools.partial(blur_numpy, image),
-                "Numba": nu.blur(image),
-            },
-            group="images",
-            rtol=0 if small else 2e-6,
-            atol=1 if small else 0,
-            goals=GOALS,
-            work=2.0 * image.nbytes,
-            unit="GB/s",
-        )
-        smooth = np.empty((rows - 6, (columns - 6) * CHANNELS), dtype)
-        yield Case(
-            f"gaussian 7x7, {'u8' if small else 'f32'}",
-            functools.partial(images.gaussian7x7(dtype), image, out=smooth),
-            peers={
-                "Halide": hl.stencil("gaussian", image),
-                "OpenCV": cv.gaussian(image),
-                "NumPy": functools.partial(gaussian_numpy, image),
-                "Numba": nu.gaussian(image),
-            },
-            group="images",
-            rtol=0 if small else 2e-6,
-            atol=1 if small else 0,
-            goals=GOALS,
-            work=2.0 * image.nbytes,
-            unit="GB/s",
-            note="OpenCV rounds u8 sums once, Numba columns first: they differ by at most 1",
-        )
+        yield from blurs(noise.astype(dtype), theirs)
+    yield gray_case(noise.reshape(rows, columns, CHANNELS), theirs)
+    yield warp_case(rows, columns, theirs)
+    yield edge_case(noise, theirs)
+    yield point_wise_case(noise, theirs)
+    if context.threads == 1:
+        yield from cold_cases()
 
-    picture = noise.reshape(rows, columns, CHANNELS)
-    gray, brightness = images.rgb_to_gray(), np.empty((rows, columns), np.uint8)
+
+def blurs(image: Array, theirs: Libraries) -> Iterator[Case]:
+    """Windows of 3 x 3 and 7 x 7."""
+    rows, width = image.shape
+    small = image.dtype == np.uint8
+    blurred = np.empty((rows - 2, width - 2 * CHANNELS), image.dtype)
     yield Case(
-        "cvtColor RGB to gray, u8",
-        lambda: gray(noise, out=brightness),
+        f"blur 3x3, {'u8' if small else 'f32'}",
+        functools.partial(images.blur3x3(image.dtype), image, out=blurred),
         peers={
-            "Halide": hl.gray(picture),
-            "OpenCV": cv.gray(picture),
+            "Halide": theirs.hl.stencil("blur", image),
+            "OpenCV": theirs.cv.blur(image),
+            "NumPy": functools.partial(blur_numpy, image),
+            "Numba": theirs.nu.blur(image),
+        },
+        group="images",
+        rtol=0 if small else 2e-6,
+        atol=1 if small else 0,
+        goals=GOALS,
+        work=2.0 * image.nbytes,
+        unit="GB/s",
+    )
+    smooth = np.empty((rows - 6, width - 6 * CHANNELS), image.dtype)
+    yield Case(
+        f"gaussian 7x7, {'u8' if small else 'f32'}",
+        functools.partial(images.gaussian7x7(image.dtype), image, out=smooth),
+        peers={
+            "Halide": theirs.hl.stencil("gaussian", image),
+            "OpenCV": theirs.cv.gaussian(image),
+            "NumPy": functools.partial(gaussian_numpy, image),
+            "Numba": theirs.nu.gaussian(image),
+        },
+        group="images",
+        rtol=0 if small else 2e-6,
+        atol=1 if small else 0,
+        goals=GOALS,
+        work=2.0 * image.nbytes,
+        unit="GB/s",
+        note="OpenCV rounds u8 sums once, Numba columns first: they differ by at most 1",
+    )
+
+
+def gray_case(picture: Array, theirs: Libraries) -> Case:
+    gray, brightness = images.rgb_to_gray(), np.empty(picture.shape[:2], np.uint8)
+    flat = picture.reshape(picture.shape[0], -1)
+    return Case(
+        "cvtColor RGB to gray, u8",
+        lambda: gray(flat, out=brightness),
+        peers={
+            "Halide": theirs.hl.gray(picture),
+            "OpenCV": theirs.cv.gray(picture),
             "NumPy": lambda: gray_numpy(picture),
-            "Numba": nu.gray(picture),
+            "Numba": theirs.nu.gray(picture),
         },
         group="images",
         rtol=0,
@@ -282,19 +302,21 @@ def cases(context: Context) -> Iterator[Case]:
         note="OpenCV's weights have 15 bits: differs by at most 1",
     )
 
+
+def warp_case(rows: int, columns: int, theirs: Libraries) -> Case:
     # A smooth picture: OpenCV's coordinates are rounded, which noise would make visible.
     i, j = np.mgrid[:rows, :columns].astype(np.float32)
     single = 128 + 100 * np.sin(i / 37).astype(np.float32) * np.cos(j / 53).astype(np.float32)
     matrix = np.array([[0.98, -0.17, 30.0], [0.17, 0.98, -20.0]], np.float32)
     warp, warped = images.warp_affine(), np.empty((rows, columns), np.float32)
-    yield Case(
+    return Case(
         "warpAffine, bilinear, f32",
         lambda: warp(single, matrix, out=warped),
         peers={
-            "Halide": hl.warp(single, matrix),
-            "OpenCV": cv.warp(single, matrix),
+            "Halide": theirs.hl.warp(single, matrix),
+            "OpenCV": theirs.cv.warp(single, matrix),
             "NumPy": lambda: warp_numpy(single, matrix),
-            "Numba": nu.warp(single, matrix),
+            "Numba": theirs.nu.warp(single, matrix),
         },
         group="images",
         rtol=0,
@@ -305,6 +327,8 @@ def cases(context: Context) -> Iterator[Case]:
         note="one channel; OpenCV rounds coordinates to 1/32 pixel",
     )
 
+
+def edge_case(noise: Array, theirs: Libraries) -> Case:
     edge, overwritten = images.edge_detector(), noise.copy()
     first = edge_numpy(noise)
 
@@ -314,14 +338,14 @@ def cases(context: Context) -> Iterator[Case]:
         got = got if got.shape == first.shape else got[:-3, :-9]
         np.testing.assert_array_equal(got, first)
 
-    yield Case(
+    return Case(
         "edge detector, u8",
         lambda: edge(overwritten),
         peers={
-            "Halide": hl.edge(noise),
-            "OpenCV": cv.edge(noise),
+            "Halide": theirs.hl.edge(noise),
+            "OpenCV": theirs.cv.edge(noise),
             "NumPy": lambda: edge_numpy(noise),
-            "Numba": nu.edge(noise),
+            "Numba": theirs.nu.edge(noise),
         },
         group="images",
         compare=same,
@@ -332,15 +356,17 @@ def cases(context: Context) -> Iterator[Case]:
         note="ours in place, peers into another array",
     )
 
+
+def point_wise_case(noise: Array, theirs: Libraries) -> Case:
     nb, dark, light = images.negative_brighten(), np.empty_like(noise), np.empty_like(noise)
-    yield Case(
+    return Case(
         "nb, four point-wise stages, u8",
         lambda: nb(noise, out=(dark, light)),
         peers={
-            "Halide": hl.nb(noise),
-            "OpenCV": cv.nb(noise),
+            "Halide": theirs.hl.nb(noise),
+            "OpenCV": theirs.cv.nb(noise),
             "NumPy": lambda: nb_numpy(noise),
-            "Numba": nu.nb(noise),
+            "Numba": theirs.nu.nb(noise),
         },
         group="images",
         rtol=0,
@@ -349,22 +375,24 @@ def cases(context: Context) -> Iterator[Case]:
         unit="GB/s",
     )
 
-    if context.threads == 1:
-        makers: dict[str, Callable[[], tw.Function]] = {
-            "blur 3x3, u8": images.blur3x3,
-            "blur 3x3, f32": lambda: images.blur3x3(np.float32),
-            "gaussian 7x7, u8": images.gaussian7x7,
-            "gaussian 7x7, f32": lambda: images.gaussian7x7(np.float32),
-            "cvtColor": images.rgb_to_gray,
-            "warpAffine": images.warp_affine,
-            "edge detector": images.edge_detector,
-            "nb": images.negative_brighten,
-        }
-        for name, make in makers.items():
-            yield Case(
-                f"cold {name}",
-                compile_times(make),
-                group="compilation of image kernels",
-                sampled=True,
-                goals={"ms: compile": 60.0},
-            )
+
+def cold_cases() -> Iterator[Case]:
+    """What the first call of each takes."""
+    makers: dict[str, Callable[[], tw.Function]] = {
+        "blur 3x3, u8": images.blur3x3,
+        "blur 3x3, f32": lambda: images.blur3x3(np.float32),
+        "gaussian 7x7, u8": images.gaussian7x7,
+        "gaussian 7x7, f32": lambda: images.gaussian7x7(np.float32),
+        "cvtColor": images.rgb_to_gray,
+        "warpAffine": images.warp_affine,
+        "edge detector": images.edge_detector,
+        "nb": images.negative_brighten,
+    }
+    for name, make in makers.items():
+        yield Case(
+            f"cold {name}",
+            compile_times(make),
+            group="compilation of image kernels",
+            sampled=True,
+            goals={"ms: compile": 60.0},
+        )

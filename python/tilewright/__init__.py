@@ -17,9 +17,11 @@ from typing import Any as _Any
 from . import _core
 from ._core import __version__
 from .base import caching as cache
+from .base import errors as _errors
 from .base import notices as _notices
 from .base.caching import CacheInfo
-from .base.configuration import Settings, check_environment, settings
+from .base.configuration import Settings, settings
+from .base.environment import check_environment
 from .base.errors import (
     AnalysisLimitError,
     ArgumentError,
@@ -39,7 +41,6 @@ from .base.errors import (
     SettingError,
     SubscriptError,
     TilewrightError,
-    make_error,
 )
 from .base.memory import kept_memory, release_memory, set_kept_memory_limit
 from .base.notices import TilewrightWarning
@@ -47,15 +48,15 @@ from .base.source import SourceLocation
 from .base.threads import get_num_threads, set_num_threads
 from .devices.device_arrays import DeviceArray, as_device_array, empty, to_device
 from .export.exporting import Exported
-from .functions.background import compile_all
 from .functions.declaration import function
 from .functions.functions import Function
-from .functions.structs import StructInput, StructOutput, struct
+from .functions.structs import StructOutput, struct
+from .functions.warming import compile_all
 from .inspection.debugging import NanTrace, ReadValue
 from .inspection.plotting import Picture, plot_domain
 from .inspection.profiling import LoopNest, Profile, RooflinePlot
 from .inspection.roofline import Machine, machine
-from .language.computations import Array, Computation, Input, computation, input
+from .language.arrays import Array, Input
 from .language.elementary import (
     abs,
     absolute_difference,
@@ -118,21 +119,11 @@ from .language.elementary import (
     trunc,
 )
 from .language.expressions import (
-    Expression,
-    Iterator,
-    Parameter,
-    cast,
-    iter,
-    iters,
-    param,
-    params,
-    select,
-)
-from .language.reductions import all, any, argmax, argmin, max, min, prod, sum
-from .language.types import (
     DType,
+    Expression,
     as_dtype,
     bfloat16,
+    cast,
     complex64,
     complex128,
     float16,
@@ -143,15 +134,20 @@ from .language.types import (
     int32,
     int64,
     promote_types,
+    select,
     uint8,
     uint16,
     uint32,
     uint64,
 )
-from .language.types import bool_ as bool
+from .language.expressions import bool_ as bool
+from .language.inputs import StructInput, input
+from .language.names import Iterator, Parameter, iter, iters, param, params
+from .language.reductions import all, any, argmax, argmin, max, min, prod, sum
 from .language.while_loops import while_loop
 from .schedule.buffers import Buffer
 from .schedule.commands import ComputationHandle
+from .schedule.computations import Computation, computation
 from .schedule.schedules import Schedule, ScheduleDifference
 
 if _TYPE_CHECKING:
@@ -318,7 +314,7 @@ __all__ = [
 ]
 
 # What the core calls: it imports no module of ours.
-_core.set_error_factory(make_error)
+_core.set_error_factory(_errors.make_error)
 _core.set_notices(_notices.compiled, _notices.copied)
 
 check_environment()

@@ -5,11 +5,8 @@ from __future__ import annotations
 import base64
 import html
 import re
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from .errors import TilewrightError
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 __all__ = ["LoopsText", "Text"]
 
@@ -134,24 +131,31 @@ _DETAILS = (
 )
 
 
-def error_html(error: TilewrightError, picture: bytes | None = None) -> str:
+def error_html(
+    kind: str,
+    code_of_error: str,
+    message: str,
+    details: Mapping[str, str],
+    location: str,
+    picture: bytes | None = None,
+) -> str:
     """An error: the first line of its message, a table of its details, the user's line, and a
     picture (PNG) where there is one."""
-    first = error.message.split("\n", 1)[0]
+    first = message.split("\n", 1)[0]
     rows = "".join(
         f'<tr><th style="text-align: left">{title}</th>'
-        f'<td style="text-align: left">{code(error.details[key])}</td></tr>'
+        f'<td style="text-align: left">{code(details[key])}</td></tr>'
         for key, title in _DETAILS
-        if error.details.get(key)
+        if details.get(key)
     )
     parts = [
-        f'<div><strong style="color: #b3261e">{type(error).__name__}</strong> '
-        f"[{error.code}]: {html.escape(first)}</div>"
+        f'<div><strong style="color: #b3261e">{kind}</strong> '
+        f"[{code_of_error}]: {html.escape(first)}</div>"
     ]
     if rows:
         parts.append(f"<table>{rows}</table>")
-    if error.location is not None:
-        parts.append(f"<div>at {code(str(error.location))}</div>")
+    if location:
+        parts.append(f"<div>at {code(location)}</div>")
     if picture is not None:
         data = base64.b64encode(picture).decode()
         parts.append(f'<img alt="the two instances" src="data:image/png;base64,{data}"/>')

@@ -81,8 +81,15 @@ class TilewrightError(Exception):
     def __reduce__(self) -> tuple[object, ...]:
         return type(self), (self.message, self.location, self.details)
 
+    def _picture(self) -> bytes | None:
+        """What notebooks show below the error, as PNG."""
+        return None
+
     def _repr_html_(self) -> str:
-        return error_html(self)
+        where = "" if self.location is None else str(self.location)
+        return error_html(
+            type(self).__name__, self.code, self.message, self.details, where, self._picture()
+        )
 
 
 class DeclarationError(TilewrightError, ValueError):
@@ -203,9 +210,6 @@ class IllegalScheduleError(ScheduleError):
     def _code(self) -> str:
         """By `kind`: what is wrong has a code of its own."""
         return KIND_CODES.get(self.kind, self.class_code)
-
-    def _repr_html_(self) -> str:
-        return error_html(self, self._picture())
 
     def _picture(self) -> bytes | None:
         """The two instances on the iteration domain, as PNG; None where they cannot be drawn."""

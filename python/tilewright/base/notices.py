@@ -17,7 +17,9 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["WARNINGS", "TilewrightWarning", "compiled", "copied", "show_log", "warn"]
+from .configuration import settings
+
+__all__ = ["WARNINGS", "TilewrightWarning", "compiled", "copied", "warn"]
 
 WARNINGS = {
     "cache-in-memory": "a kernel could not be stored on disk, so every process compiles it anew",
@@ -61,8 +63,6 @@ def _depth() -> int:
 
 def warn(id: str, message: str) -> None:
     """Gives a warning, once in a process, unless its id is silenced."""
-    from .configuration import settings
-
     if id not in _given and id not in settings.silence:
         _given.add(id)
         warnings.warn(TilewrightWarning(id, message), stacklevel=_depth())
@@ -106,21 +106,3 @@ def compiled(function: str, info: dict[str, Any], cache_problem: bytes) -> None:
         ", ".join(f"{phase} {time:.1f}" for phase, time in phases.items()),
         info["key"][:12],
     )
-
-
-def show_log(level: str) -> None:
-    """Writes the logger's records from a level on to stderr; "off" ends that."""
-    import logging
-
-    logger = logging.getLogger("tilewright")
-    for handler in logger.handlers[:]:
-        if handler.get_name() == "tilewright-stderr":
-            logger.removeHandler(handler)
-            logger.setLevel(logging.NOTSET)
-    if level == "off":
-        return
-    handler = logging.StreamHandler()
-    handler.set_name("tilewright-stderr")
-    handler.setFormatter(logging.Formatter("tilewright: %(message)s"))
-    logger.addHandler(handler)
-    logger.setLevel(level.upper())

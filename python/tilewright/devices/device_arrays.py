@@ -11,7 +11,7 @@ import numpy as np
 from .. import _core
 from .._core import DeviceArray
 from ..base.errors import ArgumentTypeError
-from ..language.types import DTypeLike, as_dtype
+from ..language.expressions import DTypeLike, as_dtype
 
 __all__ = ["DeviceArray", "as_device_array", "empty", "to_device"]
 

@@ -6,15 +6,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from .. import _core
 from ..base.errors import ExportError
-
-if TYPE_CHECKING:
-    from ..functions.functions import Function
+from ..language.records import record_dtype
+from ..schedule.scheduled_functions import ScheduledFunction
 
 __all__ = ["C_TYPES", "TYPE_NOTES", "Argument", "Field", "Interface", "c_name", "is_reserved"]
 
@@ -160,7 +159,7 @@ def _record(
 class Interface:
     """The arguments of the C function, in order."""
 
-    def __init__(self, function: Function, symbol: str, strides: bool) -> None:
+    def __init__(self, function: ScheduledFunction, symbol: str, strides: bool) -> None:
         self.symbol = symbol
         self.strides = strides
         self.parameters = [self._argument_name(name) for name in function.parameters]
@@ -222,9 +221,7 @@ class Interface:
             alignment=_alignment(dtype),
         )
 
-    def _gather_inputs(self, function: Function) -> None:
-        from ..functions.structs import record_dtype
-
+    def _gather_inputs(self, function: ScheduledFunction) -> None:
         identities = dict(zip(function.inputs, function._input_identities, strict=True))
         records: dict[str, dict[str, str]] = {}
         for name, record, member in function._fields:
@@ -240,10 +237,8 @@ class Interface:
                     _record(self._argument_name(record), dtype, records[record], extents, True)
                 )
 
-    def _gather_outputs(self, function: Function) -> None:
-        from ..functions.structs import StructFunction
-
-        slots = function._output_slots if isinstance(function, StructFunction) else []
+    def _gather_outputs(self, function: ScheduledFunction) -> None:
+        slots = function._output_slots
         structured = {name: slot for slot in slots if slot.fields for name in slot.fields.values()}
         done: set[str] = set()
         for name in function.outputs:

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .. import _core
 from ..base.errors import ExportError
+from ..schedule.scheduled_functions import ScheduledFunction
 from .exported_arguments import C_TYPES, TYPE_NOTES, Argument, Interface, c_name
-
-if TYPE_CHECKING:
-    from ..functions.functions import Function
 
 __all__ = ["example_program", "header"]
 
@@ -86,7 +83,7 @@ def _structures(interface: Interface) -> Iterator[str]:
         yield "\n".join([*lines, "#pragma pack(pop)"] if packed else lines)
 
 
-def header(function: Function, interface: Interface, cpu: str, build: str) -> str:
+def header(function: ScheduledFunction, interface: Interface, cpu: str, build: str) -> str:
     symbol = interface.symbol
     upper = symbol.upper()
     schedule = str(function.schedule) or str(function.default_schedule) or "none"
@@ -155,7 +152,7 @@ void {symbol}_set_num_threads(int32_t count);
 # ---- the example ----
 
 
-def _example_sizes(function: Function) -> tuple[list[int], dict[str, list[int]]]:
+def _example_sizes(function: ScheduledFunction) -> tuple[list[int], dict[str, list[int]]]:
     """Values for the parameters, and the extents of the kernel's arguments for them."""
     count = len(function.parameters)
     most_elements = 2_000_000
@@ -192,7 +189,7 @@ def _value(dtype: str, seed: int) -> str:
     return f"({C_TYPES[dtype][0]})({number}101) / 64"
 
 
-def example_program(function: Function, interface: Interface, build: str) -> str:
+def example_program(function: ScheduledFunction, interface: Interface, build: str) -> str:
     symbol = interface.symbol
     sizes, extents = _example_sizes(function)
     lines: list[str] = []

@@ -7,24 +7,19 @@ says what C programs can rely on.
 
 from __future__ import annotations
 
+# subprocess and its like are imported where they are needed: every program imports this module.
 import ctypes
 import os
 import re
-import shutil
-import subprocess
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from .. import _core
 from ..base.errors import ArgumentError, ArgumentTypeError, ExportError
+from ..schedule.scheduled_functions import ScheduledFunction
 from .exported_arguments import Interface, c_name, is_reserved
 from .exported_texts import example_program, header
-
-if TYPE_CHECKING:
-    from ..functions.functions import Function
 
 __all__ = ["Exported", "export_function"]
 
@@ -55,7 +50,7 @@ class Exported:
 _LONGEST = 200  # files have names of at most 255 letters
 
 
-def _symbol(function: Function, name: str | None) -> str:
+def _symbol(function: ScheduledFunction, name: str | None) -> str:
     symbol = c_name(function.name) if name is None else name
     if not isinstance(symbol, str) or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", symbol):
         raise ExportError(f"{symbol!r} is not a name of a C function; give one with name=")
@@ -85,6 +80,8 @@ LINKERS = ("ld", "ld.lld", "ld.gold", "mold", "cc", "gcc", "clang")
 
 
 def _find_linker(asked: str | None) -> str:
+    import shutil
+
     asked = asked or os.environ.get("TILEWRIGHT_LINKER")
     for name in (asked,) if asked else LINKERS:
         found = shutil.which(name)
@@ -116,6 +113,8 @@ def _system_libraries() -> list[str]:
 
 
 def _link(linker: str, symbol: str, objects: Sequence[Path], output: Path, folder: Path) -> None:
+    import subprocess
+
     exports = folder / "exports.map"
     names = (symbol, f"{symbol}_message", f"{symbol}_set_num_threads")
     exports.write_text(f"{{ global: {' '.join(f'{name};' for name in names)} local: *; }};\n")
@@ -134,7 +133,7 @@ def _link(linker: str, symbol: str, objects: Sequence[Path], output: Path, folde
 
 
 def export_function(
-    function: Function,
+    function: ScheduledFunction,
     directory: str | os.PathLike[str],
     name: str | None,
     kind: str,
@@ -167,6 +166,8 @@ def export_function(
         f"{symbol}.h": header(function, interface, described, build),
         f"{symbol}_example.c": example_program(function, interface, build),
     }
+    import tempfile
+
     target = Path(directory)
     target.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".export-", dir=target) as temporary:

@@ -14,7 +14,7 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -26,22 +26,18 @@ from ..base.errors import (
     ArgumentTypeError,
     TilewrightError,
 )
-from ..base.source import caller_location
 from ..base.threads import checked_threads
 from ..devices.device_arrays import DeviceArray
+from ..export.exporting import Exported, export_function
 from ..inspection.debugging import NanTrace, trace_of
 from ..inspection.dependences import Dependences, dependences_of
+from ..inspection.plotting import Picture, plot_domain
 from ..inspection.profiling import Profile, profile_of
-from ..language.computations import Computation, Input
-from ..language.expressions import Expression
-from ..schedule.commands import ComputationHandle, register_owner
+from ..schedule.commands import ComputationHandle
+from ..schedule.computations import Computation
 from ..schedule.gpu_mapping import map_to_gpu
-from ..schedule.schedules import Schedule
+from ..schedule.scheduled_functions import ScheduledFunction
 from . import background, pickling
-
-if TYPE_CHECKING:
-    from ..export.exporting import Exported
-    from ..inspection.plotting import Picture
 
 __all__ = ["Function"]
 
@@ -72,7 +68,7 @@ def document_instances(kind: type[Function]) -> None:
     kind.__doc__ = _Documentation(kind.__doc__ or "")
 
 
-class Function(_core.Function):
+class Function(ScheduledFunction):
     """A function that computes its outputs from arrays; made by `tw.function`.
 
     Call it with the input arrays, in order or by name::
@@ -110,36 +106,6 @@ class Function(_core.Function):
         SubscriptError: a computed subscript is outside its array.
         OutOfBoundsError: an access is outside its memory, where `check_bounds` is on.
     """
-
-    def __init__(
-        self,
-        name: str,
-        outputs: Sequence[Computation],
-        inputs: Sequence[Input] | None = None,
-        context: Sequence[Expression] | None = None,
-        fast_math: bool = False,
-        cpu: str = "native",
-        optimize: str = "auto",
-        default_schedule: bool = True,
-        check_bounds: bool = False,
-        target: str = "cuda",
-    ) -> None:
-        super().__init__(
-            name,
-            [output._handle for output in outputs],
-            [] if inputs is None else [array._handle for array in inputs],
-            [] if context is None else [condition._handle for condition in context],
-            fast_math,
-            cpu,
-            optimize,
-            default_schedule,
-            target,
-            caller_location(),
-        )
-        self._check_bounds = check_bounds
-        self._declared: tuple[str, ...] = tuple(self.computations)
-        self._where = caller_location()
-        register_owner(self, self._identities)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not name.startswith("_") and not hasattr(type(self), name):
@@ -250,8 +216,6 @@ class Function(_core.Function):
             ValueError: an unknown kind or CPU.
             OSError: the files cannot be written.
         """
-        from ..export.exporting import export_function
-
         return export_function(self, directory, name, kind, cpu, strides, linker)
 
     @property
@@ -387,39 +351,6 @@ class Function(_core.Function):
 
     # ---- the schedule ----
 
-    def __getitem__(self, name: str) -> ComputationHandle:
-        if name not in self.computations:
-            known = ", ".join(self.computations)
-            raise KeyError(f"{self.name} has no computation {name!r}; it has {known}")
-        return ComputationHandle(self, name)
-
-    @property
-    def schedule(self) -> Schedule:
-        """The commands given so far, as a value.
-
-        As long as there are none, `default_schedule` is what runs.
-        """
-        return Schedule(self._commands())
-
-    @property
-    def default_schedule(self) -> Schedule:
-        """The commands that the library runs the function by as long as nobody has given any.
-
-        Empty once a command is given, or with ``default_schedule=False``. Given as commands of one's
-        own (``f.default_schedule.apply_to(f)``), they make the same loops, to go on from; those run
-        as they are at all sizes, without the tests of a default schedule whether threads and tiles
-        are worth their while.
-        """
-        return Schedule(self._default_commands())
-
-    def set_schedule(self, schedule: Schedule) -> Function:
-        """Replaces the schedule; the same as ``schedule.apply_to(self)``."""
-        return schedule.apply_to(self)
-
-    def reset_schedule(self) -> Function:
-        """Forgets all commands."""
-        return Schedule().apply_to(self)
-
     def gpu(self) -> Function:
         """Maps each computation to a GPU, as it is found by trying.
 
@@ -453,18 +384,6 @@ class Function(_core.Function):
         map_to_gpu(self)
         return self
 
-    def copy(self) -> Function:
-        """A function of the same computations and schedule whose schedule changes on its own.
-
-        Commands called on a computation (``C.tile(...)``) go to the original, those on ``g["C"]``
-        to the copy.
-        """
-        copy = type(self).__new__(type(self))
-        _core.Function.__init__(copy, self)
-        copy._declared = self._declared
-        copy._where = self._where
-        return copy
-
     # ---- looking at it ----
 
     @property
@@ -494,11 +413,6 @@ class Function(_core.Function):
         same level; see docs/cache.md.
         """
         return self._key()
-
-    @property
-    def loops(self) -> LoopsText:
-        """The loop nest that the schedule makes, as pseudo-code."""
-        return LoopsText(self._loops_text().rstrip("\n"))
 
     @property
     def llvm(self) -> Text:
@@ -544,39 +458,7 @@ class Function(_core.Function):
         Raises:
             ImportError: matplotlib is not installed.
         """
-        from ..inspection.plotting import plot_domain
-
         return plot_domain(self, sizes, computations=computations or None, **options)
-
-    @property
-    def signature(self) -> str:
-        """``matmul(A: float32[N, K], B: float32[K, M]) -> C: float32[N, M]``.
-
-        An input that the schedule overwrites is ``A: inout float32[N, K]``, an output stored in
-        it ``C: float32[N, K] in A``.
-        """
-        inputs, outputs = self._signature_parts()
-        return f"{self.name}({', '.join(inputs)}) -> {', '.join(outputs)}"
-
-    def _described(self) -> list[tuple[str, str, bool]]:
-        """(name, type and shape, is an output) of each array of a call."""
-        overwritten = dict(self._overwritten)
-        place = {stored: name for name, all_ in overwritten.items() for stored in all_}
-        described = []
-        for name, dtype, extents, is_output in self._arguments:
-            text = f"{dtype}[{', '.join(extents)}]"
-            if is_output and name in place:
-                text += f" in {place[name]}"
-            elif name in overwritten and not is_output:
-                text = f"inout {text}"
-            described.append((name, text, is_output))
-        return described
-
-    def _signature_parts(self) -> tuple[list[str], list[str]]:
-        """The inputs and the outputs of a call, as text."""
-        described = self._described()
-        inputs = [f"{name}: {text}" for name, text, is_output in described if not is_output]
-        return inputs, [f"{name}: {text}" for name, text, is_output in described if is_output]
 
     def _argument_names(self) -> list[str]:
         return list(self.inputs)
@@ -624,12 +506,6 @@ class Function(_core.Function):
         lines += [f"Declared at {self._where}"] if self._where else []
         lines += ["", "See help(tw.Function), and .schedule, .loops, .layers of this function."]
         return "\n".join(lines)
-
-    def __copy__(self) -> Function:
-        return self.copy()
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Function:
-        return self.copy()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return pickling.reduced_function(self)

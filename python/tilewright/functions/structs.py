@@ -1,108 +1,28 @@
 """Structured arrays (arrays of structures): inputs whose elements have fields, and outputs that are
 put together from several computations.
 
-A field of an input is an input of its own in Layer I, ``P.x`` named ``P_x``; the call takes one
-array and reads the fields where they are, by strides and without a copy. Several computations are
-returned as one structured array by `struct`.
+Of an input, `language.inputs` has the declaration. Several computations are returned as one
+structured array by `struct`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from .. import _core
 from ..base.errors import ArgumentError, ArgumentTypeError, DeclarationError, DeclarationTypeError
-from ..base.source import caller_location
-from ..language.computations import Computation, Input
-from ..language.expressions import Expression, check_identifier
-from ..language.types import as_dtype
+from ..language.inputs import StructInput
+from ..language.names import check_identifier
+from ..language.records import Slot
+from ..schedule.computations import Computation
 from .functions import Function, document_instances
 
-__all__ = ["StructFunction", "StructInput", "StructOutput", "struct"]
+__all__ = ["StructFunction", "StructOutput", "struct"]
 
-# The dtype that a field's record was declared with, by the identity of the field's computation. A
-# new computation at an old address replaces what was there.
-_record_dtypes: dict[int, np.dtype[Any]] = {}
-
-
-class StructInput:
-    """An input array whose elements have fields; made by `tw.input` with a structured dtype.
-
-    ``P.x`` and ``P["x"]`` are the inputs that its fields are.
-
-    Attributes:
-        name: the name of the argument.
-        dtype: the structured NumPy dtype that it was declared with.
-        fields: the fields by name.
-    """
-
-    def __init__(self, name: str, shape: Sequence[Any], dtype: np.dtype[Any]) -> None:
-        check_identifier(name, "input")
-        self.name = name
-        self.dtype = dtype
-        self.fields: dict[str, Input] = {}
-        assert dtype.fields is not None
-        for field in dtype.names or ():
-            kind = dtype.fields[field][0]
-            if kind.names is not None or kind.subdtype is not None:
-                raise DeclarationTypeError(
-                    f"field {field!r} of {name} is {kind}; fields are single numbers"
-                )
-            if not field.isidentifier():
-                raise DeclarationError(f"field {field!r} of {name} is no identifier")
-            self.fields[field] = Input(
-                _core.declare_input(
-                    f"{name}_{field}",
-                    list(shape),
-                    as_dtype(kind).name,
-                    caller_location(),
-                    name,
-                    field,
-                )
-            )
-        if not self.fields:
-            raise DeclarationTypeError(f"the dtype of {name} has no fields")
-        for each in self.fields.values():
-            _record_dtypes[_core.computation_identity(each._handle)] = dtype
-
-    @property
-    def shape(self) -> tuple[Expression, ...]:
-        """The shape of the array, in terms of parameters."""
-        return next(iter(self.fields.values())).shape
-
-    def __getitem__(self, field: str) -> Input:
-        """The field as an input: ``P["x"][i]`` reads an element.
-
-        Raises:
-            DeclarationError: there is no such field.
-        """
-        if not isinstance(field, str):
-            raise DeclarationTypeError(
-                f"{self.name} has fields: read {self.name}.{next(iter(self.fields))}[...], "
-                f"not {self.name}[{field!r}]"
-            )
-        if field not in self.fields:
-            raise DeclarationError(
-                f"{self.name} has no field {field!r}; its fields are {', '.join(self.fields)}"
-            )
-        return self.fields[field]
-
-    def __getattr__(self, field: str) -> Input:
-        fields = self.__dict__.get("fields", {})
-        if field in fields:
-            found: Input = fields[field]
-            return found
-        raise AttributeError(
-            f"{self.__dict__.get('name', 'this input')} has no field {field!r}; "
-            f"its fields are {', '.join(fields)}"
-        )
-
-    def __repr__(self) -> str:
-        fields = ", ".join(f"{name}: {field.dtype}" for name, field in self.fields.items())
-        return f"<StructInput {self.name}[{', '.join(map(repr, self.shape))}] {{{fields}}}>"
+Self = TypeVar("Self", bound="StructFunction")
 
 
 class StructOutput:
@@ -179,32 +99,7 @@ def flat_outputs(outputs: Any) -> Any:
     ]
 
 
-def record_dtype(identity: int) -> np.dtype[Any]:
-    """The structured dtype of the record in which this input is a field."""
-    return _record_dtypes[identity]
-
-
-def register_record(handle: _core.Computation, dtype: np.dtype[Any]) -> None:
-    """Says of which structured dtype an input is a field."""
-    _record_dtypes[_core.computation_identity(handle)] = dtype
-
-
-class _Slot:
-    """One argument or result of a call: a plain array, or the fields of a structured one."""
-
-    def __init__(self, name: str, fields: Mapping[str, str] | None = None) -> None:
-        self.name = name
-        self.fields = fields  # field -> the kernel's argument
-        self.dtype: np.dtype[Any] | None = None
-
-
-def _slot(name: str, fields: Mapping[str, str] | None, dtype: np.dtype[Any] | None) -> _Slot:
-    slot = _Slot(name, fields)
-    slot.dtype = dtype
-    return slot
-
-
-def _views(function: str, slot: _Slot, array: Any) -> dict[str, Any]:
+def _views(function: str, slot: Slot, array: Any) -> dict[str, Any]:
     """The fields of a structured array, by the kernel's arguments."""
     assert slot.fields is not None
     given = array
@@ -233,53 +128,50 @@ class StructFunction(Function):
     each `struct`.
     """
 
-    _input_slots: list[_Slot]
-    _output_slots: list[_Slot]
+    _input_slots: list[Slot]
+    _output_slots: list[Slot]
 
     def _prepare(self, outputs: Sequence[Computation | StructOutput]) -> None:
         self._input_slots = []
         for name, record, field in self._fields:
             if not record:
-                self._input_slots.append(_Slot(name))
+                self._input_slots.append(Slot(name))
                 continue
             known = next((slot for slot in self._input_slots if slot.name == record), None)
             if known is None:
-                known = _Slot(record, {})
+                known = Slot(record, {})
                 self._input_slots.append(known)
             assert isinstance(known.fields, dict)
             known.fields[field] = name
         self._output_slots = []
         for output in outputs:
             if isinstance(output, StructOutput):
-                slot = _Slot(
+                slot = Slot(
                     output.name, {field: each.name for field, each in output.fields.items()}
                 )
                 slot.dtype = output.dtype
             else:
-                slot = _Slot(output.name)
+                slot = Slot(output.name)
             self._output_slots.append(slot)
         names = [slot.name for slot in (*self._input_slots, *self._output_slots)]
         for name in names:
             if names.count(name) > 1:
                 raise DeclarationError(f"{self.name} has two arrays named {name}")
 
-    def _slots_state(self) -> tuple[list[Any], list[Any]]:
-        """The slots as plain values, for pickle."""
+    def _own_state(self) -> tuple[list[Any], list[Any]]:
+        """The slots as plain values."""
         inputs, outputs = (
             [(slot.name, slot.fields, slot.dtype) for slot in slots]
             for slots in (self._input_slots, self._output_slots)
         )
         return inputs, outputs
 
-    def _restore_slots(self, state: tuple[list[Any], list[Any]]) -> None:
-        self._input_slots, self._output_slots = (
-            [_slot(*slot) for slot in slots] for slots in state
-        )
+    def _restore_own(self, state: tuple[list[Any], list[Any]]) -> None:
+        self._input_slots, self._output_slots = ([Slot(*slot) for slot in slots] for slots in state)
 
-    def copy(self) -> Function:
+    def copy(self: Self) -> Self:
         """See `Function.copy`."""
         copy = super().copy()
-        assert isinstance(copy, StructFunction)
         copy._input_slots, copy._output_slots = self._input_slots, self._output_slots
         return copy
 
@@ -357,7 +249,7 @@ class StructFunction(Function):
             )
         return dict(zip(given, values, strict=True))
 
-    def _parts(self, slot: _Slot, array: Any) -> dict[str, Any]:
+    def _parts(self, slot: Slot, array: Any) -> dict[str, Any]:
         if slot.fields is None or array is None:
             return {} if array is None else {slot.name: array}
         stored = self._stored()
@@ -398,7 +290,7 @@ class StructFunction(Function):
         )
         return values if len(values) > 1 else values[0]
 
-    def _new_struct(self, slot: _Slot, shapes: Mapping[str, Sequence[int]]) -> Any:
+    def _new_struct(self, slot: Slot, shapes: Mapping[str, Sequence[int]]) -> Any:
         assert slot.fields is not None
         wanted = {field: tuple(shapes[name]) for field, name in slot.fields.items()}
         if len(set(wanted.values())) > 1:
@@ -409,7 +301,7 @@ class StructFunction(Function):
         return np.zeros(next(iter(wanted.values())), slot.dtype)
 
     @staticmethod
-    def _result(array: Any, slot: _Slot, fresh: Sequence[_Slot]) -> Any:
+    def _result(array: Any, slot: Slot, fresh: Sequence[Slot]) -> Any:
         return array[()] if slot in fresh and array.ndim == 0 else array
 
     def _signature_parts(self) -> tuple[list[str], list[str]]:
@@ -426,7 +318,7 @@ class StructFunction(Function):
 document_instances(StructFunction)
 
 
-def _slot_text(slot: _Slot, described: Mapping[str, str]) -> str:
+def _slot_text(slot: Slot, described: Mapping[str, str]) -> str:
     """``P: {x: float32, id: int64}[N]``."""
     if slot.fields is None:
         return f"{slot.name}: {described[slot.name]}"

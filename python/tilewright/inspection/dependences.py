@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from .. import _core
 from ..base.display import Text
-
-if TYPE_CHECKING:
-    from ..functions.functions import Function
+from ..schedule.scheduled_functions import ScheduledFunction
 
 __all__ = ["Dependence", "Dependences"]
 
@@ -82,7 +79,7 @@ class Dependences(tuple[Dependence, ...]):
         return self.table._repr_html_()
 
 
-def dependences_of(function: Function) -> Dependences:
+def dependences_of(function: ScheduledFunction) -> Dependences:
     """The flow dependences of a function under its schedule."""
     return Dependences(
         Dependence(

@@ -6,13 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .. import _core
 from ..base.errors import ScheduleError
-
-if TYPE_CHECKING:
-    from ..functions.functions import Function
+from ..schedule.scheduled_functions import ScheduledFunction
 
 __all__ = ["Execution", "Instance", "InstanceDependence", "execution_at"]
 
@@ -115,7 +113,7 @@ class Execution:
         return False
 
 
-def concrete_sizes(function: Function, sizes: Mapping[Any, int] | None) -> dict[str, int]:
+def concrete_sizes(function: ScheduledFunction, sizes: Mapping[Any, int] | None) -> dict[str, int]:
     """The value of each parameter of a function, as integers by name.
 
     Raises:
@@ -138,7 +136,7 @@ def concrete_sizes(function: Function, sizes: Mapping[Any, int] | None) -> dict[
     return given
 
 
-def execution_at(function: Function, sizes: Mapping[Any, int] | None = None) -> Execution:
+def execution_at(function: ScheduledFunction, sizes: Mapping[Any, int] | None = None) -> Execution:
     """The instances and dependences of a function, under its schedule, at concrete sizes.
 
     Args:

@@ -11,17 +11,16 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..base.drawing import Drawing, new_figure
 from ..base.errors import IllegalScheduleError, ScheduleError
-from ..language.computations import Computation
-from ..schedule.commands import ComputationHandle, command_target_of
+from ..schedule.commands import ComputationHandle
+from ..schedule.computations import Computation
+from ..schedule.receivers import command_target_of
+from ..schedule.scheduled_functions import ScheduledFunction
 from .instances import Execution, Instance, execution_at
 from .tile_outlines import Box, Position, tile_boxes
-
-if TYPE_CHECKING:
-    from ..functions.functions import Function
 
 __all__ = ["Arrow", "Box", "Panel", "Picture", "plot_domain"]
 
@@ -83,7 +82,7 @@ class Picture(Drawing):
 
 
 def plot_domain(
-    target: Function | Computation | ComputationHandle,
+    target: ScheduledFunction | Computation | ComputationHandle,
     sizes: Mapping[Any, int] | None = None,
     *,
     computations: Sequence[str] | None = None,
@@ -95,7 +94,7 @@ def plot_domain(
     tiles: bool = True,
     at: Mapping[str, int] | None = None,
     error: IllegalScheduleError | None = None,
-    compare: Function | None = None,
+    compare: ScheduledFunction | None = None,
     axes: Any = None,
     title: str | None = None,
 ) -> Picture:
@@ -158,13 +157,14 @@ def _one_of(value: object, known: Sequence[object], what: str) -> None:
 
 
 def _function_of(
-    target: Function | Computation | ComputationHandle,
-) -> tuple[Function, list[str] | None]:
+    target: ScheduledFunction | Computation | ComputationHandle,
+) -> tuple[ScheduledFunction, list[str] | None]:
     """The function to draw, and the computation of it that was named."""
     if isinstance(target, ComputationHandle):
         return target.function, [target.name]
     if isinstance(target, Computation):
         function, name = command_target_of(target._handle)
+        assert isinstance(function, ScheduledFunction)
         return function, [name]
     return target, None
 
@@ -179,7 +179,7 @@ def _figure(count: int, axes: Any) -> tuple[Any, list[Any]]:
     return figure, list(figure.subplots(1, count, squeeze=False)[0])
 
 
-def _heading(function: Function, execution: Execution) -> str:
+def _heading(function: ScheduledFunction, execution: Execution) -> str:
     sizes = ", ".join(f"{name} = {value}" for name, value in execution.sizes.items())
     schedule = str(function.schedule)
     lines = [f"{function.name}, {sizes}" if sizes else function.name]
@@ -189,7 +189,7 @@ def _heading(function: Function, execution: Execution) -> str:
 
 
 def _execution(
-    function: Function, sizes: Mapping[Any, int] | None, error: IllegalScheduleError | None
+    function: ScheduledFunction, sizes: Mapping[Any, int] | None, error: IllegalScheduleError | None
 ) -> Execution:
     if error is None or sizes is not None:
         return execution_at(function, sizes)
@@ -234,7 +234,12 @@ class _View:
     error: IllegalScheduleError | None
 
     def draw(
-        self, function: Function, execution: Execution, axes: Any, title: str, with_error: bool
+        self,
+        function: ScheduledFunction,
+        execution: Execution,
+        axes: Any,
+        title: str,
+        with_error: bool,
     ) -> Panel:
         shown = self._shown(function, execution)
         places = _Places(self, shown)
@@ -268,7 +273,7 @@ class _View:
         axes.set_title(title, fontsize=9, loc="left", family="monospace")
         return panel
 
-    def _shown(self, function: Function, execution: Execution) -> list[Instance]:
+    def _shown(self, function: ScheduledFunction, execution: Execution) -> list[Instance]:
         known = list(function.computations)
         for name in self.names or ():
             if name not in known:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import html
-import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from ..base.display import code_table
 from ..base.drawing import Drawing, new_figure
@@ -185,7 +186,7 @@ class Profile:
 
     def _title(self) -> str:
         sizes = ", ".join(f"{name} = {value}" for name, value in self.parameters.items())
-        spread = statistics.median(self.times) / self.seconds if self.seconds else 1.0
+        spread = float(np.median(self.times)) / self.seconds if self.seconds else 1.0
         where = f" on {self.device}" if self.device else ""
         return (
             f"{self.function}({sizes}){where}: {_time(self.seconds)} "

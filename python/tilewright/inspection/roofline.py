@@ -20,6 +20,14 @@ import numpy as np
 
 from .. import _core
 from ..base import threads
+from ..base.configuration import settings
+from ..base.processor import vector_bytes
+from ..language.expressions import as_dtype, float64
+from ..language.inputs import input
+from ..language.names import iter, iters, param
+from ..language.reductions import sum
+from ..schedule.computations import Computation, computation
+from ..schedule.scheduled_functions import ScheduledFunction
 
 __all__ = ["Machine", "machine"]
 
@@ -138,21 +146,28 @@ def _fastest(run: Callable[[], Any]) -> float:
     return best
 
 
+def _kernel(name: str, output: Computation, fast_math: bool | None = None) -> ScheduledFunction:
+    """A function as `tw.function` makes it, for the processor that the settings name."""
+    options = _core.Options(
+        fast_math=settings.fast_math if fast_math is None else fast_math,
+        cpu=settings.cpu,
+        optimize=settings.optimize,
+        target=settings.target,
+    )
+    return ScheduledFunction(name, [output], options=options)
+
+
 def _peak(dtype: str, count: int) -> float:
     """Sums in registers, each a fused multiply-add behind the other, enough to hide its latency."""
-    import tilewright as tw
-
-    from ..kernels.machine import vector_bytes
-
     lanes = vector_bytes() // np.dtype(dtype).itemsize
     length, steps, rows = 12 * lanes, 2048, 512 * count
-    p, t, i = tw.iters("p t i")
-    x = tw.input("x", [steps], tw.as_dtype(dtype))
-    y = tw.input("y", [length], tw.as_dtype(dtype))
-    total = tw.computation(
-        "S", {p: rows, i: length}, tw.sum(x[t] * y[i], over={t: steps}), dtype=tw.as_dtype(dtype)
+    p, t, i = iters("p t i")
+    x = input("x", [steps], as_dtype(dtype))
+    y = input("y", [length], as_dtype(dtype))
+    total = computation(
+        "S", {p: rows, i: length}, sum(x[t] * y[i], over={t: steps}), dtype=as_dtype(dtype)
     )
-    kernel = tw.function("peak", outputs=[total], fast_math=True, check_bounds=False)
+    kernel = _kernel("peak", total, fast_math=True)
     kernel["S"].reorder(p, t, i).split(i, lanes).unroll("i0").vectorize("i1")
     kernel["S"].parallelize(p)
     given = np.ones(steps, dtype), np.ones(length, dtype)
@@ -161,13 +176,11 @@ def _peak(dtype: str, count: int) -> float:
 
 
 def _bandwidth(count: int) -> float:
-    import tilewright as tw
-
-    n = tw.param("N")
-    i = tw.iter("i")
-    b, c = tw.input("b", [n], tw.float64), tw.input("c", [n], tw.float64)
-    a = tw.computation("a", {i: n}, b[i] + 3.0 * c[i])
-    kernel = tw.function("triad", outputs=[a], check_bounds=False)
+    n = param("N")
+    i = iter("i")
+    b, c = input("b", [n], float64), input("c", [n], float64)
+    a = computation("a", {i: n}, b[i] + 3.0 * c[i])
+    kernel = _kernel("triad", a)
     chunk = 1 << 15
     kernel["a"].split(i, chunk).split("i1", 8).vectorize("i11").stream().parallelize("i0")
     size = _larger_than_caches() // 8

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
+from ..schedule.scheduled_functions import ScheduledFunction
 from ..schedule.schedules import commands_with
 from .instances import Instance
-
-if TYPE_CHECKING:
-    from ..functions.functions import Function
 
 __all__ = ["Box", "Position", "tile_boxes"]
 
@@ -27,7 +25,7 @@ class Box:
     corners: tuple[Position, ...]
 
 
-def _tile_loops(function: Function, computation: str) -> list[list[str]]:
+def _tile_loops(function: ScheduledFunction, computation: str) -> list[list[str]]:
     """The loops over tiles that are still there, one list for each level of tiling."""
     level: dict[str, int] = {}  # loops that splits made -> how often they were cut
     outer: dict[str, int] = {}
@@ -50,7 +48,7 @@ def _tile_loops(function: Function, computation: str) -> list[list[str]]:
 
 
 def tile_boxes(
-    function: Function, shown: list[Instance], points: dict[Instance, Position]
+    function: ScheduledFunction, shown: list[Instance], points: dict[Instance, Position]
 ) -> list[Box]:
     """The tiles of each level of tiling, around the instances that are shown."""
     boxes = []

@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 import tilewright as tw
 
-from ..language.types import DTypeLike
+from ..language.expressions import DTypeLike
 from .machine import Tile, register_tile, vector_bytes
 
 __all__ = [

@@ -15,8 +15,7 @@ from typing import Any
 
 import tilewright as tw
 
-from ..language.expressions import Expression
-from ..language.types import DType
+from ..language.expressions import DType, Expression
 from .machine import vector_bytes
 
 __all__ = [

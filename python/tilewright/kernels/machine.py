@@ -1,28 +1,15 @@
-"""What schedules need to know of the processor: how wide its vectors are, and how many it holds."""
+"""What schedules need to know of the processor: the tile that its registers hold."""
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
 
 import tilewright as tw
 
-from ..language.types import DTypeLike
+from ..base.processor import vector_bytes
+from ..language.expressions import DTypeLike
 
 __all__ = ["Tile", "register_tile", "vector_bytes"]
-
-
-@functools.cache
-def vector_bytes(cpu: str = "native") -> int:
-    """Bytes in a vector register at a level of processors: 64 (x86-64-v4), 32 (x86-64-v3) or 16.
-
-    Args:
-        cpu: as `tw.function` takes it. Of a model that is named, only 16 are supposed.
-    """
-    if cpu == "native":
-        cpu = tw.function("probe", outputs=tw.computation("c", {}, 0.0), cpu=cpu).cpu
-    level = cpu.split(",")[0]
-    return {"x86-64-v4": 64, "x86-64-v3": 32}.get(level, 16)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,8 @@ from typing import Any
 
 import tilewright as tw
 from tilewright import kernels
-from tilewright.tools.reference import markdown
+
+from ..base.docstrings import markdown
 
 __all__ = ["entry", "main", "modules", "page"]
 

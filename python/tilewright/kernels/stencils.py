@@ -15,7 +15,8 @@ from typing import Any
 
 import tilewright as tw
 
-from ..language.expressions import Expression, Iterator, Parameter
+from ..language.expressions import Expression
+from ..language.names import Iterator, Parameter
 
 __all__ = ["heat2d", "heat2d_by_steps", "heat3d", "heat3d_by_steps"]
 

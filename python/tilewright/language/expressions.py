@@ -1,40 +1,192 @@
-"""Expressions: what a computation's element is made of.
+"""Types and expressions: what a computation's element is made of.
 
-Iterators, parameters and reads of arrays are combined with Python's operators and the functions of
-`tilewright.language.elementary`. Types follow NumPy: a Python number is weak (it takes the other operand's
-type), a NumPy scalar is not; `//` and `%` round towards minus infinity, integer division by zero
-gives 0, minimum and maximum pass NaN on. Nothing is computed here: an expression is a description.
+`tw.float32` and its kin stand beside NumPy's names for them: wherever a type is asked for, a NumPy
+dtype, a name ("float32") or a Python type (`float`) does as well. Iterators, parameters and reads of
+arrays are combined with Python's operators and the functions of `tilewright.language.elementary`.
+Types follow NumPy: a Python number is weak (it takes the other operand's type), a NumPy scalar is
+not; `//` and `%` round towards minus infinity, integer division by zero gives 0, minimum and maximum
+pass NaN on. Nothing is computed here: an expression is a description.
 """
 
 from __future__ import annotations
 
+import builtins
 import functools
-import re
-from typing import Any, ClassVar, NoReturn, TypeAlias, Union
+from typing import Any, NoReturn, TypeAlias, Union
 
+import ml_dtypes
 import numpy as np
 
 from .. import _core
 from .._core import Op
-from ..base.errors import DeclarationError, DeclarationTypeError
-from ..base.source import caller_location
-from .types import DType, DTypeLike, as_dtype, bool_
+from ..base.errors import DeclarationTypeError
+from .pickling import reduced_expression
 
 __all__ = [
+    "DType",
+    "DTypeLike",
     "Expression",
     "ExpressionLike",
-    "Iterator",
-    "Parameter",
+    "as_dtype",
+    "bfloat16",
+    "bool_",
     "cast",
-    "iter",
-    "iters",
-    "param",
-    "params",
+    "complex64",
+    "complex128",
+    "float16",
+    "float32",
+    "float64",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "promote_types",
     "select",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
 ]
 
 ExpressionLike: TypeAlias = Union["Expression", int, float, complex, "np.generic"]
 Operand: TypeAlias = _core.Expr | bool | int | float | complex
+
+# ---- types ----
+
+
+class DType:
+    """A scalar type. Compares equal to its NumPy dtype and to its name; called, it casts.
+
+    >>> tw.float32 == np.float32
+    True
+    >>> (tw.float32(i) / 2).dtype  # the iterator as a float32
+    tw.float32
+    """
+
+    __slots__ = ("_dtype", "_name")
+
+    _name: str
+    _dtype: np.dtype[Any]
+
+    def __init__(self, name: str, dtype: np.dtype[Any]) -> None:
+        self._name = name
+        self._dtype = dtype
+
+    @property
+    def name(self) -> str:
+        """NumPy's name: "bool", "int8", ..., "bfloat16", ..., "complex128"."""
+        return self._name
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The NumPy dtype; `np.dtype(tw.float32)` finds it here."""
+        return self._dtype
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return self._dtype.itemsize
+
+    def __call__(self, value: ExpressionLike) -> Expression:
+        """The value as this type (`tw.cast`)."""
+        return Expression(_core.cast(operand(value), self._name))
+
+    def __eq__(self, other: object) -> builtins.bool:
+        if isinstance(other, DType):
+            return self._name == other._name
+        try:
+            return self._dtype == other
+        except TypeError:
+            return False
+
+    def __hash__(self) -> int:
+        return hash(self._dtype)
+
+    def __repr__(self) -> str:
+        return f"tw.{self._name}"
+
+    def __str__(self) -> str:
+        return self._name
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return as_dtype, (self._name,)
+
+
+DTypeLike: TypeAlias = DType | str | type | np.dtype[Any]
+
+bool_ = DType("bool", np.dtype(np.bool_))
+int8 = DType("int8", np.dtype(np.int8))
+int16 = DType("int16", np.dtype(np.int16))
+int32 = DType("int32", np.dtype(np.int32))
+int64 = DType("int64", np.dtype(np.int64))
+uint8 = DType("uint8", np.dtype(np.uint8))
+uint16 = DType("uint16", np.dtype(np.uint16))
+uint32 = DType("uint32", np.dtype(np.uint32))
+uint64 = DType("uint64", np.dtype(np.uint64))
+float16 = DType("float16", np.dtype(np.float16))
+bfloat16 = DType("bfloat16", np.dtype(ml_dtypes.bfloat16))
+float32 = DType("float32", np.dtype(np.float32))
+float64 = DType("float64", np.dtype(np.float64))
+complex64 = DType("complex64", np.dtype(np.complex64))
+complex128 = DType("complex128", np.dtype(np.complex128))
+
+ALL_TYPES: tuple[DType, ...] = (
+    bool_,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+    float16,
+    bfloat16,
+    float32,
+    float64,
+    complex64,
+    complex128,
+)
+
+_BY_NAME: dict[str, DType] = {dtype.name: dtype for dtype in ALL_TYPES}
+
+
+def as_dtype(value: DTypeLike) -> DType:
+    """The type that a DType, NumPy dtype, name or Python type means.
+
+    Raises:
+        DeclarationTypeError: for a type that kernels do not have (strings, objects, byte-swapped
+            numbers, long double), and for None.
+    """
+    if isinstance(value, DType):
+        return value
+    if isinstance(value, str) and value in _BY_NAME:
+        return _BY_NAME[value]
+    if value is None:  # which NumPy takes for float64
+        raise DeclarationTypeError(f"None is not a type; {_CHOICES}")
+    try:
+        dtype = np.dtype(value)
+    except TypeError:
+        raise DeclarationTypeError(f"{value!r} is not a type; {_CHOICES}") from None
+    if not dtype.isnative:
+        raise DeclarationTypeError(
+            f"the type {dtype.str} has swapped bytes; only the machine's byte order is supported"
+        )
+    found = _BY_NAME.get(dtype.name)
+    if found is None or dtype.names is not None:
+        raise DeclarationTypeError(f"the type {dtype} is not supported; {_CHOICES}")
+    return found
+
+
+_CHOICES = "choose one of " + ", ".join(dtype.name for dtype in ALL_TYPES)
+
+
+def promote_types(a: DTypeLike, b: DTypeLike) -> DType:
+    """The type of `x + y` for x of type `a` and y of type `b` (`np.promote_types`)."""
+    return _BY_NAME[_core.promote(as_dtype(a).name, as_dtype(b).name)]
+
+
+# ---- expressions ----
 
 
 class Expression:
@@ -84,8 +236,6 @@ class Expression:
         return str(self._handle)
 
     def __reduce__(self) -> tuple[object, ...]:
-        from ..functions.pickling import reduced_expression
-
         return reduced_expression(self)
 
     def __copy__(self) -> Expression:
@@ -236,76 +386,7 @@ class Expression:
         return call(op, *inputs)
 
 
-class Iterator(Expression):
-    """An iterator of domains and reductions, an int64 value; one object for each name."""
-
-    __slots__ = ("_name",)
-
-    _name: str
-    _known: ClassVar[dict[str, Iterator]] = {}
-
-    def __new__(cls, name: str) -> Iterator:
-        known = cls._known.get(name)
-        if known is None:
-            check_identifier(name, "iterator")
-            known = super().__new__(cls)
-            Expression.__init__(known, _core.iterator(name))
-            known._name = name
-            cls._known[name] = known
-        return known
-
-    def __init__(self, name: str) -> None:
-        pass
-
-    @property
-    def name(self) -> str:
-        """The name."""
-        return self._name
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return Iterator, (self._name,)
-
-
-class Parameter(Expression):
-    """A size that the arrays' shapes give when the function is called; an int64 value."""
-
-    __slots__ = ("_constraint", "_name")
-
-    _name: str
-    _constraint: str
-
-    def __init__(self, name: str, constraint: str = "") -> None:
-        super().__init__(_core.parameter(name, constraint))
-        self._name = name
-        self._constraint = constraint
-
-    @property
-    def name(self) -> str:
-        """The name."""
-        return self._name
-
-    @property
-    def constraint(self) -> str:
-        """What is known of the parameter, as isl text; empty for nothing."""
-        return self._constraint
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return Parameter, (self._name, self._constraint)
-
-
 # ---- operands ----
-
-
-def check_identifier(name: object, what: str) -> None:
-    """Refuses a name that is no identifier or a word of isl's notation; `what` says whose it is."""
-    article = "an" if what[0] in "aeiou" else "a"
-    if not isinstance(name, str):
-        raise DeclarationTypeError(f"the name of {article} {what} must be a str, not {name!r}")
-    if not _core.is_identifier(name):
-        raise DeclarationError(
-            f"{name!r} cannot be the name of {article} {what}: names are letters, digits and _, "
-            "do not start with a digit, and are no word of isl's notation (and, mod, exists ...)"
-        )
 
 
 def _numpy_scalar(value: np.generic | np.ndarray[Any, Any]) -> _core.Expr:
@@ -406,79 +487,3 @@ def select(
 ) -> Expression:
     """`then` where `condition` holds, else `otherwise` (np.where); only that one is read."""
     return Expression(_core.select(operand(condition), operand(then), operand(otherwise)))
-
-
-# ---- names ----
-
-
-def _split_names(names: tuple[str, ...], what: str) -> list[str]:
-    result: list[str] = []
-    for text in names:
-        if not isinstance(text, str):
-            raise DeclarationTypeError(f"names of {what}s must be a str, not {text!r}")
-        result += re.split(r"[\s,]+", text.strip())
-    if not any(result):
-        example = "tw.iters('i j')" if what == "iterator" else "tw.params('N M')"
-        raise DeclarationError(f"give the names of the {what}s: {example}")
-    for name in result:
-        check_identifier(name, what)
-    if len(set(result)) != len(result):
-        raise DeclarationError(f"the names {' '.join(result)} contain one twice")
-    return result
-
-
-def iter(name: str) -> Iterator:
-    """One iterator."""
-    return Iterator(name)
-
-
-def iters(*names: str) -> tuple[Iterator, ...]:
-    """Iterators by name: `i, j = tw.iters("i j")`."""
-    return tuple(Iterator(name) for name in _split_names(names, "iterator"))
-
-
-def params(
-    names: str, constraint: str | None = None, *, minimum: int | None = 0
-) -> tuple[Parameter, ...]:
-    """Parameters by name: `N, M = tw.params("N M", "N > 3 and M >= N")`.
-
-    Args:
-        names: names, separated by spaces or commas.
-        constraint: what is known of them, as isl text over these names. A call that breaks it is
-            refused, and analysis may rely on it.
-        minimum: a lower bound of each; None for none.
-
-    Raises:
-        DeclarationError: when a name is no identifier, or no values satisfy the constraint.
-    """
-    split = _split_names((names,), "parameter")
-    known = [] if minimum is None else [f"{name} >= {int(minimum)}" for name in split]
-    tuple_text = ", ".join(split)
-    if constraint is None:
-        return (
-            tuple(
-                Parameter(name, f"[{name}] -> {{ : {bound} }}")
-                for name, bound in zip(split, known, strict=True)
-            )
-            if known
-            else tuple(Parameter(name) for name in split)
-        )
-    if not isinstance(constraint, str):
-        raise DeclarationTypeError(
-            f"the constraint of parameters must be isl text such as 'N > 3', not {constraint!r}; "
-            "a comparison of parameters goes into context= of tw.function"
-        )
-    text = f"[{tuple_text}] -> {{ : {' and '.join([*known, f'({constraint})'])} }}"
-    satisfiable = _core.check_constraint(constraint, split, text, caller_location())
-    if not satisfiable:
-        bounds = "" if minimum is None else f" with minimum={minimum}"
-        raise DeclarationError(f"no values of {tuple_text} satisfy {constraint!r}{bounds}")
-    return tuple(Parameter(name, text) for name in split)
-
-
-def param(name: str, constraint: str | None = None, *, minimum: int | None = 0) -> Parameter:
-    """One parameter; see `params`."""
-    found = params(name, constraint, minimum=minimum)
-    if len(found) != 1:
-        raise DeclarationError(f"tw.param takes one name, not {name!r}; use tw.params")
-    return found[0]

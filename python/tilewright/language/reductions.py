@@ -16,14 +16,8 @@ from .. import _core
 from .._core import Op
 from ..base.errors import DeclarationError, DeclarationTypeError
 from .elementary import maximum, minimum
-from .expressions import (
-    Expression,
-    ExpressionLike,
-    Iterator,
-    Operand,
-    condition_operand,
-    operand,
-)
+from .expressions import Expression, ExpressionLike, Operand, condition_operand, operand
+from .names import Iterator
 
 __all__ = ["all", "any", "argmax", "argmin", "max", "min", "prod", "sum"]
 

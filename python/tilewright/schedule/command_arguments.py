@@ -29,3 +29,13 @@ def integer(value: object, what: str) -> int:
     if not -(1 << 63) <= number < 1 << 63:
         raise ScheduleError(f"{what} must be an integer of 64 bits, got {number}")
     return number
+
+
+def new_names(loop: str, outer: object | None, inner: object | None) -> list[str]:
+    """The names of the two loops of a split, or nothing where both are left to their defaults."""
+    if outer is None and inner is None:
+        return []
+    return [
+        f"{loop}0" if outer is None else loop_name(outer),
+        f"{loop}1" if inner is None else loop_name(inner),
+    ]

@@ -7,27 +7,21 @@ of loops over blocks, and of loops over threads, run at the same time.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TypeVar
 
 from ..base.errors import ArgumentTypeError
 from .command_arguments import integer, loop_name
-
-if TYPE_CHECKING:
-    from .commands import Loop
+from .receivers import CommandReceiver, Loop
 
 __all__ = ["GpuCommands"]
 
 Self = TypeVar("Self", bound="GpuCommands")
 
 
-class GpuCommands:
+class GpuCommands(CommandReceiver):
     """The commands of this page."""
 
     __slots__ = ()
-
-    def _give(self, command: str, arguments: Sequence[Any]) -> None:
-        raise ArgumentTypeError("commands are given to a computation of a function")
 
     def gpu(self: Self, *loops: Loop) -> Self:
         """Runs a computation on a GPU, an element for each thread.

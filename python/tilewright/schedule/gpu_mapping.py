@@ -7,18 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from .. import _core
 from ..base.errors import AnalysisLimitError, ScheduleError
-
-if TYPE_CHECKING:
-    from ..functions.functions import Function
-    from .commands import ComputationHandle
+from .commands import ComputationHandle
+from .scheduled_functions import ScheduledFunction
 
 __all__ = ["map_to_gpu"]
 
-Commands = Callable[["ComputationHandle"], object]
+Commands = Callable[[ComputationHandle], object]
 
 TERMS = 256
 """Threads of a block that adds up."""
@@ -28,7 +25,9 @@ ROWS = 8
 """Rows of a block whose warps add up one each."""
 
 
-def _succeeds(function: Function, computation: str, commands: Commands, lower: bool) -> bool:
+def _succeeds(
+    function: ScheduledFunction, computation: str, commands: Commands, lower: bool
+) -> bool:
     trial = function.copy()
     try:
         commands(trial[computation])
@@ -39,7 +38,7 @@ def _succeeds(function: Function, computation: str, commands: Commands, lower: b
     return True
 
 
-def _parallel_runs(function: Function, computation: str) -> Iterator[list[str]]:
+def _parallel_runs(function: ScheduledFunction, computation: str) -> Iterator[list[str]]:
     """Parallel loops directly inside each other: the outermost ones first, as many as there are."""
     run: list[str] = []
     runs = [run]
@@ -78,7 +77,7 @@ def _iterators(node: _core.Expr) -> set[str]:
     return {part.name for part in node.nodes() if part.kind == "iterator"}
 
 
-def _adds_up_rows(function: Function, computation: str) -> bool:
+def _adds_up_rows(function: ScheduledFunction, computation: str) -> bool:
     """Whether the terms of an element are a row of an array, which nothing else is computed from: so
     its memory is what takes time, and its neighbours are terms, not elements."""
     loops = function[computation].loops
@@ -105,7 +104,7 @@ def _to_rows(own: ComputationHandle) -> None:
     own.gpu_block(*outer, f"{row}0").gpu_thread(f"{row}1", f"{term}1")
 
 
-def _candidates(function: Function, computation: str) -> Iterator[tuple[Commands, bool]]:
+def _candidates(function: ScheduledFunction, computation: str) -> Iterator[tuple[Commands, bool]]:
     if _adds_up_rows(function, computation):
         yield _to_rows, True
     for run in _parallel_runs(function, computation):
@@ -114,7 +113,7 @@ def _candidates(function: Function, computation: str) -> Iterator[tuple[Commands
         yield _to_terms, True
 
 
-def map_to_gpu(function: Function) -> None:
+def map_to_gpu(function: ScheduledFunction) -> None:
     """See `Function.gpu`."""
     for computation in function.computations:
         if any(tag.startswith("gpu") for tag in function[computation].tags.values()):

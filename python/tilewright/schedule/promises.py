@@ -7,18 +7,15 @@ refused. They are not checked while a kernel runs: a wrong promise gives wrong r
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from .. import _core
-from ..base.errors import ArgumentTypeError, ScheduleError
+from ..base.errors import ScheduleError
 from ..language.expressions import Expression
 from .command_arguments import loop_name, name_of
-
-if TYPE_CHECKING:
-    from .commands import Loop, ScheduleCommands
+from .receivers import CommandReceiver, Loop
 
 __all__ = ["PromiseCommands"]
 
@@ -27,15 +24,12 @@ Self = TypeVar("Self", bound="PromiseCommands")
 _COMPARISONS = {"<", "<=", ">", ">=", "==", "!="}
 
 
-class PromiseCommands:
+class PromiseCommands(CommandReceiver):
     """The commands of this page."""
 
     __slots__ = ()
 
-    def _give(self, command: str, arguments: Sequence[Any]) -> None:
-        raise ArgumentTypeError("commands are given to a computation of a function")
-
-    def independent(self: Self, i: Loop, *others: ScheduleCommands | str) -> Self:
+    def independent(self: Self, i: Loop, *others: CommandReceiver | str) -> Self:
         """Promises that different iterations of loop `i` never touch one element.
 
         It concerns what the library can only suppose, because a subscript or a condition depends

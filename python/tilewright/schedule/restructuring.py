@@ -7,31 +7,21 @@ They are mixed into `ScheduleCommands`, which says how a command is given and ch
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
-from ..base.errors import ArgumentTypeError, ScheduleError
+from ..base.errors import ScheduleError
 from .command_arguments import integer, loop_name, name_of
-
-if TYPE_CHECKING:
-    from ..functions.functions import Function
-    from ..language.computations import Array
-    from .commands import Loop, ScheduleCommands
+from .receivers import CommandReceiver, Loop
 
 __all__ = ["RestructuringCommands"]
 
 Self = TypeVar("Self", bound="RestructuringCommands")
 
 
-class RestructuringCommands:
+class RestructuringCommands(CommandReceiver):
     """The commands of this page."""
 
     __slots__ = ()
-
-    def _give(self, command: str, arguments: Sequence[Any]) -> None:
-        raise ArgumentTypeError("commands are given to a computation of a function")
-
-    def _command_target(self) -> tuple[Function, str]:
-        raise ArgumentTypeError("commands are given to a computation of a function")
 
     def reorder(self: Self, *loops: Loop) -> Self:
         """Puts the named loops into the order given, in the places that they have together.
@@ -85,7 +75,7 @@ class RestructuringCommands:
         self._give("transform", [*(loop_name(loop) for loop in loops), flat])
         return self
 
-    def fuse_with(self: Self, other: ScheduleCommands | str, i: Loop | None = None) -> Self:
+    def fuse_with(self: Self, other: CommandReceiver | str, i: Loop | None = None) -> Self:
         """Runs this computation in the loops of another one, after it in each iteration.
 
         Before::
@@ -149,7 +139,7 @@ class RestructuringCommands:
         self._give("fission", [loop_name(i)])
         return self
 
-    def compute_at(self: Self, reader: ScheduleCommands | str, j: Loop) -> Self:
+    def compute_at(self: Self, reader: CommandReceiver | str, j: Loop) -> Self:
         """Computes, inside each iteration of loop `j` of a reader, just what is read there.
 
         Instances that several iterations read are computed anew in each.
@@ -178,7 +168,7 @@ class RestructuringCommands:
         return self
 
     def store_at(
-        self: Self, reader: ScheduleCommands | str, j: Loop, memory: str = "auto", pad: int = 0
+        self: Self, reader: CommandReceiver | str, j: Loop, memory: str = "auto", pad: int = 0
     ) -> Self:
         """Gives this computation, placed by `compute_at`, a buffer inside loop `j` of its reader.
 
@@ -224,130 +214,6 @@ class RestructuringCommands:
         self._give("store_at", arguments)
         return self
 
-    def cache(
-        self,
-        array: ScheduleCommands | Array | str,
-        j: Loop,
-        name: str | None = None,
-        memory: str = "auto",
-        order: Sequence[int] | None = None,
-        pad: int = 0,
-        stages: int = 1,
-    ) -> ScheduleCommands:
-        """Keeps what one iteration of loop `j` touches of an array in a packed buffer of its own.
-
-        An array that this computation reads is copied in; the computation itself is computed in
-        the buffer and copied out at the end of the iteration. Both are ordinary computations,
-        placed by `compute_at` and `store_at`; the footprint is found by isl (one box around all
-        accesses), so it holds no more than is touched, also at the borders.
-
-        Before::
-
-            for i0 in range(0, ceil(N / 32)):
-                for i1 in range(0, min(32, N - 32 * i0)):
-                    C[i] = A[i] + A[i + 1]
-
-        After ``C.cache(A, "i0")``::
-
-            for i0 in range(0, ceil(N / 32)):
-                A_cache = empty(33)
-                for i in range(32 * i0, min(32 * i0 + 33, N + 1)):
-                    A_cache[i - 32 * i0] = A[i]
-                for i1 in range(0, min(32, N - 32 * i0)):
-                    C[i] = A_cache[i1] + A_cache[i1 + 1]
-
-        Caching what a computation writes gives its loops inside `j` to a local computation.
-
-        Before::
-
-            for i0 in range(0, ceil(N / 4)):
-                for i1 in range(0, min(4, N - 4 * i0)):
-                    for k in range(0, K):
-                        C[4 * i0 + i1] += A[4 * i0 + i1, k]
-
-        After ``C.cache(C, "i0")``::
-
-            for i0 in range(0, ceil(N / 4)):
-                C_local = empty(4)
-                for i1 in range(0, min(4, N - 4 * i0)):
-                    for k in range(0, K):
-                        C_local[i1] += A[4 * i0 + i1, k]
-                for i1 in range(0, min(4, N - 4 * i0)):
-                    C[4 * i0 + i1] = C_local[i1]
-
-        Where loops over reduced iterators stand outside (``k0`` of a split), each of their
-        iterations computes a partial result in the buffer, which is added at its end, as `rfactor`
-        would.
-
-        In a GPU's kernel, threads can copy what later iterations of `j` read while they work on
-        this one: with `stages` buffers, iteration `j` reads number ``j % stages`` of them, and what
-        iteration ``j + stages - 1`` reads is on its way into another one. They wait for each other
-        once an iteration, before they begin to read, and not a second time, after they have read.
-
-        Before::
-
-            kernel:  # 32 threads a block
-                for i0 in range(0, ceil(N / 32)):  # gpu_block_x
-                    for t in range(0, T):
-                        for i1 in range(0, min(32, N - 32 * i0)):  # gpu_thread_x
-                            C[t, i] = A[t, i] + A[t, i + 1]
-
-        After ``C.cache(A, "t", memory="shared", stages=2)``::
-
-            kernel:  # 32 threads a block
-                for i0 in range(0, ceil(N / 32)):  # gpu_block_x
-                    for t in range(0, T):
-                        A_cache = empty(1, 33)  # 2 stages
-                        for i in range(t, t + 1):  # gpu_spread
-                            for j in range(32 * i0, min(32 * i0 + 33, N + 1)):  # gpu_spread
-                                A_cache[0, j - 32 * i0] = A[t, j]
-                        for i1 in range(0, min(32, N - 32 * i0)):  # gpu_thread_x
-                            C[t, i] = A_cache[0, i1] + A_cache[0, i1 + 1]
-
-        Args:
-            array: an input or computation that this one reads, or this computation itself.
-            j: the loop of this computation; each iteration fills the buffer anew.
-            name: of the copy; ``A_cache``, or ``C_local`` for the computation itself, when it is
-                left out.
-            memory: "registers", "stack", "heap", "shared", "private" or "auto" (see `store_at`).
-            order: the dimensions of the array in the order in which the buffer has them, outermost
-                first; ``[1, 0]`` packs the transpose.
-            pad: so many elements more along the buffer's innermost dimension (see `store_at`).
-            stages: how many of the buffer there are: 1, or 2 to 8 in memory "shared", for copies
-                that are under way while threads work. Devices from sm_80 on copy without the
-                threads' registers (cp.async); on others, and where elements change places, threads
-                load before they work and store afterwards.
-
-        Raises:
-            ScheduleError: what is said in `store_at`; with several stages, when the function is
-                compiled, a loop `j` whose iterations do not come one after the other, or an array
-                that is written while the loop runs.
-
-        Returns:
-            The handle of the copy, to schedule its loops. The loops of `C_local` are those that
-            this computation had inside `j`, with their tags; it keeps those of them that copy out.
-        """
-        function, _ = self._command_target()
-        before = set(function.computations)
-        positions = (
-            [] if order is None else [integer(entry, "an entry of order") for entry in order]
-        )
-        arguments: list[Any] = [
-            name_of(array, "an array"),
-            loop_name(j),
-            name if name is not None else "",
-            memory,
-            positions,
-        ]
-        added, copies = integer(pad, "the padding"), integer(stages, "the number of stages")
-        if added != 0 or copies != 1:
-            arguments.append(added)
-        if copies != 1:
-            arguments.append(copies)
-        self._give("cache", arguments)
-        (copy,) = set(function.computations) - before
-        return function[copy]
-
     def inline(self: Self) -> Self:
         """Computes this computation in its readers, anew for each read; it gets no storage.
 
@@ -369,38 +235,6 @@ class RestructuringCommands:
         """
         self._give("inline", [])
         return self
-
-    def rfactor(self, k: Loop, name: str | None = None) -> ScheduleCommands:
-        """Factors a reduction through partial results, one for each iteration of loop `k`.
-
-        The partial results are a computation of their own, whose loops over `k` can be parallel or
-        vectors; the reduction then adds them up. Sums are reassociated, as a reduction allows.
-
-        Before::
-
-            for k0 in range(0, ceil(K / 64)):
-                for k1 in range(0, min(64, K - 64 * k0)):
-                    C += A[64 * k0 + k1]
-
-        After ``C.rfactor("k0")``::
-
-            for k0 in range(0, ceil(K / 64)):
-                for k1 in range(0, min(64, K - 64 * k0)):
-                    C_partial[k0] += A[64 * k0 + k1]
-            for k0 in range(0, ceil(K / 64)):
-                C += C_partial[k0]
-
-        Args:
-            k: a loop over reduced iterators only, with values from 0 on (`shift` one that has
-                others): they number the partial results.
-            name: of the partial results; ``C_partial`` when it is left out.
-
-        Returns:
-            The handle of the partial results, to schedule them.
-        """
-        self._give("rfactor", [loop_name(k)] if name is None else [loop_name(k), name])
-        function, own = self._command_target()
-        return function[name if name is not None else f"{own}_partial"]
 
     def set_access(self: Self, isl_map: str) -> Self:
         """Gives the access relation of this computation directly, as isl text.

@@ -15,19 +15,34 @@ import os
 import pathlib
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from .. import _core
 from ..base.display import preformatted, preformatted_lines
 from ..base.errors import ScheduleError
-from ..base.source import caller_location
-
-if TYPE_CHECKING:
-    from ..functions.functions import Function
+from ..base.source import SourceLocation, caller_location
 
 __all__ = ["Schedule", "ScheduleDifference"]
 
 Command: TypeAlias = tuple[str, str, tuple[Any, ...]]
+
+
+class Replayable(Protocol):
+    """What a schedule needs of a function: its computations as they were declared."""
+
+    _declared: tuple[str, ...]
+
+    @property
+    def name(self) -> str: ...
+
+    def _replay(
+        self,
+        commands: list[tuple[str, str, list[Any]]],
+        where: SourceLocation | None,
+    ) -> None: ...
+
+
+Target = TypeVar("Target", bound=Replayable)
 
 _FORMAT = "tilewright schedule"
 _VERSION = 1
@@ -89,7 +104,7 @@ class Schedule:
 
     # ---- replaying ----
 
-    def apply_to(self, function: Function) -> Function:
+    def apply_to(self, function: Target) -> Target:
         """Replaces the schedule of a function by this one, and returns the function.
 
         Raises:
@@ -107,7 +122,7 @@ class Schedule:
         """
         return Schedule(_renamed(command, computations) for command in self._commands)
 
-    def _require_computations(self, function: Function) -> None:
+    def _require_computations(self, function: Replayable) -> None:
         known = set(function._declared)
         for computation, name, arguments in self._commands:
             mentioned = [computation]

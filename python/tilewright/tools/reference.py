@@ -21,9 +21,11 @@ from typing import Any
 import tilewright as tw
 
 from .. import _core
+from ..base.docstrings import markdown
 from ..schedule.commands import ScheduleCommands
+from ..schedule.loop_commands import LoopCommands
 
-__all__ = ["commands", "entry", "main", "markdown", "page"]
+__all__ = ["commands", "entry", "main", "page"]
 
 
 @dataclass(frozen=True)
@@ -236,7 +238,6 @@ FURTHER: dict[str, tuple[Example, ...]] = {
 
 _AFTER = re.compile(r"^After ``(?P<command>.+)``(?P<condition>.*)::$")
 _BEFORE = re.compile(r"^Before::$")
-_SECTION = re.compile(r"^(Args|Returns|Raises|Example):$")
 
 
 @dataclass
@@ -280,9 +281,9 @@ class Entry(Shown):
 
 
 def commands() -> list[str]:
-    """The names of all commands, in the order in which they are declared."""
+    """The names of all commands: those of loops first, then class by class, as they are declared."""
     declared: dict[str, None] = {}
-    for owner in [ScheduleCommands, *ScheduleCommands.__mro__]:
+    for owner in [LoopCommands, *ScheduleCommands.__mro__]:
         for name, value in vars(owner).items():
             if inspect.isfunction(value) and not name.startswith("_"):
                 declared[name] = None
@@ -374,30 +375,6 @@ def _parts(doc: str) -> tuple[str, list[_Pair]]:
             pairs[-1].after = loops
             pairs[-1].command, pairs[-1].condition = after["command"], after["condition"]
     return markdown(text), pairs
-
-
-def markdown(lines: Sequence[str]) -> str:
-    """A docstring's text as Markdown: sections become lists, roles become code."""
-    out: list[str] = []
-    in_section = False
-    for line in lines:
-        section = _SECTION.match(line)
-        if section is not None:
-            in_section = section[1] in ("Args", "Returns", "Raises")
-            if section[1] in ("Returns", "Raises"):
-                out += ["", f"{section[1]}:", ""]
-            elif in_section:
-                out.append("")
-        elif in_section and line.startswith("    ") and not line.startswith("     "):
-            name, colon, rest = line.strip().partition(": ")
-            out.append(f"- `{name}`: {rest}" if colon and " " not in name else f"- {line.strip()}")
-        elif in_section and line.strip():
-            out.append(f"  {line.strip()}")
-        else:
-            in_section = in_section and not line.strip()
-            out.append(line)
-    text = re.sub(r"\n{3,}", "\n\n", "\n".join(out)).strip()
-    return text.replace("``", "`")
 
 
 def _signature(name: str, method: Any) -> str:

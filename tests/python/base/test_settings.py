@@ -15,7 +15,7 @@ import pytest
 
 import tilewright as tw
 from children import run_python
-from tilewright.base import configuration, notices
+from tilewright.base import configuration, environment, notices
 from tilewright.tools.cli import main as command_line
 
 ROOT = pathlib.Path(__file__).parents[3]
@@ -210,14 +210,14 @@ def test_settings_of_the_process(tmp_path):
 
 def test_the_page():
     text = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
-    assert configuration.table() in text
+    assert environment.table() in text
     for id, meaning in notices.WARNINGS.items():
         assert f"| `{id}` | {meaning} |" in text
 
 
 def test_every_variable_that_the_sources_read_is_known():
     known = {setting.variable for setting in configuration.all_settings().values()}
-    known |= set(configuration.OTHER_VARIABLES)
+    known |= set(environment.OTHER_VARIABLES)
     sources = [*(ROOT / "cpp").rglob("*.cpp"), *(ROOT / "cpp").rglob("*.c")]
     read = set()
     for path in [*sources, *(ROOT / "python").rglob("*.py")]:

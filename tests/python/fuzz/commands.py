@@ -51,25 +51,45 @@ DEALINGS = (["dynamic"], ["dynamic", 2], ["static", 1], ["static", 3])
 
 def draw_command(rng: random.Random, model: Model) -> Command | None:
     """A command that mostly makes sense for the model; None when nothing fits what was drawn."""
-    known = list(model.order)
     name = rng.choices(list(WEIGHTS), list(WEIGHTS.values()))[0]
-    computation = rng.choice(known)
-    loops = [loop.name for loop in model.nests[computation].loops]
+    computation = rng.choice(model.order)
     size = rng.choice((1, 2, 2, 3, 4))
     if name in ("after", "before", "then", "fuse_with"):
-        if len(known) < 2:
-            return None
-        other = rng.choice([n for n in known if n != computation])
-        # `then` places the other one.
-        lead, placed = (computation, other) if name == "then" else (other, computation)
-        levels = [loop.name for loop in model.nests[lead].loops][: len(model.nests[placed].loops)]
-        if levels and rng.random() < 0.85:
-            return [computation, name, [other, rng.choice(levels)]]
-        return [computation, name, [other]]
+        return draw_place(rng, model, computation, name)
     if name == "store_in":
         return draw_storage(rng, model, computation)
     if name == "set_schedule":
         return draw_schedule(rng, model, computation)
+    if name in RESTRUCTURING:
+        return draw_restructuring(rng, model, computation, name)
+    if name in ("storage_fold", "auto_allocate_map", "atomic", "stream", "assume"):
+        return draw_storing(rng, model, computation, name)
+    if not model.nests[computation].loops:
+        return None
+    loop = rng.choice([loop.name for loop in model.nests[computation].loops])
+    if name == "split":
+        return [computation, name, [loop, size]]
+    if name in ("tile", "reorder", "transform", "skew"):
+        return draw_several_loops(rng, model, computation, name)
+    return draw_one_loop(rng, model, computation, name, loop)
+
+
+def draw_place(rng: random.Random, model: Model, computation: str, name: str) -> Command | None:
+    """after, before, then or fuse_with."""
+    others = [n for n in model.order if n != computation]
+    if not others:
+        return None
+    other = rng.choice(others)
+    # `then` places the other one.
+    lead, placed = (computation, other) if name == "then" else (other, computation)
+    levels = [loop.name for loop in model.nests[lead].loops][: len(model.nests[placed].loops)]
+    if levels and rng.random() < 0.85:
+        return [computation, name, [other, rng.choice(levels)]]
+    return [computation, name, [other]]
+
+
+def draw_storing(rng: random.Random, model: Model, computation: str, name: str) -> Command | None:
+    """A command about elements: how many are kept, how they are written, what is known of subscripts."""
     if name == "storage_fold":
         own = model.own(computation)
         if not own or computation in model.outputs:
@@ -77,77 +97,73 @@ def draw_command(rng: random.Random, model: Model) -> Command | None:
         if rng.random() < 0.2:
             return [computation, name, [rng.choice(own)]]
         return [computation, name, [rng.choice(own), rng.choice((1, 2, 2, 3))]]
-    if name in RESTRUCTURING:
-        return draw_restructuring(rng, model, computation, name)
-    if name == "auto_allocate_map":
-        return [computation, name, []]
     if name == "atomic":
-        sums = [n for n in known if model.reduced[n]]
+        sums = [n for n in model.order if model.reduced[n]]
         return [rng.choice(sums) if sums and rng.random() < 0.9 else computation, name, []]
     if name == "stream":
-        plain = [n for n in known if not model.reduced[n]]
+        plain = [n for n in model.order if not model.reduced[n]]
         return [rng.choice(plain), name, []] if plain else None
     if name == "assume":
         index = [x for x, one in model.inputs.items() if one.get("index")]
         users = [
             n
-            for n in known
+            for n in model.order
             if any(x in names(v) for x in index for _, v in model.computations[n]["pieces"])
         ]
         return [rng.choice(users), name, [index[0], rng.choice((0, 0, 1))]] if users else None
-    if not loops:
-        return None
-    loop = rng.choice(loops)
-    if name == "independent":
-        beside = [
-            n
-            for n in known
-            if n != computation and any(one.name == loop for one in model.nests[n].loops)
-        ]
-        return [computation, name, [loop, *rng.sample(beside, rng.randint(0, len(beside)))]]
-    if name == "split":
-        return [computation, name, [loop, size]]
+    return [computation, name, []]
+
+
+def draw_several_loops(
+    rng: random.Random, model: Model, computation: str, name: str
+) -> Command | None:
+    """A command for two or more loops; None where there are too few."""
+    loops = [loop.name for loop in model.nests[computation].loops]
     if name == "tile":
         count = rng.choice((2, 2, 2, 3))
         if len(loops) < count:
             return None
         first = rng.randrange(len(loops) - count + 1)
-        return [
-            computation,
-            name,
-            [*loops[first : first + count], *(rng.choice((1, 2, 3, 4)) for _ in range(count))],
-        ]
-    if name == "interchange":
-        return [computation, name, [loop, rng.choice(loops)]]
+        sizes = [rng.choice((1, 2, 3, 4)) for _ in range(count)]
+        return [computation, name, [*loops[first : first + count], *sizes]]
+    if len(loops) < 2:
+        return None
     if name == "reorder":
-        if len(loops) < 2:
-            return None
         return [computation, name, rng.sample(loops, rng.randint(2, len(loops)))]
     if name == "transform":
-        if len(loops) < 2:
-            return None
         matrix = rng.choice(
             ([1, 1, 0, 1], [1, 0, 1, 1], [0, 1, 1, 0], [1, 1, 0, -1], [2, 1, 1, 1], [1, -1, 0, 1])
         )
         return [computation, name, [*rng.sample(loops, 2), matrix]]
+    return [computation, name, [*rng.sample(loops, 2), rng.choice((1, 1, -1, 2))]]
+
+
+def draw_one_loop(
+    rng: random.Random, model: Model, computation: str, name: str, loop: str
+) -> Command | None:
+    """A command for one loop."""
+    own = model.nests[computation].loops
+    loops = [each.name for each in own]
+    if name == "independent":
+        beside = [
+            n
+            for n in model.order
+            if n != computation and any(one.name == loop for one in model.nests[n].loops)
+        ]
+        return [computation, name, [loop, *rng.sample(beside, rng.randint(0, len(beside)))]]
+    if name == "interchange":
+        return [computation, name, [loop, rng.choice(loops)]]
     if name == "shift":
         return [computation, name, [loop, rng.choice((-2, -1, 1, 1, 2))]]
-    if name == "skew":
-        if len(loops) < 2:
-            return None
-        return [computation, name, [*rng.sample(loops, 2), rng.choice((1, 1, -1, 2))]]
     if name in ("vectorize", "unroll"):
-        extent = model.nests[computation].loops[loops.index(loop)].extent
-        return [
-            computation,
-            name,
-            [loop, extent if extent and rng.random() < 0.7 else rng.choice((2, 4))],
-        ]
+        extent = own[loops.index(loop)].extent
+        lanes = extent if extent and rng.random() < 0.7 else rng.choice((2, 4))
+        return [computation, name, [loop, lanes]]
     if name == "prefetch":
         read = sorted({n for _, v in model.computations[computation]["pieces"] for n in names(v)})
-        return (
-            [computation, name, [rng.choice(read), loop, rng.choice((1, 3, -2))]] if read else None
-        )
+        if not read:
+            return None
+        return [computation, name, [rng.choice(read), loop, rng.choice((1, 3, -2))]]
     if name == "parallelize" and rng.random() < 0.5:
         return [computation, name, [loop, *rng.choice(DEALINGS)]]
     return [computation, name, [loop]]

@@ -6,8 +6,7 @@ import ml_dtypes
 import numpy as np
 
 from tilewright import _core
-from tilewright.language.expressions import call
-from tilewright.language.types import ALL_TYPES
+from tilewright.language.expressions import ALL_TYPES, call
 
 NUMPY_TYPES = [dtype for dtype in ALL_TYPES if dtype.name != "bfloat16"]
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tilewright as tw
-from tilewright.language.types import ALL_TYPES
+from tilewright.language.expressions import ALL_TYPES
 
 i, j, k, p, b = tw.iters("i j k p b")
 N, M, K, B, NNZ = tw.params("N M K B NNZ")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tilewright as tw
-from tilewright.language.types import ALL_TYPES
+from tilewright.language.expressions import ALL_TYPES
 
 i, j, k, m = tw.iters("i j k m")
 N, K = tw.params("N K")

@@ -8,7 +8,7 @@ import pytest
 from operations import BINARY, NUMPY_TYPES, UNARY, wanted_type
 
 import tilewright as tw
-from tilewright.language.types import ALL_TYPES
+from tilewright.language.expressions import ALL_TYPES
 
 
 def element(name, dtype):

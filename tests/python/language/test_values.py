@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as hnp
 from operations import BINARY, NUMPY_TYPES, UNARY, edge_values, wanted_type
 
 import tilewright as tw
-from tilewright.language.types import ALL_TYPES
+from tilewright.language.expressions import ALL_TYPES
 
 INTEGERS = [dtype for dtype in NUMPY_TYPES if np.dtype(dtype).kind in "iu"]
 FLOATS = [tw.float16, tw.float32, tw.float64]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from mapping.programs import Program, check, matmul, pipeline, pointwise, prefix, triangle
+from programs import Program, check, matmul, pipeline, pointwise, prefix, triangle
 
 import tilewright as tw
 

@@ -1,0 +1,104 @@
+"""Computations as people have them: declared in Layer I, with the commands of Layers II and III."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeAlias, overload
+
+from ..language.computations import DeclaredComputation, declare
+from ..language.expressions import DTypeLike, ExpressionLike
+from ..language.names import Iterator
+from ..language.reductions import RangeLike
+from .commands import ScheduleCommands
+
+__all__ = ["Computation", "computation"]
+
+Piece: TypeAlias = tuple[ExpressionLike, ExpressionLike]
+IslPiece: TypeAlias = tuple[str, ExpressionLike]
+Value: TypeAlias = ExpressionLike | Sequence[Piece]
+
+
+class Computation(ScheduleCommands, DeclaredComputation):
+    """What is computed, see `computation`; the commands of a schedule are its methods.
+
+    The commands may be used while the computation belongs to exactly one function; otherwise use
+    `f["C"]`.
+    """
+
+    __slots__ = ()
+
+
+@overload
+def computation(
+    name: str,
+    domain: Mapping[Iterator, RangeLike],
+    value: Value | Callable[[Computation], Value] | None = None,
+    *,
+    where: ExpressionLike | None = None,
+    dtype: DTypeLike | None = None,
+    shape: Sequence[ExpressionLike] | None = None,
+) -> Computation: ...
+
+
+@overload
+def computation(
+    name: str,
+    domain: Iterable[tuple[Iterator, RangeLike]],
+    value: Value | Callable[[Computation], Value] | None = None,
+    *,
+    where: ExpressionLike | None = None,
+    dtype: DTypeLike | None = None,
+    shape: Sequence[ExpressionLike] | None = None,
+) -> Computation: ...
+
+
+@overload
+def computation(
+    name: str,
+    domain: ExpressionLike
+    | Sequence[IslPiece]
+    | Callable[[Computation], ExpressionLike | Sequence[IslPiece]]
+    | None = None,
+    *,
+    dtype: DTypeLike | None = None,
+    shape: Sequence[ExpressionLike] | None = None,
+) -> Computation: ...
+
+
+def computation(  # the isl form gives the value in the second place
+    name: str,
+    domain: object = None,
+    value: object = None,
+    *,
+    where: ExpressionLike | None = None,
+    dtype: DTypeLike | None = None,
+    shape: Sequence[ExpressionLike] | None = None,
+) -> Computation:
+    """Declares a computation::
+
+        C = tw.computation("C", {i: N, j: (1, M)}, A[i, j] * 2)           # 0 <= i < N, 1 <= j < M
+        C = tw.computation("C", {i: N, j: M}, A[i, j], where=j <= i)
+        C = tw.computation("C", {i: N}, [(i == 0, x[0]), (i > 0, y[i])])  # disjoint pieces
+        C = tw.computation("C", {i: N}, lambda C: [(i == 0, x[0]), (i > 0, C[i - 1] + x[i])],
+                           dtype=tw.float64)                              # over earlier instances
+        C = tw.computation("[N] -> { C[i,j] : 0 <= j <= i < N }", A[i, j])
+
+    Args:
+        name: the name; or isl text of the domain with the name in it, and then the value comes
+            next.
+        domain: iterators, outermost first, with their ranges: an upper bound, or a half-open pair.
+            Bounds may use parameters and earlier iterators. {} for a single value.
+        value: the element; a list of (condition, element) for disjoint pieces (with isl text: of
+            (isl text, element)); a function that gets the computation and returns either, for
+            recurrences; or None, and `Computation.define` follows.
+        where: an affine condition that restricts the domain.
+        dtype: the type of an element; that of the value unless given. Needed where the value is a
+            function or comes later.
+        shape: the shape of the array, unless it is index 0 to the largest of the domain.
+
+    Raises:
+        DeclarationError: for an unbounded domain, pieces that overlap, a bound that is not affine.
+        DomainError: when the value reads outside a domain or shape.
+        DeclarationTypeError: when a type is missing, or does not hold the value.
+    """
+    return declare(Computation, name, domain, value, where, dtype, shape)

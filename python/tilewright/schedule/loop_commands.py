@@ -1,0 +1,180 @@
+"""Commands that change the loops of one computation: cut, exchanged, turned round, moved."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+from ..base.errors import ScheduleError
+from ..language.expressions import Expression
+from .command_arguments import integer, loop_name, new_names
+from .receivers import CommandReceiver, Loop
+
+__all__ = ["LoopCommands"]
+
+Self = TypeVar("Self", bound="LoopCommands")
+
+
+class LoopCommands(CommandReceiver):
+    """The commands of this page."""
+
+    __slots__ = ()
+
+    def split(self: Self, i: Loop, s: int, i0: Loop | None = None, i1: Loop | None = None) -> Self:
+        """Splits loop `i` into blocks of `s` iterations; the last block may be shorter.
+
+        Before::
+
+            for i in range(0, N):
+                C[i] = ...
+
+        After ``C.split(i, 32)``::
+
+            for i0 in range(0, ceil(N / 32)):
+                for i1 in range(0, min(32, N - 32 * i0)):
+                    C[32 * i0 + i1] = ...
+
+        Of a parallel loop the loop over blocks is parallel; a vector loop, an unrolled one and the
+        loops of a GPU's blocks and threads are cut before they are made that.
+
+        Args:
+            i: the loop.
+            s: iterations in a block, at least 1 and at most 2**31.
+            i0: name of the loop over blocks.
+            i1: name of the loop in a block.
+        """
+        loop = loop_name(i)
+        self._give("split", [loop, integer(s, "the size of a block"), *new_names(loop, i0, i1)])
+        return self
+
+    def tile(self: Self, *arguments: Loop | int, **names: Loop | None) -> Self:
+        """Cuts two or three neighbouring loops into tiles: ``tile(i, j, t1, t2, i0, j0, i1, j1)``.
+
+        Before::
+
+            for i in range(0, N):
+                for j in range(0, M):
+                    C[i, j] = ...
+
+        After ``C.tile(i, j, 32, 64)``::
+
+            for i0 in range(0, ceil(N / 32)):
+                for j0 in range(0, ceil(M / 64)):
+                    for i1 in range(0, min(32, N - 32 * i0)):
+                        for j1 in range(0, min(64, M - 64 * j0)):
+                            C[32 * i0 + i1, 64 * j0 + j1] = ...
+
+        Args:
+            *arguments: the loops, outermost first; as many tile sizes; and, where wanted, the names
+                of all new loops: first those over tiles, then those in a tile.
+            **names: `i0`, `j0`, `k0`, `i1`, `j1`, `k1`: names of single new loops.
+        """
+        loops: list[str] = []
+        rest = list(arguments)
+        while rest and isinstance(rest[0], str | Expression):
+            loops.append(loop_name(rest.pop(0)))
+        count = len(loops)
+        sizes = [integer(size, "a tile size") for size in rest[:count]]
+        new = [loop_name(name) for name in rest[count:]]
+        if count not in (2, 3) or len(sizes) != count or len(new) not in (0, 2 * count):
+            raise ScheduleError(
+                "expected tile(i, j, t1, t2, i0=None, j0=None, i1=None, j1=None): two or three "
+                "loops, as many sizes, and names for all new loops or none; got "
+                f"{_call_text(arguments)}"
+            )
+        if names:
+            if not new:
+                new = [f"{loop}0" for loop in loops] + [f"{loop}1" for loop in loops]
+            keys = [f"{letter}{level}" for level in "01" for letter in "ijk"[:count]]
+            for key, name in names.items():
+                if key not in keys:
+                    raise ScheduleError(
+                        f"tile has no argument {key}; the names of new loops are {', '.join(keys)}"
+                    )
+                if name is not None:
+                    new[keys.index(key)] = loop_name(name)
+        self._give("tile", [*loops, *sizes, *new])
+        return self
+
+    def interchange(self: Self, i: Loop, j: Loop) -> Self:
+        """Exchanges two loops of the nest.
+
+        Before::
+
+            for i in range(0, N):
+                for j in range(0, M):
+                    C[i, j] = ...
+
+        After ``C.interchange(i, j)``::
+
+            for j in range(0, M):
+                for i in range(0, N):
+                    C[i, j] = ...
+
+        Tags (parallel, vector, unrolled) stay with their loops.
+        """
+        self._give("interchange", [loop_name(i), loop_name(j)])
+        return self
+
+    def reverse(self: Self, i: Loop) -> Self:
+        """Runs loop `i` backwards.
+
+        Before::
+
+            for i in range(0, N):
+                C[i] = ...
+
+        After ``C.reverse(i)``::
+
+            for i in range(-N + 1, 1):
+                C[-i] = ...
+        """
+        self._give("reverse", [loop_name(i)])
+        return self
+
+    def shift(self: Self, i: Loop, s: int) -> Self:
+        """Delays loop `i` by `s` iterations, which lets a consumer share a loop with its producer.
+
+        Before::
+
+            for i in range(0, N):
+                C[i] = ...
+
+        After ``C.shift(i, 2)``::
+
+            for i in range(2, N + 2):
+                C[i - 2] = ...
+
+        Args:
+            i: the loop.
+            s: how many iterations later (negative: earlier).
+        """
+        self._give("shift", [loop_name(i), integer(s, "the shift")])
+        return self
+
+    def skew(self: Self, i: Loop, j: Loop, f: int = 1) -> Self:
+        """Skews loop `j` by `i`: its new value is ``j + f * i``; it keeps its name.
+
+        Before::
+
+            for i in range(0, N):
+                for j in range(0, M):
+                    C[i, j] = ...
+
+        After ``C.skew(i, j)``::
+
+            for i in range(0, N):
+                for j in range(i, i + M):
+                    C[i, j - i] = ...
+
+        Args:
+            i: the outer loop, which does not change.
+            j: the loop that is skewed.
+            f: the factor.
+        """
+        self._give("skew", [loop_name(i), loop_name(j), integer(f, "the factor")])
+        return self
+
+
+def _call_text(arguments: Sequence[Any]) -> str:
+    return "tile(" + ", ".join(map(str, arguments)) + ")"

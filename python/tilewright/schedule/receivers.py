@@ -1,0 +1,61 @@
+"""What commands are called on, and to whom they go: a computation of one function.
+
+The classes of commands derive from `CommandReceiver`, which finds the function and gives it the
+command; it is checked there at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias, cast
+
+from .. import _core
+from ..base.errors import IllegalScheduleError, ScheduleError
+from ..base.source import caller_location
+from ..language.expressions import Expression
+from ..language.owners import owners_of
+
+__all__ = ["CommandReceiver", "Loop", "command_target_of"]
+
+Loop: TypeAlias = str | Expression
+
+
+def command_target_of(handle: _core.Computation) -> tuple[_core.Function, str]:
+    """The one function that a computation belongs to, and the computation's name."""
+    functions = owners_of(_core.computation_identity(handle))
+    name = handle.name
+    if not functions:
+        raise ScheduleError(
+            f"{name} does not belong to a function yet; make one with tw.function(...) first, "
+            "then schedule"
+        )
+    if len(functions) > 1:
+        names = ", ".join(function.name for function in functions)
+        raise ScheduleError(
+            f"{name} belongs to {len(functions)} functions ({names}); say which one: "
+            f'f["{name}"].tile(...)'
+        )
+    return functions[0], name
+
+
+class CommandReceiver:
+    """A computation that can be scheduled."""
+
+    __slots__ = ()
+
+    def _command_target(self) -> tuple[_core.Function, str]:
+        """The function whose schedule changes, and the computation's name.
+
+        Raises:
+            ScheduleError: when the computation belongs to no function yet, or to several.
+        """
+        handle: _core.Computation = getattr(self, "_handle")  # noqa: B009
+        return command_target_of(handle)
+
+    def _give(self, command: str, arguments: Sequence[Any]) -> None:
+        function, name = self._command_target()
+        try:
+            function._apply(name, command, list(arguments), caller_location())
+        except IllegalScheduleError as error:
+            error.function = cast(Any, function)  # a tw.Function, above this wing
+            raise

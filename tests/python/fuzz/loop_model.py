@@ -1,0 +1,138 @@
+"""The model of commands that change the loops of one computation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fuzz.linear import Linear, Loop, Nest, Refused
+from fuzz.state import MappingState
+
+
+class LoopCommands(MappingState):
+    """Loops: cut, exchanged, moved, tagged, or given as a map."""
+
+    def _strip(self, loop: Loop, size: int, outer: str, inner: str) -> tuple[Loop, Loop]:
+        if loop.tag not in ("", "parallel"):
+            raise Refused("a tag that neither of the two loops would have")
+        block = loop.value.floor(size)
+        return Loop(outer, block, tag=loop.tag), Loop(
+            inner, loop.value.plus(block, -size), extent=size, prefetched=loop.prefetched
+        )
+
+    def _split(self, c: str, i: str, s: int, i0: str = "", i1: str = "") -> None:
+        nest = self.nests[c]
+        position = nest.find(i)
+        loop = nest.loops.pop(position)
+        names = [i0 or i + "0", i1 or i + "1"]
+        nest.require_new(names)
+        nest.loops[position:position] = self._strip(loop, s, *names)
+
+    def _tile(self, c: str, *arguments: Any) -> None:
+        nest = self.nests[c]
+        loops = [a for a in arguments if isinstance(a, str)]
+        sizes = [a for a in arguments if isinstance(a, int)]
+        first = nest.find(loops[0])
+        if [nest.find(name) for name in loops] != list(range(first, first + len(loops))):
+            raise Refused("not neighbours")
+        pairs = [
+            self._strip(nest.loops[first + d], size, name + "0", name + "1")
+            for d, (name, size) in enumerate(zip(loops, sizes, strict=True))
+        ]
+        del nest.loops[first : first + len(loops)]
+        new = [p[0] for p in pairs] + [p[1] for p in pairs]
+        nest.require_new([loop.name for loop in new])
+        nest.loops[first:first] = new
+
+    def _interchange(self, c: str, i: str, j: str) -> None:
+        loops = self.nests[c].loops
+        a, b = self.nests[c].find(i), self.nests[c].find(j)
+        loops[a], loops[b] = loops[b], loops[a]
+
+    def _reorder(self, c: str, *names: str) -> None:
+        nest = self.nests[c]
+        positions = [nest.find(name) for name in names]
+        loops = [nest.loops[p] for p in positions]
+        for position, loop in zip(sorted(positions), loops, strict=True):
+            nest.loops[position] = loop
+
+    def _reverse(self, c: str, i: str) -> None:
+        nest = self.nests[c]
+        nest.change(i, value=nest.loops[nest.find(i)].value.times(-1))
+
+    def _shift(self, c: str, i: str, s: int) -> None:
+        nest = self.nests[c]
+        nest.change(i, value=nest.loops[nest.find(i)].value.plus(Linear(s)))
+
+    def _skew(self, c: str, i: str, j: str, f: int = 1) -> None:
+        nest = self.nests[c]
+        if i == j:
+            raise Refused("skewed by itself")
+        value = nest.loops[nest.find(j)].value
+        nest.change(j, value=value.plus(nest.loops[nest.find(i)].value, f), extent=0)
+
+    def _parallelize(self, c: str, i: str, *dealing: str | int) -> None:
+        nest = self.nests[c]
+        self._require_no_other_tag(nest.loops[nest.find(i)], "parallel")
+        nest.change(i, tag="parallel", factor=0)
+
+    def _require_no_other_tag(self, loop: Loop, tag: str) -> None:
+        if loop.tag not in ("", tag):
+            raise Refused(f"a {loop.tag} loop that would be {tag} too")
+
+    def _stream(self, c: str) -> None:
+        pass
+
+    def _prefetch(self, c: str, array: str, i: str, distance: int) -> None:
+        nest = self.nests[c]
+        if nest.loops[nest.find(i)].tag in ("vector", "unroll"):
+            raise Refused("the iterations are one piece of code")
+        nest.change(i, prefetched=True)
+
+    def _tag_strip(self, tag: str, c: str, i: str, v: int) -> None:
+        nest = self.nests[c]
+        position = nest.find(i)
+        if nest.loops[position].extent != v:
+            self._split(c, i, v)
+            if nest.loops[position + 1].prefetched:
+                # What iterations asked for is asked for by those of the loop around them.
+                for loop, asks in ((position, True), (position + 1, False)):
+                    nest.loops[loop] = nest.loops[loop].but(prefetched=asks)
+            position += 1
+        self._require_no_other_tag(nest.loops[position], tag)
+        if nest.loops[position].prefetched:
+            raise Refused("the iterations become one piece of code")
+        nest.loops[position] = nest.loops[position].but(tag=tag, factor=v)
+
+    def _vectorize(self, c: str, i: str, v: int) -> None:
+        self._tag_strip("vector", c, i, v)
+
+    def _unroll(self, c: str, i: str, v: int) -> None:
+        self._tag_strip("unroll", c, i, v)
+
+    def _transform(self, c: str, *arguments: Any) -> None:
+        nest, names, flat = self.nests[c], arguments[:-1], arguments[-1]
+        values = [nest.loops[nest.find(name)].value for name in names]
+        for row, name in enumerate(names):
+            value = Linear()
+            for column, old in enumerate(values):
+                value = value.plus(old, flat[row * len(names) + column])
+            nest.change(name, value=value, extent=0)
+
+    def _set_schedule(self, c: str, dimensions: list[Any]) -> None:
+        loops = [Loop(f"t{position}", time(value)) for position, value in enumerate(dimensions)]
+        self.nests[c] = Nest(loops, True)
+        self.placements = [p for p in self.placements if p.computation != c]
+
+    def named(self, c: str, names: list[str]) -> None:
+        """What set_schedule names its loops follows from which of them are iterators everywhere on the domain, so the
+        library says it."""
+        nest = self.nests[c]
+        nest.loops = [one.but(name=name) for one, name in zip(nest.loops, names, strict=True)]
+
+
+def time(value: list[Any]) -> Linear:
+    """One dimension of set_schedule: affine in iterators, or a floor of that."""
+    if value[0] == "div":
+        return time(value[1]).floor(value[2])
+    constant, terms = value
+    return Linear(constant, {("iterator", n): k for n, k in terms.items()})

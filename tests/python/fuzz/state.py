@@ -1,0 +1,104 @@
+"""What the model of a mapping knows: equations, order, loops and storage, each as text and numbers."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+from fuzz.linear import Linear, Loop, Nest, iterator
+from fuzz.programs import Program, types_of, walk
+from fuzz.rewriting import (
+    narrowed,
+)
+
+
+class NotModelled(Exception):
+    """What the command makes of the loops follows from something that the model does not know."""
+
+
+class Placement(NamedTuple):
+    """`computation` runs after (or before) `other`, sharing its `shared` outermost loops; `inside`: by compute_at."""
+
+    computation: str
+    other: str
+    shared: int
+    before: bool
+    inside: bool = False
+
+
+class MappingState:
+    """A mapping. Nests, equations and storage are never changed in place, but replaced."""
+
+    def __init__(self, description: dict[str, Any], program: Program) -> None:
+        self.order: list[str] = list(description["order"])
+        self.placements = [Placement(*p) for p in description["placements"]]
+        #: The equations, as rewritten by commands, in the order of the function.
+        by_name = {c["name"]: c for c in program["computations"]}
+        self.computations = {name: by_name[name] for name in description["computations"]}
+        read = {
+            node[1]
+            for one in program["computations"]
+            for _, value in one["pieces"]
+            for node in walk(value)
+            if node[0] == "read"
+        }
+        self.inputs = {a["name"]: a for a in program["inputs"] if a["name"] in read}
+        self.outputs = list(program["outputs"])
+        self.types = types_of(program)
+        #: The extents of outputs, as texts.
+        self.shapes: dict[str, list[str]] = {}
+        #: Changes with every rewriting; programs with one key have the same instances.
+        self.rewritten: tuple[Any, ...] = ()
+        self.iterators: dict[str, list[str]] = {}
+        self.reduced: dict[str, int] = {}
+        self.nests: dict[str, Nest] = {}
+        self.storage: dict[str, tuple[str, list[Any]]] = {}
+        #: store_at: the buffer lives inside so many loops of a reader.
+        self.allocations: dict[str, tuple[str, int]] = {}
+        #: Reductions whose updates may meet; what is known of subscripts: (reader, index array) -> their largest value.
+        self.atomic: set[str] = set()
+        self.assumed: dict[tuple[str, str], int] = {}
+        #: For each promise: the values of the loop that it was given for, by computation.
+        self.independent: list[dict[str, Linear]] = []
+        #: Computations whose loops at the start are a planner's: their values are looked up in a table, by the
+        #: instances that they had at the start.
+        self.planned: dict[str, list[str]] = {}
+        #: Those of them that reduced iterators drive: (computation, position).
+        self.planned_driven: set[tuple[str, int]] = set()
+        for name, one in description["computations"].items():
+            self._start(name, one)
+
+    def _start(self, name: str, one: dict[str, Any]) -> None:
+        names = list(one["iterators"])
+        own = names[: len(names) - one["reduced"]]
+        self.iterators[name] = names
+        self.reduced[name] = one["reduced"]
+        (condition, value), *_ = self.computations[name]["pieces"]
+        if one["reduced"] and value[0] == "cast":
+            # A sum that is converted to a narrow type is a sum in that type.
+            whole = narrowed(value[2], self.types[name], self.types) or value[2]
+            self.computations[name] = {**self.computations[name], "pieces": [[condition, whole]]}
+        loops = []
+        for position, loop in enumerate(one["loops"]):
+            if not one["explicit"] and loop["name"] in names:
+                loops.append(Loop(loop["name"], iterator(loop["name"])))
+            else:
+                loops.append(Loop(loop["name"], Linear(0, {("start", position): 1})))
+                self.planned[name] = names
+                reduced = set(names[len(own) :])
+                if reduced & set(re.findall(r"\w+", loop["value"].split("->", 2)[-1])):
+                    self.planned_driven.add((name, position))
+        self.nests[name] = Nest(loops, one["explicit"])
+        self.storage[name] = (name, [[0, {n: 1}] for n in own])
+
+    def key(self) -> Any:
+        """Models with one key have the same instances and reads."""
+        return (self.rewritten, frozenset(self.assumed.items()), tuple(self.overwritten()))
+
+    def overwritten(self) -> list[str]:
+        """The inputs in whose arrays computations are stored."""
+        return sorted({buffer for buffer, _ in self.storage.values() if buffer in self.inputs})
+
+    def own(self, c: str) -> list[str]:
+        """The iterators of a computation without those that it reduces."""
+        return self.iterators[c][: len(self.iterators[c]) - self.reduced[c]]

@@ -473,6 +473,9 @@ void bind_computations(py::module_ &module) {
         return declare_computation(text, to_type(type), std::move(expressions), to_location(where));
       },
       py::arg("text"), py::arg("type"), py::arg("extents"), py::arg("where") = py::none());
+}
+
+void bind_pieces(py::module_ &module) {
   module.def(
       "define_piece",
       [](const ComputationPtr &computation, const py::handle &condition, const py::handle &value,
@@ -526,6 +529,7 @@ void bind_language(py::module_ &module) {
   bind_builders(module);
   bind_loops(module);
   bind_computations(module);
+  bind_pieces(module);
 }
 
 } // namespace tilewright

@@ -14,9 +14,9 @@ import tempfile
 from collections.abc import Iterator
 
 import pytest
-from children import run_python
 
 import tilewright as tw
+from children import run_python
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "tests" / "cpp" / "runtime" / "fake"

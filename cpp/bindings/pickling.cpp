@@ -21,9 +21,9 @@ namespace py = pybind11;
 
 namespace {
 
-/// Raised when what `packed` gives changes. Another version of tilewright may number operations
-/// otherwise, so it is part of the state, too.
-constexpr int format = 2;
+/// Raised when what `packed` gives changes. Another version of tilewright may have other kinds of
+/// nodes, so it is part of the state, too.
+constexpr int format = 3;
 
 constexpr std::uint64_t parsing_limit = 20'000'000;
 
@@ -34,6 +34,13 @@ py::object from_location(const SourceLocation &where) {
 
 py::object from_set(const isl::set &set) {
   return set.is_null() ? py::object(py::none()) : py::object(py::str(to_text(set)));
+}
+
+Op to_operation(const std::string &id) {
+  if (const std::optional<Op> op = operation_named(id)) {
+    return *op;
+  }
+  throw Error(ErrorKind::Argument, "there is no operation " + printable(id));
 }
 
 isl::set to_set(const py::handle &text) {
@@ -152,7 +159,7 @@ private:
     }
     return py::make_tuple(
         static_cast<int>(expr.kind), type_name(expr.type), list(expr.operands),
-        static_cast<int>(expr.op), from_constant(expr.value), expr.name, expr.constraint,
+        operation(expr.op).id, from_constant(expr.value), expr.name, expr.constraint,
         expr.producer == nullptr ? -1 : computation(expr.producer), py::tuple(ranges),
         number(expr.condition), number(expr.predicate), list(expr.states), expr.position,
         expr.ordered, from_location(expr.where));
@@ -216,7 +223,7 @@ private:
     expr.kind = static_cast<ExprKind>(state[0].cast<int>());
     expr.type = to_type(state[1].cast<std::string>());
     expr.operands = expressions(state[2]);
-    expr.op = static_cast<Op>(state[3].cast<int>());
+    expr.op = to_operation(state[3].cast<std::string>());
     const py::tuple value = state[4];
     expr.value = to_constant(value[0].cast<size_t>(), value[1]);
     expr.name = state[5].cast<std::string>();

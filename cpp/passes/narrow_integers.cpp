@@ -1,5 +1,6 @@
+#include "passes/narrow_integers.h"
+
 #include "loops/traverse.h"
-#include "passes/passes.h"
 
 #include <limits>
 #include <set>

@@ -1,5 +1,7 @@
+#include "passes/promote_accumulators.h"
+
+#include "loops/linear.h"
 #include "loops/traverse.h"
-#include "passes/passes.h"
 
 #include <algorithm>
 #include <iterator>

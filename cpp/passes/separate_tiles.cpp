@@ -1,7 +1,8 @@
+#include "passes/separate_tiles.h"
+
 #include "loops/summing_loops.h"
 #include "loops/tile_extent.h"
 #include "loops/traverse.h"
-#include "passes/passes.h"
 
 #include <algorithm>
 #include <set>

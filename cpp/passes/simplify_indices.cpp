@@ -1,5 +1,6 @@
+#include "passes/simplify_indices.h"
+
 #include "loops/traverse.h"
-#include "passes/passes.h"
 
 #include <algorithm>
 #include <numeric>

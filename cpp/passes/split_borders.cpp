@@ -1,7 +1,8 @@
+#include "passes/split_borders.h"
+
 #include "loops/index_tests.h"
 #include "loops/tile_extent.h"
 #include "loops/traverse.h"
-#include "passes/passes.h"
 
 #include <algorithm>
 #include <functional>

@@ -1,7 +1,7 @@
-// Loops whose bodies are guarded by data: see passes.h.
+#include "passes/tighten_guards.h"
+
 #include "loops/summing_loops.h"
 #include "loops/traverse.h"
-#include "passes/passes.h"
 
 #include <algorithm>
 #include <set>

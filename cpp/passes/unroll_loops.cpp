@@ -1,6 +1,7 @@
+#include "passes/unroll_loops.h"
+
 #include "loops/summing_loops.h"
 #include "loops/traverse.h"
-#include "passes/passes.h"
 
 #include <set>
 
@@ -99,42 +100,6 @@ private:
 };
 
 } // namespace
-
-namespace {
-
-class ShortTiles {
-public:
-  explicit ShortTiles(const StmtPtr &root) : numbers_(root) {}
-
-  StmtPtr operator()(const StmtPtr &statement) {
-    if (statement->children.empty()) {
-      return statement;
-    }
-    StmtPtr node = map_children(statement, *this);
-    const auto *loop = as<For>(node);
-    const bool is_short =
-        loop != nullptr && loop->factor > 0 &&
-        (loop->loop == LoopKind::Serial ||
-         (loop->loop == LoopKind::Unrolled && !as_integer(sub(loop->upper, loop->lower))));
-    if (!is_short || loop->factor * size_of(loop->body()) > max_statements) {
-      return node;
-    }
-    std::vector<StmtPtr> copies;
-    for (std::int64_t i = 0; i < loop->factor; ++i) {
-      const ValuePtr value = add(loop->lower, integer(i));
-      copies.push_back(if_then(binary_value(Op::Lt, value, loop->upper),
-                               copy_with(loop->body(), {{loop->id, value}}, numbers_)));
-    }
-    return block(std::move(copies));
-  }
-
-private:
-  Numbers numbers_;
-};
-
-} // namespace
-
-StmtPtr unroll_short_tiles(const StmtPtr &body) { return ShortTiles(body)(body); }
 
 StmtPtr unroll_loops(const StmtPtr &body) { return Unroller(body, false)(body); }
 

@@ -1,6 +1,7 @@
+#include "passes/unswitch.h"
+
 #include "loops/index_tests.h"
 #include "loops/traverse.h"
-#include "passes/passes.h"
 
 #include <set>
 

@@ -1,7 +1,7 @@
+#include "passes/vectorize_loops.h"
+
 #include "loops/tile_extent.h"
 #include "loops/traverse.h"
-#include "passes/passes.h"
-#include "passes/vector_loop.h"
 
 namespace tilewright {
 

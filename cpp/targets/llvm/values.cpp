@@ -343,8 +343,7 @@ Term CodeEmitter::call(const Value &value, Op op) {
   for (const ValuePtr &argument : value.operands) {
     arguments.push_back(operand(*argument, type));
   }
-  const bool changes_kind =
-      op == Op::Isnan || op == Op::Abs || op == Op::Real || op == Op::Imag || op == Op::MakeComplex;
+  const bool changes_kind = operation(op).result != ResultRule::Operand;
   if (!changes_kind && !(type.scalar == value.type.scalar)) {
     for (Term &argument : arguments) {
       argument = semantics_.cast(argument, type, value.type);

@@ -1,4 +1,6 @@
-#include "fixture.h"
+#include "lowering/fixture.h"
+#include "passes/simplify_indices.h"
+#include "passes/tighten_guards.h"
 
 #include <functional>
 #include <vector>

@@ -1,5 +1,8 @@
 // Tests that leave loops, and first and last iterations that get loops of their own.
-#include "fixture.h"
+#include "lowering/fixture.h"
+#include "passes/simplify_indices.h"
+#include "passes/split_borders.h"
+#include "passes/unswitch.h"
 
 namespace tilewright::test {
 namespace {

@@ -21,9 +21,9 @@ namespace py = pybind11;
 
 std::shared_ptr<const CompiledKernel>
 KernelFunction::find_kernel(const Layouts &layouts, const std::vector<SharedArray> &shared,
-                            const GpuTarget &gpu) const {
+                            const TargetSelection &target) const {
   for (const auto &entry : kernels_) {
-    if (entry.layouts == layouts && entry.shared == shared && entry.gpu == gpu) {
+    if (entry.layouts == layouts && entry.shared == shared && entry.target == target) {
       return entry.kernel;
     }
   }
@@ -44,19 +44,17 @@ std::shared_ptr<const CompiledKernel> KernelFunction::compile_kernel(const Kerne
 
 std::shared_ptr<const CompiledKernel>
 KernelFunction::make_kernel(const Layouts &layouts, const std::vector<SharedArray> &shared,
-                            std::uint64_t version, const GpuTarget &gpu) {
+                            std::uint64_t version, const TargetSelection &target) {
   KernelRequest request;
   request.layouts.assign(layouts.begin(), layouts.end());
   request.shared = shared;
   request.instrumentation = scheduled_->options().instrumentation;
-  if (gpu.kind != GpuTarget::Kind::None) {
-    request.gpu = gpu;
-  }
+  request.target = target;
   std::shared_ptr<const CompiledKernel> kernel = compile_kernel(request, version);
   if (version == version_) {
-    const auto known = find_kernel(layouts, shared, gpu); // by another thread, meanwhile
+    const auto known = find_kernel(layouts, shared, target); // by another thread, meanwhile
     if (known == nullptr) {
-      kernels_.push_back({layouts, shared, gpu, kernel});
+      kernels_.push_back({layouts, shared, target, kernel});
     } else {
       kernel = known;
     }

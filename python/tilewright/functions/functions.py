@@ -430,7 +430,7 @@ class Function(ScheduledFunction):
         have tensor cores' tiles that need it), for row-major arrays; empty where no loop is over
         blocks or threads. `ptx_for` has others.
         """
-        return Text(self._ptx_text(0, False).rstrip("\n"))
+        return Text(self._ptx_text("").rstrip("\n"))
 
     def ptx_for(self, architecture: str) -> Text:
         """The PTX of the kernels for an architecture and its successors.
@@ -442,10 +442,9 @@ class Function(ScheduledFunction):
         Raises:
             ArgumentError: another architecture.
         """
-        parts = re.fullmatch(r"sm_(\d{1,4})(a?)", str(architecture))
-        if parts is None:
+        if re.fullmatch(r"sm_\d{1,4}a?", str(architecture)) is None:
             raise ArgumentError(f"architecture must be one such as 'sm_80', got {architecture!r}")
-        return Text(self._ptx_text(int(parts[1]), bool(parts[2])).rstrip("\n"))
+        return Text(self._ptx_text(str(architecture)).rstrip("\n"))
 
     def plot(
         self, *computations: str, sizes: Mapping[Any, int] | None = None, **options: Any

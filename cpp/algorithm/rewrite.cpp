@@ -43,11 +43,11 @@ ExprPtr rewrite_accesses(const ExprPtr &node, const Change &change) {
 
 /// A copy of the function and its computations that reads only copies.
 std::shared_ptr<Function> copy_function(const Function &function, Copies &copies) {
-  auto result = std::make_shared<Function>(function);
+  auto result = make_isl_shared<Function>(function);
   const auto copy_of = [&](const ComputationPtr &computation) {
     ComputationPtr &copy = copies[computation.get()];
     if (copy == nullptr) {
-      copy = std::make_shared<Computation>(*computation);
+      copy = make_isl_shared<Computation>(*computation);
     }
     return copy;
   };
@@ -295,7 +295,7 @@ std::shared_ptr<const Function> copy_reads(const Function &function, const std::
   if (!reads(*consumer, producer.get())) {
     refuse(reader + " does not read " + array, where);
   }
-  auto cached = std::make_shared<Computation>(*producer);
+  auto cached = make_isl_shared<Computation>(*producer);
   cached->name = copy;
   cached->is_input = false;
   cached->where = consumer->where;
@@ -323,7 +323,7 @@ std::shared_ptr<const Function> copy_writes(const Function &function, const std:
   Copies copies;
   std::shared_ptr<Function> result = copy_function(function, copies);
   const ComputationPtr original = copies.at(function.find(name)->get());
-  auto computed = std::make_shared<Computation>(*original);
+  auto computed = make_isl_shared<Computation>(*original);
   computed->name = local;
   const auto renamed = [&](const isl::set &domain) {
     return checked(isl::manage(isl_set_set_tuple_name(domain.copy(), local.c_str())),

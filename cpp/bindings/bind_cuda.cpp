@@ -186,25 +186,11 @@ void copy_from(DeviceArray &self, const py::object &given) {
   self.copy_from_host(host);
 }
 
-void bind_device_arrays(py::module_ &module) {
-  py::class_<DeviceArray, std::shared_ptr<DeviceArray>>(module, "DeviceArray",
-                                                        R"(An array in the memory of a device.
+using ArrayClass = py::class_<DeviceArray, std::shared_ptr<DeviceArray>>;
 
-Made by `tw.to_device`, `tw.empty` and `tw.as_device_array`, and by functions whose inputs are on a
-device. Basic slices are views of the same memory. Values come to the host by `numpy()` only;
-other libraries use the array where it is, by `__dlpack__` and, on a CUDA device, by
-`__cuda_array_interface__` (version 3).
-
-Work on the array follows the work before it, on whatever stream that was. Its memory is given back
-when the last array and view of it is dropped.
-
-Attributes:
-    shape, strides (in bytes), dtype, ndim, size, nbytes, itemsize: as NumPy's.
-    device: "cuda:0", or "gpu-emulator".
-    is_row_major: whether its elements lie one after the other, the last axis fastest.
-    is_read_only: whether it is a view of what its owner does not let others write.
-)")
-      .def_property_readonly(
+/// What an array is: shape, type, place.
+void bind_array_facts(ArrayClass &type) {
+  type.def_property_readonly(
           "shape", [](const DeviceArray &self) { return py::tuple(py::cast(self.shape())); })
       .def_property_readonly(
           "strides", [](const DeviceArray &self) { return py::tuple(py::cast(self.strides())); })
@@ -219,8 +205,28 @@ Attributes:
       .def_property_readonly("device",
                              [](const DeviceArray &self) { return short_name(self.device()); })
       .def_property_readonly("is_row_major", &DeviceArray::is_row_major)
-      .def_property_readonly("is_read_only", &DeviceArray::is_read_only)
-      .def("numpy", &DeviceArray::to_host,
+      .def_property_readonly("is_read_only", &DeviceArray::is_read_only);
+}
+
+void bind_device_arrays(py::module_ &module) {
+  ArrayClass type(module, "DeviceArray", R"(An array in the memory of a device.
+
+Made by `tw.to_device`, `tw.empty` and `tw.as_device_array`, and by functions whose inputs are on a
+device. Basic slices are views of the same memory. Values come to the host by `numpy()` only;
+other libraries use the array where it is, by `__dlpack__` and, on a CUDA device, by
+`__cuda_array_interface__` (version 3).
+
+Work on the array follows the work before it, on whatever stream that was. Its memory is given back
+when the last array and view of it is dropped.
+
+Attributes:
+    shape, strides (in bytes), dtype, ndim, size, nbytes, itemsize: as NumPy's.
+    device: "cuda:0", or "gpu-emulator".
+    is_row_major: whether its elements lie one after the other, the last axis fastest.
+    is_read_only: whether it is a view of what its owner does not let others write.
+)");
+  bind_array_facts(type);
+  type.def("numpy", &DeviceArray::to_host,
            R"(A copy on the host, row-major; waits for the work on the array.
 
 Raises:

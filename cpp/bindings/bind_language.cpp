@@ -4,6 +4,7 @@
 #include "algorithm/expression_depth.h"
 #include "algorithm/function.h"
 #include "polyhedral/interruption.h"
+#include "polyhedral/isl_lock.h"
 #include "polyhedral/set_text.h"
 
 #include <pybind11/complex.h>
@@ -427,8 +428,13 @@ void bind_computations(py::module_ &module) {
       .def_property_readonly("rank", &Computation::rank)
       .def_property_readonly("extents",
                              [](const Computation &self) { return to_handles(self.extents); })
-      .def_property_readonly("domain", [](const Computation &self) { return to_text(self.domain); })
+      .def_property_readonly("domain",
+                             [](const Computation &self) {
+                               const IslLock lock;
+                               return to_text(self.domain);
+                             })
       .def_property_readonly("pieces", [](const Computation &self) {
+        const IslLock lock;
         std::vector<std::pair<std::string, ExprHandle>> pieces;
         pieces.reserve(self.pieces.size());
         for (const Piece &piece : self.pieces) {
@@ -441,6 +447,7 @@ void bind_computations(py::module_ &module) {
       "declare_input",
       [](const std::string &name, const std::vector<py::object> &extents, const std::string &type,
          const py::handle &where, const std::string &record, const std::string &field) {
+        const IslLock lock;
         std::vector<ExprPtr> expressions;
         expressions.reserve(extents.size());
         for (const py::object &extent : extents) {
@@ -459,6 +466,7 @@ void bind_computations(py::module_ &module) {
       [](const std::string &name, const std::vector<RangeTuple> &ranges,
          const py::handle &condition, const std::string &type,
          const std::vector<py::object> &extents, const py::handle &where) {
+        const IslLock lock;
         std::vector<ExprPtr> expressions;
         expressions.reserve(extents.size());
         for (const py::object &extent : extents) {
@@ -473,6 +481,7 @@ void bind_computations(py::module_ &module) {
       "declare_computation_isl",
       [](const std::string &text, const std::string &type, const std::vector<py::object> &extents,
          const py::handle &where) {
+        const IslLock lock;
         std::vector<ExprPtr> expressions;
         expressions.reserve(extents.size());
         for (const py::object &extent : extents) {
@@ -485,6 +494,7 @@ void bind_computations(py::module_ &module) {
       "define_piece",
       [](const ComputationPtr &computation, const py::handle &condition, const py::handle &value,
          const py::handle &where) {
+        const IslLock lock;
         define_piece(computation, to_optional_expression(condition),
                      to_value(value, computation->type), to_location(where));
       },
@@ -494,6 +504,7 @@ void bind_computations(py::module_ &module) {
       "define_piece_isl",
       [](const ComputationPtr &computation, const std::string &set, const py::handle &value,
          const py::handle &where) {
+        const IslLock lock;
         define_piece_isl(computation, set, to_value(value, computation->type), to_location(where));
       },
       py::arg("computation"), py::arg("set"), py::arg("value"), py::arg("where") = py::none());

@@ -177,7 +177,7 @@ public:
     const OperationLimit limit(parsing_limit);
     const py::tuple descriptions = state[3];
     for (size_t c = 0; c < descriptions.size(); ++c) {
-      computations_.push_back(std::make_shared<Computation>());
+      computations_.push_back(make_isl_shared<Computation>());
     }
     for (const py::handle &description : state[2].cast<py::tuple>()) {
       nodes_.push_back(node(description.cast<py::tuple>()));
@@ -298,7 +298,7 @@ py::tuple packed_function(const Function &function) {
 std::shared_ptr<const Function> unpacked_function(const py::tuple &state) {
   const Unpacker unpacker(state[0]);
   const OperationLimit limit(parsing_limit);
-  auto function = std::make_shared<Function>();
+  auto function = make_isl_shared<Function>();
   function->name = state[1].cast<std::string>();
   function->parameters = state[2].cast<std::vector<std::string>>();
   function->context = to_set(state[3]);
@@ -313,12 +313,14 @@ void bind_pickling(py::module_ &module) {
   module.def(
       "pack",
       [](const std::vector<ComputationPtr> &computations, const std::vector<ExprHandle> &values) {
+        const IslLock lock;
         return packed(computations, to_expressions(values));
       },
       py::arg("computations"), py::arg("expressions"));
   module.def(
       "unpack",
       [](const py::tuple &state) {
+        const IslLock lock;
         const Unpacked result = unpacked(state);
         py::list values;
         for (const ExprPtr &expr : result.expressions) {

@@ -17,6 +17,7 @@ from typing import Any as _Any
 from . import _core
 from ._core import __version__
 from .base import caching as cache
+from .base import errors as _errors
 from .base import notices as _notices
 from .base.caching import CacheInfo
 from .base.configuration import Settings, settings
@@ -40,7 +41,6 @@ from .base.errors import (
     SettingError,
     SubscriptError,
     TilewrightError,
-    make_error,
 )
 from .base.memory import kept_memory, release_memory, set_kept_memory_limit
 from .base.notices import TilewrightWarning
@@ -260,7 +260,7 @@ __all__ = [
 ]
 
 # What the core calls: it imports no module of ours.
-_core.set_error_factory(make_error)
+_core.set_error_factory(_errors.make_error)
 _core.set_notices(_notices.compiled, _notices.copied)
 
 check_environment()

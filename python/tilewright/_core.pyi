@@ -9,6 +9,7 @@ __version__: str
 isl_version: str
 
 def set_unscoped_limit(operations: int) -> None: ...
+def require_isl_lock(required: bool) -> None: ...
 
 # ---- the language: bind_language.cpp ----
 
@@ -177,6 +178,31 @@ def define_piece_isl(
 _Argument: TypeAlias = int | str | list[str] | list[int]
 _Command: TypeAlias = tuple[str, str, list[Any]]
 
+class Options:
+    def __init__(
+        self,
+        fast_math: bool = False,
+        cpu: str = "native",
+        optimize: str = "auto",
+        default_schedule: bool = True,
+        check_bounds: bool = False,
+        target: str = "cuda",
+    ) -> None: ...
+    @property
+    def fast_math(self) -> bool: ...
+    @property
+    def cpu(self) -> str: ...
+    @property
+    def optimize(self) -> str: ...
+    @property
+    def default_schedule(self) -> bool: ...
+    @property
+    def check_bounds(self) -> bool: ...
+    @property
+    def target(self) -> str: ...
+    def __eq__(self, other: object) -> bool: ...
+    def __hash__(self) -> int: ...
+
 class Function:
     @overload
     def __init__(
@@ -185,25 +211,15 @@ class Function:
         outputs: Sequence[Computation],
         inputs: Sequence[Computation],
         context: Sequence[Expr],
-        fast_math: bool,
-        cpu: str,
-        optimize: str,
-        default_schedule: bool,
-        target: str,
+        options: Options,
         where: _Where = None,
     ) -> None: ...
     @overload
     def __init__(self, other: Function) -> None: ...
     @overload
-    def __init__(
-        self,
-        packed: tuple[Any, ...],
-        fast_math: bool,
-        cpu: str,
-        optimize: int,
-        default_schedule: bool,
-        target: str,
-    ) -> None: ...
+    def __init__(self, packed: tuple[Any, ...], options: Options) -> None: ...
+    @property
+    def options(self) -> Options: ...
     @property
     def target(self) -> str: ...
     @target.setter

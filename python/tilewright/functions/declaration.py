@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
+import numpy as np
+
+from .. import _core
 from ..base.configuration import settings
 from ..base.errors import DeclarationError, DeclarationTypeError
 from ..language.arrays import Array, Input
@@ -102,16 +105,14 @@ def function(
     """
     if not isinstance(name, str):
         raise DeclarationTypeError(f"a function's name must be a string, got {type(name).__name__}")
-    fast_math = settings.fast_math if fast_math is None else fast_math
-    cpu = settings.cpu if cpu is None else cpu
-    optimize = settings.optimize if optimize is None else optimize
-    if default_schedule is None:
-        default_schedule = settings.default_schedule
-    check_bounds = settings.check_bounds if check_bounds is None else check_bounds
-    target = settings.target if target is None else target
-    for option, value in (("cpu", cpu), ("optimize", optimize), ("target", target)):
-        if not isinstance(value, str):
-            raise DeclarationTypeError(f"{option} must be a string, got {type(value).__name__}")
+    options = _options(
+        fast_math=fast_math,
+        cpu=cpu,
+        optimize=optimize,
+        default_schedule=default_schedule,
+        check_bounds=check_bounds,
+        target=target,
+    )
     if not name.isidentifier():
         raise DeclarationError(f"a function's name must be an identifier, got {name!r}")
     results: Any = [outputs] if isinstance(outputs, StructOutput) else outputs
@@ -119,25 +120,33 @@ def function(
     if not gathered:
         raise DeclarationError(f"the function {name} needs at least one output")
     arrays = None if inputs is None else _listed(flat_inputs(inputs), Input, "inputs")
-    options = (
-        _conditions(context),
-        fast_math,
-        cpu,
-        optimize,
-        default_schedule,
-        check_bounds,
-        target,
-    )
-    result = Function(name, gathered, arrays, *options)
+    conditions = _conditions(context)
+    result = Function(name, gathered, arrays, conditions, options)
     results = gathered if isinstance(results, Computation) else results
     structured = not all(isinstance(output, Computation) for output in results)
     if structured or any(record for _, record, _ in result._fields):
-        result = StructFunction(name, gathered, arrays, *options)
+        result = StructFunction(name, gathered, arrays, conditions, options)
         result._prepare(results)
     if inputs is not None and not arrays and result.inputs:
         needed = ", ".join(result.inputs)
         raise DeclarationError(f"the function {name} reads {needed}, but inputs= is empty")
     return result
+
+
+def _options(**given: Any) -> _core.Options:
+    """What was given, and the settings for the rest."""
+    chosen = {
+        name: getattr(settings, name) if value is None else value for name, value in given.items()
+    }
+    for name in ("cpu", "optimize", "target"):
+        if not isinstance(chosen[name], str):
+            kind = type(chosen[name]).__name__
+            raise DeclarationTypeError(f"{name} must be a string, got {kind}")
+    for name in ("fast_math", "default_schedule", "check_bounds"):
+        if not isinstance(chosen[name], bool | np.bool_):
+            kind = type(chosen[name]).__name__
+            raise DeclarationTypeError(f"{name} must be True or False, got {kind}")
+    return _core.Options(**chosen)
 
 
 def _conditions(context: Sequence[Expression] | Expression | None) -> list[Expression]:

@@ -7,6 +7,7 @@
 #include "loops/instrumentation.h"
 #include "loops/loop_ir.h"
 #include "mapping/mapping.h"
+#include "passes/pass_texts.h"
 #include "runtime/abi.h"
 #include "runtime/kernel_code.h"
 #include "targets/llvm/emitter.h"
@@ -40,6 +41,8 @@ struct CompileOptions {
   /// Where loops over blocks and threads run, if the mapping has any; None: on the CPU, in order.
   GpuTarget gpu;
   Instrumentation instrumentation;
+  /// Told of each pass that the kernel goes through (passes/road.h); in no key.
+  PassObserver observer = {};
 };
 
 /// A kernel in memory, ready to be called; keeps its code alive.
@@ -91,6 +94,9 @@ Mapping mapping_that_runs(const Mapping &mapping, const CompileOptions &options)
 Kernel make_loops(const Mapping &mapping, const CompileOptions &options);
 EmitOptions emit_options(const CompileOptions &options);
 void optimise(llvm::Module &module, llvm::TargetMachine &machine, const CompileOptions &options);
+
+/// The loops that run after each pass, as text.
+std::vector<PassText> pass_texts(const Mapping &mapping, const CompileOptions &options);
 
 /// Inspection as text.
 std::string loops_text(const Mapping &mapping, const CompileOptions &options);

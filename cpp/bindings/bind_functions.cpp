@@ -286,6 +286,7 @@ void bind_calls(FunctionClass &type) {
   type.def("_output_shapes", like_a_call(&KernelFunction::output_shapes))
       .def("_evaluate", like_a_call(&KernelFunction::evaluate))
       .def("_compile", like_a_call(&KernelFunction::compile_for))
+      .def("_passes", like_a_call(&KernelFunction::passes_for))
       .def("_trace",
            [](KernelFunction &self, const std::string &computation, bool infinities,
               const py::args &arguments, const py::kwargs &keywords) {

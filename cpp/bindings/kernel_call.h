@@ -47,6 +47,11 @@ public:
   pybind11::object compile_for(const CallArguments &given) {
     return with_one_schedule([&] { return compile_once(given); });
   }
+  /// The loops after each pass for the layout of the given arrays; without arguments for row-major
+  /// ones: (name, milliseconds, whether it changed them, text).
+  pybind11::object passes_for(const CallArguments &given) {
+    return with_one_schedule([&] { return passes_once(given); });
+  }
   /// The first instance, in the order of the schedule, of one computation (empty: of any) whose
   /// value is NaN (or infinite) although nothing it reads is: what Python makes a report of, or
   /// None.
@@ -106,6 +111,10 @@ private:
   }
   pybind11::object call_once(const CallArguments &given);
   pybind11::object compile_once(const CallArguments &given);
+  pybind11::object passes_once(const CallArguments &given);
+  /// Of the given arrays, and row-major where none is given; `version` of the schedule that the
+  /// arguments were bound to.
+  Layouts layouts_of(const CallArguments &given, std::uint64_t &version);
   pybind11::object trace_once(const std::string &computation, bool infinities,
                               const CallArguments &given);
   pybind11::object profile_once(int repeats, const CallArguments &given);

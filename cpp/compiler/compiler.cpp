@@ -92,7 +92,9 @@ Kernel lower_default(const Mapping &plain, const Program &program, const Default
     return lower(build_program(plain), lowering);
   }
   if (running.little > 0 && lowering.vectorize && kernel->sites.empty()) {
-    Kernel declared = lower(build_program(plain), lowering);
+    LoweringOptions unobserved = lowering; // the passes of `kernel` have been told
+    unobserved.observer = {};
+    Kernel declared = lower(build_program(plain), unobserved);
     append_nests(declared, *kernel);
     kernel->body = by_work(declared, *kernel, running.little, running.around);
   }
@@ -108,6 +110,7 @@ Kernel lower_program(const Mapping &plain, const Program &program, const Default
   lowering.vectors.masked_bytes = features.masked_bytes;
   lowering.vectorize = vectorize;
   lowering.instrumentation = options.instrumentation;
+  lowering.observer = options.observer;
   lowering.gpu = features.launches;
   lowering.asynchronous_copies = features.asynchronous_copies;
   return options.default_schedule ? lower_default(plain, program, running, lowering)
@@ -313,6 +316,14 @@ std::shared_ptr<CompiledKernel> compile(const Mapping &mapping, const CompileOpt
     kernel = complete(prepare(mapping, options));
   }
   return kernel;
+}
+
+std::vector<PassText> pass_texts(const Mapping &mapping, const CompileOptions &options) {
+  const PassTexts texts;
+  CompileOptions observed = options;
+  observed.observer = texts.observer();
+  make_loops(mapping, observed);
+  return texts.texts();
 }
 
 std::string loops_text(const Mapping &mapping, const CompileOptions &options) {

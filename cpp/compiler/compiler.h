@@ -9,6 +9,7 @@
 #include "loops/instrumentation.h"
 #include "loops/loop_ir.h"
 #include "mapping/mapping.h"
+#include "passes/pass_texts.h"
 #include "runtime/abi.h"
 #include "runtime/kernel_code.h"
 #include "targets/target.h"
@@ -33,6 +34,8 @@ struct CompileOptions {
   /// What makes the code. Kernels for which it has nothing to add are the CPU's.
   TargetSelection target;
   Instrumentation instrumentation;
+  /// Told of each pass that the kernel goes through (passes/road.h); in no key.
+  PassObserver observer = {};
 };
 
 /// A kernel in memory, ready to be called; keeps its code alive.
@@ -84,6 +87,9 @@ Kernel make_loops(const Mapping &mapping, const CompileOptions &options);
 
 /// What the target is asked beside the kernel.
 TargetOptions target_options(const CompileOptions &options);
+
+/// The loops that run after each pass, as text.
+std::vector<PassText> pass_texts(const Mapping &mapping, const CompileOptions &options);
 
 /// Inspection as text.
 std::string loops_text(const Mapping &mapping, const CompileOptions &options);

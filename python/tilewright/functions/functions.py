@@ -31,6 +31,7 @@ from ..devices.device_arrays import DeviceArray
 from ..export.exporting import Exported, export_function
 from ..inspection.debugging import NanTrace, trace_of
 from ..inspection.dependences import Dependences, dependences_of
+from ..inspection.passes import CompilerPass, Passes
 from ..inspection.plotting import Picture, plot_domain
 from ..inspection.profiling import Profile, profile_of
 from ..schedule.commands import ComputationHandle
@@ -413,6 +414,22 @@ class Function(ScheduledFunction):
         same level; see docs/cache.md.
         """
         return self._key()
+
+    def passes(self, *arrays: Any, **keywords: Any) -> Passes:
+        """The loops after each pass of the compiler, with the time that each takes.
+
+        Args:
+            arrays, keywords: as for a call; the loops are those for the layouts of these arrays.
+                Without any, for row-major arrays.
+
+        Nothing is run or stored. In a notebook each pass that changed something opens by a click;
+        elsewhere the loops after these passes are printed. The environment's
+        TILEWRIGHT_DUMP_PASSES writes the same for each kernel that is compiled.
+        """
+        return Passes(
+            CompilerPass(name, milliseconds, changed, LoopsText(text.rstrip("\n")))
+            for name, milliseconds, changed, text in self._passes(*arrays, **keywords)
+        )
 
     @property
     def llvm(self) -> Text:

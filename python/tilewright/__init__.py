@@ -53,6 +53,7 @@ from .functions.functions import Function
 from .functions.structs import StructOutput, struct
 from .functions.warming import compile_all
 from .inspection.debugging import NanTrace, ReadValue
+from .inspection.passes import CompilerPass, Passes
 from .inspection.plotting import Picture, plot_domain
 from .inspection.profiling import LoopNest, Profile, RooflinePlot
 from .inspection.roofline import Machine, machine
@@ -162,6 +163,7 @@ __all__ = [
     "Array",
     "Buffer",
     "CacheInfo",
+    "CompilerPass",
     "Computation",
     "ComputationHandle",
     "DType",
@@ -184,6 +186,7 @@ __all__ = [
     "NanTrace",
     "OutOfBoundsError",
     "Parameter",
+    "Passes",
     "Picture",
     "Profile",
     "ReadValue",

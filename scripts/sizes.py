@@ -22,20 +22,8 @@ FOLDERS = ("cpp", "python", "tests", "benchmarks", "scripts")
 CPP_SUFFIXES = {".cpp", ".h", ".c", ".cu"}
 
 
-# Longer since before this check: each goes when it is cut.
-_BEFORE = "longer since before this check"
-
 # "path", or "path: function" -> why it may be longer.
 ALLOWED: dict[str, str] = {
-    "cpp/bindings/bind_functions.cpp: tilewright::bind_functions": _BEFORE,
-    "cpp/targets/llvm/launch.cpp: tilewright::KernelEmitter::emit_thread": _BEFORE,
-    "cpp/targets/llvm/memory.cpp": _BEFORE,
-    "cpp/targets/llvm/memory.cpp: tilewright::KernelEmitter::address": _BEFORE,
-    "cpp/targets/llvm/parallel.cpp: tilewright::KernelEmitter::parallel_loop": _BEFORE,
-    "cpp/targets/llvm/statements.cpp: tilewright::KernelEmitter::loop_between": _BEFORE,
-    "tests/cpp/runtime/cuda_test.cpp": _BEFORE,
-    "tests/cpp/runtime/fake/fake_cuda.cpp": _BEFORE,
-    "tests/cpp/targets/kernels_test.cpp": _BEFORE,
     "scripts/math_coefficients.py: polynomials": "a list: an entry for each polynomial",
 }
 

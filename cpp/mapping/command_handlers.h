@@ -12,6 +12,7 @@ void split_command(MappingState &state, const Command &command);
 void tile_command(MappingState &state, const Command &command);
 void interchange_command(MappingState &state, const Command &command);
 void reverse_command(MappingState &state, const Command &command);
+void scale_command(MappingState &state, const Command &command);
 void shift_command(MappingState &state, const Command &command);
 void skew_command(MappingState &state, const Command &command);
 void reorder_command(MappingState &state, const Command &command);

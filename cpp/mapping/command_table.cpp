@@ -15,6 +15,7 @@ const std::map<std::string, CommandTraits> &command_table() {
       {"interchange", {.handler = interchange_command}},
       {"reorder", {.handler = reorder_command}},
       {"reverse", {.handler = reverse_command}},
+      {"scale", {.handler = scale_command}},
       {"set_schedule", {.handler = set_schedule_command, .takes_map = true, .maps_to_gpu = true}},
       {"shift", {.handler = shift_command}},
       {"skew", {.handler = skew_command}},

@@ -1,4 +1,4 @@
-// split tile interchange reverse shift skew parallelize vectorize unroll: changes of one
+// split tile interchange reverse scale shift skew parallelize vectorize unroll: changes of one
 // computation's time-space map.
 #include "mapping/command_arguments.h"
 #include "mapping/command_handlers.h"
@@ -316,6 +316,20 @@ void reverse_command(MappingState &state, const Command &command) {
   TimeSpaceMap &map = state.time_space.at(command.computation);
   LoopDimension &loop = map.dimensions[find_loop(map, arguments.name(0, "the loop"), command)];
   loop.value = checked(loop.value.neg(), "reverse");
+}
+
+void scale_command(MappingState &state, const Command &command) {
+  const CommandArguments arguments(command);
+  arguments.expect_between(2, 2, "scale(i, s)");
+  TimeSpaceMap &map = state.time_space.at(command.computation);
+  LoopDimension &loop = map.dimensions[find_loop(map, arguments.name(0, "the loop"), command)];
+  const std::int64_t factor = arguments.any_integer(1, "the factor");
+  if (factor < 1) {
+    refuse(command, "the factor must be 1 or more, got " + std::to_string(factor) +
+                        "; reverse(i) runs a loop backwards");
+  }
+  loop.value = checked(loop.value.scale(integer_value(factor)), "scale");
+  loop.extent = 0;
 }
 
 void shift_command(MappingState &state, const Command &command) {

@@ -152,6 +152,34 @@ class LoopCommands(CommandReceiver):
         self._give("shift", [loop_name(i), integer(s, "the shift")])
         return self
 
+    def scale(self: Self, i: Loop, s: int) -> Self:
+        """Stretches loop `i`: what ran in iteration ``i`` runs in iteration ``s * i``, and nothing
+        between. So a computation shares a loop with one that runs `s` times as often.
+
+        Before::
+
+            for i in range(0, N):
+                B[i] = ...
+            for i in range(0, 2 * N):
+                C[i] = B[i // 2] + ...
+
+        After ``C.after(B.scale(i, 2), i)``::
+
+            for i in range(0, 2 * N):
+                if i % 2 == 0:
+                    B[i // 2] = ...
+                C[i] = B[i // 2] + ...
+
+        and with ``B.storage_fold(i, 1)``, one element of B is all that is kept. A loop that nothing
+        shares is run through as before.
+
+        Args:
+            i: the loop.
+            s: the factor, 1 or more.
+        """
+        self._give("scale", [loop_name(i), integer(s, "the factor")])
+        return self
+
     def skew(self: Self, i: Loop, j: Loop, f: int = 1) -> Self:
         """Skews loop `j` by `i`: its new value is ``j + f * i``; it keeps its name.
 

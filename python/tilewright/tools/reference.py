@@ -96,6 +96,14 @@ B = tw.computation("B", {i: N, j: M}, A[i, j] + 1)
 C = tw.computation("C", {i: N, j: M}, 2 * B[i, j])
 f = tw.function("f", outputs=[C], default_schedule=False)
 """
+_RATES = """
+N = tw.param("N")
+i = tw.iter("i")
+A = tw.input("A", [N], tw.float32)
+B = tw.computation("B", {i: N}, A[i] / 2)
+C = tw.computation("C", {i: 2 * N}, B[i // 2] + 1)
+f = tw.function("f", outputs=[C], default_schedule=False)
+"""
 _WINDOW = """
 N = tw.param("N")
 i = tw.iter("i")
@@ -190,6 +198,7 @@ EXAMPLES = {
     "interchange": Example(_POINTWISE_2D),
     "reverse": Example(_POINTWISE),
     "shift": Example(_POINTWISE),
+    "scale": Example(_RATES),
     "skew": Example(_POINTWISE_2D),
     "after": Example(_PAIR),
     "before": Example(_PAIR_BACKWARDS),

@@ -168,6 +168,24 @@ TEST(Shift, AddsToTheLoop) {
               HasSubstr("argument 2 (the shift) must be an integer"));
 }
 
+TEST(Scale, MultipliesTheLoop) {
+  const Program program =
+      build_program(Mapping(map_1d()).with(command("C", "scale", {"i", std::int64_t{3}})));
+  EXPECT_EQ(loops_of(program, "C", {2}, {{"N", 4}}), (Loops{6}));
+  EXPECT_TRUE(runs_before(program, "C", {2}, "C", {3}, {{"N", 4}}));
+  EXPECT_THAT(refusal(Mapping(map_1d()), command("C", "scale", {"i", std::int64_t{0}})),
+              HasSubstr("the factor must be 1 or more, got 0"));
+  EXPECT_THAT(refusal(Mapping(map_1d()), command("C", "scale", {"i", std::int64_t{1} << 60})),
+              HasSubstr("C.scale(\"i\", 1152921504606846976)"));
+}
+
+TEST(Scale, AnInnerLoopOfAFixedExtentHasThatNoMore) {
+  const Mapping split = Mapping(map_1d()).with(command("C", "split", {"i", std::int64_t{4}}));
+  EXPECT_EQ(split.time_space("C").dimensions[1].extent, 4);
+  const Mapping scaled = split.with(command("C", "scale", {"i1", std::int64_t{2}}));
+  EXPECT_EQ(scaled.time_space("C").dimensions[1].extent, 0);
+}
+
 TEST(Skew, AddsAMultipleOfTheOuterLoop) {
   const Mapping mapping = Mapping(map_2d()).with(command("C", "skew", {"i", "j", std::int64_t{2}}));
   EXPECT_THAT(loop_names(mapping, "C"), ElementsAre("i", "j"));

@@ -21,6 +21,7 @@ WEIGHTS = {
     "reorder": 3,
     "reverse": 5,
     "shift": 7,
+    "scale": 3,
     "skew": 7,
     "after": 14,
     "before": 4,
@@ -155,6 +156,8 @@ def draw_one_loop(
         return [computation, name, [loop, rng.choice(loops)]]
     if name == "shift":
         return [computation, name, [loop, rng.choice((-2, -1, 1, 1, 2))]]
+    if name == "scale":
+        return [computation, name, [loop, rng.choice((0, 1, 2, 2, 3))]]
     if name in ("vectorize", "unroll"):
         extent = own[loops.index(loop)].extent
         lanes = extent if extent and rng.random() < 0.7 else rng.choice((2, 4))

@@ -63,6 +63,12 @@ class LoopCommands(MappingState):
         nest = self.nests[c]
         nest.change(i, value=nest.loops[nest.find(i)].value.plus(Linear(s)))
 
+    def _scale(self, c: str, i: str, s: int) -> None:
+        nest = self.nests[c]
+        if s < 1:
+            raise Refused("a factor below 1")
+        nest.change(i, value=nest.loops[nest.find(i)].value.times(s), extent=0)
+
     def _skew(self, c: str, i: str, j: str, f: int = 1) -> None:
         nest = self.nests[c]
         if i == j:

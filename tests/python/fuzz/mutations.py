@@ -38,6 +38,12 @@ class Mutation:
 
 MUTATIONS = [
     Mutation(
+        "scale delays a loop by its factor",
+        LOOPS,
+        'loop.value.scale(integer_value(factor)), "scale"',
+        'loop.value.add_constant(integer_value(factor)), "scale"',
+    ),
+    Mutation(
         "parallel loops are taken for ordered",
         MAPPING,
         "return tag == Tag::Parallel || tag == Tag::Vector || is_gpu(tag);",

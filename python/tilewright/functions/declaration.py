@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
+from ..base.checks import DECLARATION, a_boolean, a_string, described
 from ..base.configuration import settings
 from ..base.errors import DeclarationError, DeclarationTypeError
 from ..language.arrays import Array, Input
@@ -100,8 +101,7 @@ def function(
         >>> matmul = tw.function("matmul", outputs=[C])
         >>> c = matmul(a, b)
     """
-    if not isinstance(name, str):
-        raise DeclarationTypeError(f"a function's name must be a string, got {type(name).__name__}")
+    a_string(name, "a function's name", DECLARATION)
     fast_math = settings.fast_math if fast_math is None else fast_math
     cpu = settings.cpu if cpu is None else cpu
     optimize = settings.optimize if optimize is None else optimize
@@ -110,10 +110,12 @@ def function(
     check_bounds = settings.check_bounds if check_bounds is None else check_bounds
     target = settings.target if target is None else target
     for option, value in (("cpu", cpu), ("optimize", optimize), ("target", target)):
-        if not isinstance(value, str):
-            raise DeclarationTypeError(f"{option} must be a string, got {type(value).__name__}")
+        a_string(value, option, DECLARATION)
+    fast_math = a_boolean(fast_math, "fast_math", DECLARATION)
+    default_schedule = a_boolean(default_schedule, "default_schedule", DECLARATION)
+    check_bounds = a_boolean(check_bounds, "check_bounds", DECLARATION)
     if not name.isidentifier():
-        raise DeclarationError(f"a function's name must be an identifier, got {name!r}")
+        raise DeclarationError(f"a function's name must be an identifier, got {described(name)}")
     results: Any = [outputs] if isinstance(outputs, StructOutput) else outputs
     gathered = _listed(flat_outputs(results), Computation, "outputs")
     if not gathered:

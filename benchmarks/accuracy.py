@@ -35,6 +35,9 @@ FUNCTIONS: dict[str, tuple[str, float, float]] = {
     "log": ("log", 0.01, 100),
     "log2": ("log2", 0.01, 100),
     "log10": ("log10", 0.01, 100),
+    "expm1": ("expm1", -2, 2),
+    "log1p": ("log1p", -0.9, 100),
+    "cbrt": ("cbrt", -100, 100),
     "sin": ("sin", -100, 100),
     "cos": ("cos", -100, 100),
     "tan": ("tan", -100, 100),
@@ -44,11 +47,15 @@ FUNCTIONS: dict[str, tuple[str, float, float]] = {
     "sinh": ("sinh", -20, 20),
     "cosh": ("cosh", -20, 20),
     "tanh": ("tanh", -5, 5),
+    "arcsinh": ("asinh", -20, 20),
+    "arccosh": ("acosh", 1, 20),
+    "arctanh": ("atanh", -1, 1),
     "erf": ("erf", -3, 3),
     "power": ("pow", 0.1, 10),
     "arctan2": ("atan2", -10, 10),
+    "hypot": ("hypot", -10, 10),
 }
-BINARY = ("power", "arctan2")
+BINARY = ("power", "arctan2", "hypot")
 LANES = {"float32": 16, "float64": 8}
 TIMED = 16384
 
@@ -58,10 +65,9 @@ def ours(name: str, dtype: str, fast_math: bool) -> tw.Function:
     a, b = tw.input("a", [n], dtype), tw.input("b", [n], dtype)
     if name == "power":
         body = a[i] ** b[i]
-    elif name == "arctan2":
-        body = tw.arctan2(a[i], b[i])
     else:
-        body = getattr(tw, name)(a[i])
+        arguments = (a[i], b[i]) if name in BINARY else (a[i],)
+        body = getattr(tw, name)(*arguments)
     c = tw.computation("c", {i: n}, body)
     f = tw.function(f"{name}_{dtype}", outputs=[c], fast_math=fast_math)
     c.vectorize(i, LANES[dtype])
@@ -135,7 +141,8 @@ def samples(name: str, dtype: str, count: int) -> tuple[Array, Array]:
         return random.integers(0, top, count, dtype=integer, endpoint=True).view(kind)
 
     _, low, high = FUNCTIONS[name]
-    ends = {"exp": 750.0, "exp2": 1080.0, "sinh": 712.0, "cosh": 712.0}.get(name, 10.0)
+    large = {"exp": 750.0, "exp2": 1080.0, "expm1": 750.0, "sinh": 712.0, "cosh": 712.0}
+    ends = large.get(name, 10.0)
     ends = min(ends, 152.0) if dtype == "float32" else ends
     x = [patterns(), random.uniform(low, high, count), random.uniform(-ends, ends, count)]
     x += [1 + random.uniform(-1e-3, 1e-3, count), random.uniform(-1.5, 1.5, count)]

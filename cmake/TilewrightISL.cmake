@@ -42,10 +42,17 @@ if(NOT isl_include STREQUAL "/usr/include")
 endif()
 target_link_libraries(tilewright_isl INTERFACE "${isl_library}")
 if(TILEWRIGHT_ISL STREQUAL "polly")
-  # polyhedral/isl_work.cpp stands between isl and these. A shared isl calls its own.
+  # polyhedral/isl_work.cpp and isl_lock_check.cpp stand between isl and these. A shared isl calls
+  # its own.
   target_compile_definitions(tilewright_isl INTERFACE TILEWRIGHT_ISL_WRAPPED)
   foreach(wrapped mp_int_gcd mp_int_mul mp_int_div isl_malloc_or_die isl_calloc_or_die)
     target_link_options(tilewright_isl INTERFACE "LINKER:--wrap=${wrapped}")
+  endforeach()
+  foreach(type set map basic_set basic_map aff pw_aff multi_aff pw_multi_aff multi_pw_aff
+               space local_space val multi_val point id constraint union_set union_map ast_expr
+               ast_node ast_build mat schedule schedule_node schedule_constraints)
+    target_link_options(tilewright_isl INTERFACE "LINKER:--wrap=isl_${type}_copy"
+                        "LINKER:--wrap=isl_${type}_free")
   endforeach()
 endif()
 

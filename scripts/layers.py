@@ -27,7 +27,8 @@ USES: dict[str, set[str]] = {
     "lowering": {"analysis", "passes"},
     "targets": {"loops", "runtime"},
     "compiler": {"planning", "lowering", "targets"},
-    "bindings": {"compiler"},
+    "scheduling": {"compiler"},
+    "bindings": {"scheduling"},
 }
 # The core's one error type: a header without code, and so without a layer.
 EVERYWHERE = {"polyhedral/error.h"}

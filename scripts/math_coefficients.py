@@ -221,6 +221,8 @@ def polynomials() -> list[Polynomial]:
                    root(log_second_tail), lambda z: z**2 / 2, 0, atanh_square, 7),
         Polynomial("log_single", "(log(1 + f) - f + f^2 / 2) / f^3", log_polynomial, log_weight,
                    log_low, log_high, 7, 24),
+        Polynomial("cbrt_start", "cbrt(m)", mpmath.cbrt, lambda m: 1 / mpmath.cbrt(m),
+                   mpf("0.70710"), mpf("1.41422"), 5),
         Polynomial("sin_tail", "(sin(r) / r - 1) / r^2 in r^2", root(sin_tail), lambda z: z,
                    0, octant, 5),
         Polynomial("cos_tail", "(cos(r) - 1 + r^2 / 2) / r^4 in r^2", root(cos_tail),
@@ -294,6 +296,7 @@ def splits() -> list[Split]:
         Split("half_pi_single", pi / 2, 4, 11, 24),
         Split("half_pi_double", pi / 2, 2, 53),
         Split("two_thirds", mpf(2) / 3, 2, 53),
+        Split("cbrt_of_two", mpmath.cbrt(2), 1, 53),
     ]
 
 

@@ -7,6 +7,7 @@
 // promotion) and fold nothing: what a person wrote is what is printed.
 #pragma once
 
+#include "algorithm/operations.h"
 #include "algorithm/type.h"
 #include "polyhedral/error.h"
 
@@ -29,29 +30,6 @@ enum class ExprKind {
   While, WhileResult, State
 };
 // clang-format on
-
-// clang-format off
-enum class Op {
-  None,
-  // Unary. Not is logical for bool and bitwise for integers.
-  Neg, Not, Abs,
-  // Binary. And/Or/Xor are logical for bool and bitwise for integers. FloorDiv, Mod: NumPy's
-  // (towards minus infinity, sign of the divisor; integer division by zero gives 0). Min/Max
-  // propagate NaN. Shl/Shr by >= bits give 0 (or -1).
-  Add, Sub, Mul, TrueDiv, FloorDiv, Mod, Pow, Min, Max, And, Or, Xor, Shl, Shr,
-  Lt, Le, Gt, Ge, Eq, Ne,
-  // Call: element-wise functions, named as in NumPy.
-  Sqrt, Exp, Exp2, Log, Log2, Log10, Sin, Cos, Tan, Arcsin, Arccos, Arctan, Arctan2,
-  Sinh, Cosh, Tanh, Erf, Floor, Ceil, Trunc, Rint, Isnan, Real, Imag, Conj, MakeComplex,
-  // Reduce. ArgMin and ArgMax give the value of the (single) reduced iterator at the first
-  // extremum, -1 when empty; NaN counts as an extremum, as NumPy has it. Sum/Prod of bool and
-  // narrow integers accumulate in (u)int64.
-  ReduceSum, ReduceProd, ReduceMin, ReduceMax, ReduceAny, ReduceAll, ReduceArgMin, ReduceArgMax
-};
-// clang-format on
-
-/// The spelling used in printed layers: "+", "//", "sqrt", "sum" ...
-std::string op_name(Op op);
 
 struct Computation;
 using ComputationPtr = std::shared_ptr<Computation>;
@@ -102,8 +80,8 @@ using Operand = std::variant<ExprPtr, WeakNumber>;
 
 // ---- builders: all throw Error(Type) with a message that names the operation and the operand
 // types ---- After a builder returned, both operands of a Binary (and all of a Call) have one type,
-// so a back end needs no rule of promotion: only shifts, comparisons (result bool), Isnan, Abs,
-// Real, Imag, MakeComplex and ArgMin/ArgMax have a result type other than their operands'.
+// so a back end needs no rule of promotion; result_type of operations.h has the type of the result,
+// which is int64 for ArgMin and ArgMax.
 // Subscripts, bounds and iterators are int64; conditions are bool; the body of a Sum, Prod, Min,
 // Max, Any, All has the type of the reduction. Printing leaves out the casts that these rules
 // insert.
@@ -118,6 +96,7 @@ ExprPtr unary(Op op, ExprPtr a);
 /// uint8"), except in comparisons, which compare values: they, and comparisons of int64 with
 /// uint64, are exact as in NumPy 2.
 ExprPtr binary(Op op, const Operand &a, const Operand &b);
+/// Any operation but a reduction; a composed one is written in terms of others.
 ExprPtr call(Op op, std::vector<Operand> arguments);
 /// Returns `a` when the type is the same. Always defined: integers wrap; a float becomes an integer
 /// by truncation towards zero, NaN gives 0 and what lies outside saturates to the target's own
@@ -141,11 +120,10 @@ std::vector<ExprPtr> while_loop(std::vector<ExprPtr> states, std::vector<ExprPtr
 /// A weak number alone becomes bool, int64, float64 or complex128.
 ExprPtr strengthen(const Operand &operand);
 
-/// The type to which both operands of a binary operation (or of Arctan2, MakeComplex; Op::None: of
-/// a select) are brought, or nothing when the operation does not take them: np.result_type plus
-/// what the operation itself asks for.
+/// The type to which both operands of an operation of two (Op::None: of a select) are brought, or
+/// nothing when the operation does not take them: np.result_type plus what the operation itself
+/// asks for.
 std::optional<ScalarType> operand_type(Op op, ScalarType a, ScalarType b);
-bool is_comparison(Op op);
 /// Whether a subscript, which is int64, was made of a uint64: what it has below 0 is 2**63 or more.
 bool is_wide_unsigned(const Expr &subscript);
 /// The comparison of the same operands in the other order: < of >, <= of >=.

@@ -17,128 +17,6 @@
 
 namespace tilewright {
 
-std::string op_name(Op op) {
-  switch (op) {
-  case Op::None:
-    return "none";
-  case Op::Neg:
-    return "-";
-  case Op::Not:
-    return "~";
-  case Op::Abs:
-    return "abs";
-  case Op::Add:
-    return "+";
-  case Op::Sub:
-    return "-";
-  case Op::Mul:
-    return "*";
-  case Op::TrueDiv:
-    return "/";
-  case Op::FloorDiv:
-    return "//";
-  case Op::Mod:
-    return "%";
-  case Op::Pow:
-    return "**";
-  case Op::Min:
-    return "minimum";
-  case Op::Max:
-    return "maximum";
-  case Op::And:
-    return "&";
-  case Op::Or:
-    return "|";
-  case Op::Xor:
-    return "^";
-  case Op::Shl:
-    return "<<";
-  case Op::Shr:
-    return ">>";
-  case Op::Lt:
-    return "<";
-  case Op::Le:
-    return "<=";
-  case Op::Gt:
-    return ">";
-  case Op::Ge:
-    return ">=";
-  case Op::Eq:
-    return "==";
-  case Op::Ne:
-    return "!=";
-  case Op::Sqrt:
-    return "sqrt";
-  case Op::Exp:
-    return "exp";
-  case Op::Exp2:
-    return "exp2";
-  case Op::Log:
-    return "log";
-  case Op::Log2:
-    return "log2";
-  case Op::Log10:
-    return "log10";
-  case Op::Sin:
-    return "sin";
-  case Op::Cos:
-    return "cos";
-  case Op::Tan:
-    return "tan";
-  case Op::Arcsin:
-    return "arcsin";
-  case Op::Arccos:
-    return "arccos";
-  case Op::Arctan:
-    return "arctan";
-  case Op::Arctan2:
-    return "arctan2";
-  case Op::Sinh:
-    return "sinh";
-  case Op::Cosh:
-    return "cosh";
-  case Op::Tanh:
-    return "tanh";
-  case Op::Erf:
-    return "erf";
-  case Op::Floor:
-    return "floor";
-  case Op::Ceil:
-    return "ceil";
-  case Op::Trunc:
-    return "trunc";
-  case Op::Rint:
-    return "rint";
-  case Op::Isnan:
-    return "isnan";
-  case Op::Real:
-    return "real";
-  case Op::Imag:
-    return "imag";
-  case Op::Conj:
-    return "conj";
-  case Op::MakeComplex:
-    return "make_complex";
-  case Op::ReduceSum:
-    return "sum";
-  case Op::ReduceProd:
-    return "prod";
-  case Op::ReduceMin:
-    return "min";
-  case Op::ReduceMax:
-    return "max";
-  case Op::ReduceAny:
-    return "any";
-  case Op::ReduceAll:
-    return "all";
-  case Op::ReduceArgMin:
-    return "argmin";
-  case Op::ReduceArgMax:
-    return "argmax";
-  }
-  return "none";
-}
-
 namespace {
 
 // Python's precedence, loosest first.
@@ -177,11 +55,8 @@ Precedence precedence_of(Op op) {
     return Product;
   case Op::Pow:
     return Power;
-  case Op::Min:
-  case Op::Max:
-    return Atom;
   default:
-    return Comparison;
+    return is_comparison(op) ? Comparison : Atom;
   }
 }
 
@@ -421,8 +296,7 @@ private:
       return {op_name(expr.op) + "(" + first.text + ", " + second.text + ")", Atom};
     }
     const ExprPtr &argument = expr.operands[0];
-    const bool own_type = expr.op == Op::Isnan || expr.op == Op::Floor || expr.op == Op::Ceil ||
-                          expr.op == Op::Trunc || expr.type != argument->type;
+    const bool own_type = operation(expr.op).operands != OperandRule::Math;
     const bool implied = !own_type && argument->kind == ExprKind::Cast &&
                          math_type(argument->operands[0]->type) == argument->type;
     return {op_name(expr.op) + "(" + print(implied ? argument->operands[0] : argument).text + ")",

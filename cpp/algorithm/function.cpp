@@ -209,7 +209,7 @@ ComputationPtr declare_input(const std::string &name, std::vector<ExprPtr> exten
   const OperationLimit limit(declaration_operation_limit);
   check_name(name, "input", where);
   check_shape(name, extents, where);
-  auto input = std::make_shared<Computation>();
+  auto input = make_isl_shared<Computation>();
   input->name = name;
   input->type = type;
   input->is_input = true;
@@ -236,7 +236,7 @@ ComputationPtr declare_computation(const std::string &name, const std::vector<Ra
                                    std::vector<ExprPtr> extents, SourceLocation where) {
   const OperationLimit limit(declaration_operation_limit);
   check_name(name, "computation", where);
-  auto computation = std::make_shared<Computation>();
+  auto computation = make_isl_shared<Computation>();
   computation->name = name;
   computation->type = type;
   computation->where = std::move(where);
@@ -287,7 +287,7 @@ ComputationPtr declare_computation(const std::string &isl_text, ScalarType type,
                     "\" must name its computation, as C does in \"{ C[i,j] : ... }\"",
                 where);
   }
-  auto computation = std::make_shared<Computation>();
+  auto computation = make_isl_shared<Computation>();
   computation->name = tuple;
   computation->type = type;
   computation->where = std::move(where);

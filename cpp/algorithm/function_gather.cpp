@@ -327,7 +327,7 @@ std::shared_ptr<Function> make_function(const std::string &name,
                 where);
   }
   check_outputs(name, outputs, where);
-  auto function = std::make_shared<Function>();
+  auto function = make_isl_shared<Function>();
   function->name = name;
   function->where = std::move(where);
   function->computations = reachable(outputs, function->where);

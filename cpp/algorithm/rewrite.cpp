@@ -43,11 +43,11 @@ ExprPtr rewrite_accesses(const ExprPtr &node, const Change &change) {
 
 /// A copy of the function and its computations that reads only copies.
 std::shared_ptr<Function> copy_function(const Function &function, Copies &copies) {
-  auto result = std::make_shared<Function>(function);
+  auto result = make_isl_shared<Function>(function);
   const auto copy_of = [&](const ComputationPtr &computation) {
     ComputationPtr &copy = copies[computation.get()];
     if (copy == nullptr) {
-      copy = std::make_shared<Computation>(*computation);
+      copy = make_isl_shared<Computation>(*computation);
     }
     return copy;
   };
@@ -295,7 +295,7 @@ std::shared_ptr<const Function> copy_reads(const Function &function, const std::
   if (!reads(*consumer, producer.get())) {
     refuse(reader + " does not read " + array, where);
   }
-  auto cached = std::make_shared<Computation>(*producer);
+  auto cached = make_isl_shared<Computation>(*producer);
   cached->name = copy;
   cached->is_input = false;
   cached->where = consumer->where;
@@ -323,7 +323,7 @@ std::shared_ptr<const Function> copy_writes(const Function &function, const std:
   Copies copies;
   std::shared_ptr<Function> result = copy_function(function, copies);
   const ComputationPtr original = copies.at(function.find(name)->get());
-  auto computed = std::make_shared<Computation>(*original);
+  auto computed = make_isl_shared<Computation>(*original);
   computed->name = local;
   const auto renamed = [&](const isl::set &domain) {
     return checked(isl::manage(isl_set_set_tuple_name(domain.copy(), local.c_str())),
@@ -346,6 +346,42 @@ std::shared_ptr<const Function> copy_writes(const Function &function, const std:
   result->computations.insert(position, computed);
   return result;
 }
+
+namespace {
+
+/// The value of a partial result: the reduction over what the factor leaves of the iterators.
+ExprPtr partial_sum(const Expr &root, const ReductionFactor &factor,
+                    const std::vector<std::string> &iterators) {
+  std::vector<ReduceRange> ranges;
+  ExprPtr condition = root.condition;
+  std::vector<std::string> body_iterators = iterators;
+  const auto also = [&](const ExprPtr &one) {
+    condition = condition == nullptr ? one : binary(Op::And, condition, one);
+  };
+  const auto outer = static_cast<unsigned>(iterators.size());
+  for (const ReduceRange &range : root.ranges) {
+    if (!factor.is_iterator || range.iterator != factor.iterator) {
+      ranges.push_back(range);
+    } else if (mentions(range.lower, body_iterators, outer) ||
+               mentions(range.upper, body_iterators, outer)) {
+      // Bounds over iterators that are still reduced hold for each of their terms.
+      also(binary(Op::Le, range.lower, iterator(range.iterator)));
+      also(binary(Op::Lt, iterator(range.iterator), range.upper));
+    }
+    body_iterators.push_back(range.iterator);
+  }
+  if (!factor.is_iterator) {
+    also(binary(Op::Eq, from_affine(factor.value, body_iterators), iterator(factor.iterator)));
+  }
+  const ExprPtr inner = cast(root.operands.front(), root.type);
+  if (!ranges.empty()) {
+    return reduce(root.op, ranges, inner, condition, false, root.predicate);
+  }
+  return root.predicate ? select(root.predicate, inner, reduction_identity(root.op, root.type))
+                        : inner;
+}
+
+} // namespace
 
 std::shared_ptr<const Function> factor_reduction(const Function &function, const std::string &name,
                                                  const ReductionFactor &factor,
@@ -387,35 +423,8 @@ std::shared_ptr<const Function> factor_reduction(const Function &function, const
 
   const ComputationPtr partial = declare_computation(to_text(checked(instances, "partial results")),
                                                      root.type, {}, computation->where);
-  std::vector<ReduceRange> ranges;
-  ExprPtr condition = root.condition;
-  std::vector<std::string> body_iterators = computation->iterators;
-  const auto also = [&](const ExprPtr &one) {
-    condition = condition == nullptr ? one : binary(Op::And, condition, one);
-  };
-  for (const ReduceRange &range : root.ranges) {
-    if (!factor.is_iterator || range.iterator != factor.iterator) {
-      ranges.push_back(range);
-    } else if (mentions(range.lower, body_iterators, outer) ||
-               mentions(range.upper, body_iterators, outer)) {
-      // Bounds over iterators that are still reduced hold for each of their terms.
-      also(binary(Op::Le, range.lower, iterator(range.iterator)));
-      also(binary(Op::Lt, iterator(range.iterator), range.upper));
-    }
-    body_iterators.push_back(range.iterator);
-  }
-  if (!factor.is_iterator) {
-    const ExprPtr equal =
-        binary(Op::Eq, from_affine(factor.value, body_iterators), iterator(factor.iterator));
-    also(equal);
-  }
-  ExprPtr inner = cast(root.operands.front(), root.type);
-  if (!ranges.empty()) {
-    inner = reduce(root.op, ranges, inner, condition, false, root.predicate);
-  } else if (root.predicate) {
-    inner = select(root.predicate, inner, reduction_identity(root.op, root.type));
-  }
-  define_piece(partial, nullptr, inner, computation->where);
+  define_piece(partial, nullptr, partial_sum(root, factor, computation->iterators),
+               computation->where);
 
   std::vector<ExprPtr> subscripts;
   for (const std::string &own : computation->iterators) {

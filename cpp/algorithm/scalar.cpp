@@ -4,6 +4,7 @@
 #include "algorithm/scalar_representation.h"
 
 #include <array>
+#include <bit>
 #include <cmath>
 #include <utility>
 
@@ -15,44 +16,22 @@ using namespace scalars;
 
 // ---- one function for each operation and type ----
 
+/// Whether an operation of so many operands of this type is computed here.
 template <class T>
-constexpr bool has_binary(Op op) {
-  switch (op) {
-  case Op::Add:
-  case Op::Mul:
-  case Op::Eq:
-  case Op::Ne:
-    return true;
-  case Op::Sub:
-    return !is_bool<T>;
-  case Op::TrueDiv:
-    return is_float<T> || is_complex<T>;
-  case Op::Pow:
-    return !is_bool<T>;
-  case Op::FloorDiv:
-  case Op::Mod:
-    return is_int<T> || is_float<T>;
-  case Op::Min:
-  case Op::Max:
-  case Op::Lt:
-  case Op::Le:
-  case Op::Gt:
-  case Op::Ge:
-    return !is_complex<T>;
-  case Op::And:
-  case Op::Or:
-  case Op::Xor:
-    return is_bool<T> || is_int<T>;
-  case Op::Shl:
-  case Op::Shr:
-    return is_int<T>;
-  case Op::Arctan2:
-    return is_float<T>;
-  case Op::MakeComplex:
-    return std::is_same_v<T, float> || std::is_same_v<T, double>;
-  default:
+constexpr bool has(Op op, int operands) {
+  const Operation &row = operation(op);
+  const bool is_node = row.form != OperationForm::Composed && row.form != OperationForm::Reduce;
+  if (op == Op::MakeComplex && !std::is_same_v<T, float> && !std::is_same_v<T, double>) {
     return false;
   }
+  if (op == Op::Sign && is_complex<T>) {
+    return false; // composed
+  }
+  constexpr unsigned kind = is_bool<T>    ? operation_table::B
+                            : is_int<T>   ? operation_table::I
+                            : is_float<T> ? operation_table::F
+                                          : operation_table::C;
+  return op != Op::None && is_node && row.arguments() == operands && (row.kinds & kind) != 0;
 }
 
 template <class T, Op op>
@@ -76,12 +55,12 @@ void run_comparison(const ScalarValue &left, const ScalarValue &right, ScalarVal
 
 template <Op op>
 bool bool_result(bool a, bool b) {
-  if constexpr (op == Op::Add || op == Op::Or || op == Op::Max) {
+  if constexpr (op == Op::Add || op == Op::Or || op == Op::Max || op == Op::Fmax) {
     return a || b;
   } else if constexpr (op == Op::Xor) {
     return a != b;
   } else {
-    return a && b; // Mul, And, Min
+    return a && b; // Mul, And, Min, Fmin
   }
 }
 
@@ -99,9 +78,15 @@ T integer_result(T a, T b) {
     return remainder(a, b);
   } else if constexpr (op == Op::Pow) {
     return power(a, b);
-  } else if constexpr (op == Op::Min) {
+  } else if constexpr (op == Op::Fmod) {
+    return remainder_towards_zero(a, b);
+  } else if constexpr (op == Op::SaturatingAdd) {
+    return saturating_add(a, b);
+  } else if constexpr (op == Op::SaturatingSubtract) {
+    return saturating_subtract(a, b);
+  } else if constexpr (op == Op::Min || op == Op::Fmin) {
     return a <= b ? a : b;
-  } else if constexpr (op == Op::Max) {
+  } else if constexpr (op == Op::Max || op == Op::Fmax) {
     return a >= b ? a : b;
   } else if constexpr (op == Op::And) {
     return static_cast<T>(a & b);
@@ -136,6 +121,16 @@ F float_result(F a, F b) {
     return a <= b || std::isnan(a) ? a : b;
   } else if constexpr (op == Op::Max) {
     return a >= b || std::isnan(a) ? a : b;
+  } else if constexpr (op == Op::Fmin) {
+    return a <= b || std::isnan(b) ? a : b;
+  } else if constexpr (op == Op::Fmax) {
+    return a >= b || std::isnan(b) ? a : b;
+  } else if constexpr (op == Op::Fmod) {
+    return std::fmod(a, b);
+  } else if constexpr (op == Op::Hypot) {
+    return std::hypot(a, b);
+  } else if constexpr (op == Op::Copysign) {
+    return std::copysign(a, b);
   } else {
     return std::atan2(a, b);
   }
@@ -158,7 +153,7 @@ C complex_result(C a, C b) {
 
 template <class T, Op op>
 void run_binary(const ScalarValue &left, const ScalarValue &right, ScalarValue &out) {
-  if constexpr (op >= Op::Lt && op <= Op::Ne) {
+  if constexpr (is_comparison(op)) {
     run_comparison<T, op>(left, right, out);
   } else if constexpr (op == Op::MakeComplex) {
     put<std::complex<T>>(out, std::complex<T>(get<T>(left), get<T>(right)));
@@ -170,34 +165,6 @@ void run_binary(const ScalarValue &left, const ScalarValue &right, ScalarValue &
     put<T>(out, complex_result<T, op>(get<T>(left), get<T>(right)));
   } else {
     put<T>(out, float_result<ComputeType<T>, op>(get<T>(left), get<T>(right)));
-  }
-}
-
-template <class T>
-constexpr bool has_unary(Op op) {
-  switch (op) {
-  case Op::Abs:
-  case Op::Isnan:
-    return true;
-  case Op::Neg:
-    return !is_bool<T>;
-  case Op::Not:
-    return is_bool<T> || is_int<T>;
-  case Op::Real:
-  case Op::Imag:
-  case Op::Conj:
-    return is_complex<T>;
-  case Op::Floor:
-  case Op::Ceil:
-  case Op::Trunc:
-  case Op::Rint:
-  case Op::Erf:
-    return is_float<T>;
-  case Op::Arctan2:
-  case Op::MakeComplex:
-    return false;
-  default:
-    return op >= Op::Sqrt && op <= Op::Tanh && (is_float<T> || is_complex<T>);
   }
 }
 
@@ -228,6 +195,12 @@ X analytic_result(X x) {
     return std::sinh(x);
   } else if constexpr (op == Op::Cosh) {
     return std::cosh(x);
+  } else if constexpr (op == Op::Arcsinh) {
+    return std::asinh(x);
+  } else if constexpr (op == Op::Arccosh) {
+    return std::acosh(x);
+  } else if constexpr (op == Op::Arctanh) {
+    return std::atanh(x);
   } else {
     return std::tanh(x);
   }
@@ -245,6 +218,14 @@ F float_function(F x) {
     return std::log2(x);
   } else if constexpr (op == Op::Erf) {
     return std::erf(x);
+  } else if constexpr (op == Op::Cbrt) {
+    return std::cbrt(x);
+  } else if constexpr (op == Op::Expm1) {
+    return std::expm1(x);
+  } else if constexpr (op == Op::Log1p) {
+    return std::log1p(x);
+  } else if constexpr (op == Op::Sign) {
+    return std::isnan(x) ? x : static_cast<F>((x > 0) - (x < 0));
   } else if constexpr (op == Op::Floor) {
     return std::floor(x);
   } else if constexpr (op == Op::Ceil) {
@@ -277,6 +258,33 @@ C complex_function(C x) {
 }
 
 template <class T, Op op>
+T integer_function(T x) {
+  if constexpr (op == Op::Not) {
+    return static_cast<T>(~x);
+  } else if constexpr (op == Op::Neg) {
+    return wrap<T>(0 - bits_of(x));
+  } else if constexpr (op == Op::Sign) {
+    return static_cast<T>((x > 0) - (x < 0));
+  } else {
+    return x < 0 ? wrap<T>(0 - bits_of(x)) : x;
+  }
+}
+
+/// Of the pattern of the type's own bits.
+template <class T, Op op>
+std::uint8_t bit_function(T x) {
+  const auto pattern = static_cast<std::make_unsigned_t<T>>(
+      op == Op::BitCount && x < 0 ? wrap<T>(0 - bits_of(x)) : x);
+  if constexpr (op == Op::BitCount) {
+    return static_cast<std::uint8_t>(std::popcount(pattern));
+  } else if constexpr (op == Op::CountLeadingZeros) {
+    return static_cast<std::uint8_t>(std::countl_zero(pattern));
+  } else {
+    return static_cast<std::uint8_t>(std::countr_zero(pattern));
+  }
+}
+
+template <class T, Op op>
 void run_unary(const ScalarValue &a, ScalarValue &out) {
   const ComputeType<T> x = get<T>(a);
   if constexpr (op == Op::Isnan) {
@@ -290,12 +298,10 @@ void run_unary(const ScalarValue &a, ScalarValue &out) {
   } else if constexpr (is_bool<T>) {
     put<T>(out, op == Op::Not ? !x : x);
   } else if constexpr (is_int<T>) {
-    if constexpr (op == Op::Not) {
-      put<T>(out, static_cast<T>(~x));
-    } else if constexpr (op == Op::Neg) {
-      put<T>(out, wrap<T>(0 - bits_of(x)));
+    if constexpr (operation(op).result == ResultRule::Count) {
+      put<std::uint8_t>(out, bit_function<T, op>(x));
     } else {
-      put<T>(out, x < 0 ? wrap<T>(0 - bits_of(x)) : x);
+      put<T>(out, integer_function<T, op>(x));
     }
   } else if constexpr (is_complex<T>) {
     using F = typename T::value_type;
@@ -315,11 +321,9 @@ void run_unary(const ScalarValue &a, ScalarValue &out) {
 
 // ---- tables ----
 
-constexpr size_t op_count = static_cast<size_t>(Op::ReduceArgMax) + 1;
-
 template <class T, Op op>
 constexpr BinaryFunction binary_entry() {
-  if constexpr (has_binary<T>(op)) {
+  if constexpr (has<T>(op, 2)) {
     return &run_binary<T, op>;
   } else {
     return nullptr;
@@ -327,7 +331,7 @@ constexpr BinaryFunction binary_entry() {
 }
 template <class T, Op op>
 constexpr UnaryFunction unary_entry() {
-  if constexpr (has_unary<T>(op)) {
+  if constexpr (has<T>(op, 1)) {
     return &run_unary<T, op>;
   } else {
     return nullptr;
@@ -336,13 +340,13 @@ constexpr UnaryFunction unary_entry() {
 
 template <class T, size_t... I>
 BinaryFunction binary_of(Op op, std::index_sequence<I...> /*ops*/) {
-  static constexpr std::array<BinaryFunction, op_count> table{
+  static constexpr std::array<BinaryFunction, operation_count> table{
       binary_entry<T, static_cast<Op>(I)>()...};
   return table[static_cast<size_t>(op)];
 }
 template <class T, size_t... I>
 UnaryFunction unary_of(Op op, std::index_sequence<I...> /*ops*/) {
-  static constexpr std::array<UnaryFunction, op_count> table{
+  static constexpr std::array<UnaryFunction, operation_count> table{
       unary_entry<T, static_cast<Op>(I)>()...};
   return table[static_cast<size_t>(op)];
 }
@@ -355,7 +359,7 @@ UnaryFunction unary_of(Op op, std::index_sequence<I...> /*ops*/) {
 
 UnaryFunction unary_function(Op op, ScalarType type) {
   const UnaryFunction function = with_type(type, [&](auto tag) {
-    return unary_of<typename decltype(tag)::type>(op, std::make_index_sequence<op_count>{});
+    return unary_of<typename decltype(tag)::type>(op, std::make_index_sequence<operation_count>{});
   });
   if (function == nullptr) {
     missing(op, type);
@@ -365,7 +369,7 @@ UnaryFunction unary_function(Op op, ScalarType type) {
 
 BinaryFunction binary_function(Op op, ScalarType type) {
   const BinaryFunction function = with_type(type, [&](auto tag) {
-    return binary_of<typename decltype(tag)::type>(op, std::make_index_sequence<op_count>{});
+    return binary_of<typename decltype(tag)::type>(op, std::make_index_sequence<operation_count>{});
   });
   if (function == nullptr) {
     missing(op, type);
@@ -378,12 +382,7 @@ Scalar make_scalar(const ConstantValue &constant, ScalarType type) {
 }
 
 Scalar apply(Op op, const Scalar &a) {
-  Scalar result{a.type, {}};
-  if (op == Op::Isnan) {
-    result.type = Bool;
-  } else if (op == Op::Abs || op == Op::Real || op == Op::Imag) {
-    result.type = component_type(a.type);
-  }
+  Scalar result{result_type(op, a.type), {}};
   unary_function(op, a.type)(a.value, result.value);
   return result;
 }
@@ -393,12 +392,7 @@ Scalar apply(Op op, const Scalar &a, const Scalar &b) {
     throw Error(ErrorKind::Internal, "scalar '" + op_name(op) + "' on " + type_name(a.type) +
                                          " and " + type_name(b.type));
   }
-  Scalar result{a.type, {}};
-  if (is_comparison(op)) {
-    result.type = Bool;
-  } else if (op == Op::MakeComplex) {
-    result.type = complex_type(a.type);
-  }
+  Scalar result{result_type(op, a.type), {}};
   binary_function(op, a.type)(a.value, b.value, result.value);
   return result;
 }

@@ -53,6 +53,39 @@ T remainder(T a, T b) {
   }
 }
 
+/// C's, and 0 where the divisor is.
+template <class T>
+T remainder_towards_zero(T a, T b) {
+  if (b == 0) {
+    return 0;
+  }
+  if constexpr (std::is_signed_v<T>) {
+    if (b == -1) {
+      return 0;
+    }
+  }
+  return static_cast<T>(a % b);
+}
+
+template <class T>
+T saturating_add(T a, T b) {
+  T result{};
+  if (!__builtin_add_overflow(a, b, &result)) {
+    return result;
+  }
+  return b < 0 ? std::numeric_limits<T>::min() : std::numeric_limits<T>::max();
+}
+
+template <class T>
+T saturating_subtract(T a, T b) {
+  T result{};
+  if (!__builtin_sub_overflow(a, b, &result)) {
+    return result;
+  }
+  return std::is_signed_v<T> && b < 0 ? std::numeric_limits<T>::max()
+                                      : std::numeric_limits<T>::min();
+}
+
 template <class T>
 T power(T base, T exponent) {
   if constexpr (std::is_signed_v<T>) {

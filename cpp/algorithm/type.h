@@ -15,12 +15,12 @@ struct ScalarType {
   std::uint8_t bits = 32; ///< storage bits: bool 8, complex64 64, bfloat16 16
 
   bool operator==(const ScalarType &) const = default;
-  int bytes() const { return bits / 8; }
-  bool is_bool() const { return kind == TypeKind::Bool; }
-  bool is_integer() const { return kind == TypeKind::Int || kind == TypeKind::UInt; }
-  bool is_signed_integer() const { return kind == TypeKind::Int; }
-  bool is_floating() const { return kind == TypeKind::Float || kind == TypeKind::BFloat; }
-  bool is_complex() const { return kind == TypeKind::Complex; }
+  constexpr int bytes() const { return bits / 8; }
+  constexpr bool is_bool() const { return kind == TypeKind::Bool; }
+  constexpr bool is_integer() const { return kind == TypeKind::Int || kind == TypeKind::UInt; }
+  constexpr bool is_signed_integer() const { return kind == TypeKind::Int; }
+  constexpr bool is_floating() const { return kind == TypeKind::Float || kind == TypeKind::BFloat; }
+  constexpr bool is_complex() const { return kind == TypeKind::Complex; }
 };
 
 inline constexpr ScalarType Bool{TypeKind::Bool, 8};

@@ -24,28 +24,26 @@ struct Tally {
 };
 
 std::int64_t flops_of(Op op, ScalarType type) {
-  const bool is_complex = type.is_complex();
-  switch (op) {
-  case Op::Neg:
-  case Op::Abs:
-  case Op::Not:
-    return is_complex && op == Op::Abs ? 4 : 0;
-  case Op::Add:
-  case Op::Sub:
-    return is_complex ? 2 : 1;
-  case Op::Mul:
-    return is_complex ? 6 : 1;
-  case Op::TrueDiv:
-    return is_complex ? 11 : 1;
-  case Op::Isnan:
-  case Op::Real:
-  case Op::Imag:
-  case Op::Conj:
-  case Op::MakeComplex:
-    return 0;
-  default:
-    return 1;
+  constexpr std::int64_t of_modulus = 4;
+  constexpr std::int64_t of_sum = 2;
+  constexpr std::int64_t of_product = 6;
+  constexpr std::int64_t of_quotient = 11;
+  if (type.is_complex()) {
+    switch (op) {
+    case Op::Abs:
+      return of_modulus;
+    case Op::Add:
+    case Op::Sub:
+      return of_sum;
+    case Op::Mul:
+      return of_product;
+    case Op::TrueDiv:
+      return of_quotient;
+    default:
+      break;
+    }
   }
+  return operation(op).flops;
 }
 
 class InstanceTally {

@@ -4,12 +4,15 @@
 #include "algorithm/expression_depth.h"
 #include "algorithm/function.h"
 #include "polyhedral/interruption.h"
+#include "polyhedral/isl_lock.h"
 #include "polyhedral/set_text.h"
 
 #include <pybind11/complex.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
+#include <array>
 #include <complex>
 #include <cstdint>
 #include <memory>
@@ -200,65 +203,66 @@ std::string promote_names(const std::string &a, const std::string &b) {
   return type_name(promote(to_type(a), to_type(b)));
 }
 
+/// The columns of a row that Python derives functions, stubs and tests from.
+py::dict operation_row(Op op) {
+  const Operation &row = operation(op);
+  constexpr std::array<const char *, 5> forms = {"unary", "binary", "call", "composed", "reduce"};
+  py::dict columns;
+  columns["op"] = op;
+  columns["form"] = forms.at(static_cast<size_t>(row.form));
+  columns["spelling"] = row.spelling;
+  columns["parameters"] = row.parameters;
+  columns["function"] = row.function;
+  columns["ufuncs"] = row.ufuncs;
+  columns["documentation"] = row.documentation;
+  return columns;
+}
+
 void bind_operations(py::module_ &module) {
-  py::enum_<Op>(module, "Op")
-      .value("Neg", Op::Neg)
-      .value("Not", Op::Not)
-      .value("Abs", Op::Abs)
-      .value("Add", Op::Add)
-      .value("Sub", Op::Sub)
-      .value("Mul", Op::Mul)
-      .value("TrueDiv", Op::TrueDiv)
-      .value("FloorDiv", Op::FloorDiv)
-      .value("Mod", Op::Mod)
-      .value("Pow", Op::Pow)
-      .value("Min", Op::Min)
-      .value("Max", Op::Max)
-      .value("And", Op::And)
-      .value("Or", Op::Or)
-      .value("Xor", Op::Xor)
-      .value("Shl", Op::Shl)
-      .value("Shr", Op::Shr)
-      .value("Lt", Op::Lt)
-      .value("Le", Op::Le)
-      .value("Gt", Op::Gt)
-      .value("Ge", Op::Ge)
-      .value("Eq", Op::Eq)
-      .value("Ne", Op::Ne)
-      .value("Sqrt", Op::Sqrt)
-      .value("Exp", Op::Exp)
-      .value("Exp2", Op::Exp2)
-      .value("Log", Op::Log)
-      .value("Log2", Op::Log2)
-      .value("Log10", Op::Log10)
-      .value("Sin", Op::Sin)
-      .value("Cos", Op::Cos)
-      .value("Tan", Op::Tan)
-      .value("Arcsin", Op::Arcsin)
-      .value("Arccos", Op::Arccos)
-      .value("Arctan", Op::Arctan)
-      .value("Arctan2", Op::Arctan2)
-      .value("Sinh", Op::Sinh)
-      .value("Cosh", Op::Cosh)
-      .value("Tanh", Op::Tanh)
-      .value("Erf", Op::Erf)
-      .value("Floor", Op::Floor)
-      .value("Ceil", Op::Ceil)
-      .value("Trunc", Op::Trunc)
-      .value("Rint", Op::Rint)
-      .value("Isnan", Op::Isnan)
-      .value("Real", Op::Real)
-      .value("Imag", Op::Imag)
-      .value("Conj", Op::Conj)
-      .value("MakeComplex", Op::MakeComplex)
-      .value("ReduceSum", Op::ReduceSum)
-      .value("ReduceProd", Op::ReduceProd)
-      .value("ReduceMin", Op::ReduceMin)
-      .value("ReduceMax", Op::ReduceMax)
-      .value("ReduceAny", Op::ReduceAny)
-      .value("ReduceAll", Op::ReduceAll)
-      .value("ReduceArgMin", Op::ReduceArgMin)
-      .value("ReduceArgMax", Op::ReduceArgMax);
+  py::enum_<Op> values(module, "Op");
+  for (size_t k = 1; k < operation_count; ++k) {
+    values.value(operation_table::rows[k].id, static_cast<Op>(k));
+  }
+  module.def(
+      "operations",
+      [] {
+        py::list rows;
+        for (size_t k = 1; k < operation_count; ++k) {
+          rows.append(operation_row(static_cast<Op>(k)));
+        }
+        return rows;
+      },
+      "The rows of operations.def.");
+}
+
+/// Whether some values satisfy all constraints; refuses a given one that is no condition over the
+/// names declared with it.
+bool check_constraint(const std::string &given, const std::vector<std::string> &names,
+                      const std::string &all, const py::handle &where) {
+  const OperationLimit limit(5'000'000);
+  const SourceLocation location = to_location(where);
+  const std::string what = "the constraint of parameters";
+  if (const size_t brace = given.find_first_of("{}"); brace != std::string::npos) {
+    throw Error(ErrorKind::Declaration,
+                what + " \"" + given + "\" has a brace in column " + std::to_string(brace + 1) +
+                    "; write the condition alone, as \"N > 3\"",
+                location);
+  }
+  const isl::set own = read_parameter_set(given, what, location);
+  for (const std::string &name : parameter_names(own)) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) {
+      std::string list;
+      for (const std::string &each : names) {
+        list += (list.empty() ? "" : ", ") + each;
+      }
+      throw Error(ErrorKind::Declaration,
+                  what + " \"" + given + "\" uses '" + name +
+                      "'; it may use what is declared here: " + list,
+                  location);
+    }
+  }
+  const isl::set set = read_parameter_set(all, what, location);
+  return !checked(set.is_empty(), "the constraint of parameters");
 }
 
 void bind_expressions(py::module_ &module) {
@@ -287,7 +291,9 @@ void bind_expressions(py::module_ &module) {
       .def("__str__", [](const ExprHandle &self) { return to_string(self.expr); })
       .def("__repr__",
            [](const ExprHandle &self) { return "<Expr " + to_string(self.expr) + ">"; });
+}
 
+void bind_atoms(py::module_ &module) {
   module.def("promote", promote_names, py::arg("a"), py::arg("b"));
   module.def(
       "can_cast",
@@ -311,36 +317,8 @@ void bind_expressions(py::module_ &module) {
       py::arg("name"), py::arg("constraint") = "");
   module.def("expression_visits", &counted_visits,
              "How often walks of this thread came to a node of an expression, so far.");
-  module.def(
-      "check_constraint",
-      [](const std::string &given, const std::vector<std::string> &names, const std::string &all,
-         const py::handle &where) {
-        const OperationLimit limit(5'000'000);
-        const SourceLocation location = to_location(where);
-        const std::string what = "the constraint of parameters";
-        if (const size_t brace = given.find_first_of("{}"); brace != std::string::npos) {
-          throw Error(ErrorKind::Declaration,
-                      what + " \"" + given + "\" has a brace in column " +
-                          std::to_string(brace + 1) + "; write the condition alone, as \"N > 3\"",
-                      location);
-        }
-        const isl::set own = read_parameter_set(given, what, location);
-        for (const std::string &name : parameter_names(own)) {
-          if (std::find(names.begin(), names.end(), name) == names.end()) {
-            std::string list;
-            for (const std::string &each : names) {
-              list += (list.empty() ? "" : ", ") + each;
-            }
-            throw Error(ErrorKind::Declaration,
-                        what + " \"" + given + "\" uses '" + name +
-                            "'; it may use what is declared here: " + list,
-                        location);
-          }
-        }
-        const isl::set set = read_parameter_set(all, what, location);
-        return !checked(set.is_empty(), "the constraint of parameters");
-      },
-      py::arg("given"), py::arg("names"), py::arg("all"), py::arg("where") = py::none());
+  module.def("check_constraint", check_constraint, py::arg("given"), py::arg("names"),
+             py::arg("all"), py::arg("where") = py::none());
   module.def(
       "access",
       [](const ComputationPtr &producer, const std::vector<py::object> &subscripts,
@@ -353,6 +331,9 @@ void bind_expressions(py::module_ &module) {
         return ExprHandle{access(producer, std::move(expressions), to_location(where))};
       },
       py::arg("producer"), py::arg("subscripts"), py::arg("where") = py::none());
+}
+
+void bind_builders(py::module_ &module) {
   module.def(
       "unary", [](Op op, const py::handle &a) { return ExprHandle{unary(op, to_expression(a))}; },
       py::arg("op"), py::arg("a"));
@@ -386,6 +367,9 @@ void bind_expressions(py::module_ &module) {
             select(to_expression(condition), to_operand(then), to_operand(otherwise))};
       },
       py::arg("condition"), py::arg("then"), py::arg("otherwise"));
+}
+
+void bind_loops(py::module_ &module) {
   module.def(
       "reduce",
       [](Op op, const std::vector<RangeTuple> &ranges, const py::handle &body,
@@ -427,8 +411,13 @@ void bind_computations(py::module_ &module) {
       .def_property_readonly("rank", &Computation::rank)
       .def_property_readonly("extents",
                              [](const Computation &self) { return to_handles(self.extents); })
-      .def_property_readonly("domain", [](const Computation &self) { return to_text(self.domain); })
+      .def_property_readonly("domain",
+                             [](const Computation &self) {
+                               const IslLock lock;
+                               return to_text(self.domain);
+                             })
       .def_property_readonly("pieces", [](const Computation &self) {
+        const IslLock lock;
         std::vector<std::pair<std::string, ExprHandle>> pieces;
         pieces.reserve(self.pieces.size());
         for (const Piece &piece : self.pieces) {
@@ -441,6 +430,7 @@ void bind_computations(py::module_ &module) {
       "declare_input",
       [](const std::string &name, const std::vector<py::object> &extents, const std::string &type,
          const py::handle &where, const std::string &record, const std::string &field) {
+        const IslLock lock;
         std::vector<ExprPtr> expressions;
         expressions.reserve(extents.size());
         for (const py::object &extent : extents) {
@@ -459,6 +449,7 @@ void bind_computations(py::module_ &module) {
       [](const std::string &name, const std::vector<RangeTuple> &ranges,
          const py::handle &condition, const std::string &type,
          const std::vector<py::object> &extents, const py::handle &where) {
+        const IslLock lock;
         std::vector<ExprPtr> expressions;
         expressions.reserve(extents.size());
         for (const py::object &extent : extents) {
@@ -473,6 +464,7 @@ void bind_computations(py::module_ &module) {
       "declare_computation_isl",
       [](const std::string &text, const std::string &type, const std::vector<py::object> &extents,
          const py::handle &where) {
+        const IslLock lock;
         std::vector<ExprPtr> expressions;
         expressions.reserve(extents.size());
         for (const py::object &extent : extents) {
@@ -481,10 +473,14 @@ void bind_computations(py::module_ &module) {
         return declare_computation(text, to_type(type), std::move(expressions), to_location(where));
       },
       py::arg("text"), py::arg("type"), py::arg("extents"), py::arg("where") = py::none());
+}
+
+void bind_pieces(py::module_ &module) {
   module.def(
       "define_piece",
       [](const ComputationPtr &computation, const py::handle &condition, const py::handle &value,
          const py::handle &where) {
+        const IslLock lock;
         define_piece(computation, to_optional_expression(condition),
                      to_value(value, computation->type), to_location(where));
       },
@@ -494,6 +490,7 @@ void bind_computations(py::module_ &module) {
       "define_piece_isl",
       [](const ComputationPtr &computation, const std::string &set, const py::handle &value,
          const py::handle &where) {
+        const IslLock lock;
         define_piece_isl(computation, set, to_value(value, computation->type), to_location(where));
       },
       py::arg("computation"), py::arg("set"), py::arg("value"), py::arg("where") = py::none());
@@ -528,7 +525,11 @@ std::vector<ExprPtr> to_expressions(const std::vector<ExprHandle> &handles) {
 void bind_language(py::module_ &module) {
   bind_operations(module);
   bind_expressions(module);
+  bind_atoms(module);
+  bind_builders(module);
+  bind_loops(module);
   bind_computations(module);
+  bind_pieces(module);
 }
 
 } // namespace tilewright

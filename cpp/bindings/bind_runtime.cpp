@@ -1,5 +1,4 @@
 // The kernel cache, the thread settings and the memory of temporaries for Python.
-#include "compiler/legal_schedules.h"
 #include "polyhedral/isl.h"
 #include "runtime/cache.h"
 #include "runtime/cpu.h"
@@ -7,6 +6,7 @@
 #include "runtime/memory.h"
 #include "runtime/parallel.h"
 #include "runtime/thread_count.h"
+#include "scheduling/legal_schedules.h"
 
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>

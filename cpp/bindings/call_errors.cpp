@@ -63,7 +63,7 @@ std::string names_text(const std::vector<std::string> &names) {
 
 std::string CallExplainer::shown(size_t argument) const {
   if (argument < function_.inputs_) {
-    const Computation &input = *function_.function_->inputs[argument];
+    const Computation &input = *function_.function().inputs[argument];
     if (!input.record.empty()) {
       return input.record + "." + input.field;
     }
@@ -73,7 +73,7 @@ std::string CallExplainer::shown(size_t argument) const {
 
 std::string CallExplainer::argument_text(size_t argument) const {
   const auto &described = function_.arguments_[argument];
-  return function_.function_->name + ": " + (described.is_output ? "output " : "argument ") +
+  return function_.function().name + ": " + (described.is_output ? "output " : "argument ") +
          shown(argument);
 }
 
@@ -84,17 +84,17 @@ std::string CallExplainer::signature() const {
     text += input.name + ": " + type_name(input.type) + shape_of(i) + ", ";
   }
   text += "*";
-  for (const auto &parameter : function_.function_->parameters) {
+  for (const auto &parameter : function_.function().parameters) {
     text += ", " + parameter + "=None";
   }
   text += ", out=None";
-  const auto &parameters = function_.function_->parameters;
+  const auto &parameters = function_.function().parameters;
   const bool is_argument =
       std::count(parameters.begin(), parameters.end(), "threads") > 0 ||
       std::any_of(function_.arguments_.begin(),
                   function_.arguments_.begin() + static_cast<std::ptrdiff_t>(function_.inputs_),
                   [](const ArrayArgument &argument) { return argument.name == "threads"; });
-  return function_.function_->name + "(" + text + (is_argument ? ")" : ", threads=None)");
+  return function_.function().name + "(" + text + (is_argument ? ")" : ", threads=None)");
 }
 
 std::string CallExplainer::shape_of(size_t argument) const {
@@ -111,7 +111,7 @@ void CallExplainer::too_many(size_t given) const {
     names.push_back(function_.arguments_[i].name);
   }
   throw_argument_error(ArgumentProblem::Type,
-                       function_.function_->name + "() takes " +
+                       function_.function().name + "() takes " +
                            counted(static_cast<std::int64_t>(names.size()), "array") + " (" +
                            names_text(names) + "), " + std::to_string(given) +
                            " were given; outputs go to out=: " + signature());
@@ -127,7 +127,7 @@ void CallExplainer::missing(const BoundCall &call) const {
     }
   }
   throw_argument_error(ArgumentProblem::Type,
-                       function_.function_->name + "() is missing " +
+                       function_.function().name + "() is missing " +
                            counted(static_cast<std::int64_t>(absent.size()), "argument") + ": " +
                            names_text(absent) + " (it takes " + names_text(names) +
                            "): " + signature() +
@@ -138,7 +138,7 @@ void CallExplainer::missing(const BoundCall &call) const {
 
 void CallExplainer::given_twice(const std::string &name) const {
   throw_argument_error(ArgumentProblem::Type,
-                       function_.function_->name + "() got two values for argument " + name +
+                       function_.function().name + "() got two values for argument " + name +
                            ", one by its position and one by its name: " + signature());
 }
 
@@ -148,35 +148,35 @@ void CallExplainer::unexpected_keyword(const std::string &name) const {
     inputs.push_back(function_.arguments_[i].name);
   }
   throw_argument_error(ArgumentProblem::Type,
-                       function_.function_->name + "() got an unexpected keyword '" + name +
+                       function_.function().name + "() got an unexpected keyword '" + name +
                            "'; its inputs are " + names_text(inputs) + ", its parameters " +
-                           names_text(function_.function_->parameters) +
+                           names_text(function_.function().parameters) +
                            ", and outputs go to out=: " + signature());
 }
 
 void CallExplainer::bad_parameter(size_t parameter, PyObject *value) const {
-  throw_argument_error(ArgumentProblem::Type, function_.function_->name + ": parameter " +
-                                                  function_.function_->parameters[parameter] +
+  throw_argument_error(ArgumentProblem::Type, function_.function().name + ": parameter " +
+                                                  function_.function().parameters[parameter] +
                                                   " must be an integer, got " + value_text(value));
 }
 
 void CallExplainer::large_parameter(size_t parameter, PyObject *value) const {
-  throw_argument_error(ArgumentProblem::Overflow, function_.function_->name + ": parameter " +
-                                                      function_.function_->parameters[parameter] +
+  throw_argument_error(ArgumentProblem::Overflow, function_.function().name + ": parameter " +
+                                                      function_.function().parameters[parameter] +
                                                       " must be an integer of 64 bits, got " +
                                                       value_text(value));
 }
 
 void CallExplainer::large_size(const SizeParameter &size, const BoundCall &call) const {
-  const std::string &name = function_.function_->parameters[size.position];
+  const std::string &name = function_.function().parameters[size.position];
   const std::int64_t value = call.parameters[size.position];
   const std::string limit = std::to_string(largest_size_parameter);
-  std::string text = function_.function_->name + ": the size " + name + " = " +
+  std::string text = function_.function().name + ": the size " + name + " = " +
                      std::to_string(value) +
                      (value < 0 ? " is below -2**40 (-" : " is beyond 2**40 (") + limit +
                      "), up to which loops and subscripts are sure to stay within 64 bits";
   if (size.bound) {
-    const Extent bound(size.bound, function_.function_->parameters);
+    const Extent bound(size.bound, function_.function().parameters);
     text += "; " + to_string(size.bound) + " would be " + bound.exact_text(call.parameters.data());
   }
   if (call.sources[size.position].kind != ParameterSource::Kind::Keyword) {
@@ -190,13 +190,13 @@ void CallExplainer::large_size(const SizeParameter &size, const BoundCall &call)
 }
 
 void CallExplainer::bad_threads(PyObject *value) const {
-  throw_argument_error(ArgumentProblem::Type, function_.function_->name +
+  throw_argument_error(ArgumentProblem::Type, function_.function().name +
                                                   ": threads must be an integer, got " +
                                                   value_text(value));
 }
 
 void CallExplainer::few_threads(PyObject *value) const {
-  throw_argument_error(ArgumentProblem::Value, function_.function_->name +
+  throw_argument_error(ArgumentProblem::Value, function_.function().name +
                                                    ": threads must be at least 1, got " +
                                                    value_text(value));
 }
@@ -210,7 +210,7 @@ void CallExplainer::bad_out(PyObject *out) const {
                                                  : "a tuple of " + std::to_string(names.size()) +
                                                        " arrays (" + names_text(names) + ")";
   const std::string start =
-      function_.function_->name + ": out= must be " + expected + " or a dict by name, got ";
+      function_.function().name + ": out= must be " + expected + " or a dict by name, got ";
   if (PyTuple_Check(out) != 0 || PyList_Check(out) != 0) {
     throw_argument_error(ArgumentProblem::Value,
                          start + "a sequence of " + std::to_string(PySequence_Fast_GET_SIZE(out)));
@@ -322,15 +322,15 @@ void CallExplainer::copied_input(size_t argument, PyObject *value) const {
 }
 
 void CallExplainer::unknown_parameter(size_t parameter) const {
-  const auto &name = function_.function_->parameters[parameter];
-  throw_argument_error(ArgumentProblem::Type, function_.function_->name +
+  const auto &name = function_.function().parameters[parameter];
+  throw_argument_error(ArgumentProblem::Type, function_.function().name +
                                                   ": no array's shape gives the parameter " + name +
                                                   "; pass " + name + "=...");
 }
 
 std::string CallExplainer::source_text(int parameter, const BoundCall &call) const {
   const auto &source = call.sources[static_cast<size_t>(parameter)];
-  const auto &name = function_.function_->parameters[static_cast<size_t>(parameter)];
+  const auto &name = function_.function().parameters[static_cast<size_t>(parameter)];
   switch (source.kind) {
   case ParameterSource::Kind::Keyword:
     return name + " = " + std::to_string(call.parameters[static_cast<size_t>(parameter)]) +
@@ -364,7 +364,7 @@ void CallExplainer::unsolvable(const SolveStep &step, const BoundCall &call) con
                        argument_text(argument) + ": axis " + std::to_string(step.axis) + " has " +
                            counted(length, "element") + ", expected " +
                            to_string(extent.expression()) + ", which no integer " +
-                           function_.function_->parameters[static_cast<size_t>(step.parameter)] +
+                           function_.function().parameters[static_cast<size_t>(step.parameter)] +
                            " gives");
 }
 
@@ -387,13 +387,13 @@ void CallExplainer::bad_context(const BoundCall &call) const {
   std::string values;
   std::vector<int> all;
   for (size_t i = 0; i < call.parameters.size(); ++i) {
-    values += (values.empty() ? "" : ", ") + function_.function_->parameters[i] + " = " +
+    values += (values.empty() ? "" : ", ") + function_.function().parameters[i] + " = " +
               std::to_string(call.parameters[i]);
     all.push_back(static_cast<int>(i));
   }
-  throw_argument_error(ArgumentProblem::Value, function_.function_->name + ": " + values +
+  throw_argument_error(ArgumentProblem::Value, function_.function().name + ": " + values +
                                                    " is outside the function's context " +
-                                                   to_text(function_.function_->context) + " (" +
+                                                   to_text(function_.function().context) + " (" +
                                                    sources_text(all, call) + ")");
 }
 
@@ -418,12 +418,12 @@ void CallExplainer::overlapping_outputs(size_t a, size_t b) const {
   const bool only_outputs = a >= function_.inputs_ && b >= function_.inputs_;
   throw_argument_error(
       ArgumentProblem::Value,
-      function_.function_->name + ": the " + (only_outputs ? "outputs " : "arrays ") + written(a) +
+      function_.function().name + ": the " + (only_outputs ? "outputs " : "arrays ") + written(a) +
           " and " + written(b) + " share memory; both are written, so pass arrays that do not");
 }
 
 std::string CallExplainer::stored_in(size_t argument) const {
-  for (const auto &[input, computations] : function_.overwritten()) {
+  for (const auto &[input, computations] : function_.scheduled().overwritten()) {
     if (input == function_.arguments_[argument].name) {
       return names_text(computations);
     }
@@ -441,7 +441,7 @@ void CallExplainer::read_only_input(size_t argument) const {
 void CallExplainer::overlapping_input(size_t written, size_t read, const std::string &why) const {
   const bool is_input = written < function_.inputs_;
   throw_argument_error(ArgumentProblem::Value,
-                       function_.function_->name + ": the " +
+                       function_.function().name + ": the " +
                            (is_input ? "input " + shown(written) + ", which is overwritten,"
                                      : "output " + shown(written)) +
                            " and the input " + shown(read) + " share memory, " +
@@ -453,7 +453,7 @@ void CallExplainer::overlapping_input(size_t written, size_t read, const std::st
 
 void CallExplainer::other_output(size_t output, size_t input) const {
   throw_argument_error(ArgumentProblem::Value,
-                       function_.function_->name + ": the output " +
+                       function_.function().name + ": the output " +
                            function_.arguments_[output].name + " is stored in the input " +
                            shown(input) +
                            ", so the call returns that array; out= can only be the same one");
@@ -477,7 +477,7 @@ std::string subscript_text(const IndexSite &site, const KernelFailure &failure) 
 } // namespace
 
 void CallExplainer::outside(const IndexSite &site, const KernelFailure &failure) const {
-  const Function &function = *function_.function_;
+  const Function &function = function_.function();
   const WatchedInstance instance = instance_of(site, failure);
   const std::string axis = std::to_string(site.dimension);
   const bool own = site.memory.empty();
@@ -492,7 +492,7 @@ void CallExplainer::outside(const IndexSite &site, const KernelFailure &failure)
           axis + " of " +
           (own ? site.array : "the buffer " + site.memory + ", where " + site.array + " lies,") +
           " with size " + std::to_string(failure.extent),
-      location_of(site, function_.scheduled_function()));
+      location_of(site, function_.scheduled().function()));
   error.details["access"] = site.text;
   error.details["array"] = site.array;
   error.details["computation"] = site.computation;
@@ -512,7 +512,7 @@ void CallExplainer::outside(const IndexSite &site, const KernelFailure &failure)
 void CallExplainer::failed(const CompiledKernel &kernel, std::int32_t status,
                            const KernelFailure &failure,
                            const std::optional<FailingRead> &first) const {
-  const Function &function = *function_.function_;
+  const Function &function = function_.function();
   if (failure.reported > 0 && status == KernelIndexError && failure.site >= 0 &&
       static_cast<size_t>(failure.site) < kernel.sites.size()) {
     outside(kernel.sites[static_cast<size_t>(failure.site)], failure);
@@ -529,7 +529,7 @@ void CallExplainer::failed(const CompiledKernel &kernel, std::int32_t status,
       array = site.array;
       value = subscript_text(site, failure);
       dimension = site.dimension;
-      const SourceLocation line = location_of(site, function_.scheduled_function());
+      const SourceLocation line = location_of(site, function_.scheduled().function());
       where = line.known() ? line : where;
     }
     Error error(

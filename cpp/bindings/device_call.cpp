@@ -131,7 +131,7 @@ bool KernelFunction::adopt_device_array(size_t argument, PyObject *object, Bound
 // ---- devices ----
 
 Device &KernelFunction::device_of(const BoundCall &call) const {
-  const bool is_emulated = settings_.gpu.kind == GpuTarget::Kind::Emulator;
+  const bool is_emulated = scheduled_->options().gpu.kind == GpuTarget::Kind::Emulator;
   const size_t first = first_on_device(call);
   if (first < call.arrays.size()) {
     Device &device = call.arrays[first].on_device->device();
@@ -141,14 +141,14 @@ Device &KernelFunction::device_of(const BoundCall &call) const {
         throw_argument_error(
             ArgumentProblem::Value,
             fmt::format("{}: {} is on {} and {} on {}; copy one of them with tw.to_device",
-                        function_->name, arguments_[first].name, short_name(device),
+                        function().name, arguments_[first].name, short_name(device),
                         arguments_[i].name, short_name(other->device())));
       }
     }
     if ((&device == &gpu_emulator()) != is_emulated) {
       throw_argument_error(ArgumentProblem::Value,
                            fmt::format("{}: {} is on {}, and the function is for target=\"{}\"",
-                                       function_->name, arguments_[first].name, short_name(device),
+                                       function().name, arguments_[first].name, short_name(device),
                                        is_emulated ? "gpu-emulator" : "cuda"));
     }
     return device;
@@ -163,14 +163,14 @@ Device &KernelFunction::device_of(const BoundCall &call) const {
     Error more(error.kind,
                fmt::format("{}: its loops are mapped to a GPU: {}; target=\"gpu-emulator\" runs "
                            "them on the host, target=\"cpu\" as loops of the CPU",
-                           function_->name, error.what()));
+                           function().name, error.what()));
     more.details = error.details;
     throw more;
   }
 }
 
 GpuTarget KernelFunction::target_of(const Device &device) const {
-  GpuTarget target = settings_.gpu;
+  GpuTarget target = scheduled_->options().gpu;
   if (const auto *cuda = dynamic_cast<const CudaDevice *>(&device)) {
     const CudaProperties &has = cuda->context().properties();
     target.architecture = supported_architecture(10 * has.major + has.minor);
@@ -298,7 +298,7 @@ void KernelFunction::note_copies(const BoundCall &call, const Device &device) co
     }
   }
   if (!names.empty()) {
-    note_copied(function_->name, names, short_name(device));
+    note_copied(function().name, names, short_name(device));
   }
 }
 
@@ -315,7 +315,7 @@ void KernelFunction::bind_for_device(const CallArguments &given, BoundCall &call
 py::object KernelFunction::compile_for_device(const CallArguments &given) {
   const CompileOptions options = default_options();
   Layouts layouts(options.layouts.begin(), options.layouts.end());
-  GpuTarget gpu = settings_.gpu;
+  GpuTarget gpu = scheduled_->options().gpu;
   std::uint64_t version = version_;
   if (given.positional > 0 || given.names != nullptr) {
     BoundCall call;
@@ -327,7 +327,7 @@ py::object KernelFunction::compile_for_device(const CallArguments &given) {
     try {
       gpu = target_of(device_of({}));
     } catch (const Error &) {
-      gpu = settings_.gpu; // no device here: for the oldest one
+      gpu = scheduled_->options().gpu; // no device here: for the oldest one
     }
   }
   std::shared_ptr<const CompiledKernel> kernel = find_kernel(layouts, {}, gpu);
@@ -432,12 +432,12 @@ py::object KernelFunction::profile_on_device(int repeats, const CallArguments &g
   bind_for_device(given, call);
   Device &device = device_of(call);
   const std::shared_ptr<CallPlan> plan = make_device_plan(call);
-  require_checked();
-  CompileOptions options = current_settings();
-  options.layouts.assign(plan->layouts.begin(), plan->layouts.end());
-  options.instrumentation.times = true;
-  options.gpu = target_of(device);
-  const std::shared_ptr<const CompiledKernel> kernel = compile_kernel({}, options, call.version);
+  KernelRequest request;
+  request.layouts.assign(plan->layouts.begin(), plan->layouts.end());
+  request.instrumentation = scheduled_->options().instrumentation;
+  request.instrumentation.times = true;
+  request.gpu = target_of(device);
+  const std::shared_ptr<const CompiledKernel> kernel = compile_kernel(request, call.version);
   make_device_outputs(*plan, device, call);
   separate_device_inputs(call);
   std::vector<CopyTimes> copies;

@@ -30,20 +30,12 @@ KernelFunction::find_kernel(const Layouts &layouts, const std::vector<SharedArra
   return nullptr;
 }
 
-std::shared_ptr<const CompiledKernel>
-KernelFunction::compile_kernel(const std::vector<SharedArray> &shared,
-                               const CompileOptions &options, std::uint64_t version) {
+std::shared_ptr<const CompiledKernel> KernelFunction::compile_kernel(const KernelRequest &request,
+                                                                     std::uint64_t version) {
   std::shared_ptr<const CompiledKernel> kernel;
   while (kernel == nullptr) {
-    PreparedKernel prepared;
-    {
-      // All of isl's work, so under the lock.
-      const InterruptibleAnalysis interruptible;
-      if (version_ != version) {
-        throw ScheduleChanged();
-      }
-      prepared = prepare(shared.empty() ? mapping() : verdict(shared).mapping.value(), options);
-    }
+    PreparedKernel prepared =
+        analyse_unlocked([&] { return scheduled_->prepare(request, version); });
     const GilReleased unlocked;
     kernel = complete_interruptibly(std::move(prepared));
   }
@@ -53,13 +45,14 @@ KernelFunction::compile_kernel(const std::vector<SharedArray> &shared,
 std::shared_ptr<const CompiledKernel>
 KernelFunction::make_kernel(const Layouts &layouts, const std::vector<SharedArray> &shared,
                             std::uint64_t version, const GpuTarget &gpu) {
-  require_checked();
-  CompileOptions options = current_settings();
+  KernelRequest request;
+  request.layouts.assign(layouts.begin(), layouts.end());
+  request.shared = shared;
+  request.instrumentation = scheduled_->options().instrumentation;
   if (gpu.kind != GpuTarget::Kind::None) {
-    options.gpu = gpu;
+    request.gpu = gpu;
   }
-  options.layouts.assign(layouts.begin(), layouts.end());
-  std::shared_ptr<const CompiledKernel> kernel = compile_kernel(shared, options, version);
+  std::shared_ptr<const CompiledKernel> kernel = compile_kernel(request, version);
   if (version == version_) {
     const auto known = find_kernel(layouts, shared, gpu); // by another thread, meanwhile
     if (known == nullptr) {
@@ -69,44 +62,20 @@ KernelFunction::make_kernel(const Layouts &layouts, const std::vector<SharedArra
     }
   }
   last_compile_ = kernel;
-  legal_schedules().store();
-  note_compiled(function_->name, compile_info(*kernel), py::bytes(cache_problem()));
+  {
+    const IslLock lock;
+    scheduled_->store_verdicts();
+  }
+  note_compiled(function().name, compile_info(*kernel), py::bytes(cache_problem()));
   return kernel;
 }
 
-const KernelFunction::SharingVerdict &
-KernelFunction::verdict(const std::vector<SharedArray> &shared) {
-  const InterruptibleAnalysis interruptible;
-  const auto known =
-      std::find_if(verdicts_.begin(), verdicts_.end(),
-                   [&](const SharingVerdict &verdict) { return verdict.shared == shared; });
-  if (known != verdicts_.end()) {
-    return *known;
-  }
-  SharingVerdict found{shared, std::nullopt, ""};
-  constexpr std::uint64_t max_operations = 100'000'000;
-  const OperationLimit limit(max_operations);
-  try {
-    Mapping mapping = this->mapping().sharing(shared);
-    const std::optional<Violation> violation = find_violation(build_program(mapping));
-    if (violation) {
-      found.reason = violation->explanation;
-      if (violation->kind == Violation::Kind::Overwrite && !violation->element.empty()) {
-        found.reason += ", for instance " + violation->element + ", which " +
-                        violation->sink_instance + " writes before " + violation->source_instance +
-                        " reads it";
-      }
-    } else {
-      found.mapping = std::move(mapping);
-    }
-  } catch (const Error &error) {
-    if (error.kind != ErrorKind::Schedule && error.kind != ErrorKind::Limit) {
-      throw;
-    }
-    found.reason = error.what();
-  }
-  verdicts_.push_back(std::move(found));
-  return verdicts_.back();
+std::optional<std::string> KernelFunction::reason_against(const std::vector<SharedArray> &shared) {
+  return analyse_unlocked([&] {
+    scheduled_->require_legal();
+    const SharingVerdict &verdict = scheduled_->sharing(shared);
+    return verdict.mapping ? std::nullopt : std::optional(verdict.reason);
+  });
 }
 
 std::shared_ptr<const CompiledKernel> KernelFunction::sharing_kernel(const CallPlan &plan,
@@ -118,9 +87,8 @@ std::shared_ptr<const CompiledKernel> KernelFunction::sharing_kernel(const CallP
   if (shared.empty()) {
     return nullptr; // neighbours that do not meet
   }
-  require_checked();
-  const SharingVerdict &known = verdict(shared);
-  if (!known.mapping) {
+  const std::optional<std::string> reason = reason_against(shared);
+  if (reason) {
     const auto position = [&](const std::string &name) {
       const auto found =
           std::find_if(arguments_.begin(), arguments_.end(),
@@ -131,7 +99,7 @@ std::shared_ptr<const CompiledKernel> KernelFunction::sharing_kernel(const CallP
     const size_t outer = position(shared.front().input);
     const bool is_output = inner >= inputs_; // else `outer` is an input that is overwritten
     CallExplainer(*this).overlapping_input(is_output ? inner : outer, is_output ? outer : inner,
-                                           known.reason);
+                                           *reason);
   }
   std::shared_ptr<const CompiledKernel> kernel = find_kernel(plan.layouts, shared);
   return kernel != nullptr ? kernel : make_kernel(plan.layouts, shared, call.version);
@@ -280,7 +248,7 @@ KernelFunction::output_shapes(const CallArguments &given) const {
 std::map<std::string, std::int64_t> KernelFunction::parameters_of(const BoundCall &call) const {
   std::map<std::string, std::int64_t> parameters;
   for (size_t i = 0; i < call.parameters.size(); ++i) {
-    parameters[function_->parameters[i]] = call.parameters[i];
+    parameters[function().parameters[i]] = call.parameters[i];
   }
   return parameters;
 }
@@ -302,9 +270,9 @@ std::map<std::string, ArrayView> KernelFunction::views_of(const BoundCall &call,
 }
 
 std::optional<FailingRead> KernelFunction::failing_read(BoundCall &call) const {
-  const InterruptibleAnalysis interruptible;
   solve(call); // a plan has done without
-  return find_failing_read(*function_, parameters_of(call), views_of(call, false));
+  return analyse_unlocked(
+      [&] { return find_failing_read(function(), parameters_of(call), views_of(call, false)); });
 }
 
 py::object KernelFunction::evaluate(const CallArguments &given) {
@@ -317,8 +285,7 @@ py::object KernelFunction::evaluate(const CallArguments &given) {
   }
   const std::map<std::string, ArrayView> inputs = views_of(call, false);
   const std::map<std::string, ArrayView> outputs = views_of(call, true);
-  const InterruptibleAnalysis interruptible;
-  tilewright::evaluate(*function_, parameters_of(call), inputs, outputs);
+  analyse_unlocked([&] { tilewright::evaluate(function(), parameters_of(call), inputs, outputs); });
   return results(call);
 }
 

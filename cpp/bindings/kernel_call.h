@@ -6,12 +6,11 @@
 
 #include "algorithm/evaluator.h"
 #include "algorithm/size_parameters.h"
-#include "analysis/unchanged.h"
 #include "bindings/call_arguments.h"
 #include "bindings/call_plan.h"
 #include "compiler/compiler.h"
-#include "compiler/legal_schedules.h"
 #include "mapping/mapping.h"
+#include "scheduling/scheduled_function.h"
 
 #include <llvm/ADT/SmallVector.h>
 #include <pybind11/pybind11.h>
@@ -32,9 +31,7 @@ class InterruptibleCall;
 
 class KernelFunction {
 public:
-  /// `settings` without unit dimensions, which the arrays of a call have. Throws Error(Argument)
-  /// for an unknown CPU.
-  KernelFunction(std::shared_ptr<const Function> function, CompileOptions settings);
+  explicit KernelFunction(std::shared_ptr<ScheduledFunction> scheduled);
   KernelFunction(const KernelFunction &) = delete;
   KernelFunction &operator=(const KernelFunction &) = delete;
 
@@ -65,36 +62,23 @@ public:
   /// The shape of each output of such a call.
   std::vector<std::vector<std::int64_t>> output_shapes(const CallArguments &given) const;
 
+  /// What is called. Only with isl's lock: an analysis in another thread may change it.
+  ScheduledFunction &scheduled() const { return *scheduled_; }
+  const Function &function() const { return scheduled_->declared(); }
+
   /// One more command: checked for sense and legality; nothing changes when it throws.
   void apply(const Command &command);
   void replay(const Schedule &schedule);
-  /// The schedule of another object of the same function.
-  void take_mapping(const KernelFunction &other);
-
-  const Function &function() const { return *function_; }
-  /// What is scheduled: `function`, or what inline() and rfactor() made of it.
-  const Function &scheduled_function() const {
-    return current_ ? current_->mapping.function() : *function_;
-  }
-  std::shared_ptr<const Function> shared_function() const { return function_; }
+  void set_target(const GpuTarget &target);
+  void set_check_bounds(bool check);
   /// The mapping; the default one is made when it is first asked for. Throws where there is no
   /// legal order.
-  const Mapping &mapping() const;
-  /// The commands given so far.
-  std::vector<Command> commands() const {
-    return current_ ? current_->mapping.schedule().commands : std::vector<Command>();
-  }
-  const CompileOptions &settings() const { return settings_; }
-  /// Where loops over blocks and threads run from now on.
-  void set_target(const GpuTarget &target);
-  /// Whether each access is checked from now on.
-  void set_check_bounds(bool check);
-  /// Whether the library schedules the function: nobody has given a command.
-  bool uses_default_schedule() const { return current_settings().default_schedule; }
-  /// `mapping()`, or what the default schedule makes of it where that is used.
+  const Mapping &mapping() const { return scheduled_->mapping(); }
   Mapping mapping_that_runs() const;
   /// For row-major arrays.
-  CompileOptions default_options() const;
+  CompileOptions default_options() const {
+    return scheduled_->options_for(row_major_layouts(function()));
+  }
   /// Throws Error(IllegalSchedule) when the default mapping is not legal; asks once.
   void require_checked();
   /// None before the first compilation.
@@ -107,20 +91,16 @@ public:
   void set_threads(int threads) { threads_ = threads; }
   const std::vector<ArrayArgument> &arguments() const { return arguments_; }
   size_t input_count() const { return inputs_; }
-  /// The inputs whose arrays a call overwrites, each with the computations that are stored there.
-  std::vector<std::pair<std::string, std::vector<std::string>>> overwritten() const;
 
 private:
-  /// Thrown where another thread has changed the schedule since the arguments of a call were bound:
-  /// a kernel by the new one might write to other arrays.
-  struct ScheduleChanged {};
   /// Does it again where the schedule changed on the way.
   template <class Work>
-  static pybind11::object with_one_schedule(const Work &work) {
+  pybind11::object with_one_schedule(const Work &work) {
     while (true) {
       try {
         return work();
       } catch (const ScheduleChanged &) {
+        follow_schedule();
       }
     }
   }
@@ -136,31 +116,9 @@ private:
     GpuTarget gpu;
     std::shared_ptr<const CompiledKernel> kernel;
   };
-  /// Whether calls whose arrays share memory in this way are safe.
-  struct SharingVerdict {
-    std::vector<SharedArray> shared;
-    std::optional<Mapping> mapping; ///< legal for such calls, else nothing
-    std::string reason;             ///< why it is not
-  };
-
   // ---- kernel_schedule.cpp ----
-  /// The settings, as long as nobody has given a command with the default schedule.
-  CompileOptions current_settings() const;
-  /// A mapping on its way: with the digest of the commands that made it, and what is known of its
-  /// legality.
-  struct Candidate {
-    Mapping mapping;
-    std::string digest;
-    bool is_legal = false;
-    std::shared_ptr<const LegalProgram> program; ///< null where nobody had to look at it
-  };
-  LegalSchedules &legal_schedules() const;
-  Candidate default_candidate() const;
-  /// After one more command. Throws where that is not legal.
-  Candidate after(const Candidate &candidate, const Command &command) const;
-  void set_mapping(Candidate next);
-  void find_overwritten();
-  void find_device();
+  /// What calls ask of the schedule, after it has changed; the kernels for the old one go.
+  void follow_schedule();
 
   // ---- bind_call.cpp: what the caller gave ----
   /// Everything but the parameters, shapes and outputs that are not given.
@@ -243,8 +201,7 @@ private:
                                                     const GpuTarget &gpu = {});
   /// Compiles, with the lock only where it is needed. Throws ScheduleChanged where `version` is
   /// over.
-  std::shared_ptr<const CompiledKernel> compile_kernel(const std::vector<SharedArray> &shared,
-                                                       const CompileOptions &options,
+  std::shared_ptr<const CompiledKernel> compile_kernel(const KernelRequest &request,
                                                        std::uint64_t version);
   /// Runs a kernel that takes times so often, after a first run: its nests, what they do, and times
   /// in nanoseconds. `run` is told its number, -1 the first time.
@@ -255,18 +212,16 @@ private:
   /// The kernel that watches such a call.
   std::shared_ptr<const CompiledKernel> watching_kernel(const CallPlan &plan, const BoundCall &call,
                                                         const Instrumentation &asked);
-  const SharingVerdict &verdict(const std::vector<SharedArray> &shared);
+  /// Why calls whose arrays share memory in this way are not safe; nothing where they are.
+  std::optional<std::string> reason_against(const std::vector<SharedArray> &shared);
   /// The kernel for arrays that share memory; null where they are only neighbours.
   std::shared_ptr<const CompiledKernel> sharing_kernel(const CallPlan &plan, const BoundCall &call);
 
   friend class CallExplainer;
 
-  std::shared_ptr<const Function> function_;
-  CompileOptions settings_;
-  mutable std::optional<Candidate> current_; ///< not legal where no legal order was found
-  mutable std::unique_ptr<LegalSchedules> legal_schedules_;
-  std::uint64_t version_ = 0;
-  std::vector<ArrayArgument> arguments_; ///< inputs, then outputs
+  std::shared_ptr<ScheduledFunction> scheduled_; ///< freed with isl's lock
+  std::uint64_t version_ = 0;                    ///< of the schedule that the fields below are for
+  std::vector<ArrayArgument> arguments_;         ///< inputs, then outputs
   size_t inputs_ = 0;
   std::vector<pybind11::object> parameter_names_;
   pybind11::object out_name_;
@@ -281,7 +236,6 @@ private:
   std::vector<bool> overwritten_; ///< by argument: an input in which something is stored
   std::vector<int> stored_in_;    ///< by argument: the input whose array an output is, or -1
   std::vector<CompiledEntry> kernels_;
-  std::vector<SharingVerdict> verdicts_;
   CallPlans plans_;
   std::shared_ptr<const CompiledKernel> last_compile_;
 };

@@ -1,13 +1,7 @@
 // Functions as they are made and scheduled: what they know of their arguments, and the commands
 // given so far.
-#include "analysis/legality.h"
 #include "bindings/kernel_call.h"
 #include "bindings/signals.h"
-#include "mapping/commands.h"
-#include "mapping/program.h"
-#include "planning/default_mapping.h"
-#include "planning/resolve.h"
-#include "runtime/cpu.h"
 
 #include <algorithm>
 
@@ -16,10 +10,6 @@ namespace tilewright {
 namespace py = pybind11;
 
 namespace {
-
-/// Of a default mapping, or of one command with all that is asked about it; each part has a tighter
-/// one.
-constexpr std::uint64_t planning_limit = 500'000'000;
 
 py::object interned(const std::string &text) {
   auto name = py::reinterpret_steal<py::object>(PyUnicode_InternFromString(text.c_str()));
@@ -31,11 +21,10 @@ py::object interned(const std::string &text) {
 
 } // namespace
 
-KernelFunction::KernelFunction(std::shared_ptr<const Function> function, CompileOptions settings)
-    : function_(std::move(function)), settings_(std::move(settings)), out_name_(interned("out")),
-      threads_name_(interned("threads")), context_(function_->context, function_->parameters),
-      sizes_(size_parameters(*function_)) {
-  describe_cpu(settings_.cpu);
+KernelFunction::KernelFunction(std::shared_ptr<ScheduledFunction> scheduled)
+    : scheduled_(std::move(scheduled)), out_name_(interned("out")),
+      threads_name_(interned("threads")), context_(function().context, function().parameters),
+      sizes_(size_parameters(function())) {
   const auto add = [&](const Computation &computation, bool is_output) {
     ArrayArgument argument;
     argument.name = computation.name;
@@ -44,23 +33,23 @@ KernelFunction::KernelFunction(std::shared_ptr<const Function> function, Compile
     argument.dtype = numpy_dtype(computation.type);
     argument.interned_name = interned(computation.name);
     for (const auto &extent : computation.extents) {
-      argument.extents.emplace_back(extent, function_->parameters);
+      argument.extents.emplace_back(extent, function().parameters);
       argument.constant_tail =
           argument.extents.back().parameters().empty() ? argument.constant_tail + 1 : 0;
     }
     argument.is_output = is_output;
     argument.is_field = !computation.record.empty();
-    argument.needs_zeros = is_output && !covers_array(computation, function_->context);
+    argument.needs_zeros = is_output && !covers_array(computation, function().context);
     arguments_.push_back(std::move(argument));
   };
-  for (const auto &input : function_->inputs) {
+  for (const auto &input : function().inputs) {
     add(*input, false);
   }
   inputs_ = arguments_.size();
-  for (const auto &output : function_->outputs) {
+  for (const auto &output : function().outputs) {
     add(*output, true);
   }
-  for (const auto &parameter : function_->parameters) {
+  for (const auto &parameter : function().parameters) {
     parameter_names_.push_back(interned(parameter));
   }
   std::vector<std::vector<Extent>> inputs;
@@ -69,186 +58,71 @@ KernelFunction::KernelFunction(std::shared_ptr<const Function> function, Compile
   }
   overwritten_.assign(arguments_.size(), false);
   stored_in_.assign(arguments_.size(), -1);
-  steps_ = plan_steps(inputs, std::vector<bool>(function_->parameters.size(), false));
-  inputs_solve_all_ = steps_.size() == function_->parameters.size();
+  steps_ = plan_steps(inputs, std::vector<bool>(function().parameters.size(), false));
+  inputs_solve_all_ = steps_.size() == function().parameters.size();
+  follow_schedule();
 }
 
 // ---- schedule ----
 
-LegalSchedules &KernelFunction::legal_schedules() const {
-  if (legal_schedules_ == nullptr) {
-    legal_schedules_ = std::make_unique<LegalSchedules>(*function_);
-  }
-  return *legal_schedules_;
-}
-
-KernelFunction::Candidate KernelFunction::default_candidate() const {
-  const OperationLimit limit(planning_limit);
-  LegalSchedules &known = legal_schedules();
-  if (known.contains(known.none())) {
-    return {Mapping(function_), known.none(), true, nullptr};
-  }
-  PlannedMapping planned = plan_default(function_);
-  const bool is_legal = planned.legal != nullptr;
-  if (is_legal && planned.plain) {
-    known.add(known.none());
-  }
-  return {std::move(planned.mapping), known.none(), is_legal, std::move(planned.legal)};
-}
-
-KernelFunction::Candidate KernelFunction::after(const Candidate &candidate,
-                                                const Command &command) const {
-  LegalSchedules &known = legal_schedules();
-  Candidate next{candidate.mapping.with(command), known.after(candidate.digest, command), true,
-                 nullptr};
-  if (known.contains(next.digest)) {
-    return next;
-  }
-  Program program = build_program(next.mapping);
-  if (candidate.program != nullptr && keeps_order(candidate.mapping, command)) {
-    next.program = still_legal(std::move(program), *candidate.program);
-  } else {
-    std::shared_ptr<const LegalProgram> before = candidate.program;
-    if (const auto split = before ? split_before_tag(candidate.mapping, command) : std::nullopt) {
-      before = still_legal(build_program(candidate.mapping.with(*split)), *before);
-    }
-    next.program = require_legal(std::move(program), &command, before.get(), &candidate.mapping);
-  }
-  known.add(next.digest);
-  return next;
-}
-
-const Mapping &KernelFunction::mapping() const {
-  if (!current_) {
-    current_ = default_candidate();
-  }
-  return current_->mapping;
-}
-
-void KernelFunction::set_mapping(Candidate next) {
-  current_ = std::move(next);
-  kernels_.clear();
-  verdicts_.clear();
-  plans_.clear();
-  find_overwritten();
-  find_device();
-  ++version_;
-}
-
-void KernelFunction::set_target(const GpuTarget &target) {
-  if (!(target == settings_.gpu)) {
-    settings_.gpu = target;
-    kernels_.clear();
-    plans_.clear();
-    find_device();
-    ++version_;
-  }
-}
-
-void KernelFunction::set_check_bounds(bool check) {
-  if (check != settings_.instrumentation.bounds) {
-    settings_.instrumentation.bounds = check;
-    find_device();
-    kernels_.clear();
-    plans_.clear();
-    ++version_;
-  }
-}
-
-void KernelFunction::apply(const Command &given) {
-  const InterruptibleAnalysis interruptible;
-  const OperationLimit limit(planning_limit);
-  const Command command = resolve(mapping(), given);
-  set_mapping(after(*current_, command));
+void KernelFunction::apply(const Command &command) {
+  analyse_unlocked([&] { scheduled_->apply(command); });
+  follow_schedule();
 }
 
 void KernelFunction::replay(const Schedule &schedule) {
-  const InterruptibleAnalysis interruptible;
-  const OperationLimit limit(planning_limit);
-  Candidate next = default_candidate();
-  for (const auto &command : schedule.commands) {
-    next = after(next, command);
-  }
-  set_mapping(std::move(next));
+  analyse_unlocked([&] { scheduled_->replay(schedule); });
+  follow_schedule();
 }
 
-void KernelFunction::take_mapping(const KernelFunction &other) {
-  if (other.current_) {
-    set_mapping(*other.current_);
-  }
+void KernelFunction::set_target(const GpuTarget &target) {
+  const IslLock lock;
+  scheduled_->set_target(target);
+  follow_schedule();
+}
+
+void KernelFunction::set_check_bounds(bool check) {
+  const IslLock lock;
+  scheduled_->set_check_bounds(check);
+  follow_schedule();
 }
 
 void KernelFunction::require_checked() {
-  const InterruptibleAnalysis interruptible;
-  const Mapping &current = mapping();
-  if (!current_->is_legal) {
-    current_->program = require_legal(build_program(current), nullptr);
-    current_->is_legal = true;
-  }
-}
-
-void KernelFunction::find_device() {
-  on_device_ = settings_.gpu.kind != GpuTarget::Kind::None &&
-               settings_.instrumentation == Instrumentation{} && current_ &&
-               has_gpu_loops(current_->mapping);
-}
-
-void KernelFunction::find_overwritten() {
-  overwrites_ = false;
-  overwritten_.assign(arguments_.size(), false);
-  stored_in_.assign(arguments_.size(), -1);
-  for (size_t input = 0; input < inputs_; ++input) {
-    for (const auto &[computation, storage] : current_->mapping.state().storage) {
-      if (storage.buffer != arguments_[input].name) {
-        continue;
-      }
-      overwrites_ = true;
-      overwritten_[input] = true;
-      for (size_t output = inputs_; output < arguments_.size(); ++output) {
-        if (arguments_[output].name == computation) {
-          stored_in_[output] = static_cast<int>(input);
-        }
-      }
-    }
-  }
-}
-
-std::vector<std::pair<std::string, std::vector<std::string>>> KernelFunction::overwritten() const {
-  std::vector<std::pair<std::string, std::vector<std::string>>> all;
-  for (size_t input = 0; input < inputs_; ++input) {
-    std::vector<std::string> computations;
-    for (const ComputationPtr &computation : scheduled_function().computations) {
-      if (overwritten_[input] &&
-          current_->mapping.storage(computation->name).buffer == arguments_[input].name) {
-        computations.push_back(computation->name);
-      }
-    }
-    if (!computations.empty()) {
-      all.emplace_back(arguments_[input].name, std::move(computations));
-    }
-  }
-  return all;
-}
-
-CompileOptions KernelFunction::current_settings() const {
-  CompileOptions options = settings_;
-  options.default_schedule = options.default_schedule && commands().empty();
-  return options;
+  analyse_unlocked([&] { scheduled_->require_legal(); });
 }
 
 Mapping KernelFunction::mapping_that_runs() const {
   const InterruptibleAnalysis interruptible;
-  const OperationLimit limit(planning_limit);
-  return tilewright::mapping_that_runs(mapping(), current_settings());
+  return scheduled_->mapping_that_runs();
 }
 
-CompileOptions KernelFunction::default_options() const {
-  CompileOptions options = current_settings();
-  for (const auto &argument : arguments_) {
-    const int rank = static_cast<int>(argument.extents.size());
-    options.layouts.push_back({rank - 1, std::min(argument.constant_tail, std::max(0, rank - 1))});
+void KernelFunction::follow_schedule() {
+  const IslLock lock;
+  version_ = scheduled_->version();
+  kernels_.clear();
+  plans_.clear();
+  on_device_ = scheduled_->options().gpu.kind != GpuTarget::Kind::None &&
+               scheduled_->options().instrumentation == Instrumentation{} &&
+               scheduled_->has_gpu_loops();
+  overwrites_ = false;
+  overwritten_.assign(arguments_.size(), false);
+  stored_in_.assign(arguments_.size(), -1);
+  const auto argument = [&](const std::string &name, size_t first) {
+    const auto found =
+        std::find_if(arguments_.begin() + static_cast<std::ptrdiff_t>(first), arguments_.end(),
+                     [&](const ArrayArgument &each) { return each.name == name; });
+    return static_cast<size_t>(found - arguments_.begin());
+  };
+  for (const auto &[name, computations] : scheduled_->overwritten()) {
+    const size_t input = argument(name, 0);
+    overwrites_ = true;
+    overwritten_[input] = true;
+    for (const std::string &computation : computations) {
+      if (const size_t output = argument(computation, inputs_); output < arguments_.size()) {
+        stored_in_[output] = static_cast<int>(input);
+      }
+    }
   }
-  return options;
 }
 
 } // namespace tilewright

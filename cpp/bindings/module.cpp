@@ -53,6 +53,8 @@ PYBIND11_MODULE(_core, module) {
   module.attr("isl_version") = tilewright::isl_version_text();
   module.def("set_unscoped_limit", &tilewright::set_unscoped_limit, py::arg("operations"),
              "Operations that isl may take where no limit is open; for tests.");
+  module.def("require_isl_lock", &tilewright::require_isl_lock, py::arg("required"),
+             "Whether a thread that uses isl without its lock ends the process; for tests.");
   tilewright::bind_callbacks(module);
   tilewright::bind_errors(module);
   tilewright::bind_signals();

@@ -21,9 +21,9 @@ namespace py = pybind11;
 
 namespace {
 
-/// Raised when what `packed` gives changes. Another version of tilewright may number operations
-/// otherwise, so it is part of the state, too.
-constexpr int format = 2;
+/// Raised when what `packed` gives changes. Another version of tilewright may have other kinds of
+/// nodes, so it is part of the state, too.
+constexpr int format = 3;
 
 constexpr std::uint64_t parsing_limit = 20'000'000;
 
@@ -34,6 +34,13 @@ py::object from_location(const SourceLocation &where) {
 
 py::object from_set(const isl::set &set) {
   return set.is_null() ? py::object(py::none()) : py::object(py::str(to_text(set)));
+}
+
+Op to_operation(const std::string &id) {
+  if (const std::optional<Op> op = operation_named(id)) {
+    return *op;
+  }
+  throw Error(ErrorKind::Argument, "there is no operation " + printable(id));
 }
 
 isl::set to_set(const py::handle &text) {
@@ -152,7 +159,7 @@ private:
     }
     return py::make_tuple(
         static_cast<int>(expr.kind), type_name(expr.type), list(expr.operands),
-        static_cast<int>(expr.op), from_constant(expr.value), expr.name, expr.constraint,
+        operation(expr.op).id, from_constant(expr.value), expr.name, expr.constraint,
         expr.producer == nullptr ? -1 : computation(expr.producer), py::tuple(ranges),
         number(expr.condition), number(expr.predicate), list(expr.states), expr.position,
         expr.ordered, from_location(expr.where));
@@ -177,7 +184,7 @@ public:
     const OperationLimit limit(parsing_limit);
     const py::tuple descriptions = state[3];
     for (size_t c = 0; c < descriptions.size(); ++c) {
-      computations_.push_back(std::make_shared<Computation>());
+      computations_.push_back(make_isl_shared<Computation>());
     }
     for (const py::handle &description : state[2].cast<py::tuple>()) {
       nodes_.push_back(node(description.cast<py::tuple>()));
@@ -216,7 +223,7 @@ private:
     expr.kind = static_cast<ExprKind>(state[0].cast<int>());
     expr.type = to_type(state[1].cast<std::string>());
     expr.operands = expressions(state[2]);
-    expr.op = static_cast<Op>(state[3].cast<int>());
+    expr.op = to_operation(state[3].cast<std::string>());
     const py::tuple value = state[4];
     expr.value = to_constant(value[0].cast<size_t>(), value[1]);
     expr.name = state[5].cast<std::string>();
@@ -298,7 +305,7 @@ py::tuple packed_function(const Function &function) {
 std::shared_ptr<const Function> unpacked_function(const py::tuple &state) {
   const Unpacker unpacker(state[0]);
   const OperationLimit limit(parsing_limit);
-  auto function = std::make_shared<Function>();
+  auto function = make_isl_shared<Function>();
   function->name = state[1].cast<std::string>();
   function->parameters = state[2].cast<std::vector<std::string>>();
   function->context = to_set(state[3]);
@@ -313,12 +320,14 @@ void bind_pickling(py::module_ &module) {
   module.def(
       "pack",
       [](const std::vector<ComputationPtr> &computations, const std::vector<ExprHandle> &values) {
+        const IslLock lock;
         return packed(computations, to_expressions(values));
       },
       py::arg("computations"), py::arg("expressions"));
   module.def(
       "unpack",
       [](const py::tuple &state) {
+        const IslLock lock;
         const Unpacked result = unpacked(state);
         py::list values;
         for (const ExprPtr &expr : result.expressions) {

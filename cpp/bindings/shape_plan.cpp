@@ -343,9 +343,10 @@ ContextCheck::ContextCheck(const isl::set &context, const std::vector<std::strin
                                   static_cast<unsigned>(count) -
                                       static_cast<unsigned>(parameters.size()));
   }
-  context_ = checked(isl::manage(isl_set_coalesce(aligned)), "reading a function's context");
+  context_ = make_isl_shared<const isl::set>(
+      checked(isl::manage(isl_set_coalesce(aligned)), "reading a function's context"));
   const size_t width = parameters.size() + 1;
-  const auto status = context_.foreach_basic_set([&](isl::basic_set part) {
+  const auto status = context_->foreach_basic_set([&](isl::basic_set part) {
     if (isl_basic_set_dim(part.get(), isl_dim_div) != 0) {
       needs_isl_ = true;
       return isl::stat::ok();
@@ -382,7 +383,7 @@ bool ContextCheck::holds(const std::int64_t *parameters) const {
 
 bool ContextCheck::holds_by_isl(const std::int64_t *parameters) const {
   const OperationLimit limit(2'000'000);
-  isl_set *set = context_.copy();
+  isl_set *set = context_->copy();
   for (size_t i = 0; i < names_.size(); ++i) {
     set = isl_set_fix_val(set, isl_dim_param, static_cast<unsigned>(i),
                           isl_val_int_from_si(isl_context().get(), parameters[i]));

@@ -68,7 +68,7 @@ private:
   bool holds_by_isl(const std::int64_t *parameters) const;
 
   std::vector<Conjunction> parts_;
-  isl::set context_;
+  std::shared_ptr<const isl::set> context_;
   std::vector<std::string> names_;
   bool needs_isl_ = false;
 };

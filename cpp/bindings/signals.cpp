@@ -119,14 +119,44 @@ bool has_usual_handler() {
 
 /// Runs the handlers in the middle of an analysis, in its thread. What they raise ends it.
 void attend_to_signals() {
-  if (!watch.analysis.load(std::memory_order_relaxed) || raised || !is_main_thread() ||
-      PyGILState_Check() == 0) {
+  if (!watch.analysis.load(std::memory_order_relaxed) || raised || !is_main_thread()) {
     return;
   }
+  const py::gil_scoped_acquire locked; // an analysis may run without
   if (PyErr_Occurred() == nullptr && PyErr_CheckSignals() != 0) {
     raised.emplace();
     request_interruption();
   }
+}
+
+/// A thread that waits for isl's lock lets others have the GIL, and handles signals.
+void wait_for_isl(bool (*try_again)()) {
+  if (PyGILState_Check() == 0) {
+    while (!try_again()) {
+    }
+    return;
+  }
+  bool has_lock = false;
+  while (!has_lock) {
+    {
+      const GilReleased unlocked;
+      has_lock = try_again();
+    }
+    if (!has_lock && is_main_thread() && PyErr_CheckSignals() != 0) {
+      throw py::error_already_set();
+    }
+  }
+}
+
+/// Python calls these around os.fork(), in the thread that forks.
+void hold_isl_across_forks() {
+  py::module_::import("os").attr("register_at_fork")(
+      py::arg("before") = py::cpp_function([] {
+        const GilReleased unlocked;
+        lock_isl_for_fork();
+      }),
+      py::arg("after_in_parent") = py::cpp_function(&unlock_isl_after_fork),
+      py::arg("after_in_child") = py::cpp_function(&unlock_isl_after_fork));
 }
 
 /// The analysis that is inside the outermost operation limit.
@@ -139,6 +169,8 @@ void bind_signals() {
       py::module_::import("threading").attr("main_thread")().attr("ident").cast<unsigned long>());
   isl_context(); // signal handlers may ask for it
   set_attention(attend_to_signals);
+  set_isl_waiting(wait_for_isl);
+  hold_isl_across_forks();
   set_analysis_scope({[] {
                         if (PyGILState_Check() != 0) {
                           limited.emplace();

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "bindings/gil.h"
+#include "polyhedral/isl_lock.h"
 #include "runtime/abi.h"
 #include "runtime/device_wait.h"
 
@@ -94,9 +95,10 @@ void wait_without_gil(const Work &work) {
   });
 }
 
-/// While alive, in the main thread, signals' handlers run in the middle of the analysis at hand,
-/// and end it with Interrupted where they raise; SIGINT does where it has Python's own handler.
-/// Nests. Needs the GIL, which nothing inside may give up. Every OperationLimit is inside of one.
+/// While alive, the thread has isl's lock, and in the main thread signals' handlers run in the
+/// middle of the analysis at hand, and end it with Interrupted where they raise; SIGINT does where
+/// it has Python's own handler. Nests. Begins with the GIL, which only UnlockedAnalysis gives up
+/// inside. Every OperationLimit is inside of one.
 class InterruptibleAnalysis {
 public:
   InterruptibleAnalysis();
@@ -105,8 +107,30 @@ public:
   InterruptibleAnalysis &operator=(const InterruptibleAnalysis &) = delete;
 
 private:
+  IslLock lock_;
   bool is_outermost_ = false;
 };
+
+/// Runs an analysis that needs nothing of Python without the GIL, so that other threads go on: with
+/// isl's lock, and open to signals' handlers.
+template <class Work>
+auto analyse_unlocked(const Work &work) {
+  PyThreadState *state = nullptr;
+  // The GIL is taken again after isl's lock is given up: a thread that waits for the GIL while the
+  // interpreter ends waits for ever.
+  struct Retake {
+    PyThreadState *&state;
+    ~Retake() {
+      if (state != nullptr) {
+        take_gil(state);
+      }
+    }
+  };
+  const Retake retake{state};
+  const InterruptibleAnalysis interruptible;
+  state = PyEval_SaveThread();
+  return work();
+}
 
 /// Raises in Python what a handler raised in the middle of an analysis; false where none did.
 bool raise_from_handler();

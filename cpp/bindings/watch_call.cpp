@@ -192,18 +192,16 @@ void await_improvement(const CompiledKernel &kernel) {
 std::shared_ptr<const CompiledKernel>
 KernelFunction::watching_kernel(const CallPlan &plan, const BoundCall &call,
                                 const Instrumentation &asked) {
-  require_checked();
-  std::vector<SharedArray> shared;
+  KernelRequest request;
   if (!find_overlaps(plan, call).empty()) {
-    shared = shared_arrays(call);
-    if (!shared.empty()) {
+    request.shared = shared_arrays(call);
+    if (!request.shared.empty()) {
       sharing_kernel(plan, call); // refuses what is not safe
     }
   }
-  CompileOptions options = current_settings();
-  options.layouts.assign(plan.layouts.begin(), plan.layouts.end());
-  options.instrumentation = asked;
-  return compile_kernel(shared, options, call.version);
+  request.layouts.assign(plan.layouts.begin(), plan.layouts.end());
+  request.instrumentation = asked;
+  return compile_kernel(request, call.version);
 }
 
 py::object KernelFunction::trace_once(const std::string &computation, bool infinities,
@@ -215,7 +213,7 @@ py::object KernelFunction::trace_once(const std::string &computation, bool infin
   }
   const std::shared_ptr<CallPlan> plan = make_plan(call);
   Instrumentation asked;
-  asked.bounds = settings_.instrumentation.bounds;
+  asked.bounds = scheduled_->options().instrumentation.bounds;
   asked.values = true;
   asked.infinities = infinities;
   asked.computation = computation;
@@ -226,10 +224,11 @@ py::object KernelFunction::trace_once(const std::string &computation, bool infin
   const KernelFailure &failure = record.failure;
   const std::int32_t status =
       record.run([&] { return kernel->entry()(data.data(), plan->integers.data(), &record); });
+  const IslLock lock;
   if (status == KernelNotANumber && failure.site >= 0 &&
       static_cast<size_t>(failure.site) < kernel->sites.size()) {
     return value_report(kernel->sites[static_cast<size_t>(failure.site)], failure,
-                        scheduled_function());
+                        scheduled_->function());
   }
   if (status != KernelOk) {
     CallExplainer(*this).failed(*kernel, status, failure, std::nullopt);

@@ -16,9 +16,9 @@
 #include "compiler/improve.h"
 #include "compiler/kernel_metadata.h"
 #include "hardware/gpu.h"
-#include "loops/build.h"
 #include "loops/estimate_work.h"
 #include "loops/gpu_queries.h"
+#include "loops/traverse.h"
 #include "lowering/lower.h"
 #include "mapping/program.h"
 #include "passes/gpu/mma_tiles.h"
@@ -84,9 +84,9 @@ DefaultSchedule choose_schedule(const Mapping &mapping, const CompileOptions &op
 void append_nests(Kernel &from, Kernel &to) {
   const auto first = static_cast<std::int64_t>(to.nests.size());
   const std::function<StmtPtr(const StmtPtr &)> renumber = [&](const StmtPtr &statement) {
-    return statement->kind == StatementKind::Timed
-               ? timed(statement->id + first, statement->children[0])
-               : map_children(statement, renumber);
+    const auto *nest = as<Timed>(statement);
+    return nest == nullptr ? map_children(statement, renumber)
+                           : timed(nest->nest + first, nest->body());
   };
   if (!from.nests.empty()) {
     from.body = renumber(from.body);

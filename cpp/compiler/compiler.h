@@ -68,8 +68,8 @@ std::shared_ptr<CompiledKernel> compile(const Mapping &mapping, const CompileOpt
 std::string kernel_key(const Mapping &mapping, const CompileOptions &options);
 std::string kernel_key_text(const Mapping &mapping, const CompileOptions &options);
 
-/// compile() in two parts. The first uses isl, and so runs under the caller's lock (Python's GIL);
-/// the second does not.
+/// compile() in two parts. The first uses isl, and so needs its lock (polyhedral/isl_lock.h); the
+/// second does not.
 struct PreparedKernel {
   std::shared_ptr<CompiledKernel>
       kernel;                  ///< complete where `loops` is empty and nobody is waited for

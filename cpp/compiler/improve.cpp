@@ -1,7 +1,7 @@
 #include "compiler/improve.h"
 
 #include "compiler/kernel_metadata.h"
-#include "loops/build.h"
+#include "loops/traverse.h"
 #include "runtime/background.h"
 #include "runtime/cpu.h"
 #include "targets/llvm/emitter.h"
@@ -69,7 +69,7 @@ bool may_improve(const Kernel &kernel) {
   bool has_loop = false;
   bool has_vectors = false;
   visit_statements(kernel.body, [&](const LoopStatement &statement) {
-    has_loop = has_loop || statement.kind == StatementKind::For;
+    has_loop = has_loop || is<For>(statement);
     visit_values(statement,
                  [&](const Value &value) { has_vectors = has_vectors || value.type.lanes > 1; });
   });

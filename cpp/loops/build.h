@@ -1,14 +1,13 @@
-// Builders of loop-IR nodes with local folding of int64 and bool constants, and the two traversals
-// that every pass uses: a rewriter that keeps sharing and a visitor. Builders never check types;
-// verify.h does.
+// Builders of loop-IR nodes, with local folding of int64 and bool constants. Passes make all nodes
+// with them. Builders never check types; verify.h does.
 #pragma once
 
 #include "loops/loop_ir.h"
 
 #include <array>
-#include <functional>
+#include <memory>
 #include <optional>
-#include <unordered_map>
+#include <string>
 #include <vector>
 
 namespace tilewright {
@@ -17,11 +16,13 @@ namespace tilewright {
 ValuePtr integer(std::int64_t value);
 ValuePtr boolean(bool value);
 ValuePtr constant_of(const ConstantValue &value, ScalarType type);
-ValuePtr variable(std::int64_t id, const std::string &name);
+std::shared_ptr<const Variable> variable(std::int64_t id, const std::string &name);
 ValuePtr parameter_value(std::int64_t position, const std::string &name);
-ValuePtr local(std::int64_t id, const std::string &name, ValueType type);
+std::shared_ptr<const Local> local(std::int64_t id, const std::string &name, ValueType type);
 ValuePtr load(std::int64_t buffer, const std::string &name, ValueType type,
               std::vector<ValuePtr> subscripts);
+/// The load `like` of another element.
+ValuePtr load(const Load &like, std::vector<ValuePtr> subscripts);
 ValuePtr unary_value(Op op, const ValuePtr &a);
 /// The result is bool for comparisons, else of the type of `a`; the lanes are those of the
 /// operands, which agree.
@@ -33,20 +34,22 @@ ValuePtr ramp(const ValuePtr &base, std::int64_t stride, int lanes);
 /// Of the lanes of two loops; a plain ramp where the steps are those of one.
 ValuePtr ramp(const ValuePtr &base, std::int64_t stride, int lanes, int inner,
               std::int64_t inner_stride);
+/// The ramp `like` from another first lane.
+ValuePtr ramp(const Ramp &like, const ValuePtr &base);
 ValuePtr masked(const ValuePtr &mask, const ValuePtr &load); ///< `load` itself for a null mask
 ValuePtr reduce_lanes(Op op, const ValuePtr &vector);
 /// What `op`, the combiner of a reduction, leaves as it is.
 ValuePtr identity_of(Op op, ScalarType type);
 /// `number`: 0, 1, 2 the block's along x, y and z, 3, 4, 5 the thread's.
 ValuePtr gpu_index(int number);
-/// `shape`: an MmaShape. The operands are scalars: of the two factors, then four sums.
-ValuePtr mma_value(std::int64_t shape, std::vector<ValuePtr> operands);
+/// The operands are scalars: of the two factors, then four sums.
+ValuePtr mma_value(MmaShape shape, std::vector<ValuePtr> operands);
 ValuePtr lane_value(const ValuePtr &vector, std::int64_t lane);
 ValuePtr matrices_value(std::int64_t buffer, const std::string &name, ValueType type,
                         bool transposed, std::vector<ValuePtr> subscripts);
-/// `value` of the thread of the warp whose number differs in the bits of `mask`.
-ValuePtr shuffle_value(const ValuePtr &value, std::int64_t mask);
-/// Whether a buffer's address and strides are multiples of `bytes` (ValueKind::Aligned).
+/// `value` of the thread of the warp whose number differs in `bits`.
+ValuePtr shuffle_value(const ValuePtr &value, std::int64_t bits);
+/// Whether a buffer's address and strides are multiples of `bytes` (Aligned).
 ValuePtr aligned(std::int64_t buffer, const std::string &name, int bytes);
 ValuePtr broadcast(const ValuePtr &scalar, int lanes); ///< `scalar` itself for one lane
 
@@ -61,6 +64,9 @@ ValuePtr maximum(const ValuePtr &a, const ValuePtr &b);
 ValuePtr both(const ValuePtr &a, const ValuePtr &b);
 ValuePtr either(const ValuePtr &a, const ValuePtr &b);
 
+/// The zero of a type.
+ValuePtr zero_of(ScalarType type);
+
 /// The value of an int64 scalar constant.
 std::optional<std::int64_t> as_integer(const ValuePtr &value);
 /// The value of a bool scalar constant.
@@ -72,18 +78,20 @@ bool same_value(const ValuePtr &a, const ValuePtr &b);
 // ---- statements ----
 StmtPtr
 block(std::vector<StmtPtr> children); ///< flattens nested blocks; a single child is returned itself
-StmtPtr for_loop(std::int64_t id, const std::string &name, const ValuePtr &lower,
-                 const ValuePtr &upper, LoopKind loop, std::int64_t factor, const StmtPtr &body);
+std::shared_ptr<For> for_loop(std::int64_t id, const std::string &name, const ValuePtr &lower,
+                              const ValuePtr &upper, LoopKind loop, std::int64_t factor,
+                              const StmtPtr &body);
 /// The loop `like` between other bounds and with another body.
-StmtPtr for_loop(const LoopStatement &like, const ValuePtr &lower, const ValuePtr &upper,
-                 const StmtPtr &body);
+std::shared_ptr<For> for_loop(const For &like, const ValuePtr &lower, const ValuePtr &upper,
+                              const StmtPtr &body);
 StmtPtr while_loop(const ValuePtr &condition, const StmtPtr &body);
 /// Folds constant conditions; `otherwise` may be null.
 StmtPtr if_then(const ValuePtr &condition, const StmtPtr &then, const StmtPtr &otherwise = nullptr);
 StmtPtr store(std::int64_t buffer, const std::string &name, std::vector<ValuePtr> subscripts,
               const ValuePtr &value, Op op = Op::None, const ValuePtr &mask = nullptr);
-StmtPtr atomic_update(Op op, std::int64_t buffer, const std::string &name,
-                      std::vector<ValuePtr> subscripts, const ValuePtr &value);
+std::shared_ptr<AtomicUpdate> atomic_update(Op op, std::int64_t buffer, const std::string &name,
+                                            std::vector<ValuePtr> subscripts,
+                                            const ValuePtr &value);
 StmtPtr let(std::int64_t id, const std::string &name, const ValuePtr &value);
 StmtPtr declare_local(std::int64_t id, const std::string &name, const ValuePtr &value);
 StmtPtr assign_local(std::int64_t id, const std::string &name, const ValuePtr &value);
@@ -95,73 +103,11 @@ StmtPtr timed(std::int64_t nest, const StmtPtr &body);
 StmtPtr launch(const std::array<std::int64_t, 3> &threads, const StmtPtr &body);
 StmtPtr barrier();
 /// `store`, of a load, without waiting for it.
-StmtPtr copy_async(const StmtPtr &store);
+StmtPtr copy_async(const Store &store);
 StmtPtr commit_copies();
 StmtPtr wait_for_copies(std::int64_t groups);
 StmtPtr allocate(std::int64_t buffer, const std::string &name, const StmtPtr &body);
 bool is_empty(const StmtPtr &statement); ///< a block without children
 bool is_gpu(LoopKind loop);
-
-// ---- traversal ----
-/// The same node with other operands, folded where all of them are constants.
-ValuePtr with_operands(const ValuePtr &value, std::vector<ValuePtr> operands);
-
-/// Rewrites values bottom-up. `leaf` is asked first for each node: a non-null answer replaces it
-/// without looking below. Shared nodes are rewritten once.
-class ValueRewriter {
-public:
-  using Leaf = std::function<ValuePtr(const ValuePtr &)>;
-  explicit ValueRewriter(Leaf leaf) : leaf_(std::move(leaf)) {}
-  ValuePtr operator()(const ValuePtr &value);
-
-private:
-  Leaf leaf_;
-  std::unordered_map<ValuePtr, ValuePtr> done_;
-};
-
-/// Appends what a chain of `op` combines: a, b, c of (a & b) & c.
-void operands_of(Op op, const ValuePtr &value, std::vector<ValuePtr> &into);
-
-/// The statement with every value in it (not in its children) replaced.
-StmtPtr map_values(const StmtPtr &statement,
-                   const std::function<ValuePtr(const ValuePtr &)> &replace);
-StmtPtr with_children(const StmtPtr &statement, std::vector<StmtPtr> children);
-/// The statement with what `change` makes of each of its children; itself where it has none.
-template <class Change>
-StmtPtr map_children(const StmtPtr &statement, Change &&change) {
-  if (statement->children.empty()) {
-    return statement;
-  }
-  std::vector<StmtPtr> children;
-  children.reserve(statement->children.size());
-  for (const StmtPtr &child : statement->children) {
-    children.push_back(change(child));
-  }
-  return with_children(statement, std::move(children));
-}
-/// Every statement, parents first.
-void visit_statements(const StmtPtr &root, const std::function<void(const LoopStatement &)> &visit);
-/// Every value of one statement (not of its children), parents first; shared nodes once.
-void visit_values(const LoopStatement &statement, const std::function<void(const Value &)> &visit);
-void visit_value(const ValuePtr &root, const std::function<void(const Value &)> &visit);
-
-/// Numbers for new variables and locals, above all that occur in a kernel.
-class Numbers {
-public:
-  Numbers() = default;
-  explicit Numbers(const StmtPtr &root);
-  std::int64_t next() { return ++last_; }
-
-private:
-  std::int64_t last_ = 0;
-};
-
-/// A copy of `root` in which variables are replaced by id and what it defines itself (loops, lets,
-/// locals) is renumbered.
-StmtPtr copy_with(const StmtPtr &root, const std::unordered_map<std::int64_t, ValuePtr> &variables,
-                  Numbers &numbers);
-
-/// The zero of a type.
-ValuePtr zero_of(ScalarType type);
 
 } // namespace tilewright

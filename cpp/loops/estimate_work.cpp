@@ -1,9 +1,9 @@
 #include "loops/estimate_work.h"
 
-#include "loops/build.h"
 #include "loops/linear.h"
 #include "loops/summing_loops.h"
 #include "loops/tile_extent.h"
+#include "loops/traverse.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -31,8 +31,8 @@ std::int64_t cost_of(const Value &value) {
     return 20 * registers;
   case ValueKind::Unary:
   case ValueKind::Binary: {
-    const bool slow = value.op == Op::TrueDiv || value.op == Op::Pow || value.op == Op::FloorDiv ||
-                      value.op == Op::Mod;
+    const Op op = is<Unary>(value) ? cast<Unary>(value).op : cast<Binary>(value).op;
+    const bool slow = op == Op::TrueDiv || op == Op::Pow || op == Op::FloorDiv || op == Op::Mod;
     const bool index = value.type == ValueType{Int64, 1};
     return index ? 0 : (slow ? 8 : 1) * registers;
   }
@@ -43,7 +43,7 @@ std::int64_t cost_of(const Value &value) {
 
 /// Of a statement itself, without those inside.
 std::int64_t cost_of(const LoopStatement &statement) {
-  std::int64_t cost = statement.kind == StatementKind::Store ? 1 : 0;
+  std::int64_t cost = is<Store>(statement) ? 1 : 0;
   visit_values(statement, [&](const Value &value) { cost += cost_of(value); });
   return cost;
 }
@@ -56,7 +56,7 @@ public:
   ValuePtr of(const LoopStatement &statement) {
     switch (statement.kind) {
     case StatementKind::For:
-      return of_loop(statement);
+      return of_loop(cast<For>(statement));
     case StatementKind::While:
       return scaled(integer(unknown_extent), of(*statement.children[0]));
     case StatementKind::If: {
@@ -64,9 +64,9 @@ public:
       return statement.children.size() > 1 ? maximum(then, of(*statement.children[1])) : then;
     }
     case StatementKind::Let: {
-      const ValuePtr &value = statement.value;
-      const ValuePtr &usual = value->kind == ValueKind::Select ? value->operands[1] : value;
-      middle_[statement.id] = outside(usual);
+      const auto &let = cast<Let>(statement);
+      const auto *select = as<Select>(let.value);
+      middle_[let.id] = outside(select == nullptr ? let.value : select->then());
       return integer(cost_of(statement));
     }
     default: {
@@ -80,7 +80,7 @@ public:
   }
 
 private:
-  ValuePtr of_loop(const LoopStatement &loop) {
+  ValuePtr of_loop(const For &loop) {
     const ValuePtr lower = outside(loop.lower);
     const ValuePtr upper = outside(loop.upper);
     const bool is_around = around_ > 0;
@@ -92,7 +92,7 @@ private:
       extent = minimum(maximum(sub(upper, lower), integer(0)), integer(longest));
       middle_[loop.id] = floor_div(add(lower, upper), integer(2));
     }
-    const ValuePtr inside = of(*loop.children[0]);
+    const ValuePtr inside = of(*loop.body());
     around_ += is_around ? 1 : 0;
     return scaled(extent, inside);
   }
@@ -108,10 +108,8 @@ private:
     }
     bool known = true;
     ValueRewriter rewrite([&](const ValuePtr &part) -> ValuePtr {
-      if (part->kind != ValueKind::Variable) {
-        return nullptr;
-      }
-      const auto found = middle_.find(part->id);
+      const auto *own = as<Variable>(part);
+      const auto found = own == nullptr ? middle_.end() : middle_.find(own->id);
       if (found == middle_.end()) {
         return nullptr;
       }
@@ -139,13 +137,8 @@ std::optional<std::int64_t> upper_bound_of(const Linear &distance) {
     return distance.constant;
   }
   const auto divisor = [&](size_t term) -> std::int64_t {
-    const Value &atom = *distance.terms[term].atom;
-    if (atom.kind != ValueKind::Binary || atom.op != Op::FloorDiv ||
-        atom.operands[1]->kind != ValueKind::Constant) {
-      return 0;
-    }
-    const auto *by = std::get_if<std::int64_t>(&atom.operands[1]->constant);
-    return by == nullptr ? 0 : *by;
+    const auto *quotient = as_binary(distance.terms[term].atom, Op::FloorDiv);
+    return quotient == nullptr ? 0 : as_integer(quotient->right()).value_or(0);
   };
   if (distance.terms.size() != 2 || divisor(0) <= 0 || divisor(0) != divisor(1)) {
     return std::nullopt;
@@ -170,7 +163,7 @@ std::optional<std::int64_t> upper_bound_of(const Linear &distance) {
 
 } // namespace
 
-std::optional<std::int64_t> WorkBounds::max_iterations(const LoopStatement &loop) {
+std::optional<std::int64_t> WorkBounds::max_iterations(const For &loop) {
   // Begin and end are the max and min of values of which two may lie a constant apart.
   std::vector<ValuePtr> uppers;
   std::vector<ValuePtr> lowers;
@@ -189,7 +182,7 @@ std::optional<std::int64_t> WorkBounds::max_iterations(const LoopStatement &loop
   return most;
 }
 
-bool WorkBounds::walks_through_memory(const LoopStatement &loop) {
+bool WorkBounds::walks_through_memory(const For &loop) {
   std::vector<std::int64_t> moving = {loop.id}; // the loop's variable and what is made of it
   const auto moves = [&](const ValuePtr &value) {
     return std::any_of(moving.begin(), moving.end(),
@@ -197,13 +190,15 @@ bool WorkBounds::walks_through_memory(const LoopStatement &loop) {
   };
   bool found = false;
   const auto look = [&](const LoopStatement &statement) {
-    if (statement.kind == StatementKind::Let && moves(statement.value)) {
-      moving.push_back(statement.id);
+    if (const auto *let = as<Let>(statement); let != nullptr && moves(let->value)) {
+      moving.push_back(let->id);
     }
-    found = found || std::any_of(statement.subscripts.begin(), statement.subscripts.end(), moves);
+    if (const auto *change = as<ElementChange>(statement)) {
+      found = found || std::any_of(change->subscripts.begin(), change->subscripts.end(), moves);
+    }
     visit_values(statement, [&](const Value &value) {
-      found = found || (value.kind == ValueKind::Load &&
-                        std::any_of(value.operands.begin(), value.operands.end(), moves));
+      found = found ||
+              (is<Load>(value) && std::any_of(value.operands.begin(), value.operands.end(), moves));
     });
   };
   for (const StmtPtr &child : loop.children) {
@@ -213,13 +208,12 @@ bool WorkBounds::walks_through_memory(const LoopStatement &loop) {
 }
 
 std::optional<std::int64_t> WorkBounds::most(const LoopStatement &statement) {
-  const bool is_loop =
-      statement.kind == StatementKind::For || statement.kind == StatementKind::While;
+  const bool is_loop = is<For>(statement) || is<While>(statement);
   if (!is_loop) {
     return bounded(statement);
   }
   const auto [place, is_new] = known_.try_emplace(&statement);
-  if (is_new && statement.kind == StatementKind::For) {
+  if (is_new && is<For>(statement)) {
     const std::optional<std::int64_t> bound = bounded(statement);
     known_[&statement] = bound; // others may have come in between
     return bound;
@@ -234,10 +228,10 @@ std::optional<std::int64_t> WorkBounds::bounded(const LoopStatement &statement) 
     if (!part) {
       return std::nullopt;
     }
-    inside = statement.kind == StatementKind::If ? std::max(inside, *part) : inside + *part;
+    inside = is<If>(statement) ? std::max(inside, *part) : inside + *part;
   }
-  if (statement.kind == StatementKind::For) {
-    const std::optional<std::int64_t> iterations = max_iterations(statement);
+  if (is<For>(statement)) {
+    const std::optional<std::int64_t> iterations = max_iterations(cast<For>(statement));
     if (!iterations || __builtin_mul_overflow(*iterations, inside + 1, &inside)) {
       return std::nullopt;
     }
@@ -247,15 +241,14 @@ std::optional<std::int64_t> WorkBounds::bounded(const LoopStatement &statement) 
 }
 
 std::int64_t WorkBounds::beside_counting(const LoopStatement &statement) {
-  const bool is_loop =
-      statement.kind == StatementKind::For || statement.kind == StatementKind::While;
+  const bool is_loop = is<For>(statement) || is<While>(statement);
   if (is_loop) {
     return most(statement).value_or(0);
   }
   std::int64_t inside = 0;
   for (const StmtPtr &child : statement.children) {
     const std::int64_t part = beside_counting(*child);
-    inside = statement.kind == StatementKind::If ? std::max(inside, part) : inside + part;
+    inside = is<If>(statement) ? std::max(inside, part) : inside + part;
   }
   return cost_of(statement) + inside;
 }
@@ -282,11 +275,11 @@ class OtherBuffers {
 public:
   OtherBuffers(const Kernel &from, const Kernel &to)
       : rewrite_([&](const ValuePtr &value) -> ValuePtr {
-          if (value->kind != ValueKind::Load) {
+          if (!is<Load>(value)) {
             return nullptr;
           }
-          auto moved = std::make_shared<Value>(*value);
-          moved->id = at(value->id);
+          auto moved = copy_of<Load>(*value);
+          moved->buffer = at(moved->buffer);
           for (ValuePtr &operand : moved->operands) {
             operand = rewrite_(operand);
           }
@@ -309,14 +302,16 @@ public:
     for (const StmtPtr &child : statement->children) {
       children.push_back((*this)(child));
     }
-    auto moved = std::make_shared<LoopStatement>(*map_values(statement, std::ref(rewrite_)));
+    std::shared_ptr<LoopStatement> moved = map_values(statement, std::ref(rewrite_));
     moved->children = std::move(children);
-    const bool touches = moved->kind == StatementKind::Store ||
-                         moved->kind == StatementKind::AtomicUpdate ||
-                         moved->kind == StatementKind::Allocate;
-    moved->buffer = touches ? at(moved->buffer) : moved->buffer;
-    for (auto &[buffer, distance] : moved->prefetches) {
-      buffer = at(buffer);
+    if (auto *change = as<ElementChange>(*moved)) {
+      change->buffer = at(change->buffer);
+    } else if (auto *allocate = as<Allocate>(*moved)) {
+      allocate->buffer = at(allocate->buffer);
+    } else if (auto *loop = as<For>(*moved)) {
+      for (auto &[buffer, distance] : loop->prefetches) {
+        buffer = at(buffer);
+      }
     }
     return moved;
   }
@@ -332,10 +327,7 @@ private:
 
 StmtPtr by_work(const Kernel &simple, const Kernel &large, std::int64_t little, int around) {
   const StmtPtr body = OtherBuffers(simple, large)(simple.body);
-  auto both_bodies = std::make_shared<LoopStatement>();
-  both_bodies->kind = StatementKind::Block;
-  both_bodies->children = {body, large.body};
-  Numbers numbers(both_bodies);
+  Numbers numbers(std::make_shared<Block>(std::vector{body, large.body}));
   ValuePtr is_little = binary_value(Op::Lt, Estimator(around).of(*body), integer(little));
   if (around > 0) {
     is_little = both(is_little,

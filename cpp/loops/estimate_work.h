@@ -31,9 +31,9 @@ public:
   bool surely_counts(const LoopStatement &statement);
 
   /// The most iterations of a loop, where its bounds are constants or a constant apart.
-  static std::optional<std::int64_t> max_iterations(const LoopStatement &loop);
+  static std::optional<std::int64_t> max_iterations(const For &loop);
   /// Whether each iteration touches other elements of some array: memory bounds how long it runs.
-  static bool walks_through_memory(const LoopStatement &loop);
+  static bool walks_through_memory(const For &loop);
 
 private:
   std::optional<std::int64_t> bounded(const LoopStatement &statement);

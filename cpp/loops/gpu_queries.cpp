@@ -1,7 +1,7 @@
 #include "loops/gpu_queries.h"
 
-#include "loops/build.h"
 #include "loops/linear.h"
+#include "loops/traverse.h"
 #include "mapping/mma_shapes.h"
 #include "polyhedral/error.h"
 
@@ -13,9 +13,7 @@ namespace {
 
 /// What lane 0 has of a subscript.
 ValuePtr first_lane(const ValuePtr &subscript) {
-  return subscript->kind == ValueKind::Ramp || subscript->kind == ValueKind::Broadcast
-             ? subscript->operands[0]
-             : subscript;
+  return is<Ramp>(subscript) || is<Broadcast>(subscript) ? subscript->operands[0] : subscript;
 }
 
 /// In bytes, where they are constants; else 0.
@@ -41,9 +39,8 @@ std::vector<std::int64_t> strides_of(const KernelBuffer &buffer) {
 } // namespace
 
 bool combines_threads(const LoopStatement &statement) {
-  return statement.kind == StatementKind::AtomicUpdate &&
-         std::any_of(statement.combines.begin(), statement.combines.end(),
-                     [](bool combines) { return combines; });
+  const auto *update = as<AtomicUpdate>(statement);
+  return update != nullptr && update->combines != std::array<bool, 3>{};
 }
 
 bool has_combined_updates(const StmtPtr &statement) {
@@ -109,9 +106,9 @@ std::int64_t vector_width(const KernelBuffer &buffer, const std::vector<ValuePtr
   for (size_t d = 0; d < subscripts.size(); ++d) {
     const ValuePtr &subscript = subscripts[d];
     const bool is_unit = static_cast<int>(d) == buffer.layout.unit;
-    const bool fits =
-        is_unit ? subscript->kind == ValueKind::Ramp && subscript->id == 1 && subscript->inner == 1
-                : subscript->type.lanes == 1;
+    const auto *ramp = as<Ramp>(subscript);
+    const bool fits = is_unit ? ramp != nullptr && ramp->stride == 1 && ramp->is_plain()
+                              : subscript->type.lanes == 1;
     if (!fits) {
       return 0;
     }
@@ -125,10 +122,11 @@ int least_architecture(const Kernel &kernel, std::string *tile) {
   int least = 0;
   visit_statements(kernel.body, [&](const LoopStatement &statement) {
     visit_values(statement, [&](const Value &value) {
-      if (value.kind != ValueKind::Mma) {
+      const auto *mma = as<Mma>(value);
+      if (mma == nullptr) {
         return;
       }
-      const MmaLayout &layout = layout_of(static_cast<MmaShape>(value.id));
+      const MmaLayout &layout = layout_of(mma->shape);
       if (layout.architecture > least) {
         least = layout.architecture;
         if (tile != nullptr) {

@@ -1,27 +1,30 @@
 #include "loops/index_tests.h"
 
 #include "loops/tile_extent.h"
+#include "loops/traverse.h"
 
 #include <algorithm>
 
 namespace tilewright {
 
 std::optional<IndexTest> index_test(const ValuePtr &value) {
-  if (value->kind != ValueKind::Binary || !is_comparison(value->op)) {
+  const auto *comparison = as<Binary>(value);
+  if (comparison == nullptr || !is_comparison(comparison->op)) {
     return std::nullopt;
   }
-  const ValuePtr &a = value->operands[0];
-  const ValuePtr &b = value->operands[1];
-  const bool less = value->op == Op::Lt || value->op == Op::Le;
+  const Op op = comparison->op;
+  const ValuePtr &a = comparison->left();
+  const ValuePtr &b = comparison->right();
+  const bool less = op == Op::Lt || op == Op::Le;
   const auto distance = less ? difference(b, a) : difference(a, b);
   if (!distance) {
     return std::nullopt;
   }
   IndexTest test;
   test.distance = *distance;
-  test.equality = value->op == Op::Eq || value->op == Op::Ne;
-  test.negated = value->op == Op::Ne;
-  test.distance.constant -= value->op == Op::Lt || value->op == Op::Gt ? 1 : 0;
+  test.equality = op == Op::Eq || op == Op::Ne;
+  test.negated = op == Op::Ne;
+  test.distance.constant -= op == Op::Lt || op == Op::Gt ? 1 : 0;
   return test;
 }
 
@@ -53,7 +56,8 @@ bool IndexFacts::is_at_least(const Linear &form, std::int64_t least) const {
 }
 
 ValuePtr IndexFacts::decide(const ValuePtr &value) const {
-  if (value->kind != ValueKind::Binary) {
+  const auto *binary = as<Binary>(value);
+  if (binary == nullptr) {
     return nullptr;
   }
   for (const auto &[test, outcome] : known_) {
@@ -77,10 +81,10 @@ ValuePtr IndexFacts::decide(const ValuePtr &value) const {
            : is_at_least(*opposite, 1)    ? boolean(false)
                                           : nullptr;
   }
-  if (value->op != Op::Min && value->op != Op::Max) {
+  if (binary->op != Op::Min && binary->op != Op::Max) {
     return nullptr;
   }
-  const auto distance = difference(value->operands[0], value->operands[1]);
+  const auto distance = difference(binary->left(), binary->right());
   const auto opposite = distance ? combine({}, *distance, -1) : std::nullopt;
   if (!opposite) {
     return nullptr;
@@ -89,7 +93,7 @@ ValuePtr IndexFacts::decide(const ValuePtr &value) const {
   if (!first_is_greater && !is_at_least(*opposite, 0)) {
     return nullptr;
   }
-  return value->operands[first_is_greater == (value->op == Op::Max) ? 0 : 1];
+  return first_is_greater == (binary->op == Op::Max) ? binary->left() : binary->right();
 }
 
 StmtPtr IndexFacts::apply(const StmtPtr &root) const {
@@ -101,9 +105,8 @@ StmtPtr IndexFacts::apply(const StmtPtr &root) const {
 bool depends_on(const Linear &linear, std::int64_t variable) {
   bool found = false;
   for (const Linear::Term &term : linear.terms) {
-    visit_value(term.atom, [&](const Value &value) {
-      found = found || (value.kind == ValueKind::Variable && value.id == variable);
-    });
+    visit_value(term.atom,
+                [&](const Value &value) { found = found || (is_variable(value, variable)); });
   }
   return found;
 }
@@ -112,7 +115,7 @@ std::optional<std::int64_t> coefficient_of(const Linear &linear, std::int64_t va
   std::int64_t coefficient = 0;
   Linear rest;
   for (const Linear::Term &term : linear.terms) {
-    if (term.atom->kind == ValueKind::Variable && term.atom->id == variable) {
+    if (is_variable(term.atom, variable)) {
       coefficient = term.coefficient;
     } else {
       rest.terms.push_back(term);
@@ -122,27 +125,28 @@ std::optional<std::int64_t> coefficient_of(const Linear &linear, std::int64_t va
 }
 
 std::int64_t size_of(const StmtPtr &root) {
-  std::int64_t size = root->kind == StatementKind::Block ? 0 : 1;
+  std::int64_t size = is<Block>(root) ? 0 : 1;
   for (const StmtPtr &child : root->children) {
     size += size_of(child);
   }
-  const bool copied = root->kind == StatementKind::For && root->loop == LoopKind::Unrolled;
-  return copied ? size * std::max<std::int64_t>(1, root->factor) : size;
+  const auto *copied = as_loop(root, LoopKind::Unrolled);
+  return copied == nullptr ? size : size * std::max<std::int64_t>(1, copied->factor);
 }
 
-bool is_innermost(const LoopStatement &loop) {
+bool is_innermost(const For &loop) {
   constexpr std::int64_t longest = 32;
   bool innermost = true;
-  visit_statements(loop.children[0], [&](const LoopStatement &inner) {
-    if (inner.kind == StatementKind::While) {
+  visit_statements(loop.body(), [&](const LoopStatement &statement) {
+    if (is<While>(statement)) {
       innermost = false;
     }
-    if (inner.kind != StatementKind::For || inner.loop == LoopKind::Vector ||
-        inner.loop == LoopKind::MaskedVector || inner.loop == LoopKind::Unrolled) {
+    const auto *inner = as<For>(statement);
+    if (inner == nullptr || inner->loop == LoopKind::Vector ||
+        inner->loop == LoopKind::MaskedVector || inner->loop == LoopKind::Unrolled) {
       return;
     }
-    const auto extent = difference(inner.upper, inner.lower);
-    innermost = innermost && inner.loop == LoopKind::Serial && extent && extent->is_constant() &&
+    const auto extent = difference(inner->upper, inner->lower);
+    innermost = innermost && inner->loop == LoopKind::Serial && extent && extent->is_constant() &&
                 extent->constant <= longest;
   });
   return innermost;

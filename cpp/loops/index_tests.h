@@ -45,6 +45,6 @@ std::int64_t size_of(const StmtPtr &root);
 
 /// A loop in which no other loop runs long: vector and unrolled loops, and short ones of constant
 /// extent, are part of its body.
-bool is_innermost(const LoopStatement &loop);
+bool is_innermost(const For &loop);
 
 } // namespace tilewright

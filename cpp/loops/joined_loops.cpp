@@ -1,6 +1,6 @@
 #include "loops/joined_loops.h"
 
-#include "loops/build.h"
+#include "loops/traverse.h"
 #include "polyhedral/error.h"
 
 #include <algorithm>
@@ -9,18 +9,13 @@ namespace tilewright {
 
 namespace {
 
-bool is_parallel(const LoopStatement &statement) {
-  return statement.kind == StatementKind::For && statement.loop == LoopKind::Parallel;
-}
-
 /// The loop of `outside` on which the bounds of `loop` depend, or null.
-const LoopStatement *bounds_depend_on(const LoopStatement &loop,
-                                      const std::vector<const LoopStatement *> &outside) {
-  const LoopStatement *found = nullptr;
+const For *bounds_depend_on(const For &loop, const std::vector<const For *> &outside) {
+  const For *found = nullptr;
   for (const ValuePtr &bound : {loop.lower, loop.upper}) {
     visit_value(bound, [&](const Value &value) {
-      for (const LoopStatement *outer : outside) {
-        if (value.kind == ValueKind::Variable && value.id == outer->id) {
+      for (const For *outer : outside) {
+        if (is_variable(value, outer->id)) {
           found = outer;
         }
       }
@@ -33,15 +28,15 @@ const LoopStatement *bounds_depend_on(const LoopStatement &loop,
 std::string description(const Kernel &kernel, const LoopStatement &statement) {
   switch (statement.kind) {
   case StatementKind::Allocate:
-    return "the memory of '" + kernel.buffers[static_cast<size_t>(statement.buffer)].name +
-           "' stands";
+    return "the memory of '" +
+           kernel.buffers[static_cast<size_t>(cast<Allocate>(statement).buffer)].name + "' stands";
   case StatementKind::CheckIndex:
   case StatementKind::CheckValue:
     return "a check stands";
   case StatementKind::If:
     return "a condition stands";
   case StatementKind::For:
-    return "loop '" + statement.name + "' stands";
+    return "loop '" + cast<For>(statement).name + "' stands";
   case StatementKind::Block:
     return "several statements stand";
   default:
@@ -49,21 +44,21 @@ std::string description(const Kernel &kernel, const LoopStatement &statement) {
   }
 }
 
-class Check {
+class JoinedLoopCheck {
 public:
-  explicit Check(const Kernel &kernel) : kernel_(kernel) {}
+  explicit JoinedLoopCheck(const Kernel &kernel) : kernel_(kernel) {}
 
   /// `directly`: the parallel loops of which `statement` is the body, outermost first; `around`:
   /// the one loop that is dealt out to threads around it.
-  void walk(const LoopStatement &statement, std::vector<const LoopStatement *> directly,
-            const LoopStatement *around, const LoopStatement *between) {
-    if (is_parallel(statement)) {
-      if (statement.parallel.joined && around != nullptr) {
-        check(statement, directly, *around, between);
+  void walk(const LoopStatement &statement, std::vector<const For *> directly, const For *around,
+            const LoopStatement *between) {
+    if (const auto *loop = as_loop(statement, LoopKind::Parallel)) {
+      if (loop->parallel.joined && around != nullptr) {
+        check(*loop, directly, *around, between);
       }
-      directly.push_back(&statement);
-      around = around == nullptr ? &statement : around;
-      walk(*statement.children[0], directly, around, statement.children[0].get());
+      directly.push_back(loop);
+      around = around == nullptr ? loop : around;
+      walk(*loop->body(), directly, around, loop->body().get());
       return;
     }
     for (const StmtPtr &child : statement.children) {
@@ -72,15 +67,15 @@ public:
   }
 
 private:
-  void check(const LoopStatement &loop, const std::vector<const LoopStatement *> &directly,
-             const LoopStatement &head, const LoopStatement *between) const {
+  void check(const For &loop, const std::vector<const For *> &directly, const For &head,
+             const LoopStatement *between) const {
     const std::string start = kernel_.name + ": the loops '" + head.name + "' and '" + loop.name +
                               "' cannot run as one parallel loop: ";
     if (directly.empty()) {
       throw Error(ErrorKind::Schedule, start + description(kernel_, *between) +
                                            " between them; parallelize one of the loops only");
     }
-    if (const LoopStatement *outer = bounds_depend_on(loop, directly)) {
+    if (const For *outer = bounds_depend_on(loop, directly)) {
       throw Error(ErrorKind::Schedule, start + "the bounds of '" + loop.name + "' depend on '" +
                                            outer->name +
                                            "'; parallelize one loop only, with the schedule "
@@ -93,19 +88,19 @@ private:
 
 } // namespace
 
-std::vector<const LoopStatement *> joined_loops(const LoopStatement &head) {
-  std::vector<const LoopStatement *> loops = {&head};
+std::vector<const For *> joined_loops(const For &head) {
+  std::vector<const For *> loops = {&head};
   while (true) {
-    const LoopStatement &next = *loops.back()->children[0];
-    if (!is_parallel(next) || !next.parallel.joined || bounds_depend_on(next, loops) != nullptr) {
+    const auto *next = as_loop(loops.back()->body(), LoopKind::Parallel);
+    if (next == nullptr || !next->parallel.joined || bounds_depend_on(*next, loops) != nullptr) {
       return loops;
     }
-    loops.push_back(&next);
+    loops.push_back(next);
   }
 }
 
 void check_joined_loops(const Kernel &kernel) {
-  Check(kernel).walk(*kernel.body, {}, nullptr, nullptr);
+  JoinedLoopCheck(kernel).walk(*kernel.body, {}, nullptr, nullptr);
 }
 
 } // namespace tilewright

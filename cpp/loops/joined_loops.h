@@ -10,7 +10,7 @@
 namespace tilewright {
 
 /// `head`, a Parallel loop, and those inside that run as one with it, outermost first.
-std::vector<const LoopStatement *> joined_loops(const LoopStatement &head);
+std::vector<const For *> joined_loops(const For &head);
 
 /// Throws Error(Schedule) naming the loops that were to run as one and what forbids it.
 void check_joined_loops(const Kernel &kernel);

@@ -50,7 +50,7 @@ bool is_index_op(Op op) {
          op == Op::Min || op == Op::Max;
 }
 
-std::optional<Linear> linear_of_binary(const Value &value) {
+std::optional<Linear> linear_of_binary(const Binary &value) {
   const auto a = linear_of(value.operands[0]);
   const auto b = linear_of(value.operands[1]);
   if (!a || !b) {
@@ -86,7 +86,7 @@ double combined_magnitude(Op op, double a, double b) {
 double magnitude(const Value &value) {
   switch (value.kind) {
   case ValueKind::Constant: {
-    const auto *number = std::get_if<std::int64_t>(&value.constant);
+    const auto *number = std::get_if<std::int64_t>(&cast<Constant>(value).value);
     return number == nullptr ? HUGE_VAL : std::abs(static_cast<double>(*number));
   }
   case ValueKind::Variable:
@@ -94,16 +94,18 @@ double magnitude(const Value &value) {
   case ValueKind::GpuIndex:
     return largest_variable;
   case ValueKind::Ramp: {
-    const double step =
-        std::abs(static_cast<double>(value.id)) + std::abs(static_cast<double>(value.inner_stride));
-    return magnitude(*value.operands[0]) + step * value.type.lanes;
+    const auto &ramp = cast<Ramp>(value);
+    const double step = std::abs(static_cast<double>(ramp.stride)) +
+                        std::abs(static_cast<double>(ramp.inner_stride));
+    return magnitude(*ramp.base()) + step * value.type.lanes;
   }
   case ValueKind::Broadcast:
   case ValueKind::Unary:
     return magnitude(*value.operands[0]);
   case ValueKind::Binary: {
-    const double a = magnitude(*value.operands[0]);
-    return combined_magnitude(value.op, a, a < largest_index ? magnitude(*value.operands[1]) : 0);
+    const auto &binary = cast<Binary>(value);
+    const double a = magnitude(*binary.left());
+    return combined_magnitude(binary.op, a, a < largest_index ? magnitude(*binary.right()) : 0);
   }
   default:
     return HUGE_VAL;
@@ -120,10 +122,10 @@ bool is_index_tree(const ValuePtr &value) {
   case ValueKind::Parameter:
     return true;
   case ValueKind::Binary:
-    return is_index_op(value->op) && is_index_tree(value->operands[0]) &&
+    return is_index_op(cast<Binary>(value).op) && is_index_tree(value->operands[0]) &&
            is_index_tree(value->operands[1]);
   case ValueKind::Unary:
-    return value->op == Op::Neg && is_index_tree(value->operands[0]);
+    return cast<Unary>(value).op == Op::Neg && is_index_tree(value->operands[0]);
   default:
     return false;
   }
@@ -152,17 +154,18 @@ std::optional<Linear> linear_of(const ValuePtr &value) {
   if (const auto number = as_integer(value)) {
     return fits(*number) ? std::optional(Linear{{}, *number}) : std::nullopt;
   }
-  if (value->kind == ValueKind::Binary &&
-      (value->op == Op::Add || value->op == Op::Sub || value->op == Op::Mul)) {
-    if (auto sum = linear_of_binary(*value)) {
+  if (const auto *binary = as<Binary>(value);
+      binary != nullptr &&
+      (binary->op == Op::Add || binary->op == Op::Sub || binary->op == Op::Mul)) {
+    if (auto sum = linear_of_binary(*binary)) {
       return sum;
     }
-    if (value->op != Op::Mul) {
+    if (binary->op != Op::Mul) {
       return std::nullopt;
     }
   }
-  if (value->kind == ValueKind::Unary && value->op == Op::Neg) {
-    const auto a = linear_of(value->operands[0]);
+  if (const auto *unary = as<Unary>(value); unary != nullptr && unary->op == Op::Neg) {
+    const auto a = linear_of(unary->operand());
     return a ? combine({}, *a, -1) : std::nullopt;
   }
   return Linear{{{value, 1}}, 0};
@@ -206,9 +209,7 @@ namespace {
 /// What x // d - y // d lies between when x - y is a constant, for two such terms of `linear`;
 /// removes them from it.
 std::optional<Interval> take_quotient_pair(Linear &linear) {
-  const auto divided = [](const Linear::Term &term) {
-    return term.atom->kind == ValueKind::Binary && term.atom->op == Op::FloorDiv;
-  };
+  const auto divided = [](const Linear::Term &term) { return is_binary(term.atom, Op::FloorDiv); };
   for (size_t i = 0; i < linear.terms.size(); ++i) {
     for (size_t j = 0; j < linear.terms.size(); ++j) {
       const Linear::Term &plus = linear.terms[i];
@@ -267,30 +268,35 @@ Interval Ranges::of(const ValuePtr &value) const {
   if (const auto number = as_integer(value)) {
     return {*number, *number};
   }
-  if (value->kind == ValueKind::Variable || value->kind == ValueKind::Parameter) {
-    const auto &known = value->kind == ValueKind::Variable ? variables : parameters;
-    const auto found = known.find(value->id);
+  const auto lookup = [](const auto &known, std::int64_t number) {
+    const auto found = known.find(number);
     return found == known.end() ? Interval{} : found->second;
+  };
+  if (const auto *variable = as<Variable>(value)) {
+    return lookup(variables, variable->id);
+  }
+  if (const auto *parameter = as<Parameter>(value)) {
+    return lookup(parameters, parameter->position);
   }
   if (!is_index(value)) {
     return {};
   }
-  if (value->kind == ValueKind::Binary) {
-    const auto divisor = as_integer(value->operands[1]);
-    if (value->op == Op::FloorDiv && divisor && *divisor > 0) {
-      return floor_interval(of(value->operands[0]), *divisor);
+  if (const auto *binary = as<Binary>(value)) {
+    const auto divisor = as_integer(binary->right());
+    if (binary->op == Op::FloorDiv && divisor && *divisor > 0) {
+      return floor_interval(of(binary->left()), *divisor);
     }
-    if (value->op == Op::Mod && divisor && *divisor > 0) {
+    if (binary->op == Op::Mod && divisor && *divisor > 0) {
       return {0, *divisor - 1};
     }
-    if (value->op == Op::Min || value->op == Op::Max) {
-      const Interval a = of(value->operands[0]);
-      const Interval b = of(value->operands[1]);
+    if (binary->op == Op::Min || binary->op == Op::Max) {
+      const Interval a = of(binary->left());
+      const Interval b = of(binary->right());
+      const bool is_min = binary->op == Op::Min;
       const auto pick = [&](auto x, auto y) {
-        return value->op == Op::Min ? std::min(*x, *y) : std::max(*x, *y);
+        return is_min ? std::min(*x, *y) : std::max(*x, *y);
       };
       Interval result;
-      const bool is_min = value->op == Op::Min;
       const auto either = [&](auto x, auto y) -> std::optional<std::int64_t> {
         return x && y ? std::optional(pick(x, y)) : x ? x : y;
       };
@@ -309,28 +315,28 @@ Interval Ranges::of(const ValuePtr &value) const {
   return of(*linear);
 }
 
-void Ranges::assume(const ValuePtr &condition) {
-  if (condition->kind != ValueKind::Binary) {
+void Ranges::assume(const ValuePtr &value) {
+  const auto *condition = as<Binary>(value);
+  if (condition == nullptr) {
     return;
   }
   if (condition->op == Op::And) {
-    assume(condition->operands[0]);
-    assume(condition->operands[1]);
+    assume(condition->left());
+    assume(condition->right());
     return;
   }
-  if (!is_comparison(condition->op) || condition->op == Op::Ne ||
-      !is_index(condition->operands[0]) || !is_index(condition->operands[1])) {
+  if (!is_comparison(condition->op) || condition->op == Op::Ne || !is_index(condition->left()) ||
+      !is_index(condition->right())) {
     return;
   }
-  const auto a = linear_of(condition->operands[0]);
-  const auto b = linear_of(condition->operands[1]);
+  const auto a = linear_of(condition->left());
+  const auto b = linear_of(condition->right());
   const auto difference = a && b ? combine(*a, *b, -1) : std::nullopt;
   if (!difference || difference->terms.size() != 1) {
     return;
   }
   const auto &[atom, coefficient] = difference->terms[0];
-  if ((coefficient != 1 && coefficient != -1) ||
-      (atom->kind != ValueKind::Variable && atom->kind != ValueKind::Parameter)) {
+  if ((coefficient != 1 && coefficient != -1) || (!is<Variable>(atom) && !is<Parameter>(atom))) {
     return;
   }
   // coefficient * atom + constant OP 0
@@ -338,7 +344,8 @@ void Ranges::assume(const ValuePtr &condition) {
   const bool bounds_below = op == Op::Gt || op == Op::Ge || op == Op::Eq;
   const bool bounds_above = op == Op::Lt || op == Op::Le || op == Op::Eq;
   const std::int64_t slack = op == Op::Gt || op == Op::Lt ? 1 : 0;
-  Interval &known = atom->kind == ValueKind::Variable ? variables[atom->id] : parameters[atom->id];
+  Interval &known = is<Variable>(atom) ? variables[cast<Variable>(atom).id]
+                                       : parameters[cast<Parameter>(atom).position];
   const auto raise = [&](std::int64_t bound) {
     known.lower = known.lower ? std::max(*known.lower, bound) : bound;
   };

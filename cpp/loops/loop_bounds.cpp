@@ -1,13 +1,14 @@
 #include "loops/loop_bounds.h"
 
-#include "loops/build.h"
+#include "loops/traverse.h"
 
 namespace tilewright {
 
 bool LoopBounds::depends(const ValuePtr &value) const {
   bool found = false;
   visit_value(value, [&](const Value &inner) {
-    found = found || (inner.kind == ValueKind::Variable && variables_.contains(inner.id));
+    const auto *variable = as<Variable>(inner);
+    found = found || (variable != nullptr && variables_.contains(variable->id));
   });
   return found;
 }
@@ -16,27 +17,28 @@ ValuePtr LoopBounds::bound(const ValuePtr &value, bool largest) const {
   if (!depends(value)) {
     return value;
   }
-  if (value->kind == ValueKind::Variable) {
-    const auto &[first, last] = variables_.at(value->id);
+  if (const auto *variable = as<Variable>(value)) {
+    const auto &[first, last] = variables_.at(variable->id);
     return largest ? last : first;
   }
-  if (value->kind != ValueKind::Binary) {
+  const auto *binary = as<Binary>(value);
+  if (binary == nullptr) {
     return nullptr;
   }
-  const ValuePtr &a = value->operands[0];
-  const ValuePtr &b = value->operands[1];
+  const Op op = binary->op;
+  const ValuePtr &a = binary->left();
+  const ValuePtr &b = binary->right();
   const auto both_bounds = [&](bool of_a, bool of_b) -> ValuePtr {
     const ValuePtr left = bound(a, of_a);
     const ValuePtr right = bound(b, of_b);
-    return left && right ? binary_value(value->op, left, right) : nullptr;
+    return left && right ? binary_value(op, left, right) : nullptr;
   };
-  switch (value->op) {
+  switch (op) {
   case Op::Add:
   case Op::Max:
   case Op::Min: {
     ValuePtr result = both_bounds(largest, largest);
-    const bool one_is_enough =
-        (value->op == Op::Min && largest) || (value->op == Op::Max && !largest);
+    const bool one_is_enough = (op == Op::Min && largest) || (op == Op::Max && !largest);
     if (result || !one_is_enough) {
       return result;
     }

@@ -1,4 +1,5 @@
 // The loop IR as Python-like pseudo-code, with as few parentheses as Python needs.
+#include "loops/dispatch.h"
 #include "loops/linear.h"
 
 #include <fmt/format.h>
@@ -113,15 +114,15 @@ public:
     std::string text;
     for (const ValuePtr &subscript : subscripts) {
       text += text.empty() ? "" : ", ";
-      if (subscript->kind != ValueKind::Ramp || subscript->id < 1 || subscript->inner > 1) {
+      const auto *ramp = as<Ramp>(subscript);
+      if (ramp == nullptr || ramp->stride < 1 || !ramp->is_plain()) {
         text += print(subscript).text;
         continue;
       }
-      const ValuePtr &base = subscript->operands[0];
-      const ValuePtr end = add(base, integer(subscript->id * subscript->type.lanes));
+      const ValuePtr end = add(ramp->base(), integer(ramp->stride * ramp->type.lanes));
       const auto shorter = is_index(end) ? linear_of(end) : std::nullopt;
-      text += print(base).text + " : " + print(shorter ? value_of(*shorter) : end).text;
-      text += subscript->id == 1 ? "" : " : " + std::to_string(subscript->id);
+      text += print(ramp->base()).text + " : " + print(shorter ? value_of(*shorter) : end).text;
+      text += ramp->stride == 1 ? "" : " : " + std::to_string(ramp->stride);
     }
     return name + "[" + (subscripts.empty() ? "()" : text) + "]";
   }
@@ -159,95 +160,100 @@ private:
   }
 
   void print(const StmtPtr &statement) {
-    switch (statement->kind) {
-    case StatementKind::Block:
-      for (const StmtPtr &child : statement->children) {
-        print(child);
-      }
-      return;
-    case StatementKind::For:
-      print_loop(*statement);
-      return;
-    case StatementKind::While:
-      line("while " + print(statement->value).text + ":");
-      indented(statement->children[0]);
-      return;
-    case StatementKind::If:
-      line("if " + print(statement->value).text + ":");
-      indented(statement->children[0]);
-      if (statement->children.size() > 1) {
-        line("else:");
-        indented(statement->children[1]);
-      }
-      return;
-    case StatementKind::Store:
-    case StatementKind::CopyAsync:
-      line(element(kernel_.buffers[static_cast<size_t>(statement->buffer)].name,
-                   statement->subscripts) +
-           " = " + print(statement->value).text + where(*statement) +
-           (kernel_.buffers[static_cast<size_t>(statement->buffer)].is_streamed ? "  # stream"
-                                                                                : "") +
-           (statement->kind == StatementKind::CopyAsync ? "  # asynchronous" : ""));
-      return;
-    case StatementKind::AtomicUpdate: {
-      const std::string target = element(
-          kernel_.buffers[static_cast<size_t>(statement->buffer)].name, statement->subscripts);
-      const std::string value = print(statement->value).text;
-      const bool is_call = statement->op == Op::Min || statement->op == Op::Max;
-      const std::string name =
-          is_call ? (statement->op == Op::Min ? "min" : "max") : op_name(statement->op);
-      const std::string how = combined_text(*statement);
-      line(is_call ? target + " = " + name + "(" + target + ", " + value + ")" + how
-                   : target + " " + name + "= " + value + how);
-      return;
-    }
-    case StatementKind::Let: {
-      const std::string value = print(statement->value).text;
-      line(define(statement->id, statement->name, false) + " = " + value);
-      return;
-    }
-    case StatementKind::DeclareLocal: {
-      const std::string value = print(statement->value).text;
-      line(define(statement->id, statement->name, true) + " = " + value);
-      return;
-    }
-    case StatementKind::AssignLocal:
-      line(name_of(locals_, statement->id, statement->name) + " = " + print(statement->value).text);
-      return;
-    case StatementKind::CheckIndex:
-      line("assert 0 <= " + print(statement->value).at_least(BitOr) + " < " +
-           print(statement->upper).at_least(BitOr) + "  # " +
-           kernel_.sites[static_cast<size_t>(statement->id)].text + where(*statement));
-      return;
-    case StatementKind::CheckValue:
-      line("assert not " + print(statement->value).at_least(Negation) + "  # " +
-           kernel_.sites[static_cast<size_t>(statement->id)].text + where(*statement));
-      return;
-    case StatementKind::Timed:
-      line("# nest " + std::to_string(statement->id));
-      print(statement->children[0]);
-      return;
-    case StatementKind::Launch:
-      print_launch(*statement);
-      return;
-    case StatementKind::Barrier:
-      line("barrier");
-      return;
-    case StatementKind::CommitCopies:
-      line("commit copies");
-      return;
-    case StatementKind::WaitForCopies:
-      line("wait for copies but the last " + std::to_string(statement->id));
-      return;
-    case StatementKind::Allocate:
-      allocation(kernel_.buffers[static_cast<size_t>(statement->buffer)]);
-      print(statement->children[0]);
-      return;
+    dispatch(*statement, [&](const auto &node) { print_statement(node); });
+  }
+
+  const std::string &name_of_buffer(std::int64_t buffer) const {
+    return kernel_.buffers[static_cast<size_t>(buffer)].name;
+  }
+
+  void print_statement(const Block &sequence) {
+    for (const StmtPtr &child : sequence.children) {
+      print(child);
     }
   }
 
+  void print_statement(const While &loop) {
+    line("while " + print(loop.condition).text + ":");
+    indented(loop.body());
+  }
+
+  void print_statement(const If &test) {
+    line("if " + print(test.condition).text + ":");
+    indented(test.then());
+    if (test.has_otherwise()) {
+      line("else:");
+      indented(test.otherwise());
+    }
+  }
+
+  void print_assignment(const ElementChange &change, const std::string &remark) {
+    const bool is_streamed = kernel_.buffers[static_cast<size_t>(change.buffer)].is_streamed;
+    line(element(name_of_buffer(change.buffer), change.subscripts) + " = " +
+         print(change.value).text + remark + (is_streamed ? "  # stream" : ""));
+  }
+
+  void print_statement(const Store &store) { print_assignment(store, where(store.mask)); }
+
+  void print_statement(const CopyAsync &copy) { print_assignment(copy, "  # asynchronous"); }
+
+  void print_statement(const AtomicUpdate &update) {
+    const std::string target = element(name_of_buffer(update.buffer), update.subscripts);
+    const std::string value = print(update.value).text;
+    const bool is_call = update.op == Op::Min || update.op == Op::Max;
+    const std::string name = is_call ? (update.op == Op::Min ? "min" : "max") : op_name(update.op);
+    const std::string how = combined_text(update);
+    line(is_call ? target + " = " + name + "(" + target + ", " + value + ")" + how
+                 : target + " " + name + "= " + value + how);
+  }
+
+  void print_statement(const Let &let) {
+    const std::string value = print(let.value).text;
+    line(define(let.id, let.name, false) + " = " + value);
+  }
+
+  void print_statement(const DeclareLocal &local) {
+    const std::string value = print(local.value).text;
+    line(define(local.id, local.name, true) + " = " + value);
+  }
+
+  void print_statement(const AssignLocal &assignment) {
+    line(name_of(locals_, assignment.id, assignment.name) + " = " + print(assignment.value).text);
+  }
+
+  std::string site(const RuntimeCheck &check) {
+    return "  # " + kernel_.sites[static_cast<size_t>(check.site)].text + where(check.mask);
+  }
+
+  void print_statement(const CheckIndex &check) {
+    line("assert 0 <= " + print(check.value).at_least(BitOr) + " < " +
+         print(check.upper).at_least(BitOr) + site(check));
+  }
+
+  void print_statement(const CheckValue &check) {
+    line("assert not " + print(check.value).at_least(Negation) + site(check));
+  }
+
+  void print_statement(const Timed &timed) {
+    line("# nest " + std::to_string(timed.nest));
+    print(timed.body());
+  }
+
+  void print_statement(const Allocate &allocate) {
+    allocation(kernel_.buffers[static_cast<size_t>(allocate.buffer)]);
+    print(allocate.body());
+  }
+
+  void print_statement(const Barrier & /*barrier*/) { line("barrier"); }
+
+  void print_statement(const CommitCopies & /*commit*/) { line("commit copies"); }
+
+  void print_statement(const WaitForCopies &wait) {
+    line("wait for copies but the last " + std::to_string(wait.groups));
+  }
+
   /// "  # atomic, combined over gpu_thread_x"
-  static std::string combined_text(const LoopStatement &update) {
+  static std::string combined_text(const AtomicUpdate &update) {
     std::string text = update.is_atomic ? "  # atomic" : "";
     bool is_first = true;
     for (size_t axis = 0; axis < update.combines.size(); ++axis) {
@@ -261,21 +267,19 @@ private:
     return text;
   }
 
-  void print_launch(const LoopStatement &launch) {
+  void print_statement(const Launch &launch) {
     const auto &[x, y, z] = launch.threads;
     std::string threads = std::to_string(x);
     threads += y > 1 || z > 1 ? " x " + std::to_string(y) : "";
     threads += z > 1 ? " x " + std::to_string(z) : "";
     line("kernel:  # " + threads + (x * y * z == 1 ? " thread" : " threads") +
-         (launch.subscripts.empty() ? " a block" : ", grid " + list(launch.subscripts)));
-    indented(launch.children[0]);
+         (launch.grid.empty() ? " a block" : ", grid " + list(launch.grid)));
+    indented(launch.body());
   }
 
-  std::string where(const LoopStatement &statement) {
-    return statement.mask ? "  # where " + print(statement.mask).text : "";
-  }
+  std::string where(const ValuePtr &mask) { return mask ? "  # where " + print(mask).text : ""; }
 
-  void print_loop(const LoopStatement &loop) {
+  void print_statement(const For &loop) {
     const std::string range =
         "range(" + print(loop.lower).text + ", " + print(loop.upper).text + ")";
     const std::set<std::string> outer = taken_;
@@ -313,7 +317,7 @@ private:
               " ahead";
     }
     line(text);
-    indented(loop.children[0]);
+    indented(loop.body());
     taken_ = outer;
   }
 
@@ -346,74 +350,93 @@ private:
   }
 
   Text print(const ValuePtr &value) {
-    const std::vector<ValuePtr> &operands = value->operands;
-    switch (value->kind) {
-    case ValueKind::Constant: {
-      const std::string text = number(value->constant);
-      return {text, text[0] == '-' ? Prefix : Atom};
-    }
-    case ValueKind::GpuIndex:
-      return {value->name};
-    case ValueKind::Aligned:
-      return {"aligned(" + value->name + ", " + std::to_string(value->inner) + ")"};
-    case ValueKind::Variable:
-      return {name_of(variables_, value->id, value->name)};
-    case ValueKind::Local:
-      return {name_of(locals_, value->id, value->name)};
-    case ValueKind::Parameter:
-      return {value->name};
-    case ValueKind::Load:
-      return {element(kernel_.buffers[static_cast<size_t>(value->id)].name, operands)};
-    case ValueKind::Unary: {
-      if (value->op == Op::Abs) {
-        return {"abs(" + print(operands[0]).text + ")"};
-      }
-      const bool logical = value->op == Op::Not && value->type.scalar.is_bool();
-      return logical ? Text{"not " + print(operands[0]).at_least(Negation), Negation}
-                     : Text{op_name(value->op) + print(operands[0]).at_least(Prefix), Prefix};
-    }
-    case ValueKind::Binary:
-      return print_binary(*value);
-    case ValueKind::Call:
-      return {op_name(value->op) + "(" + list(operands) + ")"};
-    case ValueKind::Cast:
-      return {type_name(value->type.scalar) + "(" + print(operands[0]).text + ")"};
-    case ValueKind::Select:
-      return {print(operands[1]).at_least(Disjunction) + " if " +
-                  print(operands[0]).at_least(Disjunction) + " else " + print(operands[2]).text,
-              Conditional};
-    case ValueKind::Ramp: {
-      const auto steps = [](std::int64_t stride, int lanes) {
-        return (stride == 1 ? "" : std::to_string(stride) + " * ") + "lanes(" +
-               std::to_string(lanes) + ")";
-      };
-      std::string text = print(operands[0]).at_least(Sum) + " + " +
-                         steps(value->id, value->type.lanes / value->inner);
-      if (value->inner > 1) {
-        text += " x " + steps(value->inner_stride, value->inner);
-      }
-      return {text, Sum};
-    }
-    case ValueKind::Broadcast:
-      return print(operands[0]);
-    case ValueKind::Masked:
-      return {"masked(" + print(operands[1]).text + ", " + print(operands[0]).text + ")"};
-    case ValueKind::Shuffle:
-      return {"shuffle(" + print(operands[0]).text + ", " + std::to_string(value->id) + ")"};
-    case ValueKind::Reduce:
-      return {"reduce(" + op_name(value->op) + ", " + print(operands[0]).text + ")"};
-    case ValueKind::Mma:
-      return {"mma(" + list(operands) + ")"};
-    case ValueKind::Lane:
-      return {print(operands[0]).at_least(Atom) + "[" + std::to_string(value->id) + "]"};
-    case ValueKind::Matrices:
-      return {std::string(value->inner_stride != 0 ? "transposed_" : "") + "matrices(" +
-              element(kernel_.buffers[static_cast<size_t>(value->id)].name, operands) + ")"};
-    }
-    return {};
+    return dispatch(*value, [&](const auto &node) { return text_of(node); });
   }
 
-  Text print_binary(const Value &value) {
+  static Text text_of(const Constant &constant) {
+    const std::string text = number(constant.value);
+    return {text, text[0] == '-' ? Prefix : Atom};
+  }
+
+  static Text text_of(const GpuIndex &index) { return {index.name}; }
+
+  static Text text_of(const Aligned &aligned) {
+    return {"aligned(" + aligned.name + ", " + std::to_string(aligned.bytes) + ")"};
+  }
+
+  Text text_of(const Variable &variable) const {
+    return {name_of(variables_, variable.id, variable.name)};
+  }
+
+  Text text_of(const Local &local) const { return {name_of(locals_, local.id, local.name)}; }
+
+  static Text text_of(const Parameter &parameter) { return {parameter.name}; }
+
+  Text text_of(const Load &load) {
+    return {element(name_of_buffer(load.buffer), load.subscripts())};
+  }
+
+  Text text_of(const Unary &unary) {
+    if (unary.op == Op::Abs) {
+      return {"abs(" + print(unary.operand()).text + ")"};
+    }
+    const bool logical = unary.op == Op::Not && unary.type.scalar.is_bool();
+    return logical ? Text{"not " + print(unary.operand()).at_least(Negation), Negation}
+                   : Text{op_name(unary.op) + print(unary.operand()).at_least(Prefix), Prefix};
+  }
+
+  Text text_of(const Call &call) { return {op_name(call.op) + "(" + list(call.operands) + ")"}; }
+
+  Text text_of(const Cast &conversion) {
+    return {type_name(conversion.type.scalar) + "(" + print(conversion.operand()).text + ")"};
+  }
+
+  Text text_of(const Select &select) {
+    return {print(select.then()).at_least(Disjunction) + " if " +
+                print(select.condition()).at_least(Disjunction) + " else " +
+                print(select.otherwise()).text,
+            Conditional};
+  }
+
+  Text text_of(const Ramp &ramp) {
+    const auto steps = [](std::int64_t stride, int lanes) {
+      return (stride == 1 ? "" : std::to_string(stride) + " * ") + "lanes(" +
+             std::to_string(lanes) + ")";
+    };
+    std::string text =
+        print(ramp.base()).at_least(Sum) + " + " + steps(ramp.stride, ramp.type.lanes / ramp.inner);
+    if (!ramp.is_plain()) {
+      text += " x " + steps(ramp.inner_stride, ramp.inner);
+    }
+    return {text, Sum};
+  }
+
+  Text text_of(const Broadcast &broadcast) { return print(broadcast.operand()); }
+
+  Text text_of(const Masked &masked) {
+    return {"masked(" + print(masked.load()).text + ", " + print(masked.mask()).text + ")"};
+  }
+
+  Text text_of(const Shuffle &shuffle) {
+    return {"shuffle(" + print(shuffle.operand()).text + ", " + std::to_string(shuffle.bits) + ")"};
+  }
+
+  Text text_of(const Reduce &reduce) {
+    return {"reduce(" + op_name(reduce.op) + ", " + print(reduce.operand()).text + ")"};
+  }
+
+  Text text_of(const Mma &mma) { return {"mma(" + list(mma.operands) + ")"}; }
+
+  Text text_of(const Lane &lane) {
+    return {print(lane.operand()).at_least(Atom) + "[" + std::to_string(lane.number) + "]"};
+  }
+
+  Text text_of(const Matrices &matrices) {
+    return {std::string(matrices.transposed ? "transposed_" : "") + "matrices(" +
+            element(name_of_buffer(matrices.buffer), matrices.subscripts()) + ")"};
+  }
+
+  Text text_of(const Binary &value) {
     if (value.op == Op::Min || value.op == Op::Max) {
       return {(value.op == Op::Min ? "min(" : "max(") + flattened(value.op, value) + ")"};
     }
@@ -426,8 +449,8 @@ private:
     const Precedence own = precedence_of(value.op, is_bool);
     const auto tighter = static_cast<Precedence>(own + 1);
     const std::string middle = " " + spelling_of(value.op, is_bool) + " ";
-    const Text a = print(value.operands[0]);
-    const Text b = print(value.operands[1]);
+    const Text a = print(value.left());
+    const Text b = print(value.right());
     if (value.op == Op::Pow) {
       return {a.at_least(Atom) + middle + b.at_least(Prefix), own};
     }
@@ -440,28 +463,28 @@ private:
             own};
   }
 
-  std::string flattened(Op op, const Value &value) {
+  std::string flattened(Op op, const Binary &value) {
     std::string text;
     for (const ValuePtr &operand : value.operands) {
-      const bool same = operand->kind == ValueKind::Binary && operand->op == op;
-      text += (text.empty() ? "" : ", ") + (same ? flattened(op, *operand) : print(operand).text);
+      const auto *same = as_binary(operand, op);
+      text += (text.empty() ? "" : ", ") +
+              (same == nullptr ? print(operand).text : flattened(op, *same));
     }
     return text;
   }
 
   /// x // d + c as (x + c*d) // d: (N - 1) // 8 + 1 reads better as (N + 7) // 8.
-  std::optional<Text> joined_division(const Value &value) {
-    const ValuePtr &quotient = value.operands[0];
-    const auto shift = as_integer(value.operands[1]);
-    if (!shift || !is_int64(quotient) || quotient->kind != ValueKind::Binary ||
-        quotient->op != Op::FloorDiv) {
+  std::optional<Text> joined_division(const Binary &value) {
+    const auto *quotient = as_binary(value.left(), Op::FloorDiv);
+    const auto shift = as_integer(value.right());
+    if (!shift || quotient == nullptr || !is_int64(value.left())) {
       return std::nullopt;
     }
-    const auto divisor = as_integer(quotient->operands[1]);
-    if (!divisor || *divisor <= 0 || !is_index(quotient->operands[0])) {
+    const auto divisor = as_integer(quotient->right());
+    if (!divisor || *divisor <= 0 || !is_index(quotient->left())) {
       return std::nullopt;
     }
-    const auto dividend = linear_of(quotient->operands[0]);
+    const auto dividend = linear_of(quotient->left());
     const auto sum = dividend ? combine(*dividend, Linear{{}, *divisor}, *shift) : std::nullopt;
     return sum ? std::optional(print(floor_div(value_of(*sum), integer(*divisor)))) : std::nullopt;
   }

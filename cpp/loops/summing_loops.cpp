@@ -1,5 +1,7 @@
 #include "loops/summing_loops.h"
 
+#include "loops/traverse.h"
+
 #include <algorithm>
 #include <set>
 
@@ -7,20 +9,19 @@ namespace tilewright {
 
 bool mentions(const ValuePtr &root, std::int64_t variable) {
   bool found = false;
-  visit_value(root, [&](const Value &value) {
-    found = found || (value.kind == ValueKind::Variable && value.id == variable);
-  });
+  visit_value(root, [&](const Value &value) { found = found || (is_variable(value, variable)); });
   return found;
 }
 
 bool accumulates(const StmtPtr &root, std::int64_t variable) {
   bool found = false;
   visit_statements(root, [&](const LoopStatement &inner) {
-    found =
-        found ||
-        (inner.kind == StatementKind::Store &&
-         std::none_of(inner.subscripts.begin(), inner.subscripts.end(),
-                      [&](const ValuePtr &subscript) { return mentions(subscript, variable); }));
+    const auto *store = as<Store>(inner);
+    found = found ||
+            (store != nullptr && std::none_of(store->subscripts.begin(), store->subscripts.end(),
+                                              [&](const ValuePtr &subscript) {
+                                                return mentions(subscript, variable);
+                                              }));
   });
   return found;
 }
@@ -36,7 +37,7 @@ bool follows(const ValuePtr &subscript, std::int64_t variable,
   }
   bool found = false;
   for (const Linear::Term &term : linear->terms) {
-    if (term.atom->kind == ValueKind::Variable && term.atom->id == variable) {
+    if (is_variable(term.atom, variable)) {
       found = true;
     } else if (mentions(term.atom, variable) ||
                std::any_of(inside.begin(), inside.end(),
@@ -49,25 +50,24 @@ bool follows(const ValuePtr &subscript, std::int64_t variable,
 
 } // namespace
 
-StmtPtr with_rows_outside(const LoopStatement &outer) {
-  const StmtPtr &rows = outer.children[0];
-  if (rows->kind != StatementKind::For || mentions(rows->lower, outer.id) ||
-      mentions(rows->upper, outer.id) || mentions(outer.lower, rows->id) ||
-      mentions(outer.upper, rows->id)) {
+StmtPtr with_rows_outside(const For &outer) {
+  const auto *rows = as<For>(outer.body());
+  if (rows == nullptr || mentions(rows->lower, outer.id) || mentions(rows->upper, outer.id) ||
+      mentions(outer.lower, rows->id) || mentions(outer.upper, rows->id)) {
     return nullptr;
   }
   std::set<std::int64_t> inside{outer.id};
-  const LoopStatement *store = nullptr;
+  const Store *store = nullptr;
   bool simple = true;
-  visit_statements(rows->children[0], [&](const LoopStatement &inner) {
+  visit_statements(rows->body(), [&](const LoopStatement &inner) {
     switch (inner.kind) {
     case StatementKind::For:
-      inside.insert(inner.id);
-      simple = simple && inner.loop != LoopKind::Parallel;
+      inside.insert(cast<For>(inner).id);
+      simple = simple && cast<For>(inner).loop != LoopKind::Parallel;
       break;
     case StatementKind::Store:
       simple = simple && store == nullptr;
-      store = &inner;
+      store = &cast<Store>(inner);
       break;
     case StatementKind::Block:
     case StatementKind::If:
@@ -76,7 +76,7 @@ StmtPtr with_rows_outside(const LoopStatement &outer) {
       simple = false;
     }
   });
-  if (!simple || store == nullptr || !accumulates(rows, outer.id)) {
+  if (!simple || store == nullptr || !accumulates(outer.body(), outer.id)) {
     return nullptr;
   }
   const auto own =
@@ -86,10 +86,10 @@ StmtPtr with_rows_outside(const LoopStatement &outer) {
     return nullptr;
   }
   const auto dimension = static_cast<size_t>(own - store->subscripts.begin());
-  visit_statements(rows->children[0], [&](const LoopStatement &inner) {
+  visit_statements(rows->body(), [&](const LoopStatement &inner) {
     visit_values(inner, [&](const Value &value) {
-      const bool reads_written = value.kind == ValueKind::Load && value.id == store->buffer;
-      simple = simple && value.kind != ValueKind::Local &&
+      const bool reads_written = is_load_of(value, store->buffer);
+      simple = simple && !is<Local>(value) &&
                (!reads_written || same_value(value.operands[dimension], *own));
     });
   });
@@ -97,7 +97,7 @@ StmtPtr with_rows_outside(const LoopStatement &outer) {
     return nullptr;
   }
   return for_loop(*rows, rows->lower, rows->upper,
-                  for_loop(outer, outer.lower, outer.upper, rows->children[0]));
+                  for_loop(outer, outer.lower, outer.upper, rows->body()));
 }
 
 } // namespace tilewright

@@ -19,6 +19,6 @@ bool accumulates(const StmtPtr &root, std::int64_t variable);
 ///     for k in ...: for r in ...: C[r] = C[r] + A[r, k]
 /// becomes
 ///     for r in ...: for k in ...: C[r] = C[r] + A[r, k]
-StmtPtr with_rows_outside(const LoopStatement &outer);
+StmtPtr with_rows_outside(const For &outer);
 
 } // namespace tilewright

@@ -1,5 +1,7 @@
 #include "loops/tile_extent.h"
 
+#include "loops/traverse.h"
+
 #include <algorithm>
 
 namespace tilewright {
@@ -13,7 +15,7 @@ std::optional<Linear> difference(const ValuePtr &a, const ValuePtr &b) {
   return left && right ? combine(*left, *right, -1) : std::nullopt;
 }
 
-bool fits_factor(const LoopStatement &loop) {
+bool fits_factor(const For &loop) {
   std::vector<ValuePtr> uppers;
   std::vector<ValuePtr> lowers;
   operands_of(Op::Min, loop.upper, uppers);
@@ -26,10 +28,10 @@ bool fits_factor(const LoopStatement &loop) {
   });
 }
 
-std::optional<TileExtent> tile_extent(const LoopStatement &loop) {
+std::optional<TileExtent> tile_extent(const For &loop) {
   const bool tagged = loop.loop == LoopKind::Vector || loop.loop == LoopKind::MaskedVector ||
                       loop.loop == LoopKind::Unrolled;
-  if (loop.kind != StatementKind::For || !tagged || loop.factor < 2) {
+  if (!is<For>(loop) || !tagged || loop.factor < 2) {
     return std::nullopt;
   }
   TileExtent extent;

@@ -19,10 +19,10 @@ struct TileExtent {
 };
 
 /// Nothing for loops that are neither vector nor unrolled ones, or not known to be bounded.
-std::optional<TileExtent> tile_extent(const LoopStatement &loop);
+std::optional<TileExtent> tile_extent(const For &loop);
 
 /// Is the loop known to have at most `factor` iterations, perhaps never so many?
-bool fits_factor(const LoopStatement &loop);
+bool fits_factor(const For &loop);
 
 /// a - b, for index values.
 std::optional<Linear> difference(const ValuePtr &a, const ValuePtr &b);

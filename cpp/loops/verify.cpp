@@ -1,6 +1,7 @@
 #include "loops/verify.h"
 
-#include "loops/build.h"
+#include "loops/dispatch.h"
+#include "loops/traverse.h"
 
 #include <map>
 #include <set>
@@ -9,56 +10,48 @@ namespace tilewright {
 
 namespace {
 
-class Verifier {
+/// What both kinds of checks below say when something does not hold.
+class Requirements {
 public:
-  explicit Verifier(const Kernel &kernel) : kernel_(kernel) {}
+  explicit Requirements(const Kernel &kernel) : kernel_(kernel) {}
 
-  void run() {
-    for (const KernelBuffer &buffer : kernel_.buffers) {
-      for (const ValuePtr &extent : buffer.extents) {
-        require(extent && is_int64(extent), "the extents of '" + buffer.name + "' are int64");
-        check(extent);
-      }
-    }
-    require(kernel_.body != nullptr, "a kernel has a body");
-    Scope scope(*this);
-    check(kernel_.body);
-  }
-
-private:
-  struct Scope {
-    explicit Scope(Verifier &verifier)
-        : verifier(verifier), variables(verifier.variables_), locals(verifier.locals_) {}
-    ~Scope() {
-      verifier.variables_ = variables;
-      verifier.locals_ = locals;
-    }
-    Scope(const Scope &) = delete;
-    Scope &operator=(const Scope &) = delete;
-    Verifier &verifier;
-    std::set<std::int64_t> variables;
-    std::map<std::int64_t, ValueType> locals;
-  };
-
+protected:
   void require(bool holds, const std::string &what) const {
     if (!holds) {
       throw Error(ErrorKind::Internal, "loop IR of '" + kernel_.name + "': violated: " + what);
     }
   }
 
-  void define(std::int64_t id, const std::string &name) {
-    require(variables_.insert(id).second, "variable '" + name + "' is defined once");
+  const KernelBuffer &buffer_of(std::int64_t number) const {
+    require(number >= 0 && number < static_cast<std::int64_t>(kernel_.buffers.size()),
+            "a buffer number is valid");
+    return kernel_.buffers[static_cast<size_t>(number)];
   }
 
-  void check_index_value(const ValuePtr &value, const std::string &what) {
+  const Kernel &kernel_;
+};
+
+/// The checks of values: one for each kind.
+class ValueVerifier : public Requirements {
+public:
+  using Requirements::Requirements;
+
+  void check(const ValuePtr &root) const {
+    require(root != nullptr, "a value is not null");
+    visit_value(root, [&](const Value &value) {
+      dispatch(value, [&](const auto &node) { check_node(node); });
+    });
+  }
+
+protected:
+  void check_index_value(const ValuePtr &value, const std::string &what) const {
     require(value && is_int64(value), what + " is an int64 scalar");
     check(value);
   }
 
-  void check_subscripts(std::int64_t buffer, const std::vector<ValuePtr> &subscripts, int lanes) {
-    require(buffer >= 0 && buffer < static_cast<std::int64_t>(kernel_.buffers.size()),
-            "a buffer number is valid");
-    const KernelBuffer &of = kernel_.buffers[static_cast<size_t>(buffer)];
+  void check_subscripts(std::int64_t buffer, const std::vector<ValuePtr> &subscripts,
+                        int lanes) const {
+    const KernelBuffer &of = buffer_of(buffer);
     require(subscripts.size() == of.extents.size(),
             "subscripts of '" + of.name + "' match its rank");
     bool is_vector = lanes == 1;
@@ -72,283 +65,327 @@ private:
     require(is_vector, "a vector access to '" + of.name + "' has a vector subscript");
   }
 
-  void check_mask(const StmtPtr &statement, int lanes) {
-    if (statement->mask) {
-      check(statement->mask);
-      require(lanes > 1 && statement->mask->type == ValueType{Bool, lanes},
-              "a mask is a bool for each lane");
+  void check_node(const Constant &) const {}
+
+  void check_node(const Variable &variable) const {
+    require(variables_.contains(variable.id),
+            "variable '" + variable.name + "' is defined where it is used");
+  }
+
+  void check_node(const Parameter &parameter) const {
+    require(parameter.position >= 0 &&
+                parameter.position < static_cast<std::int64_t>(kernel_.parameters.size()),
+            "parameter '" + parameter.name + "' exists");
+  }
+
+  void check_node(const Local &local) const {
+    const auto found = locals_.find(local.id);
+    require(found != locals_.end(), "local '" + local.name + "' is declared where it is used");
+    require(found->second == local.type, "the type of local '" + local.name + "'");
+  }
+
+  void check_node(const Load &load) const {
+    check_subscripts(load.buffer, load.subscripts(), load.type.lanes);
+    require(buffer_of(load.buffer).type == load.type.scalar,
+            "the type loaded from '" + load.name + "'");
+  }
+
+  void check_node(const Unary &unary) const { check_operands(unary, op_name(unary.op), 1); }
+
+  void check_node(const Binary &binary) const {
+    check_operands(binary, op_name(binary.op), 2);
+    const ScalarType left = binary.left()->type.scalar;
+    const ScalarType right = binary.right()->type.scalar;
+    require(left == right, "operand types of '" + op_name(binary.op) +
+                               "' agree: " + type_name(left) + " and " + type_name(right));
+    require(binary.type.scalar == (is_comparison(binary.op) ? Bool : left),
+            "the result type of '" + op_name(binary.op) + "'");
+  }
+
+  void check_node(const Call &call) const {
+    check_operands(call, op_name(call.op), call.operands.size());
+  }
+
+  void check_node(const Cast &conversion) const { check_operands(conversion, "cast", 1); }
+
+  void check_node(const Select &select) const {
+    check_operands(select, "select", 3);
+    require(select.condition()->type.scalar == Bool, "the condition of a select is bool");
+    require(select.then()->type.scalar == select.type.scalar &&
+                select.otherwise()->type.scalar == select.type.scalar,
+            "the types of a select agree");
+  }
+
+  void check_node(const Ramp &ramp) const {
+    require(ramp.operands.size() == 1 && is_int64(ramp.base()) && ramp.type.scalar == Int64 &&
+                ramp.type.lanes > 1 && ramp.inner >= 1 && ramp.type.lanes % ramp.inner == 0,
+            "a ramp is an int64 vector over an int64 scalar");
+  }
+
+  void check_node(const Broadcast &broadcast) const {
+    require(broadcast.operands.size() == 1 &&
+                broadcast.operand()->type == ValueType{broadcast.type.scalar, 1} &&
+                broadcast.type.lanes > 1,
+            "a broadcast is a vector of its scalar");
+  }
+
+  void check_node(const Masked &masked) const {
+    require(masked.operands.size() == 2 && is<Load>(masked.load()) &&
+                masked.load()->type == masked.type && masked.type.lanes > 1 &&
+                masked.mask()->type == ValueType{Bool, masked.type.lanes},
+            "a masked value is a vector load with a bool for each lane");
+  }
+
+  void check_node(const Reduce &reduce) const {
+    require(reduce.operands.size() == 1 && reduce.operand()->type.lanes > 1 &&
+                reduce.type == ValueType{reduce.operand()->type.scalar, 1},
+            "a reduction of lanes is the scalar of its vector");
+  }
+
+  void check_node(const Lane &lane) const {
+    require(lane.operands.size() == 1 && lane.number >= 0 &&
+                lane.number < lane.operand()->type.lanes &&
+                lane.type == ValueType{lane.operand()->type.scalar, 1},
+            "a lane is one of its vector's");
+  }
+
+  void check_node(const GpuIndex &index) const {
+    require(in_launch_ && index.number >= 0 && index.number < 6,
+            "a thread has its number in a launch");
+  }
+
+  void check_node(const Mma &mma) const {
+    require(in_launch_ && mma.type == ValueType{Float32, 4} && mma.operands.size() > 4,
+            "a warp's tile gives a thread four sums, in a launch");
+    for (size_t k = mma.operands.size() - 4; k < mma.operands.size(); ++k) {
+      require(mma.operands[k]->type == ValueType{Float32, 1}, "a warp's tile has sums of float32");
     }
   }
 
-  void check_reported(const StmtPtr &statement) {
-    require(statement->id >= 0 && statement->id < static_cast<std::int64_t>(kernel_.sites.size()),
-            "a check has a site");
-    for (const ValuePtr &reported : statement->subscripts) {
-      check(reported);
-      require(reported->type.lanes == 1 || reported->type.lanes == statement->value->type.lanes,
-              "what is reported has the lanes of the check");
+  void check_node(const Matrices &matrices) const {
+    const int lanes = matrices.type.lanes;
+    require(in_launch_ && matrices.type.scalar.bytes() == 2 &&
+                (lanes == 2 || lanes == 4 || lanes == 8),
+            "a warp loads one, two or four matrices of two bytes, in a launch");
+    check_subscripts(matrices.buffer, matrices.subscripts(), 1);
+    require(buffer_of(matrices.buffer).type == matrices.type.scalar,
+            "the type of matrices from '" + matrices.name + "'");
+  }
+
+  void check_node(const Shuffle &shuffle) const {
+    require(shuffle.operands.size() == 1, "a shuffle has one operand");
+    require(in_launch_ && shuffle.bits > 0 && shuffle.bits < warp_size,
+            "a shuffle is within a warp");
+  }
+
+  void check_node(const Aligned &aligned) const {
+    require(in_launch_ && aligned.bytes > 0 && !buffer_of(aligned.buffer).name.empty(),
+            "what is asked for its alignment is a buffer");
+  }
+
+  /// So many operands, of as many lanes as the result.
+  void check_operands(const Value &value, const std::string &name, size_t count) const {
+    require(value.operands.size() == count, "operation '" + name + "' has its operands");
+    for (const ValuePtr &operand : value.operands) {
+      require(operand->type.lanes == value.type.lanes, "lanes of operation '" + name + "' agree");
     }
   }
+
+  std::set<std::int64_t> variables_;
+  std::map<std::int64_t, ValueType> locals_;
+  bool in_launch_ = false;
+};
+
+/// The checks of statements, which say what the values in them may use.
+class Verifier : ValueVerifier {
+public:
+  using ValueVerifier::ValueVerifier;
+
+  void run() {
+    for (const KernelBuffer &buffer : kernel_.buffers) {
+      for (const ValuePtr &extent : buffer.extents) {
+        require(extent && is_int64(extent), "the extents of '" + buffer.name + "' are int64");
+        check(extent);
+      }
+    }
+    require(kernel_.body != nullptr, "a kernel has a body");
+    check_inside(kernel_.body);
+  }
+
+private:
+  using ValueVerifier::check;
 
   void check(const StmtPtr &statement) {
     require(statement != nullptr, "a statement is not null");
-    switch (statement->kind) {
-    case StatementKind::Block: {
-      Scope scope(*this);
-      for (const StmtPtr &child : statement->children) {
-        check(child);
-      }
-      return;
-    }
-    case StatementKind::For: {
-      check_index_value(statement->lower, "the lower bound of '" + statement->name + "'");
-      check_index_value(statement->upper, "the upper bound of '" + statement->name + "'");
-      require(statement->children.size() == 1, "a loop has one body");
-      Scope scope(*this);
-      define(statement->id, statement->name);
-      check(statement->children[0]);
-      return;
-    }
-    case StatementKind::While: {
-      check(statement->value);
-      require(statement->value->type == ValueType{Bool, 1}, "a condition is a bool scalar");
-      require(statement->children.size() == 1, "a loop has one body");
-      Scope scope(*this);
-      check(statement->children[0]);
-      return;
-    }
-    case StatementKind::If: {
-      check(statement->value);
-      require(statement->value->type == ValueType{Bool, 1}, "a condition is a bool scalar");
-      require(statement->children.size() == 1 || statement->children.size() == 2,
-              "an if has one or two branches");
-      for (const StmtPtr &child : statement->children) {
-        Scope scope(*this);
-        check(child);
-      }
-      return;
-    }
-    case StatementKind::CopyAsync:
-      require(in_launch_ && statement->value && statement->value->kind == ValueKind::Load &&
-                  !statement->mask,
-              "an asynchronous copy is of a load in a launch");
-      [[fallthrough]];
-    case StatementKind::AtomicUpdate:
-    case StatementKind::Store: {
-      check(statement->value);
-      check_mask(statement, statement->value->type.lanes);
-      check_subscripts(statement->buffer, statement->subscripts, statement->value->type.lanes);
-      const KernelBuffer &buffer = kernel_.buffers[static_cast<size_t>(statement->buffer)];
-      const bool combines = statement->combines != std::array<bool, 3>{};
-      require(buffer.type == statement->value->type.scalar ||
-                  (combines && statement->value->type == ValueType{Float32, 1}),
-              "the type stored to '" + buffer.name + "' is its own");
-      require(buffer.is_written,
-              "buffer '" + buffer.name + "', which is stored to, is marked as written");
-      return;
-    }
-    case StatementKind::Let:
-      check_index_value(statement->value, "the value of '" + statement->name + "'");
-      define(statement->id, statement->name);
-      return;
-    case StatementKind::DeclareLocal:
-      check(statement->value);
-      require(locals_.emplace(statement->id, statement->value->type).second,
-              "local '" + statement->name + "' is declared once");
-      return;
-    case StatementKind::AssignLocal: {
-      check(statement->value);
-      const auto found = locals_.find(statement->id);
-      require(found != locals_.end(),
-              "local '" + statement->name + "' is declared before it is assigned");
-      require(found->second == statement->value->type,
-              "the type assigned to local '" + statement->name + "'");
-      return;
-    }
-    case StatementKind::Allocate: {
-      require(statement->buffer >= 0 &&
-                  static_cast<size_t>(statement->buffer) < kernel_.buffers.size() &&
-                  kernel_.buffers[static_cast<size_t>(statement->buffer)].is_scoped,
-              "an allocation is of a scoped buffer");
-      require(statement->children.size() == 1, "an allocation has one body");
-      Scope scope(*this);
-      check(statement->children[0]);
-      return;
-    }
-    case StatementKind::Launch: {
-      require(kernel_.is_gpu && !in_launch_, "a launch stands outside of others");
-      require(statement->children.size() == 1, "a launch has one body");
-      require(statement->subscripts.empty() || statement->subscripts.size() == 3,
-              "a grid has three extents");
-      for (const ValuePtr &extent : statement->subscripts) {
-        check_index_value(extent, "the extent of a grid");
-      }
-      Scope scope(*this);
-      in_launch_ = true;
-      check(statement->children[0]);
-      in_launch_ = false;
-      return;
-    }
-    case StatementKind::Barrier:
-      require(in_launch_, "a barrier stands in a launch");
-      return;
-    case StatementKind::CommitCopies:
-    case StatementKind::WaitForCopies:
-      require(in_launch_ && statement->id >= 0, "threads wait for copies in a launch");
-      return;
-    case StatementKind::Timed: {
-      require(statement->id >= 0 && statement->id < static_cast<std::int64_t>(kernel_.nests.size()),
-              "what is timed is a nest");
-      require(statement->children.size() == 1, "a timed nest has one body");
-      Scope scope(*this);
-      check(statement->children[0]);
-      return;
-    }
-    case StatementKind::CheckValue:
-      check(statement->value);
-      require(statement->value->type.scalar == Bool, "a check is a bool");
-      check_mask(statement, statement->value->type.lanes);
-      check_reported(statement);
-      return;
-    case StatementKind::CheckIndex:
-      check(statement->value);
-      check_reported(statement);
-      require(statement->value->type.scalar == Int64, "a checked subscript is int64");
-      check_mask(statement, statement->value->type.lanes);
-      check_index_value(statement->upper, "the bound of a checked subscript");
-      return;
+    dispatch(*statement, [&](const auto &node) { check_statement(node); });
+  }
+
+  /// What is defined inside is not known afterwards.
+  void check_inside(const StmtPtr &statement) {
+    const std::set<std::int64_t> variables = variables_;
+    const std::map<std::int64_t, ValueType> locals = locals_;
+    check(statement);
+    variables_ = variables;
+    locals_ = locals;
+  }
+
+  void define(std::int64_t id, const std::string &name) {
+    require(variables_.insert(id).second, "variable '" + name + "' is defined once");
+  }
+
+  void check_condition(const ValuePtr &condition) const {
+    check(condition);
+    require(condition->type == ValueType{Bool, 1}, "a condition is a bool scalar");
+  }
+
+  void check_mask(const ValuePtr &mask, int lanes) const {
+    if (mask) {
+      check(mask);
+      require(lanes > 1 && mask->type == ValueType{Bool, lanes}, "a mask is a bool for each lane");
     }
   }
 
-  void check(const ValuePtr &root) {
-    require(root != nullptr, "a value is not null");
-    visit_value(root, [&](const Value &value) { check_node(value); });
+  /// The body of what stands around one statement.
+  void check_body(const LoopStatement &statement, const std::string &what) {
+    require(statement.children.size() == 1, what + " has one body");
+    check_inside(statement.children[0]);
   }
 
-  void check_node(const Value &value) {
-    const std::vector<ValuePtr> &operands = value.operands;
-    const auto count = [&](size_t expected) {
-      require(operands.size() == expected,
-              "operation '" + op_name(value.op) + "' has its operands");
-    };
-    const auto same_lanes = [&] {
-      for (const ValuePtr &operand : operands) {
-        require(operand->type.lanes == value.type.lanes,
-                "lanes of operation '" + op_name(value.op) + "' agree");
-      }
-    };
-    switch (value.kind) {
-    case ValueKind::Constant:
-      return;
-    case ValueKind::GpuIndex:
-      require(in_launch_ && value.id >= 0 && value.id < 6, "a thread has its number in a launch");
-      return;
-    case ValueKind::Aligned:
-      require(in_launch_ && value.id >= 0 &&
-                  value.id < static_cast<std::int64_t>(kernel_.buffers.size()) && value.inner > 0,
-              "what is asked for its alignment is a buffer");
-      return;
-    case ValueKind::Variable:
-      require(variables_.contains(value.id),
-              "variable '" + value.name + "' is defined where it is used");
-      return;
-    case ValueKind::Parameter:
-      require(value.id >= 0 && value.id < static_cast<std::int64_t>(kernel_.parameters.size()),
-              "parameter '" + value.name + "' exists");
-      return;
-    case ValueKind::Shuffle:
-      count(1);
-      same_lanes();
-      require(in_launch_ && value.id > 0 && value.id < 32, "a shuffle is within a warp");
-      return;
-    case ValueKind::Local: {
-      const auto found = locals_.find(value.id);
-      require(found != locals_.end(), "local '" + value.name + "' is declared where it is used");
-      require(found->second == value.type, "the type of local '" + value.name + "'");
-      return;
+  void check_statement(const Block &sequence) {
+    const std::set<std::int64_t> variables = variables_;
+    const std::map<std::int64_t, ValueType> locals = locals_;
+    for (const StmtPtr &child : sequence.children) {
+      check(child);
     }
-    case ValueKind::Load:
-      check_subscripts(value.id, operands, value.type.lanes);
-      require(kernel_.buffers[static_cast<size_t>(value.id)].type == value.type.scalar,
-              "the type loaded from '" + value.name + "'");
-      return;
-    case ValueKind::Unary:
-      count(1);
-      same_lanes();
-      return;
-    case ValueKind::Binary:
-      count(2);
-      same_lanes();
-      require(operands[0]->type.scalar == operands[1]->type.scalar,
-              "operand types of '" + op_name(value.op) +
-                  "' agree: " + type_name(operands[0]->type.scalar) + " and " +
-                  type_name(operands[1]->type.scalar));
-      require(value.type.scalar == (is_comparison(value.op) ? Bool : operands[0]->type.scalar),
-              "the result type of '" + op_name(value.op) + "'");
-      return;
-    case ValueKind::Call:
-      same_lanes();
-      return;
-    case ValueKind::Cast:
-      require(operands.size() == 1, "a cast has one operand");
-      same_lanes();
-      return;
-    case ValueKind::Select:
-      require(operands.size() == 3, "a select has three operands");
-      same_lanes();
-      require(operands[0]->type.scalar == Bool, "the condition of a select is bool");
-      require(operands[1]->type.scalar == value.type.scalar &&
-                  operands[2]->type.scalar == value.type.scalar,
-              "the types of a select agree");
-      return;
-    case ValueKind::Ramp:
-      require(operands.size() == 1 && is_int64(operands[0]) && value.type.scalar == Int64 &&
-                  value.type.lanes > 1 && value.inner >= 1 && value.type.lanes % value.inner == 0,
-              "a ramp is an int64 vector over an int64 scalar");
-      return;
-    case ValueKind::Masked:
-      require(operands.size() == 2 && operands[1]->kind == ValueKind::Load &&
-                  operands[1]->type == value.type && value.type.lanes > 1 &&
-                  operands[0]->type == ValueType{Bool, value.type.lanes},
-              "a masked value is a vector load with a bool for each lane");
-      return;
-    case ValueKind::Reduce:
-      require(operands.size() == 1 && operands[0]->type.lanes > 1 &&
-                  value.type == ValueType{operands[0]->type.scalar, 1},
-              "a reduction of lanes is the scalar of its vector");
-      return;
-    case ValueKind::Mma:
-      require(in_launch_ && value.type == ValueType{Float32, 4} && operands.size() > 4,
-              "a warp's tile gives a thread four sums, in a launch");
-      for (size_t k = operands.size() - 4; k < operands.size(); ++k) {
-        require(operands[k]->type == ValueType{Float32, 1}, "a warp's tile has sums of float32");
-      }
-      return;
-    case ValueKind::Matrices:
-      require(in_launch_ && value.type.scalar.bytes() == 2 &&
-                  (value.type.lanes == 2 || value.type.lanes == 4 || value.type.lanes == 8),
-              "a warp loads one, two or four matrices of two bytes, in a launch");
-      check_subscripts(value.id, operands, 1);
-      require(kernel_.buffers[static_cast<size_t>(value.id)].type == value.type.scalar,
-              "the type of matrices from '" + value.name + "'");
-      return;
-    case ValueKind::Lane:
-      require(operands.size() == 1 && value.id >= 0 && value.id < operands[0]->type.lanes &&
-                  value.type == ValueType{operands[0]->type.scalar, 1},
-              "a lane is one of its vector's");
-      return;
-    case ValueKind::Broadcast:
-      require(operands.size() == 1 && operands[0]->type == ValueType{value.type.scalar, 1} &&
-                  value.type.lanes > 1,
-              "a broadcast is a vector of its scalar");
-      return;
+    variables_ = variables;
+    locals_ = locals;
+  }
+
+  void check_statement(const For &loop) {
+    check_index_value(loop.lower, "the lower bound of '" + loop.name + "'");
+    check_index_value(loop.upper, "the upper bound of '" + loop.name + "'");
+    const std::set<std::int64_t> variables = variables_;
+    define(loop.id, loop.name);
+    check_body(loop, "a loop");
+    variables_ = variables;
+  }
+
+  void check_statement(const While &loop) {
+    check_condition(loop.condition);
+    check_body(loop, "a loop");
+  }
+
+  void check_statement(const If &test) {
+    check_condition(test.condition);
+    require(test.children.size() == 1 || test.children.size() == 2,
+            "an if has one or two branches");
+    for (const StmtPtr &child : test.children) {
+      check_inside(child);
     }
   }
 
-  const Kernel &kernel_;
-  std::set<std::int64_t> variables_;
-  bool in_launch_ = false;
-  std::map<std::int64_t, ValueType> locals_;
+  void check_change(const ElementChange &change, bool may_be_wider) const {
+    check(change.value);
+    check_subscripts(change.buffer, change.subscripts, change.value->type.lanes);
+    const KernelBuffer &buffer = buffer_of(change.buffer);
+    require(buffer.type == change.value->type.scalar ||
+                (may_be_wider && change.value->type == ValueType{Float32, 1}),
+            "the type stored to '" + buffer.name + "' is its own");
+    require(buffer.is_written,
+            "buffer '" + buffer.name + "', which is stored to, is marked as written");
+  }
+
+  void check_statement(const Store &store) {
+    check_change(store, false);
+    check_mask(store.mask, store.value->type.lanes);
+  }
+
+  void check_statement(const AtomicUpdate &update) {
+    check_change(update, update.combines != std::array<bool, 3>{});
+  }
+
+  void check_statement(const CopyAsync &copy) {
+    require(in_launch_ && copy.value && is<Load>(copy.value),
+            "an asynchronous copy is of a load in a launch");
+    check_change(copy, false);
+  }
+
+  void check_statement(const Let &let) {
+    check_index_value(let.value, "the value of '" + let.name + "'");
+    define(let.id, let.name);
+  }
+
+  void check_statement(const DeclareLocal &local) {
+    check(local.value);
+    require(locals_.emplace(local.id, local.value->type).second,
+            "local '" + local.name + "' is declared once");
+  }
+
+  void check_statement(const AssignLocal &assignment) {
+    check(assignment.value);
+    const auto found = locals_.find(assignment.id);
+    require(found != locals_.end(),
+            "local '" + assignment.name + "' is declared before it is assigned");
+    require(found->second == assignment.value->type,
+            "the type assigned to local '" + assignment.name + "'");
+  }
+
+  void check_statement(const Allocate &allocation) {
+    require(buffer_of(allocation.buffer).is_scoped, "an allocation is of a scoped buffer");
+    check_body(allocation, "an allocation");
+  }
+
+  void check_site(const RuntimeCheck &given) const {
+    check(given.value);
+    require(given.site >= 0 && given.site < static_cast<std::int64_t>(kernel_.sites.size()),
+            "a check has a site");
+    for (const ValuePtr &reported : given.reported) {
+      check(reported);
+      require(reported->type.lanes == 1 || reported->type.lanes == given.value->type.lanes,
+              "what is reported has the lanes of the check");
+    }
+    check_mask(given.mask, given.value->type.lanes);
+  }
+
+  void check_statement(const CheckIndex &given) {
+    check_site(given);
+    require(given.value->type.scalar == Int64, "a checked subscript is int64");
+    check_index_value(given.upper, "the bound of a checked subscript");
+  }
+
+  void check_statement(const CheckValue &given) {
+    check_site(given);
+    require(given.value->type.scalar == Bool, "a check is a bool");
+  }
+
+  void check_statement(const Timed &timed) {
+    require(timed.nest >= 0 && timed.nest < static_cast<std::int64_t>(kernel_.nests.size()),
+            "what is timed is a nest");
+    check_body(timed, "a timed nest");
+  }
+
+  void check_statement(const Launch &launch) {
+    require(kernel_.is_gpu && !in_launch_, "a launch stands outside of others");
+    require(launch.grid.empty() || launch.grid.size() == 3, "a grid has three extents");
+    for (const ValuePtr &extent : launch.grid) {
+      check_index_value(extent, "the extent of a grid");
+    }
+    in_launch_ = true;
+    check_body(launch, "a launch");
+    in_launch_ = false;
+  }
+
+  void check_statement(const Barrier &) const {
+    require(in_launch_, "a barrier stands in a launch");
+  }
+
+  void check_statement(const CommitCopies &) const {
+    require(in_launch_, "threads wait for copies in a launch");
+  }
+
+  void check_statement(const WaitForCopies &wait) const {
+    require(in_launch_ && wait.groups >= 0, "threads wait for copies in a launch");
+  }
 };
 
 } // namespace

@@ -32,11 +32,11 @@ bool is_worth_a_local(const ExprPtr &expr) {
 }
 
 bool is_named(const Value &value) {
-  if (value.kind == ValueKind::Binary && value.type.scalar == Int64 &&
-      (value.op == Op::Add || value.op == Op::Sub)) {
-    return value.operands[1]->kind == ValueKind::Constant && is_named(*value.operands[0]);
+  if (const auto *binary = as<Binary>(value); binary != nullptr && value.type.scalar == Int64 &&
+                                              (binary->op == Op::Add || binary->op == Op::Sub)) {
+    return is<Constant>(binary->right()) && is_named(*binary->left());
   }
-  return value.kind == ValueKind::Local || value.kind == ValueKind::Variable;
+  return is<Local>(value) || is<Variable>(value);
 }
 
 std::int64_t parameter_position(const std::vector<std::string> &parameters,

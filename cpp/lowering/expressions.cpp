@@ -3,6 +3,7 @@
 #include "algorithm/affine.h"
 #include "algorithm/expression_depth.h"
 #include "algorithm/function.h"
+#include "loops/traverse.h"
 #include "lowering/expression_forms.h"
 #include "lowering/parameter_ranges.h"
 #include "mapping/footprint.h"
@@ -161,7 +162,7 @@ ValuePtr ExpressionTranslator::checked_subscript(const Expr &access, size_t dime
     }
   }
   ValuePtr subscript = value;
-  if (value->kind != ValueKind::Variable && value->kind != ValueKind::Constant) {
+  if (!is<Variable>(value) && !is<Constant>(value)) {
     const std::int64_t id = state_.numbers.next();
     emit(let(id, "index", value));
     state_.definitions.emplace(id, value);
@@ -438,7 +439,7 @@ const std::vector<ValuePtr> &ExpressionTranslator::translate_while(const ExprPtr
       limit = local(id, "limit", {Int64, 1});
     }
   }
-  std::vector<ValuePtr> states;
+  std::vector<std::shared_ptr<const Local>> states;
   for (size_t k = 0; k < initial.size(); ++k) {
     const Expr &variable = *expr->states[k];
     const std::int64_t id = state_.numbers.next();
@@ -446,7 +447,7 @@ const std::vector<ValuePtr> &ExpressionTranslator::translate_while(const ExprPtr
     states.push_back(local(id, variable.name, {variable.type, 1}));
     states_[&variable] = states.back();
   }
-  ValuePtr count;
+  std::shared_ptr<const Local> count;
   if (limit) {
     const std::int64_t id = state_.numbers.next();
     emit(declare_local(id, "count", integer(0)));
@@ -474,10 +475,11 @@ const std::vector<ValuePtr> &ExpressionTranslator::translate_while(const ExprPtr
     });
     emit(while_loop(both(below, running), step));
   }
-  return frame_.loops[expr.get()] = states;
+  return frame_.loops[expr.get()] = {states.begin(), states.end()};
 }
 
-void ExpressionTranslator::while_body(const Expr &loop, const std::vector<ValuePtr> &states) {
+void ExpressionTranslator::while_body(const Expr &loop,
+                                      const std::vector<std::shared_ptr<const Local>> &states) {
   std::vector<ValuePtr> next;
   for (const ExprPtr &value : while_parts(loop).next) {
     next.push_back(translate(value));
@@ -486,8 +488,9 @@ void ExpressionTranslator::while_body(const Expr &loop, const std::vector<ValueP
   for (size_t k = 0; k < states.size(); ++k) {
     bool reads = false;
     visit_value(next[k], [&](const Value &value) {
+      const auto *own = as<Local>(value);
       for (size_t earlier = 0; earlier < k; ++earlier) {
-        reads = reads || (value.kind == ValueKind::Local && value.id == states[earlier]->id);
+        reads = reads || (own != nullptr && own->id == states[earlier]->id);
       }
     });
     if (reads) {

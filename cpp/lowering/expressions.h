@@ -6,6 +6,7 @@
 
 #include "algorithm/computed_parts.h"
 #include "loops/instrumentation.h"
+#include "loops/traverse.h"
 #include "lowering/subscript_bounds.h"
 #include "mapping/program.h"
 
@@ -73,7 +74,7 @@ private:
   /// `value`, noted as one that the instance reads.
   ValuePtr trace_read(const Expr &access, const std::vector<ValuePtr> &element, ValuePtr value);
   ValuePtr is_bad(const ValuePtr &value) const;
-  ValuePtr new_slot(const std::string &name, ScalarType type);
+  std::shared_ptr<const Local> new_slot(const std::string &name, ScalarType type);
 
   /// The value of one of the outermost loops around the statement.
   ValuePtr outer_loop(const std::string &name);
@@ -101,7 +102,7 @@ private:
   ValuePtr translate_reduce(const ExprPtr &expr);
   ValuePtr translate_argument_reduce(const ExprPtr &expr);
   const std::vector<ValuePtr> &translate_while(const ExprPtr &expr);
-  void while_body(const Expr &loop, const std::vector<ValuePtr> &states);
+  void while_body(const Expr &loop, const std::vector<std::shared_ptr<const Local>> &states);
   /// What `body` writes; values computed in it are forgotten, as it may not run.
   StmtPtr scoped(const std::function<void()> &body);
   /// Opens loops over the reduced iterators around what `body` writes.
@@ -127,7 +128,8 @@ private:
   bool is_traced_ = false;
   int nesting_ = 0; ///< branches and loops inside the instance around what is translated
   std::vector<TracedRead> traced_;
-  ValuePtr tainted_; ///< a local: some read inside a branch or loop was no number
+  std::shared_ptr<const Local>
+      tainted_; ///< a local: some read inside a branch or loop was no number
   std::vector<StmtPtr> prologue_;
 };
 

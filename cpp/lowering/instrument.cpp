@@ -150,7 +150,8 @@ ValuePtr ExpressionTranslator::is_bad(const ValuePtr &value) const {
   return either(is_nan, binary_value(Op::Eq, unary_value(Op::Abs, value), infinity));
 }
 
-ValuePtr ExpressionTranslator::new_slot(const std::string &name, ScalarType type) {
+std::shared_ptr<const Local> ExpressionTranslator::new_slot(const std::string &name,
+                                                            ScalarType type) {
   const std::int64_t id = state_.numbers.next();
   prologue_.push_back(declare_local(id, name, zero_of(type)));
   return local(id, name, {type, 1});
@@ -178,13 +179,15 @@ ValuePtr ExpressionTranslator::trace_read(const Expr &access, const std::vector<
     return value;
   }
   // What was read is kept beyond its branch or loop.
-  TracedRead read{
-      std::move(array), {}, new_slot("read", value->type.scalar), new_slot("seen", Bool)};
-  emit(assign_local(read.value->id, "read", value));
-  emit(assign_local(read.seen->id, "seen", boolean(true)));
+  const auto kept = new_slot("read", value->type.scalar);
+  const auto seen = new_slot("seen", Bool);
+  TracedRead read{std::move(array), {}, kept, seen};
+  emit(assign_local(kept->id, "read", value));
+  emit(assign_local(seen->id, "seen", boolean(true)));
   for (const ValuePtr &subscript : place) {
-    read.subscripts.push_back(new_slot("at", Int64));
-    emit(assign_local(read.subscripts.back()->id, "at", subscript));
+    const auto at = new_slot("at", Int64);
+    read.subscripts.push_back(at);
+    emit(assign_local(at->id, "at", subscript));
   }
   if (counts) {
     tainted_ = tainted_ ? tainted_ : new_slot("tainted", Bool);

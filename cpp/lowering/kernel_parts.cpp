@@ -16,9 +16,10 @@ bool surely_runs(const LoopStatement &statement, bool last) {
     return !statement.children.empty() &&
            surely_runs(last ? *statement.children.back() : *statement.children.front(), last);
   case StatementKind::For: {
-    const auto lower = as_integer(statement.lower);
-    const auto upper = as_integer(statement.upper);
-    return lower && upper && *lower < *upper && surely_runs(*statement.children[0], last);
+    const auto &loop = cast<For>(statement);
+    const auto lower = as_integer(loop.lower);
+    const auto upper = as_integer(loop.upper);
+    return lower && upper && *lower < *upper && surely_runs(*loop.body(), last);
   }
   case StatementKind::Allocate:
   case StatementKind::Timed:
@@ -50,7 +51,7 @@ bool has_barrier_at(const LoopStatement &statement, bool last) {
     if (last && has_combined_updates(statement.children[0])) {
       return false; // what its threads put together is written after the loop
     }
-    return !is_gpu(statement.loop) && has_barrier_at(*statement.children[0], last);
+    return !is_gpu(cast<For>(statement).loop) && has_barrier_at(*statement.children[0], last);
   case StatementKind::If:
     return statement.children.size() == 1 && has_barrier_at(*statement.children[0], last);
   case StatementKind::Allocate:

@@ -1,11 +1,11 @@
 // From the scheduled program to the loop IR: isl generates the loops (isl AST), we translate them
-// and the statements' expressions, then run the loop passes in the order listed in lower.cpp.
+// and the statements' expressions, then run the loop passes of passes/road.h.
 #pragma once
 
 #include "loops/instrumentation.h"
 #include "loops/loop_ir.h"
 #include "mapping/program.h"
-#include "passes/vector_loop.h"
+#include "passes/road.h"
 
 #include <vector>
 
@@ -20,8 +20,12 @@ struct LoweringOptions {
   Instrumentation instrumentation = {};
   bool gpu = false; ///< loops over blocks and threads make launches; else they run on the CPU
   bool asynchronous_copies = false; ///< of global to shared memory, which that GPU has
+  PassObserver observer = {};       ///< told of "translate", then of each pass; may be empty
+  bool verifies = false;            ///< after each pass
 };
 
+/// Without an observer, a kernel that is to be compiled is dumped where TILEWRIGHT_DUMP_PASSES says
+/// it (pass_texts.h), and verified after each pass then.
 Kernel lower(const Program &program, const LoweringOptions &options);
 
 } // namespace tilewright

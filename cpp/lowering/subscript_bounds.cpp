@@ -59,9 +59,9 @@ private:
     case ValueKind::Select:
       return holds(value->operands[1], limit, upper) && holds(value->operands[2], limit, upper);
     case ValueKind::Binary:
-      return operation_holds(*value, limit, upper);
+      return operation_holds(cast<Binary>(value), limit, upper);
     case ValueKind::Constant: {
-      const auto *number = std::get_if<std::int64_t>(&value->constant);
+      const auto *number = std::get_if<std::int64_t>(&cast<Constant>(value).value);
       const auto distance = number == nullptr ? std::nullopt
                                               : (upper ? combine(limit, Linear{{}, *number}, -1)
                                                        : combine(Linear{{}, *number}, limit, -1));
@@ -72,9 +72,9 @@ private:
     }
   }
 
-  bool operation_holds(const Value &value, const Linear &limit, bool upper) const {
-    const ValuePtr &a = value.operands[0];
-    const ValuePtr &b = value.operands[1];
+  bool operation_holds(const Binary &value, const Linear &limit, bool upper) const {
+    const ValuePtr &a = value.left();
+    const ValuePtr &b = value.right();
     switch (value.op) {
     case Op::Min:
     case Op::Max: {
@@ -105,10 +105,12 @@ private:
   }
 
   ValuePtr definition_of(const Value &value) const {
-    if (value.kind != ValueKind::Local && value.kind != ValueKind::Variable) {
+    const auto *local = as<Local>(value);
+    const auto *variable = as<Variable>(value);
+    if (local == nullptr && variable == nullptr) {
       return nullptr;
     }
-    const auto found = definitions_.find(value.id);
+    const auto found = definitions_.find(local != nullptr ? local->id : variable->id);
     return found == definitions_.end() ? nullptr : found->second;
   }
 
@@ -134,12 +136,13 @@ private:
       return holds_far(value->operands[1], limit, upper) &&
              holds_far(value->operands[2], limit, upper);
     case ValueKind::Binary: {
-      if (value->op != Op::Min && value->op != Op::Max) {
+      const auto &binary = cast<Binary>(value);
+      if (binary.op != Op::Min && binary.op != Op::Max) {
         return false;
       }
-      const bool one_is_enough = (value->op == Op::Min) == upper;
-      const bool first = holds_far(value->operands[0], limit, upper);
-      const bool second = holds_far(value->operands[1], limit, upper);
+      const bool one_is_enough = (binary.op == Op::Min) == upper;
+      const bool first = holds_far(binary.left(), limit, upper);
+      const bool second = holds_far(binary.right(), limit, upper);
       return one_is_enough ? first || second : first && second;
     }
     default:
@@ -160,9 +163,9 @@ private:
   }
 
   /// A cast between integers that keeps every value.
-  static bool is_widening(const Value &cast) {
-    const Interval from = values_of(cast.operands[0]->type.scalar);
-    const Interval to = values_of(cast.type.scalar);
+  static bool is_widening(const Value &conversion) {
+    const Interval from = values_of(conversion.operands[0]->type.scalar);
+    const Interval to = values_of(conversion.type.scalar);
     return from.lower && from.upper && to.lower && *to.lower <= *from.lower &&
            (!to.upper || *from.upper <= *to.upper);
   }

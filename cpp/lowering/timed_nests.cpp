@@ -1,6 +1,6 @@
 #include "lowering/timed_nests.h"
 
-#include "loops/build.h"
+#include "loops/traverse.h"
 
 #include <algorithm>
 #include <functional>
@@ -54,9 +54,9 @@ StmtPtr join_nests(const StmtPtr &body, Kernel &kernel) {
   }
   kernel.nests = std::move(joined);
   const std::function<StmtPtr(const StmtPtr &)> renumber = [&](const StmtPtr &statement) {
-    return statement->kind == StatementKind::Timed
-               ? timed(number.at(static_cast<size_t>(statement->id)), statement->children[0])
-               : map_children(statement, renumber);
+    const auto *nest = as<Timed>(statement);
+    return nest == nullptr ? map_children(statement, renumber)
+                           : timed(number.at(static_cast<size_t>(nest->nest)), nest->body());
   };
   return number.empty() ? body : renumber(body);
 }

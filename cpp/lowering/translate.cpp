@@ -2,6 +2,7 @@
 
 #include "analysis/copies_ahead.h"
 #include "analysis/mma_tiles.h"
+#include "loops/traverse.h"
 #include "lowering/ast_expressions.h"
 #include "lowering/expressions.h"
 #include "lowering/kernel_parts.h"
@@ -178,10 +179,10 @@ private:
     }
     std::set<std::int64_t> in_launches;
     visit_statements(kernel_.body, [&](const LoopStatement &statement) {
-      if (statement.kind == StatementKind::Launch) {
-        visit_statements(statement.children[0], [&](const LoopStatement &inner) {
-          if (inner.kind == StatementKind::Allocate) {
-            in_launches.insert(inner.buffer);
+      if (const auto *launch = as<Launch>(statement)) {
+        visit_statements(launch->body(), [&](const LoopStatement &inner) {
+          if (const auto *allocate = as<Allocate>(inner)) {
+            in_launches.insert(allocate->buffer);
           }
         });
       }
@@ -540,8 +541,7 @@ private:
       open_levels_.erase(static_cast<size_t>(dimension / 2));
     }
     levels_ = outside;
-    auto loop = std::make_shared<LoopStatement>(
-        *for_loop(number, looks.name, from, to, kind, looks.tag.factor, inner));
+    auto loop = for_loop(number, looks.name, from, to, kind, looks.tag.factor, inner);
     loop->prefetches = looks.prefetches;
     loop->axis = is_gpu(kind) ? looks.tag.axis : 0;
     if (kind == LoopKind::Parallel) {
@@ -570,15 +570,13 @@ private:
 
   /// Whether a statement uses a buffer outside all allocations of it.
   static bool lacks_memory(const LoopStatement &statement, std::int64_t buffer) {
-    if (statement.kind == StatementKind::Allocate && statement.buffer == buffer) {
+    const auto *allocate = as<Allocate>(statement);
+    if (allocate != nullptr && allocate->buffer == buffer) {
       return false;
     }
-    const bool writes =
-        statement.kind == StatementKind::Store || statement.kind == StatementKind::AtomicUpdate;
-    bool uses = writes && statement.buffer == buffer;
-    visit_values(statement, [&](const Value &value) {
-      uses = uses || (value.kind == ValueKind::Load && value.id == buffer);
-    });
+    const auto *change = as<ElementChange>(statement);
+    bool uses = change != nullptr && change->buffer == buffer;
+    visit_values(statement, [&](const Value &value) { uses = uses || is_load_of(value, buffer); });
     return uses || std::any_of(statement.children.begin(), statement.children.end(),
                                [&](const StmtPtr &child) { return lacks_memory(*child, buffer); });
   }
@@ -670,9 +668,8 @@ private:
         continue;
       }
       const ValuePtr value = value_of_loop(level);
-      auto loop = std::make_shared<LoopStatement>(
-          *for_loop(state_.numbers.next(), statement.loop_names[level], value,
-                    add(value, integer(1)), kind_of(tag.tag), 0, result));
+      auto loop = for_loop(state_.numbers.next(), statement.loop_names[level], value,
+                           add(value, integer(1)), kind_of(tag.tag), 0, result);
       loop->axis = tag.axis;
       if (tag.tag == Tag::GpuMma && tag.axis >= 2) {
         loop->factor = static_cast<std::int64_t>(mma_shape(statement));
@@ -718,8 +715,7 @@ private:
       translator.begin_value();
       ValuePtr value = cast_value(translator.translate(statement.value), buffer.type);
       if (atomic || combined) {
-        auto update = std::make_shared<LoopStatement>(
-            *atomic_update(statement.combine, number, buffer.name, index, value));
+        auto update = atomic_update(statement.combine, number, buffer.name, index, value);
         update->combines = combines;
         update->is_atomic = atomic;
         translator.emit(update);

@@ -1,7 +1,7 @@
 #include "passes/loop_ranges.h"
 
 #include "algorithm/size_parameters.h"
-#include "loops/build.h"
+#include "loops/traverse.h"
 
 #include <algorithm>
 #include <cmath>
@@ -29,14 +29,13 @@ public:
       : kernel_(kernel), known_(known), numbers_(kernel.body) {}
 
   StmtPtr settle(const StmtPtr &statement) {
-    if (statement->kind == StatementKind::For) {
+    if (is<For>(statement)) {
       return settle_loop(statement);
     }
-    if (statement->kind == StatementKind::If) {
-      check_indices(statement->value, "a condition");
-    } else if (statement->kind == StatementKind::Store ||
-               statement->kind == StatementKind::AtomicUpdate) {
-      for (const ValuePtr &subscript : statement->subscripts) {
+    if (const auto *test = as<If>(statement)) {
+      check_indices(test->condition, "a condition");
+    } else if (const auto *change = as<ElementChange>(statement)) {
+      for (const ValuePtr &subscript : change->subscripts) {
         check_indices(subscript, "a subscript");
       }
     }
@@ -51,39 +50,40 @@ private:
     bool is_used = false;
   };
 
-  StmtPtr settle_loop(const StmtPtr &loop) {
-    const std::string what = "loop '" + loop->name + "'";
-    const auto lower = span_of(loop->lower, what);
-    const auto upper = span_of(loop->upper, what);
+  StmtPtr settle_loop(const StmtPtr &statement) {
+    const auto &loop = cast<For>(statement);
+    const std::string what = "loop '" + loop.name + "'";
+    const auto lower = span_of(loop.lower, what);
+    const auto upper = span_of(loop.upper, what);
     if (lower && upper) {
       const Span span{lower->lower, std::max(lower->lower, upper->upper - 1)};
-      variables_[loop->id] = span;
+      variables_[loop.id] = span;
       if (span.magnitude() > largest_parameter) {
-        wide_[loop->id] = {numbers_.next()};
+        wide_[loop.id] = {numbers_.next()};
       }
     }
-    const StmtPtr body = settle(loop->children[0]);
-    const auto wide = wide_.find(loop->id);
+    const StmtPtr body = settle(loop.body());
+    const auto wide = wide_.find(loop.id);
     if (wide == wide_.end() || !wide->second.is_used) {
-      return with_children(loop, {body});
+      return with_children(statement, {body});
     }
-    return with_children(loop, {block({declare_local(wide->second.local, loop->name + "_number",
-                                                     variable(loop->id, loop->name)),
-                                       body})});
+    const StmtPtr number =
+        declare_local(wide->second.local, loop.name + "_number", variable(loop.id, loop.name));
+    return with_children(statement, {block({number, body})});
   }
 
   /// `statement`, if it computes a value, with numbers instead of variables where the arithmetic on
   /// these may wrap.
   StmtPtr with_numbers(const StmtPtr &statement) {
-    const bool computes = statement->kind == StatementKind::Store ||
-                          statement->kind == StatementKind::AtomicUpdate ||
-                          statement->kind == StatementKind::DeclareLocal ||
-                          statement->kind == StatementKind::AssignLocal;
+    const auto *change = as<ElementChange>(statement);
+    const auto *definition = as<Definition>(statement);
+    const bool computes = change != nullptr || (definition != nullptr && !is<Let>(statement));
     if (!computes || wide_.empty()) {
       return statement;
     }
+    const ValuePtr &computed = change != nullptr ? change->value : definition->value;
     ValueRewriter rewriter([&](const ValuePtr &value) -> ValuePtr {
-      if (value->kind == ValueKind::Load) {
+      if (is<Load>(value)) {
         return value; // its subscripts are known to lie in the array
       }
       if (!is_index(value)) {
@@ -93,18 +93,19 @@ private:
     });
     // Only the value: subscripts beside it are known to lie in the array.
     return map_values(statement, [&](const ValuePtr &value) {
-      return value == statement->value ? rewriter(value) : value;
+      return value == computed ? rewriter(value) : value;
     });
   }
 
   ValuePtr number_of(const ValuePtr &index) {
     return ValueRewriter([&](const ValuePtr &value) -> ValuePtr {
-      const auto wide = value->kind == ValueKind::Variable ? wide_.find(value->id) : wide_.end();
+      const auto *own = as<Variable>(value);
+      const auto wide = own != nullptr ? wide_.find(own->id) : wide_.end();
       if (wide == wide_.end()) {
         return nullptr;
       }
       wide->second.is_used = true;
-      return local(wide->second.local, value->name + "_number", value->type);
+      return local(wide->second.local, own->name + "_number", own->type);
     })(index);
   }
 
@@ -112,16 +113,17 @@ private:
   double magnitude(const ValuePtr &index) const {
     switch (index->kind) {
     case ValueKind::Variable: {
-      const auto found = variables_.find(index->id);
+      const auto found = variables_.find(cast<Variable>(index).id);
       return found == variables_.end() ? largest_parameter : found->second.magnitude();
     }
     case ValueKind::Unary:
       return magnitude(index->operands[0]);
     case ValueKind::Binary: {
-      const double a = magnitude(index->operands[0]);
-      const double b = magnitude(index->operands[1]);
-      const double result = index->op == Op::Mul                           ? a * b
-                            : index->op == Op::Add || index->op == Op::Sub ? a + b
+      const auto &binary = cast<Binary>(index);
+      const double a = magnitude(binary.left());
+      const double b = magnitude(binary.right());
+      const double result = binary.op == Op::Mul                           ? a * b
+                            : binary.op == Op::Add || binary.op == Op::Sub ? a + b
                                                                            : 0;
       return std::max({a, b, result});
     }
@@ -164,11 +166,11 @@ private:
       }
       return std::nullopt;
     case ValueKind::Variable: {
-      const auto found = variables_.find(value->id);
+      const auto found = variables_.find(cast<Variable>(value).id);
       return found == variables_.end() ? std::nullopt : std::optional(found->second);
     }
     case ValueKind::Parameter:
-      return span_of_parameter(value->id);
+      return span_of_parameter(cast<Parameter>(value).position);
     case ValueKind::Select: {
       const auto then = span_of(value->operands[1], what);
       const auto otherwise = span_of(value->operands[2], what);
@@ -179,7 +181,7 @@ private:
     case ValueKind::Binary: {
       const auto a = span_of(value->operands[0], what);
       const auto b = span_of(value->operands[1], what);
-      return a && b ? combined(value->op, *a, *b) : std::nullopt;
+      return a && b ? combined(cast<Binary>(value).op, *a, *b) : std::nullopt;
     }
     default:
       return std::nullopt;

@@ -1,5 +1,6 @@
-#include "loops/build.h"
-#include "passes/passes.h"
+#include "passes/narrow_integers.h"
+
+#include "loops/traverse.h"
 
 #include <limits>
 #include <set>
@@ -14,33 +15,35 @@ constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
 
 /// x of int64(x), x an int32; else null.
 ValuePtr widened(const ValuePtr &value) {
-  const bool is_wide = value->kind == ValueKind::Cast && value->type.scalar == Int64 &&
-                       value->operands[0]->type.scalar == Int32;
-  return is_wide ? value->operands[0] : nullptr;
+  const auto *conversion = as<Cast>(value);
+  const bool is_wide = conversion != nullptr && value->type.scalar == Int64 &&
+                       conversion->operand()->type.scalar == Int32;
+  return is_wide ? conversion->operand() : nullptr;
 }
 
 class Narrowing {
 public:
   Narrowing(const StmtPtr &root, const Ranges &known) : known_(known) {
     visit_statements(root, [&](const LoopStatement &statement) {
-      if (statement.kind == StatementKind::AssignLocal) {
-        assigned_.insert(statement.id);
+      if (const auto *assignment = as<AssignLocal>(statement)) {
+        assigned_.insert(assignment->id);
       }
     });
   }
 
   StmtPtr operator()(const StmtPtr &statement) {
     StmtPtr changed = map_values(statement, [&](const ValuePtr &value) { return narrowed(value); });
-    if (changed->kind != StatementKind::DeclareLocal || assigned_.contains(changed->id)) {
+    const auto *declared = as<DeclareLocal>(changed);
+    if (declared == nullptr || assigned_.contains(declared->id)) {
       return map_children(changed, *this);
     }
-    const ValuePtr narrow = widened(changed->value);
+    const ValuePtr narrow = widened(declared->value);
     if (!narrow) {
       return changed;
     }
-    locals_.emplace(changed->id,
-                    cast_value(local(changed->id, changed->name, narrow->type), Int64));
-    return declare_local(changed->id, changed->name, narrow);
+    locals_.emplace(declared->id,
+                    cast_value(local(declared->id, declared->name, narrow->type), Int64));
+    return declare_local(declared->id, declared->name, narrow);
   }
 
 private:
@@ -50,8 +53,8 @@ private:
       return found->second;
     }
     ValuePtr result = value;
-    if (value->kind == ValueKind::Local) {
-      const auto known = locals_.find(value->id);
+    if (const auto *own = as<Local>(value)) {
+      const auto known = locals_.find(own->id);
       result = known == locals_.end() ? value : known->second;
     } else if (!value->operands.empty()) {
       std::vector<ValuePtr> operands;
@@ -67,20 +70,21 @@ private:
   }
 
   ValuePtr in_less_bits(const ValuePtr &value) const {
-    if (value->kind == ValueKind::Cast && value->type.scalar.is_floating()) {
+    if (is<Cast>(value) && value->type.scalar.is_floating()) {
       const ValuePtr narrow = widened(value->operands[0]);
       return narrow ? cast_value(narrow, value->type.scalar) : value;
     }
-    if (value->kind != ValueKind::Binary || value->type.scalar != Int64 ||
-        (value->op != Op::Min && value->op != Op::Max)) {
+    const auto *binary = as<Binary>(value);
+    if (binary == nullptr || value->type.scalar != Int64 ||
+        (binary->op != Op::Min && binary->op != Op::Max)) {
       return value;
     }
-    const ValuePtr &a = value->operands[0];
-    const ValuePtr &b = value->operands[1];
-    const ValuePtr first = within(a, value->op);
-    const ValuePtr second = within(b, value->op);
+    const ValuePtr &a = binary->left();
+    const ValuePtr &b = binary->right();
+    const ValuePtr first = within(a, binary->op);
+    const ValuePtr second = within(b, binary->op);
     const bool gains = widened(a) != nullptr || widened(b) != nullptr;
-    return gains && first && second ? cast_value(binary_value(value->op, first, second), Int64)
+    return gains && first && second ? cast_value(binary_value(binary->op, first, second), Int64)
                                     : value;
   }
 
@@ -92,8 +96,7 @@ private:
     }
     // The same for all iterations, so that it is computed once.
     bool is_size = is_index(value);
-    visit_value(
-        value, [&](const Value &inner) { is_size = is_size && inner.kind != ValueKind::Variable; });
+    visit_value(value, [&](const Value &inner) { is_size = is_size && !is<Variable>(inner); });
     if (!is_size) {
       return nullptr;
     }

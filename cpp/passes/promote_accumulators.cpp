@@ -1,4 +1,7 @@
-#include "passes/passes.h"
+#include "passes/promote_accumulators.h"
+
+#include "loops/linear.h"
+#include "loops/traverse.h"
 
 #include <algorithm>
 #include <iterator>
@@ -41,18 +44,17 @@ bool same_element(const Element &element, std::int64_t buffer,
 }
 
 /// The lanes of `v` in the update element = op(element, reduce(op, v)); else null.
-ValuePtr lanes_of_term(const LoopStatement &update) {
-  if (update.kind != StatementKind::Store || update.op == Op::None || update.mask ||
-      update.value->kind != ValueKind::Binary || update.value->op != update.op) {
+ValuePtr lanes_of_term(const Store &update) {
+  const auto *combined = as_binary(update.value, update.op);
+  if (update.op == Op::None || update.mask || combined == nullptr) {
     return nullptr;
   }
-  const ValuePtr &element = update.value->operands[0];
-  const ValuePtr &term = update.value->operands[1];
-  const bool same = element->kind == ValueKind::Load && element->id == update.buffer &&
-                    std::equal(element->operands.begin(), element->operands.end(),
+  const auto *element = as_load_of(combined->left(), update.buffer);
+  const auto *term = as<Reduce>(combined->right());
+  const bool same = element != nullptr &&
+                    std::equal(element->subscripts().begin(), element->subscripts().end(),
                                update.subscripts.begin(), update.subscripts.end(), same_value);
-  return same && term->kind == ValueKind::Reduce && term->op == update.op ? term->operands[0]
-                                                                          : nullptr;
+  return same && term != nullptr && term->op == update.op ? term->operand() : nullptr;
 }
 
 /// The lowest subscript of a dimension and the distance to the highest one.
@@ -60,19 +62,20 @@ using Span = std::pair<Linear, std::int64_t>;
 
 /// Nothing for gathers.
 std::optional<Span> span_of(const ValuePtr &subscript) {
-  const bool is_ramp = subscript->kind == ValueKind::Ramp;
-  const ValuePtr &base = is_ramp ? subscript->operands[0] : subscript;
-  if (!is_index(base) || (is_ramp && (subscript->id < 0 || subscript->inner_stride < 0))) {
+  const auto *ramp = as<Ramp>(subscript);
+  const ValuePtr &base = ramp != nullptr ? ramp->base() : subscript;
+  if (!is_index(base) || (ramp != nullptr && (ramp->stride < 0 || ramp->inner_stride < 0))) {
     return std::nullopt;
   }
   const auto linear = linear_of(base);
   if (!linear) {
     return std::nullopt;
   }
-  const int outer = is_ramp ? subscript->type.lanes / subscript->inner : 1;
-  return std::pair(*linear, is_ramp ? subscript->id * (outer - 1) +
-                                          subscript->inner_stride * (subscript->inner - 1)
-                                    : 0);
+  const std::int64_t length = ramp == nullptr
+                                  ? 0
+                                  : ramp->stride * (ramp->type.lanes / ramp->inner - 1) +
+                                        ramp->inner_stride * (ramp->inner - 1);
+  return std::pair(*linear, length);
 }
 
 using Spans = std::vector<std::optional<Span>>; ///< of all dimensions of an element
@@ -102,21 +105,22 @@ bool disjoint(const Spans &a, const Spans &b) {
 /// What the body of one loop touches.
 class LoopElements {
 public:
-  explicit LoopElements(const LoopStatement &loop) {
-    visit_statements(loop.children[0], [&](const LoopStatement &inner) {
-      if (inner.kind == StatementKind::For || inner.kind == StatementKind::Let) {
-        changing_.insert(inner.id);
+  explicit LoopElements(const For &loop) {
+    visit_statements(loop.body(), [&](const LoopStatement &inner) {
+      if (const std::int64_t *variable = defined_variable(inner)) {
+        changing_.insert(*variable);
       }
-      if (inner.kind == StatementKind::Allocate) {
-        scoped_.insert(inner.buffer); // is there only inside the loop
+      if (const auto *allocate = as<Allocate>(inner)) {
+        scoped_.insert(allocate->buffer); // is there only inside the loop
       }
-      has_parallel_ = has_parallel_ || inner.kind == StatementKind::Launch ||
-                      (inner.kind == StatementKind::For &&
-                       (inner.loop == LoopKind::Parallel || is_gpu(inner.loop)));
+      const auto *nested = as<For>(inner);
+      has_parallel_ =
+          has_parallel_ || is<Launch>(inner) ||
+          (nested != nullptr && (nested->loop == LoopKind::Parallel || is_gpu(nested->loop)));
     });
     changing_.insert(loop.id);
     std::vector<ValuePtr> running{binary_value(Op::Lt, loop.lower, loop.upper)};
-    collect(loop.children[0], true, running);
+    collect(loop.body(), true, running);
   }
 
   /// The elements that may live in a local while the loop runs.
@@ -164,8 +168,9 @@ private:
   bool is_invariant(const ValuePtr &root) const {
     bool invariant = true;
     visit_value(root, [&](const Value &value) {
-      const bool changes = value.kind == ValueKind::Load || value.kind == ValueKind::Local ||
-                           (value.kind == ValueKind::Variable && changing_.contains(value.id));
+      const auto *own = as<Variable>(value);
+      const bool changes =
+          is<Load>(value) || is<Local>(value) || (own != nullptr && changing_.contains(own->id));
       invariant = invariant && !changes;
     });
     return invariant;
@@ -189,16 +194,13 @@ private:
   }
 
   void collect_loads(const ValuePtr &root, const ValuePtr &mask) {
-    if (!root) {
+    if (const auto *masked = as<Masked>(root)) {
+      collect_loads(masked->mask(), nullptr);
+      collect_loads(masked->load(), masked->mask());
       return;
     }
-    if (root->kind == ValueKind::Masked) {
-      collect_loads(root->operands[0], nullptr);
-      collect_loads(root->operands[1], root->operands[0]);
-      return;
-    }
-    if (root->kind == ValueKind::Load) {
-      element(root->id, root->name, root->type, root->operands, mask).read_or_stored = true;
+    if (const auto *load = as<Load>(root)) {
+      element(load->buffer, load->name, load->type, load->subscripts(), mask).read_or_stored = true;
     }
     for (const ValuePtr &operand : root->operands) {
       collect_loads(operand, nullptr);
@@ -212,48 +214,52 @@ private:
     }
   }
 
-  void collect(const StmtPtr &statement, bool always, std::vector<ValuePtr> &running) {
-    for (const ValuePtr &subscript : statement->subscripts) {
+  void collect_store(const Store &store, bool always, const std::vector<ValuePtr> &running) {
+    for (const ValuePtr &subscript : store.subscripts) {
       collect_loads(subscript, nullptr);
     }
-    for (const ValuePtr &value : {statement->lower, statement->upper, statement->mask}) {
-      collect_loads(value, nullptr);
+    if (store.mask) {
+      collect_loads(store.mask, nullptr);
     }
-    if (const ValuePtr term = lanes_of_term(*statement)) {
+    if (const ValuePtr term = lanes_of_term(store)) {
       collect_loads(term, nullptr);
-      Element &summed = element(statement->buffer, statement->name, {term->type.scalar, 1},
-                                statement->subscripts, nullptr);
-      const bool fits = summed.terms == 0 ||
-                        (summed.sum == statement->op && summed.sum_lanes == term->type.lanes);
+      Element &summed =
+          element(store.buffer, store.name, {term->type.scalar, 1}, store.subscripts, nullptr);
+      const bool fits =
+          summed.terms == 0 || (summed.sum == store.op && summed.sum_lanes == term->type.lanes);
       summed.read_or_stored = summed.read_or_stored || !fits;
-      summed.sum = statement->op;
+      summed.sum = store.op;
       summed.sum_lanes = term->type.lanes;
       ++summed.terms;
       note_store(summed, always, running);
-    } else {
-      collect_loads(statement->value, nullptr);
-      if (statement->kind == StatementKind::Store) {
-        Element &stored = element(statement->buffer, statement->name, statement->value->type,
-                                  statement->subscripts, statement->mask);
-        stored.read_or_stored = true;
-        note_store(stored, always, running);
-      }
+      return;
     }
-    if (statement->kind == StatementKind::AtomicUpdate) {
+    collect_loads(store.value, nullptr);
+    Element &stored =
+        element(store.buffer, store.name, store.value->type, store.subscripts, store.mask);
+    stored.read_or_stored = true;
+    note_store(stored, always, running);
+  }
+
+  void collect(const StmtPtr &statement, bool always, std::vector<ValuePtr> &running) {
+    if (const auto *store = as<Store>(statement)) {
+      collect_store(*store, always, running);
+      return;
+    }
+    each_value(*statement, [&](const ValuePtr &value) { collect_loads(value, nullptr); });
+    if (const auto *update = as<AtomicUpdate>(statement)) {
       // The local is combined with the element at the end: it may as well be the identity.
-      element(statement->buffer, statement->name, statement->value->type, statement->subscripts,
-              nullptr)
-          .atomic = statement->op;
+      element(update->buffer, update->name, update->value->type, update->subscripts, nullptr)
+          .atomic = update->op;
     }
-    const bool is_loop = statement->kind == StatementKind::For;
-    const bool runs = is_loop && is_invariant(statement->lower) && is_invariant(statement->upper);
+    const auto *loop = as<For>(statement);
+    const bool runs = loop != nullptr && is_invariant(loop->lower) && is_invariant(loop->upper);
     const size_t outer = running.size();
     if (runs) {
-      running.push_back(binary_value(Op::Lt, statement->lower, statement->upper));
+      running.push_back(binary_value(Op::Lt, loop->lower, loop->upper));
     }
-    const bool perhaps =
-        statement->kind == StatementKind::If || statement->kind == StatementKind::While;
-    const bool inside = always && !perhaps && (!is_loop || runs);
+    const bool perhaps = is<If>(statement) || is<While>(statement);
+    const bool inside = always && !perhaps && (loop == nullptr || runs);
     for (const StmtPtr &child : statement->children) {
       collect(child, inside, running);
     }
@@ -274,7 +280,7 @@ public:
     if (statement->children.empty()) {
       return statement;
     }
-    if (statement->kind == StatementKind::Block) {
+    if (is<Block>(statement)) {
       return in_sequence(*statement);
     }
     const std::vector<Element> elements = promotable(*statement);
@@ -283,8 +289,8 @@ public:
 
 private:
   static std::vector<Element> promotable(const LoopStatement &statement) {
-    const bool is_loop = statement.kind == StatementKind::For && statement.loop == LoopKind::Serial;
-    return is_loop ? LoopElements(statement).promotable() : std::vector<Element>();
+    const auto *loop = as_loop(statement, LoopKind::Serial);
+    return loop == nullptr ? std::vector<Element>() : LoopElements(*loop).promotable();
   }
 
   StmtPtr in_sequence(const LoopStatement &sequence) {
@@ -295,7 +301,7 @@ private:
         done.push_back((*this)(child));
         continue;
       }
-      const std::vector<ValuePtr> first = take_first_values(*child, elements, done);
+      const std::vector<ValuePtr> first = take_first_values(cast<For>(child), elements, done);
       done.push_back(promote(child, elements, first));
     }
     return block(std::move(done));
@@ -303,7 +309,7 @@ private:
 
   /// What the last statements of `before` store into the elements, without these statements: the
   /// locals begin with it. Nothing where they do not store into all of them, and nothing else.
-  static std::vector<ValuePtr> take_first_values(const LoopStatement &loop,
+  static std::vector<ValuePtr> take_first_values(const For &loop,
                                                  const std::vector<Element> &elements,
                                                  std::vector<StmtPtr> &before) {
     if (before.size() < elements.size()) {
@@ -311,18 +317,16 @@ private:
     }
     const auto reads = [](const ValuePtr &root, std::int64_t buffer) {
       bool found = false;
-      visit_value(root, [&](const Value &value) {
-        found = found || (value.kind == ValueKind::Load && value.id == buffer);
-      });
+      visit_value(root, [&](const Value &value) { found = found || is_load_of(value, buffer); });
       return found;
     };
     std::vector<ValuePtr> first(elements.size());
     const auto stores = before.end() - static_cast<std::ptrdiff_t>(elements.size());
     for (auto statement = stores; statement != before.end(); ++statement) {
-      const LoopStatement &store = **statement;
-      if (store.kind != StatementKind::Store) {
+      if (!is<Store>(*statement)) {
         return {};
       }
+      const auto &store = cast<Store>(*statement);
       const auto found =
           std::find_if(elements.begin(), elements.end(), [&](const Element &element) {
             return element.terms == 0 && element.atomic == Op::None &&
@@ -347,8 +351,8 @@ private:
   /// One promoted element: the locals that hold it while the loop runs.
   struct Promoted {
     const Element &element;
-    std::vector<ValuePtr> locals; ///< one, or the vectors of a sum
-    size_t next = 0;              ///< of these, which takes the next term
+    std::vector<std::shared_ptr<const Local>> locals; ///< one, or the vectors of a sum
+    size_t next = 0;                                  ///< of these, which takes the next term
   };
 
   Promoted open(const Element &element) {
@@ -376,7 +380,7 @@ private:
   /// Brings the locals back to memory.
   static StmtPtr close(const Promoted &promoted) {
     const Element &element = promoted.element;
-    const ValuePtr &first = promoted.locals.front();
+    const ValuePtr first = promoted.locals.front();
     if (element.terms > 0) {
       ValuePtr sum = first;
       for (size_t i = 1; i < promoted.locals.size(); ++i) {
@@ -403,7 +407,7 @@ private:
     for (size_t e = 0; e < elements.size(); ++e) {
       const Element &element = elements[e];
       promoted.push_back(open(element));
-      for (const ValuePtr &local : promoted.back().locals) {
+      for (const auto &local : promoted.back().locals) {
         all.push_back(
             declare_local(local->id, "acc", first.empty() ? first_value(element) : first[e]));
       }
@@ -424,40 +428,39 @@ private:
       return found == promoted.end() ? nullptr : &*found;
     };
     ValueRewriter read_locals([&](const ValuePtr &value) -> ValuePtr {
-      const bool is_masked = value->kind == ValueKind::Masked;
-      const ValuePtr &load = is_masked ? value->operands[1] : value;
-      if (load->kind != ValueKind::Load) {
+      const auto *masked = as<Masked>(value);
+      const auto *load = as<Load>(masked != nullptr ? masked->load() : value);
+      if (load == nullptr) {
         return nullptr;
       }
-      const Promoted *found = find(load->id, load->operands, load->type.lanes,
-                                   is_masked ? value->operands[0] : nullptr);
+      const Promoted *found = find(load->buffer, load->subscripts(), load->type.lanes,
+                                   masked != nullptr ? masked->mask() : nullptr);
       return found == nullptr ? nullptr : found->locals.front();
     });
     const std::function<StmtPtr(const StmtPtr &)> rewrite =
         [&](const StmtPtr &statement) -> StmtPtr {
-      if (const ValuePtr term = lanes_of_term(*statement)) {
-        if (Promoted *found = find(statement->buffer, statement->subscripts, 1, nullptr)) {
-          const ValuePtr &sum = found->locals[found->next];
+      if (const auto *store = as<Store>(statement)) {
+        const ValuePtr term = lanes_of_term(*store);
+        if (Promoted *found = term ? find(store->buffer, store->subscripts, 1, nullptr) : nullptr) {
+          const auto &sum = found->locals[found->next];
           found->next = (found->next + 1) % found->locals.size();
-          return assign_local(sum->id, "acc", binary_value(statement->op, sum, read_locals(term)));
+          return assign_local(sum->id, "acc", binary_value(store->op, sum, read_locals(term)));
+        }
+        if (const Promoted *found =
+                find(store->buffer, store->subscripts, store->value->type.lanes, store->mask)) {
+          return assign_local(found->locals.front()->id, "acc", read_locals(store->value));
         }
       }
-      if (statement->kind == StatementKind::Store) {
-        if (const Promoted *found = find(statement->buffer, statement->subscripts,
-                                         statement->value->type.lanes, statement->mask)) {
-          return assign_local(found->locals.front()->id, "acc", read_locals(statement->value));
-        }
-      }
-      if (statement->kind == StatementKind::AtomicUpdate) {
-        if (const Promoted *found = find(statement->buffer, statement->subscripts, 1, nullptr)) {
-          const ValuePtr &sum = found->locals.front();
+      if (const auto *update = as<AtomicUpdate>(statement)) {
+        if (const Promoted *found = find(update->buffer, update->subscripts, 1, nullptr)) {
+          const auto &sum = found->locals.front();
           return assign_local(sum->id, "acc",
-                              binary_value(statement->op, sum, read_locals(statement->value)));
+                              binary_value(update->op, sum, read_locals(update->value)));
         }
       }
       return map_children(map_values(statement, std::ref(read_locals)), rewrite);
     };
-    const StmtPtr inner = (*this)(rewrite(loop->children[0]));
+    const StmtPtr inner = (*this)(rewrite(cast<For>(loop).body()));
     all.push_back(with_children(loop, {inner}));
     for (const Promoted &element : promoted) {
       all.push_back(close(element));

@@ -1,6 +1,7 @@
 #include "passes/registers.h"
 
 #include "loops/linear.h"
+#include "loops/traverse.h"
 
 #include <algorithm>
 #include <map>
@@ -26,16 +27,16 @@ bool in_registers(const Kernel &kernel, std::int64_t buffer) {
 /// Calls `visit(buffer, subscripts, lanes)` for each access of one statement.
 template <class Visit>
 void visit_accesses(const LoopStatement &statement, const Visit &visit) {
-  if (statement.kind == StatementKind::Store || statement.kind == StatementKind::AtomicUpdate) {
-    int lanes = statement.value->type.lanes;
-    for (const ValuePtr &subscript : statement.subscripts) {
+  if (const auto *change = as<ElementChange>(statement)) {
+    int lanes = change->value->type.lanes;
+    for (const ValuePtr &subscript : change->subscripts) {
       lanes = std::max(lanes, subscript->type.lanes);
     }
-    visit(statement.buffer, statement.subscripts, lanes);
+    visit(change->buffer, change->subscripts, lanes);
   }
   visit_values(statement, [&](const Value &value) {
-    if (value.kind == ValueKind::Load) {
-      visit(value.id, value.operands, value.type.lanes);
+    if (const auto *load = as<Load>(value)) {
+      visit(load->buffer, load->subscripts(), load->type.lanes);
     }
   });
 }
@@ -49,24 +50,23 @@ public:
   void walk(const StmtPtr &statement) {
     visit_accesses(*statement, [&](std::int64_t buffer, const std::vector<ValuePtr> &subscripts,
                                    int) { check(buffer, subscripts); });
-    const bool scoped = statement->kind == StatementKind::Allocate;
-    const size_t outer = scoped ? depth_of_[statement->buffer] : 0;
-    if (scoped) {
-      depth_of_[statement->buffer] = loops_.size();
-    }
-    if (statement->kind == StatementKind::For) {
-      loops_.push_back(statement.get());
-    } else if (statement->kind == StatementKind::Let) {
-      lets_.insert(statement->id);
+    const auto *scope = as<Allocate>(statement);
+    const auto *loop = as<For>(statement);
+    const size_t outer = scope != nullptr ? depth_of_[scope->buffer] : 0;
+    if (scope != nullptr) {
+      depth_of_[scope->buffer] = loops_.size();
+    } else if (loop != nullptr) {
+      loops_.push_back(loop);
+    } else if (const auto *let = as<Let>(statement)) {
+      lets_.insert(let->id);
     }
     for (const StmtPtr &child : statement->children) {
       walk(child);
     }
-    if (statement->kind == StatementKind::For) {
+    if (loop != nullptr) {
       loops_.pop_back();
-    }
-    if (scoped) {
-      depth_of_[statement->buffer] = outer;
+    } else if (scope != nullptr) {
+      depth_of_[scope->buffer] = outer;
     }
   }
 
@@ -87,17 +87,18 @@ private:
     for (const ValuePtr &subscript : subscripts) {
       const ValuePtr first = at_first_iterations(subscript, outside);
       visit_value(first, [&](const Value &value) {
-        const bool computed = value.kind == ValueKind::Load || value.kind == ValueKind::Local ||
-                              (value.kind == ValueKind::Variable && lets_.contains(value.id));
+        const auto *variable = as<Variable>(value);
+        const bool computed = is<Load>(value) || is<Local>(value) ||
+                              (variable != nullptr && lets_.contains(variable->id));
         if (computed) {
           refuse(kernel_, buffer, "the subscripts of " + element + " are computed when it runs");
         }
-        if (value.kind == ValueKind::Parameter) {
+        if (const auto *parameter = as<Parameter>(value)) {
           refuse(kernel_, buffer,
-                 "the place of " + element + " depends on the parameter " + value.name);
+                 "the place of " + element + " depends on the parameter " + parameter->name);
         }
-        if (value.kind == ValueKind::Variable) {
-          check_variable(buffer, value, element, outside);
+        if (variable != nullptr) {
+          check_variable(buffer, *variable, element, outside);
         }
       });
     }
@@ -107,10 +108,10 @@ private:
   /// the others differ from it by constants.
   ValuePtr at_first_iterations(ValuePtr subscript, size_t outside) const {
     for (size_t depth = loops_.size(); depth-- > outside;) {
-      const LoopStatement &loop = *loops_[depth];
+      const For &loop = *loops_[depth];
       if (loop.loop == LoopKind::Unrolled || loop.loop == LoopKind::Vector) {
         ValueRewriter replace([&](const ValuePtr &value) -> ValuePtr {
-          return value->kind == ValueKind::Variable && value->id == loop.id ? loop.lower : nullptr;
+          return is_variable(value, loop.id) ? loop.lower : nullptr;
         });
         subscript = replace(subscript);
       }
@@ -119,11 +120,10 @@ private:
     return linear ? value_of(*linear) : subscript;
   }
 
-  void check_variable(std::int64_t buffer, const Value &value, const std::string &element,
+  void check_variable(std::int64_t buffer, const Variable &value, const std::string &element,
                       size_t outside) const {
-    const auto loop = std::find_if(loops_.begin(), loops_.end(), [&](const LoopStatement *around) {
-      return around->id == value.id;
-    });
+    const auto loop = std::find_if(loops_.begin(), loops_.end(),
+                                   [&](const For *around) { return around->id == value.id; });
     if (loop == loops_.end() || loop < loops_.begin() + static_cast<std::ptrdiff_t>(outside)) {
       refuse(kernel_, buffer,
              "the place of " + element + " in it changes with loop '" + value.name +
@@ -135,7 +135,7 @@ private:
   }
 
   const Kernel &kernel_;
-  std::vector<const LoopStatement *> loops_;
+  std::vector<const For *> loops_;
   std::set<std::int64_t> lets_;
   std::map<std::int64_t, size_t> depth_of_; ///< loops outside of a buffer's memory
 };
@@ -177,7 +177,8 @@ public:
 
 private:
   void walk(const StmtPtr &statement) {
-    if (statement->kind == StatementKind::Allocate && statement->buffer == buffer_) {
+    const auto *scope = as<Allocate>(statement);
+    if (scope != nullptr && scope->buffer == buffer_) {
       return;
     }
     visit_accesses(*statement,
@@ -196,15 +197,15 @@ private:
     slot.lanes = lanes;
     slot.text = print_element(kernel_, buffer_, subscripts);
     for (size_t d = 0; d < subscripts.size(); ++d) {
-      const bool ramp = subscripts[d]->kind == ValueKind::Ramp;
-      const auto base = as_integer(ramp ? subscripts[d]->operands[0] : subscripts[d]);
+      const auto *ramp = as<Ramp>(subscripts[d]);
+      const auto base = as_integer(ramp != nullptr ? ramp->base() : subscripts[d]);
       if (!base) {
         reason_ = "the place of " + slot.text +
                   " is known only when it runs, since its loops are not of constant extent";
         return;
       }
       slot.first += *base * strides_[d];
-      slot.step += ramp ? subscripts[d]->id * strides_[d] : 0;
+      slot.step += ramp != nullptr ? ramp->stride * strides_[d] : 0;
     }
     const bool known = std::any_of(slots_.begin(), slots_.end(), [&](const Slot &other) {
       return other.first == slot.first && other.step == slot.step && other.lanes == slot.lanes;
@@ -250,11 +251,12 @@ void check_register_loops(const Kernel &kernel) {
 void check_registers(const Kernel &kernel) {
   std::map<std::int64_t, std::string> reasons; // of buffers that no allocation keeps in registers
   visit_statements(kernel.body, [&](const LoopStatement &statement) {
-    if (statement.kind != StatementKind::Allocate || !in_registers(kernel, statement.buffer)) {
+    const auto *allocate = as<Allocate>(statement);
+    if (allocate == nullptr || !in_registers(kernel, allocate->buffer)) {
       return;
     }
-    const std::string reason = SlotCheck(kernel, statement.buffer)(statement.children[0]);
-    const auto known = reasons.emplace(statement.buffer, reason).first;
+    const std::string reason = SlotCheck(kernel, allocate->buffer)(allocate->body());
+    const auto known = reasons.emplace(allocate->buffer, reason).first;
     if (reason.empty()) {
       known->second.clear();
     }

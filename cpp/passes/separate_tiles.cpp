@@ -1,6 +1,8 @@
+#include "passes/separate_tiles.h"
+
 #include "loops/summing_loops.h"
 #include "loops/tile_extent.h"
-#include "passes/passes.h"
+#include "loops/traverse.h"
 
 #include <algorithm>
 #include <set>
@@ -47,13 +49,13 @@ bool depends_on(const Linear &linear, std::int64_t variable) {
 
 /// The condition for all of `factor` iterations from `lower`: for the one in which it is hardest to
 /// meet. Nothing where the variable is hidden in an atom, or not there at all.
-std::optional<Linear> for_all_iterations(const Linear &condition, const LoopStatement &loop,
+std::optional<Linear> for_all_iterations(const Linear &condition, const For &loop,
                                          const ValuePtr &lower) {
   Linear rest;
   rest.constant = condition.constant;
   std::int64_t coefficient = 0;
   for (const Linear::Term &term : condition.terms) {
-    if (term.atom->kind == ValueKind::Variable && term.atom->id == loop.id) {
+    if (is_variable(term.atom, loop.id)) {
       coefficient = term.coefficient;
     } else {
       rest.terms.push_back(term);
@@ -68,12 +70,13 @@ std::optional<Linear> for_all_iterations(const Linear &condition, const LoopStat
 }
 
 /// A conjunction of comparisons of index values as conditions >= 0; false where it is none.
-bool as_conditions(const ValuePtr &test, std::vector<Linear> &conditions) {
-  if (test->kind != ValueKind::Binary) {
+bool as_conditions(const ValuePtr &value, std::vector<Linear> &conditions) {
+  const auto *test = as<Binary>(value);
+  if (test == nullptr) {
     return false;
   }
-  const ValuePtr &a = test->operands[0];
-  const ValuePtr &b = test->operands[1];
+  const ValuePtr &a = test->left();
+  const ValuePtr &b = test->right();
   if (test->op == Op::And) {
     return as_conditions(a, conditions) && as_conditions(b, conditions);
   }
@@ -92,16 +95,17 @@ bool as_conditions(const ValuePtr &test, std::vector<Linear> &conditions) {
 
 /// Tests that differ between the lanes of a vector loop would keep it serial. Asks for those that
 /// can be asked for outside of the loop to hold in all lanes.
-void decide_tests(const LoopStatement &loop, Candidate &candidate) {
+void decide_tests(const For &loop, Candidate &candidate) {
   std::set<std::int64_t> inside;
-  visit_statements(loop.children[0], [&](const LoopStatement &inner) {
-    if (inner.kind == StatementKind::For || inner.kind == StatementKind::Let) {
-      inside.insert(inner.id);
+  visit_statements(loop.body(), [&](const LoopStatement &inner) {
+    if (const std::int64_t *variable = defined_variable(inner)) {
+      inside.insert(*variable);
     }
   });
-  visit_statements(loop.children[0], [&](const LoopStatement &inner) {
+  visit_statements(loop.body(), [&](const LoopStatement &inner) {
     std::vector<Linear> wanted;
-    if (inner.kind != StatementKind::If || !as_conditions(inner.value, wanted)) {
+    const auto *test = as<If>(inner);
+    if (test == nullptr || !as_conditions(test->condition, wanted)) {
       return;
     }
     bool varies = false;
@@ -130,7 +134,7 @@ void decide_tests(const LoopStatement &loop, Candidate &candidate) {
 
 /// Nothing for a loop that is always full (and has no tests to decide), or never, or not known to
 /// be bounded by its factor.
-std::optional<Candidate> candidate_of(const LoopStatement &loop) {
+std::optional<Candidate> candidate_of(const For &loop) {
   const auto extent = tile_extent(loop);
   if (!extent || loop.loop == LoopKind::MaskedVector) {
     return std::nullopt;
@@ -160,8 +164,8 @@ bool runs_long(const StmtPtr &root) {
   constexpr std::int64_t few = 16;
   bool found = false;
   visit_statements(root, [&](const LoopStatement &inner) {
-    if (inner.kind == StatementKind::For && inner.loop == LoopKind::Serial) {
-      const auto count = as_integer(sub(inner.upper, inner.lower));
+    if (const auto *loop = as_loop(inner, LoopKind::Serial)) {
+      const auto count = as_integer(sub(loop->upper, loop->lower));
       found = found || !count || *count > few;
     }
   });
@@ -173,7 +177,8 @@ bool runs_long(const StmtPtr &root) {
 bool is_other_work(const StmtPtr &root) {
   bool has_tiles = false;
   visit_statements(root, [&](const LoopStatement &inner) {
-    has_tiles = has_tiles || (inner.kind == StatementKind::For && candidate_of(inner));
+    const auto *loop = as<For>(inner);
+    has_tiles = has_tiles || (loop != nullptr && candidate_of(*loop));
   });
   return !has_tiles && runs_long(root);
 }
@@ -182,14 +187,15 @@ bool known_in(const Linear &linear, const std::set<std::int64_t> &variables) {
   bool known = true;
   for (const Linear::Term &term : linear.terms) {
     visit_value(term.atom, [&](const Value &value) {
-      known = known && (value.kind != ValueKind::Variable || variables.contains(value.id));
+      const auto *variable = as<Variable>(value);
+      known = known && (variable == nullptr || variables.contains(variable->id));
     });
   }
   return known;
 }
 
 /// The condition for all iterations of an unrolled loop.
-std::optional<Linear> for_all_copies(const Linear &condition, const LoopStatement &loop) {
+std::optional<Linear> for_all_copies(const Linear &condition, const For &loop) {
   const auto extent = tile_extent(loop);
   return extent && loop.loop == LoopKind::Unrolled
              ? for_all_iterations(condition, loop, extent->lower)
@@ -203,7 +209,7 @@ std::optional<ValuePtr> holds_below(const Linear &condition, std::int64_t variab
   rest.constant = condition.constant;
   std::int64_t coefficient = 0;
   for (const Linear::Term &term : condition.terms) {
-    if (term.atom->kind == ValueKind::Variable && term.atom->id == variable) {
+    if (is_variable(term.atom, variable)) {
       coefficient = term.coefficient;
     } else {
       rest.terms.push_back(term);
@@ -247,10 +253,11 @@ ValuePtr conjunction(const std::vector<Linear> &conditions) {
 bool contains_any(const StmtPtr &root, const std::vector<Candidate> &candidates) {
   bool found = false;
   visit_statements(root, [&](const LoopStatement &inner) {
-    found = found ||
-            (inner.kind == StatementKind::For &&
-             std::any_of(candidates.begin(), candidates.end(),
-                         [&](const Candidate &candidate) { return candidate.loop == inner.id; }));
+    const auto *loop = as<For>(inner);
+    found = found || (loop != nullptr && std::any_of(candidates.begin(), candidates.end(),
+                                                     [&](const Candidate &candidate) {
+                                                       return candidate.loop == loop->id;
+                                                     }));
   });
   return found;
 }
@@ -261,9 +268,9 @@ StmtPtr masked(const StmtPtr &root) {
   for (const StmtPtr &child : root->children) {
     children.push_back(masked(child));
   }
-  if (root->kind == StatementKind::For && root->loop == LoopKind::Vector && candidate_of(*root)) {
-    return for_loop(root->id, root->name, root->lower, root->upper, LoopKind::MaskedVector,
-                    root->factor, children[0]);
+  if (const auto *loop = as_loop(root, LoopKind::Vector); loop != nullptr && candidate_of(*loop)) {
+    return for_loop(loop->id, loop->name, loop->lower, loop->upper, LoopKind::MaskedVector,
+                    loop->factor, children[0]);
   }
   return root->children.empty() ? root : with_children(root, std::move(children));
 }
@@ -271,16 +278,17 @@ StmtPtr masked(const StmtPtr &root) {
 /// The candidates' loops as full tiles; when `full` is false, as vectors under a mask or as serial
 /// loops. `serial` is the loop around `root` that is one.
 StmtPtr rewrite(const StmtPtr &root, const std::vector<Candidate> &candidates, bool full,
-                int masked_bytes, bool keeps_copies, const LoopStatement *serial = nullptr) {
-  const bool is_serial = root->kind == StatementKind::For && root->loop == LoopKind::Serial;
+                int masked_bytes, bool keeps_copies, const For *serial = nullptr) {
+  const auto *loop = as<For>(root);
+  const bool is_serial = loop != nullptr && loop->loop == LoopKind::Serial;
   std::vector<StmtPtr> children;
   for (const StmtPtr &child : root->children) {
-    children.push_back(rewrite(child, candidates, full, masked_bytes, keeps_copies,
-                               is_serial ? root.get() : serial));
+    children.push_back(
+        rewrite(child, candidates, full, masked_bytes, keeps_copies, is_serial ? loop : serial));
   }
   const auto found =
       std::find_if(candidates.begin(), candidates.end(), [&](const Candidate &candidate) {
-        return root->kind == StatementKind::For && candidate.loop == root->id;
+        return loop != nullptr && candidate.loop == loop->id;
       });
   const bool decided =
       std::any_of(candidates.begin(), candidates.end(), [&](const Candidate &candidate) {
@@ -289,12 +297,12 @@ StmtPtr rewrite(const StmtPtr &root, const std::vector<Candidate> &candidates, b
   if (full && decided) {
     return children[0];
   }
-  if (found == candidates.end() && !full && root->kind == StatementKind::For &&
-      root->loop == LoopKind::Unrolled && contains_any(root->children[0], candidates) &&
+  if (found == candidates.end() && !full && is_loop_of(root, LoopKind::Unrolled) &&
+      contains_any(loop->body(), candidates) &&
       !(masked_bytes > 0 && serial != nullptr && accumulates(root, serial->id))) {
     // Copies of a border tile's loops are not worth their code, unless they keep sums in registers.
-    return for_loop(root->id, root->name, root->lower, root->upper, LoopKind::Serial,
-                    keeps_copies ? root->factor : 0, children[0]);
+    return for_loop(loop->id, loop->name, loop->lower, loop->upper, LoopKind::Serial,
+                    keeps_copies ? loop->factor : 0, children[0]);
   }
   if (found == candidates.end()) {
     return root->children.empty() ? root : with_children(root, std::move(children));
@@ -303,15 +311,15 @@ StmtPtr rewrite(const StmtPtr &root, const std::vector<Candidate> &candidates, b
     return with_children(root, std::move(children));
   }
   if (!full) {
-    const bool as_vector = masked_bytes > 0 && root->loop == LoopKind::Vector;
+    const bool as_vector = masked_bytes > 0 && loop->loop == LoopKind::Vector;
     // The rest of a tile in one version: its vectors, full or not, under masks that cost nothing.
-    const bool with_masks = masked_bytes == 1 && root->loop == LoopKind::Unrolled;
-    return for_loop(root->id, root->name, root->lower, root->upper,
-                    as_vector ? LoopKind::MaskedVector : LoopKind::Serial, root->factor,
+    const bool with_masks = masked_bytes == 1 && loop->loop == LoopKind::Unrolled;
+    return for_loop(loop->id, loop->name, loop->lower, loop->upper,
+                    as_vector ? LoopKind::MaskedVector : LoopKind::Serial, loop->factor,
                     with_masks ? masked(children[0]) : children[0]);
   }
-  return for_loop(root->id, root->name, found->lower, add(found->lower, integer(root->factor)),
-                  root->loop, root->factor, children[0]);
+  return for_loop(loop->id, loop->name, found->lower, add(found->lower, integer(loop->factor)),
+                  loop->loop, loop->factor, children[0]);
 }
 
 std::vector<Linear> conditions_of(const std::vector<Candidate> &candidates) {
@@ -329,7 +337,8 @@ public:
 
   /// `statement` where the variables in `known_` have values.
   StmtPtr at(const StmtPtr &statement, int versions) {
-    if (statement->parallel.joined) {
+    const auto *loop = as<For>(statement);
+    if (loop != nullptr && loop->parallel.joined) {
       return at_loop(statement, versions); // nothing comes between it and the loop outside
     }
     const std::vector<Candidate> candidates = collect(statement);
@@ -337,7 +346,7 @@ public:
       const StmtPtr split = in_two_versions(statement, versions);
       return split ? split : version(statement, candidates, conditions_of(candidates), versions);
     }
-    if (statement->kind == StatementKind::For) {
+    if (loop != nullptr) {
       return at_loop(statement, versions);
     }
     return map_children(statement, [&](const StmtPtr &child) { return at(child, versions); });
@@ -347,7 +356,7 @@ private:
   /// The loops in `statement` whose conditions are known here.
   std::vector<Candidate> collect(const StmtPtr &statement) const {
     std::vector<Candidate> found;
-    std::vector<const LoopStatement *> around;
+    std::vector<const For *> around;
     collect(statement, around, found);
     for (Candidate &candidate : found) {
       candidate.ask_again =
@@ -360,18 +369,17 @@ private:
     return found;
   }
 
-  void collect(const StmtPtr &statement, std::vector<const LoopStatement *> &around,
+  void collect(const StmtPtr &statement, std::vector<const For *> &around,
                std::vector<Candidate> &found) const {
-    if (auto candidate = candidate_of(*statement)) {
-      if (make_known(*candidate, around)) {
+    const auto *loop = as<For>(statement);
+    if (loop != nullptr) {
+      auto candidate = candidate_of(*loop);
+      if (candidate && make_known(*candidate, around)) {
         found.push_back(std::move(*candidate));
       }
+      around.push_back(loop);
     }
-    const bool is_loop = statement->kind == StatementKind::For;
-    if (is_loop) {
-      around.push_back(statement.get());
-    }
-    const bool is_sequence = statement->kind == StatementKind::Block;
+    const bool is_sequence = is<Block>(statement);
     const bool beside_other_work =
         is_sequence &&
         std::any_of(statement->children.begin(), statement->children.end(), is_other_work);
@@ -380,14 +388,14 @@ private:
         collect(child, around, found);
       }
     }
-    if (is_loop) {
+    if (loop != nullptr) {
       around.pop_back();
     }
   }
 
   /// Are the candidate's conditions known here? Those that depend on an unrolled loop in between
   /// are asked for all of its iterations.
-  bool make_known(Candidate &candidate, const std::vector<const LoopStatement *> &around) const {
+  bool make_known(Candidate &candidate, const std::vector<const For *> &around) const {
     for (auto condition = candidate.conditions.begin(); condition != candidate.conditions.end();) {
       for (auto loop = around.rbegin(); loop != around.rend(); ++loop) {
         if (auto wider = for_all_copies(*condition, **loop)) {
@@ -420,7 +428,7 @@ private:
     std::vector<Linear> others;
   };
 
-  Split split_of(const LoopStatement &loop, const std::vector<Candidate> &candidates) const {
+  Split split_of(const For &loop, const std::vector<Candidate> &candidates) const {
     Split split;
     for (const Linear &condition : conditions_of(candidates)) {
       const auto bound = holds_below(condition, loop.id);
@@ -438,14 +446,14 @@ private:
 
   /// Tiles that may be short in rows and in columns, where masks make one version of all the short
   /// ones as good as three. Null where it is not so: sums of short tiles want registers.
-  StmtPtr in_two_versions(const StmtPtr &loop, int versions) {
-    if (masked_bytes_ != 1 || versions < 2 || loop->kind != StatementKind::For ||
-        loop->loop != LoopKind::Serial || runs_long(loop->children[0])) {
+  StmtPtr in_two_versions(const StmtPtr &statement, int versions) {
+    const auto *loop = as_loop(statement, LoopKind::Serial);
+    if (masked_bytes_ != 1 || versions < 2 || loop == nullptr || runs_long(loop->body())) {
       return nullptr;
     }
     const std::set<std::int64_t> outside = known_;
     known_.insert(loop->id);
-    const std::vector<Candidate> candidates = collect(loop->children[0]);
+    const std::vector<Candidate> candidates = collect(loop->body());
     const Split split = split_of(*loop, candidates);
     const bool outside_decides =
         std::all_of(split.others.begin(), split.others.end(),
@@ -454,29 +462,29 @@ private:
       known_ = outside;
       return nullptr;
     }
-    const ValuePtr end = variable(numbers_.next(), "full");
+    const std::int64_t full = numbers_.next();
     const StmtPtr define =
-        let(end->id, "full", select_value(conjunction(split.others), split.end, loop->lower));
-    return block({define, both_parts(*loop, candidates, end, {}, versions)});
+        let(full, "full", select_value(conjunction(split.others), split.end, loop->lower));
+    return block({define, both_parts(*loop, candidates, variable(full, "full"), {}, versions)});
   }
 
-  StmtPtr at_loop(const StmtPtr &loop, int versions) {
-    known_.insert(loop->id);
-    const std::vector<Candidate> candidates = collect(loop->children[0]);
-    const Split split = split_of(*loop, candidates);
+  StmtPtr at_loop(const StmtPtr &statement, int versions) {
+    const auto &loop = cast<For>(statement);
+    known_.insert(loop.id);
+    const std::vector<Candidate> candidates = collect(loop.body());
+    const Split split = split_of(loop, candidates);
     if (!split.end || versions < 2) {
-      return with_children(loop, {at(loop->children[0], versions)});
+      return with_children(statement, {at(loop.body(), versions)});
     }
-    return both_parts(*loop, candidates, split.end, split.others, versions);
+    return both_parts(loop, candidates, split.end, split.others, versions);
   }
 
   /// The loop in two: full tiles, which come first and end before `end` at the latest, and all
   /// others.
-  StmtPtr both_parts(const LoopStatement &loop, const std::vector<Candidate> &candidates,
-                     const ValuePtr &end, const std::vector<Linear> &others, int versions) {
-    StmtPtr fast = rewrite(loop.children[0], candidates, true, masked_bytes_, keeps_copies_);
-    const StmtPtr general =
-        rewrite(loop.children[0], candidates, false, masked_bytes_, keeps_copies_);
+  StmtPtr both_parts(const For &loop, const std::vector<Candidate> &candidates, const ValuePtr &end,
+                     const std::vector<Linear> &others, int versions) {
+    StmtPtr fast = rewrite(loop.body(), candidates, true, masked_bytes_, keeps_copies_);
+    const StmtPtr general = rewrite(loop.body(), candidates, false, masked_bytes_, keeps_copies_);
     const std::int64_t second = numbers_.next();
     const StmtPtr rest = copy_with(general, {{loop.id, variable(second, loop.name)}}, numbers_);
     if (others.empty()) {
@@ -487,9 +495,10 @@ private:
     }
     const StmtPtr first_loop = for_loop(loop, loop.lower, minimum(loop.upper, end), fast);
     known_.insert(second);
-    auto second_loop = std::make_shared<LoopStatement>(
-        *for_loop(loop, maximum(loop.lower, end), loop.upper, at(rest, versions / 2)));
+    auto second_loop = copy_of<For>(loop);
     second_loop->id = second;
+    second_loop->lower = maximum(loop.lower, end);
+    second_loop->children = {at(rest, versions / 2)};
     return block({first_loop, second_loop});
   }
 

@@ -1,4 +1,6 @@
-#include "passes/passes.h"
+#include "passes/simplify_indices.h"
+
+#include "loops/traverse.h"
 
 #include <algorithm>
 #include <numeric>
@@ -36,8 +38,8 @@ public:
 
 private:
   ValuePtr simplify(const ValuePtr &value) {
-    if (value->kind == ValueKind::Variable) {
-      const auto found = replaced_.find(value->id);
+    if (const auto *variable = as<Variable>(value)) {
+      const auto found = replaced_.find(variable->id);
       return found == replaced_.end() ? value : found->second;
     }
     bool changed = false;
@@ -48,24 +50,27 @@ private:
       changed = changed || operands.back() != operand;
     }
     ValuePtr node = changed ? with_operands(value, std::move(operands)) : value;
-    if (node->kind != ValueKind::Binary &&
-        !(node->kind == ValueKind::Unary && node->op == Op::Neg)) {
+    const auto *binary = as<Binary>(node);
+    const auto *unary = as<Unary>(node);
+    if (binary == nullptr && (unary == nullptr || unary->op != Op::Neg)) {
       return node;
     }
     if (is_index(node)) {
       return simplify_index(node);
     }
-    if (is_comparison(node->op) && is_index(node->operands[0]) && is_index(node->operands[1])) {
+    if (binary != nullptr && is_comparison(binary->op) && is_index(binary->left()) &&
+        is_index(binary->right())) {
       return simplify_comparison(node);
     }
     return node;
   }
 
   ValuePtr simplify_index(const ValuePtr &node) {
-    if (node->op == Op::Min || node->op == Op::Max) {
+    const Op op = is<Binary>(node) ? cast<Binary>(node).op : Op::Neg;
+    if (op == Op::Min || op == Op::Max) {
       return simplify_extremum(node);
     }
-    if (node->op == Op::FloorDiv || node->op == Op::Mod) {
+    if (op == Op::FloorDiv || op == Op::Mod) {
       return simplify_division(node);
     }
     const auto linear = linear_of(node);
@@ -74,11 +79,11 @@ private:
     }
     if (linear->terms.size() == 1 && linear->constant != 0 && linear->terms[0].coefficient == 1) {
       // min(a, b) + c = min(a + c, b + c)
-      const ValuePtr &atom = linear->terms[0].atom;
-      if (atom->kind == ValueKind::Binary && (atom->op == Op::Min || atom->op == Op::Max)) {
+      const auto *atom = as<Binary>(linear->terms[0].atom);
+      if (atom != nullptr && (atom->op == Op::Min || atom->op == Op::Max)) {
         const ValuePtr shift = integer(linear->constant);
-        return simplify_extremum(binary_value(atom->op, (*this)(add(atom->operands[0], shift)),
-                                              (*this)(add(atom->operands[1], shift))));
+        return simplify_extremum(binary_value(atom->op, (*this)(add(atom->left(), shift)),
+                                              (*this)(add(atom->right(), shift))));
       }
     }
     if (linear->terms.size() == 1 && linear->terms[0].atom == node) {
@@ -103,16 +108,18 @@ private:
   }
 
   ValuePtr simplify_extremum(const ValuePtr &node) {
-    if (node->kind != ValueKind::Binary || (node->op != Op::Min && node->op != Op::Max)) {
+    const auto *extremum = as<Binary>(node);
+    if (extremum == nullptr || (extremum->op != Op::Min && extremum->op != Op::Max)) {
       return node;
     }
+    const Op op = extremum->op;
     std::vector<ValuePtr> all;
-    operands_of(node->op, node, all);
+    operands_of(op, node, all);
     std::vector<ValuePtr> kept;
     for (const ValuePtr &candidate : all) {
       bool needed = true;
       for (auto other = kept.begin(); other != kept.end();) {
-        const int sign = order(candidate, *other) * (node->op == Op::Min ? 1 : -1);
+        const int sign = order(candidate, *other) * (op == Op::Min ? 1 : -1);
         if (sign > 0) {
           needed = false;
           break;
@@ -128,12 +135,13 @@ private:
     }
     return std::accumulate(
         kept.begin() + 1, kept.end(), kept.front(),
-        [&](const ValuePtr &a, const ValuePtr &b) { return binary_value(node->op, a, b); });
+        [&](const ValuePtr &a, const ValuePtr &b) { return binary_value(op, a, b); });
   }
 
   ValuePtr simplify_division(const ValuePtr &node) {
-    const auto divisor = as_integer(node->operands[1]);
-    const auto dividend = linear_of(node->operands[0]);
+    const auto &division = cast<Binary>(node);
+    const auto divisor = as_integer(division.right());
+    const auto dividend = linear_of(division.left());
     if (!divisor || *divisor <= 0 || !dividend) {
       return node;
     }
@@ -154,7 +162,7 @@ private:
       const auto low = as_integer(floor_div(integer(*interval.lower), integer(*divisor)));
       const auto high = as_integer(floor_div(integer(*interval.upper), integer(*divisor)));
       if (low && low == high) {
-        if (node->op == Op::FloorDiv) {
+        if (division.op == Op::FloorDiv) {
           quotient.constant += *low;
           return value_of(quotient);
         }
@@ -162,7 +170,7 @@ private:
         return value_of(rest);
       }
     }
-    if (node->op == Op::Mod) {
+    if (division.op == Op::Mod) {
       return floor_mod(value_of(rest), integer(*divisor));
     }
     return add_linear(quotient, divide_rest(rest, *divisor));
@@ -182,12 +190,11 @@ private:
       divisor /= common;
     }
     if (rest.terms.size() == 1 && rest.constant == 0 && rest.terms[0].coefficient == 1) {
-      const ValuePtr &inner = rest.terms[0].atom;
-      if (inner->kind == ValueKind::Binary && inner->op == Op::FloorDiv) {
-        const auto second = as_integer(inner->operands[1]);
+      if (const auto *inner = as_binary(rest.terms[0].atom, Op::FloorDiv)) {
+        const auto second = as_integer(inner->right());
         if (second && *second > 0 && *second < (std::int64_t{1} << 30) &&
             divisor < (std::int64_t{1} << 30)) {
-          return floor_div(inner->operands[0], integer(divisor * *second));
+          return floor_div(inner->left(), integer(divisor * *second));
         }
       }
     }
@@ -201,8 +208,9 @@ private:
   }
 
   ValuePtr simplify_comparison(const ValuePtr &node) const {
-    const auto left = linear_of(node->operands[0]);
-    const auto right = linear_of(node->operands[1]);
+    const auto &comparison = cast<Binary>(node);
+    const auto left = linear_of(comparison.left());
+    const auto right = linear_of(comparison.right());
     const auto difference = left && right ? combine(*left, *right, -1) : std::nullopt;
     if (!difference) {
       return node;
@@ -215,7 +223,7 @@ private:
     const auto decide = [&](bool yes, bool no) {
       return yes ? boolean(true) : no ? boolean(false) : node;
     };
-    switch (node->op) {
+    switch (comparison.op) {
     case Op::Lt:
       return decide(negative, not_negative);
     case Op::Le:
@@ -243,7 +251,7 @@ public:
   explicit SimplifyStatements(Ranges ranges) : ranges_(std::move(ranges)) {}
 
   StmtPtr operator()(const StmtPtr &statement) {
-    if (statement->kind == StatementKind::Block) {
+    if (is<Block>(statement)) {
       std::vector<StmtPtr> children;
       for (const StmtPtr &child : statement->children) {
         children.push_back((*this)(child));
@@ -252,40 +260,38 @@ public:
     }
     Simplifier simplify(ranges_, replaced_);
     StmtPtr node = map_values(statement, std::ref(simplify));
-    if (node->kind == StatementKind::For) {
-      return simplify_loop(with_known_bounds(node), simplify);
+    if (const auto *loop = as<For>(node)) {
+      return simplify_loop(with_known_bounds(node, *loop), simplify);
     }
-    if (node->kind == StatementKind::If) {
-      return simplify_if(node);
+    if (const auto *test = as<If>(node)) {
+      return simplify_if(*test);
     }
-    if (node->kind == StatementKind::While) {
+    if (is<While>(node)) {
       return with_children(node, {(*this)(node->children[0])});
     }
-    if (node->kind == StatementKind::Allocate || node->kind == StatementKind::Timed ||
-        node->kind == StatementKind::Launch) {
+    if (is<Allocate>(node) || is<Timed>(node) || is<Launch>(node)) {
       const StmtPtr body = (*this)(node->children[0]);
       return is_empty(body) ? body : with_children(node, {body});
     }
-    if (node->kind == StatementKind::Let &&
-        (node->value->kind == ValueKind::Constant || node->value->kind == ValueKind::Variable)) {
-      replaced_[node->id] = node->value;
+    if (const auto *let = as<Let>(node);
+        let != nullptr && (is<Constant>(let->value) || is<Variable>(let->value))) {
+      replaced_[let->id] = let->value;
       return block({});
     }
-    if (node->kind == StatementKind::Store && keeps_its_value(*node)) {
-      return block({});
-    }
-    if (node->kind == StatementKind::CheckIndex && stays_inside(*node)) {
-      return block({});
-    }
-    return node;
+    const auto *store = as<Store>(node);
+    const auto *check = as<CheckIndex>(node);
+    const bool is_idle =
+        (store != nullptr && keeps_its_value(*store)) || (check != nullptr && stays_inside(*check));
+    return is_idle ? block({}) : node;
   }
 
 private:
   /// A[i] = A[i]: a computation in place that leaves elements as they are.
-  static bool keeps_its_value(const LoopStatement &node) {
-    return node.value->kind == ValueKind::Load && node.value->id == node.buffer &&
-           std::equal(node.subscripts.begin(), node.subscripts.end(), node.value->operands.begin(),
-                      node.value->operands.end(), same_value);
+  static bool keeps_its_value(const Store &store) {
+    const auto *load = as_load_of(store.value, store.buffer);
+    return load != nullptr &&
+           std::equal(store.subscripts.begin(), store.subscripts.end(), load->subscripts().begin(),
+                      load->subscripts().end(), same_value);
   }
 
   /// Does `value` stay above zero because of where the loops around end? Where j < (M + 15) // 16,
@@ -305,17 +311,18 @@ private:
       }
       Linear rest = value;
       rest.terms.erase(rest.terms.begin() + static_cast<std::ptrdiff_t>(t));
-      if (atom->kind == ValueKind::Variable && last_.contains(atom->id)) {
-        for (const Linear &last : last_.at(atom->id)) {
+      if (const auto *variable = as<Variable>(atom);
+          variable != nullptr && last_.contains(variable->id)) {
+        for (const Linear &last : last_.at(variable->id)) {
           const auto least = combine(rest, last, coefficient);
           if (least && is_positive(*least, depth - 1)) {
             return true;
           }
         }
       }
-      if (atom->kind == ValueKind::Binary && atom->op == Op::FloorDiv) {
-        const auto divisor = as_integer(atom->operands[1]);
-        const auto dividend = linear_of(atom->operands[0]);
+      if (const auto *division = as_binary(atom, Op::FloorDiv)) {
+        const auto divisor = as_integer(division->right());
+        const auto dividend = linear_of(division->left());
         if (divisor && *divisor > 0 && coefficient % *divisor == 0 && dividend) {
           const auto least = combine(rest, *dividend, coefficient / *divisor);
           if (least && is_positive(*least, depth - 1)) {
@@ -328,12 +335,12 @@ private:
   }
 
   /// Can a check that was asked for not fail?
-  bool stays_inside(const LoopStatement &node) const {
-    if (node.subscripts.empty() || !is_index(node.value) || !is_index(node.upper)) {
+  bool stays_inside(const CheckIndex &check) const {
+    if (check.reported.empty() || !is_index(check.value) || !is_index(check.upper)) {
       return false;
     }
-    const auto value = linear_of(node.value);
-    const auto upper = linear_of(node.upper);
+    const auto value = linear_of(check.value);
+    const auto upper = linear_of(check.upper);
     const auto distance = value && upper ? combine(*upper, *value, -1) : std::nullopt;
     const Interval interval = value ? ranges_.of(*value) : Interval{};
     return interval.lower && *interval.lower >= 0 && distance && is_positive(*distance);
@@ -341,14 +348,14 @@ private:
 
   /// Is `condition` a < b, and so by the loops around?
   bool holds(const ValuePtr &condition) const {
-    if (condition->kind != ValueKind::Binary || condition->op != Op::Lt ||
-        !is_index(condition->operands[0]) || !is_index(condition->operands[1])) {
+    const auto *less = as_binary(condition, Op::Lt);
+    if (less == nullptr || !is_index(less->left()) || !is_index(less->right())) {
       return false;
     }
     std::vector<ValuePtr> small;
     std::vector<ValuePtr> large;
-    operands_of(Op::Max, condition->operands[0], small);
-    operands_of(Op::Min, condition->operands[1], large);
+    operands_of(Op::Max, less->left(), small);
+    operands_of(Op::Min, less->right(), large);
     return std::all_of(small.begin(), small.end(), [&](const ValuePtr &a) {
       return std::all_of(large.begin(), large.end(), [&](const ValuePtr &b) {
         const auto left = linear_of(a);
@@ -361,64 +368,60 @@ private:
 
   /// A bound that can be one number only is that number: of a loop around it that has at most one
   /// iteration, the variable is known.
-  StmtPtr with_known_bounds(const StmtPtr &node) const {
+  StmtPtr with_known_bounds(const StmtPtr &node, const For &loop) const {
     const auto known = [&](const ValuePtr &bound) {
       const Interval interval = ranges_.of(bound);
       return interval.lower && interval.lower == interval.upper ? integer(*interval.lower) : bound;
     };
-    const ValuePtr lower = known(node->lower);
-    const ValuePtr upper = known(node->upper);
-    if (lower == node->lower && upper == node->upper) {
-      return node;
-    }
-    auto loop = std::make_shared<LoopStatement>(*node);
-    loop->lower = lower;
-    loop->upper = upper;
-    return loop;
+    const ValuePtr lower = known(loop.lower);
+    const ValuePtr upper = known(loop.upper);
+    return lower == loop.lower && upper == loop.upper ? node
+                                                      : for_loop(loop, lower, upper, loop.body());
   }
 
-  StmtPtr simplify_if(const StmtPtr &node) {
-    if (holds(node->value)) {
-      return (*this)(node->children[0]);
+  StmtPtr simplify_if(const If &test) {
+    if (holds(test.condition)) {
+      return (*this)(test.then());
     }
-    if (const auto known = as_boolean(node->value)) {
-      return *known                      ? (*this)(node->children[0])
-             : node->children.size() > 1 ? (*this)(node->children[1])
-                                         : block({});
+    if (const auto known = as_boolean(test.condition)) {
+      return *known                 ? (*this)(test.then())
+             : test.has_otherwise() ? (*this)(test.otherwise())
+                                    : block({});
     }
     const Ranges before = ranges_;
-    ranges_.assume(node->value);
-    const StmtPtr then = (*this)(node->children[0]);
+    ranges_.assume(test.condition);
+    const StmtPtr then = (*this)(test.then());
     ranges_ = before;
-    return if_then(node->value, then,
-                   node->children.size() > 1 ? (*this)(node->children[1]) : nullptr);
+    return if_then(test.condition, then,
+                   test.has_otherwise() ? (*this)(test.otherwise()) : nullptr);
   }
 
   StmtPtr simplify_loop(const StmtPtr &node, Simplifier &simplify) {
-    const ValuePtr extent = simplify(sub(node->upper, node->lower));
+    const auto &loop = cast<For>(node);
+    const ValuePtr extent = simplify(sub(loop.upper, loop.lower));
     const Interval count = ranges_.of(extent);
-    if ((count.upper && *count.upper <= 0) || simplify.is_empty_range(node->lower, node->upper)) {
+    if ((count.upper && *count.upper <= 0) || simplify.is_empty_range(loop.lower, loop.upper)) {
       return block({});
     }
     // Which thread has the only iteration is still to be said.
-    if (count.lower == 1 && count.upper == 1 && !is_gpu(node->loop)) {
-      replaced_[node->id] = node->lower;
-      return (*this)(node->children[0]);
+    if (count.lower == 1 && count.upper == 1 && !is_gpu(loop.loop)) {
+      replaced_[loop.id] = loop.lower;
+      return (*this)(loop.body());
     }
-    Interval interval{ranges_.of(node->lower).lower, ranges_.of(node->upper).upper};
+    Interval interval{ranges_.of(loop.lower).lower, ranges_.of(loop.upper).upper};
     if (interval.upper) {
       interval.upper = *interval.upper - 1;
     }
-    ranges_.variables[node->id] = interval;
+    ranges_.variables[loop.id] = interval;
     std::vector<ValuePtr> ends;
-    operands_of(Op::Min, node->upper, ends);
+    operands_of(Op::Min, loop.upper, ends);
     for (const ValuePtr &end : ends) {
       if (auto last = is_index(end) ? linear_of(end) : std::nullopt) {
         last->constant -= 1;
-        last_[node->id].push_back(std::move(*last));
+        last_[loop.id].push_back(std::move(*last));
       }
     }
-    StmtPtr body = (*this)(node->children[0]);
+    StmtPtr body = (*this)(loop.body());
     if (is_empty(body)) {
       return body;
     }

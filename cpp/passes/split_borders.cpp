@@ -1,6 +1,8 @@
+#include "passes/split_borders.h"
+
 #include "loops/index_tests.h"
 #include "loops/tile_extent.h"
-#include "passes/passes.h"
+#include "loops/traverse.h"
 
 #include <algorithm>
 #include <functional>
@@ -24,21 +26,19 @@ struct Threshold {
   ValuePtr value;
 };
 
-ValuePtr operand_of(const ValuePtr &node, bool first) { return node->operands[first ? 0 : 1]; }
-
 /// One loop, and what becomes of its body away from the borders.
 class Borders {
 public:
-  Borders(const LoopStatement &loop, const Ranges &known) : loop_(loop), known_(known) {
+  Borders(const For &loop, const Ranges &known) : loop_(loop), known_(known) {
     operands_of(Op::Max, loop.lower, firsts_);
     operands_of(Op::Min, loop.upper, ends_);
     inside_.insert(loop.id);
-    visit_statements(loop.children[0], [&](const LoopStatement &inner) {
-      if (inner.kind == StatementKind::For || inner.kind == StatementKind::Let) {
-        inside_.insert(inner.id);
+    visit_statements(loop.body(), [&](const LoopStatement &inner) {
+      if (const std::int64_t *variable = defined_variable(inner)) {
+        inside_.insert(*variable);
       }
     });
-    collect(loop.children[0]);
+    collect(loop.body());
   }
 
   /// Is there more than vector loops that end early, which tile separation takes care of?
@@ -64,11 +64,12 @@ public:
     for (const StmtPtr &child : root->children) {
       children.push_back(last(child, masks));
     }
-    if (root->kind != StatementKind::For || root->loop != LoopKind::Vector || !is_decided(root)) {
+    const auto *loop = as_loop(root, LoopKind::Vector);
+    if (loop == nullptr || !is_decided(root)) {
       return children.empty() ? root : with_children(root, std::move(children));
     }
-    return for_loop(root->id, root->name, root->lower, root->upper,
-                    masks ? LoopKind::MaskedVector : LoopKind::Serial, masks ? root->factor : 0,
+    return for_loop(loop->id, loop->name, loop->lower, loop->upper,
+                    masks ? LoopKind::MaskedVector : LoopKind::Serial, masks ? loop->factor : 0,
                     children[0]);
   }
 
@@ -89,34 +90,32 @@ private:
   }
 
   void collect(const StmtPtr &statement) {
-    const bool is_loop = statement->kind == StatementKind::For;
     // The bounds of a loop are outside of it.
     std::set<const Value *> seen;
     const std::function<void(const ValuePtr &)> visit = [&](const ValuePtr &value) {
-      if (!value || !seen.insert(value.get()).second) {
+      if (!seen.insert(value.get()).second) {
         return;
       }
       if (!decide(*statement, value)) {
         std::for_each(value->operands.begin(), value->operands.end(), visit);
       }
     };
-    visit(statement->lower);
-    visit(statement->upper);
-    visit(statement->value);
-    std::for_each(statement->subscripts.begin(), statement->subscripts.end(), visit);
-    if (is_loop) {
-      around_.push_back(statement.get());
+    each_value(*statement, visit);
+    const auto *loop = as<For>(statement);
+    if (loop != nullptr) {
+      around_.push_back(loop);
     }
     std::for_each(statement->children.begin(), statement->children.end(),
                   [&](const StmtPtr &child) { collect(child); });
-    if (is_loop) {
+    if (loop != nullptr) {
       around_.pop_back();
     }
   }
 
   /// Decides `value`, in `statement`, for the iterations away from the borders.
   bool decide(const LoopStatement &statement, const ValuePtr &value) {
-    if (value->kind != ValueKind::Binary) {
+    const auto *binary = as<Binary>(value);
+    if (binary == nullptr) {
       return false;
     }
     const auto accept = [&](const std::optional<Linear> &fact, const ValuePtr &outcome) {
@@ -142,22 +141,21 @@ private:
       }
       return accept(form, boolean(true)) || accept(at_least(form, -1, 1), boolean(false));
     }
-    if (value->op != Op::Min && value->op != Op::Max) {
+    if (binary->op != Op::Min && binary->op != Op::Max) {
       return false;
     }
-    const auto distance = difference(value->operands[0], value->operands[1]);
+    const auto distance = difference(binary->left(), binary->right());
     if (!distance) {
       return false;
     }
-    const bool is_max = value->op == Op::Max;
-    return accept(distance, operand_of(value, is_max)) ||
-           accept(at_least(*distance, -1, 0), operand_of(value, !is_max));
+    const bool is_max = binary->op == Op::Max;
+    return accept(distance, is_max ? binary->left() : binary->right()) ||
+           accept(at_least(*distance, -1, 0), is_max ? binary->right() : binary->left());
   }
 
   void note(const LoopStatement &statement, const Threshold &threshold) {
-    const bool early_end =
-        statement.kind == StatementKind::For && !threshold.is_first &&
-        (statement.loop == LoopKind::Vector || statement.loop == LoopKind::Unrolled);
+    const bool early_end = !threshold.is_first && (is_loop_of(statement, LoopKind::Vector) ||
+                                                   is_loop_of(statement, LoopKind::Unrolled));
     worthwhile_ = worthwhile_ || !early_end;
     ValuePtr &bound = threshold.is_first ? first_ : end_;
     if (!bound) {
@@ -177,7 +175,7 @@ private:
     if (depth == 0) {
       return near_threshold(fact);
     }
-    const LoopStatement &inner = *around_[depth - 1];
+    const For &inner = *around_[depth - 1];
     const auto coefficient = coefficient_of(fact, inner.id);
     if (!coefficient || *coefficient == 0) {
       return std::nullopt;
@@ -205,7 +203,7 @@ private:
     Linear rest;
     rest.constant = fact.constant;
     for (const Linear::Term &term : fact.terms) {
-      if (term.atom->kind != ValueKind::Variable || term.atom->id != loop_.id) {
+      if (!is_variable(term.atom, loop_.id)) {
         rest.terms.push_back(term);
       }
     }
@@ -236,12 +234,12 @@ private:
     return near ? std::optional(threshold) : std::nullopt;
   }
 
-  const LoopStatement &loop_;
+  const For &loop_;
   const Ranges &known_;
   std::vector<ValuePtr> firsts_; ///< the loop begins at the greatest of these
   std::vector<ValuePtr> ends_;   ///< and ends at the least of these
   std::set<std::int64_t> inside_;
-  std::vector<const LoopStatement *> around_; ///< loops between this one and a statement
+  std::vector<const For *> around_; ///< loops between this one and a statement
   std::map<std::pair<const LoopStatement *, const Value *>, Decision> decided_;
   bool worthwhile_ = false;
   ValuePtr first_;
@@ -254,30 +252,30 @@ public:
       : numbers_(root), known_(known), masks_(masks) {}
 
   StmtPtr operator()(const StmtPtr &statement) {
-    if (statement->kind == StatementKind::For && is_innermost(*statement) &&
-        (statement->loop == LoopKind::Serial || statement->loop == LoopKind::Parallel)) {
-      return at_loop(statement);
-    }
-    return map_children(statement, *this);
+    const auto *loop = as<For>(statement);
+    const bool may_split = loop != nullptr && is_innermost(*loop) &&
+                           (loop->loop == LoopKind::Serial || loop->loop == LoopKind::Parallel);
+    return may_split ? at_loop(statement) : map_children(statement, *this);
   }
 
 private:
-  StmtPtr at_loop(const StmtPtr &loop) {
-    const auto extent = difference(loop->upper, loop->lower);
+  StmtPtr at_loop(const StmtPtr &statement) {
+    const auto &loop = cast<For>(statement);
+    const auto extent = difference(loop.upper, loop.lower);
     const auto most = extent ? known_.of(*extent).upper : std::nullopt;
     if (most && *most <= widest_border) {
-      return loop;
+      return statement;
     }
-    const Borders borders(*loop, known_);
-    const std::int64_t size = size_of(loop);
-    const bool parallel = loop->loop == LoopKind::Parallel;
+    const Borders borders(loop, known_);
+    const std::int64_t size = size_of(statement);
+    const bool parallel = loop.loop == LoopKind::Parallel;
     const std::int64_t copies = parallel || !borders.first() || !borders.end() ? 1 : 2;
     if (!borders.worthwhile() || size > largest_body || added_ + copies * size > max_added) {
-      return loop;
+      return statement;
     }
     added_ += copies * size;
-    const StmtPtr &body = loop->children[0];
-    const ValuePtr counter = variable(loop->id, loop->name);
+    const StmtPtr &body = loop.body();
+    const ValuePtr counter = variable(loop.id, loop.name);
     if (parallel) {
       ValuePtr inner = boolean(true);
       if (borders.first()) {
@@ -286,12 +284,12 @@ private:
       if (borders.end()) {
         inner = both(inner, binary_value(Op::Lt, counter, borders.end()));
       }
-      return with_children(
-          loop, {if_then(inner, borders.before_end(body, true), copy_with(body, {}, numbers_))});
+      const StmtPtr inside = borders.before_end(body, true);
+      return with_children(statement, {if_then(inner, inside, copy_with(body, {}, numbers_))});
     }
     std::vector<StmtPtr> parts;
-    ValuePtr lower = loop->lower;
-    const ValuePtr upper = borders.end() ? minimum(loop->upper, borders.end()) : loop->upper;
+    ValuePtr lower = loop.lower;
+    const ValuePtr upper = borders.end() ? minimum(loop.upper, borders.end()) : loop.upper;
     if (borders.first()) {
       parts.push_back(
           part(loop, lower, minimum(upper, borders.first()), borders.before_end(body, false)));
@@ -300,19 +298,14 @@ private:
     parts.push_back(part(loop, lower, upper, borders.before_end(body, true)));
     if (borders.end()) {
       parts.push_back(
-          part(loop, maximum(loop->lower, borders.end()), loop->upper, borders.last(body, masks_)));
+          part(loop, maximum(loop.lower, borders.end()), loop.upper, borders.last(body, masks_)));
     }
     return block(std::move(parts));
   }
 
   /// The iterations [lower, upper) of the loop, with a body of their own.
-  StmtPtr part(const StmtPtr &loop, const ValuePtr &lower, const ValuePtr &upper,
-               const StmtPtr &body) {
-    auto copy = std::make_shared<LoopStatement>(*loop);
-    copy->lower = lower;
-    copy->upper = upper;
-    copy->children = {body};
-    return copy_with(copy, {}, numbers_);
+  StmtPtr part(const For &loop, const ValuePtr &lower, const ValuePtr &upper, const StmtPtr &body) {
+    return copy_with(for_loop(loop, lower, upper, body), {}, numbers_);
   }
 
   Numbers numbers_;

@@ -1,6 +1,7 @@
-// Loops whose bodies are guarded by data: see passes.h.
+#include "passes/tighten_guards.h"
+
 #include "loops/summing_loops.h"
-#include "passes/passes.h"
+#include "loops/traverse.h"
 
 #include <algorithm>
 #include <set>
@@ -15,16 +16,17 @@ constexpr std::int64_t far_away = std::int64_t{1} << 56;
 
 /// The parts of a < or <= comparison whose sides are max(..) and min(..); else the comparison.
 std::vector<ValuePtr> parts_of(const ValuePtr &test) {
-  const bool less = test->kind == ValueKind::Binary && (test->op == Op::Lt || test->op == Op::Le);
-  const bool more = test->kind == ValueKind::Binary && (test->op == Op::Gt || test->op == Op::Ge);
-  if ((!less && !more) || !is_int64(test->operands[0])) {
+  const auto *binary = as<Binary>(test);
+  const bool less = binary != nullptr && (binary->op == Op::Lt || binary->op == Op::Le);
+  const bool more = binary != nullptr && (binary->op == Op::Gt || binary->op == Op::Ge);
+  if ((!less && !more) || !is_int64(binary->left())) {
     return {test};
   }
   std::vector<ValuePtr> small;
   std::vector<ValuePtr> large;
-  operands_of(Op::Max, test->operands[less ? 0 : 1], small);
-  operands_of(Op::Min, test->operands[less ? 1 : 0], large);
-  const Op op = less ? test->op : mirrored(test->op);
+  operands_of(Op::Max, less ? binary->left() : binary->right(), small);
+  operands_of(Op::Min, less ? binary->right() : binary->left(), large);
+  const Op op = less ? binary->op : mirrored(binary->op);
   std::vector<ValuePtr> parts;
   for (const ValuePtr &a : small) {
     for (const ValuePtr &b : large) {
@@ -69,22 +71,19 @@ struct Comparison {
 /// One loop while it is tightened.
 class GuardedLoop {
 public:
-  GuardedLoop(const StmtPtr &loop, Numbers &numbers, std::set<std::int64_t> &data)
-      : loop_(loop), numbers_(numbers), data_(data), lower_(loop->lower), upper_(loop->upper) {
-    inside_.insert(loop->id);
-    visit_statements(loop->children[0], [&](const LoopStatement &inner) {
-      if (inner.kind == StatementKind::For || inner.kind == StatementKind::Let) {
-        inside_.insert(inner.id);
-      }
-      if (inner.kind == StatementKind::DeclareLocal) {
-        locals_.insert(inner.id);
-      }
-      if (inner.kind == StatementKind::AssignLocal) {
-        locals_.insert(inner.id);
-        assigned_.insert(inner.id);
-      }
-      if (inner.kind == StatementKind::Store || inner.kind == StatementKind::AtomicUpdate) {
-        stored_.insert(inner.buffer);
+  GuardedLoop(const For &loop, Numbers &numbers, std::set<std::int64_t> &data)
+      : loop_(loop), numbers_(numbers), data_(data), lower_(loop.lower), upper_(loop.upper) {
+    inside_.insert(loop.id);
+    visit_statements(loop.body(), [&](const LoopStatement &inner) {
+      if (const std::int64_t *variable = defined_variable(inner)) {
+        inside_.insert(*variable);
+      } else if (const auto *declaration = as<DeclareLocal>(inner)) {
+        locals_.insert(declaration->id);
+      } else if (const auto *assignment = as<AssignLocal>(inner)) {
+        locals_.insert(assignment->id);
+        assigned_.insert(assignment->id);
+      } else if (const auto *change = as<ElementChange>(inner)) {
+        stored_.insert(change->buffer);
       }
     });
   }
@@ -110,33 +109,31 @@ private:
 
   /// Splits the body into levels, as long as there is nothing in it but the next test.
   void peel() {
-    core_ = loop_->children[0];
+    core_ = loop_.body();
     while (true) {
       const std::vector<StmtPtr> single{core_};
-      const std::vector<StmtPtr> &children =
-          core_->kind == StatementKind::Block ? core_->children : single;
+      const std::vector<StmtPtr> &children = is<Block>(core_) ? core_->children : single;
       if (children.empty()) {
         return;
       }
       const StmtPtr &last = children.back();
-      const bool is_loop = last->kind == StatementKind::For;
-      const bool is_test = last->kind == StatementKind::If && last->children.size() == 1;
+      const auto *loop = as<For>(last);
+      const auto *test = as<If>(last);
       const bool plain = std::all_of(children.begin(), children.end() - 1, [](const StmtPtr &s) {
-        return s->kind == StatementKind::Let || s->kind == StatementKind::DeclareLocal ||
-               s->kind == StatementKind::CheckIndex;
+        return is<Let>(s) || is<DeclareLocal>(s) || is<CheckIndex>(s);
       });
-      if (!plain || (!is_loop && !is_test)) {
+      if (!plain || (loop == nullptr && (test == nullptr || test->has_otherwise()))) {
         return;
       }
       Level level;
       level.before.assign(children.begin(), children.end() - 1);
-      level.is_loop = is_loop;
-      level.conjuncts = is_loop ? parts_of(binary_value(Op::Lt, last->lower, last->upper))
-                                : conjuncts_of(last->value);
-      const StmtPtr inner = is_loop ? last : last->children[0];
+      level.is_loop = loop != nullptr;
+      level.conjuncts = loop != nullptr ? parts_of(binary_value(Op::Lt, loop->lower, loop->upper))
+                                        : conjuncts_of(test->condition);
+      const StmtPtr inner = loop != nullptr ? last : test->then();
       levels_.push_back(std::move(level));
       core_ = inner;
-      if (is_loop) {
+      if (levels_.back().is_loop) {
         return;
       }
     }
@@ -145,10 +142,13 @@ private:
   bool is_invariant(const ValuePtr &root) const {
     bool invariant = true;
     visit_value(root, [&](const Value &value) {
-      const bool changes = (value.kind == ValueKind::Variable && inside_.contains(value.id)) ||
-                           (value.kind == ValueKind::Local && locals_.contains(value.id)) ||
-                           (value.kind == ValueKind::Load && stored_.contains(value.id));
-      invariant = invariant && !changes;
+      if (const auto *variable = as<Variable>(value)) {
+        invariant = invariant && !inside_.contains(variable->id);
+      } else if (const auto *local = as<Local>(value)) {
+        invariant = invariant && !locals_.contains(local->id);
+      } else if (const auto *load = as<Load>(value)) {
+        invariant = invariant && !stored_.contains(load->buffer);
+      }
     });
     return invariant;
   }
@@ -156,22 +156,36 @@ private:
   bool is_data(const ValuePtr &root) const {
     bool found = false;
     visit_value(root, [&](const Value &value) {
-      found = found || value.kind == ValueKind::Load || value.kind == ValueKind::Local ||
-              (value.kind == ValueKind::Variable && data_.contains(value.id));
+      const auto *variable = as<Variable>(value);
+      found = found || is<Load>(value) || is<Local>(value) ||
+              (variable != nullptr && data_.contains(variable->id));
     });
     return found;
   }
 
   /// A check that reports the first iteration where it is the same in all of them.
-  StmtPtr reported_first(const StmtPtr &check) const {
-    auto first = std::make_shared<LoopStatement>(*check);
+  StmtPtr reported_first(const StmtPtr &statement) const {
+    const auto &check = cast<CheckIndex>(statement);
+    if (check.reported.empty() || !is_invariant(check.value)) {
+      return statement;
+    }
     ValueRewriter rewrite([&](const ValuePtr &value) -> ValuePtr {
-      return value->kind == ValueKind::Variable && value->id == loop_->id ? lower_ : nullptr;
+      return is_variable(value, loop_.id) ? lower_ : nullptr;
     });
-    for (ValuePtr &value : first->subscripts) {
+    auto first = copy_of<CheckIndex>(check);
+    for (ValuePtr &value : first->reported) {
       value = rewrite(value);
     }
-    return is_invariant(check->value) ? first : check;
+    return first;
+  }
+
+  /// May a statement before the test of a level run once, outside of the loop?
+  bool may_leave(const LoopStatement &statement) const {
+    bool invariant = true;
+    each_value(statement,
+               [&](const ValuePtr &value) { invariant = invariant && is_invariant(value); });
+    const auto *local = as<DeclareLocal>(statement);
+    return invariant && (local == nullptr || !assigned_.contains(local->id));
   }
 
   /// Takes what it can of a level out of the loop; false where deeper levels must stay as they are.
@@ -180,23 +194,20 @@ private:
     layer.runs = binary_value(Op::Lt, lower_, upper_);
     std::vector<StmtPtr> kept;
     for (StmtPtr statement : level.before) {
-      if (statement->kind == StatementKind::CheckIndex && !statement->subscripts.empty()) {
+      const bool is_check = is<CheckIndex>(statement);
+      if (is_check) {
         statement = reported_first(statement);
       }
-      const bool hoisted =
-          is_invariant(statement->value) &&
-          (statement->kind != StatementKind::CheckIndex ||
-           (is_invariant(statement->upper) &&
-            std::all_of(statement->subscripts.begin(), statement->subscripts.end(),
-                        [&](const ValuePtr &value) { return is_invariant(value); }))) &&
-          (statement->kind != StatementKind::DeclareLocal || !assigned_.contains(statement->id));
-      if (!hoisted && statement->kind == StatementKind::CheckIndex) {
+      const bool hoisted = may_leave(*statement);
+      if (!hoisted && is_check) {
         return false; // each iteration may fail: none can be left out
       }
-      if (hoisted && statement->kind != StatementKind::CheckIndex) {
-        (statement->kind == StatementKind::Let ? inside_ : locals_).erase(statement->id);
-        if (statement->kind == StatementKind::Let && is_data(statement->value)) {
-          data_.insert(statement->id);
+      if (hoisted && !is_check) {
+        const auto &definition = cast<Definition>(statement);
+        const bool is_let = is<Let>(statement);
+        (is_let ? inside_ : locals_).erase(definition.id);
+        if (is_let && is_data(definition.value)) {
+          data_.insert(definition.id);
         }
       }
       (hoisted ? layer.hoisted : kept).push_back(statement);
@@ -216,26 +227,28 @@ private:
   }
 
   static bool is_index_test(const ValuePtr &test) {
-    return test->kind == ValueKind::Binary && is_comparison(test->op) &&
-           is_index(test->operands[0]) && is_index(test->operands[1]);
+    const auto *binary = as<Binary>(test);
+    return binary != nullptr && is_comparison(binary->op) && is_index(binary->left()) &&
+           is_index(binary->right());
   }
 
   /// The comparison as one of the loop's variable alone with what does not change in the loop.
   std::optional<Comparison> comparison_of(const ValuePtr &test) const {
-    const bool known = test->kind == ValueKind::Binary && is_comparison(test->op) &&
-                       test->op != Op::Ne && is_int64(test->operands[0]);
+    const auto *binary = as<Binary>(test);
+    const bool known = binary != nullptr && is_comparison(binary->op) && binary->op != Op::Ne &&
+                       is_int64(binary->left());
     if (!known) {
       return std::nullopt;
     }
-    ValuePtr a = test->operands[0];
-    ValuePtr b = test->operands[1];
+    ValuePtr a = binary->left();
+    ValuePtr b = binary->right();
     Comparison result;
-    result.op = test->op;
-    if (!mentions(a, loop_->id)) {
+    result.op = binary->op;
+    if (!mentions(a, loop_.id)) {
       std::swap(a, b);
       result.op = mirrored(result.op);
     }
-    if (!mentions(a, loop_->id) || !is_index(a)) {
+    if (!mentions(a, loop_.id) || !is_index(a)) {
       return std::nullopt;
     }
     auto linear = linear_of(a);
@@ -251,7 +264,7 @@ private:
     result.coefficient = 0;
     result.rest.constant = linear->constant;
     for (const Linear::Term &term : linear->terms) {
-      if (term.atom->kind == ValueKind::Variable && term.atom->id == loop_->id) {
+      if (is_variable(term.atom, loop_.id)) {
         result.coefficient = term.coefficient;
       } else if (is_invariant(term.atom)) {
         result.rest.terms.push_back(term);
@@ -280,15 +293,16 @@ private:
     if (is_index(value)) {
       return value;
     }
-    const bool narrow = value->kind == ValueKind::Cast &&
-                        value->operands[0]->type.scalar.bits <= 32 &&
-                        !value->operands[0]->type.scalar.is_floating();
+    const auto *conversion = as<Cast>(value);
+    const bool narrow = conversion != nullptr && conversion->operand()->type.scalar.bits <= 32 &&
+                        !conversion->operand()->type.scalar.is_floating();
     const ValuePtr near = narrow || !arithmetic
                               ? value
                               : maximum(minimum(value, integer(far_away)), integer(-far_away));
     for (const StmtPtr &known : layer.hoisted) {
-      if (known->kind == StatementKind::Let && same_value(known->value, near)) {
-        return variable(known->id, known->name);
+      const auto *let = as<Let>(known);
+      if (let != nullptr && same_value(let->value, near)) {
+        return variable(let->id, let->name);
       }
     }
     const std::int64_t id = numbers_.next();
@@ -310,7 +324,7 @@ private:
     const bool is_lower = op == Op::Ge || op == Op::Gt;
     const bool bare = factor == 1 && rest.is_constant() && rest.constant == 0 && !negated;
     const bool arithmetic = !bare || op == Op::Le || op == Op::Gt;
-    const std::string name = op == Op::Eq ? loop_->name : is_lower ? "start" : "stop";
+    const std::string name = op == Op::Eq ? loop_.name : is_lower ? "start" : "stop";
     by_data_ = by_data_ || is_data(test);
     const ValuePtr right = as_index(other, arithmetic, name, layer);
     // factor * variable `op` bound
@@ -355,12 +369,12 @@ private:
     }
     StmtPtr result;
     if (only_) {
-      const ValuePtr counter = variable(loop_->id, loop_->name);
+      const ValuePtr counter = variable(loop_.id, loop_.name);
       const ValuePtr runs =
           both(binary_value(Op::Le, lower_, counter), binary_value(Op::Lt, counter, upper_));
-      result = block({let(loop_->id, loop_->name, only_), if_then(runs, body)});
+      result = block({let(loop_.id, loop_.name, only_), if_then(runs, body)});
     } else {
-      result = for_loop(*loop_, lower_, upper_, body);
+      result = for_loop(loop_, lower_, upper_, body);
     }
     for (auto layer = layers_.rbegin(); layer != layers_.rend(); ++layer) {
       for (const ValuePtr &guard : layer->guards) {
@@ -378,7 +392,7 @@ private:
     return result;
   }
 
-  StmtPtr loop_;
+  const For &loop_;
   Numbers &numbers_;
   std::set<std::int64_t> &data_; ///< variables that hold data
   ValuePtr lower_;
@@ -409,10 +423,11 @@ public:
       changed = changed || children.back() != child;
     }
     StmtPtr node = changed ? with_children(statement, std::move(children)) : statement;
-    if (node->kind != StatementKind::For || node->parallel.joined) {
+    const auto *loop = as<For>(node);
+    if (loop == nullptr || loop->parallel.joined) {
       return node;
     }
-    StmtPtr tight = GuardedLoop(node, numbers_, data_).tighten();
+    StmtPtr tight = GuardedLoop(*loop, numbers_, data_).tighten();
     return tight ? tight : node;
   }
 

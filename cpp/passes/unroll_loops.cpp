@@ -1,5 +1,7 @@
+#include "passes/unroll_loops.h"
+
 #include "loops/summing_loops.h"
-#include "passes/passes.h"
+#include "loops/traverse.h"
 
 #include <set>
 
@@ -19,25 +21,26 @@ std::int64_t size_of(const StmtPtr &root) {
 
 /// Do the copies of an unrolled loop have vector or unrolled loops inside of constant extents,
 /// which differ from copy to copy?
-bool shapes_tiles(const LoopStatement &loop) {
+bool shapes_tiles(const For &loop) {
   std::set<std::int64_t> unrolled{loop.id};
   bool found = false;
-  visit_statements(loop.children[0], [&](const LoopStatement &inner) {
-    const bool tagged = inner.kind == StatementKind::For &&
-                        (inner.loop == LoopKind::Vector || inner.loop == LoopKind::Unrolled);
-    if (!tagged) {
+  visit_statements(loop.body(), [&](const LoopStatement &statement) {
+    const auto *inner = as<For>(statement);
+    if (inner == nullptr ||
+        (inner->loop != LoopKind::Vector && inner->loop != LoopKind::Unrolled)) {
       return;
     }
-    if (inner.loop == LoopKind::Unrolled) {
-      unrolled.insert(inner.id);
+    if (inner->loop == LoopKind::Unrolled) {
+      unrolled.insert(inner->id);
     }
     bool varies = false;
     bool known = true;
-    for (const ValuePtr &bound : {inner.lower, inner.upper}) {
+    for (const ValuePtr &bound : {inner->lower, inner->upper}) {
       visit_value(bound, [&](const Value &value) {
-        varies = varies || (value.kind == ValueKind::Variable && value.id == loop.id);
-        known = known && value.kind != ValueKind::Parameter && value.kind != ValueKind::Local &&
-                (value.kind != ValueKind::Variable || unrolled.contains(value.id));
+        const auto *variable = as<Variable>(value);
+        varies = varies || is_variable(value, loop.id);
+        known = known && !is<Parameter>(value) && !is<Local>(value) &&
+                (variable == nullptr || unrolled.contains(variable->id));
       });
     }
     found = found || (varies && known);
@@ -54,36 +57,35 @@ public:
       return statement;
     }
     StmtPtr node = map_children(statement, *this);
-    if (node->kind == StatementKind::For && node->loop == LoopKind::Serial &&
-        node->children[0]->loop == LoopKind::Serial && node->children[0]->factor > 1) {
+    if (const auto *outer = as_loop(node, LoopKind::Serial)) {
+      const auto *rows = as_loop(outer->body(), LoopKind::Serial);
       // One after the other, each of its rows can keep its sums in registers.
-      const StmtPtr outside = with_rows_outside(*node);
+      const StmtPtr outside =
+          rows != nullptr && rows->factor > 1 ? with_rows_outside(*outer) : nullptr;
       return outside ? outside : node;
     }
-    if (node->kind != StatementKind::For || node->loop != LoopKind::Unrolled) {
+    const auto *loop = as_loop(node, LoopKind::Unrolled);
+    if (loop == nullptr || (only_shaping_ && !shapes_tiles(*loop))) {
       return node;
     }
-    if (only_shaping_ && !shapes_tiles(*node)) {
-      return node;
-    }
-    const StmtPtr &body = node->children[0];
-    const auto extent = constant_extent(*node);
-    if (!extent || *extent * size_of(body) > max_statements) {
+    const auto extent = constant_extent(*loop);
+    if (!extent || *extent * size_of(loop->body()) > max_statements) {
       if (only_shaping_) {
         return node;
       }
-      return for_loop(node->id, node->name, node->lower, node->upper, LoopKind::Serial,
-                      node->factor, body);
+      return for_loop(loop->id, loop->name, loop->lower, loop->upper, LoopKind::Serial,
+                      loop->factor, loop->body());
     }
     std::vector<StmtPtr> copies;
     for (std::int64_t i = 0; i < *extent; ++i) {
-      copies.push_back(copy_with(body, {{node->id, add(node->lower, integer(i))}}, numbers_));
+      copies.push_back(
+          copy_with(loop->body(), {{loop->id, add(loop->lower, integer(i))}}, numbers_));
     }
     return block(std::move(copies));
   }
 
 private:
-  static std::optional<std::int64_t> constant_extent(const LoopStatement &loop) {
+  static std::optional<std::int64_t> constant_extent(const For &loop) {
     const auto lower = linear_of(loop.lower);
     const auto upper = linear_of(loop.upper);
     const auto extent = lower && upper ? combine(*upper, *lower, -1) : std::nullopt;
@@ -98,41 +100,6 @@ private:
 };
 
 } // namespace
-
-namespace {
-
-class ShortTiles {
-public:
-  explicit ShortTiles(const StmtPtr &root) : numbers_(root) {}
-
-  StmtPtr operator()(const StmtPtr &statement) {
-    if (statement->children.empty()) {
-      return statement;
-    }
-    StmtPtr node = map_children(statement, *this);
-    const bool is_short =
-        node->kind == StatementKind::For && node->factor > 0 &&
-        (node->loop == LoopKind::Serial ||
-         (node->loop == LoopKind::Unrolled && !as_integer(sub(node->upper, node->lower))));
-    if (!is_short || node->factor * size_of(node->children[0]) > max_statements) {
-      return node;
-    }
-    std::vector<StmtPtr> copies;
-    for (std::int64_t i = 0; i < node->factor; ++i) {
-      const ValuePtr value = add(node->lower, integer(i));
-      copies.push_back(if_then(binary_value(Op::Lt, value, node->upper),
-                               copy_with(node->children[0], {{node->id, value}}, numbers_)));
-    }
-    return block(std::move(copies));
-  }
-
-private:
-  Numbers numbers_;
-};
-
-} // namespace
-
-StmtPtr unroll_short_tiles(const StmtPtr &body) { return ShortTiles(body)(body); }
 
 StmtPtr unroll_loops(const StmtPtr &body) { return Unroller(body, false)(body); }
 

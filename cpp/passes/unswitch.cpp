@@ -1,5 +1,7 @@
+#include "passes/unswitch.h"
+
 #include "loops/index_tests.h"
-#include "passes/passes.h"
+#include "loops/traverse.h"
 
 #include <set>
 
@@ -17,8 +19,8 @@ public:
   explicit Unswitching(const StmtPtr &root) : numbers_(root) {}
 
   StmtPtr operator()(const StmtPtr &statement) {
-    if (statement->kind == StatementKind::For && statement->loop != LoopKind::Parallel &&
-        is_innermost(*statement)) {
+    const auto *loop = as<For>(statement);
+    if (loop != nullptr && loop->loop != LoopKind::Parallel && is_innermost(*loop)) {
       return at_loop(statement);
     }
     return map_children(statement, *this);
@@ -26,13 +28,14 @@ public:
 
 private:
   StmtPtr at_loop(const StmtPtr &loop) {
-    std::set<std::int64_t> inside = {loop->id};
-    visit_statements(loop->children[0], [&](const LoopStatement &inner) {
-      if (inner.kind == StatementKind::For || inner.kind == StatementKind::Let) {
-        inside.insert(inner.id);
+    const StmtPtr &body = cast<For>(loop).body();
+    std::set<std::int64_t> inside;
+    visit_statements(loop, [&](const LoopStatement &inner) {
+      if (const std::int64_t *variable = defined_variable(inner)) {
+        inside.insert(*variable);
       }
     });
-    const ValuePtr test = invariant_test(loop->children[0], inside);
+    const ValuePtr test = invariant_test(body, inside);
     if (!test) {
       return loop;
     }
@@ -40,8 +43,8 @@ private:
     holds.add(test, true);
     IndexFacts fails;
     fails.add(test, false);
-    const StmtPtr then = holds.apply(loop->children[0]);
-    const StmtPtr otherwise = fails.apply(loop->children[0]);
+    const StmtPtr then = holds.apply(body);
+    const StmtPtr otherwise = fails.apply(body);
     if (!is_empty(then) && !is_empty(otherwise)) {
       const std::int64_t added = std::min(size_of(then), size_of(otherwise)) + 1;
       if (size_of(loop) > largest_body || added_ + added > max_added) {
@@ -65,27 +68,29 @@ private:
   static ValuePtr invariant_test(const StmtPtr &root, const std::set<std::int64_t> &inside) {
     ValuePtr found;
     visit_statements(root, [&](const LoopStatement &statement) {
-      if (statement.kind == StatementKind::If && !found) {
-        found = invariant_part(statement.value, inside);
+      if (const auto *test = as<If>(statement); test != nullptr && !found) {
+        found = invariant_part(test->condition, inside);
       }
     });
     return found;
   }
 
   static ValuePtr invariant_part(const ValuePtr &test, const std::set<std::int64_t> &inside) {
-    if (test->kind == ValueKind::Unary && test->op == Op::Not) {
-      return invariant_part(test->operands[0], inside);
+    if (const auto *unary = as<Unary>(test); unary != nullptr && unary->op == Op::Not) {
+      return invariant_part(unary->operand(), inside);
     }
-    if (test->kind == ValueKind::Binary && (test->op == Op::And || test->op == Op::Or)) {
-      const ValuePtr left = invariant_part(test->operands[0], inside);
-      return left ? left : invariant_part(test->operands[1], inside);
+    if (const auto *binary = as<Binary>(test);
+        binary != nullptr && (binary->op == Op::And || binary->op == Op::Or)) {
+      const ValuePtr left = invariant_part(binary->left(), inside);
+      return left ? left : invariant_part(binary->right(), inside);
     }
     if (!index_test(test)) {
       return nullptr;
     }
     bool varies = false;
     visit_value(test, [&](const Value &value) {
-      varies = varies || (value.kind == ValueKind::Variable && inside.contains(value.id));
+      const auto *variable = as<Variable>(value);
+      varies = varies || (variable != nullptr && inside.contains(variable->id));
     });
     return varies ? nullptr : test;
   }

@@ -1,7 +1,9 @@
 #include "passes/vector_loop.h"
 
+#include "loops/dispatch.h"
 #include "loops/gpu_queries.h"
 #include "loops/linear.h"
+#include "loops/traverse.h"
 #include "passes/gpu/thread_reductions.h"
 
 #include <algorithm>
@@ -20,8 +22,7 @@ constexpr int max_lanes = 256;
 bool loads(const StmtPtr &root) {
   bool found = false;
   visit_statements(root, [&](const LoopStatement &statement) {
-    visit_values(statement,
-                 [&](const Value &value) { found = found || value.kind == ValueKind::Load; });
+    visit_values(statement, [&](const Value &value) { found = found || is<Load>(value); });
   });
   return found;
 }
@@ -37,8 +38,8 @@ public:
       : lanes_(lanes), options_(options), may_nest_(nested), numbers_(numbers) {}
 
   /// The body for all lanes at once; null when there is none.
-  StmtPtr convert(const LoopStatement &loop, bool partial) {
-    const StmtPtr &body = loop.children[0];
+  StmtPtr convert(const For &loop, bool partial) {
+    const StmtPtr &body = loop.body();
     vectors_[loop.id] = ramp(loop.lower, 1, lanes_);
     find_locals(body, loop.id);
     if (partial) {
@@ -67,8 +68,8 @@ private:
   /// changes.
   void find_locals(const StmtPtr &body, std::int64_t loop) {
     visit_statements(body, [&](const LoopStatement &inner) {
-      if (inner.kind == StatementKind::DeclareLocal) {
-        own_locals_.insert(inner.id);
+      if (const auto *declaration = as<DeclareLocal>(inner)) {
+        own_locals_.insert(declaration->id);
       }
     });
     std::set<std::int64_t> varying{loop};
@@ -79,21 +80,23 @@ private:
   }
 
   void mark(const StmtPtr &root, std::set<std::int64_t> &variables, bool guarded, bool &changed) {
-    const bool is_vector_loop = root->kind == StatementKind::For &&
-                                root->loop == LoopKind::Vector && constant_extent(*root);
-    if ((root->kind == StatementKind::Let && varies(root->value, variables)) ||
-        (is_vector_loop && may_nest_)) {
-      changed = variables.insert(root->id).second || changed;
-    }
-    if (root->kind == StatementKind::DeclareLocal || root->kind == StatementKind::AssignLocal) {
-      if (guarded || varies(root->value, variables)) {
-        changed = vector_locals_.insert(root->id).second || changed;
+    bool inside = guarded;
+    if (const auto *loop = as<For>(root)) {
+      if (loop->loop == LoopKind::Vector && constant_extent(*loop) && may_nest_) {
+        changed = variables.insert(loop->id).second || changed;
+      }
+      inside = inside || varies(loop->lower, variables) || varies(loop->upper, variables);
+    } else if (const auto *test = as<If>(root)) {
+      inside = inside || varies(test->condition, variables);
+    } else if (const auto *let = as<Let>(root)) {
+      if (varies(let->value, variables)) {
+        changed = variables.insert(let->id).second || changed;
+      }
+    } else if (const auto *local = as<Definition>(root)) {
+      if (guarded || varies(local->value, variables)) {
+        changed = vector_locals_.insert(local->id).second || changed;
       }
     }
-    const bool differs = root->kind == StatementKind::For &&
-                         (varies(root->lower, variables) || varies(root->upper, variables));
-    const bool inside =
-        guarded || differs || (root->kind == StatementKind::If && varies(root->value, variables));
     for (const StmtPtr &child : root->children) {
       mark(child, variables, inside, changed);
     }
@@ -102,8 +105,11 @@ private:
   bool varies(const ValuePtr &root, const std::set<std::int64_t> &variables) const {
     bool found = false;
     visit_value(root, [&](const Value &value) {
-      found = found || (value.kind == ValueKind::Variable && variables.contains(value.id)) ||
-              (value.kind == ValueKind::Local && vector_locals_.contains(value.id));
+      if (const auto *variable = as<Variable>(value)) {
+        found = found || variables.contains(variable->id);
+      } else if (const auto *local = as<Local>(value)) {
+        found = found || vector_locals_.contains(local->id);
+      }
     });
     return found;
   }
@@ -139,8 +145,9 @@ private:
   }
 
   static bool is_index_test(const ValuePtr &test) {
-    return test->kind == ValueKind::Binary && is_comparison(test->op) &&
-           is_index(test->operands[0]) && is_index(test->operands[1]);
+    const auto *binary = as<Binary>(test);
+    return binary != nullptr && is_comparison(binary->op) && is_index(binary->left()) &&
+           is_index(binary->right());
   }
 
   bool masks(ScalarType type) const {
@@ -163,80 +170,67 @@ private:
     if (failed_) {
       return block({});
     }
-    switch (node->kind) {
-    case StatementKind::Block: {
-      std::vector<StmtPtr> children;
-      for (const StmtPtr &child : node->children) {
-        children.push_back(statement(child));
-      }
-      return block(std::move(children));
+    return dispatch(*node, [&](const auto &own) { return in_lanes(own); });
+  }
+
+  /// Each lane has iterations, or memory, of its own.
+  StmtPtr in_lanes(const LoopStatement & /*other*/) { return fail(); }
+
+  StmtPtr in_lanes(const Block &sequence) {
+    std::vector<StmtPtr> children;
+    for (const StmtPtr &child : sequence.children) {
+      children.push_back(statement(child));
     }
-    case StatementKind::For:
-      return loop(node);
-    case StatementKind::If:
-      return condition(node);
-    case StatementKind::Store:
-      return store_lanes(*node);
-    case StatementKind::Let: {
-      const ValuePtr converted = value(node->value);
-      if (converted->type.lanes == 1) {
-        return let(node->id, node->name, converted);
-      }
-      if (converted->kind == ValueKind::Ramp) {
-        vectors_[node->id] = converted;
-        return block({});
-      }
-      const std::int64_t id = numbers_.next();
-      vectors_[node->id] = local(id, node->name, converted->type);
-      return declare_local(id, node->name, converted);
+    return block(std::move(children));
+  }
+
+  StmtPtr in_lanes(const Let &node) {
+    const ValuePtr converted = value(node.value);
+    if (converted->type.lanes == 1) {
+      return let(node.id, node.name, converted);
     }
-    case StatementKind::DeclareLocal: {
-      const ValuePtr converted = value(node->value);
-      const bool vector = vector_locals_.contains(node->id);
-      lanes_of_local_[node->id] = vector ? lanes_ : 1;
-      return declare_local(node->id, node->name, vector ? widened(converted) : converted);
+    if (is<Ramp>(converted)) {
+      vectors_[node.id] = converted;
+      return block({});
     }
-    case StatementKind::AssignLocal:
-      return assign(*node);
-    case StatementKind::CheckIndex: {
-      const ValuePtr converted = value(node->value);
-      const ValuePtr upper = value(node->upper);
-      if (upper->type.lanes != 1) {
-        return fail();
-      }
-      // Of one lane alone where the subscript does not vary: the first of them is reported.
-      const bool wide = mask() || converted->type.lanes != 1;
-      return check_index(node->id, wide ? widened(converted) : converted, upper, mask(),
-                         reported(*node, wide));
+    const std::int64_t id = numbers_.next();
+    vectors_[node.id] = local(id, node.name, converted->type);
+    return declare_local(id, node.name, converted);
+  }
+
+  StmtPtr in_lanes(const DeclareLocal &node) {
+    const ValuePtr converted = value(node.value);
+    const bool vector = vector_locals_.contains(node.id);
+    lanes_of_local_[node.id] = vector ? lanes_ : 1;
+    return declare_local(node.id, node.name, vector ? widened(converted) : converted);
+  }
+
+  StmtPtr in_lanes(const CheckIndex &check) {
+    const ValuePtr converted = value(check.value);
+    const ValuePtr upper = value(check.upper);
+    if (upper->type.lanes != 1) {
+      return fail();
     }
-    case StatementKind::CheckValue: {
-      const ValuePtr converted = value(node->value);
-      const bool wide = mask() || converted->type.lanes != 1;
-      return check_value(node->id, wide ? widened(converted) : converted, mask(),
-                         reported(*node, wide));
-    }
-    case StatementKind::Timed:
-    case StatementKind::While:
-    case StatementKind::Allocate:
-    case StatementKind::Launch:
-    case StatementKind::Barrier:
-    case StatementKind::CopyAsync:
-    case StatementKind::CommitCopies:
-    case StatementKind::WaitForCopies:
-      return fail(); // each lane has iterations, or memory, of its own
-    case StatementKind::AtomicUpdate:
-      return combines_threads(*node) ? combine_terms(*node) : fail(); // one element at a time
-    }
-    return fail();
+    // Of one lane alone where the subscript does not vary: the first of them is reported.
+    const bool wide = mask() || converted->type.lanes != 1;
+    return check_index(check.site, wide ? widened(converted) : converted, upper, mask(),
+                       reported(check, wide));
+  }
+
+  StmtPtr in_lanes(const CheckValue &check) {
+    const ValuePtr converted = value(check.value);
+    const bool wide = mask() || converted->type.lanes != 1;
+    return check_value(check.site, wide ? widened(converted) : converted, mask(),
+                       reported(check, wide));
   }
 
   /// What a check reports, in all lanes or in the first.
-  std::vector<ValuePtr> reported(const LoopStatement &check, bool wide) {
+  std::vector<ValuePtr> reported(const RuntimeCheck &check, bool wide) {
     std::vector<ValuePtr> values;
-    for (const ValuePtr &given : check.subscripts) {
+    for (const ValuePtr &given : check.reported) {
       ValuePtr converted = value(given);
-      if (!wide && converted->kind == ValueKind::Ramp) {
-        converted = converted->operands[0];
+      if (const auto *ramp = as<Ramp>(converted); !wide && ramp != nullptr) {
+        converted = ValuePtr(ramp->base());
       }
       failed_ = failed_ || (!wide && converted->type.lanes != 1);
       values.push_back(std::move(converted));
@@ -244,7 +238,7 @@ private:
     return values;
   }
 
-  StmtPtr assign(const LoopStatement &node) {
+  StmtPtr in_lanes(const AssignLocal &node) {
     if (!own_locals_.contains(node.id)) {
       return fail(); // carries a value from lane to lane
     }
@@ -263,7 +257,7 @@ private:
     return assign_local(node.id, node.name, converted);
   }
 
-  StmtPtr store_lanes(const LoopStatement &node) {
+  StmtPtr in_lanes(const Store &node) {
     std::vector<ValuePtr> subscripts;
     bool varying = false;
     for (const ValuePtr &subscript : node.subscripts) {
@@ -285,15 +279,12 @@ private:
   }
 
   /// A reduction into one element: its terms are combined among the lanes first.
-  StmtPtr combine_lanes(const LoopStatement &node, std::vector<ValuePtr> subscripts) {
-    const ValuePtr &update = node.value;
-    const bool is_term = node.op != Op::None && update->kind == ValueKind::Binary &&
-                         update->op == node.op && update->operands[0]->kind == ValueKind::Load &&
-                         update->operands[0]->id == node.buffer;
-    if (!is_term) {
+  StmtPtr combine_lanes(const Store &node, std::vector<ValuePtr> subscripts) {
+    const auto *update = as_binary(node.value, node.op);
+    if (node.op == Op::None || update == nullptr || !is_load_of(update->left(), node.buffer)) {
       return fail(); // all lanes would store to one element
     }
-    ValuePtr term = widened(value(update->operands[1]));
+    ValuePtr term = widened(value(update->right()));
     if (mask()) {
       term = select_value(mask(), term, identity_lanes(node.op, term->type));
     }
@@ -303,8 +294,11 @@ private:
   }
 
   /// Terms that threads put together: those of one thread first.
-  StmtPtr combine_terms(const LoopStatement &node) {
-    auto update = std::make_shared<LoopStatement>(node);
+  StmtPtr in_lanes(const AtomicUpdate &node) {
+    if (!combines_threads(node)) {
+      return fail(); // one element at a time
+    }
+    auto update = copy_of<AtomicUpdate>(node);
     for (ValuePtr &subscript : update->subscripts) {
       subscript = value(subscript);
       if (subscript->type.lanes != 1) {
@@ -326,9 +320,9 @@ private:
     for (int lane = 0; lane < lanes_; ++lane) {
       std::vector<std::int64_t> place;
       for (const ValuePtr &subscript : subscripts) {
-        if (subscript->kind == ValueKind::Ramp) {
-          place.push_back(subscript->id * (lane / subscript->inner) +
-                          subscript->inner_stride * (lane % subscript->inner));
+        if (const auto *ramp = as<Ramp>(subscript)) {
+          place.push_back(ramp->stride * (lane / ramp->inner) +
+                          ramp->inner_stride * (lane % ramp->inner));
         }
       }
       if (!places.insert(place).second) {
@@ -338,33 +332,33 @@ private:
     return true;
   }
 
-  static std::optional<std::int64_t> constant_extent(const LoopStatement &loop) {
+  static std::optional<std::int64_t> constant_extent(const For &loop) {
     const auto lower = linear_of(loop.lower);
     const auto upper = linear_of(loop.upper);
     const auto extent = lower && upper ? combine(*upper, *lower, -1) : std::nullopt;
     return extent && extent->is_constant() ? std::optional(extent->constant) : std::nullopt;
   }
 
-  StmtPtr loop(const StmtPtr &node) {
-    const auto extent = constant_extent(*node);
-    if (node->loop == LoopKind::Vector && may_nest_ && extent && *extent > 1 &&
+  StmtPtr in_lanes(const For &loop) {
+    const auto extent = constant_extent(loop);
+    if (loop.loop == LoopKind::Vector && may_nest_ && extent && *extent > 1 &&
         *extent * lanes_ <= max_lanes) {
-      return nested(*node, static_cast<int>(*extent));
+      return nested(loop, static_cast<int>(*extent));
     }
-    const ValuePtr lower = value(node->lower);
-    const ValuePtr upper = value(node->upper);
-    if (node->loop == LoopKind::Vector || node->loop == LoopKind::MaskedVector) {
+    const ValuePtr lower = value(loop.lower);
+    const ValuePtr upper = value(loop.upper);
+    if (loop.loop == LoopKind::Vector || loop.loop == LoopKind::MaskedVector) {
       return fail(); // the inner loop takes the vectors
     }
     if (lower->type.lanes == 1 && upper->type.lanes == 1) {
-      return for_loop(*node, lower, upper, statement(node->children[0]));
+      return for_loop(loop, lower, upper, statement(loop.body()));
     }
-    return uneven_loop(*node, lower, upper);
+    return uneven_loop(loop, lower, upper);
   }
 
   /// A loop whose bounds differ between the lanes runs over all of their iterations, each for the
   /// lanes that have it.
-  StmtPtr uneven_loop(const LoopStatement &node, ValuePtr lower, ValuePtr upper) {
+  StmtPtr uneven_loop(const For &node, ValuePtr lower, ValuePtr upper) {
     if (options_.masked_bytes == 0) {
       return fail();
     }
@@ -381,7 +375,7 @@ private:
     const ValuePtr inside = both(binary_value(Op::Le, lower, broadcast(counter, lanes_)),
                                  binary_value(Op::Lt, broadcast(counter, lanes_), upper));
     return for_loop(node.id, node.name, first, last, LoopKind::Serial, 0,
-                    where(inside, node.children[0]));
+                    where(inside, node.body()));
   }
 
   /// `body` for the lanes of `condition` only, which no lane may meet.
@@ -398,7 +392,7 @@ private:
   }
 
   /// The lanes of an inner loop beside each other, for each lane of this one.
-  StmtPtr nested(const LoopStatement &node, int extent) {
+  StmtPtr nested(const For &node, int extent) {
     const ValuePtr lower = value(node.lower);
     const bool can_ask_again =
         std::all_of(conditions_.begin(), conditions_.end(),
@@ -413,8 +407,8 @@ private:
     lanes_ *= extent;
     inner_ = extent;
     for (auto &[id, vector] : vectors_) {
-      if (vector->kind == ValueKind::Ramp) {
-        vector = ramp(vector->operands[0], vector->id, lanes_, extent, 0);
+      if (const auto *plain = as<Ramp>(vector)) {
+        vector = ramp(plain->base(), plain->stride, lanes_, extent, 0);
       }
     }
     vectors_[node.id] = ramp(lower, 0, lanes_, extent, 1);
@@ -422,7 +416,7 @@ private:
     for (const Condition &condition : outer_conditions) {
       conditions_.push_back({condition.test, narrowed(value(condition.test))});
     }
-    StmtPtr result = statement(node.children[0]);
+    StmtPtr result = statement(node.body());
     lanes_ /= extent;
     inner_ = 1;
     vectors_ = outer_vectors;
@@ -431,18 +425,18 @@ private:
     return result;
   }
 
-  StmtPtr condition(const StmtPtr &node) {
-    const ValuePtr test = value(node->value);
-    const StmtPtr otherwise = node->children.size() > 1 ? node->children[1] : nullptr;
+  StmtPtr in_lanes(const If &node) {
+    const ValuePtr test = value(node.condition);
+    const StmtPtr otherwise = node.has_otherwise() ? node.otherwise() : nullptr;
     if (test->type.lanes == 1) {
-      const StmtPtr then = statement(node->children[0]);
+      const StmtPtr then = statement(node.then());
       return if_then(test, then, otherwise ? statement(otherwise) : nullptr);
     }
     std::vector<StmtPtr> parts;
     const std::int64_t id = numbers_.next();
     const ValuePtr holds = local(id, "holds", test->type);
     parts.push_back(declare_local(id, "holds", test));
-    parts.push_back(where(holds, node->children[0]));
+    parts.push_back(where(holds, node.then()));
     if (otherwise) {
       parts.push_back(where(unary_value(Op::Not, holds), otherwise));
     }
@@ -462,20 +456,20 @@ private:
   }
 
   ValuePtr convert_value(const ValuePtr &node) {
-    if (node->kind == ValueKind::Variable) {
-      const auto found = vectors_.find(node->id);
+    if (const auto *variable = as<Variable>(node)) {
+      const auto found = vectors_.find(variable->id);
       if (found == vectors_.end()) {
         return node;
       }
       failed_ = failed_ || found->second->type.lanes != lanes_;
       return found->second;
     }
-    if (node->kind == ValueKind::Local) {
-      if (!vector_locals_.contains(node->id)) {
+    if (const auto *own = as<Local>(node)) {
+      if (!vector_locals_.contains(own->id)) {
         return node;
       }
-      failed_ = failed_ || lanes_of_local_[node->id] != lanes_;
-      return local(node->id, node->name, {node->type.scalar, lanes_});
+      failed_ = failed_ || lanes_of_local_[own->id] != lanes_;
+      return local(own->id, own->name, {own->type.scalar, lanes_});
     }
     std::vector<ValuePtr> operands;
     bool varying = false;
@@ -488,9 +482,10 @@ private:
     }
     switch (node->kind) {
     case ValueKind::Load: {
-      failed_ = failed_ || (mask() && !masks(node->type.scalar));
+      const auto &own = cast<Load>(node);
+      failed_ = failed_ || (mask() && !masks(own.type.scalar));
       return masked(mask(),
-                    load(node->id, node->name, {node->type.scalar, lanes_}, std::move(operands)));
+                    load(own.buffer, own.name, {own.type.scalar, lanes_}, std::move(operands)));
     }
     case ValueKind::Ramp:
     case ValueKind::Broadcast:
@@ -505,7 +500,7 @@ private:
       failed_ = true;
       return node;
     case ValueKind::Binary:
-      if (ValuePtr moved = ramp_arithmetic(node->op, operands[0], operands[1])) {
+      if (ValuePtr moved = ramp_arithmetic(cast<Binary>(node).op, operands[0], operands[1])) {
         return moved;
       }
       break;
@@ -520,17 +515,18 @@ private:
 
   /// A ramp as the steps of the outer and of the inner lanes.
   std::pair<std::int64_t, std::int64_t> steps_of(const ValuePtr &value) const {
-    if (value->kind != ValueKind::Ramp) {
+    const auto *ramp = as<Ramp>(value);
+    if (ramp == nullptr) {
       return {0, 0};
     }
-    return value->inner == inner_ ? std::pair(value->id, value->inner_stride)
-                                  : std::pair(value->id * inner_, value->id);
+    return ramp->inner == inner_ ? std::pair(ramp->stride, ramp->inner_stride)
+                                 : std::pair(ramp->stride * inner_, ramp->stride);
   }
 
   /// Sums of ramps and scalars, and multiples of ramps, are ramps.
   ValuePtr ramp_arithmetic(Op op, const ValuePtr &a, const ValuePtr &b) const {
-    const bool left = a->kind == ValueKind::Ramp;
-    const bool right = b->kind == ValueKind::Ramp;
+    const bool left = is<Ramp>(a);
+    const bool right = is<Ramp>(b);
     const bool fits = (left || a->type.lanes == 1) && (right || b->type.lanes == 1);
     if (!fits || a->type.scalar != Int64 || may_wrap(op, *a, *b)) {
       return nullptr;
@@ -575,8 +571,8 @@ private:
 
 } // namespace
 
-StmtPtr vector_body(const LoopStatement &loop, int lanes, bool partial,
-                    const VectorOptions &options, Numbers &numbers) {
+StmtPtr vector_body(const For &loop, int lanes, bool partial, const VectorOptions &options,
+                    Numbers &numbers) {
   for (const bool nested : {true, false}) {
     StmtPtr body = VectorLoop(lanes, options, nested, numbers).convert(loop, partial);
     if (body) {

@@ -3,7 +3,7 @@
 // loop, atomic updates, a value carried from lane to lane) is refused, and the loop stays a loop.
 #pragma once
 
-#include "loops/build.h"
+#include "loops/traverse.h"
 
 namespace tilewright {
 
@@ -16,7 +16,7 @@ struct VectorOptions {
 /// The body of `loop`, which has `lanes` iterations, or fewer when it is `partial`; null when there
 /// is no vector form. Vector loops inside that have a constant number of iterations widen the
 /// vectors: `lanes` times that many lanes, the inner loop's next to each other.
-StmtPtr vector_body(const LoopStatement &loop, int lanes, bool partial,
-                    const VectorOptions &options, Numbers &numbers);
+StmtPtr vector_body(const For &loop, int lanes, bool partial, const VectorOptions &options,
+                    Numbers &numbers);
 
 } // namespace tilewright

@@ -1,6 +1,7 @@
 #include "polyhedral/interruption.h"
 
 #include "polyhedral/isl.h"
+#include "polyhedral/isl_lock.h"
 #include "polyhedral/isl_work.h"
 
 #include <isl/ctx.h>
@@ -47,7 +48,7 @@ void forget_interruption() noexcept {
 
 void check_interruption() {
   give_attention();
-  if (requested.load(std::memory_order_relaxed)) {
+  if (requested.load(std::memory_order_relaxed) && !IslLock::is_held_by_other()) {
     throw Interrupted();
   }
 }

@@ -1,6 +1,7 @@
 // How long analyses end early: a request, which may be made in a signal handler, and which isl's
-// operations and loops of our own meet soon after. Analyses run one at a time, under Python's lock,
-// so there is one request for all. What was interrupted has changed nothing.
+// operations and loops of our own meet soon after. Analyses run one at a time, under isl's lock, so
+// there is one request for all, and it ends the one whose thread has the lock. What was interrupted
+// has changed nothing.
 #pragma once
 
 #include <cstdint>

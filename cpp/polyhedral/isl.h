@@ -1,9 +1,10 @@
 // isl for the whole project: its C++ interface, one context, an operation limit, and errors as
-// exceptions. All isl work happens on one process-wide context, which the bindings only touch while
-// they hold the GIL: isl contexts are not thread-safe. Nothing here knows an IR.
+// exceptions. All isl work happens on one process-wide context, which only the thread with isl's
+// lock (isl_lock.h) may touch: isl contexts are not thread-safe. Nothing here knows an IR.
 #pragma once
 
 #include "polyhedral/error.h"
+#include "polyhedral/isl_lock.h"
 #include "polyhedral/isl_work.h"
 
 #include <isl/isl-noexceptions.h>
@@ -21,8 +22,8 @@ isl::ctx isl_context();
 /// "isl-0.25-193-..." of the isl that answers; start-up compares it with the one the build meant.
 std::string isl_version_text();
 
-/// While alive, isl operations beyond `operations` fail; `check` then throws Error(Limit). Nests
-/// (inner limits may only be tighter).
+/// While alive, the thread has isl's lock, and isl operations beyond `operations` fail; `check`
+/// then throws Error(Limit). Nests (inner limits may only be tighter).
 class OperationLimit {
 public:
   enum class Inside {
@@ -35,6 +36,7 @@ public:
   OperationLimit &operator=(const OperationLimit &) = delete;
 
 private:
+  IslLock lock_;
   std::uint64_t previous_;
   bool is_own_ = false; ///< not that of another one around it
 };

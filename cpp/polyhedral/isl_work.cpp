@@ -1,6 +1,7 @@
 #include "polyhedral/isl_work.h"
 
 #include "polyhedral/isl.h"
+#include "polyhedral/isl_lock.h"
 
 #include <isl/ctx.h>
 
@@ -32,7 +33,9 @@ void request_attention() noexcept { asked.store(true, std::memory_order_relaxed)
 void set_attention(void (*attend)()) { attention = attend; }
 
 void give_attention() {
-  if (asked.load(std::memory_order_relaxed) && asked.exchange(false) && attention != nullptr) {
+  if (asked.load(std::memory_order_relaxed) && attention != nullptr &&
+      !IslLock::is_held_by_other()) {
+    asked.store(false, std::memory_order_relaxed);
     attention();
   }
 }
@@ -123,11 +126,13 @@ Status counted_div(Number a, Number b, Number quotient, Number rest) {
 }
 
 void *attentive_malloc(isl_ctx *context, size_t size) {
+  tilewright::note_isl_use();
   tilewright::give_attention();
   return real_malloc(context, size);
 }
 
 void *attentive_calloc(isl_ctx *context, size_t count, size_t size) {
+  tilewright::note_isl_use();
   tilewright::give_attention();
   return real_calloc(context, count, size);
 }

@@ -16,8 +16,8 @@ extern bool isl_work_is_spent;
 /// Begins to charge against `operations`.
 void begin_isl_work(std::uint64_t operations);
 
-/// Makes `attend` be called, soon, by isl's work or by check_interruption(): by whoever asked. May
-/// be called in a signal handler.
+/// Makes `attend` be called, soon, by isl's work or by check_interruption(), in the thread that has
+/// isl's lock if one has it. May be called in a signal handler.
 void request_attention() noexcept;
 void set_attention(void (*attend)());
 /// Calls it, where it was asked for.

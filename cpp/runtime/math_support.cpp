@@ -56,15 +56,15 @@ std::complex<T> c_tan(std::complex<T> z) {
   return std::tan(z);
 }
 template <class T>
-std::complex<T> c_asin(std::complex<T> z) {
+std::complex<T> c_arcsin(std::complex<T> z) {
   return std::asin(z);
 }
 template <class T>
-std::complex<T> c_acos(std::complex<T> z) {
+std::complex<T> c_arccos(std::complex<T> z) {
   return std::acos(z);
 }
 template <class T>
-std::complex<T> c_atan(std::complex<T> z) {
+std::complex<T> c_arctan(std::complex<T> z) {
   return std::atan(z);
 }
 template <class T>
@@ -78,6 +78,18 @@ std::complex<T> c_cosh(std::complex<T> z) {
 template <class T>
 std::complex<T> c_tanh(std::complex<T> z) {
   return std::tanh(z);
+}
+template <class T>
+std::complex<T> c_arcsinh(std::complex<T> z) {
+  return std::asinh(z);
+}
+template <class T>
+std::complex<T> c_arccosh(std::complex<T> z) {
+  return std::acosh(z);
+}
+template <class T>
+std::complex<T> c_arctanh(std::complex<T> z) {
+  return std::atanh(z);
 }
 
 /// As NumPy: small integer exponents by multiplication, powers of zero by cases.
@@ -174,12 +186,15 @@ const std::vector<SupportFunction> &support_functions() {
       TILEWRIGHT_COMPLEX(sin),
       TILEWRIGHT_COMPLEX(cos),
       TILEWRIGHT_COMPLEX(tan),
-      TILEWRIGHT_COMPLEX(asin),
-      TILEWRIGHT_COMPLEX(acos),
-      TILEWRIGHT_COMPLEX(atan),
+      TILEWRIGHT_COMPLEX(arcsin),
+      TILEWRIGHT_COMPLEX(arccos),
+      TILEWRIGHT_COMPLEX(arctan),
       TILEWRIGHT_COMPLEX(sinh),
       TILEWRIGHT_COMPLEX(cosh),
       TILEWRIGHT_COMPLEX(tanh),
+      TILEWRIGHT_COMPLEX(arcsinh),
+      TILEWRIGHT_COMPLEX(arccosh),
+      TILEWRIGHT_COMPLEX(arctanh),
       {"tilewright_complex64_pow", address_of(&power_through_memory<float>)},
       {"tilewright_complex128_pow", address_of(&power_through_memory<double>)},
       {"tilewright_power_signed", address_of(&power_signed)},

@@ -13,8 +13,8 @@ struct SupportFunction {
 };
 
 /// "tilewright_complex64_exp"(float *x): x[0..1] in (x[2..3] too for pow), result in x[0..1];
-/// likewise complex128. "tilewright_power_signed"(base, exponent) and "tilewright_power_unsigned",
-/// modulo 2^64.
+/// likewise complex128, and the other functions by their names in layers. Integer powers, modulo
+/// 2^64: "tilewright_power_signed"(base, exponent) and "tilewright_power_unsigned".
 const std::vector<SupportFunction> &support_functions();
 
 } // namespace tilewright

@@ -9,6 +9,7 @@ __version__: str
 isl_version: str
 
 def set_unscoped_limit(operations: int) -> None: ...
+def require_isl_lock(required: bool) -> None: ...
 
 # ---- the language: bind_language.cpp ----
 
@@ -41,11 +42,17 @@ class Op:
     Eq: ClassVar[Op]
     Ne: ClassVar[Op]
     Sqrt: ClassVar[Op]
+    Rsqrt: ClassVar[Op]
+    Cbrt: ClassVar[Op]
+    Hypot: ClassVar[Op]
     Exp: ClassVar[Op]
     Exp2: ClassVar[Op]
+    Expm1: ClassVar[Op]
     Log: ClassVar[Op]
     Log2: ClassVar[Op]
     Log10: ClassVar[Op]
+    Log1p: ClassVar[Op]
+    Logaddexp: ClassVar[Op]
     Sin: ClassVar[Op]
     Cos: ClassVar[Op]
     Tan: ClassVar[Op]
@@ -56,12 +63,39 @@ class Op:
     Sinh: ClassVar[Op]
     Cosh: ClassVar[Op]
     Tanh: ClassVar[Op]
+    Arcsinh: ClassVar[Op]
+    Arccosh: ClassVar[Op]
+    Arctanh: ClassVar[Op]
+    Degrees: ClassVar[Op]
+    Radians: ClassVar[Op]
     Erf: ClassVar[Op]
+    Sigmoid: ClassVar[Op]
     Floor: ClassVar[Op]
     Ceil: ClassVar[Op]
     Trunc: ClassVar[Op]
     Rint: ClassVar[Op]
+    Round: ClassVar[Op]
+    Sign: ClassVar[Op]
+    Copysign: ClassVar[Op]
+    Fmod: ClassVar[Op]
+    Fmin: ClassVar[Op]
+    Fmax: ClassVar[Op]
+    Clamp: ClassVar[Op]
+    Square: ClassVar[Op]
+    Reciprocal: ClassVar[Op]
+    AbsoluteDifference: ClassVar[Op]
     Isnan: ClassVar[Op]
+    Isinf: ClassVar[Op]
+    Isfinite: ClassVar[Op]
+    LogicalAnd: ClassVar[Op]
+    LogicalOr: ClassVar[Op]
+    LogicalXor: ClassVar[Op]
+    LogicalNot: ClassVar[Op]
+    BitCount: ClassVar[Op]
+    CountLeadingZeros: ClassVar[Op]
+    CountTrailingZeros: ClassVar[Op]
+    SaturatingAdd: ClassVar[Op]
+    SaturatingSubtract: ClassVar[Op]
     Real: ClassVar[Op]
     Imag: ClassVar[Op]
     Conj: ClassVar[Op]
@@ -78,6 +112,8 @@ class Op:
     def name(self) -> str: ...
     @property
     def value(self) -> int: ...
+
+def operations() -> list[dict[str, Any]]: ...
 
 class Expr:
     @property
@@ -177,6 +213,31 @@ def define_piece_isl(
 _Argument: TypeAlias = int | str | list[str] | list[int]
 _Command: TypeAlias = tuple[str, str, list[Any]]
 
+class Options:
+    def __init__(
+        self,
+        fast_math: bool = False,
+        cpu: str = "native",
+        optimize: str = "auto",
+        default_schedule: bool = True,
+        check_bounds: bool = False,
+        target: str = "cuda",
+    ) -> None: ...
+    @property
+    def fast_math(self) -> bool: ...
+    @property
+    def cpu(self) -> str: ...
+    @property
+    def optimize(self) -> str: ...
+    @property
+    def default_schedule(self) -> bool: ...
+    @property
+    def check_bounds(self) -> bool: ...
+    @property
+    def target(self) -> str: ...
+    def __eq__(self, other: object) -> bool: ...
+    def __hash__(self) -> int: ...
+
 class Function:
     @overload
     def __init__(
@@ -185,25 +246,15 @@ class Function:
         outputs: Sequence[Computation],
         inputs: Sequence[Computation],
         context: Sequence[Expr],
-        fast_math: bool,
-        cpu: str,
-        optimize: str,
-        default_schedule: bool,
-        target: str,
+        options: Options,
         where: _Where = None,
     ) -> None: ...
     @overload
     def __init__(self, other: Function) -> None: ...
     @overload
-    def __init__(
-        self,
-        packed: tuple[Any, ...],
-        fast_math: bool,
-        cpu: str,
-        optimize: int,
-        default_schedule: bool,
-        target: str,
-    ) -> None: ...
+    def __init__(self, packed: tuple[Any, ...], options: Options) -> None: ...
+    @property
+    def options(self) -> Options: ...
     @property
     def target(self) -> str: ...
     @target.setter

@@ -1,5 +1,5 @@
-"""What every test shares: kernels that are compiled here stay out of the user's cache, and isl may
-do next to nothing where no limit on its operations is open."""
+"""What every test shares: kernels that are compiled here stay out of the user's cache, isl may do next
+to nothing where no limit on its operations is open, and no thread uses it without its lock."""
 
 from __future__ import annotations
 
@@ -15,6 +15,9 @@ os.environ["TILEWRIGHT_LEAST_PARALLEL_WORK"] = "0"
 
 # Every entry into the library opens a limit of its own; one that does not fails under this.
 _core.set_unscoped_limit(1)
+
+# Every entry takes isl's lock; one that does not ends the process.
+_core.require_isl_lock(True)
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -7,17 +7,16 @@ import atexit
 import contextlib
 import ctypes
 import functools
-import os
 import pathlib
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 
 import pytest
 
 import tilewright as tw
+from children import run_python
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "tests" / "cpp" / "runtime" / "fake"
@@ -80,20 +79,12 @@ class Fake:
 def run(code: str, settings: str = "", **environment: str) -> str:
     """What a program prints in a process of its own, whose driver is the double."""
     variables = {
-        **os.environ,
         "TILEWRIGHT_CUDA_DRIVER": str(library()),
         "TILEWRIGHT_TEST_FAKE_CUDA": settings,
         **environment,
     }
-    done = subprocess.run(
-        [sys.executable, "-c", "import numpy as np, tilewright as tw\n" + code],
-        env=variables,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    program = "import numpy as np, tilewright as tw\n" + code
+    return run_python("-c", program, timeout=120, **variables).stdout
 
 
 @contextlib.contextmanager

@@ -1,9 +1,9 @@
 #include "passes/gpu/map_launches.h"
 
 #include "hardware/gpu.h"
-#include "loops/build.h"
 #include "loops/gpu_queries.h"
 #include "loops/loop_bounds.h"
+#include "loops/traverse.h"
 #include "mapping/mma_shapes.h"
 #include "passes/gpu/mma_tiles.h"
 #include "passes/gpu/private_memory.h"
@@ -28,40 +28,39 @@ constexpr std::int64_t max_spread_copies = 16;
 bool has_threads_or_barriers(const StmtPtr &statement) {
   bool found = false;
   visit_statements(statement, [&](const LoopStatement &inner) {
-    found = found || inner.kind == StatementKind::Barrier || combines_threads(inner) ||
-            (inner.kind == StatementKind::For && is_gpu(inner.loop));
+    found = found || is<Barrier>(inner) || combines_threads(inner) ||
+            (is<For>(inner) && is_gpu(cast<For>(inner).loop));
   });
   return found;
 }
 
 class LaunchMapping {
 public:
-  LaunchMapping(Kernel &kernel, const LoopStatement &launch, Numbers &numbers, Ranges ranges)
+  LaunchMapping(Kernel &kernel, const Launch &launch, Numbers &numbers, Ranges ranges)
       : kernel_(kernel), threads_(launch.threads), numbers_(numbers), ranges_(std::move(ranges)) {
-    visit_statements(launch.children[0], [&](const LoopStatement &inner) {
-      if (inner.kind == StatementKind::For && inner.loop == LoopKind::GpuBlock) {
-        ++loops_over_blocks_[static_cast<size_t>(inner.axis)];
+    visit_statements(launch.body(), [&](const LoopStatement &inner) {
+      if (const auto *loop = as_loop(inner, LoopKind::GpuBlock)) {
+        ++loops_over_blocks_[static_cast<size_t>(loop->axis)];
       }
     });
   }
 
-  StmtPtr run(const LoopStatement &launch) {
-    find_grid(launch.children[0]);
-    StmtPtr body = rewrite(launch.children[0]);
-    if (!has_threads_or_barriers(launch.children[0])) {
+  StmtPtr run(const Launch &launch) {
+    find_grid(launch.body());
+    StmtPtr body = rewrite(launch.body());
+    if (!has_threads_or_barriers(launch.body())) {
       body = by_thread_zero(body);
     }
-    auto result = std::make_shared<LoopStatement>(launch);
+    auto result = copy_of<Launch>(launch);
     result->children = {shrink_private_buffers(body, kernel_, ranges_, first_of_, numbers_)};
-    result->subscripts.clear();
+    result->grid.clear();
     for (size_t axis = 0; axis < 3; ++axis) {
-      result->subscripts.push_back(first_[axis] ? blocks_along(axis) : integer(1));
+      result->grid.push_back(first_[axis] ? blocks_along(axis) : integer(1));
     }
     if (continues_along_z()) {
-      const ValuePtr blocks = result->subscripts[1];
-      result->subscripts[2] =
-          floor_div(add(blocks, integer(max_blocks_yz - 1)), integer(max_blocks_yz));
-      result->subscripts[1] = minimum(blocks, integer(max_blocks_yz));
+      const ValuePtr blocks = result->grid[1];
+      result->grid[2] = floor_div(add(blocks, integer(max_blocks_yz - 1)), integer(max_blocks_yz));
+      result->grid[1] = minimum(blocks, integer(max_blocks_yz));
     }
     return result;
   }
@@ -83,36 +82,22 @@ private:
   StmtPtr rewrite(const StmtPtr &statement) {
     switch (statement->kind) {
     case StatementKind::Block:
-      return rewrite_block(*statement);
+      return rewrite_block(statement->children);
     case StatementKind::For:
-      if (statement->loop == LoopKind::GpuBlock) {
-        return over_blocks(*statement);
-      }
-      if (statement->loop == LoopKind::GpuThread) {
-        return over_threads(*statement);
-      }
-      if (statement->loop == LoopKind::GpuSpread) {
-        return spread(*statement);
-      }
-      if (statement->loop == LoopKind::GpuMma) {
-        return over_tile(*statement);
-      }
-      bound_variable(statement->id, statement->lower, statement->upper);
-      require_uniform(*statement);
-      return again(statement);
+      return rewrite_loop(statement);
     case StatementKind::While:
       if (has_threads_or_barriers(statement) && !covers_all()) {
         throw Error(ErrorKind::Internal, "threads would wait inside a while loop");
       }
       return again(statement);
     case StatementKind::If:
-      return has_combined_updates(statement) && differs(statement->value)
-                 ? by_some_threads(*statement)
+      return has_combined_updates(statement) && differs(cast<If>(statement).condition)
+                 ? by_some_threads(cast<If>(statement))
                  : map_children(statement, [&](const StmtPtr &child) { return phase(child); });
     case StatementKind::AtomicUpdate:
       return combines_threads(*statement)
-                 ? combine_threads(*statement, {threads_, covered_, active_, repeats_}, kernel_,
-                                   numbers_)
+                 ? combine_threads(cast<AtomicUpdate>(statement),
+                                   {threads_, covered_, active_, repeats_}, kernel_, numbers_)
                  : statement;
     case StatementKind::Barrier:
       if (covered_ != std::array<bool, 3>{}) {
@@ -121,6 +106,24 @@ private:
       return statement;
     default:
       return map_children(statement, [&](const StmtPtr &child) { return phase(child); });
+    }
+  }
+
+  StmtPtr rewrite_loop(const StmtPtr &statement) {
+    const auto &loop = cast<For>(statement);
+    switch (loop.loop) {
+    case LoopKind::GpuBlock:
+      return over_blocks(loop);
+    case LoopKind::GpuThread:
+      return over_threads(loop);
+    case LoopKind::GpuSpread:
+      return spread(loop);
+    case LoopKind::GpuMma:
+      return over_tile(loop);
+    default:
+      bound_variable(loop.id, loop.lower, loop.upper);
+      require_uniform(loop);
+      return again(statement);
     }
   }
 
@@ -138,17 +141,21 @@ private:
   bool differs(const ValuePtr &value) const {
     bool found = false;
     visit_value(value, [&](const Value &part) {
-      const bool is_own = part.kind == ValueKind::Load &&
-                          kernel_.buffers[static_cast<size_t>(part.id)].memory == "private";
-      found = found || is_own || part.kind == ValueKind::Local ||
-              (part.kind == ValueKind::GpuIndex && part.id >= 3) ||
-              (part.kind == ValueKind::Variable && differing_.contains(part.id));
+      if (const auto *load = as<Load>(part)) {
+        found = found || kernel_.buffers[static_cast<size_t>(load->buffer)].memory == "private";
+      } else if (const auto *index = as<GpuIndex>(part)) {
+        found = found || index->number >= 3;
+      } else if (const auto *own = as<Variable>(part)) {
+        found = found || differing_.contains(own->id);
+      } else {
+        found = found || is<Local>(part);
+      }
     });
     return found;
   }
 
-  void require_uniform(const LoopStatement &loop) const {
-    if (has_combined_updates(loop.children[0]) && (differs(loop.lower) || differs(loop.upper))) {
+  void require_uniform(const For &loop) const {
+    if (has_combined_updates(loop.body()) && (differs(loop.lower) || differs(loop.upper))) {
       throw Error(ErrorKind::Schedule,
                   "threads put terms of one element together inside of loop '" + loop.name +
                       "', which has another number of iterations in other threads: they would not "
@@ -158,12 +165,12 @@ private:
 
   /// What stands under a condition that not all threads of the block have: they come by all the
   /// same, and do what is not for all of them under the condition.
-  StmtPtr by_some_threads(const LoopStatement &statement) {
+  StmtPtr by_some_threads(const If &test) {
     const ValuePtr outside = active_;
     std::vector<StmtPtr> branches;
-    for (size_t c = 0; c < statement.children.size(); ++c) {
-      active_ = both(outside, c == 0 ? statement.value : unary_value(Op::Not, statement.value));
-      branches.push_back(phase(statement.children[c]));
+    for (size_t c = 0; c < test.children.size(); ++c) {
+      active_ = both(outside, c == 0 ? test.condition : unary_value(Op::Not, test.condition));
+      branches.push_back(phase(test.children[c]));
     }
     active_ = outside;
     return block(std::move(branches));
@@ -180,43 +187,37 @@ private:
   bool covers_all() const { return is_covered(0) && is_covered(1) && is_covered(2); }
 
   /// A statement that is the only one in its place.
-  StmtPtr phase(const StmtPtr &statement) { return rewrite_block(*block_of(statement)); }
-
-  static StmtPtr block_of(const StmtPtr &statement) {
-    if (statement->kind == StatementKind::Block) {
-      return statement;
-    }
-    auto one = std::make_shared<LoopStatement>();
-    one->kind = StatementKind::Block;
-    one->children = {statement};
-    return one;
+  StmtPtr phase(const StmtPtr &statement) {
+    return rewrite_block(is<Block>(statement) ? statement->children : std::vector{statement});
   }
 
   bool fills_stages(const StmtPtr &statement) const {
     bool found = false;
     visit_statements(statement, [&](const LoopStatement &inner) {
-      found = found || (inner.kind == StatementKind::Store &&
-                        kernel_.buffers[static_cast<size_t>(inner.buffer)].stages > 1);
+      const auto *store = as<Store>(inner);
+      found = found ||
+              (store != nullptr && kernel_.buffers[static_cast<size_t>(store->buffer)].stages > 1);
     });
     return found;
   }
 
   static bool has_load(const ValuePtr &value) {
     bool found = false;
-    visit_value(value, [&](const Value &part) { found = found || part.kind == ValueKind::Load; });
+    visit_value(value, [&](const Value &part) { found = found || is<Load>(part); });
     return found;
   }
 
   static bool assigns(const StmtPtr &statement, std::int64_t local) {
     bool found = false;
     visit_statements(statement, [&](const LoopStatement &inner) {
-      found = found || (inner.kind == StatementKind::AssignLocal && inner.id == local);
+      const auto *assignment = as<AssignLocal>(inner);
+      found = found || (assignment != nullptr && assignment->id == local);
     });
     return found;
   }
 
   /// Children that no loop over threads is in are thread 0's; what they define, everybody's.
-  StmtPtr rewrite_block(const LoopStatement &statement) {
+  StmtPtr rewrite_block(const std::vector<StmtPtr> &statements) {
     std::vector<StmtPtr> children;
     std::vector<StmtPtr> alone;
     bool alone_fills = false;
@@ -234,28 +235,29 @@ private:
       alone_fills = fills;
       alone.push_back(child);
     };
-    const bool any_together = std::any_of(
-        statement.children.begin(), statement.children.end(), [&](const StmtPtr &child) {
+    const bool any_together =
+        std::any_of(statements.begin(), statements.end(), [&](const StmtPtr &child) {
           return has_threads_or_barriers(child) || fills_stages(child);
         });
-    for (const StmtPtr &child : statement.children) {
-      const bool defines = any_together && (child->kind == StatementKind::Let ||
-                                            child->kind == StatementKind::DeclareLocal);
-      if (child->kind == StatementKind::Let && differs(child->value)) {
-        differing_.insert(child->id);
+    for (const StmtPtr &child : statements) {
+      const auto *let = as<Let>(child);
+      const auto *local = as<DeclareLocal>(child);
+      const bool defines = any_together && (let != nullptr || local != nullptr);
+      if (let != nullptr && differs(let->value)) {
+        differing_.insert(let->id);
       }
-      if (defines && child->kind == StatementKind::DeclareLocal && !covers_all() &&
-          has_load(child->value) && assigns(block(statement.children), child->id)) {
+      if (defines && local != nullptr && !covers_all() && has_load(local->value) &&
+          assigns(block(statements), local->id)) {
         // Thread 0 adds to it: what it begins with is in memory that only that one may read.
+        const ValueType type = local->value->type;
         flush();
         children.push_back(
-            declare_local(child->id, child->name,
-                          broadcast(zero_of(child->value->type.scalar), child->value->type.lanes)));
-        leave_alone(assign_local(child->id, child->name, child->value));
+            declare_local(local->id, local->name, broadcast(zero_of(type.scalar), type.lanes)));
+        leave_alone(assign_local(local->id, local->name, local->value));
         continue;
       }
       if (defines) {
-        require_no_load(*child);
+        require_no_load(cast<Definition>(child));
       }
       if ((covers_all() && !defines) || has_threads_or_barriers(child)) {
         flush();
@@ -275,13 +277,13 @@ private:
   }
 
   /// What all threads define, they do where they are not active, too.
-  void require_no_load(const LoopStatement &definition) const {
+  void require_no_load(const Definition &definition) const {
     visit_value(definition.value, [&](const Value &value) {
-      if (value.kind == ValueKind::Load && !as_boolean(active_)) {
+      if (const auto *load = as<Load>(value); load != nullptr && !as_boolean(active_)) {
         throw Error(ErrorKind::Schedule,
                     "threads put terms of one element together inside of a loop over other "
                     "threads whose bounds are data (" +
-                        value.name + "); map the loop outside to blocks instead");
+                        load->name + "); map the loop outside to blocks instead");
       }
     });
   }
@@ -289,12 +291,8 @@ private:
   /// Loops inside what is not rewritten: their ranges are known all the same.
   void note_ranges(const StmtPtr &statement) {
     visit_statements(statement, [&](const LoopStatement &inner) {
-      if (inner.kind == StatementKind::For) {
-        Interval interval{ranges_.of(inner.lower).lower, ranges_.of(inner.upper).upper};
-        if (interval.upper) {
-          --*interval.upper;
-        }
-        ranges_.variables[inner.id] = interval;
+      if (const auto *loop = as<For>(inner)) {
+        bound_variable(loop->id, loop->lower, loop->upper);
       }
     });
   }
@@ -318,23 +316,23 @@ private:
   /// Which values the loops over blocks have along each axis, taken together: a block has the same
   /// value in all of them.
   void find_grid(const StmtPtr &statement) {
-    if (statement->kind == StatementKind::For && statement->loop == LoopKind::GpuBlock) {
-      const auto axis = static_cast<size_t>(statement->axis);
-      const ValuePtr first = over_blocks_.bound(statement->lower, false);
-      const ValuePtr end = over_blocks_.bound(statement->upper, true);
+    if (const auto *loop = as_loop(statement, LoopKind::GpuBlock)) {
+      const auto axis = static_cast<size_t>(loop->axis);
+      const ValuePtr first = over_blocks_.bound(loop->lower, false);
+      const ValuePtr end = over_blocks_.bound(loop->upper, true);
       const bool is_known = first && end && !depends_on_inner(first) && !depends_on_inner(end);
       if (!is_known) {
         throw Error(ErrorKind::Schedule,
-                    "how many blocks loop '" + statement->name +
+                    "how many blocks loop '" + loop->name +
                         "' needs is not known before the launch, as its bounds depend on another "
                         "loop in a way that has no simple bound; map it to threads, or run it in "
                         "each block");
       }
       first_[axis] = first_[axis] ? minimum(first_[axis], first) : first;
       end_[axis] = end_[axis] ? maximum(end_[axis], end) : end;
-      over_blocks_.define(statement->id, first, sub(end, integer(1)));
-    } else if (statement->kind == StatementKind::For || statement->kind == StatementKind::Let) {
-      inner_.insert(statement->id);
+      over_blocks_.define(loop->id, first, sub(end, integer(1)));
+    } else if (const std::int64_t *own = defined_variable(*statement)) {
+      inner_.insert(*own);
     }
     for (const StmtPtr &child : statement->children) {
       find_grid(child);
@@ -344,19 +342,20 @@ private:
   bool depends_on_inner(const ValuePtr &value) const {
     bool found = false;
     visit_value(value, [&](const Value &part) {
-      found = found || part.kind == ValueKind::Load || part.kind == ValueKind::Local ||
-              (part.kind == ValueKind::Variable && inner_.contains(part.id));
+      const auto *own = as<Variable>(part);
+      found = found || is<Load>(part) || is<Local>(part) ||
+              (own != nullptr && inner_.contains(own->id));
     });
     return found;
   }
 
-  StmtPtr over_blocks(const LoopStatement &loop) {
+  StmtPtr over_blocks(const For &loop) {
     const auto axis = static_cast<size_t>(loop.axis);
     const bool is_only =
         loops_over_blocks_[axis] == 1 && first_[axis] == loop.lower && end_[axis] == loop.upper;
     bound_variable(loop.id, loop.lower, loop.upper);
     const ValuePtr number = variable(loop.id, loop.name);
-    StmtPtr body = phase(loop.children[0]);
+    StmtPtr body = phase(loop.body());
     ValuePtr place = gpu_index(loop.axis);
     const bool continues = axis == 1 && continues_along_z();
     if (continues) {
@@ -383,13 +382,13 @@ private:
     ranges_.variables[id] = interval;
   }
 
-  StmtPtr over_threads(const LoopStatement &loop) {
+  StmtPtr over_threads(const For &loop) {
     const auto axis = static_cast<size_t>(loop.axis);
     const std::int64_t count = threads_[axis];
     const ValuePtr thread = gpu_index(3 + loop.axis);
     bound_variable(loop.id, loop.lower, loop.upper);
     const bool outside = std::exchange(covered_[axis], true);
-    const bool combines = has_combined_updates(loop.children[0]);
+    const bool combines = has_combined_updates(loop.body());
     // The thread's first iteration; numbers of threads are those of iterations modulo `count`.
     const bool from_zero = as_integer(loop.lower) == 0;
     const std::int64_t own = numbers_.next();
@@ -413,10 +412,10 @@ private:
       if (!(iterations.lower && *iterations.lower == count)) {
         active_ = both(active_, binary_value(Op::Lt, first, loop.upper));
       }
-      result = phase(copy_with(loop.children[0], {{loop.id, first}}, numbers_));
+      result = phase(copy_with(loop.body(), {{loop.id, first}}, numbers_));
       active_ = around;
     } else if (iterations.upper && *iterations.upper <= count) {
-      const StmtPtr body = copy_with(loop.children[0], {{loop.id, first}}, numbers_);
+      const StmtPtr body = copy_with(loop.body(), {{loop.id, first}}, numbers_);
       result = phase(body);
       if (!(iterations.lower && *iterations.lower == count)) {
         result = if_then(binary_value(Op::Lt, first, loop.upper), result);
@@ -431,7 +430,7 @@ private:
       }
       ranges_.variables[round] = of_round;
       const ValuePtr value = add(first, mul(integer(count), variable(round, loop.name + "_round")));
-      const StmtPtr body = copy_with(loop.children[0], {{loop.id, value}}, numbers_);
+      const StmtPtr body = copy_with(loop.body(), {{loop.id, value}}, numbers_);
       result = for_loop(round, loop.name + "_round", integer(0), rounds, LoopKind::Serial, 0,
                         phase(body));
     }
@@ -443,14 +442,14 @@ private:
 
   /// A loop over rows or columns of a tile: those of the thread's sums, two of each. What a product
   /// does is lowered in one piece.
-  StmtPtr over_tile(const LoopStatement &loop) {
+  StmtPtr over_tile(const For &loop) {
     if (is_product_tile(loop)) {
       // Loops of one iteration over blocks and threads may stand inside: that is their place where
       // isl leaves them out.
-      std::vector<const LoopStatement *> inside;
-      StmtPtr outside = without_mapped_loops(std::make_shared<LoopStatement>(loop), inside);
+      std::vector<const For *> inside;
+      StmtPtr outside = without_mapped_loops(copy_of<For>(loop), inside);
       if (!inside.empty()) {
-        for (const LoopStatement *mapped : inside) {
+        for (const For *mapped : inside) {
           outside = for_loop(*mapped, mapped->lower, mapped->upper, outside);
         }
         return rewrite(outside);
@@ -462,7 +461,7 @@ private:
     }
     const ValuePtr thread = gpu_index(3);
     const std::int64_t own = numbers_.next();
-    const ValuePtr number = variable(own, is_row ? "lane_row" : "lane_column");
+    const auto number = variable(own, is_row ? "lane_row" : "lane_column");
     const ValuePtr value = is_row ? floor_div(thread, integer(lanes_of_row))
                                   : floor_mod(thread, integer(lanes_of_row));
     place_in_warp(own, is_row);
@@ -471,7 +470,7 @@ private:
     if (is_product_tile(loop)) {
       const std::int64_t other = numbers_.next();
       place_in_warp(other, false);
-      const ValuePtr column = variable(other, "lane_column");
+      const auto column = variable(other, "lane_column");
       result.push_back(let(other, column->name, floor_mod(thread, integer(lanes_of_row))));
       result.push_back(
           by_thread_zero(lower_product_tile(loop, {number, column}, kernel_, ranges_, numbers_)));
@@ -490,7 +489,7 @@ private:
           holds = both(holds, binary_value(Op::Lt, here, loop.upper));
         }
         ranges_.variables[loop.id] = range;
-        const StmtPtr body = copy_with(loop.children[0], {{loop.id, here}}, numbers_);
+        const StmtPtr body = copy_with(loop.body(), {{loop.id, here}}, numbers_);
         if (has_combined_updates(body)) {
           const ValuePtr around = active_;
           active_ = both(active_, holds);
@@ -505,12 +504,12 @@ private:
     return block(std::move(result));
   }
 
-  static StmtPtr without_mapped_loops(const StmtPtr &statement,
-                                      std::vector<const LoopStatement *> &found) {
-    if (statement->kind == StatementKind::For &&
-        (statement->loop == LoopKind::GpuBlock || statement->loop == LoopKind::GpuThread)) {
-      found.push_back(statement.get());
-      return without_mapped_loops(statement->children[0], found);
+  static StmtPtr without_mapped_loops(const StmtPtr &statement, std::vector<const For *> &found) {
+    const auto *loop = as<For>(statement);
+    if (loop != nullptr &&
+        (loop->loop == LoopKind::GpuBlock || loop->loop == LoopKind::GpuThread)) {
+      found.push_back(loop);
+      return without_mapped_loops(loop->body(), found);
     }
     return map_children(statement,
                         [&](const StmtPtr &child) { return without_mapped_loops(child, found); });
@@ -525,27 +524,27 @@ private:
 
   /// Loops directly inside each other, dealt out in the order of their iterations to the threads in
   /// the order of their numbers: neighbours read what lies side by side.
-  StmtPtr spread(const LoopStatement &outermost) {
-    std::vector<const LoopStatement *> loops = {&outermost};
-    const auto depends = [&](const LoopStatement &inner) {
+  StmtPtr spread(const For &outermost) {
+    std::vector<const For *> loops = {&outermost};
+    const auto depends = [&](const For &inner) {
       bool found = false;
       for (const ValuePtr &bound : {inner.lower, inner.upper}) {
         visit_value(bound, [&](const Value &value) {
-          found = found || (value.kind == ValueKind::Variable &&
-                            std::any_of(loops.begin(), loops.end(),
-                                        [&](const auto *loop) { return loop->id == value.id; }));
+          found = found || std::any_of(loops.begin(), loops.end(), [&](const For *loop) {
+                    return is_variable(value, loop->id);
+                  });
         });
       }
       return found;
     };
     bound_variable(outermost.id, outermost.lower, outermost.upper);
-    const StmtPtr *body = &outermost.children[0];
-    while ((*body)->kind == StatementKind::For && (*body)->loop == LoopKind::GpuSpread &&
-           (!depends(**body) || longest_box(extent_of(**body)))) {
-      loops.push_back(body->get());
-      bound_variable((*body)->id, (*body)->lower, (*body)->upper);
-      body = &(*body)->children[0];
+    const auto *inner = as_loop(outermost.body(), LoopKind::GpuSpread);
+    while (inner != nullptr && (!depends(*inner) || longest_box(extent_of(*inner)))) {
+      loops.push_back(inner);
+      bound_variable(inner->id, inner->lower, inner->upper);
+      inner = as_loop(inner->body(), LoopKind::GpuSpread);
     }
+    const StmtPtr &body = loops.back()->body();
     // Dealt out to the threads that no loop around is over: inside of another such loop, whose
     // iterations say how many there are, each thread runs through all of its own.
     const auto outside = covered_;
@@ -562,7 +561,7 @@ private:
     std::vector<ValuePtr> extents;
     std::vector<bool> is_box;
     ValuePtr total = integer(1);
-    for (const LoopStatement *loop : loops) {
+    for (const For *loop : loops) {
       const ValuePtr extent = extent_of(*loop);
       const auto box = as_integer(extent) ? std::nullopt : longest_box(extent);
       extents.push_back(box ? integer(*box) : maximum(extent, integer(0)));
@@ -572,7 +571,7 @@ private:
     const std::int64_t own = numbers_.next();
     const std::int64_t item = numbers_.next();
     const ValuePtr first = variable(own, "thread");
-    const ValuePtr place = variable(item, outermost.name + "_place");
+    const auto place = variable(item, outermost.name + "_place");
     std::vector<ValuePtr> here(loops.size());
     ValuePtr rest = place;
     for (size_t d = loops.size(); d-- > 0;) {
@@ -582,14 +581,14 @@ private:
     std::vector<StmtPtr> inside;
     ValuePtr holds = boolean(true);
     for (size_t d = 0; d < loops.size(); ++d) { // bounds depend on loops outside
-      const LoopStatement &loop = *loops[d];
+      const For &loop = *loops[d];
       inside.push_back(let(loop.id, loop.name, add(loop.lower, here[d])));
       if (is_box[d]) {
         holds = both(holds, binary_value(Op::Lt, variable(loop.id, loop.name), loop.upper));
       }
     }
     covered_ = {true, true, true};
-    inside.push_back(if_then(holds, phase(*body)));
+    inside.push_back(if_then(holds, phase(body)));
     covered_ = outside;
     const StmtPtr one = block(std::move(inside));
     std::vector<StmtPtr> result = {let(own, "thread", thread)};
@@ -617,7 +616,7 @@ private:
     return block(std::move(result));
   }
 
-  static ValuePtr extent_of(const LoopStatement &loop) {
+  static ValuePtr extent_of(const For &loop) {
     ValuePtr extent = sub(loop.upper, loop.lower);
     if (const auto sum = is_index(extent) ? linear_of(extent) : std::nullopt) {
       extent = value_of(*sum); // the same in all tiles
@@ -656,8 +655,8 @@ private:
 void map_launches(Kernel &kernel, const Ranges &known) {
   Numbers numbers(kernel.body);
   const std::function<StmtPtr(const StmtPtr &)> walk = [&](const StmtPtr &statement) -> StmtPtr {
-    if (statement->kind == StatementKind::Launch) {
-      return LaunchMapping(kernel, *statement, numbers, known).run(*statement);
+    if (const auto *launch = as<Launch>(statement)) {
+      return LaunchMapping(kernel, *launch, numbers, known).run(*launch);
     }
     return map_children(statement, walk);
   };

@@ -1,6 +1,6 @@
 #include "passes/gpu/mma_tiles.h"
 
-#include "loops/build.h"
+#include "loops/traverse.h"
 #include "mapping/mma_shapes.h"
 
 #include <algorithm>
@@ -17,8 +17,8 @@ using Values = std::unordered_map<std::int64_t, ValuePtr>;
 
 ValuePtr substitute(const ValuePtr &value, const Values &variables) {
   ValueRewriter rewrite([&](const ValuePtr &inner) -> ValuePtr {
-    const auto found =
-        inner->kind == ValueKind::Variable ? variables.find(inner->id) : variables.end();
+    const auto *own = as<Variable>(inner);
+    const auto found = own != nullptr ? variables.find(own->id) : variables.end();
     return found == variables.end() ? nullptr : found->second;
   });
   return rewrite(value);
@@ -26,17 +26,14 @@ ValuePtr substitute(const ValuePtr &value, const Values &variables) {
 
 bool depends(const ValuePtr &value, std::int64_t variable) {
   bool found = false;
-  visit_value(value, [&](const Value &inner) {
-    found = found || (inner.kind == ValueKind::Variable && inner.id == variable);
-  });
+  visit_value(value, [&](const Value &inner) { found = found || (is_variable(inner, variable)); });
   return found;
 }
 
 /// A factor without the conversion to the sum's type.
 ValuePtr unconverted(const ValuePtr &value) {
-  const bool converts =
-      value->kind == ValueKind::Cast &&
-      (value->operands[0]->type.scalar == Float16 || value->operands[0]->type.scalar == BFloat16);
+  const bool converts = is<Cast>(value) && (value->operands[0]->type.scalar == Float16 ||
+                                            value->operands[0]->type.scalar == BFloat16);
   return converts ? value->operands[0] : value;
 }
 
@@ -45,7 +42,7 @@ public:
   ProductTile(const LanePlace &lane, const Kernel &kernel, const Ranges &ranges, Numbers &numbers)
       : lane_(lane), kernel_(kernel), ranges_(ranges), numbers_(numbers) {}
 
-  StmtPtr operator()(const LoopStatement &rows) {
+  StmtPtr operator()(const For &rows) {
     collect(rows);
     if (rows_ == nullptr || columns_ == nullptr || sum_ == nullptr || store_ == nullptr) {
       throw Error(ErrorKind::Internal, "a tile's product has not all of its loops");
@@ -54,7 +51,7 @@ public:
     sort_conditions();
     StmtPtr result = product(true);
     ValuePtr full = boolean(true);
-    for (const LoopStatement *loop : {rows_, columns_, sum_}) {
+    for (const For *loop : {rows_, columns_, sum_}) {
       const std::int64_t count = loop == rows_      ? mma_rows
                                  : loop == columns_ ? mma_columns
                                                     : layout_->depth;
@@ -79,33 +76,23 @@ private:
   /// The loops, what is defined and asked between them, and the update inside.
   void collect(const LoopStatement &statement) {
     switch (statement.kind) {
-    case StatementKind::For: {
-      if (statement.loop != LoopKind::GpuMma) {
-        refuse("has another loop, '" + statement.name + "', inside of its own; reorder it outside");
-      }
-      (statement.axis == 0 ? rows_ : statement.axis == 1 ? columns_ : sum_) = &statement;
-      const ValuePtr number = variable(statement.id, statement.name);
-      if (statement.axis >= 2) {
-        depth_ = statement.factor;
-      } else if (as_integer(statement.lower) != 0) {
-        conditions_.push_back(binary_value(Op::Ge, number, expanded(statement.lower)));
-      }
-      conditions_.push_back(binary_value(Op::Lt, number, expanded(statement.upper)));
-      collect(*statement.children[0]);
+    case StatementKind::For:
+      collect_loop(cast<For>(statement));
       return;
-    }
-    case StatementKind::If:
-      if (statement.children.size() > 1) {
+    case StatementKind::If: {
+      const auto &test = cast<If>(statement);
+      if (test.has_otherwise()) {
         refuse("has two cases inside");
       }
-      operands_of(Op::And, expanded(statement.value), conditions_);
-      collect(*statement.children[0]);
+      operands_of(Op::And, expanded(test.condition), conditions_);
+      collect(*test.then());
       return;
+    }
     case StatementKind::Block:
       for (size_t k = 0; k < statement.children.size(); ++k) {
         const LoopStatement &child = *statement.children[k];
-        if (child.kind == StatementKind::Let) {
-          lets_[child.id] = expanded(child.value);
+        if (const auto *let = as<Let>(child)) {
+          lets_[let->id] = expanded(let->value);
         } else if (k + 1 == statement.children.size()) {
           collect(child);
         } else {
@@ -116,11 +103,26 @@ private:
       }
       return;
     case StatementKind::Store:
-      store_ = &statement;
+      store_ = &cast<Store>(statement);
       return;
     default:
       refuse("has more inside of its loops than one sum of products");
     }
+  }
+
+  void collect_loop(const For &loop) {
+    if (loop.loop != LoopKind::GpuMma) {
+      refuse("has another loop, '" + loop.name + "', inside of its own; reorder it outside");
+    }
+    (loop.axis == 0 ? rows_ : loop.axis == 1 ? columns_ : sum_) = &loop;
+    const ValuePtr number = variable(loop.id, loop.name);
+    if (loop.axis >= 2) {
+      depth_ = loop.factor;
+    } else if (as_integer(loop.lower) != 0) {
+      conditions_.push_back(binary_value(Op::Ge, number, expanded(loop.lower)));
+    }
+    conditions_.push_back(binary_value(Op::Lt, number, expanded(loop.upper)));
+    collect(*loop.body());
   }
 
   void take_factors() {
@@ -133,15 +135,15 @@ private:
         refuse("has another sum in each iteration of '" + sum_->name + "'");
       }
     }
-    const bool adds = value->kind == ValueKind::Binary && value->op == Op::Add &&
-                      value->operands[0]->kind == ValueKind::Load &&
-                      value->operands[0]->id == store_->buffer;
-    const ValuePtr product = adds ? value->operands[1] : nullptr;
-    if (!product || product->kind != ValueKind::Binary || product->op != Op::Mul) {
+    const auto *sum = as_binary(value, Op::Add);
+    const auto *product = sum != nullptr && is_load_of(sum->left(), store_->buffer)
+                              ? as_binary(sum->right(), Op::Mul)
+                              : nullptr;
+    if (product == nullptr) {
       refuse("is no sum of products");
     }
-    left_ = unconverted(product->operands[0]);
-    right_ = unconverted(product->operands[1]);
+    left_ = unconverted(product->left());
+    right_ = unconverted(product->right());
     if (depends(left_, columns_->id)) {
       std::swap(left_, right_);
     }
@@ -174,11 +176,9 @@ private:
       }
       (of_row ? on_rows_ : of_column ? on_columns_ : on_terms_).push_back(condition);
       // Those of the loops' ends are no others: a full tile meets them.
-      const LoopStatement *loop = of_row ? rows_ : of_column ? columns_ : sum_;
-      const bool is_end = condition->kind == ValueKind::Binary && condition->op == Op::Lt &&
-                          condition->operands[0]->kind == ValueKind::Variable &&
-                          condition->operands[0]->id == loop->id;
-      if (!is_end) {
+      const For *loop = of_row ? rows_ : of_column ? columns_ : sum_;
+      const auto *less = as_binary(condition, Op::Lt);
+      if (less == nullptr || !is_variable(less->left(), loop->id)) {
         others_.push_back(condition);
       }
     }
@@ -191,17 +191,17 @@ private:
       if (const auto known = as_boolean(part)) {
         return *known;
       }
-      if (part->kind != ValueKind::Binary || !is_index(part->operands[0]) ||
-          !is_index(part->operands[1])) {
+      const auto *test = as<Binary>(part);
+      if (test == nullptr || !is_index(test->left()) || !is_index(test->right())) {
         return false;
       }
-      const ValuePtr &a = part->operands[0];
-      const ValuePtr &b = part->operands[1];
+      const ValuePtr &a = test->left();
+      const ValuePtr &b = test->right();
       const auto least = [&](const ValuePtr &x, const ValuePtr &y) {
         return ranges_.of(sub(x, y)).lower.value_or(std::numeric_limits<std::int64_t>::min());
       };
-      return (part->op == Op::Lt && least(b, a) >= 1) || (part->op == Op::Le && least(b, a) >= 0) ||
-             (part->op == Op::Ge && least(a, b) >= 0) || (part->op == Op::Gt && least(a, b) >= 1);
+      return (test->op == Op::Lt && least(b, a) >= 1) || (test->op == Op::Le && least(b, a) >= 0) ||
+             (test->op == Op::Ge && least(a, b) >= 0) || (test->op == Op::Gt && least(a, b) >= 1);
     });
   }
 
@@ -246,13 +246,13 @@ private:
   };
 
   /// `across`: the factor's other loop, over rows or columns of the tile.
-  Stored stored(const ValuePtr &factor, const LoopStatement &across) const {
+  Stored stored(const ValuePtr &value, const For &across) const {
     constexpr std::int64_t side = 8;
-    if (factor->kind != ValueKind::Load || factor->type.scalar.bytes() != 2 ||
-        factor->operands.size() < 2) {
+    const auto *factor = as<Load>(value);
+    if (factor == nullptr || factor->type.scalar.bytes() != 2 || factor->operands.size() < 2) {
       return {};
     }
-    const KernelBuffer &buffer = kernel_.buffers[static_cast<size_t>(factor->id)];
+    const KernelBuffer &buffer = kernel_.buffers[static_cast<size_t>(factor->buffer)];
     const auto width = as_integer(buffer.extents.back());
     if (!buffer.is_scoped || buffer.memory != "shared" || !width || *width % side != 0) {
       return {};
@@ -272,7 +272,7 @@ private:
         in_last[which] = d == last;
         const auto linear = is_index(subscript) ? linear_of(subscript) : std::nullopt;
         if (!linear || std::none_of(linear->terms.begin(), linear->terms.end(), [&](const auto &t) {
-              return t.atom->kind == ValueKind::Variable && t.atom->id == id && t.coefficient == 1;
+              return is_variable(t.atom, id) && t.coefficient == 1;
             })) {
           return {};
         }
@@ -292,11 +292,12 @@ private:
   }
 
   /// The thread's elements of a factor by one instruction of the warp; nothing where it cannot.
-  std::vector<ValuePtr> loaded(const ValuePtr &factor, const LoopStatement &across, size_t count) {
-    const Stored how = stored(factor, across);
+  std::vector<ValuePtr> loaded(const ValuePtr &value, const For &across, size_t count) {
+    const Stored how = stored(value, across);
     if (!how.is_possible) {
       return {};
     }
+    const auto &factor = cast<Load>(value);
     constexpr std::int64_t side = 8;
     const auto matrices = static_cast<std::int64_t>(count / 2);
     const bool is_left = &across == rows_;
@@ -310,15 +311,15 @@ private:
     ValuePtr at_term = add(expanded(sum_->lower), mul(integer(side), half_of_depth));
     (how.transposed ? at_term : at_across) = add(how.transposed ? at_term : at_across, row);
     std::vector<ValuePtr> subscripts;
-    for (const ValuePtr &subscript : factor->operands) {
+    for (const ValuePtr &subscript : factor.subscripts()) {
       subscripts.push_back(substitute(subscript, {{across.id, at_across}, {sum_->id, at_term}}));
     }
     const std::int64_t id = numbers_.next();
-    const ValueType type{factor->type.scalar, static_cast<int>(count)};
+    const ValueType type{factor.type.scalar, static_cast<int>(count)};
     const std::string name = is_left ? "left" : "right";
     before_.push_back(declare_local(
         id, name,
-        matrices_value(factor->id, factor->name, type, how.transposed, std::move(subscripts))));
+        matrices_value(factor.buffer, factor.name, type, how.transposed, std::move(subscripts))));
     std::vector<ValuePtr> elements;
     for (size_t k = 0; k < count; ++k) {
       elements.push_back(lane_value(local(id, name, type), static_cast<std::int64_t>(k)));
@@ -329,19 +330,19 @@ private:
   /// Whether a comparison has a variable in sums only: it holds everywhere between two places where
   /// it holds.
   static bool is_monotone(const ValuePtr &condition, std::int64_t variable) {
-    return std::all_of(
-        condition->operands.begin(), condition->operands.end(), [&](const ValuePtr &side) {
-          const auto linear = is_index(side) ? linear_of(side) : std::nullopt;
-          return linear && std::all_of(linear->terms.begin(), linear->terms.end(),
-                                       [&](const Linear::Term &term) {
-                                         return term.atom->kind == ValueKind::Variable ||
-                                                !depends(term.atom, variable);
-                                       });
-        });
+    return std::all_of(condition->operands.begin(), condition->operands.end(),
+                       [&](const ValuePtr &side) {
+                         const auto linear = is_index(side) ? linear_of(side) : std::nullopt;
+                         return linear && std::all_of(linear->terms.begin(), linear->terms.end(),
+                                                      [&](const Linear::Term &term) {
+                                                        return is<Variable>(term.atom) ||
+                                                               !depends(term.atom, variable);
+                                                      });
+                       });
   }
 
   /// Whether every element of the factor is there.
-  bool is_whole(const LoopStatement &across, bool may_be_short) const {
+  bool is_whole(const For &across, bool may_be_short) const {
     std::vector<ValuePtr> all = &across == rows_ ? on_rows_ : on_columns_;
     all.insert(all.end(), on_terms_.begin(), on_terms_.end());
     return !may_be_short || std::all_of(all.begin(), all.end(), [&](const ValuePtr &condition) {
@@ -403,8 +404,7 @@ private:
       stores.push_back(condition ? if_then(condition, one) : one);
     }
     std::vector<StmtPtr> all = std::move(before_);
-    all.push_back(declare_local(id, "sums",
-                                mma_value(static_cast<std::int64_t>(shape_), std::move(operands))));
+    all.push_back(declare_local(id, "sums", mma_value(shape_, std::move(operands))));
     all.insert(all.end(), stores.begin(), stores.end());
     return block(std::move(all));
   }
@@ -413,10 +413,10 @@ private:
   const Kernel &kernel_;
   const Ranges &ranges_;
   Numbers &numbers_;
-  const LoopStatement *rows_ = nullptr;
-  const LoopStatement *columns_ = nullptr;
-  const LoopStatement *sum_ = nullptr;
-  const LoopStatement *store_ = nullptr;
+  const For *rows_ = nullptr;
+  const For *columns_ = nullptr;
+  const For *sum_ = nullptr;
+  const Store *store_ = nullptr;
   std::int64_t depth_ = 0;
   MmaShape shape_{};
   const MmaLayout *layout_ = nullptr;
@@ -435,18 +435,18 @@ private:
 
 } // namespace
 
-bool is_product_tile(const LoopStatement &rows) {
+bool is_product_tile(const For &rows) {
   bool found = rows.axis >= 2;
   for (const StmtPtr &child : rows.children) {
     visit_statements(child, [&](const LoopStatement &inner) {
-      found = found || (inner.kind == StatementKind::For && inner.loop == LoopKind::GpuMma &&
-                        inner.axis >= 2);
+      const auto *tile = as_loop(inner, LoopKind::GpuMma);
+      found = found || (tile != nullptr && tile->axis >= 2);
     });
   }
   return found;
 }
 
-StmtPtr lower_product_tile(const LoopStatement &rows, const LanePlace &lane, const Kernel &kernel,
+StmtPtr lower_product_tile(const For &rows, const LanePlace &lane, const Kernel &kernel,
                            const Ranges &ranges, Numbers &numbers) {
   return ProductTile(lane, kernel, ranges, numbers)(rows);
 }

@@ -8,6 +8,7 @@
 
 #include "loops/linear.h"
 #include "loops/loop_ir.h"
+#include "loops/traverse.h"
 
 namespace tilewright {
 
@@ -18,11 +19,11 @@ struct LanePlace {
 };
 
 /// Whether this loop over a tile's rows is a product's.
-bool is_product_tile(const LoopStatement &rows);
+bool is_product_tile(const For &rows);
 
 /// `ranges`: of all variables outside. Throws Error(Schedule) where the factors or the tile's edges
 /// are not what an instruction can take.
-StmtPtr lower_product_tile(const LoopStatement &rows, const LanePlace &lane, const Kernel &kernel,
+StmtPtr lower_product_tile(const For &rows, const LanePlace &lane, const Kernel &kernel,
                            const Ranges &ranges, Numbers &numbers);
 
 } // namespace tilewright

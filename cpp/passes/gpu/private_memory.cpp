@@ -1,7 +1,7 @@
 #include "passes/gpu/private_memory.h"
 
-#include "loops/build.h"
 #include "loops/gpu_queries.h"
+#include "loops/traverse.h"
 
 #include <algorithm>
 #include <functional>
@@ -77,27 +77,24 @@ public:
         OwnPart &part = parts.at(buffer)[d];
         const ValuePtr base = part.place_of(own_part(buffer, subscripts[d], part));
         const ValuePtr &old = subscripts[d];
-        result.push_back(old->kind == ValueKind::Ramp
-                             ? ramp(base, old->id, old->type.lanes, old->inner, old->inner_stride)
-                             : base);
+        const auto *lanes = as<Ramp>(old);
+        result.push_back(lanes == nullptr ? base : ramp(*lanes, base));
       }
       return result;
     };
     ValueRewriter loads([&](const ValuePtr &value) -> ValuePtr {
-      return value->kind == ValueKind::Load && is_private(value->id)
-                 ? load(value->id, value->name, value->type, moved(value->id, value->operands))
+      const auto *own = as<Load>(value);
+      return own != nullptr && is_private(own->buffer)
+                 ? load(*own, moved(own->buffer, own->subscripts()))
                  : nullptr;
     });
     const std::function<StmtPtr(const StmtPtr &)> rewrite_all = [&](const StmtPtr &statement) {
       StmtPtr changed = map_children(statement, rewrite_all);
-      const bool writes =
-          changed->kind == StatementKind::Store || changed->kind == StatementKind::AtomicUpdate;
-      if (writes && is_private(changed->buffer)) {
-        auto copy = std::make_shared<LoopStatement>(*changed);
-        copy->subscripts = moved(changed->buffer, changed->subscripts);
-        changed = copy;
+      const auto *change = as<ElementChange>(changed);
+      if (change != nullptr && is_private(change->buffer)) {
+        changed = with_subscripts(*change, moved(change->buffer, change->subscripts));
       }
-      return map_values(changed, std::ref(loads));
+      return StmtPtr(map_values(changed, std::ref(loads)));
     };
     return rewrite_all(body);
   }
@@ -117,17 +114,16 @@ private:
   }
 
   /// Whether a loop's variable is in a subscript of a private buffer.
-  bool runs_through_own(const LoopStatement &loop) const {
+  bool runs_through_own(const For &loop) const {
     bool found = false;
     const auto look = [&](std::int64_t buffer, const std::vector<ValuePtr> &subscripts) {
       for (const ValuePtr &subscript : subscripts) {
         visit_value(subscript, [&](const Value &value) {
-          found = found ||
-                  (is_private(buffer) && value.kind == ValueKind::Variable && value.id == loop.id);
+          found = found || (is_private(buffer) && is_variable(value, loop.id));
         });
       }
     };
-    visit_accesses(loop.children[0], look);
+    visit_accesses(loop.body(), look);
     return found;
   }
 
@@ -136,11 +132,11 @@ private:
   StmtPtr from_zero(const StmtPtr &statement) {
     StmtPtr changed =
         map_children(statement, [&](const StmtPtr &child) { return from_zero(child); });
-    if (changed->kind != StatementKind::For || as_integer(changed->lower) ||
-        !runs_through_own(*changed)) {
+    const auto *old = as<For>(changed);
+    if (old == nullptr || as_integer(old->lower) || !runs_through_own(*old)) {
       return changed;
     }
-    ValuePtr extent = sub(changed->upper, changed->lower);
+    ValuePtr extent = sub(old->upper, old->lower);
     if (const auto sum = is_index(extent) ? linear_of(extent) : std::nullopt) {
       extent = value_of(*sum);
     }
@@ -150,13 +146,12 @@ private:
     }
     const std::int64_t own = numbers_.next();
     ranges_.variables[own] = {0, std::max<std::int64_t>(*known.upper, 1) - 1};
-    auto loop = std::make_shared<LoopStatement>(*changed);
+    auto loop = copy_of<For>(*old);
     loop->id = own;
     loop->lower = integer(0);
     loop->upper = extent;
-    loop->children = {copy_with(changed->children[0],
-                                {{changed->id, add(changed->lower, variable(own, changed->name))}},
-                                numbers_)};
+    loop->children = {
+        copy_with(old->body(), {{old->id, add(old->lower, variable(own, old->name))}}, numbers_)};
     return loop;
   }
 
@@ -164,12 +159,12 @@ private:
   visit_accesses(const StmtPtr &body,
                  const std::function<void(std::int64_t, const std::vector<ValuePtr> &)> &look) {
     visit_statements(body, [&](const LoopStatement &statement) {
-      if (statement.kind == StatementKind::Store || statement.kind == StatementKind::AtomicUpdate) {
-        look(statement.buffer, statement.subscripts);
+      if (const auto *change = as<ElementChange>(statement)) {
+        look(change->buffer, change->subscripts);
       }
       visit_values(statement, [&](const Value &value) {
-        if (value.kind == ValueKind::Load) {
-          look(value.id, value.operands);
+        if (const auto *own = as<Load>(value)) {
+          look(own->buffer, own->subscripts());
         }
       });
     });
@@ -177,7 +172,8 @@ private:
 
   /// A subscript without what depends on the thread's number.
   Linear own_part(std::int64_t buffer, const ValuePtr &subscript, OwnPart &part) const {
-    const ValuePtr lane = subscript->kind == ValueKind::Ramp ? subscript->operands[0] : subscript;
+    const auto *ramp = as<Ramp>(subscript);
+    const ValuePtr lane = ramp != nullptr ? ramp->base() : subscript;
     const auto linear = is_index(lane) ? linear_of(lane) : std::nullopt;
     if (!linear) {
       refuse(buffer, "a subscript is not a sum of loops' values");
@@ -186,8 +182,8 @@ private:
     rest.constant = linear->constant;
     std::map<int, std::int64_t> threads;
     for (const Linear::Term &term : linear->terms) {
-      const auto known =
-          term.atom->kind == ValueKind::Variable ? first_of_.find(term.atom->id) : first_of_.end();
+      const auto *variable = as<Variable>(term.atom);
+      const auto known = variable != nullptr ? first_of_.find(variable->id) : first_of_.end();
       if (known == first_of_.end()) {
         rest.terms.push_back(term);
       } else if (known->second < 0) {
@@ -208,17 +204,16 @@ private:
       refuse(buffer, "two accesses give a thread different parts of it");
     }
     part.threads = threads;
-    const bool is_ramp = subscript->kind == ValueKind::Ramp;
     Interval lanes{0, 0}; // from the first lane to the others
-    if (is_ramp) {
-      const std::int64_t across = subscript->id * (subscript->type.lanes / subscript->inner - 1);
-      const std::int64_t inside = subscript->inner_stride * (subscript->inner - 1);
+    if (ramp != nullptr) {
+      const std::int64_t across = ramp->stride * (ramp->type.lanes / ramp->inner - 1);
+      const std::int64_t inside = ramp->inner_stride * (ramp->inner - 1);
       lanes = {std::min<std::int64_t>(across, 0) + std::min<std::int64_t>(inside, 0),
                std::max<std::int64_t>(across, 0) + std::max<std::int64_t>(inside, 0)};
     }
     part.first = std::min(part.first, *range.lower + *lanes.lower);
     part.last = std::max(part.last, *range.upper + *lanes.upper);
-    if (rest.is_constant() && !is_ramp) {
+    if (rest.is_constant() && ramp == nullptr) {
       part.places.insert(rest.constant);
     } else {
       part.has_others = true;

@@ -3,9 +3,9 @@
 // thread's number is left out, and places that are all known lie side by side.
 #pragma once
 
-#include "loops/build.h"
 #include "loops/linear.h"
 #include "loops/loop_ir.h"
+#include "loops/traverse.h"
 
 #include <map>
 

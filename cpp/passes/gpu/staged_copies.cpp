@@ -1,7 +1,7 @@
 #include "passes/gpu/staged_copies.h"
 
-#include "loops/build.h"
 #include "loops/gpu_queries.h"
+#include "loops/traverse.h"
 #include "passes/gpu/vector_accesses.h"
 
 #include <algorithm>
@@ -17,15 +17,14 @@ namespace {
 using Buffers = std::set<std::int64_t>;
 
 std::vector<StmtPtr> children_of(const StmtPtr &statement) {
-  return statement->kind == StatementKind::Block ? statement->children
-                                                 : std::vector<StmtPtr>{statement};
+  return is<Block>(statement) ? statement->children : std::vector<StmtPtr>{statement};
 }
 
 void collect_variables(const StmtPtr &root, std::set<std::int64_t> &into) {
   visit_statements(root, [&](const LoopStatement &statement) {
     visit_values(statement, [&](const Value &value) {
-      if (value.kind == ValueKind::Variable) {
-        into.insert(value.id);
+      if (const auto *variable = as<Variable>(value)) {
+        into.insert(variable->id);
       }
     });
   });
@@ -37,8 +36,8 @@ std::vector<StmtPtr> with_definitions(const std::vector<StmtPtr> &all,
   std::set<std::int64_t> used;
   std::vector<StmtPtr> result;
   for (auto child = all.rbegin(); child != all.rend(); ++child) {
-    const bool is_let = (*child)->kind == StatementKind::Let;
-    if (chosen.contains(child->get()) || (is_let && used.contains((*child)->id))) {
+    const auto *let = as<Let>(*child);
+    if (chosen.contains(child->get()) || (let != nullptr && used.contains(let->id))) {
       collect_variables(*child, used);
       result.push_back(*child);
     }
@@ -102,8 +101,8 @@ private:
     }
     case StatementKind::While:
     case StatementKind::For: {
-      if (statement->kind == StatementKind::For && !alone_) {
-        if (const StmtPtr pipeline = pipelined(*statement)) {
+      if (const auto *loop = as<For>(statement); loop != nullptr && !alone_) {
+        if (const StmtPtr pipeline = pipelined(*loop)) {
           return pipeline;
         }
       }
@@ -114,12 +113,13 @@ private:
       return result;
     }
     case StatementKind::Allocate: {
-      if (!is_staged(buffer(statement->buffer))) {
+      const auto &memory = cast<Allocate>(statement);
+      if (!is_staged(buffer(memory.buffer))) {
         break;
       }
-      const Buffers own = {statement->buffer};
+      const Buffers own = {memory.buffer};
       const bool again = is_used_again(own);
-      const StmtPtr body = at_stage(statement->children[0], own, integer(0));
+      const StmtPtr body = at_stage(memory.body(), own, integer(0));
       if (alone_) {
         return with_children(statement, {walk(body)}); // waits for nobody
       }
@@ -152,7 +152,8 @@ private:
     visit_statements(root, [&](const LoopStatement &statement) {
       switch (statement.kind) {
       case StatementKind::Store:
-        (buffers.contains(statement.buffer) ? contents.copies : contents.others) = true;
+        (buffers.contains(cast<Store>(statement).buffer) ? contents.copies : contents.others) =
+            true;
         break;
       case StatementKind::Block:
       case StatementKind::For:
@@ -163,12 +164,21 @@ private:
         contents.others = true;
       }
       visit_values(statement, [&](const Value &value) {
-        contents.others = contents.others || value.kind == ValueKind::Local ||
-                          ((value.kind == ValueKind::Load || value.kind == ValueKind::Matrices) &&
-                           buffers.contains(value.id));
+        const std::int64_t *read = buffer_read(value);
+        contents.others =
+            contents.others || is<Local>(value) || (read != nullptr && buffers.contains(*read));
       });
     });
     return contents;
+  }
+
+  /// The buffer that a load is from; null for other values.
+  static const std::int64_t *buffer_read(const Value &value) {
+    if (const auto *load = as<Load>(value)) {
+      return &load->buffer;
+    }
+    const auto *matrices = as<Matrices>(value);
+    return matrices == nullptr ? nullptr : &matrices->buffer;
   }
 
   /// `root` with all accesses of these buffers in the stage that `iteration` has.
@@ -178,25 +188,17 @@ private:
       return subscripts;
     };
     ValueRewriter loads([&](const ValuePtr &value) -> ValuePtr {
-      const bool matrices = value->kind == ValueKind::Matrices;
-      if ((value->kind != ValueKind::Load && !matrices) || !buffers.contains(value->id)) {
-        return nullptr;
-      }
-      std::vector<ValuePtr> subscripts = moved(value->id, value->operands);
-      return matrices ? matrices_value(value->id, value->name, value->type,
-                                       value->inner_stride != 0, std::move(subscripts))
-                      : load(value->id, value->name, value->type, std::move(subscripts));
+      const std::int64_t *read = buffer_read(*value);
+      return read != nullptr && buffers.contains(*read)
+                 ? with_operands(value, moved(*read, value->operands))
+                 : nullptr;
     });
     const std::function<StmtPtr(const StmtPtr &)> all = [&](const StmtPtr &statement) {
-      StmtPtr changed = map_values(map_children(statement, all), std::ref(loads));
-      const bool writes =
-          changed->kind == StatementKind::Store || changed->kind == StatementKind::AtomicUpdate;
-      if (!writes || !buffers.contains(changed->buffer)) {
-        return changed;
-      }
-      auto copy = std::make_shared<LoopStatement>(*changed);
-      copy->subscripts = moved(changed->buffer, changed->subscripts);
-      return StmtPtr(copy);
+      const StmtPtr changed = map_values(map_children(statement, all), std::ref(loads));
+      const auto *change = as<ElementChange>(changed);
+      return change != nullptr && buffers.contains(change->buffer)
+                 ? with_subscripts(*change, moved(change->buffer, change->subscripts))
+                 : changed;
     };
     return all(root);
   }
@@ -207,9 +209,10 @@ private:
   /// doing of the one that has the loop.
   static bool is_one_threads(const LoopStatement &statement) {
     bool found = false;
-    if (statement.kind == StatementKind::If) {
-      visit_value(statement.value, [&](const Value &value) {
-        found = found || (value.kind == ValueKind::GpuIndex && value.id >= 3);
+    if (const auto *test = as<If>(statement)) {
+      visit_value(test->condition, [&](const Value &value) {
+        const auto *index = as<GpuIndex>(value);
+        found = found || (index != nullptr && index->number >= 3);
       });
     }
     return found;
@@ -232,7 +235,7 @@ private:
         continue;
       }
       if (contents.copies && contents.others) {
-        const bool inner_again = again || child->kind == StatementKind::For;
+        const bool inner_again = again || is<For>(child);
         children.push_back(map_children(child, [&](const StmtPtr &inner) {
           return synchronised(inner, buffers, inner_again);
         }));
@@ -240,10 +243,10 @@ private:
       }
       if (contents.copies && !filled && is_read) {
         children.push_back(barrier());
-      } else if (!contents.copies && child->kind != StatementKind::Let && filled) {
+      } else if (!contents.copies && !is<Let>(child) && filled) {
         children.push_back(barrier());
       }
-      if (contents.copies || child->kind != StatementKind::Let) {
+      if (contents.copies || !is<Let>(child)) {
         filled = contents.copies;
         is_read = is_read || !contents.copies;
       }
@@ -265,26 +268,26 @@ private:
     std::int64_t stages = 1;
   };
 
-  StmtPtr pipelined(const LoopStatement &loop) {
+  StmtPtr pipelined(const For &loop) {
     if (loop.loop != LoopKind::Serial) {
       return nullptr;
     }
     Buffers own;
     std::vector<StmtPtr> inner_memory;
     std::vector<StmtPtr> memory;
-    StmtPtr body = loop.children[0];
-    while (body->kind == StatementKind::Allocate) {
+    StmtPtr body = loop.body();
+    while (const auto *allocate = as<Allocate>(body)) {
       // Of one iteration, its own loop is gone; another one's iterations may not be copied ahead.
-      const bool staged =
-          is_staged(buffer(body->buffer)) && buffer(body->buffer).stage_loop == loop.name;
+      const KernelBuffer &declared = buffer(allocate->buffer);
+      const bool staged = is_staged(declared) && declared.stage_loop == loop.name;
       (staged ? memory : inner_memory).push_back(body);
       if (staged) {
-        own.insert(body->buffer);
+        own.insert(allocate->buffer);
       }
-      body = body->children[0];
+      body = StmtPtr(allocate->body());
     }
     if (own.empty() || std::any_of(inner_memory.begin(), inner_memory.end(), [&](const StmtPtr &m) {
-          return is_staged(buffer(m->buffer));
+          return is_staged(buffer(cast<Allocate>(m).buffer));
         })) {
       return nullptr;
     }
@@ -295,7 +298,7 @@ private:
     for (const StmtPtr &part : parts) {
       const Contents contents = contents_of(part, own);
       if (!contents.copies) {
-        if (part->kind != StatementKind::Let) {
+        if (!is<Let>(part)) {
           work.insert(part.get());
         }
         continue;
@@ -325,16 +328,16 @@ private:
   std::int64_t common_stages(const StmtPtr &copy, const Buffers &buffers) const {
     std::set<std::int64_t> found;
     visit_statements(copy, [&](const LoopStatement &statement) {
-      if (statement.kind == StatementKind::Store && buffers.contains(statement.buffer)) {
-        found.insert(stages(statement.buffer));
+      const auto *store = as<Store>(statement);
+      if (store != nullptr && buffers.contains(store->buffer)) {
+        found.insert(stages(store->buffer));
       }
     });
     return found.size() == 1 ? *found.begin() : 0;
   }
 
-  StmtPtr pipeline(const LoopStatement &loop, const std::vector<Staged> &copies,
-                   std::vector<StmtPtr> work, const std::vector<StmtPtr> &inner_memory,
-                   bool again) {
+  StmtPtr pipeline(const For &loop, const std::vector<Staged> &copies, std::vector<StmtPtr> work,
+                   const std::vector<StmtPtr> &inner_memory, bool again) {
     std::int64_t most = 1;
     std::int64_t least = copies.empty() ? 1 : copies.front().stages;
     bool any_asynchronous = false;
@@ -356,8 +359,9 @@ private:
       const ValuePtr iteration = add(loop.lower, integer(ahead));
       for (const Staged &copy : copies) {
         if (ahead + 1 < copy.stages) {
-          all.push_back(copies_of(copy, iteration, [&](const StmtPtr &store, bool) {
-            return way_of(*store, true) == Way::Asynchronous ? copy_async(store) : store;
+          all.push_back(copies_of(copy, iteration, [&](const StmtPtr &statement, bool) {
+            const auto &store = cast<Store>(statement);
+            return way_of(store, true) == Way::Asynchronous ? copy_async(store) : statement;
           }));
         }
       }
@@ -375,28 +379,30 @@ private:
     for (const Staged &copy : copies) {
       const ValuePtr iteration = add(variable(loop.id, loop.name), integer(copy.stages - 1));
       std::map<const LoopStatement *, ValuePtr> registers;
-      begin.push_back(copies_of(copy, iteration, [&](const StmtPtr &store, bool in_loop) {
-        switch (way_of(*store, in_loop)) {
+      begin.push_back(copies_of(copy, iteration, [&](const StmtPtr &statement, bool in_loop) {
+        const auto &store = cast<Store>(statement);
+        switch (way_of(store, in_loop)) {
         case Way::Asynchronous:
           return copy_async(store);
         case Way::AtOnce:
-          return store;
+          return statement;
         case Way::Registers:
           break;
         }
         const std::int64_t number = numbers_.next();
-        const std::string name = store->name + "_next";
-        const ValueType type = store->value->type;
+        const std::string name = store.name + "_next";
+        const ValueType type = store.value->type;
         body.push_back(declare_local(number, name, broadcast(zero_of(type.scalar), type.lanes)));
-        registers[store.get()] = local(number, name, type);
-        return assign_local(number, name, store->value);
+        registers[&store] = local(number, name, type);
+        return assign_local(number, name, store.value);
       }));
       if (!registers.empty()) {
-        finish.push_back(copies_of(copy, iteration, [&](const StmtPtr &store, bool) {
-          const auto found = registers.find(store.get());
-          return found == registers.end() ? block({})
-                                          : tilewright::store(store->buffer, store->name,
-                                                              store->subscripts, found->second);
+        finish.push_back(copies_of(copy, iteration, [&](const StmtPtr &statement, bool) {
+          const auto &copied = cast<Store>(statement);
+          const auto found = registers.find(&copied);
+          return found == registers.end()
+                     ? block({})
+                     : store(copied.buffer, copied.name, copied.subscripts, found->second);
         }));
       }
     }
@@ -422,31 +428,31 @@ private:
   bool has_asynchronous(const StmtPtr &copy) const {
     bool found = false;
     visit_statements(copy, [&](const LoopStatement &statement) {
-      found = found || (statement.kind == StatementKind::Store &&
-                        way_of(statement, true) == Way::Asynchronous);
+      const auto *store = as<Store>(statement);
+      found = found || (store != nullptr && way_of(*store, true) == Way::Asynchronous);
     });
     return found;
   }
 
   /// `in_loop`: in one whose iterations would each need registers of their own.
-  Way way_of(const LoopStatement &store, bool in_loop) const {
+  Way way_of(const Store &store, bool in_loop) const {
     const Way other = in_loop ? Way::AtOnce : Way::Registers;
-    const Value &from = *store.value;
-    if (!asynchronous_ || from.kind != ValueKind::Load || buffer(from.id).is_scoped || store.mask ||
-        !(buffer(from.id).type == buffer(store.buffer).type)) {
+    const auto *from = as<Load>(store.value);
+    if (!asynchronous_ || from == nullptr || buffer(from->buffer).is_scoped || store.mask ||
+        !(buffer(from->buffer).type == buffer(store.buffer).type)) {
       return other;
     }
-    const std::int64_t item = buffer(from.id).type.bytes();
+    const std::int64_t item = buffer(from->buffer).type.bytes();
     constexpr std::int64_t least = 4;
-    if (from.type.lanes == 1) {
+    if (from->type.lanes == 1) {
       return item >= least ? Way::Asynchronous : other;
     }
     KernelBuffer to = buffer(store.buffer);
     to.extents.insert(to.extents.begin(), integer(to.stages));
     ++to.layout.unit;
     const std::int64_t width =
-        std::min(vector_width(to, store.subscripts, from.type.lanes),
-                 vector_width(buffer(from.id), from.operands, from.type.lanes));
+        std::min(vector_width(to, store.subscripts, from->type.lanes),
+                 vector_width(buffer(from->buffer), from->subscripts(), from->type.lanes));
     return width >= least ? Way::Asynchronous : other;
   }
 
@@ -454,10 +460,10 @@ private:
   /// is around.
   template <class How>
   StmtPtr change_stores(const StmtPtr &root, bool in_loop, const How &how) {
-    if (root->kind == StatementKind::Store) {
+    if (is<Store>(root)) {
       return how(root, in_loop);
     }
-    const bool inside = in_loop || root->kind == StatementKind::For;
+    const bool inside = in_loop || is<For>(root);
     return map_children(root,
                         [&](const StmtPtr &child) { return change_stores(child, inside, how); });
   }

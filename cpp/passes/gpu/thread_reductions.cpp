@@ -2,6 +2,7 @@
 
 #include "loops/gpu_queries.h"
 #include "loops/loop_bounds.h"
+#include "loops/traverse.h"
 #include "mapping/mma_shapes.h"
 
 #include <algorithm>
@@ -31,11 +32,11 @@ std::int64_t power_of_two_from(std::int64_t value) {
 
 /// One element that updates in a loop add to.
 struct Gathered {
-  const LoopStatement *update;                ///< the first of them
-  std::vector<const LoopStatement *> holders; ///< loops over other threads around it, inside
-  ValuePtr sum;                               ///< the local
+  const AtomicUpdate *update;       ///< the first of them
+  std::vector<const For *> holders; ///< loops over other threads around it, inside
+  std::shared_ptr<const Local> sum;
 
-  bool takes(const LoopStatement &other) const {
+  bool takes(const AtomicUpdate &other) const {
     return combines_threads(other) && other.buffer == update->buffer && other.op == update->op &&
            other.combines == update->combines && other.is_atomic == update->is_atomic &&
            std::equal(other.subscripts.begin(), other.subscripts.end(), update->subscripts.begin(),
@@ -46,11 +47,11 @@ struct Gathered {
 /// What is in one loop whose updates may leave it.
 class LoopUpdates {
 public:
-  explicit LoopUpdates(const LoopStatement &loop) : loop_(loop) {
+  explicit LoopUpdates(const For &loop) : loop_(loop) {
     inside_.insert(loop.id);
-    visit_statements(loop.children[0], [&](const LoopStatement &inner) { note(inner); });
-    std::vector<const LoopStatement *> holders;
-    collect(loop.children[0], holders);
+    visit_statements(loop.body(), [&](const LoopStatement &inner) { note(inner); });
+    std::vector<const For *> holders;
+    collect(loop.body(), holders);
   }
 
   std::vector<Gathered> gathered() const { return gathered_; }
@@ -65,72 +66,71 @@ public:
 
 private:
   void note(const LoopStatement &inner) {
-    if (inner.kind == StatementKind::For || inner.kind == StatementKind::Let) {
-      inside_.insert(inner.id);
-    }
-    if (inner.kind == StatementKind::Store || inner.kind == StatementKind::Allocate) {
-      touched_.insert(inner.buffer);
-    }
-    if (inner.kind == StatementKind::AtomicUpdate) {
-      const auto [known, is_new] = operations_.try_emplace(inner.buffer, inner.op);
-      if (!combines_threads(inner) || (!is_new && known->second != inner.op)) {
-        touched_.insert(inner.buffer);
+    if (const std::int64_t *variable = defined_variable(inner)) {
+      inside_.insert(*variable);
+    } else if (const auto *store = as<Store>(inner)) {
+      touched_.insert(store->buffer);
+    } else if (const auto *allocate = as<Allocate>(inner)) {
+      touched_.insert(allocate->buffer);
+    } else if (const auto *update = as<AtomicUpdate>(inner)) {
+      const auto [known, is_new] = operations_.try_emplace(update->buffer, update->op);
+      if (!combines_threads(inner) || (!is_new && known->second != update->op)) {
+        touched_.insert(update->buffer);
       }
     }
     visit_values(inner, [&](const Value &value) {
-      if (value.kind == ValueKind::Load) {
-        touched_.insert(value.id);
+      if (const auto *load = as<Load>(value)) {
+        touched_.insert(load->buffer);
       }
     });
   }
 
   /// The same in all iterations of the loop; loops over other threads (`holders`) may be what it
   /// depends on.
-  bool is_invariant(const ValuePtr &root, const std::vector<const LoopStatement *> &holders) const {
+  bool is_invariant(const ValuePtr &root, const std::vector<const For *> &holders) const {
     bool invariant = true;
     visit_value(root, [&](const Value &value) {
-      const bool is_own = value.kind == ValueKind::Variable && inside_.contains(value.id) &&
+      const auto *own = as<Variable>(value);
+      const bool is_own = own != nullptr && inside_.contains(own->id) &&
                           std::none_of(holders.begin(), holders.end(),
-                                       [&](const auto *held) { return held->id == value.id; });
-      invariant =
-          invariant && !is_own && value.kind != ValueKind::Load && value.kind != ValueKind::Local;
+                                       [&](const For *held) { return held->id == own->id; });
+      invariant = invariant && !is_own && !is<Load>(value) && !is<Local>(value);
     });
     return invariant;
   }
 
-  void collect(const StmtPtr &statement, std::vector<const LoopStatement *> &holders) {
+  void collect(const StmtPtr &statement, std::vector<const For *> &holders) {
     if (combines_threads(*statement)) {
-      consider(*statement, holders);
+      consider(cast<AtomicUpdate>(statement), holders);
       return;
     }
-    const bool is_thread =
-        statement->kind == StatementKind::For && statement->loop == LoopKind::GpuThread;
-    if (is_thread) {
-      holders.push_back(statement.get());
+    const auto *thread = as_loop(statement, LoopKind::GpuThread);
+    if (thread != nullptr) {
+      holders.push_back(thread);
     }
     for (const StmtPtr &child : statement->children) {
       collect(child, holders);
     }
-    if (is_thread) {
+    if (thread != nullptr) {
       holders.pop_back();
     }
   }
 
-  void consider(const LoopStatement &update, const std::vector<const LoopStatement *> &around) {
-    const auto is_combined = [&](const LoopStatement &loop) {
+  void consider(const AtomicUpdate &update, const std::vector<const For *> &around) {
+    const auto is_combined = [&](const For &loop) {
       return loop.loop == LoopKind::GpuThread && update.combines.at(static_cast<size_t>(loop.axis));
     };
     const bool is_outermost = loop_.loop == LoopKind::Serial || is_combined(loop_);
-    std::vector<const LoopStatement *> holders;
-    for (const LoopStatement *loop : around) {
+    std::vector<const For *> holders;
+    for (const For *loop : around) {
       if (!is_combined(*loop)) {
         holders.push_back(loop);
       }
     }
     bool leaves = is_outermost && !touched_.contains(update.buffer);
     for (size_t h = 0; h < holders.size(); ++h) {
-      const std::vector<const LoopStatement *> outer(
-          holders.begin(), holders.begin() + static_cast<std::ptrdiff_t>(h));
+      const std::vector<const For *> outer(holders.begin(),
+                                           holders.begin() + static_cast<std::ptrdiff_t>(h));
       leaves = leaves && is_invariant(holders[h]->lower, outer) &&
                is_invariant(holders[h]->upper, outer);
     }
@@ -149,18 +149,19 @@ private:
     if (is_invariant(condition, element.holders)) {
       return condition;
     }
-    if (condition->kind != ValueKind::Binary) {
+    const auto *test = as<Binary>(condition);
+    if (test == nullptr) {
       return boolean(true);
     }
-    const ValuePtr &a = condition->operands[0];
-    const ValuePtr &b = condition->operands[1];
+    const ValuePtr &a = test->left();
+    const ValuePtr &b = test->right();
     const auto is_positive = [&](const ValuePtr &difference) {
       const ValuePtr largest = bounds.bound(difference, true);
       return largest && is_invariant(largest, element.holders)
                  ? binary_value(Op::Gt, largest, integer(0))
                  : boolean(true);
     };
-    switch (condition->op) {
+    switch (test->op) {
     case Op::And:
       return both(may_hold(a, element, bounds), may_hold(b, element, bounds));
     case Op::Or:
@@ -180,24 +181,24 @@ private:
 
   /// Null where none of these updates is in it.
   ValuePtr runs(const LoopStatement &statement, const Gathered &element, LoopBounds &bounds) const {
-    if (statement.kind == StatementKind::AtomicUpdate) {
-      return element.takes(statement) ? boolean(true) : nullptr;
+    if (const auto *update = as<AtomicUpdate>(statement)) {
+      return element.takes(*update) ? boolean(true) : nullptr;
     }
-    const bool is_loop = statement.kind == StatementKind::For;
+    const auto *test = as<If>(statement);
     ValuePtr condition = boolean(true);
-    if (is_loop) {
-      condition = may_hold(binary_value(Op::Lt, statement.lower, statement.upper), element, bounds);
-      const ValuePtr first = bounds.bound(statement.lower, false);
-      const ValuePtr end = bounds.bound(statement.upper, true);
-      const bool is_holder = std::find(element.holders.begin(), element.holders.end(),
-                                       &statement) != element.holders.end();
+    if (const auto *loop = as<For>(statement)) {
+      condition = may_hold(binary_value(Op::Lt, loop->lower, loop->upper), element, bounds);
+      const ValuePtr first = bounds.bound(loop->lower, false);
+      const ValuePtr end = bounds.bound(loop->upper, true);
+      const bool is_holder =
+          std::find(element.holders.begin(), element.holders.end(), loop) != element.holders.end();
       if (is_holder) {
         condition = boolean(true); // it stands around the update outside, too
       } else if (first && end) {
-        bounds.define(statement.id, first, sub(end, integer(1)));
+        bounds.define(loop->id, first, sub(end, integer(1)));
       }
-    } else if (statement.kind == StatementKind::If) {
-      condition = may_hold(statement.value, element, bounds);
+    } else if (test != nullptr) {
+      condition = may_hold(test->condition, element, bounds);
     }
     ValuePtr any;
     for (size_t c = 0; c < statement.children.size(); ++c) {
@@ -205,18 +206,18 @@ private:
       if (!inner) {
         continue;
       }
-      const bool otherwise = statement.kind == StatementKind::If && c == 1;
+      const bool otherwise = test != nullptr && c == 1;
       if (!otherwise) {
         inner = both(condition, inner);
-      } else if (is_invariant(statement.value, element.holders)) {
-        inner = both(unary_value(Op::Not, statement.value), inner);
+      } else if (is_invariant(test->condition, element.holders)) {
+        inner = both(unary_value(Op::Not, test->condition), inner);
       }
       any = any ? either(any, inner) : inner;
     }
     return any;
   }
 
-  const LoopStatement &loop_;
+  const For &loop_;
   std::set<std::int64_t> inside_;         ///< variables that are defined in it
   std::set<std::int64_t> touched_;        ///< buffers that others than such updates touch
   std::map<std::int64_t, Op> operations_; ///< of the updates of each buffer
@@ -228,11 +229,11 @@ public:
   explicit Gathering(const StmtPtr &root) : numbers_(root) {}
 
   StmtPtr operator()(const StmtPtr &statement) {
-    const bool is_loop =
-        statement->kind == StatementKind::For &&
-        (statement->loop == LoopKind::Serial || statement->loop == LoopKind::GpuThread);
-    if (is_loop && has_combined_updates(statement)) {
-      const LoopUpdates updates(*statement);
+    const auto *loop = as<For>(statement);
+    const bool gathers =
+        loop != nullptr && (loop->loop == LoopKind::Serial || loop->loop == LoopKind::GpuThread);
+    if (gathers && has_combined_updates(statement)) {
+      const LoopUpdates updates(*loop);
       std::vector<Gathered> elements = updates.gathered();
       if (!elements.empty()) {
         return gather(statement, updates, elements);
@@ -245,32 +246,34 @@ private:
   StmtPtr gather(const StmtPtr &loop, const LoopUpdates &updates, std::vector<Gathered> &elements) {
     std::vector<StmtPtr> all;
     for (Gathered &element : elements) {
-      const LoopStatement &update = *element.update;
+      const AtomicUpdate &update = *element.update;
       const ScalarType type = accumulator_type(update.value->type.scalar);
       element.sum = local(numbers_.next(), "sum", {type, 1});
       all.push_back(declare_local(element.sum->id, "sum", identity_of(update.op, type)));
     }
     const std::function<StmtPtr(const StmtPtr &)> rewrite =
         [&](const StmtPtr &statement) -> StmtPtr {
-      for (const Gathered &element : elements) {
-        if (element.takes(*statement)) {
-          const ValuePtr term = cast_value(statement->value, element.sum->type.scalar);
-          return assign_local(element.sum->id, "sum",
-                              binary_value(statement->op, element.sum, term));
-        }
+      const auto *update = as<AtomicUpdate>(statement);
+      const auto taken =
+          std::find_if(elements.begin(), elements.end(), [&](const Gathered &element) {
+            return update != nullptr && element.takes(*update);
+          });
+      if (taken == elements.end()) {
+        return map_children(statement, rewrite);
       }
-      return map_children(statement, rewrite);
+      const ValuePtr term = cast_value(update->value, taken->sum->type.scalar);
+      return assign_local(taken->sum->id, "sum", binary_value(update->op, taken->sum, term));
     };
     all.push_back(map_children(rewrite(loop), *this));
     for (const Gathered &element : elements) {
-      auto update = std::make_shared<LoopStatement>(*element.update);
+      auto update = copy_of<AtomicUpdate>(*element.update);
       update->value = element.sum;
       StmtPtr last = if_then(updates.runs(element), update);
       for (size_t h = element.holders.size(); h-- > 0;) {
-        const LoopStatement &held = *element.holders[h];
+        const For &held = *element.holders[h];
         const std::int64_t own = numbers_.next();
         last = copy_with(last, {{held.id, variable(own, held.name)}}, numbers_);
-        auto around = std::make_shared<LoopStatement>(held);
+        auto around = copy_of<For>(held);
         around->id = own;
         around->children = {last};
         last = around;
@@ -285,18 +288,19 @@ private:
 
 /// Every update has left its loops over threads.
 void require_gathered(const StmtPtr &statement, const Kernel &kernel,
-                      std::vector<const LoopStatement *> &around) {
+                      std::vector<const For *> &around) {
   if (combines_threads(*statement)) {
-    for (const LoopStatement *loop : around) {
+    const auto &update = cast<AtomicUpdate>(statement);
+    for (const For *loop : around) {
       const auto axis = static_cast<size_t>(loop->axis);
-      if (loop->loop != LoopKind::GpuThread || !statement->combines.at(axis)) {
+      if (loop->loop != LoopKind::GpuThread || !update.combines.at(axis)) {
         continue;
       }
-      const KernelBuffer &buffer = kernel.buffers.at(static_cast<size_t>(statement->buffer));
+      const KernelBuffer &buffer = kernel.buffers.at(static_cast<size_t>(update.buffer));
       throw Error(ErrorKind::Schedule,
                   "the threads of loop '" + loop->name + "' have terms of one element of '" +
                       buffer.name + "', " +
-                      print_element(kernel, statement->buffer, statement->subscripts) +
+                      print_element(kernel, update.buffer, update.subscripts) +
                       ", but cannot put them together after that loop: which element it is, or "
                       "what else touches it, changes inside; bring the loops that tell its "
                       "elements apart outside of '" +
@@ -305,14 +309,14 @@ void require_gathered(const StmtPtr &statement, const Kernel &kernel,
     }
     return;
   }
-  const bool is_loop = statement->kind == StatementKind::For;
-  if (is_loop) {
-    around.push_back(statement.get());
+  const auto *loop = as<For>(statement);
+  if (loop != nullptr) {
+    around.push_back(loop);
   }
   for (const StmtPtr &child : statement->children) {
     require_gathered(child, kernel, around);
   }
-  if (is_loop) {
+  if (loop != nullptr) {
     around.pop_back();
   }
 }
@@ -360,7 +364,7 @@ ThreadGroups groups_of(const std::array<bool, 3> &combines,
 
 class Combining {
 public:
-  Combining(const LoopStatement &update, const ThreadsAround &around, Kernel &kernel,
+  Combining(const AtomicUpdate &update, const ThreadsAround &around, Kernel &kernel,
             Numbers &numbers)
       : update_(update), around_(around), kernel_(kernel), numbers_(numbers),
         groups_(groups_of(update.combines, around.threads)),
@@ -493,12 +497,12 @@ private:
                                    is_wider ? Op::None : update_.op));
   }
 
-  const LoopStatement &update_;
+  const AtomicUpdate &update_;
   const ThreadsAround &around_;
   Kernel &kernel_;
   Numbers &numbers_;
   ThreadGroups groups_;
-  ValuePtr sum_;
+  std::shared_ptr<const Local> sum_;
 };
 
 } // namespace
@@ -514,16 +518,16 @@ StmtPtr gather_thread_terms(const StmtPtr &body, const Kernel &kernel) {
   Gathering gathering(body);
   const std::function<StmtPtr(const StmtPtr &)> in_launches =
       [&](const StmtPtr &statement) -> StmtPtr {
-    return statement->kind == StatementKind::Launch ? map_children(statement, gathering)
-                                                    : map_children(statement, in_launches);
+    return is<Launch>(statement) ? map_children(statement, gathering)
+                                 : map_children(statement, in_launches);
   };
   StmtPtr result = in_launches(body);
-  std::vector<const LoopStatement *> around;
+  std::vector<const For *> around;
   require_gathered(result, kernel, around);
   return result;
 }
 
-StmtPtr combine_threads(const LoopStatement &update, const ThreadsAround &around, Kernel &kernel,
+StmtPtr combine_threads(const AtomicUpdate &update, const ThreadsAround &around, Kernel &kernel,
                         Numbers &numbers) {
   return Combining(update, around, kernel, numbers)();
 }

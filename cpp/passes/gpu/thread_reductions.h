@@ -8,8 +8,8 @@
 // identity where a thread has no term) and of whether the element is written.
 #pragma once
 
-#include "loops/build.h"
 #include "loops/loop_ir.h"
+#include "loops/traverse.h"
 
 #include <array>
 
@@ -40,7 +40,7 @@ struct ThreadsAround {
 
 /// What each thread does for such an update. Adds the buffer to `kernel` through which warps
 /// exchange, where they have to.
-StmtPtr combine_threads(const LoopStatement &update, const ThreadsAround &around, Kernel &kernel,
+StmtPtr combine_threads(const AtomicUpdate &update, const ThreadsAround &around, Kernel &kernel,
                         Numbers &numbers);
 
 } // namespace tilewright

@@ -2,6 +2,7 @@
 
 #include "loops/gpu_queries.h"
 #include "loops/linear.h"
+#include "loops/traverse.h"
 #include "passes/gpu/private_memory.h"
 
 #include <algorithm>
@@ -20,7 +21,7 @@ public:
   explicit VectorAligner(Kernel &kernel) : kernel_(kernel), numbers_(kernel.body) {}
 
   StmtPtr operator()(const StmtPtr &statement) {
-    if (statement->kind == StatementKind::Launch) {
+    if (is<Launch>(statement)) {
       return map_children(statement, [&](const StmtPtr &child) { return split(child); });
     }
     return map_children(statement, *this);
@@ -48,16 +49,14 @@ private:
     };
     visit_statements(root, [&](const LoopStatement &statement) {
       ++inside.statements;
-      inside.is_fixed =
-          inside.is_fixed || statement.kind == StatementKind::Barrier ||
-          statement.kind == StatementKind::Allocate ||
-          (statement.kind == StatementKind::For && statement.loop == LoopKind::GpuBlock);
-      if (statement.kind == StatementKind::Store && !statement.mask) {
-        ask(statement.buffer, statement.subscripts, statement.value->type.lanes);
+      inside.is_fixed = inside.is_fixed || is<Barrier>(statement) || is<Allocate>(statement) ||
+                        (is_loop_of(statement, LoopKind::GpuBlock));
+      if (const auto *store = as<Store>(statement); store != nullptr && !store->mask) {
+        ask(store->buffer, store->subscripts, store->value->type.lanes);
       }
       visit_values(statement, [&](const Value &value) {
-        if (value.kind == ValueKind::Load) {
-          ask(value.id, value.operands, value.type.lanes);
+        if (const auto *load = as<Load>(value)) {
+          ask(load->buffer, load->subscripts(), load->type.lanes);
         }
       });
     });
@@ -82,12 +81,11 @@ private:
     if (inside.questions.empty()) {
       return statement;
     }
-    const bool defines =
-        statement->kind == StatementKind::Let || statement->kind == StatementKind::DeclareLocal;
+    const bool defines = is<Let>(statement) || is<DeclareLocal>(statement);
     if (!inside.is_fixed && !defines && inside.statements <= max_copied) {
       return twice(inside.questions, statement);
     }
-    if (statement->kind != StatementKind::Block) {
+    if (!is<Block>(statement)) {
       return map_children(statement, [&](const StmtPtr &child) { return split(child); });
     }
     // Neighbours that ask the same have one answer.
@@ -100,8 +98,7 @@ private:
       }
     };
     for (const StmtPtr &child : statement->children) {
-      const bool is_simple =
-          child->kind == StatementKind::Store || child->kind == StatementKind::AssignLocal;
+      const bool is_simple = is<Store>(child) || is<AssignLocal>(child);
       const Questions own = is_simple ? look(child).questions : Questions{};
       if (own.empty() || own != of_run) {
         flush();

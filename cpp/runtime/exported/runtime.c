@@ -385,12 +385,15 @@ COMPLEX(log10, CMPLXF(crealf(clogf(z)) / logf(10), cimagf(clogf(z)) / logf(10)),
 COMPLEX(sin, csinf(z), csin(z))
 COMPLEX(cos, ccosf(z), ccos(z))
 COMPLEX(tan, ctanf(z), ctan(z))
-COMPLEX(asin, casinf(z), casin(z))
-COMPLEX(acos, cacosf(z), cacos(z))
-COMPLEX(atan, catanf(z), catan(z))
+COMPLEX(arcsin, casinf(z), casin(z))
+COMPLEX(arccos, cacosf(z), cacos(z))
+COMPLEX(arctan, catanf(z), catan(z))
 COMPLEX(sinh, csinhf(z), csinh(z))
 COMPLEX(cosh, ccoshf(z), ccosh(z))
 COMPLEX(tanh, ctanhf(z), ctanh(z))
+COMPLEX(arcsinh, casinhf(z), casinh(z))
+COMPLEX(arccosh, cacoshf(z), cacosh(z))
+COMPLEX(arctanh, catanhf(z), catanh(z))
 
 /* As NumPy: small integer exponents by multiplication, powers of zero by cases. */
 #define COMPLEX_POWER(name, real, at, put, make, re, im, power)                                    \

@@ -57,7 +57,7 @@ std::optional<std::uint8_t> final_truth(Op op, ScalarType type) {
 
 } // namespace
 
-void KernelEmitter::atomic_update(const LoopStatement &statement) {
+void KernelEmitter::atomic_update(const AtomicUpdate &statement) {
   const auto b = static_cast<size_t>(statement.buffer);
   const ScalarType type = kernel_.buffers.at(b).type;
   if (type.is_complex() || statement.value->type.lanes != 1) {
@@ -105,7 +105,7 @@ void KernelEmitter::atomic_update(const LoopStatement &statement) {
 
 /// On a GPU. Of bools, those are stored after which the element does not change; there is nothing
 /// to read. All others while the thread has the lock that the address stands for.
-void KernelEmitter::update_byte(const LoopStatement &statement, const Term &term,
+void KernelEmitter::update_byte(const AtomicUpdate &statement, const Term &term,
                                 llvm::Value *address) {
   const auto b = static_cast<size_t>(statement.buffer);
   const ScalarType type = kernel_.buffers[b].type;

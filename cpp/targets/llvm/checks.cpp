@@ -6,7 +6,7 @@
 
 namespace tilewright {
 
-void KernelEmitter::check_index(const LoopStatement &statement) {
+void KernelEmitter::check_index(const CheckIndex &statement) {
   const int lanes = statement.value->type.lanes;
   llvm::Value *index = scalar(*statement.value);
   llvm::Value *extent = scalar(*statement.upper);
@@ -19,12 +19,12 @@ void KernelEmitter::check_index(const LoopStatement &statement) {
   fail_where(builder_.CreateICmpUGE(index, bound), statement, index, extent, KernelIndexError);
 }
 
-void KernelEmitter::check_value(const LoopStatement &statement) {
+void KernelEmitter::check_value(const CheckValue &statement) {
   fail_where(scalar(*statement.value), statement, builder_.getInt64(0), builder_.getInt64(0),
              KernelNotANumber);
 }
 
-void KernelEmitter::fail_where(llvm::Value *wrong, const LoopStatement &statement,
+void KernelEmitter::fail_where(llvm::Value *wrong, const RuntimeCheck &statement,
                                llvm::Value *index, llvm::Value *extent, std::int32_t status) {
   const int lanes = statement.value->type.lanes;
   llvm::Type *i64 = builder_.getInt64Ty();
@@ -52,16 +52,16 @@ void KernelEmitter::fail_where(llvm::Value *wrong, const LoopStatement &statemen
     return value->getType()->isVectorTy() ? builder_.CreateExtractElement(value, first) : value;
   };
   std::vector<llvm::Value *> arguments = {
-      frame_.record, builder_.getInt64(static_cast<std::uint64_t>(statement.id)), of_lane(index),
+      frame_.record, builder_.getInt64(static_cast<std::uint64_t>(statement.site)), of_lane(index),
       extent};
   std::vector<llvm::Type *> types = {builder_.getPtrTy(), i64, i64, i64};
-  if (!statement.subscripts.empty()) {
+  if (!statement.reported.empty()) {
     const size_t count =
-        std::min(statement.subscripts.size(), static_cast<size_t>(KernelFailure::max_reported));
+        std::min(statement.reported.size(), static_cast<size_t>(KernelFailure::max_reported));
     llvm::ArrayType *list = llvm::ArrayType::get(i64, count);
     llvm::AllocaInst *reports = entry_alloca(list, "reports");
     for (size_t k = 0; k < count; ++k) {
-      llvm::Value *value = of_lane(scalar(*statement.subscripts[k]));
+      llvm::Value *value = of_lane(scalar(*statement.reported[k]));
       builder_.CreateStore(
           builder_.CreateBitCast(value, i64),
           builder_.CreateConstInBoundsGEP2_64(list, reports, 0, static_cast<std::uint64_t>(k)));
@@ -77,7 +77,7 @@ void KernelEmitter::fail_where(llvm::Value *wrong, const LoopStatement &statemen
     return;
   }
   llvm::FunctionCallee report = module_.getOrInsertFunction(
-      statement.subscripts.empty() ? "tilewright_report_index" : "tilewright_report_check",
+      statement.reported.empty() ? "tilewright_report_index" : "tilewright_report_check",
       llvm::FunctionType::get(builder_.getVoidTy(), types, false));
   auto *function = llvm::cast<llvm::Function>(report.getCallee());
   function->setDoesNotThrow();
@@ -91,7 +91,7 @@ void KernelEmitter::fail_where(llvm::Value *wrong, const LoopStatement &statemen
   frame_.depths.clear();
 }
 
-void KernelEmitter::timed(const LoopStatement &statement) {
+void KernelEmitter::timed(const Timed &statement) {
   llvm::Type *i64 = builder_.getInt64Ty();
   llvm::FunctionCallee clock = module_.getOrInsertFunction("tilewright_clock", i64);
   llvm::FunctionCallee add = module_.getOrInsertFunction(
@@ -102,7 +102,7 @@ void KernelEmitter::timed(const LoopStatement &statement) {
   llvm::Value *start = builder_.CreateCall(clock, {});
   this->statement(*statement.children.at(0));
   builder_.CreateCall(
-      add, {frame_.record, builder_.getInt64(static_cast<std::uint64_t>(statement.id)), start});
+      add, {frame_.record, builder_.getInt64(static_cast<std::uint64_t>(statement.nest)), start});
 }
 
 } // namespace tilewright

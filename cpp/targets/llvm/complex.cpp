@@ -6,47 +6,6 @@
 
 namespace tilewright {
 
-namespace {
-
-const char *complex_function_name(Op op) {
-  switch (op) {
-  case Op::Sqrt:
-    return "sqrt";
-  case Op::Exp:
-    return "exp";
-  case Op::Exp2:
-    return "exp2";
-  case Op::Log:
-    return "log";
-  case Op::Log2:
-    return "log2";
-  case Op::Log10:
-    return "log10";
-  case Op::Sin:
-    return "sin";
-  case Op::Cos:
-    return "cos";
-  case Op::Tan:
-    return "tan";
-  case Op::Arcsin:
-    return "asin";
-  case Op::Arccos:
-    return "acos";
-  case Op::Arctan:
-    return "atan";
-  case Op::Sinh:
-    return "sinh";
-  case Op::Cosh:
-    return "cosh";
-  case Op::Tanh:
-    return "tanh";
-  default:
-    return nullptr;
-  }
-}
-
-} // namespace
-
 Term Semantics::complex_divide(const Term &a, const Term &b) {
   llvm::Type *type = a.re->getType();
   auto magnitude = [&](llvm::Value *x) {
@@ -195,7 +154,7 @@ Term Semantics::complex_call(Op op, const std::vector<Term> &arguments) {
     result.re = a.im;
     return result;
   case Op::Abs:
-    result.re = library_call("hypot", {a.re, a.im});
+    result.re = math_.call(builder_, Op::Hypot, {a.re, a.im});
     return result;
   case Op::Isnan:
     result.re = builder_.CreateFCmpUNO(a.re, a.im);
@@ -210,12 +169,11 @@ Term Semantics::complex_call(Op op, const std::vector<Term> &arguments) {
   if (arguments.size() == 2) {
     return complex_binary(op, a, arguments[1]);
   }
-  const char *name = complex_function_name(op);
-  if (name == nullptr) {
+  if (operation(op).operands != OperandRule::Math) {
     throw Error(ErrorKind::Internal,
                 "a function that is not defined on complex numbers reached the CPU target");
   }
-  return complex_library_call(name, arguments);
+  return complex_library_call(op_name(op), arguments);
 }
 
 } // namespace tilewright

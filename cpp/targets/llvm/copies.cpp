@@ -8,8 +8,8 @@
 
 namespace tilewright {
 
-llvm::Value *KernelEmitter::is_aligned(const Value &value) {
-  const auto b = static_cast<size_t>(value.id);
+llvm::Value *KernelEmitter::is_aligned(const Aligned &value) {
+  const auto b = static_cast<size_t>(value.buffer);
   const BufferSlot &slot = frame_.buffers.at(b);
   llvm::Value *all = builder_.CreatePtrToInt(slot.base, builder_.getInt64Ty());
   for (llvm::Value *stride : slot.strides) {
@@ -18,16 +18,16 @@ llvm::Value *KernelEmitter::is_aligned(const Value &value) {
     }
   }
   llvm::Value *rest =
-      builder_.CreateAnd(all, builder_.getInt64(static_cast<std::uint64_t>(value.inner) - 1));
+      builder_.CreateAnd(all, builder_.getInt64(static_cast<std::uint64_t>(value.bytes) - 1));
   return builder_.CreateICmpEQ(rest, builder_.getInt64(0));
 }
 
 std::map<size_t, std::uint64_t> KernelEmitter::assume_aligned(const Value &condition) {
   std::map<size_t, std::uint64_t> before = frame_.aligned;
-  if (condition.kind == ValueKind::Aligned) {
-    std::uint64_t &known = frame_.aligned[static_cast<size_t>(condition.id)];
-    known = std::max(known, static_cast<std::uint64_t>(condition.inner));
-  } else if (condition.kind == ValueKind::Binary && condition.op == Op::And) {
+  if (const auto *aligned = as<Aligned>(condition)) {
+    std::uint64_t &known = frame_.aligned[static_cast<size_t>(aligned->buffer)];
+    known = std::max(known, static_cast<std::uint64_t>(aligned->bytes));
+  } else if (is_binary(condition, Op::And)) {
     for (const ValuePtr &operand : condition.operands) {
       assume_aligned(*operand);
     }
@@ -63,14 +63,14 @@ llvm::MaybeAlign KernelEmitter::known_alignment(size_t b, const std::vector<Subs
 
 /// In parts of as many bytes as the hardware copies and the addresses are multiples of. Elements
 /// that are too small for that, or not neighbours, are loaded and stored.
-void KernelEmitter::copy_async(const LoopStatement &statement) {
-  const Value &from = *statement.value;
+void KernelEmitter::copy_async(const CopyAsync &statement) {
+  const auto &from = cast<Load>(statement.value);
   const auto b = static_cast<size_t>(statement.buffer);
-  const auto source = static_cast<size_t>(from.id);
+  const auto source = static_cast<size_t>(from.buffer);
   const int lanes = from.type.lanes;
   const std::int64_t item = kernel_.buffers[b].type.bytes();
   const Address to_where = address(b, statement.subscripts, lanes);
-  const Address from_where = address(source, from.operands, lanes);
+  const Address from_where = address(source, from.subscripts(), lanes);
   const auto are_neighbours = [&](const Address &where) {
     const auto *step = where.offsets == nullptr && where.inner == 1 && where.step != nullptr
                            ? llvm::dyn_cast<llvm::ConstantInt>(where.step)

@@ -275,7 +275,7 @@ void KernelEmitter::close_frame() {
   builder_.CreateRet(builder_.CreateLoad(builder_.getInt32Ty(), frame_.status));
 }
 
-void KernelEmitter::allocate(const LoopStatement &statement) {
+void KernelEmitter::allocate(const Allocate &statement) {
   if (is_device_) {
     allocate_on_device(statement);
     return;
@@ -289,10 +289,8 @@ void KernelEmitter::allocate(const LoopStatement &statement) {
                                                        : largest_automatic_stack_buffer;
   std::int64_t bytes = buffer.type.bytes();
   for (const ValuePtr &extent : buffer.extents) {
-    const auto *size = extent->kind == ValueKind::Constant
-                           ? std::get_if<std::int64_t>(&extent->constant)
-                           : nullptr;
-    bytes = size == nullptr || *size < 0 || bytes > limit ? limit + 1 : bytes * *size;
+    const auto size = as_integer(extent);
+    bytes = !size || *size < 0 || bytes > limit ? limit + 1 : bytes * *size;
   }
   if (bytes <= limit) {
     auto *type = llvm::ArrayType::get(builder_.getInt8Ty(), static_cast<std::uint64_t>(bytes));

@@ -1,6 +1,5 @@
-// Arithmetic on float32 and float64, and calls of the mathematics library (hypot; llvm_math.h has
-// the elementary functions). They are marked nobuiltin: LLVM would fold a float32 call on constants
-// through the float64 function and round differently.
+// Arithmetic on float32 and float64; math.h has the elementary functions. What is declared of
+// the runtime is marked nobuiltin: LLVM would fold calls on constants and round differently.
 #include "targets/llvm/semantics.h"
 
 #include <llvm/Analysis/SimplifyQuery.h>
@@ -25,11 +24,6 @@ const llvm::ConstantFP *uniform_float(const llvm::Value *value) {
   return constant == nullptr ? nullptr : llvm::dyn_cast<llvm::ConstantFP>(constant);
 }
 
-unsigned lanes_of(const llvm::Value *value) {
-  const auto *vector = llvm::dyn_cast<llvm::FixedVectorType>(value->getType());
-  return vector == nullptr ? 1 : vector->getNumElements();
-}
-
 } // namespace
 
 llvm::FunctionCallee Semantics::declare(const std::string &name, llvm::Type *result,
@@ -52,31 +46,6 @@ llvm::FunctionCallee Semantics::declare(const std::string &name, llvm::Type *res
 }
 
 llvm::Value *Semantics::is_nan(llvm::Value *value) { return builder_.CreateFCmpUNO(value, value); }
-
-llvm::Value *Semantics::library_call(const std::string &name,
-                                     const std::vector<llvm::Value *> &arguments) {
-  llvm::Type *type = arguments[0]->getType();
-  llvm::Type *scalar = type->getScalarType();
-  const std::vector<llvm::Type *> parameters(arguments.size(), scalar);
-  const auto function = declare(scalar->isFloatTy() ? name + "f" : name, scalar, parameters, false);
-  auto one_lane = [&](const std::vector<llvm::Value *> &scalars) {
-    llvm::CallInst *call = builder_.CreateCall(function, scalars);
-    call->addFnAttr(llvm::Attribute::NoBuiltin);
-    return call;
-  };
-  if (!type->isVectorTy()) {
-    return one_lane(arguments);
-  }
-  llvm::Value *result = llvm::PoisonValue::get(type);
-  for (std::uint64_t k = 0; k < lanes_of(arguments[0]); ++k) {
-    std::vector<llvm::Value *> scalars;
-    for (llvm::Value *argument : arguments) {
-      scalars.push_back(builder_.CreateExtractElement(argument, k));
-    }
-    result = builder_.CreateInsertElement(result, one_lane(scalars), k);
-  }
-  return result;
-}
 
 llvm::Value *Semantics::float_divide(Op op, llvm::Value *a, llvm::Value *b) {
   // NumPy's npy_divmod, with selects in place of branches.
@@ -128,6 +97,21 @@ llvm::Value *Semantics::float_power(llvm::Value *base, llvm::Value *exponent) {
   return math_.call(builder_, Op::Pow, {base, exponent});
 }
 
+llvm::Value *Semantics::float_extremum(Op op, llvm::Value *a, llvm::Value *b) {
+  const bool smaller = op == Op::Min || op == Op::Fmin;
+  // Where b is no NaN, one comparison decides for a NaN in a, too.
+  const llvm::SimplifyQuery query(builder_.GetInsertBlock()->getModule()->getDataLayout());
+  const bool keeps_nan = op == Op::Min || op == Op::Max;
+  if (keeps_nan && llvm::isKnownNeverNaN(b, /*Depth=*/0, query)) {
+    return builder_.CreateSelect(
+        smaller ? builder_.CreateFCmpULT(a, b) : builder_.CreateFCmpUGT(a, b), a, b);
+  }
+  // One machine minimum gives b when either is NaN; the second select puts a NaN of a back, or a
+  // itself in place of a NaN of b.
+  llvm::Value *first = smaller ? builder_.CreateFCmpOLT(a, b) : builder_.CreateFCmpOGT(a, b);
+  return builder_.CreateSelect(is_nan(keeps_nan ? a : b), a, builder_.CreateSelect(first, a, b));
+}
+
 llvm::Value *Semantics::float_binary(Op op, llvm::Value *a, llvm::Value *b) {
   switch (op) {
   case Op::Add:
@@ -144,18 +128,14 @@ llvm::Value *Semantics::float_binary(Op op, llvm::Value *a, llvm::Value *b) {
   case Op::Pow:
     return float_power(a, b);
   case Op::Min:
-  case Op::Max: {
-    // Where b is no NaN, a is taken where it is one by the same comparison.
-    const llvm::SimplifyQuery query(builder_.GetInsertBlock()->getModule()->getDataLayout());
-    if (llvm::isKnownNeverNaN(b, /*Depth=*/0, query)) {
-      return builder_.CreateSelect(
-          op == Op::Min ? builder_.CreateFCmpULT(a, b) : builder_.CreateFCmpUGT(a, b), a, b);
-    }
-    // One machine minimum gives b when either is NaN; the second select puts a NaN of a back.
-    llvm::Value *first =
-        op == Op::Min ? builder_.CreateFCmpOLT(a, b) : builder_.CreateFCmpOGT(a, b);
-    return builder_.CreateSelect(is_nan(a), a, builder_.CreateSelect(first, a, b));
-  }
+  case Op::Max:
+  case Op::Fmin:
+  case Op::Fmax:
+    return float_extremum(op, a, b);
+  case Op::Fmod:
+    return math_.remainder(builder_, a, b);
+  case Op::Copysign:
+    return builder_.CreateCopySign(a, b);
   case Op::Lt:
     return builder_.CreateFCmpOLT(a, b);
   case Op::Le:
@@ -169,6 +149,7 @@ llvm::Value *Semantics::float_binary(Op op, llvm::Value *a, llvm::Value *b) {
   case Op::Ne:
     return builder_.CreateFCmpUNE(a, b);
   case Op::Arctan2:
+  case Op::Hypot:
     return math_.call(builder_, op, {a, b});
   default:
     throw Error(ErrorKind::Internal,
@@ -195,22 +176,22 @@ llvm::Value *Semantics::float_call(Op op, const std::vector<llvm::Value *> &argu
     return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::rint, a);
   case Op::Isnan:
     return is_nan(a);
+  case Op::Sign: {
+    // The size of what is no nonzero number: 0 without its sign, or NaN.
+    llvm::Value *zero = llvm::Constant::getNullValue(a->getType());
+    llvm::Value *unit = builder_.CreateCopySign(llvm::ConstantFP::get(a->getType(), 1.0), a);
+    return builder_.CreateSelect(builder_.CreateFCmpONE(a, zero), unit,
+                                 builder_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, a));
+  }
   case Op::Real:
   case Op::Conj:
     return a;
   case Op::Imag:
     return llvm::Constant::getNullValue(a->getType());
   default:
-    break;
+    return arguments.size() == 2 ? float_binary(op, a, arguments[1])
+                                 : math_.call(builder_, op, arguments);
   }
-  if (arguments.size() == 2 && op != Op::Arctan2) {
-    return float_binary(op, a, arguments[1]);
-  }
-  if (MathLibrary::has(op)) {
-    return math_.call(builder_, op, arguments);
-  }
-  throw Error(ErrorKind::Internal,
-              "a function that is not defined on floats reached the CPU target");
 }
 
 } // namespace tilewright

@@ -147,7 +147,7 @@ private:
   llvm::AllocaInst *entry_alloca(llvm::Type *type, const std::string &name);
   void fail_with(llvm::Value *status);
   /// Memory of a scoped buffer around the statements inside.
-  void allocate(const LoopStatement &statement);
+  void allocate(const Allocate &statement);
   llvm::CallInst *allocate_memory(llvm::Value *bytes, const std::string &name);
   void free_memory(llvm::Value *memory);
   /// The end of a function: frees what an early exit left, and returns the status.
@@ -165,20 +165,20 @@ private:
 
   // llvm_statements.cpp
   void statement(const LoopStatement &statement);
-  void block(const LoopStatement &statement);
-  void serial_loop(const LoopStatement &statement);
-  void loop_between(const LoopStatement &statement, llvm::Value *lower, llvm::Value *upper);
-  void while_loop(const LoopStatement &statement);
-  void condition(const LoopStatement &statement);
-  void declare_local(const LoopStatement &statement);
-  void assign_local(const LoopStatement &statement);
+  void block(const Block &statement);
+  void serial_loop(const For &statement);
+  void loop_between(const For &statement, llvm::Value *lower, llvm::Value *upper);
+  void while_loop(const While &statement);
+  void condition(const If &statement);
+  void declare_local(const DeclareLocal &statement);
+  void assign_local(const AssignLocal &statement);
   // llvm_checks.cpp
-  void check_index(const LoopStatement &statement);
-  void check_value(const LoopStatement &statement);
+  void check_index(const CheckIndex &statement);
+  void check_value(const CheckValue &statement);
   /// Goes on where no lane of `wrong` is set, else reports the first that is.
-  void fail_where(llvm::Value *wrong, const LoopStatement &statement, llvm::Value *index,
+  void fail_where(llvm::Value *wrong, const RuntimeCheck &statement, llvm::Value *index,
                   llvm::Value *extent, std::int32_t status);
-  void timed(const LoopStatement &statement);
+  void timed(const Timed &statement);
 
   // llvm_polling.cpp
   /// How a loop counts its work.
@@ -215,34 +215,34 @@ private:
   static constexpr std::int64_t many_runs = 1024;
 
   // llvm_parallel.cpp
-  void parallel_loop(const LoopStatement &statement);
-  void joined_range(const std::vector<const LoopStatement *> &loops,
-                    const std::vector<llvm::Value *> &bounds, llvm::Value *begin, llvm::Value *end);
+  void parallel_loop(const For &statement);
+  void joined_range(const std::vector<const For *> &loops, const std::vector<llvm::Value *> &bounds,
+                    llvm::Value *begin, llvm::Value *end);
   Captures find_captures(const LoopStatement &loop) const;
   /// The buffers that a loop or launch reads or writes.
   static std::unordered_set<std::int64_t> buffers_in(const LoopStatement &loop);
 
   // llvm_launch.cpp
-  void launch(const LoopStatement &statement);
-  LaunchArguments arguments_of(const LoopStatement &launch) const;
+  void launch(const Launch &statement);
+  LaunchArguments arguments_of(const Launch &launch) const;
   /// The function of one thread.
-  Launched emit_thread(const LoopStatement &launch, const LaunchArguments &arguments,
+  Launched emit_thread(const Launch &launch, const LaunchArguments &arguments,
                        const std::string &symbol);
-  void allocate_on_device(const LoopStatement &statement);
+  void allocate_on_device(const Allocate &statement);
   void barrier();
   llvm::Value *gpu_index(std::int64_t axis);
   // llvm_mma.cpp
-  Term mma(const Value &value);
-  Term matrices(const Value &value);
+  Term mma(const Mma &value);
+  Term matrices(const Matrices &value);
   Term shuffle(const Value &value, std::int64_t mask); // llvm_launch.cpp
   // llvm_copies.cpp
-  llvm::Value *is_aligned(const Value &value);
+  llvm::Value *is_aligned(const Aligned &value);
   /// Notes what `condition` says of alignment; gives what was known before.
   std::map<size_t, std::uint64_t> assume_aligned(const Value &condition);
   /// What is known of an element's address from the buffer's and from the sums that its subscripts
   /// are; nothing where that is no more than what every element's is.
   llvm::MaybeAlign known_alignment(size_t buffer, const std::vector<SubscriptSum> &sums);
-  void copy_async(const LoopStatement &statement);
+  void copy_async(const CopyAsync &statement);
   void commit_copies();
   void wait_for_copies(std::int64_t groups);
   void fail_on_device(llvm::Value *site, llvm::Value *index, llvm::Value *extent,
@@ -255,15 +255,15 @@ private:
   llvm::Value *scalar(const Value &value) { return this->value(value).re; }
   Term compute(const Value &value);
   Term operand(const Value &value, ValueType type);
-  Term binary(const Value &value);
-  Term call(const Value &value);
-  Term select(const Value &value);
-  Term ramp(const Value &value);
-  Term reduce(const Value &value);
-  llvm::Value *lane_test(const Value &value);
+  Term binary(const Binary &value);
+  Term call(const Value &value, Op op);
+  Term select(const Select &value);
+  Term ramp(const Ramp &value);
+  Term reduce(const Reduce &value);
+  llvm::Value *lane_test(const Binary &value);
   static constexpr int max_mask_bits = 64;
   llvm::Value *first_lanes(llvm::Value *count, int lanes);
-  Term local(const Value &value);
+  Term local(const Local &value);
   int depth_of(const Value &value);
   bool is_index(const Value &value);
   bool is_bound(const Value &value);
@@ -279,15 +279,15 @@ private:
         nullptr; ///< irregular vectors only: from `first`, in bytes; no steps then
     llvm::MaybeAlign alignment = {}; ///< of `first`, where more than the elements' is known
   };
-  Term load_inside(const Value &value, llvm::Value *mask);
+  Term load_inside(const Load &value, llvm::Value *mask);
   Term load_lanes(size_t buffer, const Address &where, int lanes, llvm::Value *mask);
   Term gather(size_t buffer, const Address &where, int lanes, llvm::Value *mask);
   Term gather_one_by_one(size_t buffer, llvm::Value *addresses, int lanes, llvm::Value *mask);
-  void store(const LoopStatement &statement);
+  void store(const ElementChange &statement);
   void scatter(size_t buffer, const Address &where, const Term &value, int lanes,
                llvm::Value *mask);
-  void atomic_update(const LoopStatement &statement); // llvm_atomic.cpp
-  void update_byte(const LoopStatement &statement, const Term &term, llvm::Value *address);
+  void atomic_update(const AtomicUpdate &statement); // llvm_atomic.cpp
+  void update_byte(const AtomicUpdate &statement, const Term &term, llvm::Value *address);
   Address address(size_t buffer, const std::vector<ValuePtr> &subscripts, int lanes);
   /// `value` * `factor` * `stride` in bytes.
   llvm::Value *scaled(const Value &value, llvm::Value *stride, std::int64_t factor);
@@ -318,14 +318,14 @@ private:
   void note_buffer(llvm::Instruction *instruction, size_t buffer);
   // llvm_guards.cpp
   /// Whether threads of the launch wait for each other, or work together as a warp.
-  static bool needs_all_threads(const LoopStatement &launch);
-  void note_check(const LoopStatement &check, llvm::Value *wrong);
+  static bool needs_all_threads(const Launch &launch);
+  void note_check(const RuntimeCheck &check, llvm::Value *wrong);
   /// Whether the checks of these subscripts held; null where there was none to note.
   llvm::Value *inside_of(const std::vector<ValuePtr> &subscripts);
   /// Of subscripts that failed their check, zero.
-  Term load(const Value &value, llvm::Value *mask = nullptr);
+  Term load(const Load &value, llvm::Value *mask = nullptr);
   /// A Store, AtomicUpdate or CopyAsync; of subscripts that failed their check, nothing.
-  void write(const LoopStatement &statement);
+  void write(const ElementChange &statement);
   /// Emits where `condition` holds; what is known there is forgotten after it.
   template <class Emit>
   void only_where(llvm::Value *condition, const Emit &emit) {

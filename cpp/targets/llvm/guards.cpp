@@ -3,7 +3,7 @@
 // product of a tile needs all of them. So it reports the failure and goes on; what it would read
 // with that subscript is zero, and what it would write with it is left out. Where it goes depends
 // on nothing else, so that threads that agree on their way without the failure still do.
-#include "loops/build.h"
+#include "loops/traverse.h"
 #include "targets/llvm/function_emitter.h"
 
 #include <algorithm>
@@ -11,13 +11,12 @@
 
 namespace tilewright {
 
-bool KernelEmitter::needs_all_threads(const LoopStatement &launch) {
+bool KernelEmitter::needs_all_threads(const Launch &launch) {
   bool found = false;
   visit_statements(launch.children.at(0), [&](const LoopStatement &statement) {
-    found = found || statement.kind == StatementKind::Barrier;
+    found = found || is<Barrier>(statement);
     visit_values(statement, [&](const Value &value) {
-      found = found || value.kind == ValueKind::Shuffle || value.kind == ValueKind::Mma ||
-              value.kind == ValueKind::Matrices;
+      found = found || is<Shuffle>(value) || is<Mma>(value) || is<Matrices>(value);
     });
   });
   return found;
@@ -27,7 +26,7 @@ namespace {
 
 /// The value that a check is of, in each lane or in all of them.
 const ValuePtr &checked_value(const ValuePtr &value) {
-  return value->kind == ValueKind::Broadcast ? value->operands.at(0) : value;
+  return is<Broadcast>(value) ? value->operands.at(0) : value;
 }
 
 bool contains(const ValuePtr &root, const ValuePtr &part,
@@ -44,7 +43,7 @@ bool contains(const ValuePtr &root, const ValuePtr &part,
 
 /// In memory of the thread's, as passes may put a check under another condition than what it is
 /// for.
-void KernelEmitter::note_check(const LoopStatement &check, llvm::Value *wrong) {
+void KernelEmitter::note_check(const RuntimeCheck &check, llvm::Value *wrong) {
   llvm::Value *inside =
       builder_.CreateNot(wrong->getType()->isVectorTy() ? builder_.CreateOrReduce(wrong) : wrong);
   const ValuePtr &value = checked_value(check.value);
@@ -76,7 +75,7 @@ llvm::Value *KernelEmitter::inside_of(const std::vector<ValuePtr> &subscripts) {
   return all;
 }
 
-Term KernelEmitter::load(const Value &value, llvm::Value *mask) {
+Term KernelEmitter::load(const Load &value, llvm::Value *mask) {
   llvm::Value *inside = inside_of(value.operands);
   if (inside == nullptr) {
     return load_inside(value, mask);
@@ -100,9 +99,9 @@ Term KernelEmitter::load(const Value &value, llvm::Value *mask) {
   return {or_zero(loaded.re), or_zero(loaded.im)};
 }
 
-void KernelEmitter::write(const LoopStatement &statement) {
+void KernelEmitter::write(const ElementChange &statement) {
   llvm::Value *inside = inside_of(statement.subscripts);
-  if (statement.kind == StatementKind::CopyAsync) {
+  if (is<CopyAsync>(statement)) {
     llvm::Value *source = inside_of(statement.value->operands);
     inside = inside == nullptr   ? source
              : source == nullptr ? inside
@@ -113,10 +112,10 @@ void KernelEmitter::write(const LoopStatement &statement) {
   const auto emit = [&] {
     switch (statement.kind) {
     case StatementKind::AtomicUpdate:
-      atomic_update(statement);
+      atomic_update(cast<AtomicUpdate>(statement));
       break;
     case StatementKind::CopyAsync:
-      copy_async(statement);
+      copy_async(cast<CopyAsync>(statement));
       break;
     default:
       store(statement);

@@ -108,19 +108,20 @@ namespace {
 std::string text_of(const Value &value) {
   switch (value.kind) {
   case ValueKind::Variable:
-    return fmt::format("v{}", value.id);
+    return fmt::format("v{}", cast<Variable>(value).id);
   case ValueKind::Parameter:
-    return fmt::format("p{}", value.id);
+    return fmt::format("p{}", cast<Parameter>(value).position);
   case ValueKind::Constant:
-    if (const auto *number = std::get_if<std::int64_t>(&value.constant)) {
+    if (const auto *number = std::get_if<std::int64_t>(&cast<Constant>(value).value)) {
       return fmt::format("{}", *number);
     }
     break;
   case ValueKind::Unary:
-    return fmt::format("({} {})", static_cast<int>(value.op), text_of(*value.operands[0]));
+    return fmt::format("({} {})", static_cast<int>(cast<Unary>(value).op),
+                       text_of(*value.operands[0]));
   case ValueKind::Binary:
-    return fmt::format("({} {} {})", text_of(*value.operands[0]), static_cast<int>(value.op),
-                       text_of(*value.operands[1]));
+    return fmt::format("({} {} {})", text_of(*value.operands[0]),
+                       static_cast<int>(cast<Binary>(value).op), text_of(*value.operands[1]));
   default:
     break;
   }
@@ -143,7 +144,7 @@ bool KernelEmitter::is_asked_for(const Frame::Ahead &ahead,
     const bool is_together = lies_together && &subscript == &subscripts.back();
     place += ";";
     for (const SubscriptTerm &term : sum.terms) {
-      if (term.value->kind == ValueKind::Variable && term.value->id == ahead.variable) {
+      if (is_variable(*term.value, ahead.variable)) {
         step += is_together ? term.coefficient : 0;
         on_one_row = on_one_row && is_together;
       }
@@ -188,8 +189,7 @@ void KernelEmitter::prefetch(size_t b, const std::vector<ValuePtr> &subscripts,
     llvm::Value *bytes = nullptr;
     for (size_t d = 0; d < subscripts.size(); ++d) {
       for (const SubscriptTerm &term : split_subscript(*subscripts[d]).terms) {
-        if (term.value->kind == ValueKind::Variable && term.value->id == ahead.variable &&
-            term.coefficient != 0) {
+        if (is_variable(*term.value, ahead.variable) && term.coefficient != 0) {
           llvm::Value *step =
               builder_.CreateNSWMul(frame_.buffers[b].strides[d],
                                     llvm::ConstantInt::getSigned(

@@ -8,11 +8,11 @@ namespace tilewright {
 namespace {
 
 std::optional<std::int64_t> integer_constant(const Value &value) {
-  if (value.kind == ValueKind::Broadcast) {
-    return integer_constant(*value.operands[0]);
+  if (const auto *broadcast = as<Broadcast>(value)) {
+    return integer_constant(*broadcast->operand());
   }
-  if (value.kind == ValueKind::Constant) {
-    if (const auto *number = std::get_if<std::int64_t>(&value.constant)) {
+  if (const auto *constant = as<Constant>(value)) {
+    if (const auto *number = std::get_if<std::int64_t>(&constant->value)) {
       return *number;
     }
   }
@@ -32,10 +32,11 @@ public:
       }
       break;
     case ValueKind::Ramp: {
+      const auto &ramp = cast<Ramp>(value);
       SubscriptSum lanes;
-      lanes.lane_step = value.id * coefficient;
-      lanes.inner = value.inner;
-      lanes.inner_step = value.inner_stride * coefficient;
+      lanes.lane_step = ramp.stride * coefficient;
+      lanes.inner = ramp.inner;
+      lanes.inner_step = ramp.inner_stride * coefficient;
       const int inner = std::max(sum_.inner, lanes.inner);
       if (!split_lanes(sum_, inner) || !split_lanes(lanes, inner)) {
         sum_.regular = false;
@@ -50,13 +51,13 @@ public:
       add(*value.operands[0], coefficient);
       return;
     case ValueKind::Unary:
-      if (value.op == Op::Neg) {
+      if (cast<Unary>(value).op == Op::Neg) {
         add(*value.operands[0], -coefficient);
         return;
       }
       break;
     case ValueKind::Binary:
-      if (add_binary(value, coefficient)) {
+      if (add_binary(cast<Binary>(value), coefficient)) {
         return;
       }
       break;
@@ -74,9 +75,9 @@ public:
   }
 
 private:
-  bool add_binary(const Value &value, std::int64_t coefficient) {
-    const Value &a = *value.operands[0];
-    const Value &b = *value.operands[1];
+  bool add_binary(const Binary &value, std::int64_t coefficient) {
+    const Value &a = *value.left();
+    const Value &b = *value.right();
     if (value.op == Op::Add || value.op == Op::Sub) {
       add(a, coefficient);
       add(b, value.op == Op::Add ? coefficient : -coefficient);

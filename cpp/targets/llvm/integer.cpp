@@ -29,10 +29,12 @@ llvm::Value *Semantics::bool_binary(Op op, llvm::Value *a, llvm::Value *b) {
   switch (op) {
   case Op::Add:
   case Op::Max:
+  case Op::Fmax:
   case Op::Or:
     return builder_.CreateOr(a, b);
   case Op::Mul:
   case Op::Min:
+  case Op::Fmin:
   case Op::And:
     return builder_.CreateAnd(a, b);
   case Op::Sub:
@@ -65,7 +67,9 @@ llvm::Value *Semantics::integer_divide(Op op, ScalarType type, llvm::Value *a, l
   const bool quotient = op == Op::FloorDiv;
   if (const llvm::ConstantInt *divisor = uniform_integer(b)) {
     const llvm::APInt &bits = divisor->getValue();
-    if (bits.isPowerOf2() && !(type.is_signed_integer() && bits.isNegative())) {
+    const bool is_negative = type.is_signed_integer() && bits.isNegative();
+    const bool floors = op != Op::Fmod || !type.is_signed_integer();
+    if (bits.isPowerOf2() && !is_negative && floors) {
       if (!quotient) {
         return builder_.CreateAnd(a, llvm::ConstantInt::get(a->getType(), bits - 1));
       }
@@ -94,6 +98,9 @@ llvm::Value *Semantics::integer_divide(Op op, ScalarType type, llvm::Value *a, l
   llvm::Value *safe = builder_.CreateSelect(overflow, one, nonzero);
   llvm::Value *truncated = builder_.CreateSDiv(a, safe);
   llvm::Value *remainder = builder_.CreateSub(a, builder_.CreateMul(truncated, safe));
+  if (op == Op::Fmod) {
+    return builder_.CreateSelect(by_zero, zero, remainder);
+  }
   llvm::Value *signs_differ = builder_.CreateICmpSLT(builder_.CreateXor(remainder, safe), zero);
   llvm::Value *adjust = builder_.CreateAnd(builder_.CreateICmpNE(remainder, zero), signs_differ);
   llvm::Value *result =
@@ -164,13 +171,16 @@ llvm::Value *Semantics::integer_binary(Op op, ScalarType type, llvm::Value *a, l
     return builder_.CreateMul(a, b);
   case Op::FloorDiv:
   case Op::Mod:
+  case Op::Fmod:
     return integer_divide(op, type, a, b);
   case Op::Pow:
     return integer_power(type, a, b);
   case Op::Min:
+  case Op::Fmin:
     return builder_.CreateBinaryIntrinsic(is_signed ? llvm::Intrinsic::smin : llvm::Intrinsic::umin,
                                           a, b);
   case Op::Max:
+  case Op::Fmax:
     return builder_.CreateBinaryIntrinsic(is_signed ? llvm::Intrinsic::smax : llvm::Intrinsic::umax,
                                           a, b);
   case Op::And:
@@ -182,6 +192,12 @@ llvm::Value *Semantics::integer_binary(Op op, ScalarType type, llvm::Value *a, l
   case Op::Shl:
   case Op::Shr:
     return shift(op, type, a, b);
+  case Op::SaturatingAdd:
+    return builder_.CreateBinaryIntrinsic(
+        is_signed ? llvm::Intrinsic::sadd_sat : llvm::Intrinsic::uadd_sat, a, b);
+  case Op::SaturatingSubtract:
+    return builder_.CreateBinaryIntrinsic(
+        is_signed ? llvm::Intrinsic::ssub_sat : llvm::Intrinsic::usub_sat, a, b);
   case Op::Lt:
     return is_signed ? builder_.CreateICmpSLT(a, b) : builder_.CreateICmpULT(a, b);
   case Op::Le:
@@ -197,6 +213,65 @@ llvm::Value *Semantics::integer_binary(Op op, ScalarType type, llvm::Value *a, l
   default:
     throw Error(ErrorKind::Internal,
                 "an operation that is not defined on integers reached the CPU target");
+  }
+}
+
+llvm::Value *Semantics::count_bits(Op op, ScalarType type, llvm::Value *a) {
+  llvm::Value *count = nullptr;
+  if (op == Op::BitCount) {
+    llvm::Value *size =
+        type.is_signed_integer()
+            ? builder_.CreateBinaryIntrinsic(llvm::Intrinsic::abs, a, builder_.getFalse())
+            : a;
+    count = builder_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, size);
+  } else {
+    count = builder_.CreateBinaryIntrinsic(op == Op::CountLeadingZeros ? llvm::Intrinsic::ctlz
+                                                                       : llvm::Intrinsic::cttz,
+                                           a, builder_.getFalse());
+  }
+  const auto *vector = llvm::dyn_cast<llvm::FixedVectorType>(a->getType());
+  llvm::Type *byte = builder_.getInt8Ty();
+  return builder_.CreateTrunc(
+      count, vector == nullptr ? byte : llvm::FixedVectorType::get(byte, vector->getNumElements()));
+}
+
+llvm::Value *Semantics::integer_call(Op op, ScalarType type, int lanes, llvm::Value *a) {
+  switch (op) {
+  case Op::Not:
+    return builder_.CreateNot(a);
+  case Op::Neg:
+    return type.is_bool() ? builder_.CreateNot(a) : builder_.CreateNeg(a);
+  case Op::Abs:
+    return type.is_signed_integer()
+               ? builder_.CreateBinaryIntrinsic(llvm::Intrinsic::abs, a, builder_.getFalse())
+               : a;
+  case Op::Sign: {
+    llvm::Value *one = number_like(a, 1);
+    if (!type.is_signed_integer()) {
+      return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, a, one);
+    }
+    llvm::Value *below = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, a, one);
+    return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, below,
+                                          llvm::Constant::getAllOnesValue(a->getType()));
+  }
+  case Op::BitCount:
+  case Op::CountLeadingZeros:
+  case Op::CountTrailingZeros:
+    return count_bits(op, type, a);
+  case Op::Floor:
+  case Op::Ceil:
+  case Op::Trunc:
+  case Op::Rint:
+  case Op::Real:
+  case Op::Conj:
+    return a;
+  case Op::Imag:
+    return llvm::Constant::getNullValue(a->getType());
+  case Op::Isnan:
+    return llvm::Constant::getNullValue(register_type(builder_.getContext(), Bool, lanes));
+  default:
+    throw Error(ErrorKind::Internal,
+                "a function that is not defined on integers reached the CPU target");
   }
 }
 

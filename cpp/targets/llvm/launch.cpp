@@ -3,8 +3,8 @@
 // each: the place for failures, the parameters, for each buffer its address and those strides that
 // are no constants, and the variables of loops around the launch.
 #include "hardware/gpu.h"
-#include "loops/build.h"
 #include "loops/gpu_queries.h"
+#include "loops/traverse.h"
 #include "runtime/abi.h"
 #include "targets/llvm/function_emitter.h"
 #include "targets/nvptx/lower.h"
@@ -22,13 +22,13 @@ constexpr std::int64_t max_arguments = 512; // 4 KiB, before PTX 8.1
 
 /// The arrays by which threads of a block may pass elements to each other: those that are written
 /// where there are barriers.
-std::unordered_set<std::int64_t> passed_between_threads(const LoopStatement &launch) {
+std::unordered_set<std::int64_t> passed_between_threads(const Launch &launch) {
   bool waits = false;
   std::unordered_set<std::int64_t> written;
   visit_statements(launch.children.at(0), [&](const LoopStatement &statement) {
-    waits = waits || statement.kind == StatementKind::Barrier;
-    if (statement.kind == StatementKind::Store || statement.kind == StatementKind::AtomicUpdate) {
-      written.insert(statement.buffer);
+    waits = waits || is<Barrier>(statement);
+    if (const auto *change = as<ElementChange>(statement)) {
+      written.insert(change->buffer);
     }
   });
   return waits ? written : std::unordered_set<std::int64_t>();
@@ -36,7 +36,7 @@ std::unordered_set<std::int64_t> passed_between_threads(const LoopStatement &lau
 
 } // namespace
 
-KernelEmitter::LaunchArguments KernelEmitter::arguments_of(const LoopStatement &launch) const {
+KernelEmitter::LaunchArguments KernelEmitter::arguments_of(const Launch &launch) const {
   LaunchArguments arguments;
   const std::unordered_set<std::int64_t> touched = buffers_in(launch);
   for (size_t b = 0; b < kernel_.buffers.size(); ++b) {
@@ -52,7 +52,7 @@ KernelEmitter::LaunchArguments KernelEmitter::arguments_of(const LoopStatement &
   return arguments;
 }
 
-void KernelEmitter::launch(const LoopStatement &statement) {
+void KernelEmitter::launch(const Launch &statement) {
   if (threads_ == nullptr) {
     throw Error(ErrorKind::Internal, "a launch reached code without a GPU");
   }
@@ -96,7 +96,7 @@ void KernelEmitter::launch(const LoopStatement &statement) {
     builder_.CreateStore(passed[k], builder_.CreateConstInBoundsGEP2_64(list, memory, 0, k));
   }
   std::vector<llvm::Value *> shape;
-  for (const ValuePtr &extent : statement.subscripts) {
+  for (const ValuePtr &extent : statement.grid) {
     shape.push_back(scalar(*extent));
   }
   for (const std::int64_t threads : statement.threads) {
@@ -128,7 +128,7 @@ void KernelEmitter::launch(const LoopStatement &statement) {
   frame_.depths.clear();
 }
 
-KernelEmitter::Launched KernelEmitter::emit_thread(const LoopStatement &launch,
+KernelEmitter::Launched KernelEmitter::emit_thread(const Launch &launch,
                                                    const LaunchArguments &arguments,
                                                    const std::string &symbol) {
   is_device_ = true;
@@ -232,7 +232,7 @@ KernelEmitter::Launched KernelEmitter::emit_thread(const LoopStatement &launch,
   return std::exchange(current_, {});
 }
 
-void KernelEmitter::allocate_on_device(const LoopStatement &statement) {
+void KernelEmitter::allocate_on_device(const Allocate &statement) {
   const auto b = static_cast<size_t>(statement.buffer);
   const KernelBuffer &buffer = kernel_.buffers.at(b);
   const auto bytes = static_cast<std::uint64_t>(local_bytes(buffer));

@@ -22,6 +22,7 @@ lanes::Real body(Op op, const std::vector<lanes::Real> &arguments, bool fast,
   switch (op) {
   case Op::Exp:
   case Op::Exp2:
+  case Op::Expm1:
     return math::exponential(op, x, fast);
   case Op::Sinh:
   case Op::Cosh:
@@ -30,7 +31,16 @@ lanes::Real body(Op op, const std::vector<lanes::Real> &arguments, bool fast,
   case Op::Log:
   case Op::Log2:
   case Op::Log10:
+  case Op::Log1p:
     return math::logarithm(op, x, fast);
+  case Op::Arcsinh:
+  case Op::Arccosh:
+  case Op::Arctanh:
+    return math::inverse_hyperbolic(op, x, fast);
+  case Op::Cbrt:
+    return math::cube_root(x, fast);
+  case Op::Hypot:
+    return math::hypotenuse(x, arguments[1], fast);
   case Op::Sin:
   case Op::Cos:
   case Op::Tan:
@@ -67,31 +77,6 @@ MathTarget math_target(const llvm::TargetMachine &machine) {
   return target;
 }
 
-bool MathLibrary::has(Op op) {
-  switch (op) {
-  case Op::Exp:
-  case Op::Exp2:
-  case Op::Sinh:
-  case Op::Cosh:
-  case Op::Tanh:
-  case Op::Log:
-  case Op::Log2:
-  case Op::Log10:
-  case Op::Sin:
-  case Op::Cos:
-  case Op::Tan:
-  case Op::Arcsin:
-  case Op::Arccos:
-  case Op::Arctan:
-  case Op::Arctan2:
-  case Op::Erf:
-  case Op::Pow:
-    return true;
-  default:
-    return false;
-  }
-}
-
 llvm::Function *MathLibrary::make(const std::string &name, llvm::Type *result,
                                   const std::vector<llvm::Type *> &parameters) {
   auto *function = llvm::Function::Create(llvm::FunctionType::get(result, parameters, false),
@@ -115,8 +100,8 @@ llvm::Function *MathLibrary::function(Op op, llvm::Type *type, bool exact) {
   if (llvm::Function *known = module_.getFunction(name)) {
     return known;
   }
-  const bool binary = op == Op::Pow || op == Op::Arctan2;
-  llvm::Function *function = make(name, type, std::vector<llvm::Type *>(binary ? 2 : 1, type));
+  const auto count = static_cast<size_t>(operation(op).arguments());
+  llvm::Function *function = make(name, type, std::vector<llvm::Type *>(count, type));
   llvm::IRBuilder<> builder(llvm::BasicBlock::Create(module_.getContext(), "entry", function));
   lanes::Frame frame{builder, fast_math_ && !exact && target_.has_fma};
   std::vector<lanes::Real> arguments;

@@ -40,10 +40,8 @@ public:
   MathLibrary(llvm::Module &module, MathTarget target, bool fast_math)
       : module_(module), target_(target), fast_math_(fast_math) {}
 
-  /// Whether `op` is one of the functions here.
-  static bool has(Op op);
-
-  /// op(arguments), on float or double in any number of lanes.
+  /// op(arguments), on float or double in any number of lanes; refused where there is no code for
+  /// it.
   llvm::Value *call(llvm::IRBuilder<> &builder, Op op, const std::vector<llvm::Value *> &arguments);
 
   /// C's fmod, likewise, exact.
@@ -60,7 +58,7 @@ private:
   llvm::Function *make(const std::string &name, llvm::Type *result,
                        const std::vector<llvm::Type *> &parameters);
   llvm::Function *scalar_reduction();
-  llvm::Function *remainder_function(llvm::Type *type); ///< llvm_math_remainder.cpp
+  llvm::Function *remainder_function(llvm::Type *type); ///< math_remainder.cpp
   unsigned largest_piece(llvm::Type *scalar) const;
 
   llvm::Module &module_;
@@ -73,13 +71,16 @@ namespace math {
 
 using lanes::Real;
 
-Real exponential(Op op, Real x, bool fast); ///< exp, exp2; llvm_math_exponential.cpp
-Real hyperbolic(Op op, Real x, bool fast);  ///< tanh, sinh, cosh; the same file
-Real logarithm(Op op, Real x, bool fast);   ///< log, log2, log10; llvm_math_logarithm.cpp
+Real exponential(Op op, Real x, bool fast);        ///< exp, exp2, expm1; math_exponential.cpp
+Real hyperbolic(Op op, Real x, bool fast);         ///< tanh, sinh, cosh; math_hyperbolic.cpp
+Real inverse_hyperbolic(Op op, Real x, bool fast); ///< arcsinh, arccosh, arctanh; the same file
+Real logarithm(Op op, Real x, bool fast); ///< log, log2, log10, log1p; math_logarithm.cpp
 Real trigonometric(Op op, Real x, bool fast, MathLibrary &library); ///< sin, cos, tan
 Real inverse(Op op, const std::vector<Real> &arguments); ///< arcsin, arccos, arctan, arctan2
 Real error_function(Real x, bool fast);
 Real power(Real x, Real y);
+Real cube_root(Real x, bool fast); ///< math_root.cpp
+Real hypotenuse(Real x, Real y, bool fast);
 
 } // namespace math
 

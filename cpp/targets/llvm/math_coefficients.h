@@ -114,6 +114,16 @@ inline constexpr std::array<double, 8> log_single = {
     -0x1.3520e20000000p-4,
 };
 
+/// cbrt(m) on [0.7071, 1.41422]; error 2^-19.63
+inline constexpr std::array<double, 6> cbrt_start = {
+    0x1.afced572ffc86p-2,
+    0x1.0e57beb10e00fp+0,
+    -0x1.ac142c9cc7c4fp-1,
+    0x1.05a000456166dp-1,
+    -0x1.6fc0848c7ae42p-3,
+    0x1.b9a8890816682p-6,
+};
+
 /// (sin(r) / r - 1) / r^2 in r^2 on [0.0, 0.617]; error 2^-57.26
 inline constexpr std::array<double, 6> sin_tail = {
     -0x1.5555555555549p-3,
@@ -387,6 +397,10 @@ inline constexpr std::array<double, 2> half_pi_double = {
 inline constexpr std::array<double, 2> two_thirds = {
     0x1.5555555555555p-1,
     0x1.5555555555555p-55,
+};
+
+inline constexpr std::array<double, 1> cbrt_of_two = {
+    0x1.428a2f98d728bp+0,
 };
 
 /// The fraction bits of 2 / pi, most significant word first.

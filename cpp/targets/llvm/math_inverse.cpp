@@ -99,14 +99,6 @@ Real arctan2(Real y, Real x, bool was_single) {
   return select(is_nan(x) | is_nan(y), x + y, with_sign(result, y));
 }
 
-/// sqrt as a pair; 0 stays 0.
-Pair root(Real x) {
-  const Real s = real(x, at(x).CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, x.value));
-  const Pair back = product(s, s);
-  const Real low = ((x - back.hi) - back.lo) / (s + s);
-  return {s, select(x == 0.0, 0.0, low)};
-}
-
 Real arcsin_or_arccos(Op op, Real x, bool was_single) {
   const Real size = magnitude(x);
   const Mask outer = size > 0.5;
@@ -114,7 +106,8 @@ Real arcsin_or_arccos(Op op, Real x, bool was_single) {
   const Real z = select(outer, half_rest, x * x);
   const Real tail =
       z * (was_single ? polynomial(z, known::asin_short) : polynomial(z, known::asin_tail));
-  const Pair s = root(select(outer, half_rest, constant(x, 0.0)));
+  const Real zero = constant(x, 0.0);
+  const Pair s = square_root({select(outer, half_rest, zero), zero});
   // arcsin of the root, doubled, and of |x|: each head + rest
   const Real twice = s.hi + s.hi;
   const Real rest = 2.0 * (s.lo + s.hi * tail);

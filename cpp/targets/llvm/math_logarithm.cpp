@@ -1,6 +1,8 @@
-// log, log2 and log10. x = 2^k m with m in [sqrt(1/2), sqrt(2)), f = m - 1, s = f / (2 + f) and
+// log, log2, log10 and log1p. x = 2^k m with m in [sqrt(1/2), sqrt(2)), f = m - 1, s = f / (2 + f)
+// and
 //   log(m) = 2 atanh(s) = f - f^2/2 + s (f^2/2 + R(s^2)),
-// whose first two terms are kept exactly. float32 runs in float64 and is rounded at the end.
+// whose first two terms are kept exactly. For log1p, x = 1 + a is two numbers, and what m lacks of
+// it goes into f. float32 runs in float64 and is rounded at the end.
 #include "targets/llvm/math.h"
 #include "targets/llvm/math_coefficients.h"
 #include "targets/llvm/math_steps.h"
@@ -30,8 +32,7 @@ struct Terms {
   Real rest;
 };
 
-Terms terms_of(Real m) {
-  const Real f = m - 1.0; // exact
+Terms terms_of(Real f) {
   const Real s = f / (f + 2.0);
   const Real z = s * s;
   const Real series = z * polynomial(z, known::log_tail);
@@ -43,7 +44,7 @@ Terms terms_of(Real m) {
 
 Real log_double(Op op, Real x) {
   const Decomposed parts = decompose(x, true);
-  const Terms terms = terms_of(parts.m);
+  const Terms terms = terms_of(parts.m - 1.0); // exact
   if (op == Op::Log) {
     const Pair first = fast_sum(parts.k * known::ln2_parts[0], terms.f);
     const Pair second = fast_sum(first.hi, -terms.half_square);
@@ -65,6 +66,26 @@ Real log_double(Op op, Real x) {
   return large.hi + (large.lo + small);
 }
 
+/// 1 + a as 2^k (1 + f), f a pair.
+struct Shifted {
+  Real all; ///< 1 + a, rounded
+  Real k;
+  Pair f;
+};
+
+Shifted one_and(const Pair &a) {
+  const Pair all = sum(constant(a.hi, 1.0), a.hi);
+  const Decomposed parts = decompose(all.hi, false);
+  // m / x = 2^-k, where the low part still counts beside the result.
+  const Bits one = bits_of(constant(a.hi, 1.0));
+  const Real scale = real_of(one + (bits_of(parts.m) - bits_of(all.hi)));
+  const Mask counts = all.hi < 0x1p60;
+  const Real zero = constant(a.hi, 0.0);
+  Pair f = sum(parts.m - 1.0, select(counts, all.lo * scale, zero));
+  f.lo = f.lo + select(counts, a.lo * scale, zero);
+  return {all.hi, parts.k, f};
+}
+
 Real log_double_fast(Op op, Real x) {
   const Decomposed parts = decompose(x, true);
   const Real f = parts.m - 1.0;
@@ -81,13 +102,17 @@ Real log_double_fast(Op op, Real x) {
                                  small * known::log10_e_double[0]);
 }
 
+/// log(1 + f) of f between sqrt(1/2) - 1 and sqrt(2) - 1, to 2^-37.
+Real short_series(Real f) {
+  const Real s = f / (f + 2.0);
+  const Real z = s * s;
+  return s * (z * polynomial(z, known::log_short) + 2.0);
+}
+
 /// Of a float64 that was a float32.
 Real log_short(Op op, Real x) {
   const Decomposed parts = decompose(x, false);
-  const Real f = parts.m - 1.0;
-  const Real s = f / (f + 2.0);
-  const Real z = s * s;
-  const Real natural = s * (z * polynomial(z, known::log_short) + 2.0);
+  const Real natural = short_series(parts.m - 1.0);
   switch (op) {
   case Op::Log:
     return natural + parts.k * known::ln2_double[0];
@@ -142,7 +167,32 @@ Decomposed decompose(Real x, bool may_be_subnormal) {
   return {k, real_of(pattern - ((moved & field) - bias))};
 }
 
+Real log1p_of_pair(const Pair &a, Real more) {
+  const Shifted shifted = one_and(a);
+  const Real f = shifted.f.hi;
+  const Real k = shifted.k + more;
+  const Terms terms = terms_of(f);
+  // The derivative of log(1 + f) at f, closely enough.
+  const Real low = shifted.f.lo * (1.0 - f * (1.0 - f));
+  const Pair first = fast_sum(k * known::ln2_parts[0], f);
+  const Pair second = fast_sum(first.hi, -terms.half_square);
+  const Real rest = terms.rest + (low + k * known::ln2_parts[1]);
+  return with_limits(shifted.all, second.hi + ((first.lo + second.lo) + rest));
+}
+
+Real short_log1p(Real a) {
+  const Shifted shifted = one_and({a, constant(a, 0.0)});
+  const Real natural = short_series(shifted.f.hi);
+  return with_limits(shifted.all, natural + shifted.k * known::ln2_double[0]);
+}
+
 Real logarithm(Op op, Real x, bool fast) {
+  if (op == Op::Log1p) {
+    const Real zero = constant(x, 0.0);
+    const Real result =
+        x.is_single() ? narrowed(short_log1p(widened(x))) : log1p_of_pair({x, zero}, zero);
+    return select(x == 0.0, x, result);
+  }
   if (!x.is_single()) {
     return with_limits(x, fast ? log_double_fast(op, x) : log_double(op, x));
   }

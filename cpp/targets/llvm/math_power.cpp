@@ -1,4 +1,4 @@
-// pow(x, y) = 2^(y log2|x|). The logarithm is the series of llvm_math_logarithm.cpp with its first
+// pow(x, y) = 2^(y log2|x|). The logarithm is the series of math_logarithm.cpp with its first
 // terms as pairs, good to 2^-65 of itself, because y multiplies its error by up to 1024; for
 // float32 a float64 is enough. The cases of C's Annex F are put in at the end.
 #include "targets/llvm/math.h"

@@ -25,6 +25,82 @@ llvm::GlobalVariable *table_of(llvm::Module &module) {
   return table;
 }
 
+/// What the steps below write with.
+struct Words {
+  explicit Words(lanes::Frame &used)
+      : frame(used), builder(used.builder), i64(builder.getInt64Ty()), i128(builder.getInt128Ty()) {
+  }
+  llvm::Value *wide(llvm::Value *value) const { return builder.CreateZExt(value, i128); }
+  llvm::Value *high(llvm::Value *value) const {
+    return builder.CreateTrunc(builder.CreateLShr(value, 64), i64);
+  }
+
+  lanes::Frame &frame;
+  llvm::IRBuilder<> &builder;
+  llvm::Type *i64;
+  llvm::Type *i128;
+};
+
+/// 2 |x| / pi modulo 4 of the number with this pattern: two integer bits, 126 of the fraction.
+llvm::Value *turns_of(const Words &words, llvm::Module &module, llvm::Value *pattern) {
+  llvm::IRBuilder<> &builder = words.builder;
+  // |x| = m 2^(e - 52); the 192 bits start two integer digits above the point.
+  llvm::Value *biased = builder.CreateAnd(builder.CreateLShr(pattern, 52), builder.getInt64(0x7ff));
+  llvm::Value *m = builder.CreateOr(builder.CreateAnd(pattern, builder.getInt64(0xfffffffffffffU)),
+                                    builder.getInt64(0x10000000000000U));
+  // The first bit wanted, e - 54, after the table's 64 zeros. Small numbers are not hard; the
+  // lowest place keeps the loads inside the table whatever comes.
+  llvm::Value *place = builder.CreateSub(biased, builder.getInt64(1023 + 54 - 64));
+  place = builder.CreateBinaryIntrinsic(llvm::Intrinsic::smax, place, builder.getInt64(0));
+  place = builder.CreateBinaryIntrinsic(llvm::Intrinsic::smin, place, builder.getInt64(1088));
+  llvm::Value *word = builder.CreateLShr(place, 6);
+  llvm::Value *shift = builder.CreateAnd(place, builder.getInt64(63));
+  llvm::GlobalVariable *table = table_of(module);
+  llvm::Value *loaded[4];
+  for (unsigned k = 0; k < 4; ++k) {
+    llvm::Value *index = builder.CreateAdd(word, builder.getInt64(k));
+    loaded[k] = builder.CreateLoad(words.i64, builder.CreateInBoundsGEP(words.i64, table, {index}));
+  }
+  llvm::Value *aligned[3];
+  for (unsigned k = 0; k < 3; ++k) {
+    aligned[k] = builder.CreateIntrinsic(llvm::Intrinsic::fshl, {words.i64},
+                                         {loaded[k], loaded[k + 1], shift});
+  }
+  // The top 128 bits of m times them, modulo 2^192.
+  llvm::Value *lowest =
+      words.wide(words.high(builder.CreateMul(words.wide(m), words.wide(aligned[2]))));
+  llvm::Value *middle =
+      builder.CreateAdd(builder.CreateMul(words.wide(m), words.wide(aligned[1])), lowest);
+  llvm::Value *top = builder.CreateAdd(builder.CreateMul(m, aligned[0]), words.high(middle));
+  return builder.CreateOr(builder.CreateShl(words.wide(top), 64),
+                          words.wide(builder.CreateTrunc(middle, words.i64)));
+}
+
+/// A fraction of a quarter turn, in units of 2^-128, as an angle in two numbers.
+lanes::Pair angle_of(const Words &words, llvm::Value *size) {
+  llvm::IRBuilder<> &builder = words.builder;
+  llvm::Type *f64 = builder.getDoubleTy();
+  llvm::Value *upper = words.high(size);
+  // At least 64 of the bits are there; so the first one set is among the upper 64 but for zero.
+  llvm::Value *zeros =
+      builder.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, upper, builder.getFalse());
+  zeros = builder.CreateBinaryIntrinsic(llvm::Intrinsic::umin, zeros, builder.getInt64(63));
+  size = builder.CreateShl(size, words.wide(zeros));
+  llvm::Value *first = builder.CreateLShr(words.high(size), 11);
+  llvm::Value *second =
+      builder.CreateAnd(builder.CreateTrunc(builder.CreateLShr(size, 22), words.i64),
+                        builder.getInt64(0x1fffffffffffffU));
+  using lanes::Real;
+  const Real unit = lanes::real_of(lanes::Bits{
+      {&words.frame, builder.CreateShl(builder.CreateSub(builder.getInt64(1023), zeros), 52)}});
+  const Real hi = Real{{&words.frame, builder.CreateSIToFP(first, f64)}} * 0x1p-53 * unit;
+  const Real lo = Real{{&words.frame, builder.CreateSIToFP(second, f64)}} * 0x1p-106 * unit;
+  // Times pi/2.
+  const auto &half_pi = math_coefficients::half_pi_double;
+  const lanes::Pair exact = lanes::product(hi, lanes::constant(hi, half_pi[0]));
+  return lanes::fast_sum(exact.hi, exact.lo + (hi * half_pi[1] + lo * half_pi[0]));
+}
+
 } // namespace
 
 llvm::Function *MathLibrary::scalar_reduction() {
@@ -35,73 +111,23 @@ llvm::Function *MathLibrary::scalar_reduction() {
   llvm::LLVMContext &context = module_.getContext();
   llvm::Type *f64 = llvm::Type::getDoubleTy(context);
   llvm::Type *i64 = llvm::Type::getInt64Ty(context);
-  llvm::Type *i128 = llvm::Type::getInt128Ty(context);
   auto *result_type = llvm::StructType::get(context, {f64, f64, i64});
   llvm::Function *function = make(name, result_type, {f64});
   llvm::IRBuilder<> builder(llvm::BasicBlock::Create(context, "entry", function));
   lanes::Frame frame{builder};
-  auto integer = [&](std::uint64_t value) { return llvm::ConstantInt::get(i64, value); };
-  auto wide = [&](llvm::Value *value) { return builder.CreateZExt(value, i128); };
-  auto high = [&](llvm::Value *value) {
-    return builder.CreateTrunc(builder.CreateLShr(value, 64), i64);
-  };
+  const Words words(frame);
 
-  // |x| = m 2^(e - 52); the 192 bits start two integer digits above the point.
-  llvm::Value *x = function->getArg(0);
-  llvm::Value *pattern = builder.CreateBitCast(x, i64);
-  llvm::Value *biased = builder.CreateAnd(builder.CreateLShr(pattern, 52), integer(0x7ff));
-  llvm::Value *m = builder.CreateOr(builder.CreateAnd(pattern, integer(0xfffffffffffffU)),
-                                    integer(0x10000000000000U));
-  // The first bit wanted, e - 54, after the table's 64 zeros. Small numbers are not hard; the
-  // lowest place keeps the loads inside the table whatever comes.
-  llvm::Value *place = builder.CreateSub(biased, integer(1023 + 54 - 64));
-  place = builder.CreateBinaryIntrinsic(llvm::Intrinsic::smax, place, integer(0));
-  place = builder.CreateBinaryIntrinsic(llvm::Intrinsic::smin, place, integer(1088));
-  llvm::Value *word = builder.CreateLShr(place, 6);
-  llvm::Value *shift = builder.CreateAnd(place, integer(63));
-  llvm::GlobalVariable *table = table_of(module_);
-  llvm::Value *words[4];
-  for (unsigned k = 0; k < 4; ++k) {
-    llvm::Value *index = builder.CreateAdd(word, integer(k));
-    words[k] = builder.CreateLoad(i64, builder.CreateInBoundsGEP(i64, table, {index}));
-  }
-  llvm::Value *aligned[3];
-  for (unsigned k = 0; k < 3; ++k) {
-    aligned[k] =
-        builder.CreateIntrinsic(llvm::Intrinsic::fshl, {i64}, {words[k], words[k + 1], shift});
-  }
-  // The top 128 bits of m times them, modulo 2^192: two integer bits, 126 of the fraction.
-  llvm::Value *lowest = wide(high(builder.CreateMul(wide(m), wide(aligned[2]))));
-  llvm::Value *middle = builder.CreateAdd(builder.CreateMul(wide(m), wide(aligned[1])), lowest);
-  llvm::Value *top = builder.CreateAdd(builder.CreateMul(m, aligned[0]), high(middle));
-  llvm::Value *product =
-      builder.CreateOr(builder.CreateShl(wide(top), 64), wide(builder.CreateTrunc(middle, i64)));
+  llvm::Value *pattern = builder.CreateBitCast(function->getArg(0), i64);
+  llvm::Value *turns = turns_of(words, module_, pattern);
   // To the nearest integer: the fraction as a signed number of 128 bits.
-  llvm::Value *fraction = builder.CreateShl(product, 2);
-  llvm::Value *negative = builder.CreateICmpSLT(fraction, llvm::ConstantInt::get(i128, 0));
-  llvm::Value *quadrant =
-      builder.CreateAdd(builder.CreateLShr(top, 62), builder.CreateZExt(negative, i64));
-  llvm::Value *size = builder.CreateSelect(negative, builder.CreateNeg(fraction), fraction);
-  llvm::Value *upper = high(size);
-  // At least 64 of the bits are there; so the first one set is among the upper 64 but for zero.
-  llvm::Value *zeros =
-      builder.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, upper, builder.getFalse());
-  zeros = builder.CreateBinaryIntrinsic(llvm::Intrinsic::umin, zeros, integer(63));
-  size = builder.CreateShl(size, wide(zeros));
-  llvm::Value *first = builder.CreateLShr(high(size), 11);
-  llvm::Value *second = builder.CreateAnd(builder.CreateTrunc(builder.CreateLShr(size, 22), i64),
-                                          integer(0x1fffffffffffffU));
-  using lanes::Real;
-  const Real unit = lanes::real_of(
-      lanes::Bits{{&frame, builder.CreateShl(builder.CreateSub(integer(1023), zeros), 52)}});
-  const Real hi = Real{{&frame, builder.CreateSIToFP(first, f64)}} * 0x1p-53 * unit;
-  const Real lo = Real{{&frame, builder.CreateSIToFP(second, f64)}} * 0x1p-106 * unit;
-  // Times pi/2.
-  const auto &half_pi = math_coefficients::half_pi_double;
-  const lanes::Pair exact = lanes::product(hi, lanes::constant(hi, half_pi[0]));
-  const lanes::Pair r = lanes::fast_sum(exact.hi, exact.lo + (hi * half_pi[1] + lo * half_pi[0]));
+  llvm::Value *fraction = builder.CreateShl(turns, 2);
+  llvm::Value *negative = builder.CreateICmpSLT(fraction, llvm::ConstantInt::get(words.i128, 0));
+  llvm::Value *quadrant = builder.CreateAdd(builder.CreateLShr(words.high(turns), 62),
+                                            builder.CreateZExt(negative, i64));
+  const lanes::Pair r =
+      angle_of(words, builder.CreateSelect(negative, builder.CreateNeg(fraction), fraction));
   // The signs of the fraction and of x.
-  llvm::Value *x_negative = builder.CreateICmpSLT(pattern, integer(0));
+  llvm::Value *x_negative = builder.CreateICmpSLT(pattern, builder.getInt64(0));
   const lanes::Bits sign{
       {&frame,
        builder.CreateShl(builder.CreateZExt(builder.CreateXor(negative, x_negative), i64), 63)}};

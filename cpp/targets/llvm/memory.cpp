@@ -70,8 +70,9 @@ llvm::Value *KernelEmitter::offset(llvm::Value *base, llvm::Value *bytes) {
 /// Multiples of a loop's counter are counted up with it, where a multiplication would be needed in
 /// each iteration: the back end's own strength reduction takes longer than all the rest of it.
 llvm::Value *KernelEmitter::scaled(const Value &value, llvm::Value *stride, std::int64_t factor) {
+  const auto *variable = as<Variable>(value);
   const auto slot =
-      value.kind == ValueKind::Variable ? frame_.variables.find(value.id) : frame_.variables.end();
+      variable != nullptr ? frame_.variables.find(variable->id) : frame_.variables.end();
   const auto product = [&] {
     return builder_.CreateNSWMul(stride,
                                  llvm::ConstantInt::getSigned(builder_.getInt64Ty(), factor));
@@ -96,7 +97,7 @@ llvm::Value *KernelEmitter::scaled(const Value &value, llvm::Value *stride, std:
   llvm::Value *step = product();
   llvm::Value *first = builder_.CreateNSWMul(loop.lower, step);
   builder_.SetInsertPoint(loop.body, loop.body->begin());
-  llvm::PHINode *multiple = builder_.CreatePHI(builder_.getInt64Ty(), 2, value.name + ".bytes");
+  llvm::PHINode *multiple = builder_.CreatePHI(builder_.getInt64Ty(), 2, variable->name + ".bytes");
   multiple->addIncoming(first, loop.before);
   loop.multiples.push_back({stride, factor, multiple, step});
   return multiple;
@@ -495,8 +496,8 @@ Term KernelEmitter::load_lanes(size_t b, const Address &where, int lanes, llvm::
   return gather(b, where, lanes, mask);
 }
 
-Term KernelEmitter::load_inside(const Value &value, llvm::Value *mask) {
-  const auto b = static_cast<size_t>(value.id);
+Term KernelEmitter::load_inside(const Load &value, llvm::Value *mask) {
+  const auto b = static_cast<size_t>(value.buffer);
   const KernelBuffer &buffer = kernel_.buffers.at(b);
   if (!(buffer.type == value.type.scalar)) {
     throw Error(ErrorKind::Internal,
@@ -552,7 +553,7 @@ void KernelEmitter::store_contiguous(size_t b, llvm::Value *address, const Term 
              alignment);
 }
 
-void KernelEmitter::store(const LoopStatement &statement) {
+void KernelEmitter::store(const ElementChange &statement) {
   const auto b = static_cast<size_t>(statement.buffer);
   const KernelBuffer &buffer = kernel_.buffers.at(b);
   int lanes = statement.value->type.lanes;
@@ -560,7 +561,8 @@ void KernelEmitter::store(const LoopStatement &statement) {
     lanes = std::max(lanes, subscript->type.lanes);
   }
   Term term = operand(*statement.value, ValueType{buffer.type, lanes});
-  llvm::Value *mask = statement.mask ? scalar(*statement.mask) : nullptr;
+  const auto *masked = as<Store>(statement);
+  llvm::Value *mask = masked != nullptr && masked->mask ? scalar(*masked->mask) : nullptr;
   const Address where = address(b, statement.subscripts, lanes);
   if (!frame_.prefetches.empty() && where.offsets == nullptr && !buffer.is_streamed) {
     prefetch(b, statement.subscripts, where.first, true);

@@ -5,9 +5,8 @@
 
 namespace tilewright {
 
-Term KernelEmitter::mma(const Value &value) {
-  const auto shape = static_cast<MmaShape>(value.id);
-  const MmaLayout &layout = layout_of(shape);
+Term KernelEmitter::mma(const Mma &value) {
+  const MmaLayout &layout = layout_of(value.shape);
   const size_t factors = layout.left.size() + layout.right.size();
   if (!is_device_ || value.operands.size() != factors + 4) {
     throw Error(ErrorKind::Internal, "a product of a tile is none of a GPU's warp");
@@ -41,7 +40,7 @@ Term KernelEmitter::mma(const Value &value) {
     types.push_back(argument->getType());
   }
   llvm::FunctionCallee product = module_.getOrInsertFunction(
-      mma_function(shape),
+      mma_function(value.shape),
       llvm::FunctionType::get(llvm::FixedVectorType::get(single, 4), types, false));
   auto *function = llvm::cast<llvm::Function>(product.getCallee());
   function->setDoesNotThrow();
@@ -49,22 +48,22 @@ Term KernelEmitter::mma(const Value &value) {
   return Term{builder_.CreateCall(product, arguments), nullptr};
 }
 
-Term KernelEmitter::matrices(const Value &value) {
+Term KernelEmitter::matrices(const Matrices &value) {
   const int count = value.type.lanes / 2;
   llvm::Type *i32 = builder_.getInt32Ty();
   auto *registers = llvm::FixedVectorType::get(i32, static_cast<unsigned>(count));
   llvm::FunctionCallee load = module_.getOrInsertFunction(
-      matrices_function(count, value.inner_stride != 0), registers, builder_.getPtrTy(), i32);
+      matrices_function(count, value.transposed), registers, builder_.getPtrTy(), i32);
   auto *function = llvm::cast<llvm::Function>(load.getCallee());
   function->setDoesNotThrow();
   function->addFnAttr(llvm::Attribute::Convergent);
-  const auto b = static_cast<size_t>(value.id);
-  llvm::Value *row = address(b, value.operands, 1).first;
-  if (llvm::Value *inside = inside_of(value.operands)) {
+  const auto b = static_cast<size_t>(value.buffer);
+  llvm::Value *row = address(b, value.subscripts(), 1).first;
+  if (llvm::Value *inside = inside_of(value.subscripts())) {
     row = builder_.CreateSelect(inside, row, frame_.buffers.at(b).base);
   }
   llvm::Value *loaded =
-      builder_.CreateCall(load, {row, builder_.getInt32(static_cast<std::uint32_t>(value.id))});
+      builder_.CreateCall(load, {row, builder_.getInt32(static_cast<std::uint32_t>(b))});
   return Term{
       builder_.CreateBitCast(loaded, register_type(context_, value.type.scalar, value.type.lanes)),
       nullptr};

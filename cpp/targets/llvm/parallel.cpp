@@ -2,9 +2,9 @@
 // tilewright_parallel_for. The closure lives on the caller's stack and carries the kernel's
 // arguments, temporaries, variables and locals that the body uses. Loops that run as one are
 // counted through: [begin, end) is a range of the product of their iterations.
-#include "loops/build.h"
 #include "loops/estimate_work.h"
 #include "loops/joined_loops.h"
+#include "loops/traverse.h"
 #include "targets/llvm/function_emitter.h"
 
 #include <algorithm>
@@ -15,14 +15,15 @@ namespace tilewright {
 namespace {
 
 /// What a loop computes, for names: the array that it writes, an argument rather than another.
-std::string written_in(const Kernel &kernel, const LoopStatement &loop) {
+std::string written_in(const Kernel &kernel, const For &loop) {
   const KernelBuffer *found = nullptr;
   for (const StmtPtr &child : loop.children) {
     visit_statements(child, [&](const LoopStatement &statement) {
-      if (statement.kind != StatementKind::Store && statement.kind != StatementKind::AtomicUpdate) {
+      const auto *change = as<ElementChange>(statement);
+      if (change == nullptr) {
         return;
       }
-      const KernelBuffer &buffer = kernel.buffers.at(static_cast<size_t>(statement.buffer));
+      const KernelBuffer &buffer = kernel.buffers.at(static_cast<size_t>(change->buffer));
       if (found == nullptr || (buffer.is_argument && !found->is_argument)) {
         found = &buffer;
       }
@@ -38,12 +39,12 @@ std::string written_in(const Kernel &kernel, const LoopStatement &loop) {
 std::unordered_set<std::int64_t> KernelEmitter::buffers_in(const LoopStatement &loop) {
   std::unordered_set<std::int64_t> found;
   const auto collect = [&](const LoopStatement &statement) {
-    if (statement.kind == StatementKind::Store || statement.kind == StatementKind::AtomicUpdate) {
-      found.insert(statement.buffer);
+    if (const auto *change = as<ElementChange>(statement)) {
+      found.insert(change->buffer);
     }
     visit_values(statement, [&](const Value &value) {
-      if (value.kind == ValueKind::Load) {
-        found.insert(value.id);
+      if (const auto *load = as<Load>(value)) {
+        found.insert(load->buffer);
       }
     });
   };
@@ -61,29 +62,17 @@ KernelEmitter::Captures KernelEmitter::find_captures(const LoopStatement &loop) 
   std::unordered_set<const Value *> seen;
   std::vector<const Value *> values;
   std::vector<const LoopStatement *> statements = {&loop};
-  auto note = [&](const ValuePtr &value) {
-    if (value) {
-      values.push_back(value.get());
-    }
-  };
+  const auto note = [&](const ValuePtr &value) { values.push_back(value.get()); };
   while (!statements.empty()) {
     const LoopStatement &statement = *statements.back();
     statements.pop_back();
     for (const StmtPtr &child : statement.children) {
-      if (child) {
-        statements.push_back(child.get());
-      }
+      statements.push_back(child.get());
     }
-    note(statement.lower);
-    note(statement.upper);
-    note(statement.value);
-    note(statement.mask);
-    for (const ValuePtr &subscript : statement.subscripts) {
-      note(subscript);
-    }
-    if (statement.kind == StatementKind::AssignLocal) {
-      locals.insert(statement.id);
-      captures.assigned.insert(statement.id);
+    each_value(statement, note);
+    if (const auto *assignment = as<AssignLocal>(statement)) {
+      locals.insert(assignment->id);
+      captures.assigned.insert(assignment->id);
     }
   }
   while (!values.empty()) {
@@ -92,10 +81,10 @@ KernelEmitter::Captures KernelEmitter::find_captures(const LoopStatement &loop) 
     if (!seen.insert(value).second) {
       continue;
     }
-    if (value->kind == ValueKind::Variable) {
-      variables.insert(value->id);
-    } else if (value->kind == ValueKind::Local) {
-      locals.insert(value->id);
+    if (const auto *variable = as<Variable>(*value)) {
+      variables.insert(variable->id);
+    } else if (const auto *local = as<Local>(*value)) {
+      locals.insert(local->id);
     }
     for (const ValuePtr &operand : value->operands) {
       note(operand);
@@ -117,16 +106,16 @@ KernelEmitter::Captures KernelEmitter::find_captures(const LoopStatement &loop) 
   return captures;
 }
 
-void KernelEmitter::parallel_loop(const LoopStatement &statement) {
+void KernelEmitter::parallel_loop(const For &statement) {
   llvm::PointerType *pointer = builder_.getPtrTy();
   llvm::Type *i64 = builder_.getInt64Ty();
-  const std::vector<const LoopStatement *> loops = joined_loops(statement);
+  const std::vector<const For *> loops = joined_loops(statement);
   llvm::Value *begin = scalar(*statement.lower);
   llvm::Value *end = scalar(*statement.upper);
   std::vector<llvm::Value *> bounds; // of joined loops: where each begins, how many iterations
   if (loops.size() > 1) {
     llvm::Value *total = nullptr;
-    for (const LoopStatement *loop : loops) {
+    for (const For *loop : loops) {
       llvm::Value *lower = scalar(*loop->lower);
       llvm::Value *extent = builder_.CreateBinaryIntrinsic(
           llvm::Intrinsic::smax, builder_.CreateNSWSub(scalar(*loop->upper), lower),
@@ -292,7 +281,7 @@ void KernelEmitter::parallel_loop(const LoopStatement &statement) {
 
 /// Iterations [begin, end) of loops that are counted through: whole rows of the innermost loop, of
 /// which the first and the last may be in part another thread's. Only a new row costs divisions.
-void KernelEmitter::joined_range(const std::vector<const LoopStatement *> &loops,
+void KernelEmitter::joined_range(const std::vector<const For *> &loops,
                                  const std::vector<llvm::Value *> &bounds, llvm::Value *begin,
                                  llvm::Value *end) {
   llvm::Value *zero = builder_.getInt64(0);

@@ -19,7 +19,7 @@ KernelEmitter::Counting KernelEmitter::counting_of(const LoopStatement &loop) {
     return counting;
   }
   std::int64_t beside = 1;
-  bool has_bound = loop.kind == StatementKind::For;
+  bool has_bound = is<For>(loop);
   bool surely_counts = false;
   for (const StmtPtr &child : loop.children) {
     beside += work_.beside_counting(*child);
@@ -29,7 +29,7 @@ KernelEmitter::Counting KernelEmitter::counting_of(const LoopStatement &loop) {
   if (has_bound) {
     // Between the iterations of loops around it is soon enough, unless memory does not end it.
     counting.iteration = beside;
-    counting.strips = frame_.long_loops == 0 || !WorkBounds::walks_through_memory(loop);
+    counting.strips = frame_.long_loops == 0 || !WorkBounds::walks_through_memory(cast<For>(loop));
   } else if (!surely_counts || beside > max_beside_a_loop) {
     counting.single = beside;
   }

@@ -84,36 +84,8 @@ Term Semantics::call(Op op, ValueType operand, ValueType result,
   if (arguments.size() == 2) {
     return binary(op, operand, result, a, arguments[1]);
   }
-  switch (op) {
-  case Op::Not:
-    term.re = builder_.CreateNot(a.re);
-    return term;
-  case Op::Neg:
-    term.re = type.is_bool() ? builder_.CreateNot(a.re) : builder_.CreateNeg(a.re);
-    return term;
-  case Op::Abs:
-    term.re = type.is_signed_integer()
-                  ? builder_.CreateBinaryIntrinsic(llvm::Intrinsic::abs, a.re, builder_.getFalse())
-                  : a.re;
-    return term;
-  case Op::Floor:
-  case Op::Ceil:
-  case Op::Trunc:
-  case Op::Rint:
-  case Op::Real:
-  case Op::Conj:
-    return a;
-  case Op::Imag:
-    term.re = llvm::Constant::getNullValue(a.re->getType());
-    return term;
-  case Op::Isnan:
-    term.re =
-        llvm::Constant::getNullValue(register_type(builder_.getContext(), Bool, result.lanes));
-    return term;
-  default:
-    throw Error(ErrorKind::Internal,
-                "a function that is not defined on integers reached the CPU target");
-  }
+  term.re = integer_call(op, type, result.lanes, a.re);
+  return term;
 }
 
 } // namespace tilewright

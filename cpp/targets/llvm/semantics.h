@@ -57,6 +57,8 @@ private:
   // llvm_integer.cpp
   llvm::Value *bool_binary(Op op, llvm::Value *a, llvm::Value *b);
   llvm::Value *integer_binary(Op op, ScalarType type, llvm::Value *a, llvm::Value *b);
+  llvm::Value *integer_call(Op op, ScalarType type, int lanes, llvm::Value *a); ///< bool, too
+  llvm::Value *count_bits(Op op, ScalarType type, llvm::Value *a);
   llvm::Value *integer_divide(Op op, ScalarType type, llvm::Value *a, llvm::Value *b);
   llvm::Value *integer_power(ScalarType type, llvm::Value *base, llvm::Value *exponent);
   llvm::Value *shift(Op op, ScalarType type, llvm::Value *a, llvm::Value *b);
@@ -66,7 +68,7 @@ private:
   llvm::Value *float_divide(Op op, llvm::Value *a, llvm::Value *b);
   llvm::Value *float_power(llvm::Value *base, llvm::Value *exponent);
   llvm::Value *float_call(Op op, const std::vector<llvm::Value *> &arguments);
-  llvm::Value *library_call(const std::string &name, const std::vector<llvm::Value *> &arguments);
+  llvm::Value *float_extremum(Op op, llvm::Value *a, llvm::Value *b);
   llvm::Value *is_nan(llvm::Value *value);
   llvm::Value *float_lanes_to_integers(llvm::Value *value, ScalarType to, llvm::Type *target);
 

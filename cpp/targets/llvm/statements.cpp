@@ -15,51 +15,52 @@ void KernelEmitter::statement(const LoopStatement &statement) {
   frame_.depths.clear();
   switch (statement.kind) {
   case StatementKind::Block:
-    block(statement);
+    block(cast<Block>(statement));
     break;
   case StatementKind::For:
-    if (statement.loop == LoopKind::Parallel && !frame_.parallel) {
-      parallel_loop(statement);
+    if (is_loop_of(statement, LoopKind::Parallel) && !frame_.parallel) {
+      parallel_loop(cast<For>(statement));
     } else {
-      serial_loop(statement);
+      serial_loop(cast<For>(statement));
     }
     break;
   case StatementKind::While:
-    while_loop(statement);
+    while_loop(cast<While>(statement));
     break;
   case StatementKind::If:
-    condition(statement);
+    condition(cast<If>(statement));
     break;
   case StatementKind::Store:
   case StatementKind::AtomicUpdate:
   case StatementKind::CopyAsync:
-    write(statement);
+    write(cast<ElementChange>(statement));
     break;
   case StatementKind::Let: {
+    const auto &let = cast<Let>(statement);
     VariableSlot slot;
-    slot.value = scalar(*statement.value);
-    slot.depth = depth_of(*statement.value);
-    slot.is_index = is_index(*statement.value);
-    frame_.variables[statement.id] = slot;
+    slot.value = scalar(*let.value);
+    slot.depth = depth_of(*let.value);
+    slot.is_index = is_index(*let.value);
+    frame_.variables[let.id] = slot;
     break;
   }
   case StatementKind::DeclareLocal:
-    declare_local(statement);
+    declare_local(cast<DeclareLocal>(statement));
     break;
   case StatementKind::AssignLocal:
-    assign_local(statement);
+    assign_local(cast<AssignLocal>(statement));
     break;
   case StatementKind::CheckIndex:
-    check_index(statement);
+    check_index(cast<CheckIndex>(statement));
     break;
   case StatementKind::CheckValue:
-    check_value(statement);
+    check_value(cast<CheckValue>(statement));
     break;
   case StatementKind::Timed:
-    timed(statement);
+    timed(cast<Timed>(statement));
     break;
   case StatementKind::Launch:
-    launch(statement);
+    launch(cast<Launch>(statement));
     break;
   case StatementKind::Barrier:
     barrier();
@@ -68,28 +69,27 @@ void KernelEmitter::statement(const LoopStatement &statement) {
     commit_copies();
     break;
   case StatementKind::WaitForCopies:
-    wait_for_copies(statement.id);
+    wait_for_copies(cast<WaitForCopies>(statement).groups);
     break;
   case StatementKind::Allocate:
-    allocate(statement);
+    allocate(cast<Allocate>(statement));
     break;
   }
 }
 
-void KernelEmitter::block(const LoopStatement &statement) {
+void KernelEmitter::block(const Block &statement) {
   for (const StmtPtr &child : statement.children) {
     this->statement(*child);
   }
 }
 
-void KernelEmitter::serial_loop(const LoopStatement &statement) {
+void KernelEmitter::serial_loop(const For &statement) {
   llvm::Value *lower = scalar(*statement.lower);
   llvm::Value *upper = scalar(*statement.upper);
   loop_between(statement, lower, upper);
 }
 
-void KernelEmitter::loop_between(const LoopStatement &statement, llvm::Value *lower,
-                                 llvm::Value *upper) {
+void KernelEmitter::loop_between(const For &statement, llvm::Value *lower, llvm::Value *upper) {
   const std::string &name = statement.name;
   const auto block = [&](const char *suffix) {
     return llvm::BasicBlock::Create(context_, name + suffix, frame_.function);
@@ -173,9 +173,7 @@ void KernelEmitter::loop_between(const LoopStatement &statement, llvm::Value *lo
   if (counting.single > 0) {
     count_and_look_up(builder_.getInt64(static_cast<std::uint64_t>(counting.single)));
   }
-  for (const StmtPtr &child : statement.children) {
-    this->statement(*child);
-  }
+  this->statement(*statement.body());
   frame_.prefetches.resize(frame_.prefetches.size() - statement.prefetches.size());
   --frame_.depth;
   frame_.long_loops -= is_long ? 1 : 0;
@@ -203,7 +201,7 @@ void KernelEmitter::loop_between(const LoopStatement &statement, llvm::Value *lo
   frame_.depths.clear();
 }
 
-void KernelEmitter::while_loop(const LoopStatement &statement) {
+void KernelEmitter::while_loop(const While &statement) {
   llvm::BasicBlock *ask = llvm::BasicBlock::Create(context_, "while.ask", frame_.function);
   llvm::BasicBlock *body = llvm::BasicBlock::Create(context_, "while.body", frame_.function);
   llvm::BasicBlock *after = llvm::BasicBlock::Create(context_, "while.after", frame_.function);
@@ -214,7 +212,7 @@ void KernelEmitter::while_loop(const LoopStatement &statement) {
   if (counting.single > 0) {
     count_and_look_up(builder_.getInt64(static_cast<std::uint64_t>(counting.single)));
   }
-  llvm::Value *condition = scalar(*statement.value);
+  llvm::Value *condition = scalar(*statement.condition);
   if (frame_.failed != nullptr) {
     // With zeros for what it may not read, it might never end.
     llvm::Value *failed = builder_.CreateLoad(builder_.getInt1Ty(), frame_.failed);
@@ -223,7 +221,7 @@ void KernelEmitter::while_loop(const LoopStatement &statement) {
   builder_.CreateCondBr(condition, body, after);
   builder_.SetInsertPoint(body);
   const std::int64_t max_runs = std::exchange(frame_.max_runs, many_runs);
-  this->statement(*statement.children.at(0));
+  this->statement(*statement.body());
   frame_.max_runs = max_runs;
   --frame_.depth;
   builder_.CreateBr(ask);
@@ -232,24 +230,24 @@ void KernelEmitter::while_loop(const LoopStatement &statement) {
   frame_.depths.clear();
 }
 
-void KernelEmitter::condition(const LoopStatement &statement) {
-  llvm::Value *condition = scalar(*statement.value);
+void KernelEmitter::condition(const If &statement) {
+  llvm::Value *condition = scalar(*statement.condition);
   llvm::BasicBlock *then = llvm::BasicBlock::Create(context_, "then", frame_.function);
   llvm::BasicBlock *after = llvm::BasicBlock::Create(context_, "after", frame_.function);
   llvm::BasicBlock *otherwise = after;
-  const bool two_sided = statement.children.size() > 1 && statement.children[1];
+  const bool two_sided = statement.has_otherwise();
   if (two_sided) {
     otherwise = llvm::BasicBlock::Create(context_, "else", frame_.function);
   }
   builder_.CreateCondBr(condition, then, otherwise);
   builder_.SetInsertPoint(then);
-  const std::map<size_t, std::uint64_t> aligned_before = assume_aligned(*statement.value);
-  this->statement(*statement.children.at(0));
+  const std::map<size_t, std::uint64_t> aligned_before = assume_aligned(*statement.condition);
+  this->statement(*statement.then());
   frame_.aligned = aligned_before;
   builder_.CreateBr(after);
   if (two_sided) {
     builder_.SetInsertPoint(otherwise);
-    this->statement(*statement.children[1]);
+    this->statement(*statement.otherwise());
     builder_.CreateBr(after);
   }
   builder_.SetInsertPoint(after);
@@ -257,7 +255,7 @@ void KernelEmitter::condition(const LoopStatement &statement) {
   frame_.depths.clear();
 }
 
-void KernelEmitter::declare_local(const LoopStatement &statement) {
+void KernelEmitter::declare_local(const DeclareLocal &statement) {
   const ValueType type = statement.value->type;
   const Term first = value(*statement.value);
   LocalSlot slot;
@@ -272,7 +270,7 @@ void KernelEmitter::declare_local(const LoopStatement &statement) {
   frame_.locals[statement.id] = slot;
 }
 
-void KernelEmitter::assign_local(const LoopStatement &statement) {
+void KernelEmitter::assign_local(const AssignLocal &statement) {
   const auto found = frame_.locals.find(statement.id);
   if (found == frame_.locals.end()) {
     throw Error(ErrorKind::Internal,

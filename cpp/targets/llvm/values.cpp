@@ -16,10 +16,10 @@ bool compares(Op op) {
 }
 
 /// What each lane of a ramp is above its first operand.
-std::vector<std::int64_t> lane_steps(const Value &ramp) {
+std::vector<std::int64_t> lane_steps(const Ramp &ramp) {
   std::vector<std::int64_t> steps;
   for (int lane = 0; lane < ramp.type.lanes; ++lane) {
-    steps.push_back(ramp.id * (lane / ramp.inner) + ramp.inner_stride * (lane % ramp.inner));
+    steps.push_back(ramp.stride * (lane / ramp.inner) + ramp.inner_stride * (lane % ramp.inner));
   }
   return steps;
 }
@@ -47,22 +47,24 @@ bool KernelEmitter::is_index(const Value &value) {
   case ValueKind::GpuIndex:
     return true;
   case ValueKind::Variable: {
-    const auto found = frame_.variables.find(value.id);
+    const auto found = frame_.variables.find(cast<Variable>(value).id);
     return found != frame_.variables.end() && found->second.is_index;
   }
   case ValueKind::Ramp:
   case ValueKind::Broadcast:
     break;
   case ValueKind::Unary:
-    if (value.op != Op::Neg) {
+    if (cast<Unary>(value).op != Op::Neg) {
       return false;
     }
     break;
-  case ValueKind::Binary:
-    if (value.op != Op::Add && value.op != Op::Sub && value.op != Op::Mul) {
+  case ValueKind::Binary: {
+    const Op op = cast<Binary>(value).op;
+    if (op != Op::Add && op != Op::Sub && op != Op::Mul) {
       return false;
     }
     break;
+  }
   default:
     return false;
   }
@@ -76,12 +78,11 @@ bool KernelEmitter::is_index(const Value &value) {
 }
 
 int KernelEmitter::depth_of(const Value &value) {
-  if (value.kind == ValueKind::Variable) {
-    const auto found = frame_.variables.find(value.id);
+  if (const auto *variable = as<Variable>(value)) {
+    const auto found = frame_.variables.find(variable->id);
     return found == frame_.variables.end() ? 0 : found->second.depth;
   }
-  if (value.kind == ValueKind::Load || value.kind == ValueKind::Local ||
-      value.kind == ValueKind::Matrices) {
+  if (is<Load>(value) || is<Local>(value) || is<Matrices>(value)) {
     return frame_.depth;
   }
   if (value.operands.empty()) {
@@ -101,54 +102,61 @@ int KernelEmitter::depth_of(const Value &value) {
 Term KernelEmitter::compute(const Value &value) {
   switch (value.kind) {
   case ValueKind::Constant:
-    return semantics_.constant(value.constant, value.type);
+    return semantics_.constant(cast<Constant>(value).value, value.type);
   case ValueKind::Variable: {
-    const auto found = frame_.variables.find(value.id);
+    const auto &variable = cast<Variable>(value);
+    const auto found = frame_.variables.find(variable.id);
     if (found == frame_.variables.end()) {
-      throw Error(ErrorKind::Internal, "variable '" + value.name + "' is used outside its loop");
+      throw Error(ErrorKind::Internal, "variable '" + variable.name + "' is used outside its loop");
     }
     return Term{found->second.value, nullptr};
   }
   case ValueKind::GpuIndex:
-    return Term{gpu_index(value.id), nullptr};
+    return Term{gpu_index(cast<GpuIndex>(value).number), nullptr};
   case ValueKind::Aligned:
-    return Term{is_aligned(value), nullptr};
+    return Term{is_aligned(cast<Aligned>(value)), nullptr};
   case ValueKind::Parameter:
-    return Term{frame_.parameters.at(static_cast<size_t>(value.id)), nullptr};
+    return Term{frame_.parameters.at(static_cast<size_t>(cast<Parameter>(value).position)),
+                nullptr};
   case ValueKind::Local:
-    return local(value);
+    return local(cast<Local>(value));
   case ValueKind::Load:
-    return load(value);
+    return load(cast<Load>(value));
   case ValueKind::Unary:
+    return call(value, cast<Unary>(value).op);
   case ValueKind::Call:
-    return call(value);
+    return call(value, cast<Call>(value).op);
   case ValueKind::Binary:
-    return binary(value);
+    return binary(cast<Binary>(value));
   case ValueKind::Cast:
-    return operand(*value.operands.at(0), value.type);
+    return operand(*cast<Cast>(value).operand(), value.type);
   case ValueKind::Select:
-    return select(value);
+    return select(cast<Select>(value));
   case ValueKind::Ramp:
-    return ramp(value);
+    return ramp(cast<Ramp>(value));
   case ValueKind::Broadcast:
-    return semantics_.splat(this->value(*value.operands.at(0)), value.type.lanes);
-  case ValueKind::Masked:
-    return load(*value.operands.at(1), scalar(*value.operands.at(0)));
+    return semantics_.splat(this->value(*cast<Broadcast>(value).operand()), value.type.lanes);
+  case ValueKind::Masked: {
+    const auto &masked = cast<Masked>(value);
+    return load(cast<Load>(masked.load()), scalar(*masked.mask()));
+  }
   case ValueKind::Reduce:
-    return reduce(value);
+    return reduce(cast<Reduce>(value));
   case ValueKind::Mma:
-    return mma(value);
+    return mma(cast<Mma>(value));
   case ValueKind::Matrices:
-    return matrices(value);
-  case ValueKind::Lane:
-    return semantics_.lane(this->value(*value.operands.at(0)), static_cast<int>(value.id));
+    return matrices(cast<Matrices>(value));
+  case ValueKind::Lane: {
+    const auto &lane = cast<Lane>(value);
+    return semantics_.lane(this->value(*lane.operand()), static_cast<int>(lane.number));
+  }
   case ValueKind::Shuffle:
-    return shuffle(*value.operands.at(0), value.id);
+    return shuffle(*cast<Shuffle>(value).operand(), cast<Shuffle>(value).bits);
   }
   throw Error(ErrorKind::Internal, "a value of an unknown kind");
 }
 
-Term KernelEmitter::local(const Value &value) {
+Term KernelEmitter::local(const Local &value) {
   const auto found = frame_.locals.find(value.id);
   if (found == frame_.locals.end()) {
     throw Error(ErrorKind::Internal, "local '" + value.name + "' is used before it is declared");
@@ -163,8 +171,8 @@ Term KernelEmitter::local(const Value &value) {
   return term;
 }
 
-Term KernelEmitter::ramp(const Value &value) {
-  llvm::Value *base = scalar(*value.operands.at(0));
+Term KernelEmitter::ramp(const Ramp &value) {
+  llvm::Value *base = scalar(*value.base());
   if (value.type.lanes == 1) {
     return Term{base, nullptr};
   }
@@ -180,8 +188,8 @@ Term KernelEmitter::ramp(const Value &value) {
 }
 
 /// Halves are combined until one lane is left.
-Term KernelEmitter::reduce(const Value &value) {
-  const Value &vector = *value.operands.at(0);
+Term KernelEmitter::reduce(const Reduce &value) {
+  const Value &vector = *value.operand();
   Term term = this->value(vector);
   if (vector.type.scalar.is_bool() && (value.op == Op::And || value.op == Op::Or)) {
     return Term{value.op == Op::And ? builder_.CreateAndReduce(term.re)
@@ -248,21 +256,20 @@ llvm::Value *KernelEmitter::first_lanes(llvm::Value *count, int lanes) {
 
 /// An index, or the least or largest of some.
 bool KernelEmitter::is_bound(const Value &value) {
-  const bool picks =
-      value.kind == ValueKind::Binary && (value.op == Op::Min || value.op == Op::Max);
+  const bool picks = is_binary(value, Op::Min) || is_binary(value, Op::Max);
   return picks ? is_bound(*value.operands[0]) && is_bound(*value.operands[1]) : is_index(value);
 }
 
 /// base + steps < bound asked of narrow integers: steps < bound - base. Null where the steps do not
 /// fit or it is another question.
-llvm::Value *KernelEmitter::lane_test(const Value &value) {
-  const Value &a = *value.operands.at(0);
-  const Value &b = *value.operands.at(1);
-  if (value.op != Op::Lt || a.kind != ValueKind::Ramp || b.kind != ValueKind::Broadcast ||
-      may_wrap(a) || may_wrap(b) || !is_index(a) || !is_bound(*b.operands[0])) {
+llvm::Value *KernelEmitter::lane_test(const Binary &value) {
+  const Value &a = *value.left();
+  const Value &b = *value.right();
+  if (value.op != Op::Lt || !is<Ramp>(a) || !is<Broadcast>(b) || may_wrap(a) || may_wrap(b) ||
+      !is_index(a) || !is_bound(*b.operands[0])) {
     return nullptr;
   }
-  const std::vector<std::int64_t> steps = lane_steps(a);
+  const std::vector<std::int64_t> steps = lane_steps(cast<Ramp>(a));
   const auto [least, most] = std::minmax_element(steps.begin(), steps.end());
   if (*least < 0 || *most >= std::numeric_limits<std::int16_t>::max()) {
     return nullptr;
@@ -293,12 +300,12 @@ llvm::Value *KernelEmitter::lane_test(const Value &value) {
       builder_.CreateVectorSplat(static_cast<unsigned>(a.type.lanes), distance));
 }
 
-Term KernelEmitter::binary(const Value &value) {
+Term KernelEmitter::binary(const Binary &value) {
   if (llvm::Value *test = lane_test(value)) {
     return Term{test, nullptr};
   }
-  const Value &a = *value.operands.at(0);
-  const Value &b = *value.operands.at(1);
+  const Value &a = *value.left();
+  const Value &b = *value.right();
   ValueType type = value.type;
   if (compares(value.op)) {
     type.scalar = a.type.scalar;
@@ -323,35 +330,33 @@ Term KernelEmitter::binary(const Value &value) {
   return semantics_.binary(value.op, type, value.type, x, y);
 }
 
-Term KernelEmitter::call(const Value &value) {
+Term KernelEmitter::call(const Value &value, Op op) {
   // The operands' common type decides; it is the result's unless the function leaves the kind
   // (isnan, abs, real ...).
   ValueType type{value.operands.at(0)->type.scalar, value.type.lanes};
   std::vector<Term> arguments;
-  if (value.op == Op::MakeComplex) {
+  if (op == Op::MakeComplex) {
     type.scalar = component_type(value.type.scalar);
   }
   for (const ValuePtr &argument : value.operands) {
     arguments.push_back(operand(*argument, type));
   }
-  const bool changes_kind = value.op == Op::Isnan || value.op == Op::Abs || value.op == Op::Real ||
-                            value.op == Op::Imag || value.op == Op::MakeComplex;
+  const bool changes_kind = operation(op).result != ResultRule::Operand;
   if (!changes_kind && !(type.scalar == value.type.scalar)) {
     for (Term &argument : arguments) {
       argument = semantics_.cast(argument, type, value.type);
     }
     type = value.type;
   }
-  return semantics_.call(value.op, type, value.type, arguments);
+  return semantics_.call(op, type, value.type, arguments);
 }
 
-Term KernelEmitter::select(const Value &value) {
+Term KernelEmitter::select(const Select &value) {
   // Both sides may be computed: the lowering writes a branch where a side reads outside an array
   // without its guard.
-  const Value &condition = *value.operands.at(0);
-  const Term chosen = this->value(condition);
-  const Term x = operand(*value.operands.at(1), value.type);
-  const Term y = operand(*value.operands.at(2), value.type);
+  const Term chosen = this->value(*value.condition());
+  const Term x = operand(*value.then(), value.type);
+  const Term y = operand(*value.otherwise(), value.type);
   return semantics_.select(chosen.re, x, y);
 }
 

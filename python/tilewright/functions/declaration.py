@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
+from .. import _core
 from ..base.checks import DECLARATION, a_boolean, a_string, described
 from ..base.configuration import settings
 from ..base.errors import DeclarationError, DeclarationTypeError
@@ -102,18 +103,14 @@ def function(
         >>> c = matmul(a, b)
     """
     a_string(name, "a function's name", DECLARATION)
-    fast_math = settings.fast_math if fast_math is None else fast_math
-    cpu = settings.cpu if cpu is None else cpu
-    optimize = settings.optimize if optimize is None else optimize
-    if default_schedule is None:
-        default_schedule = settings.default_schedule
-    check_bounds = settings.check_bounds if check_bounds is None else check_bounds
-    target = settings.target if target is None else target
-    for option, value in (("cpu", cpu), ("optimize", optimize), ("target", target)):
-        a_string(value, option, DECLARATION)
-    fast_math = a_boolean(fast_math, "fast_math", DECLARATION)
-    default_schedule = a_boolean(default_schedule, "default_schedule", DECLARATION)
-    check_bounds = a_boolean(check_bounds, "check_bounds", DECLARATION)
+    options = _options(
+        fast_math=fast_math,
+        cpu=cpu,
+        optimize=optimize,
+        default_schedule=default_schedule,
+        check_bounds=check_bounds,
+        target=target,
+    )
     if not name.isidentifier():
         raise DeclarationError(f"a function's name must be an identifier, got {described(name)}")
     results: Any = [outputs] if isinstance(outputs, StructOutput) else outputs
@@ -121,25 +118,29 @@ def function(
     if not gathered:
         raise DeclarationError(f"the function {name} needs at least one output")
     arrays = None if inputs is None else _listed(flat_inputs(inputs), Input, "inputs")
-    options = (
-        _conditions(context),
-        fast_math,
-        cpu,
-        optimize,
-        default_schedule,
-        check_bounds,
-        target,
-    )
-    result = Function(name, gathered, arrays, *options)
+    conditions = _conditions(context)
+    result = Function(name, gathered, arrays, conditions, options)
     results = gathered if isinstance(results, Computation) else results
     structured = not all(isinstance(output, Computation) for output in results)
     if structured or any(record for _, record, _ in result._fields):
-        result = StructFunction(name, gathered, arrays, *options)
+        result = StructFunction(name, gathered, arrays, conditions, options)
         result._prepare(results)
     if inputs is not None and not arrays and result.inputs:
         needed = ", ".join(result.inputs)
         raise DeclarationError(f"the function {name} reads {needed}, but inputs= is empty")
     return result
+
+
+def _options(**given: Any) -> _core.Options:
+    """What was given, and the settings for the rest."""
+    chosen = {
+        name: getattr(settings, name) if value is None else value for name, value in given.items()
+    }
+    for name in ("cpu", "optimize", "target"):
+        a_string(chosen[name], name, DECLARATION)
+    for name in ("fast_math", "default_schedule", "check_bounds"):
+        a_boolean(chosen[name], name, DECLARATION)
+    return _core.Options(**chosen)
 
 
 def _conditions(context: Sequence[Expression] | Expression | None) -> list[Expression]:

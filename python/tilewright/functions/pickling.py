@@ -35,7 +35,6 @@ def reduced_function(function: ScheduledFunction) -> tuple[Any, ...]:
         function._packed,
         tuple(function.schedule.commands),
         function._threads,
-        function._check_bounds,
         function._declared,
         _plain(function._where),
         records,
@@ -49,7 +48,7 @@ def _plain(where: SourceLocation | None) -> tuple[Any, ...] | None:
 
 
 def _function(kind: type[Kind], state: tuple[Any, ...]) -> Kind:
-    packed, commands, threads, checks, declared, where, records, own = state
+    packed, commands, threads, declared, where, records, own = state
     function = kind.__new__(kind)
     _core.Function.__init__(function, *packed)
     function._declared = declared
@@ -59,7 +58,6 @@ def _function(kind: type[Kind], state: tuple[Any, ...]) -> Kind:
     function._restore_own(own)
     register_owner(function, function._identities)
     function._threads = threads
-    function._check_bounds = checks
     if commands:
         Schedule(commands).apply_to(function)
     return function

@@ -163,14 +163,13 @@ def _fastest(run: Callable[[], Any]) -> float:
 
 def _kernel(name: str, output: Computation, fast_math: bool | None = None) -> ScheduledFunction:
     """A function as `tw.function` makes it, for the processor that the settings name."""
-    return ScheduledFunction(
-        name,
-        [output],
+    options = _core.Options(
         fast_math=settings.fast_math if fast_math is None else fast_math,
         cpu=settings.cpu,
         optimize=settings.optimize,
         target=settings.target,
     )
+    return ScheduledFunction(name, [output], options=options)
 
 
 def _peak(dtype: str, count: int) -> float:

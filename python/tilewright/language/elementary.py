@@ -1,102 +1,94 @@
-"""Functions of expressions: conversions, choices, and the elementary functions, named as in NumPy."""
+"""The elementary functions, named as in NumPy where it has them.
+
+Written by scripts/operations.py from cpp/algorithm/operations.def, where each has its row.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from .. import _core
 from .._core import Op
-from .expressions import (
-    UFUNCS,
-    DTypeLike,
-    Expression,
-    ExpressionLike,
-    as_dtype,
-    as_expression,
-    bfloat16,
-    binary,
-    bool_,
-    call,
-    complex64,
-    complex128,
-    float16,
-    float32,
-    operand,
-    unary,
-)
+from .expressions import Expression, ExpressionLike, call
 
 __all__ = [
     "abs",
+    "absolute_difference",
     "arccos",
+    "arccosh",
     "arcsin",
+    "arcsinh",
     "arctan",
     "arctan2",
-    "cast",
+    "arctanh",
+    "bit_count",
+    "cbrt",
     "ceil",
     "clamp",
     "conj",
+    "copysign",
     "cos",
     "cosh",
+    "count_leading_zeros",
+    "count_trailing_zeros",
+    "degrees",
     "erf",
     "exp",
     "exp2",
+    "expm1",
     "floor",
+    "fmax",
+    "fmin",
+    "fmod",
+    "hypot",
     "imag",
+    "isfinite",
+    "isinf",
     "isnan",
     "log",
+    "log1p",
     "log2",
     "log10",
+    "logaddexp",
     "make_complex",
     "maximum",
     "minimum",
+    "radians",
     "real",
+    "reciprocal",
+    "remainder",
     "rint",
+    "round",
     "rsqrt",
-    "select",
+    "saturating_add",
+    "saturating_subtract",
     "sigmoid",
+    "sign",
     "sin",
     "sinh",
     "sqrt",
+    "square",
     "tan",
     "tanh",
     "trunc",
 ]
 
 
-def cast(value: ExpressionLike, dtype: DTypeLike) -> Expression:
-    """The value as another type.
-
-    Integers wrap; a float becomes an integer by truncation towards zero, NaN gives 0 and what lies
-    outside the type's range the nearest value in it; complex to real drops the imaginary part.
-    """
-    return Expression(_core.cast(operand(value), as_dtype(dtype).name))
+def abs(value: ExpressionLike) -> Expression:
+    """The absolute value; of complex numbers the modulus."""
+    return call(Op.Abs, value)
 
 
-def select(
-    condition: ExpressionLike, then: ExpressionLike, otherwise: ExpressionLike
-) -> Expression:
-    """`then` where `condition` holds, else `otherwise` (np.where); only that one is read."""
-    return Expression(_core.select(operand(condition), operand(then), operand(otherwise)))
+def remainder(a: ExpressionLike, b: ExpressionLike) -> Expression:
+    """The remainder of floor division, a % b: it has the sign of `b` (np.remainder)."""
+    return call(Op.Mod, a, b)
 
 
 def minimum(a: ExpressionLike, b: ExpressionLike) -> Expression:
     """The smaller of two values; NaN if either is (np.minimum)."""
-    return binary(Op.Min, a, b)
+    return call(Op.Min, a, b)
 
 
 def maximum(a: ExpressionLike, b: ExpressionLike) -> Expression:
     """The larger of two values; NaN if either is (np.maximum)."""
-    return binary(Op.Max, a, b)
-
-
-def clamp(value: ExpressionLike, low: ExpressionLike, high: ExpressionLike) -> Expression:
-    """The value, not below `low` nor above `high`: minimum(maximum(value, low), high) (np.clip)."""
-    return minimum(maximum(value, low), high)
-
-
-def abs(value: ExpressionLike) -> Expression:
-    """The absolute value; of complex numbers the modulus."""
-    return unary(Op.Abs, value)
+    return call(Op.Max, a, b)
 
 
 def sqrt(value: ExpressionLike) -> Expression:
@@ -104,17 +96,19 @@ def sqrt(value: ExpressionLike) -> Expression:
     return call(Op.Sqrt, value)
 
 
-def _composed(value: ExpressionLike, formula: Callable[[ExpressionLike], Expression]) -> Expression:
-    """formula(value); of float16 and bfloat16 in float32, so that only its result is rounded, and no step overflows."""
-    dtype = as_expression(value).dtype
-    if dtype in (float16, bfloat16):
-        return cast(formula(cast(value, float32)), dtype)
-    return formula(value)
-
-
 def rsqrt(value: ExpressionLike) -> Expression:
     """The reciprocal of the square root: 1 / sqrt(value). The steps of float16 and bfloat16 are taken in float32."""
-    return _composed(value, lambda x: 1 / sqrt(x))
+    return call(Op.Rsqrt, value)
+
+
+def cbrt(value: ExpressionLike) -> Expression:
+    """The cube root, of negative numbers too (np.cbrt)."""
+    return call(Op.Cbrt, value)
+
+
+def hypot(a: ExpressionLike, b: ExpressionLike) -> Expression:
+    """sqrt(a * a + b * b), without overflow of its steps (np.hypot)."""
+    return call(Op.Hypot, a, b)
 
 
 def exp(value: ExpressionLike) -> Expression:
@@ -125,6 +119,11 @@ def exp(value: ExpressionLike) -> Expression:
 def exp2(value: ExpressionLike) -> Expression:
     """2 to the power of the value."""
     return call(Op.Exp2, value)
+
+
+def expm1(value: ExpressionLike) -> Expression:
+    """exp(value) - 1, to the last digits of values near 0 too (np.expm1)."""
+    return call(Op.Expm1, value)
 
 
 def log(value: ExpressionLike) -> Expression:
@@ -140,6 +139,19 @@ def log2(value: ExpressionLike) -> Expression:
 def log10(value: ExpressionLike) -> Expression:
     """The logarithm to base 10."""
     return call(Op.Log10, value)
+
+
+def log1p(value: ExpressionLike) -> Expression:
+    """log(1 + value), to the last digits of values near 0 too (np.log1p)."""
+    return call(Op.Log1p, value)
+
+
+def logaddexp(a: ExpressionLike, b: ExpressionLike) -> Expression:
+    """log(exp(a) + exp(b)), without overflow of its steps (np.logaddexp).
+
+    It is maximum(a, b) + log1p(exp(-abs(a - b))).
+    """
+    return call(Op.Logaddexp, a, b)
 
 
 def sin(value: ExpressionLike) -> Expression:
@@ -192,23 +204,39 @@ def tanh(value: ExpressionLike) -> Expression:
     return call(Op.Tanh, value)
 
 
-def sigmoid(value: ExpressionLike) -> Expression:
-    """The logistic function 1 / (1 + exp(-value)) (scipy.special.expit), down to the smallest numbers of its type."""
-    return _composed(value, _logistic)
+def arcsinh(value: ExpressionLike) -> Expression:
+    """The inverse hyperbolic sine."""
+    return call(Op.Arcsinh, value)
 
 
-def _logistic(value: ExpressionLike) -> Expression:
-    minus = binary(Op.Mul, -1.0, value)
-    if minus.dtype in (complex64, complex128):
-        return 1 / (1 + exp(minus))
-    # exp(-value) overflows where the function is small and not zero; exp(-|value|) does nowhere.
-    decayed = exp(-abs(minus))
-    return select(minus > 0, decayed, 1.0) / (1 + decayed)
+def arccosh(value: ExpressionLike) -> Expression:
+    """The inverse hyperbolic cosine; NaN below 1."""
+    return call(Op.Arccosh, value)
+
+
+def arctanh(value: ExpressionLike) -> Expression:
+    """The inverse hyperbolic tangent; NaN beyond 1."""
+    return call(Op.Arctanh, value)
+
+
+def degrees(value: ExpressionLike) -> Expression:
+    """The angle in degrees, of one in radians (np.degrees): a product with 180 / pi."""
+    return call(Op.Degrees, value)
+
+
+def radians(value: ExpressionLike) -> Expression:
+    """The angle in radians, of one in degrees (np.radians): a product with pi / 180."""
+    return call(Op.Radians, value)
 
 
 def erf(value: ExpressionLike) -> Expression:
     """The error function (scipy.special.erf)."""
     return call(Op.Erf, value)
+
+
+def sigmoid(value: ExpressionLike) -> Expression:
+    """The logistic function 1 / (1 + exp(-value)) (scipy.special.expit), down to the smallest numbers of its type."""
+    return call(Op.Sigmoid, value)
 
 
 def floor(value: ExpressionLike) -> Expression:
@@ -227,13 +255,98 @@ def trunc(value: ExpressionLike) -> Expression:
 
 
 def rint(value: ExpressionLike) -> Expression:
-    """The nearest whole number, halves to the even one; the type stays."""
+    """The nearest whole number, halves to the even one; integers become floats (np.rint)."""
     return call(Op.Rint, value)
+
+
+def round(value: ExpressionLike, decimals: ExpressionLike = 0) -> Expression:
+    """The value to so many digits behind the point, halves to the even digit; integers stay as they are (np.round)."""
+    return call(Op.Round, value, decimals)
+
+
+def sign(value: ExpressionLike) -> Expression:
+    """-1, 0 or 1, as the value is below, at or above 0, and NaN of NaN; of a complex number z, z / abs(z) (np.sign)."""
+    return call(Op.Sign, value)
+
+
+def copysign(value: ExpressionLike, sign: ExpressionLike) -> Expression:
+    """The first value with the sign of the second one, which is that of its sign bit (np.copysign)."""
+    return call(Op.Copysign, value, sign)
+
+
+def fmod(a: ExpressionLike, b: ExpressionLike) -> Expression:
+    """The remainder of division towards zero: it has the sign of `a`; of integers 0 where `b` is 0 (np.fmod)."""
+    return call(Op.Fmod, a, b)
+
+
+def fmin(a: ExpressionLike, b: ExpressionLike) -> Expression:
+    """The smaller of two values; the other one where one is NaN (np.fmin)."""
+    return call(Op.Fmin, a, b)
+
+
+def fmax(a: ExpressionLike, b: ExpressionLike) -> Expression:
+    """The larger of two values; the other one where one is NaN (np.fmax)."""
+    return call(Op.Fmax, a, b)
+
+
+def clamp(value: ExpressionLike, low: ExpressionLike, high: ExpressionLike) -> Expression:
+    """The value, not below `low` nor above `high`: minimum(maximum(value, low), high) (np.clip)."""
+    return call(Op.Clamp, value, low, high)
+
+
+def square(value: ExpressionLike) -> Expression:
+    """value * value (np.square)."""
+    return call(Op.Square, value)
+
+
+def reciprocal(value: ExpressionLike) -> Expression:
+    """1 / value in the value's type: of integers 1 and -1 themselves, of others 0 (np.reciprocal; here of 0, too)."""
+    return call(Op.Reciprocal, value)
+
+
+def absolute_difference(a: ExpressionLike, b: ExpressionLike) -> Expression:
+    """The distance abs(a - b), which cannot wrap: of signed integers an unsigned one of as many bits."""
+    return call(Op.AbsoluteDifference, a, b)
 
 
 def isnan(value: ExpressionLike) -> Expression:
     """Whether the value is not a number."""
     return call(Op.Isnan, value)
+
+
+def isinf(value: ExpressionLike) -> Expression:
+    """Whether the value, or a part of a complex one, is infinite."""
+    return call(Op.Isinf, value)
+
+
+def isfinite(value: ExpressionLike) -> Expression:
+    """Whether the value, and each part of a complex one, is neither infinite nor NaN."""
+    return call(Op.Isfinite, value)
+
+
+def bit_count(value: ExpressionLike) -> Expression:
+    """How many bits of the absolute value are set, a uint8 (np.bitwise_count)."""
+    return call(Op.BitCount, value)
+
+
+def count_leading_zeros(value: ExpressionLike) -> Expression:
+    """How many bits above the highest one that is set are 0, a uint8; all bits of 0, none of a negative number."""
+    return call(Op.CountLeadingZeros, value)
+
+
+def count_trailing_zeros(value: ExpressionLike) -> Expression:
+    """How many bits below the lowest one that is set are 0, a uint8; all bits of 0."""
+    return call(Op.CountTrailingZeros, value)
+
+
+def saturating_add(a: ExpressionLike, b: ExpressionLike) -> Expression:
+    """a + b of integers, or the end of their type's range that it passes."""
+    return call(Op.SaturatingAdd, a, b)
+
+
+def saturating_subtract(a: ExpressionLike, b: ExpressionLike) -> Expression:
+    """a - b of integers, or the end of their type's range that it passes."""
+    return call(Op.SaturatingSubtract, a, b)
 
 
 def real(value: ExpressionLike) -> Expression:
@@ -254,69 +367,3 @@ def conj(value: ExpressionLike) -> Expression:
 def make_complex(real: ExpressionLike, imag: ExpressionLike) -> Expression:
     """real + imag * 1j, without the rounding and the NaNs of that formula."""
     return call(Op.MakeComplex, real, imag)
-
-
-def _by_operator(op: Op) -> Callable[..., Expression]:
-    return lambda a, b: binary(op, a, b)
-
-
-def _logical(op: Op) -> Callable[..., Expression]:
-    return lambda a, b: binary(op, cast(a, bool_), cast(b, bool_))
-
-
-# What NumPy's universal functions mean on expressions.
-_UFUNCS: dict[str, Callable[..., Expression | tuple[Expression, Expression]]] = {
-    "add": _by_operator(Op.Add),
-    "subtract": _by_operator(Op.Sub),
-    "multiply": _by_operator(Op.Mul),
-    "divide": _by_operator(Op.TrueDiv),
-    "true_divide": _by_operator(Op.TrueDiv),
-    "floor_divide": _by_operator(Op.FloorDiv),
-    "remainder": _by_operator(Op.Mod),
-    "power": _by_operator(Op.Pow),
-    "minimum": minimum,
-    "maximum": maximum,
-    "bitwise_and": _by_operator(Op.And),
-    "bitwise_or": _by_operator(Op.Or),
-    "bitwise_xor": _by_operator(Op.Xor),
-    "left_shift": _by_operator(Op.Shl),
-    "right_shift": _by_operator(Op.Shr),
-    "less": _by_operator(Op.Lt),
-    "less_equal": _by_operator(Op.Le),
-    "greater": _by_operator(Op.Gt),
-    "greater_equal": _by_operator(Op.Ge),
-    "equal": _by_operator(Op.Eq),
-    "not_equal": _by_operator(Op.Ne),
-    "logical_and": _logical(Op.And),
-    "logical_or": _logical(Op.Or),
-    "logical_xor": _logical(Op.Xor),
-    "logical_not": lambda a: unary(Op.Not, cast(a, bool_)),
-    "divmod": lambda a, b: (binary(Op.FloorDiv, a, b), binary(Op.Mod, a, b)),
-    "negative": lambda a: unary(Op.Neg, a),
-    "positive": as_expression,
-    "invert": lambda a: unary(Op.Not, a),
-    "absolute": abs,
-    "sqrt": sqrt,
-    "exp": exp,
-    "exp2": exp2,
-    "log": log,
-    "log2": log2,
-    "log10": log10,
-    "sin": sin,
-    "cos": cos,
-    "tan": tan,
-    "arcsin": arcsin,
-    "arccos": arccos,
-    "arctan": arctan,
-    "arctan2": arctan2,
-    "sinh": sinh,
-    "cosh": cosh,
-    "tanh": tanh,
-    "floor": floor,
-    "ceil": ceil,
-    "trunc": trunc,
-    "rint": rint,
-    "isnan": isnan,
-    "conjugate": conj,
-}
-UFUNCS.update(_UFUNCS)

@@ -11,7 +11,7 @@ pass NaN on. Nothing is computed here: an expression is a description.
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable
+import functools
 from typing import Any, NoReturn, TypeAlias, Union
 
 import ml_dtypes
@@ -31,6 +31,7 @@ __all__ = [
     "as_dtype",
     "bfloat16",
     "bool_",
+    "cast",
     "complex64",
     "complex128",
     "float16",
@@ -41,6 +42,7 @@ __all__ = [
     "int32",
     "int64",
     "promote_types",
+    "select",
     "uint8",
     "uint16",
     "uint32",
@@ -188,9 +190,6 @@ def promote_types(a: DTypeLike, b: DTypeLike) -> DType:
 
 # ---- expressions ----
 
-#: What NumPy's universal functions mean on expressions, by name; `elementary` says it.
-UFUNCS: dict[str, Callable[..., Expression | tuple[Expression, Expression]]] = {}
-
 
 class Expression:
     """A typed expression over iterators, parameters and reads; immutable.
@@ -231,6 +230,12 @@ class Expression:
     def conj(self) -> Expression:
         """The complex conjugate."""
         return call(Op.Conj, self)
+
+    def round(self, decimals: int = 0, out: None = None) -> Expression:
+        """The value to so many digits behind the point, as `tw.round` and np.round have it."""
+        if out is not None:
+            raise DeclarationTypeError("np.round of an expression takes no out=")
+        return call(Op.Round, self, decimals)
 
     def __repr__(self) -> str:
         return str(self._handle)
@@ -370,10 +375,20 @@ class Expression:
         self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any
     ) -> Expression | tuple[Expression, Expression]:
         """np.float32(2) * e and np.sqrt(e) are expressions too."""
-        function = UFUNCS.get(ufunc.__name__)
-        if method != "__call__" or options or function is None:
-            raise DeclarationTypeError(f"np.{ufunc.__name__} has no counterpart on expressions")
-        return function(*inputs)
+        name = ufunc.__name__
+        if method != "__call__":
+            raise DeclarationTypeError(f"np.{name}.{method} has no counterpart on expressions")
+        if options:
+            given = ", ".join(f"{option}=" for option in options)
+            raise DeclarationTypeError(f"np.{name} of an expression takes no {given}")
+        if name == "divmod":
+            return binary(Op.FloorDiv, *inputs), binary(Op.Mod, *inputs)
+        if name == "positive":
+            return as_expression(*inputs)
+        op = operations_of_ufuncs().get(name)
+        if op is None:
+            raise DeclarationTypeError(f"np.{name} has no counterpart on expressions")
+        return call(op, *inputs)
 
 
 # ---- operands ----
@@ -455,3 +470,25 @@ def binary(op: Op, a: ExpressionLike, b: ExpressionLike) -> Expression:
 
 def call(op: Op, *arguments: ExpressionLike) -> Expression:
     return Expression(_core.call(op, *[operand(argument) for argument in arguments]))
+
+
+@functools.cache
+def operations_of_ufuncs() -> dict[str, Op]:
+    """The operations that answer NumPy's universal functions, by the names of these."""
+    return {name: row["op"] for row in _core.operations() for name in row["ufuncs"].split()}
+
+
+def cast(value: ExpressionLike, dtype: DTypeLike) -> Expression:
+    """The value as another type.
+
+    Integers wrap; a float becomes an integer by truncation towards zero, NaN gives 0 and what lies
+    outside the type's range the nearest value in it; complex to real drops the imaginary part.
+    """
+    return Expression(_core.cast(operand(value), as_dtype(dtype).name))
+
+
+def select(
+    condition: ExpressionLike, then: ExpressionLike, otherwise: ExpressionLike
+) -> Expression:
+    """`then` where `condition` holds, else `otherwise` (np.where); only that one is read."""
+    return Expression(_core.select(operand(condition), operand(then), operand(otherwise)))

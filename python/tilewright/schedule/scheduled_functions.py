@@ -40,12 +40,7 @@ class ScheduledFunction(_core.Function):
         outputs: Sequence[Computation],
         inputs: Sequence[Input] | None = None,
         context: Sequence[Expression] | None = None,
-        fast_math: bool = False,
-        cpu: str = "native",
-        optimize: str = "auto",
-        default_schedule: bool = True,
-        check_bounds: bool = False,
-        target: str = "cuda",
+        options: _core.Options | None = None,
     ) -> None:
         _require_made(name, outputs, inputs, context)
         super().__init__(
@@ -53,14 +48,9 @@ class ScheduledFunction(_core.Function):
             [output._handle for output in outputs],
             [] if inputs is None else [array._handle for array in inputs],
             [] if context is None else [condition._handle for condition in context],
-            fast_math,
-            cpu,
-            optimize,
-            default_schedule,
-            target,
+            _core.Options() if options is None else options,
             caller_location(),
         )
-        self._check_bounds = check_bounds
         self._declared = tuple(self.computations)
         self._where = caller_location()
         register_owner(self, self._identities)

@@ -237,6 +237,60 @@ TEST(Scalar, CombinationsNoBuilderMakesAreRefused) {
   EXPECT_THROW(apply(Op::Add, make_scalar(1.0, Float32), make_scalar(1.0, Float64)), Error);
 }
 
+TEST(Scalar, FloatsThatAreNoNumbers) {
+  EXPECT_EQ(floats(Op::Fmin, Float64, nan, 1), 1);
+  EXPECT_EQ(floats(Op::Fmin, Float64, 1, nan), 1);
+  EXPECT_EQ(floats(Op::Fmax, Float16, nan, -inf), -inf);
+  EXPECT_TRUE(std::isnan(floats(Op::Fmax, Float32, nan, nan)));
+  EXPECT_EQ(floats(Op::Hypot, Float64, inf, nan), inf);
+  EXPECT_EQ(floats(Op::Copysign, Float32, 3, -0.0), -3);
+  EXPECT_EQ(floats(Op::Fmod, Float64, -7.5, 2), -1.5);
+  const auto sign = [](double x) { return apply(Op::Sign, make_scalar(x, Float32)).value.d; };
+  EXPECT_EQ(sign(-inf), -1);
+  EXPECT_EQ(sign(3), 1);
+  EXPECT_FALSE(std::signbit(sign(-0.0)));
+  EXPECT_TRUE(std::isnan(sign(nan)));
+}
+
+TEST(Scalar, BitsAndSaturation) {
+  const auto count = [](Op op, std::int64_t x, ScalarType type) {
+    const Scalar result = apply(op, make_scalar(x, type));
+    EXPECT_EQ(result.type, UInt8);
+    return result.value.u;
+  };
+  EXPECT_EQ(count(Op::BitCount, -1, Int16), 1U); // NumPy counts those of the absolute value
+  EXPECT_EQ(count(Op::BitCount, -128, Int8), 1U);
+  EXPECT_EQ(count(Op::BitCount, 255, UInt8), 8U);
+  EXPECT_EQ(count(Op::CountLeadingZeros, 1, Int16), 15U);
+  EXPECT_EQ(count(Op::CountLeadingZeros, -1, Int32), 0U);
+  EXPECT_EQ(count(Op::CountLeadingZeros, 0, UInt64), 64U);
+  EXPECT_EQ(count(Op::CountTrailingZeros, 40, UInt8), 3U);
+  EXPECT_EQ(count(Op::CountTrailingZeros, 0, Int32), 32U);
+  EXPECT_EQ(ints(Op::SaturatingAdd, Int8, 100, 100), 127);
+  EXPECT_EQ(ints(Op::SaturatingAdd, Int8, -100, -100), -128);
+  EXPECT_EQ(ints(Op::SaturatingSubtract, UInt8, 3, 5), 0);
+  EXPECT_EQ(ints(Op::SaturatingAdd, UInt8, 250, 5), 255);
+  EXPECT_EQ(ints(Op::SaturatingAdd, UInt8, 250, 6), 255);
+  EXPECT_EQ(ints(Op::SaturatingSubtract, Int64, INT64_MIN, 1), INT64_MIN);
+  EXPECT_EQ(ints(Op::SaturatingSubtract, Int64, 0, INT64_MIN), INT64_MAX);
+  EXPECT_EQ(ints(Op::Fmod, Int32, -7, 3), -1);
+  EXPECT_EQ(ints(Op::Fmod, Int32, 7, 0), 0);
+  EXPECT_EQ(ints(Op::Fmod, Int32, INT32_MIN, -1), 0);
+}
+
+/// The operations of so many operands that nodes can have.
+std::vector<Op> node_operations(int operands) {
+  std::vector<Op> found;
+  for (size_t k = 1; k < operation_count; ++k) {
+    const Operation &row = operation(static_cast<Op>(k));
+    if (row.form != OperationForm::Composed && row.form != OperationForm::Reduce &&
+        row.arguments() == operands) {
+      found.push_back(static_cast<Op>(k));
+    }
+  }
+  return found;
+}
+
 TEST(Scalar, EveryOperationThatABuilderAcceptsExists) {
   const ScalarType types[] = {Bool,     Int8,    Int16,   Int32,     Int64,
                               UInt8,    UInt16,  UInt32,  UInt64,    Float16,
@@ -244,11 +298,16 @@ TEST(Scalar, EveryOperationThatABuilderAcceptsExists) {
   for (const ScalarType a : types) {
     for (const ScalarType b : types) {
       EXPECT_NE(cast_function(a, b), nullptr);
-      for (int op = static_cast<int>(Op::Add); op <= static_cast<int>(Op::Ne); ++op) {
-        if (const auto type = operand_type(static_cast<Op>(op), a, b)) {
-          EXPECT_NO_THROW(binary_function(static_cast<Op>(op), *type))
-              << op_name(static_cast<Op>(op)) << type_name(*type);
+      for (const Op op : node_operations(2)) {
+        if (const auto type = operand_type(op, a, b)) {
+          EXPECT_NO_THROW(binary_function(op, *type)) << op_name(op) << type_name(*type);
         }
+      }
+    }
+    for (const Op op : node_operations(1)) {
+      const ScalarType type = operand_type(op, a);
+      if (operation(op).takes(type) && !(op == Op::Sign && type.is_complex())) {
+        EXPECT_NO_THROW(unary_function(op, type)) << op_name(op) << type_name(type);
       }
     }
   }

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "compiler/compiler.h"
-#include "loops/build.h"
 #include "loops/loop_ir.h"
+#include "loops/traverse.h"
 #include "mapping/mapping.h"
 #include "runtime/cpu.h"
 #include "runtime/device.h"

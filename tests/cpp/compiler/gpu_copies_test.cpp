@@ -106,8 +106,8 @@ TEST(StagedCopies, WithoutWaitingAreFound) {
 
 TEST(StagedCopies, WithAGroupTooManyUnderWayAreFound) {
   const Kernel kernel = changed(asynchronous(3), [](const StmtPtr &statement) {
-    return statement->kind == StatementKind::WaitForCopies ? wait_for_copies(statement->id + 1)
-                                                           : statement;
+    const auto *wait = as<WaitForCopies>(statement);
+    return wait == nullptr ? statement : wait_for_copies(wait->groups + 1);
   });
   EXPECT_THAT(run(kernel), HasSubstr("has not waited for"));
 }
@@ -126,10 +126,7 @@ TEST(StagedCopies, WithoutTheirBarrierAreFound) {
 
 TEST(StagedCopies, InOneStageOnlyAreFound) {
   const auto first = [](const ValuePtr &value) -> ValuePtr {
-    return value->kind == ValueKind::Binary && value->op == Op::Mod &&
-                   as_integer(value->operands[1]) == 2
-               ? integer(0)
-               : nullptr;
+    return is_binary(value, Op::Mod) && as_integer(value->operands[1]) == 2 ? integer(0) : nullptr;
   };
   EXPECT_THAT(run(with_values(asynchronous(), first)), HasSubstr("with no barrier between"));
   EXPECT_THAT(run(with_values(through_registers(), first)), HasSubstr("with no barrier between"));
@@ -137,7 +134,8 @@ TEST(StagedCopies, InOneStageOnlyAreFound) {
 
 TEST(WideCopies, AreLeftOutWhereArraysAreNotAligned) {
   const auto asks = [](const Value &value) {
-    return value.kind == ValueKind::Aligned && value.inner == 16;
+    const auto *aligned = as<Aligned>(value);
+    return aligned != nullptr && aligned->bytes == 16;
   };
   const Kernel kernel = through_registers(1);
   EXPECT_EQ(count_of(kernel, asks), 1) << print_loop_ir(kernel);

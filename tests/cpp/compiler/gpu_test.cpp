@@ -2,6 +2,7 @@
 // left out, a tile too small, a wrong thread) does not pass.
 #include "emulated.h"
 #include "loops/gpu_queries.h"
+#include "loops/traverse.h"
 #include "passes/gpu/private_memory.h"
 #include "planning/default_mapping.h"
 
@@ -81,9 +82,7 @@ TEST(GpuKernel, WithAWrongThreadIsFound) {
   // Two threads do the work of one: both write its element.
   Kernel kernel = make_loops(window(), emulated());
   const auto halve = [](const ValuePtr &value) -> ValuePtr {
-    return value->kind == ValueKind::GpuIndex && value->id == 3
-               ? floor_div(gpu_index(3), integer(2))
-               : nullptr;
+    return same_value(value, gpu_index(3)) ? floor_div(gpu_index(3), integer(2)) : nullptr;
   };
   EXPECT_THAT(run(with_values(kernel, halve)), HasSubstr("with no barrier between"));
 }
@@ -91,7 +90,7 @@ TEST(GpuKernel, WithAWrongThreadIsFound) {
 TEST(GpuKernel, WithAWrongBlockIsFound) {
   Kernel kernel = make_loops(window(), emulated());
   const auto first = [](const ValuePtr &value) -> ValuePtr {
-    return value->kind == ValueKind::GpuIndex && value->id == 0 ? integer(0) : nullptr;
+    return same_value(value, gpu_index(0)) ? integer(0) : nullptr;
   };
   EXPECT_THAT(run(with_values(kernel, first)), HasSubstr("blocks do not wait for each other"));
 }
@@ -117,7 +116,7 @@ Mapping sum_over_threads() {
   return mapping.with(command("B", "gpu_thread", {std::string("k")}));
 }
 
-bool is_shuffle(const Value &value) { return value.kind == ValueKind::Shuffle; }
+bool is_shuffle(const Value &value) { return is<Shuffle>(value); }
 
 TEST(GpuKernel, PutsTermsOfThreadsTogether) {
   const Kernel kernel = make_loops(sum_over_threads(), emulated());
@@ -136,9 +135,9 @@ TEST(GpuKernel, WithoutTheBarrierBetweenWarpsIsFound) {
 TEST(GpuKernel, WithAShuffleLeftOutIsFound) {
   Kernel kernel = make_loops(sum_over_threads(), emulated());
   const auto shorter = [](const ValuePtr &value) -> ValuePtr {
-    return value->kind == ValueKind::Shuffle && value->id == 1
-               ? constant_of(ConstantValue{0.0}, Float32)
-               : nullptr;
+    const auto *shuffle = as<Shuffle>(value);
+    return shuffle != nullptr && shuffle->bits == 1 ? constant_of(ConstantValue{0.0}, Float32)
+                                                    : nullptr;
   };
   EXPECT_THAT(run(with_values(kernel, shorter)), HasSubstr("elements are wrong"));
 }
@@ -148,7 +147,8 @@ TEST(GpuKernel, WithAShuffleOfSomeThreadsIsFound) {
       changed(make_loops(sum_over_threads(), emulated()), [](const StmtPtr &statement) {
         bool shuffles = false;
         visit_values(*statement, [&](const Value &value) {
-          shuffles = shuffles || (value.kind == ValueKind::Shuffle && value.id == 16);
+          const auto *shuffle = as<Shuffle>(value);
+          shuffles = shuffles || (shuffle != nullptr && shuffle->bits == 16);
         });
         return shuffles ? if_then(binary_value(Op::Lt, gpu_index(3), integer(40)), statement)
                         : statement;

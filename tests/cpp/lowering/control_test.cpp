@@ -1,5 +1,6 @@
 // Predicates of reductions and while loops on their way into loops.
 #include "fixture.h"
+#include "passes/promote_accumulators.h"
 
 namespace tilewright::test {
 namespace {

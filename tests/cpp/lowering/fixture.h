@@ -5,17 +5,16 @@
 
 #include "algorithm/evaluator.h"
 #include "algorithm/function.h"
-#include "interpreter.h"
+#include "loops/interpreter.h"
 #include "loops/verify.h"
 #include "lowering/ast_generation.h"
 #include "lowering/lower.h"
 #include "lowering/translate.h"
 #include "mapping/mapping.h"
-#include "passes/passes.h"
 
 #include <gtest/gtest.h>
 
-#include <functional>
+#include <utility>
 
 namespace tilewright::test {
 
@@ -174,41 +173,24 @@ inline Interpreter expect_equal(const Function &function, const Kernel &kernel,
   return interpreter;
 }
 
-/// Lowers stage by stage, verifying after each pass, and compares each stage with the evaluator.
+/// Lowers, verifies after each pass, and compares what each pass leaves with the evaluator.
 inline Kernel expect_stages(const Mapping &mapping, const std::vector<Parameters> &sizes,
                             int masked_bytes) {
-  const Program program = build_program(mapping);
-  Kernel kernel = translate(program, generate_ast(program), {});
-  const auto check = [&] {
-    verify_kernel(kernel);
+  LoweringOptions options;
+  options.vectors = {masked_bytes};
+  options.verifies = true;
+  std::string before;
+  options.observer = [&](const char *pass, const Kernel &kernel, double /*seconds*/) {
+    const std::string text = print_loop_ir(kernel);
+    if (std::exchange(before, text) == text) {
+      return; // nothing changed
+    }
+    SCOPED_TRACE(pass);
     for (const Parameters &parameters : sizes) {
       expect_equal(mapping.function(), kernel, parameters);
     }
   };
-  check();
-  const VectorOptions vectors{masked_bytes};
-  const std::vector<std::function<StmtPtr(const StmtPtr &)>> passes{
-      [&](const StmtPtr &body) { return separate_tiles(body, masked_bytes); },
-      unroll_loops,
-      [&](const StmtPtr &body) { return vectorize_loops(body, vectors); },
-      promote_accumulators,
-  };
-  const auto simplify = [&] { kernel.body = simplify_indices(kernel.body, {}); };
-  simplify();
-  check();
-  for (const auto &pass : passes) {
-    kernel.body = pass(kernel.body);
-    check();
-    simplify();
-    check();
-  }
-  LoweringOptions options;
-  options.vectors = vectors;
-  const Kernel whole = lower(program, options);
-  for (const Parameters &parameters : sizes) {
-    expect_equal(mapping.function(), whole, parameters);
-  }
-  return whole;
+  return lower(build_program(mapping), options);
 }
 
 /// For a target that has masks and for one that has none, of which the kernel is.

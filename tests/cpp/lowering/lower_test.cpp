@@ -19,7 +19,7 @@ bool prints(const Kernel &kernel, const std::string &text) {
 int count_loops(const Kernel &kernel, LoopKind kind) {
   int count = 0;
   visit_statements(kernel.body, [&](const LoopStatement &statement) {
-    count += statement.kind == StatementKind::For && statement.loop == kind ? 1 : 0;
+    count += is_loop_of(statement, kind) ? 1 : 0;
   });
   return count;
 }

@@ -378,10 +378,11 @@ TEST(ParallelLoops, SeveralRunAsOne) {
   for (const std::int64_t dealing : {0, 1, 2, 3, 50, -1, -2, -7, -1000}) {
     const auto loop = [&](std::int64_t id, const char *name, std::int64_t lower,
                           const StmtPtr &inside) {
-      LoopStatement made = *for_loop(id, name, integer(lower), parameter_value(id - 1, ""),
-                                     LoopKind::Parallel, 0, inside);
-      made.parallel = {dealing < 0 ? Dealing::Dynamic : Dealing::Static, std::abs(dealing), id > 1};
-      return std::make_shared<const LoopStatement>(made);
+      auto made = for_loop(id, name, integer(lower), parameter_value(id - 1, ""),
+                           LoopKind::Parallel, 0, inside);
+      made->parallel = {dealing < 0 ? Dealing::Dynamic : Dealing::Static, std::abs(dealing),
+                        id > 1};
+      return made;
     };
     kernel.body = loop(1, "i", 2, loop(2, "j", 0, loop(3, "k", -1, body)));
     const RunnableKernel compiled = compile_kernel(kernel);
@@ -567,12 +568,7 @@ TEST(Emitter, SharedNodesAreEmittedOnce) {
   kernel.buffers = {argument("out", Int64, 1, true)};
   const ValuePtr i = variable(1, "i");
   auto node = [](const ValuePtr &x) {
-    Value sum;
-    sum.kind = ValueKind::Binary;
-    sum.type = {Int64, 1};
-    sum.op = Op::Add;
-    sum.operands = {x, x};
-    return std::make_shared<const Value>(sum);
+    return std::make_shared<Binary>(Op::Add, ValueType{Int64, 1}, x, x);
   };
   ValuePtr value = i;
   for (int k = 0; k < 40; ++k) {

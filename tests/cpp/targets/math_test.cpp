@@ -25,7 +25,7 @@ struct Function {
   /// The largest errors, in units of the last place, of float32 and float64 without fast_math, then
   /// with it: docs/math.md.
   double exact32, exact64, fast32, fast64;
-  bool binary = false;
+  bool binary() const { return operation(op).arguments() == 2; }
 };
 
 template <long double (*function)(long double)>
@@ -51,9 +51,16 @@ const std::vector<Function> &functions() {
       {Op::Tanh, unary<std::tanh>(), 0.51, 1, 2, 3},
       {Op::Erf, unary<std::erf>(), 0.51, 1.1, 2, 2},
       {Op::Arctan2, [](long double y, long double x) { return std::atan2(y, x); }, 0.51, 0.9, 0.51,
-       0.9, true},
-      {Op::Pow, [](long double x, long double y) { return std::pow(x, y); }, 0.51, 0.9, 0.51, 0.9,
-       true},
+       0.9},
+      {Op::Expm1, unary<std::expm1>(), 0.51, 0.9, 0.51, 2},
+      {Op::Log1p, unary<std::log1p>(), 0.51, 0.8, 0.51, 0.8},
+      {Op::Cbrt, unary<std::cbrt>(), 0.51, 0.6, 0.51, 1.5},
+      {Op::Arcsinh, unary<std::asinh>(), 0.51, 0.8, 0.51, 2},
+      {Op::Arccosh, unary<std::acosh>(), 0.51, 0.8, 0.51, 3},
+      {Op::Arctanh, unary<std::atanh>(), 0.51, 0.8, 0.51, 3},
+      {Op::Hypot, [](long double x, long double y) { return std::hypot(x, y); }, 0.51, 0.6, 0.51,
+       2},
+      {Op::Pow, [](long double x, long double y) { return std::pow(x, y); }, 0.51, 0.9, 0.51, 0.9},
   };
   return all;
 }
@@ -77,7 +84,7 @@ std::vector<T> run(const Function &function, const std::vector<T> &x, const std:
   const ValuePtr a = load(0, "x", {type, lanes}, {at});
   const ValuePtr b = load(1, "y", {type, lanes}, {at});
   const ValuePtr value = function.op == Op::Pow ? binary_value(Op::Pow, a, b)
-                         : function.binary      ? call_value(function.op, {a, b}, type)
+                         : function.binary()    ? call_value(function.op, {a, b}, type)
                                                 : call_value(function.op, {a}, type);
   const auto count = static_cast<std::int64_t>(x.size());
   kernel.body = for_loop(1, "i", integer(0), integer(count / lanes), LoopKind::Serial, 0,

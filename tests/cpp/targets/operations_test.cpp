@@ -176,88 +176,59 @@ void check(ScalarType type, const std::vector<Case> &cases, int lanes, bool fast
 }
 
 Case binary_case(Op op, ScalarType type, bool approximate = false) {
-  const bool compares = op >= Op::Lt && op <= Op::Ne;
-  const ScalarType result = compares ? Bool : type;
+  const ScalarType result = result_type(op, type);
+  const bool is_call = operation(op).form == OperationForm::Call;
   return {
       op_name(op), result, approximate,
-      [=](const ValuePtr &a, const ValuePtr &b) { return binary_value(op, a, b); },
+      [=](const ValuePtr &a, const ValuePtr &b) {
+        return is_call ? call_value(op, {a, b}, result) : binary_value(op, a, b);
+      },
       [=](const void *a, const void *b, void *out) { oracle_binary(op, type, a, b, result, out); }};
 }
 
-Case unary_case(Op op, ScalarType type, ScalarType result, bool approximate = false) {
-  const bool is_unary = op == Op::Neg || op == Op::Not || op == Op::Abs;
+Case unary_case(Op op, ScalarType type, bool approximate = false) {
+  const ScalarType result = result_type(op, type);
+  const bool is_call = operation(op).form == OperationForm::Call;
   return {op_name(op), result, approximate,
           [=](const ValuePtr &a, const ValuePtr &) {
-            if (is_unary && result == type) {
-              return unary_value(op, a);
-            }
-            return call_value(op, {a}, result);
+            return is_call ? call_value(op, {a}, result) : unary_value(op, a);
           },
           [=](const void *a, const void *, void *out) { oracle_unary(op, type, a, result, out); }};
 }
 
-std::vector<Case> operators(ScalarType type) {
-  std::vector<Case> cases;
-  auto binary = [&](std::initializer_list<Op> ops, bool approximate = false) {
-    for (const Op op : ops) {
-      cases.push_back(binary_case(op, type, approximate));
-    }
-  };
-  binary({Op::Eq, Op::Ne});
-  if (type.is_bool()) {
-    binary({Op::Add, Op::Mul, Op::Min, Op::Max, Op::And, Op::Or, Op::Xor, Op::Lt, Op::Le, Op::Gt,
-            Op::Ge});
-    cases.push_back(unary_case(Op::Not, type, type));
-    return cases;
-  }
-  binary({Op::Add, Op::Sub});
-  cases.push_back(unary_case(Op::Neg, type, type));
+/// Whether results may differ from the evaluator's by some units in the last place.
+bool is_approximate(Op op, ScalarType type) {
   if (type.is_complex()) {
-    const ScalarType part{TypeKind::Float, static_cast<std::uint8_t>(type.bits / 2)};
-    binary({Op::Mul, Op::TrueDiv, Op::Pow}, true);
-    cases.push_back(unary_case(Op::Abs, type, part, true));
-    cases.push_back(unary_case(Op::Real, type, part));
-    cases.push_back(unary_case(Op::Imag, type, part));
-    cases.push_back(unary_case(Op::Conj, type, type));
-    cases.push_back(unary_case(Op::Isnan, type, Bool));
-    return cases;
+    return op == Op::Mul || op == Op::TrueDiv || op == Op::Pow || op == Op::Abs ||
+           operation(op).operands == OperandRule::Math;
   }
-  binary({Op::Mul, Op::FloorDiv, Op::Mod, Op::Min, Op::Max, Op::Lt, Op::Le, Op::Gt, Op::Ge});
-  cases.push_back(unary_case(Op::Abs, type, type));
-  if (type.is_integer()) {
-    binary({Op::And, Op::Or, Op::Xor, Op::Shl, Op::Shr, Op::Pow});
-    cases.push_back(unary_case(Op::Not, type, type));
-  } else {
-    binary({Op::TrueDiv});
-    binary({Op::Pow}, true);
-    cases.push_back(unary_case(Op::Isnan, type, Bool));
-    for (const Op op : {Op::Sqrt, Op::Floor, Op::Ceil, Op::Trunc, Op::Rint}) {
-      cases.push_back(unary_case(op, type, type));
+  const bool is_exact = op == Op::Sqrt || op == Op::Rint || op == Op::Copysign;
+  return (operation(op).operands == OperandRule::Math && !is_exact) ||
+         (op == Op::Pow && type.is_floating());
+}
+
+/// All operations that there are on this type; of two sorts, so that no kernel is too large.
+std::vector<Case> cases_on(ScalarType type, bool functions_of_floats) {
+  std::vector<Case> cases;
+  for (size_t k = 1; k < operation_count; ++k) {
+    const Op op = static_cast<Op>(k);
+    const Operation &row = operation(op);
+    const bool is_node = row.form != OperationForm::Composed && row.form != OperationForm::Reduce;
+    const bool is_composed = op == Op::Sign && type.is_complex();
+    const bool is_narrow = op == Op::MakeComplex && type.bits == 16;
+    if (!is_node || !row.takes(type) || is_composed || is_narrow ||
+        (row.operands == OperandRule::Math) != functions_of_floats) {
+      continue;
     }
+    const bool approximate = is_approximate(op, type);
+    cases.push_back(row.arguments() == 2 ? binary_case(op, type, approximate)
+                                         : unary_case(op, type, approximate));
   }
   return cases;
 }
 
-std::vector<Case> functions(ScalarType type) {
-  std::vector<Case> cases;
-  for (const Op op : {Op::Exp, Op::Exp2, Op::Log, Op::Log2, Op::Log10, Op::Sin, Op::Cos, Op::Tan,
-                      Op::Arcsin, Op::Arccos, Op::Arctan, Op::Sinh, Op::Cosh, Op::Tanh}) {
-    cases.push_back(unary_case(op, type, type, true));
-  }
-  if (!type.is_complex()) {
-    cases.push_back(unary_case(Op::Erf, type, type, true));
-    cases.push_back({"arctan2", type, true,
-                     [=](const ValuePtr &a, const ValuePtr &b) {
-                       return call_value(Op::Arctan2, {a, b}, type);
-                     },
-                     [=](const void *a, const void *b, void *out) {
-                       oracle_binary(Op::Arctan2, type, a, b, type, out);
-                     }});
-  } else {
-    cases.push_back(unary_case(Op::Sqrt, type, type, true));
-  }
-  return cases;
-}
+std::vector<Case> operators(ScalarType type) { return cases_on(type, false); }
+std::vector<Case> functions(ScalarType type) { return cases_on(type, true); }
 
 class OperationsTest : public testing::TestWithParam<std::tuple<ScalarType, int>> {};
 
@@ -342,10 +313,10 @@ TEST(OperationsOnOddVectors, AgreeWithTheScalarArithmetic) {
 TEST(FastMath, StaysCloseAndKeepsNaN) {
   for (const int lanes : {1, 4, 8, 5}) {
     std::vector<Case> cases;
-    for (const Op op : {Op::Exp, Op::Sin, Op::Cos, Op::Tanh, Op::Erf, Op::Arctan}) {
-      cases.push_back(unary_case(op, Float32, Float32, true));
+    for (const Op op : {Op::Exp, Op::Sin, Op::Cos, Op::Tanh, Op::Erf, Op::Arctan, Op::Cbrt}) {
+      cases.push_back(unary_case(op, Float32, true));
     }
-    cases.push_back(unary_case(Op::Isnan, Float32, Bool));
+    cases.push_back(unary_case(Op::Isnan, Float32));
     cases.push_back(binary_case(Op::Max, Float32));
     check(Float32, cases, lanes, true);
   }

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tilewright as tw
+from language.operations import edge_values, functions_of
 
 i, j, k = tw.iters("i j k")
 N, M, K = tw.params("N M K")
@@ -68,6 +69,36 @@ def test_reductions_and_fast_math(cpu):
     x = random(1003)
     for fast_math in (False, True):
         np.testing.assert_allclose(sum_of_squares(cpu, fast_math)(x), (x * x).sum(), rtol=1e-6)
+
+
+def functions_of_elements(dtype, size, cpu, lanes):
+    """All operations on pairs of elements of one type, so many at a time."""
+    a, b = (tw.input(name, [size], getattr(tw, dtype)) for name in "ab")
+    outputs = []
+    for count, arguments in ((1, (a[i],)), (2, (a[i], b[i]))):
+        for name, function in functions_of(count).items():
+            try:
+                outputs.append(tw.computation(f"r_{name}", {i: size}, function(*arguments)))
+            except tw.DeclarationTypeError:
+                continue  # not defined on this type
+    f = tw.function("f", outputs=outputs, cpu=cpu)
+    if lanes > 1:
+        for output in outputs:
+            output.vectorize(i, lanes)
+    return f
+
+
+@pytest.mark.parametrize(
+    "dtype", ["bool", "uint8", "int16", "int32", "int64", "uint64", "float16", "float64"]
+)
+def test_functions_of_elements(cpu, dtype):
+    """The very bits of one lane on the simplest processor, but those of NaN and of the sign of zero."""
+    values = edge_values(getattr(tw, dtype))
+    a, b = np.repeat(values, len(values)), np.tile(values, len(values))
+    wanted = functions_of_elements(dtype, a.size, "x86-64", 1)
+    found = functions_of_elements(dtype, a.size, cpu, 8)
+    for output, own, right in zip(found.outputs, found(a, b), wanted(a, b), strict=True):
+        np.testing.assert_array_equal(own, right, err_msg=str(output))
 
 
 def test_conversions_selects_and_gathers(cpu):

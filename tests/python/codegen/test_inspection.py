@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tilewright as tw
+from tilewright.base.display import Text
 
 i, j, k = tw.iters("i j k")
 N, M, K = tw.params("N M K")
@@ -50,7 +51,7 @@ def test_texts_show_themselves():
     assert isinstance(text, str)
     assert repr(text) == str(text)
     assert text._repr_html_().startswith("<pre")
-    assert "&lt;" in tw.display.Text("a < b")._repr_html_()
+    assert "&lt;" in Text("a < b")._repr_html_()
 
 
 def test_nothing_is_compiled_for_a_look():

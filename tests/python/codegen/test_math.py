@@ -31,6 +31,20 @@ FUNCTIONS: dict[str, Any] = {
     "cosh": mpmath.cosh,
     "tanh": mpmath.tanh,
     "erf": mpmath.erf,
+    "expm1": mpmath.expm1,
+    "log1p": mpmath.log1p,
+    "cbrt": lambda x: mpmath.sign(x) * mpmath.cbrt(abs(x)),
+    "arcsinh": mpmath.asinh,
+    "arccosh": mpmath.acosh,
+    "arctanh": mpmath.atanh,
+    "degrees": mpmath.degrees,
+    "radians": mpmath.radians,
+}
+PAIRS: dict[str, Any] = {
+    "power": mpmath.power,
+    "arctan2": mpmath.atan2,
+    "hypot": mpmath.hypot,
+    "logaddexp": lambda x, y: max(x, y) + mpmath.log1p(mpmath.exp(-abs(x - y))),
 }
 
 # The largest errors that docs/math.md states: float32 and float64 without fast_math, then with it.
@@ -52,6 +66,17 @@ BOUNDS = {
     "erf": (0.501, 1.10, 2.0, 1.5),
     "power": (0.501, 0.90, 0.501, 0.90),
     "arctan2": (0.501, 0.80, 0.501, 0.80),
+    "expm1": (0.501, 0.85, 0.501, 1.8),
+    "log1p": (0.501, 0.65, 0.501, 0.65),
+    "cbrt": (0.501, 0.51, 0.501, 1.0),
+    "arcsinh": (0.501, 0.65, 0.501, 1.8),
+    "arccosh": (0.501, 0.70, 0.501, 2.6),
+    "arctanh": (0.501, 0.65, 0.501, 2.0),
+    "degrees": (0.75, 0.90, 0.75, 0.90),
+    "radians": (0.75, 0.75, 0.75, 0.75),
+    "hypot": (0.501, 0.51, 0.501, 1.1),
+    # In units of the larger of the result and the larger argument.
+    "logaddexp": (1.8, 2.0, 2.6, 2.2),
 }
 
 
@@ -78,8 +103,8 @@ def compiled(name: str, dtype: str, lanes: int, fast_math: bool) -> tw.Function:
     a, b = tw.input("a", [N], dtype), tw.input("b", [N], dtype)
     if name == "power":
         body = a[i] ** b[i]
-    elif name == "arctan2":
-        body = tw.arctan2(a[i], b[i])
+    elif name in PAIRS:
+        body = getattr(tw, name)(a[i], b[i])
     else:
         body = getattr(tw, name)(a[i])
     c = tw.computation("c", {i: N}, body)
@@ -116,12 +141,18 @@ def points(name: str, dtype: str) -> np.ndarray[Any, Any]:
 
 def domain(name: str, x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """What mpmath answers with a real number; and nothing whose digits would fill the memory."""
+    if name == "log1p":
+        return x[(x > -1) & np.isfinite(x)]
     if name.startswith("log"):
         return x[x > 0]
     if name in ("arcsin", "arccos"):
         return x[abs(x) <= 1]
+    if name == "arctanh":
+        return x[abs(x) < 1]
     x = x[np.isfinite(x)]
-    if name in ("exp", "exp2", "sinh", "cosh"):
+    if name == "arccosh":
+        return x[x >= 1]
+    if name in ("exp", "exp2", "expm1", "sinh", "cosh"):
         return x[abs(x) < 1e5]
     return x
 
@@ -140,7 +171,7 @@ def test_errors_are_as_stated(name, dtype, fast_math):
 
 @pytest.mark.parametrize("fast_math", [False, True])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("name", ["power", "arctan2"])
+@pytest.mark.parametrize("name", PAIRS)
 def test_errors_of_two_arguments(name, dtype, fast_math):
     random = np.random.default_rng(5)
     count, range_ = 3000, (85 if dtype == "float32" else 700)
@@ -150,26 +181,41 @@ def test_errors_of_two_arguments(name, dtype, fast_math):
         keep = x != 1
         x, y = x[keep], y[keep]
         y = (range_ * y / np.log(x.astype(np.float64))).astype(dtype)
-        exact = mpmath.power
+    elif name == "logaddexp":
+        x = random.uniform(-range_, range_, count).astype(dtype)
+        y = (x + random.uniform(-40, 40, count) * y).astype(dtype)
     else:
         x = x * np.sign(random.uniform(-1, 1, count)).astype(dtype)
         y = (y * 10.0 ** random.uniform(-30, 30, count)).astype(dtype)
-        exact = mpmath.atan2
+        if name == "hypot":
+            scale = 2.0 ** random.integers(
+                *((-145, 120) if dtype == "float32" else (-1070, 1020)), count
+            )
+            x, y = (
+                (x * scale).astype(dtype),
+                (x * scale * random.uniform(-2, 2, count)).astype(dtype),
+            )
     with mpmath.workprec(200):
-        wanted = [
-            exact(mpmath.mpf(a), mpmath.mpf(b)) for a, b in zip(x.tolist(), y.tolist(), strict=True)
+        arguments = [
+            (mpmath.mpf(a), mpmath.mpf(b)) for a, b in zip(x.tolist(), y.tolist(), strict=True)
         ]
+        wanted = [PAIRS[name](a, b) for a, b in arguments]
         errors = units(compiled(name, dtype, 8, fast_math)(x, y), wanted)
+        if name == "logaddexp":
+            largest = [
+                max(abs(w), abs(max(a, b))) for w, (a, b) in zip(wanted, arguments, strict=True)
+            ]
+            errors *= [float(abs(w) / x) for w, x in zip(wanted, largest, strict=True)]
     worst = int(np.argmax(errors))
     assert errors[worst] <= bound(name, dtype, fast_math), f"{name}({x[worst]!r}, {y[worst]!r})"
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
-@pytest.mark.parametrize("name", [*FUNCTIONS, "power", "arctan2"])
+@pytest.mark.parametrize("name", [*FUNCTIONS, *PAIRS])
 def test_the_schedule_changes_no_bit(name, dtype):
     everything = np.arange(2**16, dtype=np.uint16).view(np.float16)
     x = everything if dtype == "float16" else points(name, dtype)
-    arguments = (x, x[::-1].copy()) if name in ("power", "arctan2") else (x,)
+    arguments = (x, x[::-1].copy()) if name in PAIRS else (x,)
     plain = compiled(name, dtype, 1, False)(*arguments)
     for lanes in (3, 4, 16):
         vector = compiled(name, dtype, lanes, False)(*arguments)

@@ -24,7 +24,8 @@ def logistic(x: np.ndarray) -> np.ndarray:
 EXACT: dict[str, Any] = {
     name: getattr(np, name)
     for name in (
-        "exp exp2 log log2 log10 sin cos tan sinh cosh tanh arcsin arccos arctan sqrt".split()
+        "exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh arcsin arccos arctan "
+        "arcsinh arccosh arctanh sqrt cbrt degrees radians".split()
     )
 }
 EXACT |= {
@@ -59,7 +60,9 @@ def test_every_number_of_two_bytes(dtype: str, target: str) -> None:
             apart = np.abs(places(found) - places(right))[~is_nan]
             # Two roundings, of which the first one seldom matters.
             assert apart.max() <= 1, f"{name} of {x[~is_nan][apart.argmax()]}"
-            assert np.count_nonzero(apart) < 10, f"{name}: {np.count_nonzero(apart)}"
+            # One mantissa of a cube root comes back at each third exponent.
+            most = 20 if name == "cbrt" else 9
+            assert np.count_nonzero(apart) <= most, f"{name}: {np.count_nonzero(apart)}"
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

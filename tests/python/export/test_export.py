@@ -359,6 +359,13 @@ def test_in_place(tmp_path):
 def test_complex_functions_and_powers(tmp_path):
     x, n = tw.input("x", [N], tw.complex64), tw.input("n", [N], tw.int64)
     functions = [tw.exp(x[i]), tw.sqrt(x[i]), tw.log(x[i]), tw.sin(x[i]), x[i] ** 3, x[i] / x[i]]
+    functions += [tw.arcsin(x[i]), tw.arcsinh(x[i]), tw.arccosh(x[i]), tw.arctanh(x[i])]
+    functions += [
+        tw.sign(x[i]),
+        tw.log1p(abs(x[i])),
+        tw.bit_count(n[i]),
+        tw.saturating_add(n[i], n[i]),
+    ]
     outputs = [tw.computation(f"C{c}", {i: N}, value) for c, value in enumerate(functions)]
     outputs.append(tw.computation("P", {i: N}, n[i] ** 5))
     f = tw.function("many", outputs=outputs, cpu="x86-64")

@@ -5,8 +5,11 @@ from __future__ import annotations
 import random
 from typing import Any
 
+import numpy as np
+
 from fuzz.programs import (
     AXES,
+    CALLED,
     Program,
     affine,
     names_read,
@@ -171,7 +174,9 @@ class Generator:
         if draw < 0.545 and not self.complex and not self.rough:
             values = [self.value(around, needs, 0, reads) for _ in range(3)]
             return self.converted(["while", *values, rng.randint(1, 4)])
-        if draw < 0.58:
+        if draw < 0.57 and not self.complex and not self.rough:
+            return self.called(around, needs, reads)
+        if draw < 0.60:
             return self.converted(self.reduction(around, needs, depth - 1))
         ordered = ("add", "add", "sub", "mul", "min", "max")
         op = rng.choice(ordered[:4] if self.complex else ordered)
@@ -180,6 +185,21 @@ class Generator:
             self.value(around, needs, depth - 1, reads),
             self.value(around, needs, depth - 1, reads),
         ]
+
+    def called(self, around: dict[str, str], needs: list[Any], reads: list[Any]) -> list[Any]:
+        """A function of one or two values; of the first one alone where it is not defined on both together."""
+        values = [self.value(around, needs, 0, reads) for _ in range(2)]
+        # What the library may see through as an affine function, the judge does not.
+        values = [
+            v if v[0] in ("read", "cast") else self.read(self.array_for([]), around, needs)
+            for v in values
+        ]
+        kind = np.result_type(*(type_of(v, self.known) for v in values)).kind
+        fitting = [f for f, (count, kinds) in CALLED.items() if kind in kinds]
+        if not fitting:
+            return values[0]
+        function = self.rng.choice(fitting)
+        return self.converted(["call", function, *values[: CALLED[function][0]]])
 
     def single_term(self, reduced: str, around: dict[str, str]) -> list[Any]:
         """f * k = i + c, or N + c: one term, or none where f does not divide."""

@@ -7,7 +7,7 @@ Affine expressions are ``[constant, {name: coefficient}]``. Subscripts are affin
 ``["div", affine, d]``, ``["at", read]`` (indirect). Values are nested lists, the operation first:
 
     ["const", v]  ["aff", affine]  ["read", name, [subscript, ...]]
-    ["add" | "sub" | "mul" | "min" | "max", a, b]  ["neg", a]
+    ["add" | "sub" | "mul" | "min" | "max", a, b]  ["neg", a]  ["call", function, a, ...] (of CALLED)
     ["select", [affine >= 0, ...], a, b]  ["choose", a, b, c, d] (c where a < b, else d)
     ["cast", type, a]  ["while", first, bound, step, n] (add step while below the bound, n times at most)
     ["reduce", op, [[iterator, low, high], ...], [affine >= 0, ...], body]
@@ -90,8 +90,21 @@ def walk(value: list[Any]) -> Any:
 
 
 OPERATIONS = frozenset(
-    "const aff read add sub mul min max neg select choose reduce cast guard while".split()
+    "const aff read add sub mul min max neg call select choose reduce cast guard while".split()
 )
+
+#: Functions whose results no rounding touches: how many arguments, and on which kinds of them they are drawn.
+CALLED = {
+    "fmin": (2, "iuf"),
+    "fmax": (2, "iuf"),
+    "fmod": (2, "iu"),
+    "sign": (1, "iuf"),
+    "square": (1, "iuf"),
+    "absolute_difference": (2, "iuf"),
+    "saturating_add": (2, "iu"),
+    "saturating_subtract": (2, "iu"),
+    "bit_count": (1, "iu"),
+}
 
 
 def names_read(computation: dict[str, Any]) -> set[str]:
@@ -135,7 +148,18 @@ def type_of(value: list[Any], types: dict[str, str]) -> np.dtype[Any]:
         rest = rest[-1:]
     if operation == "while":
         rest = [rest[0], rest[2]]
+    if operation == "call":
+        return called_type(rest[0], np.result_type(*(type_of(child, types) for child in rest[1:])))
     return np.result_type(*(type_of(child, types) for child in rest))
+
+
+def called_type(function: str, operand: np.dtype[Any]) -> np.dtype[Any]:
+    """The type of a function of CALLED on operands of one type."""
+    if function == "bit_count":
+        return np.dtype("uint8")
+    if function == "absolute_difference" and operand.kind == "i":
+        return np.dtype(f"uint{8 * operand.itemsize}")
+    return operand
 
 
 def types_of(program: Program) -> dict[str, str]:
@@ -291,6 +315,8 @@ class Declaration:
             return self.arrays[rest[0]][tuple(self.subscript(s) for s in rest[1])]
         if operation == "neg":
             return -self.value(rest[0])
+        if operation == "call":
+            return getattr(tw, rest[0])(*(self.value(child) for child in rest[1:]))
         if operation == "cast":
             return tw.cast(self.value(rest[1]), named(rest[0]))
         if operation == "select":

@@ -175,7 +175,7 @@ def simpler_values(value: list[Any]) -> Any:
         yield value[3]
     if value[0] == "while":
         yield value[1]
-    if value[0] in ("add", "sub", "mul", "min", "max", "neg", "choose"):
+    if value[0] in ("add", "sub", "mul", "min", "max", "neg", "choose", "call"):
         for k in children:
             yield value[k]
     if value[0] == "read":

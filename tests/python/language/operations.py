@@ -1,54 +1,40 @@
 """The operations of expressions by the names of NumPy's functions, and NumPy's types for them."""
 
-import operator
+import functools
 
 import ml_dtypes
 import numpy as np
 
-import tilewright as tw
-from tilewright.language.expressions import ALL_TYPES
+from tilewright import _core
+from tilewright.language.expressions import ALL_TYPES, call
 
 NUMPY_TYPES = [dtype for dtype in ALL_TYPES if dtype.name != "bfloat16"]
 
-BINARY = {
-    "add": operator.add,
-    "subtract": operator.sub,
-    "multiply": operator.mul,
-    "true_divide": operator.truediv,
-    "floor_divide": operator.floordiv,
-    "remainder": operator.mod,
-    "power": operator.pow,
-    "minimum": tw.minimum,
-    "maximum": tw.maximum,
-    "bitwise_and": operator.and_,
-    "bitwise_or": operator.or_,
-    "bitwise_xor": operator.xor,
-    "left_shift": operator.lshift,
-    "right_shift": operator.rshift,
-    "less": operator.lt,
-    "less_equal": operator.le,
-    "greater": operator.gt,
-    "greater_equal": operator.ge,
-    "equal": operator.eq,
-    "not_equal": operator.ne,
-    "arctan2": tw.arctan2,
-}
+#: The rows of operations.def that are functions of elements.
+ROWS = [row for row in _core.operations() if row["form"] != "reduce"]
 
-UNARY = {
-    "negative": operator.neg,
-    "invert": operator.invert,
-    "absolute": abs,
-    "conjugate": tw.conj,
-    "isnan": tw.isnan,
-    **{
-        name: getattr(tw, name)
-        for name in (
-            *("sqrt", "exp", "exp2", "log", "log2", "log10", "sin", "cos", "tan"),
-            *("arcsin", "arccos", "arctan", "sinh", "cosh", "tanh"),
-            *("floor", "ceil", "trunc", "rint"),
-        )
-    },
-}
+
+def functions_of(arguments):
+    """All operations of so many arguments as functions, by the name in Python or of the row."""
+    return {
+        row["function"] or row["op"].name: functools.partial(call, row["op"])
+        for row in ROWS
+        if len([name for name in row["parameters"].split() if "=" not in name]) == arguments
+    }
+
+
+def universal_functions(arguments):
+    """Those that answer a universal function of NumPy, by its name."""
+    return {
+        name: functools.partial(call, row["op"])
+        for row in ROWS
+        for name in row["ufuncs"].split()
+        if hasattr(np, name) and len(row["parameters"].split()) == arguments
+    }
+
+
+BINARY = universal_functions(2)
+UNARY = universal_functions(1)
 
 
 def numpy_type(ufunc, *operands):
@@ -60,19 +46,19 @@ def numpy_type(ufunc, *operands):
         return None
 
 
-ORDERED = {"minimum", "maximum", "less", "less_equal", "greater", "greater_equal", "rint"}
+ORDERED = {
+    *("minimum", "maximum", "fmin", "fmax", "less", "less_equal", "greater", "greater_equal"),
+    *("rint", "log1p", "expm1"),
+}
 
 
 def wanted_type(ufunc, *operands):
-    """NumPy's type, but: complex numbers are not ordered or rounded, bool stays bool under conj,
-    and arctan2 promotes integers to one type before it goes to floats."""
+    """NumPy's type, but: complex numbers are not ordered or rounded and have no log1p and expm1, and bool stays bool
+    under conj."""
     if ufunc in ORDERED and any(np.iscomplexobj(operand) for operand in operands):
         return None
     if ufunc == "conjugate" and operands[0].dtype == np.bool_:
         return np.dtype(np.bool_)
-    if ufunc == "arctan2":
-        together = np.result_type(*operands)
-        return numpy_type(ufunc, np.ones(1, together), np.ones(1, together))
     return numpy_type(ufunc, *operands)
 
 

@@ -1,4 +1,6 @@
-#include "fixture.h"
+#include "lowering/fixture.h"
+#include "passes/simplify_indices.h"
+#include "passes/tighten_guards.h"
 
 #include <functional>
 #include <vector>
@@ -36,7 +38,8 @@ protected:
   static ValuePtr le(const ValuePtr &a, const ValuePtr &b) { return binary_value(Op::Le, a, b); }
   static ValuePtr lt(const ValuePtr &a, const ValuePtr &b) { return binary_value(Op::Lt, a, b); }
   static StmtPtr loop(const ValuePtr &counter, const ValuePtr &upper, const StmtPtr &body) {
-    return for_loop(counter->id, counter->name, integer(0), upper, LoopKind::Serial, 0, body);
+    const auto &own = cast<Variable>(counter);
+    return for_loop(own.id, own.name, integer(0), upper, LoopKind::Serial, 0, body);
   }
 
   std::vector<std::int64_t> stored(const StmtPtr &body, std::int64_t size,
@@ -225,8 +228,8 @@ TEST_F(TightenGuards, ChecksStayWhereTheyWere) {
 
 TEST_F(TightenGuards, LeavesTestsAloneThatTheLoopChanges) {
   const auto own = load(2, "Y", {Int64, 1}, {i});
-  for (const StmtPtr &change :
-       {y(i, add(own, integer(-1))), atomic_update(Op::Add, 2, "Y", {i}, integer(-1))}) {
+  for (const StmtPtr &change : std::vector<StmtPtr>{
+           y(i, add(own, integer(-1))), atomic_update(Op::Add, 2, "Y", {i}, integer(-1))}) {
     const std::string text = tightened(loop(i, n, loop(p, n, if_then(lt(p, own), change))));
     EXPECT_NE(text.find("if p < Y[i]:"), std::string::npos) << text;
   }

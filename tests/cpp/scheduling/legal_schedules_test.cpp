@@ -1,8 +1,8 @@
 // Verdicts of legality outlive the object that asked, and the process; nothing else is mistaken for
 // one.
-#include "compiler/legal_schedules.h"
 #include "mapping/example_functions.h"
 #include "runtime/cache.h"
+#include "scheduling/legal_schedules.h"
 
 #include <gtest/gtest.h>
 

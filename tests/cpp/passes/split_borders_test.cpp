@@ -1,5 +1,8 @@
 // Tests that leave loops, and first and last iterations that get loops of their own.
-#include "fixture.h"
+#include "lowering/fixture.h"
+#include "passes/simplify_indices.h"
+#include "passes/split_borders.h"
+#include "passes/unswitch.h"
 
 namespace tilewright::test {
 namespace {
@@ -36,7 +39,8 @@ struct Plane {
   static StmtPtr loop(const ValuePtr &counter, const ValuePtr &lower, const ValuePtr &upper,
                       const StmtPtr &body, LoopKind kind = LoopKind::Serial,
                       std::int64_t factor = 0) {
-    return for_loop(counter->id, counter->name, lower, upper, kind, factor, body);
+    const auto &own = cast<Variable>(counter);
+    return for_loop(own.id, own.name, lower, upper, kind, factor, body);
   }
   StmtPtr rows(const StmtPtr &body, LoopKind kind = LoopKind::Serial) const {
     return loop(i, integer(0), n, body, kind);

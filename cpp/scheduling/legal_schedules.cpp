@@ -1,4 +1,4 @@
-#include "compiler/legal_schedules.h"
+#include "scheduling/legal_schedules.h"
 
 #include "compiler/canonical_text.h"
 #include "runtime/cache.h"

@@ -1,0 +1,157 @@
+#include "passes/road.h"
+
+#include "loops/joined_loops.h"
+#include "loops/verify.h"
+#include "passes/gpu/map_launches.h"
+#include "passes/gpu/staged_copies.h"
+#include "passes/gpu/thread_reductions.h"
+#include "passes/gpu/vector_accesses.h"
+#include "passes/gpu/wide_copies.h"
+#include "passes/loop_ranges.h"
+#include "passes/narrow_integers.h"
+#include "passes/promote_accumulators.h"
+#include "passes/registers.h"
+#include "passes/separate_tiles.h"
+#include "passes/simplify_indices.h"
+#include "passes/split_borders.h"
+#include "passes/tighten_guards.h"
+#include "passes/unroll_loops.h"
+#include "passes/unroll_short_tiles.h"
+#include "passes/unswitch.h"
+#include "passes/vectorize_loops.h"
+
+#include <array>
+#include <chrono>
+#include <string>
+
+namespace tilewright {
+
+namespace {
+
+using Options = PassOptions;
+
+// ---- when a pass runs ----
+
+bool always(const Kernel & /*kernel*/, const Options & /*options*/) { return true; }
+bool compiled(const Kernel & /*kernel*/, const Options &options) { return !options.for_people; }
+bool on_gpu(const Kernel &kernel, const Options &options) {
+  return kernel.is_gpu && compiled(kernel, options);
+}
+/// Beside checks, a tile may stay in memory.
+bool unwatched(const Kernel &kernel, const Options &options) {
+  return !options.is_instrumented && compiled(kernel, options);
+}
+
+// ---- what the table calls ----
+
+/// A pass over the body alone.
+template <StmtPtr (*rewrite)(const StmtPtr &)>
+void over_body(Kernel &kernel, const Options & /*options*/) {
+  kernel.body = rewrite(kernel.body);
+}
+template <StmtPtr (*rewrite)(const StmtPtr &, const Ranges &)>
+void over_body(Kernel &kernel, const Options &options) {
+  kernel.body = rewrite(kernel.body, options.known);
+}
+/// A check, which throws.
+template <void (*check)(const Kernel &)>
+void asked(Kernel &kernel, const Options & /*options*/) {
+  check(kernel);
+}
+/// A pass over the kernel, which may change its buffers, too.
+template <void (*rewrite)(Kernel &)>
+void over_kernel(Kernel &kernel, const Options & /*options*/) {
+  rewrite(kernel);
+}
+
+constexpr auto simplify = over_body<simplify_indices>;
+
+constexpr auto table = std::to_array<Pass>({
+    {"settle_loop_ranges",
+     [](Kernel &kernel, const Options &options) {
+       kernel.body = settle_loop_ranges(kernel, options.known);
+     },
+     always},
+    {"simplify_indices", simplify, always},
+    {"tighten_guards", over_body<tighten_guards>, always},
+    {"simplify_indices", simplify, always},
+    {"check_joined_loops", asked<check_joined_loops>, always},
+    {"check_register_loops", asked<check_register_loops>, compiled},
+    {"narrow_integers", over_body<narrow_integers>, compiled},
+    {"unroll_tile_shapes", over_body<unroll_tile_shapes>, compiled},
+    {"simplify_indices", simplify, compiled},
+    {"unswitch", over_body<unswitch>, compiled},
+    {"split_borders",
+     [](Kernel &kernel, const Options &options) {
+       const bool masks = options.vectors.masked_bytes > 0;
+       kernel.body = split_borders(kernel.body, options.known, masks);
+     },
+     compiled},
+    {"simplify_indices", simplify, compiled},
+    {"separate_tiles",
+     [](Kernel &kernel, const Options &options) {
+       kernel.body = separate_tiles(kernel.body, options.vectors.masked_bytes, kernel.is_gpu);
+     },
+     compiled},
+    {"simplify_indices", simplify, on_gpu},
+    {"unroll_short_tiles", over_body<unroll_short_tiles>, on_gpu},
+    {"simplify_indices", simplify, compiled},
+    {"unroll_loops", over_body<unroll_loops>, compiled},
+    {"simplify_indices", simplify, compiled},
+    {"vectorize_loops",
+     [](Kernel &kernel, const Options &options) {
+       kernel.body = vectorize_loops(kernel.body, options.vectors);
+     },
+     compiled},
+    {"simplify_indices", simplify, compiled},
+    {"check_registers", asked<check_registers>, unwatched},
+    {"gather_thread_terms",
+     [](Kernel &kernel, const Options & /*options*/) {
+       kernel.body = gather_thread_terms(kernel.body, kernel);
+     },
+     on_gpu},
+    {"promote_accumulators", over_body<promote_accumulators>, compiled},
+    {"simplify_indices", simplify, compiled},
+    {"align_vectors", over_kernel<align_vectors>, on_gpu},
+    {"widen_copies", over_kernel<widen_copies>, on_gpu},
+    {"map_launches",
+     [](Kernel &kernel, const Options &options) { map_launches(kernel, options.known); }, on_gpu},
+    {"stage_copies",
+     [](Kernel &kernel, const Options &options) {
+       stage_copies(kernel, options.asynchronous_copies);
+     },
+     on_gpu},
+    {"simplify_indices", simplify, on_gpu},
+});
+
+void verify_after(const Pass &pass, const Kernel &kernel) {
+  try {
+    verify_kernel(kernel);
+  } catch (const Error &error) {
+    throw Error(ErrorKind::Internal, std::string("pass ") + pass.name + " broke " + error.what());
+  }
+}
+
+} // namespace
+
+std::span<const Pass> road() { return table; }
+
+void run_passes(Kernel &kernel, const PassOptions &options, const PassObserver &observer,
+                bool verifies) {
+  for (const Pass &pass : table) {
+    if (!pass.runs(kernel, options)) {
+      continue;
+    }
+    const auto start = std::chrono::steady_clock::now();
+    pass.run(kernel, options);
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+    if (verifies) {
+      verify_after(pass, kernel);
+    }
+    if (observer) {
+      observer(pass.name, kernel, taken.count());
+    }
+  }
+}
+
+} // namespace tilewright

@@ -1,0 +1,134 @@
+// A function with its schedule: the commands given so far, the mapping that they make, what is
+// known of its legality, the options it is compiled with, and a number that tells each of these
+// states from the others. Free of Python: bindings, front doors, a tuner and C++ tests schedule and
+// compile with it. A command that is not legal throws with a witness (analysis/legality.h) and
+// changes nothing.
+#pragma once
+
+#include "analysis/legality.h"
+#include "compiler/compiler.h"
+#include "mapping/mapping.h"
+#include "mapping/schedule.h"
+#include "scheduling/legal_schedules.h"
+
+#include <atomic>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tilewright {
+
+/// Thrown where the schedule is no longer the one that was asked about: another thread gave a
+/// command meanwhile.
+struct ScheduleChanged {};
+
+/// Whether calls whose arrays share memory in some way are safe.
+struct SharingVerdict {
+  std::optional<Mapping> mapping; ///< legal for such calls, else nothing
+  std::string reason;             ///< why it is not
+};
+
+/// What a kernel is compiled for, beside the function's own options.
+struct KernelRequest {
+  std::vector<ArrayLayout> layouts; ///< of the arguments: inputs, then outputs
+  std::vector<SharedArray> shared;  ///< arrays of the call that share memory
+  std::optional<GpuTarget> gpu;     ///< instead of the function's
+  Instrumentation instrumentation;
+};
+
+class ScheduledFunction {
+public:
+  /// Throws Error(Argument) for an unknown CPU.
+  ScheduledFunction(std::shared_ptr<const Function> declared, CompileOptions options);
+  /// The same function under the same schedule and options.
+  ScheduledFunction(const ScheduledFunction &other);
+  ScheduledFunction &operator=(const ScheduledFunction &) = delete;
+
+  // ---- what is scheduled ----
+  const Function &declared() const { return *declared_; }
+  const std::shared_ptr<const Function> &shared_declared() const { return declared_; }
+  /// What the commands so far made of it: inline() and rfactor() add computations.
+  const Function &function() const { return current_ ? current_->mapping.function() : *declared_; }
+  /// The mapping; the default one is made when it is first asked for.
+  const Mapping &mapping() const;
+  /// `mapping()`, or what the default schedule makes of it where that is used.
+  Mapping mapping_that_runs() const;
+  /// Whether a mapping is there: nobody has to look for the default one.
+  bool has_mapping() const { return current_.has_value(); }
+  /// Each input that a schedule overwrites, with the computations stored in its array, in the order
+  /// of the function. Asks for no mapping.
+  std::vector<std::pair<std::string, std::vector<std::string>>> overwritten() const;
+  /// Whether a loop is over the blocks or threads of a GPU. Asks for no mapping.
+  bool has_gpu_loops() const;
+
+  // ---- commands ----
+  std::vector<Command> commands() const {
+    return current_ ? current_->mapping.schedule().commands : std::vector<Command>();
+  }
+  void apply(const Command &command);
+  /// These commands instead of those so far.
+  void replay(const Schedule &schedule);
+  /// Throws Error(IllegalSchedule) when the default mapping is not legal; asks once.
+  void require_legal();
+  /// Asks once for each way.
+  const SharingVerdict &sharing(const std::vector<SharedArray> &shared);
+
+  // ---- options ----
+  const CompileOptions &options() const { return options_; }
+  /// Where loops over blocks and threads run from now on.
+  void set_target(const GpuTarget &target);
+  /// Whether each access is checked from now on.
+  void set_check_bounds(bool check);
+  /// Whether the library schedules the function: it may, and nobody has given a command.
+  bool uses_default_schedule() const { return options_.default_schedule && commands().empty(); }
+  /// Those of a compilation for arrays of these layouts.
+  CompileOptions options_for(std::vector<ArrayLayout> layouts) const;
+  /// Goes up with each change of schedule or options.
+  std::uint64_t version() const { return version_.load(std::memory_order_acquire); }
+
+  // ---- kernels ----
+  /// The first half of a compilation (compiler/compiler.h), whose second half, complete(), any thread
+  /// may do. Throws ScheduleChanged unless `version` is the current one, Error(IllegalSchedule) and
+  /// Error(Schedule) where the mapping, or calls with such shared arrays, cannot run.
+  PreparedKernel prepare(const KernelRequest &request, std::uint64_t version);
+  /// Both halves.
+  std::shared_ptr<const CompiledKernel> compile(const KernelRequest &request);
+  /// Keeps what was found legal for other processes.
+  void store_verdicts();
+
+private:
+  /// A mapping with the digest of the commands that made it, and what is known of its legality.
+  struct State {
+    Mapping mapping;
+    std::string digest;
+    bool is_legal = false;
+    std::shared_ptr<const LegalProgram> program; ///< null where nobody had to look at it
+  };
+  struct KnownSharing {
+    std::vector<SharedArray> shared;
+    SharingVerdict verdict;
+  };
+
+  LegalSchedules &legal_schedules() const;
+  State default_state() const;
+  /// After one more command. Throws where that is not legal.
+  State after(const State &state, const Command &command) const;
+  void change(State next);
+  SharingVerdict find_sharing(const std::vector<SharedArray> &shared) const;
+
+  std::shared_ptr<const Function> declared_;
+  CompileOptions options_;
+  mutable std::optional<State> current_; ///< not legal where no legal order was found
+  mutable std::unique_ptr<LegalSchedules> legal_schedules_;
+  std::list<KnownSharing> sharing_;
+  std::atomic<std::uint64_t> version_{0};
+};
+
+/// The layouts of row-major arrays without gaps, for all arguments of a function.
+std::vector<ArrayLayout> row_major_layouts(const Function &function);
+
+} // namespace tilewright

@@ -1,0 +1,110 @@
+#include "passes/pass_texts.h"
+
+#include "lowering/fixture.h"
+
+#include <cstdlib>
+#include <unistd.h>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+namespace tilewright::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// TILEWRIGHT_DUMP_PASSES while it lives.
+class DumpsTo {
+public:
+  explicit DumpsTo(const std::string &where) {
+    setenv("TILEWRIGHT_DUMP_PASSES", where.c_str(), 1);
+  }
+  ~DumpsTo() { unsetenv("TILEWRIGHT_DUMP_PASSES"); }
+  DumpsTo(const DumpsTo &) = delete;
+  DumpsTo &operator=(const DumpsTo &) = delete;
+};
+
+Mapping tiled() {
+  return Mapping(matmul()).with(command("C", "vectorize", {"j", std::int64_t{8}}));
+}
+
+std::string read(const fs::path &path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+TEST(PassTexts, SayWhatEachPassChanged) {
+  const PassTexts texts;
+  LoweringOptions options;
+  options.vectors = {4};
+  options.observer = texts.observer();
+  const Kernel kernel = lower(build_program(tiled()), options);
+  const std::vector<PassText> &passes = texts.texts();
+  ASSERT_GT(passes.size(), 10U);
+  EXPECT_EQ(passes.front().name, "translate");
+  EXPECT_TRUE(passes.front().changed);
+  EXPECT_EQ(passes.back().text, print_loop_ir(kernel));
+  for (size_t p = 1; p < passes.size(); ++p) {
+    EXPECT_EQ(passes[p].changed, passes[p].text != passes[p - 1].text) << passes[p].name;
+    EXPECT_GE(passes[p].milliseconds, 0);
+    if (passes[p].name == "vectorize_loops") {
+      EXPECT_TRUE(passes[p].changed);
+    }
+    if (passes[p].name == "tighten_guards") {
+      EXPECT_FALSE(passes[p].changed); // nothing is guarded by data
+    }
+  }
+}
+
+TEST(PassTexts, AreDumpedIntoAFolderForEachKernel) {
+  const fs::path folder = fs::temp_directory_path() / ("passes-" + std::to_string(getpid()));
+  std::set<fs::path> kernels;
+  {
+    const DumpsTo dumps(folder.string());
+    lower(build_program(tiled()), {});
+    lower(build_program(tiled()), {});
+    lower(build_program(tiled()), {{}, {}, false}); // for people: nothing is compiled
+  }
+  lower(build_program(tiled()), {});
+  for (const auto &entry : fs::directory_iterator(folder)) {
+    kernels.insert(entry.path());
+  }
+  ASSERT_EQ(kernels.size(), 2U);
+  for (const fs::path &kernel : kernels) {
+    EXPECT_EQ(kernel.filename().string().find("f-"), 0U) << kernel;
+    EXPECT_NE(read(kernel / "00-translate.txt").find("for i in range(0, N):"), std::string::npos);
+    size_t count = 0;
+    for (const auto &file : fs::directory_iterator(kernel)) {
+      count += file.path().extension() == ".txt" ? 1 : 0;
+    }
+    EXPECT_GT(count, 2U);
+    EXPECT_LT(count, road().size()); // only what changed
+  }
+  fs::remove_all(folder);
+}
+
+TEST(PassTexts, AFolderThatCannotBeIsAnError) {
+  const DumpsTo dumps("/dev/null/passes");
+  try {
+    lower(build_program(tiled()), {});
+    FAIL() << "wrote into /dev/null/passes";
+  } catch (const Error &error) {
+    EXPECT_EQ(error.kind, ErrorKind::Argument);
+    EXPECT_NE(std::string(error.what()).find("TILEWRIGHT_DUMP_PASSES"), std::string::npos);
+  }
+}
+
+TEST(PassTexts, GoToStderr) {
+  const DumpsTo dumps("stderr");
+  testing::internal::CaptureStderr();
+  lower(build_program(tiled()), {});
+  const std::string text = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(text.find("# f: translate ("), 0U) << text;
+  EXPECT_NE(text.find("# f: vectorize_loops ("), std::string::npos) << text;
+  EXPECT_EQ(text.find("# f: check_joined_loops ("), std::string::npos) << text;
+}
+
+} // namespace
+} // namespace tilewright::test

@@ -5,6 +5,7 @@
 #include "bindings/device_array.h"
 #include "bindings/gil.h"
 #include "bindings/signals.h"
+#include "hardware/gpu.h"
 #include "runtime/cuda_device.h"
 #include "runtime/devices.h"
 
@@ -80,6 +81,8 @@ void bind_devices(py::module_ &module) {
     const CudaDriver &driver = CudaDriver::get();
     return std::make_tuple(driver.path(), driver.version(), driver.device_count());
   });
+  module.attr("oldest_compute_capability") =
+      py::make_tuple(oldest_architecture / 10, oldest_architecture % 10);
   module.def("cuda_properties", &properties_of, py::arg("device"));
   module.def(
       "cuda_synchronize",

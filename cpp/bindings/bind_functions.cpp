@@ -11,6 +11,7 @@
 #include "bindings/signals.h"
 #include "mapping/mapping.h"
 #include "runtime/cpu.h"
+#include "targets/nvptx/cuda_target.h"
 
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
@@ -89,6 +90,13 @@ auto reading(Read read) {
   return [read](const KernelFunction &self) {
     const IslLock lock;
     return read(self);
+  };
+}
+
+/// For text_of: a form of the code.
+auto code_in(const char *form) {
+  return [form](const Mapping &mapping, const CompileOptions &options) {
+    return code_text(form, mapping, options);
   };
 }
 
@@ -202,10 +210,11 @@ void bind_chosen_options(FunctionClass &type) {
                              option([](const CompileOptions &options) { return options; }))
       .def_property_readonly(
           "fast_math", option([](const CompileOptions &options) { return options.fast_math; }))
-      .def_property("target",
-                    option([](const CompileOptions &options) { return target_text(options.gpu); }),
+      .def_property("target", option([](const CompileOptions &options) {
+                      return std::string(options.target.target->name());
+                    }),
                     [](KernelFunction &self, const std::string &name) {
-                      self.set_target(to_gpu_target(name));
+                      self.set_target(select_target(name));
                     })
       .def_property_readonly("cpu", option([](const CompileOptions &options) {
                                return describe_cpu(options.cpu).text();
@@ -263,12 +272,12 @@ void bind_texts(FunctionClass &type) {
       .def("_key", text_of(kernel_key))
       .def("_key_text", text_of(kernel_key_text))
       .def("_loops_text", text_of(loops_text))
-      .def("_llvm_text", text_of(llvm_text))
-      .def("_assembly_text", text_of(assembly_text))
-      .def("_ptx_text", [](const KernelFunction &self, int architecture, bool is_exact) {
+      .def("_llvm_text", text_of(code_in("llvm")))
+      .def("_assembly_text", text_of(code_in("assembly")))
+      .def("_ptx_text", [](const KernelFunction &self, const std::string &architecture) {
         return text_of([&](const Mapping &mapping, CompileOptions options) {
-          options.gpu = {GpuTarget::Kind::Cuda, architecture, is_exact};
-          return ptx_text(mapping, options);
+          options.target = {&cuda_target(), architecture};
+          return code_text("ptx", mapping, options);
         })(self);
       });
 }
@@ -277,6 +286,7 @@ void bind_calls(FunctionClass &type) {
   type.def("_output_shapes", like_a_call(&KernelFunction::output_shapes))
       .def("_evaluate", like_a_call(&KernelFunction::evaluate))
       .def("_compile", like_a_call(&KernelFunction::compile_for))
+      .def("_passes", like_a_call(&KernelFunction::passes_for))
       .def("_trace",
            [](KernelFunction &self, const std::string &computation, bool infinities,
               const py::args &arguments, const py::kwargs &keywords) {

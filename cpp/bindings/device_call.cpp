@@ -12,12 +12,8 @@
 #include "bindings/gil.h"
 #include "bindings/kernel_call.h"
 #include "bindings/signals.h"
-#include "hardware/gpu.h"
-#include "runtime/cuda_device.h"
 #include "runtime/device.h"
 #include "runtime/devices.h"
-#include "runtime/gpu_emulator.h"
-#include "targets/nvptx/lower.h"
 
 #include <fmt/format.h>
 #include <pybind11/stl.h>
@@ -131,7 +127,7 @@ bool KernelFunction::adopt_device_array(size_t argument, PyObject *object, Bound
 // ---- devices ----
 
 Device &KernelFunction::device_of(const BoundCall &call) const {
-  const bool is_emulated = scheduled_->options().gpu.kind == GpuTarget::Kind::Emulator;
+  const Target &target = *scheduled_->options().target.target;
   const size_t first = first_on_device(call);
   if (first < call.arrays.size()) {
     Device &device = call.arrays[first].on_device->device();
@@ -145,20 +141,17 @@ Device &KernelFunction::device_of(const BoundCall &call) const {
                         arguments_[i].name, short_name(other->device())));
       }
     }
-    if ((&device == &gpu_emulator()) != is_emulated) {
+    if (!target.runs_on(device)) {
       throw_argument_error(ArgumentProblem::Value,
                            fmt::format("{}: {} is on {}, and the function is for target=\"{}\"",
                                        function().name, arguments_[first].name, short_name(device),
-                                       is_emulated ? "gpu-emulator" : "cuda"));
+                                       target.name()));
     }
     return device;
   }
-  if (is_emulated) {
-    return gpu_emulator();
-  }
   try {
     const GilReleased unlocked;
-    return CudaDevice::get(0);
+    return *target.first_device();
   } catch (const Error &error) {
     Error more(error.kind,
                fmt::format("{}: its loops are mapped to a GPU: {}; target=\"gpu-emulator\" runs "
@@ -169,19 +162,10 @@ Device &KernelFunction::device_of(const BoundCall &call) const {
   }
 }
 
-GpuTarget KernelFunction::target_of(const Device &device) const {
-  GpuTarget target = scheduled_->options().gpu;
-  if (const auto *cuda = dynamic_cast<const CudaDevice *>(&device)) {
-    const CudaProperties &has = cuda->context().properties();
-    target.architecture = supported_architecture(10 * has.major + has.minor);
-    if (target.architecture == 0) {
-      throw Error(ErrorKind::Device,
-                  fmt::format("{} has compute capability {}.{}, and kernels need {}.{} or newer",
-                              device.name(), has.major, has.minor, oldest_architecture / 10,
-                              oldest_architecture % 10));
-    }
-  }
-  return target;
+TargetSelection KernelFunction::target_of(const Device &device) const {
+  TargetSelection selected = scheduled_->options().target;
+  selected.device = selected.target->device_code(device);
+  return selected;
 }
 
 // ---- what follows from shapes, strides and places ----
@@ -315,24 +299,24 @@ void KernelFunction::bind_for_device(const CallArguments &given, BoundCall &call
 py::object KernelFunction::compile_for_device(const CallArguments &given) {
   const CompileOptions options = default_options();
   Layouts layouts(options.layouts.begin(), options.layouts.end());
-  GpuTarget gpu = scheduled_->options().gpu;
+  TargetSelection target = scheduled_->options().target;
   std::uint64_t version = version_;
   if (given.positional > 0 || given.names != nullptr) {
     BoundCall call;
     bind_for_device(given, call);
     version = call.version;
     layouts = make_device_plan(call)->layouts;
-    gpu = target_of(device_of(call));
-  } else if (gpu.kind == GpuTarget::Kind::Cuda) {
+    target = target_of(device_of(call));
+  } else {
     try {
-      gpu = target_of(device_of({}));
+      target = target_of(device_of({}));
     } catch (const Error &) {
-      gpu = scheduled_->options().gpu; // no device here: for the oldest one
+      target = scheduled_->options().target; // no device here: for the oldest one
     }
   }
-  std::shared_ptr<const CompiledKernel> kernel = find_kernel(layouts, {}, gpu);
+  std::shared_ptr<const CompiledKernel> kernel = find_kernel(layouts, {}, target);
   if (kernel == nullptr) {
-    kernel = make_kernel(layouts, {}, version, gpu);
+    kernel = make_kernel(layouts, {}, version, target);
   }
   last_compile_ = kernel;
   return compile_info(*kernel);
@@ -402,10 +386,10 @@ py::object KernelFunction::call_on_device(const CallArguments &given) {
     note_copies(call, device);
   }
   if (plan->kernel == nullptr) {
-    const GpuTarget gpu = target_of(device);
-    std::shared_ptr<const CompiledKernel> found = find_kernel(plan->layouts, {}, gpu);
+    const TargetSelection target = target_of(device);
+    std::shared_ptr<const CompiledKernel> found = find_kernel(plan->layouts, {}, target);
     if (found == nullptr) {
-      found = make_kernel(plan->layouts, {}, call.version, gpu);
+      found = make_kernel(plan->layouts, {}, call.version, target);
     }
     // While it was compiled, another thread may have done the same, and run what the plan has now.
     if (plan->kernel == nullptr) {
@@ -436,7 +420,7 @@ py::object KernelFunction::profile_on_device(int repeats, const CallArguments &g
   request.layouts.assign(plan->layouts.begin(), plan->layouts.end());
   request.instrumentation = scheduled_->options().instrumentation;
   request.instrumentation.times = true;
-  request.gpu = target_of(device);
+  request.target = target_of(device);
   const std::shared_ptr<const CompiledKernel> kernel = compile_kernel(request, call.version);
   make_device_outputs(*plan, device, call);
   separate_device_inputs(call);

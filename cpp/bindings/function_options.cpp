@@ -1,6 +1,5 @@
 #include "bindings/function_options.h"
 
-#include "hardware/gpu.h"
 #include "polyhedral/error.h"
 
 #include <fmt/format.h>
@@ -42,6 +41,10 @@ Optimization to_optimization(const std::string &name) {
   return found->second;
 }
 
+std::string target_name(const CompileOptions &options) {
+  return std::string(options.target.target->name());
+}
+
 CompileOptions make_options(bool fast_math, const std::string &cpu, const std::string &optimize,
                             bool default_schedule, bool check_bounds, const std::string &target) {
   CompileOptions options;
@@ -50,7 +53,7 @@ CompileOptions make_options(bool fast_math, const std::string &cpu, const std::s
   options.optimize = to_optimization(optimize);
   options.default_schedule = default_schedule;
   options.instrumentation.bounds = check_bounds;
-  options.gpu = to_gpu_target(target);
+  options.target = select_target(target);
   return options;
 }
 
@@ -58,7 +61,7 @@ CompileOptions make_options(bool fast_math, const std::string &cpu, const std::s
 py::tuple values_of(const CompileOptions &options) {
   return py::make_tuple(options.fast_math, options.cpu, optimization_text(options.optimize),
                         options.default_schedule, options.instrumentation.bounds,
-                        target_text(options.gpu));
+                        target_name(options));
 }
 
 std::string repr_of(const CompileOptions &options) {
@@ -67,30 +70,10 @@ std::string repr_of(const CompileOptions &options) {
                      "check_bounds={}, target='{}')",
                      truth(options.fast_math), options.cpu, optimization_text(options.optimize),
                      truth(options.default_schedule), truth(options.instrumentation.bounds),
-                     target_text(options.gpu));
+                     target_name(options));
 }
 
 } // namespace
-
-GpuTarget to_gpu_target(const std::string &name) {
-  if (name == "cpu") {
-    return {};
-  }
-  if (name == "gpu-emulator") {
-    return {GpuTarget::Kind::Emulator, oldest_architecture, false};
-  }
-  if (name == "cuda") {
-    return {GpuTarget::Kind::Cuda, oldest_architecture, false};
-  }
-  throw Error(ErrorKind::Argument,
-              "target must be 'cpu', 'gpu-emulator' or 'cuda', not '" + name + "'");
-}
-
-std::string target_text(const GpuTarget &target) {
-  return target.kind == GpuTarget::Kind::None       ? "cpu"
-         : target.kind == GpuTarget::Kind::Emulator ? "gpu-emulator"
-                                                    : "cuda";
-}
 
 void bind_options(py::module_ &module) {
   py::class_<CompileOptions>(module, "Options")
@@ -104,8 +87,7 @@ void bind_options(py::module_ &module) {
       .def_readonly("default_schedule", &CompileOptions::default_schedule)
       .def_property_readonly("check_bounds",
                              [](const CompileOptions &self) { return self.instrumentation.bounds; })
-      .def_property_readonly("target",
-                             [](const CompileOptions &self) { return target_text(self.gpu); })
+      .def_property_readonly("target", [](const CompileOptions &self) { return target_name(self); })
       .def("__eq__",
            [](const CompileOptions &self, const py::object &other) {
              return py::isinstance<CompileOptions>(other) &&

@@ -6,14 +6,7 @@
 
 #include <pybind11/pybind11.h>
 
-#include <string>
-
 namespace tilewright {
-
-/// "cpu", "gpu-emulator", "cuda": where loops over blocks and threads run. Throws Error(Argument)
-/// for other words.
-GpuTarget to_gpu_target(const std::string &name);
-std::string target_text(const GpuTarget &target);
 
 void bind_options(pybind11::module_ &module);
 

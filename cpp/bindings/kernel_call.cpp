@@ -21,9 +21,9 @@ namespace py = pybind11;
 
 std::shared_ptr<const CompiledKernel>
 KernelFunction::find_kernel(const Layouts &layouts, const std::vector<SharedArray> &shared,
-                            const GpuTarget &gpu) const {
+                            const TargetSelection &target) const {
   for (const auto &entry : kernels_) {
-    if (entry.layouts == layouts && entry.shared == shared && entry.gpu == gpu) {
+    if (entry.layouts == layouts && entry.shared == shared && entry.target == target) {
       return entry.kernel;
     }
   }
@@ -44,19 +44,17 @@ std::shared_ptr<const CompiledKernel> KernelFunction::compile_kernel(const Kerne
 
 std::shared_ptr<const CompiledKernel>
 KernelFunction::make_kernel(const Layouts &layouts, const std::vector<SharedArray> &shared,
-                            std::uint64_t version, const GpuTarget &gpu) {
+                            std::uint64_t version, const TargetSelection &target) {
   KernelRequest request;
   request.layouts.assign(layouts.begin(), layouts.end());
   request.shared = shared;
   request.instrumentation = scheduled_->options().instrumentation;
-  if (gpu.kind != GpuTarget::Kind::None) {
-    request.gpu = gpu;
-  }
+  request.target = target;
   std::shared_ptr<const CompiledKernel> kernel = compile_kernel(request, version);
   if (version == version_) {
-    const auto known = find_kernel(layouts, shared, gpu); // by another thread, meanwhile
+    const auto known = find_kernel(layouts, shared, target); // by another thread, meanwhile
     if (known == nullptr) {
-      kernels_.push_back({layouts, shared, gpu, kernel});
+      kernels_.push_back({layouts, shared, target, kernel});
     } else {
       kernel = known;
     }
@@ -199,29 +197,56 @@ py::object KernelFunction::call_once(const CallArguments &given) {
   return results(call);
 }
 
+Layouts KernelFunction::layouts_of(const CallArguments &given, std::uint64_t &version) {
+  std::vector<ArrayLayout> row_major = default_options().layouts;
+  Layouts layouts(row_major.begin(), row_major.end());
+  if (given.positional == 0 && given.names == nullptr) {
+    return layouts;
+  }
+  BoundCall call;
+  if (on_device_) {
+    bind_for_device(given, call);
+    version = call.version;
+    return make_device_plan(call)->layouts;
+  }
+  bind_arguments(given, call);
+  version = call.version;
+  solve_shapes(call);
+  if (overwrites_) {
+    place_in_inputs(call);
+  }
+  for (size_t i = 0; i < arguments_.size(); ++i) {
+    const BoundArray &array = call.arrays[i];
+    if (array.is_given()) {
+      layouts[i] = layout_of(array.nd, array.dimensions, array.strides, arguments_[i].item_size,
+                             arguments_[i].constant_tail);
+    }
+  }
+  return layouts;
+}
+
+py::object KernelFunction::passes_once(const CallArguments &given) {
+  std::uint64_t version = version_;
+  CompileOptions options = default_options();
+  const Layouts layouts = layouts_of(given, version);
+  options.layouts.assign(layouts.begin(), layouts.end());
+  const std::vector<PassText> passes = analyse_unlocked([&] {
+    scheduled_->require_legal();
+    return pass_texts(scheduled_->mapping(), options);
+  });
+  py::list result;
+  for (const PassText &pass : passes) {
+    result.append(py::make_tuple(pass.name, pass.milliseconds, pass.changed, pass.text));
+  }
+  return result;
+}
+
 py::object KernelFunction::compile_once(const CallArguments &given) {
   if (on_device_) {
     return compile_for_device(given);
   }
   std::uint64_t version = version_;
-  std::vector<ArrayLayout> row_major = default_options().layouts;
-  Layouts layouts(row_major.begin(), row_major.end());
-  if (given.positional > 0 || given.names != nullptr) {
-    BoundCall call;
-    bind_arguments(given, call);
-    version = call.version;
-    solve_shapes(call);
-    if (overwrites_) {
-      place_in_inputs(call);
-    }
-    for (size_t i = 0; i < arguments_.size(); ++i) {
-      const BoundArray &array = call.arrays[i];
-      if (array.is_given()) {
-        layouts[i] = layout_of(array.nd, array.dimensions, array.strides, arguments_[i].item_size,
-                               arguments_[i].constant_tail);
-      }
-    }
-  }
+  const Layouts layouts = layouts_of(given, version);
   std::shared_ptr<const CompiledKernel> kernel = find_kernel(layouts, {});
   if (kernel == nullptr) {
     kernel = make_kernel(layouts, {}, version);

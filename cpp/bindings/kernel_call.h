@@ -47,6 +47,11 @@ public:
   pybind11::object compile_for(const CallArguments &given) {
     return with_one_schedule([&] { return compile_once(given); });
   }
+  /// The loops after each pass for the layout of the given arrays; without arguments for row-major
+  /// ones: (name, milliseconds, whether it changed them, text).
+  pybind11::object passes_for(const CallArguments &given) {
+    return with_one_schedule([&] { return passes_once(given); });
+  }
   /// The first instance, in the order of the schedule, of one computation (empty: of any) whose
   /// value is NaN (or infinite) although nothing it reads is: what Python makes a report of, or
   /// None.
@@ -69,7 +74,7 @@ public:
   /// One more command: checked for sense and legality; nothing changes when it throws.
   void apply(const Command &command);
   void replay(const Schedule &schedule);
-  void set_target(const GpuTarget &target);
+  void set_target(const TargetSelection &target);
   void set_check_bounds(bool check);
   /// The mapping; the default one is made when it is first asked for. Throws where there is no
   /// legal order.
@@ -106,6 +111,10 @@ private:
   }
   pybind11::object call_once(const CallArguments &given);
   pybind11::object compile_once(const CallArguments &given);
+  pybind11::object passes_once(const CallArguments &given);
+  /// Of the given arrays, and row-major where none is given; `version` of the schedule that the
+  /// arguments were bound to.
+  Layouts layouts_of(const CallArguments &given, std::uint64_t &version);
   pybind11::object trace_once(const std::string &computation, bool infinities,
                               const CallArguments &given);
   pybind11::object profile_once(int repeats, const CallArguments &given);
@@ -113,7 +122,7 @@ private:
   struct CompiledEntry {
     Layouts layouts;
     std::vector<SharedArray> shared;
-    GpuTarget gpu;
+    TargetSelection target;
     std::shared_ptr<const CompiledKernel> kernel;
   };
   // ---- kernel_schedule.cpp ----
@@ -162,7 +171,7 @@ private:
   /// Where a call runs: where its device arrays are, else the first device.
   Device &device_of(const BoundCall &call) const;
   /// What code for the device is made for.
-  GpuTarget target_of(const Device &device) const;
+  TargetSelection target_of(const Device &device) const;
   std::shared_ptr<CallPlan> make_device_plan(BoundCall &call);
   void make_device_outputs(const CallPlan &plan, Device &device, BoundCall &call) const;
   /// Inputs that share memory with what is written are copied.
@@ -191,14 +200,23 @@ private:
   std::optional<FailingRead> failing_read(BoundCall &call) const;
   /// Also makes the outputs that are not given.
   std::shared_ptr<CallPlan> make_plan(BoundCall &call);
-  /// `gpu` as target_of says, in functions that run on a device.
+  /// `target` as target_of says, in functions that run on a device; else that of the options.
   std::shared_ptr<const CompiledKernel> find_kernel(const Layouts &layouts,
                                                     const std::vector<SharedArray> &shared,
-                                                    const GpuTarget &gpu = {}) const;
+                                                    const TargetSelection &target) const;
+  std::shared_ptr<const CompiledKernel> find_kernel(const Layouts &layouts,
+                                                    const std::vector<SharedArray> &shared) const {
+    return find_kernel(layouts, shared, scheduled_->options().target);
+  }
   std::shared_ptr<const CompiledKernel> make_kernel(const Layouts &layouts,
                                                     const std::vector<SharedArray> &shared,
                                                     std::uint64_t version,
-                                                    const GpuTarget &gpu = {});
+                                                    const TargetSelection &target);
+  std::shared_ptr<const CompiledKernel> make_kernel(const Layouts &layouts,
+                                                    const std::vector<SharedArray> &shared,
+                                                    std::uint64_t version) {
+    return make_kernel(layouts, shared, version, scheduled_->options().target);
+  }
   /// Compiles, with the lock only where it is needed. Throws ScheduleChanged where `version` is
   /// over.
   std::shared_ptr<const CompiledKernel> compile_kernel(const KernelRequest &request,

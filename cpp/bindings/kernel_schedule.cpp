@@ -75,7 +75,7 @@ void KernelFunction::replay(const Schedule &schedule) {
   follow_schedule();
 }
 
-void KernelFunction::set_target(const GpuTarget &target) {
+void KernelFunction::set_target(const TargetSelection &target) {
   const IslLock lock;
   scheduled_->set_target(target);
   follow_schedule();
@@ -101,7 +101,7 @@ void KernelFunction::follow_schedule() {
   version_ = scheduled_->version();
   kernels_.clear();
   plans_.clear();
-  on_device_ = scheduled_->options().gpu.kind != GpuTarget::Kind::None &&
+  on_device_ = scheduled_->options().target.target->has_devices() &&
                scheduled_->options().instrumentation == Instrumentation{} &&
                scheduled_->has_gpu_loops();
   overwrites_ = false;

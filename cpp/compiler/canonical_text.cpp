@@ -2,6 +2,7 @@
 
 #include "mapping/state_text.h"
 #include "runtime/build_identity.h"
+#include "runtime/jit.h"
 
 #include <fmt/format.h>
 
@@ -23,18 +24,13 @@ std::string canonical_text(const Function &function) {
   return out.take();
 }
 
-std::string canonical_text(const Mapping &mapping, const CompileOptions &options,
-                           const CpuDescription &cpu) {
+std::string canonical_text(const Mapping &mapping, const CompileOptions &options) {
   const Function &function = mapping.function();
   CanonicalWriter out;
   out.line(versions());
-  out.line("cpu " + cpu.text());
+  out.line("target " + options.target.target->key(target_options(options)));
   out.line(fmt::format("optimize {} default_schedule {}", static_cast<int>(options.optimize),
                        options.default_schedule));
-  if (has_gpu_loops(mapping)) {
-    out.line(fmt::format("gpu {} {} {}", static_cast<int>(options.gpu.kind),
-                         options.gpu.architecture, options.gpu.is_exact));
-  }
   const Instrumentation &asked = options.instrumentation;
   if (asked != Instrumentation{}) {
     out.line(fmt::format("watch {} {} {} {} {}", asked.bounds, asked.values, asked.infinities,

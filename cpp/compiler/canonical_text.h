@@ -5,14 +5,13 @@
 
 #include "compiler/compiler.h"
 #include "mapping/mapping.h"
-#include "runtime/jit.h"
 
 #include <string>
 
 namespace tilewright {
 
-std::string canonical_text(const Mapping &mapping, const CompileOptions &options,
-                           const CpuDescription &cpu);
+/// Throws Error(Argument) for a CPU or device that the target does not know.
+std::string canonical_text(const Mapping &mapping, const CompileOptions &options);
 
 /// What the legality of a function's schedules follows from, beside their commands: the function,
 /// and this build of the library.

@@ -1,39 +1,27 @@
 // The whole road, top to bottom.
 //
-//   prepare  key       canonical text of function, mapping, options, versions, CPU -> BLAKE3
-//            cache     in memory, then on disk: a hit is linked and done, without isl and LLVM IR
-//            analyse   the scheduled program: statements, time space, buffers   mapping/program.h
-//            lower     isl's loops -> loop IR -> loop passes                    lowering/lower.h
-//   finish   emit      loop IR -> LLVM IR targets/llvm/emitter.h
-//            optimise  the short pipeline, or the long one
-//            codegen   object code for this CPU                                 runtime/jit.h
-//            store     the entry on disk                                        runtime/cache.h
-//            link      object code -> callable memory
-//   later    improve   the long pipeline in the background, where it may pay    compiler/improve.h
+//   prepare   key      canonical text of function, mapping, options, versions, target -> BLAKE3
+//             cache    in memory, then on disk: a hit is loaded and done, without isl and a target
+//             analyse  choose the schedule, build the program: statements, time space, buffers
+//                                                                             mapping/program.h
+//             lower    isl's loops -> loop IR -> loop passes                  lowering/lower.h
+//   complete  emit     loop IR -> artifact                                    targets/target.h
+//             store    the entry on disk                                      runtime/cache.h
+//             link     object code -> callable memory                         runtime/jit.h
+//   later     improve  better code in the background, where it may pay        compiler/improve.h
 #include "compiler/compiler.h"
 
 #include "compiler/canonical_text.h"
 #include "compiler/improve.h"
 #include "compiler/kernel_metadata.h"
-#include "hardware/gpu.h"
 #include "loops/estimate_work.h"
-#include "loops/gpu_queries.h"
 #include "loops/traverse.h"
 #include "lowering/lower.h"
 #include "mapping/program.h"
-#include "passes/gpu/mma_tiles.h"
 #include "planning/default_tags.h"
-#include "runtime/background.h"
 #include "runtime/cache.h"
 #include "runtime/jit.h"
-#include "targets/nvptx/lower.h"
 
-#include <llvm/IR/LLVMContext.h>
-#include <llvm/IR/Module.h>
-#include <llvm/Target/TargetMachine.h>
-
-#include <algorithm>
-#include <chrono>
 #include <functional>
 #include <utility>
 
@@ -46,31 +34,27 @@ constexpr std::uint64_t lowering_limit = 500'000'000;
 /// The same for what nobody asked for: a default schedule that needs more is left out.
 constexpr std::uint64_t default_limit = 20'000'000;
 
-/// Adds the time until its end to one phase.
-class Phase {
-public:
-  Phase(CompiledKernel &kernel, std::string name)
-      : kernel_(kernel), name_(std::move(name)), start_(std::chrono::steady_clock::now()) {}
-  ~Phase() {
-    const std::chrono::duration<double, std::milli> passed =
-        std::chrono::steady_clock::now() - start_;
-    kernel_.milliseconds[name_] += passed.count();
+/// With the target that makes the code for such a mapping.
+CompileOptions resolved(const CompileOptions &options, const Mapping &mapping) {
+  CompileOptions running = options;
+  const Target &target =
+      options.target.target->for_kernel(has_gpu_loops(mapping), options.instrumentation);
+  if (&target != options.target.target) {
+    running.target = {&target, target.default_device()};
   }
-  Phase(const Phase &) = delete;
-  Phase &operator=(const Phase &) = delete;
+  return running;
+}
 
-private:
-  CompiledKernel &kernel_;
-  std::string name_;
-  std::chrono::steady_clock::time_point start_;
-};
+TargetFeatures features_of(const CompileOptions &options) {
+  return options.target.target->features(target_options(options));
+}
 
 /// What runs: the mapping, or what the default schedule makes of it.
 DefaultSchedule choose_schedule(const Mapping &mapping, const CompileOptions &options) {
   if (options.default_schedule) {
     const OperationLimit limit(default_limit);
     try {
-      return with_default_tags(mapping, smallest_masked_element(describe_cpu(options.cpu)) == 1);
+      return with_default_tags(mapping, features_of(options).masked_bytes == 1);
     } catch (const Error &error) {
       if (error.kind != ErrorKind::Limit) {
         throw;
@@ -108,60 +92,42 @@ Kernel lower_default(const Mapping &plain, const Program &program, const Default
     return lower(build_program(plain), lowering);
   }
   if (running.little > 0 && lowering.vectorize && kernel->sites.empty()) {
-    Kernel declared = lower(build_program(plain), lowering);
+    LoweringOptions unobserved = lowering; // the passes of `kernel` have been told
+    unobserved.observer = {};
+    Kernel declared = lower(build_program(plain), unobserved);
     append_nests(declared, *kernel);
     kernel->body = by_work(declared, *kernel, running.little, running.around);
   }
   return std::move(*kernel);
 }
 
-/// What is watched is watched on the CPU, which runs the same loops in order; times are taken where
-/// the loops run.
-GpuTarget runs_on(const CompileOptions &options) {
-  Instrumentation watched = options.instrumentation;
-  watched.times = false;
-  return watched == Instrumentation{} ? options.gpu : GpuTarget{};
-}
-
+/// The loops of `program`, which `running` gives.
 Kernel lower_program(const Mapping &plain, const Program &program, const DefaultSchedule &running,
                      const CompileOptions &options, bool vectorize) {
+  const TargetFeatures features = features_of(options);
   LoweringOptions lowering;
   lowering.layouts = options.layouts;
-  lowering.vectors.masked_bytes = smallest_masked_element(describe_cpu(options.cpu));
+  lowering.vectors.masked_bytes = features.masked_bytes;
   lowering.vectorize = vectorize;
   lowering.instrumentation = options.instrumentation;
-  lowering.gpu = runs_on(options).kind != GpuTarget::Kind::None && has_gpu_loops(plain);
-  if (lowering.gpu) {
-    lowering.vectors.masked_bytes = 0;
-    const GpuTarget gpu = runs_on(options);
-    lowering.asynchronous_copies =
-        gpu.kind == GpuTarget::Kind::Emulator || gpu.architecture >= first_with_asynchronous_copies;
-  }
+  lowering.observer = options.observer;
+  lowering.gpu = features.launches;
+  lowering.asynchronous_copies = features.asynchronous_copies;
   return options.default_schedule ? lower_default(plain, program, running, lowering)
                                   : lower(program, lowering);
 }
 
-Kernel lower_with(const Mapping &mapping, const CompileOptions &options, bool vectorize) {
+/// Of resolved options. `vectorize`: false for what a schedule says.
+Kernel make_loops(const Mapping &mapping, const CompileOptions &options, bool vectorize) {
   const OperationLimit limit(lowering_limit);
   const DefaultSchedule running = choose_schedule(mapping, options);
   return lower_program(mapping, build_program(running.mapping), running, options, vectorize);
 }
 
 bool improves_later(const CompileOptions &options, const Kernel &loops) {
-  if (loops.is_gpu) {
-    return false;
-  }
-  return options.optimize == Optimization::Background ||
-         (options.optimize == Optimization::Automatic && may_improve(loops));
-}
-
-/// The optimised module of `kernel`, which lives in `context`.
-std::unique_ptr<llvm::Module> make_module(const Kernel &kernel, const CompileOptions &options,
-                                          llvm::LLVMContext &context,
-                                          llvm::TargetMachine &machine) {
-  std::unique_ptr<llvm::Module> module = emit_llvm(kernel, context, machine, emit_options(options));
-  optimise(*module, machine, options);
-  return module;
+  return options.target.target->can_improve() &&
+         (options.optimize == Optimization::Background ||
+          (options.optimize == Optimization::Automatic && may_improve(loops)));
 }
 
 /// Makes `kernel` callable with `cached`. False when the description is not one of ours.
@@ -208,57 +174,48 @@ bool find_cached(CompiledKernel &kernel, const std::string &symbol, const Compil
 } // namespace
 
 Kernel make_loops(const Mapping &mapping, const CompileOptions &options) {
-  return lower_with(mapping, options, true);
+  return make_loops(mapping, resolved(options, mapping), true);
 }
 
-EmitOptions emit_options(const CompileOptions &options) {
-  EmitOptions emit;
-  emit.fast_math = options.fast_math;
-  emit.threads_where_worthwhile = options.default_schedule;
-  emit.tuning = describe_cpu(options.cpu).tuning;
-  emit.gpu = runs_on(options);
-  return emit;
-}
-
-void optimise(llvm::Module &module, llvm::TargetMachine &machine, const CompileOptions &options) {
-  if (options.optimize == Optimization::Full) {
-    optimise_full(module, machine, ForkGuard::pause);
-  } else {
-    optimise_light(module, machine);
-  }
+TargetOptions target_options(const CompileOptions &options) {
+  TargetOptions asked;
+  asked.device = options.target.device;
+  asked.cpu = options.cpu;
+  asked.fast_math = options.fast_math;
+  asked.optimize = options.optimize;
+  asked.threads_where_worthwhile = options.default_schedule;
+  return asked;
 }
 
 Mapping mapping_that_runs(const Mapping &mapping, const CompileOptions &options) {
-  return choose_schedule(mapping, options).mapping;
+  return choose_schedule(mapping, resolved(options, mapping)).mapping;
 }
 
 std::string kernel_key_text(const Mapping &mapping, const CompileOptions &options) {
   const OperationLimit limit(lowering_limit);
-  return canonical_text(mapping, options, describe_cpu(options.cpu));
+  return canonical_text(mapping, resolved(options, mapping));
 }
 
 std::string kernel_key(const Mapping &mapping, const CompileOptions &options) {
   return cache_key(kernel_key_text(mapping, options));
 }
 
-PreparedKernel prepare(const Mapping &mapping, const CompileOptions &options) {
+PreparedKernel prepare(const Mapping &mapping, const CompileOptions &given) {
   const OperationLimit limit(lowering_limit);
   PreparedKernel prepared;
-  prepared.options = options;
+  prepared.options = resolved(given, mapping);
+  const CompileOptions &options = prepared.options;
   prepared.kernel = std::make_shared<CompiledKernel>();
   CompiledKernel &kernel = *prepared.kernel;
-  if (has_gpu_loops(mapping)) {
-    kernel.gpu = runs_on(options);
-  }
+  kernel.target = options.target;
   {
-    const Phase phase(kernel, "key");
-    const CpuDescription cpu = describe_cpu(options.cpu);
-    require_runnable(cpu);
-    kernel.key = cache_key(canonical_text(mapping, options, cpu));
+    const Phase phase(kernel.milliseconds, "key");
+    options.target.target->require_callable(target_options(options));
+    kernel.key = cache_key(canonical_text(mapping, options));
   }
   const std::string symbol = kernel_symbol(mapping.function().name, kernel.key);
   {
-    const Phase phase(kernel, "load");
+    const Phase phase(kernel.milliseconds, "load");
     kernel.from_cache = find_cached(kernel, symbol, options);
   }
   if (kernel.from_cache) {
@@ -277,11 +234,11 @@ PreparedKernel prepare(const Mapping &mapping, const CompileOptions &options) {
   std::optional<DefaultSchedule> running;
   std::optional<Program> program;
   {
-    const Phase phase(kernel, "analyse");
+    const Phase phase(kernel.milliseconds, "analyse");
     running = choose_schedule(mapping, options);
     program = build_program(running->mapping);
   }
-  const Phase phase(kernel, "lower");
+  const Phase phase(kernel.milliseconds, "lower");
   prepared.loops = lower_program(mapping, *program, *running, options, true);
   return prepared;
 }
@@ -289,10 +246,10 @@ PreparedKernel prepare(const Mapping &mapping, const CompileOptions &options) {
 namespace {
 
 /// The kernel that another thread compiles; null where it was forgotten in the meantime.
-std::shared_ptr<CompiledKernel> wait_for_other(PreparedKernel &prepared) {
+std::shared_ptr<CompiledKernel> load_from_other(PreparedKernel &prepared) {
   CompiledKernel &kernel = *prepared.kernel;
   {
-    const Phase phase(kernel, "wait");
+    const Phase phase(kernel.milliseconds, "wait");
     await_compilation(kernel.key);
   }
   const auto known = cache_find(kernel.key);
@@ -300,7 +257,7 @@ std::shared_ptr<CompiledKernel> wait_for_other(PreparedKernel &prepared) {
   return kernel.from_cache ? std::move(prepared.kernel) : nullptr;
 }
 
-std::shared_ptr<CompiledKernel> compile_loops(PreparedKernel &prepared) {
+std::shared_ptr<CompiledKernel> emit_and_load(PreparedKernel &prepared) {
   CompiledKernel &kernel = *prepared.kernel;
   const Kernel &loops = *prepared.loops;
   const CompileOptions &options = prepared.options;
@@ -311,33 +268,19 @@ std::shared_ptr<CompiledKernel> compile_loops(PreparedKernel &prepared) {
   metadata.is_full = options.optimize == Optimization::Full;
   CacheEntry entry;
   entry.metadata = encode_metadata(metadata);
+  TargetOptions asked = target_options(options);
+  asked.symbol = symbol;
+  asked.may_be_improved = improves_later(options, loops);
+  Artifact artifact = options.target.target->emit(loops, asked);
+  kernel.milliseconds.merge(artifact.milliseconds);
+  entry.object = std::move(artifact.object);
+  entry.module = std::move(artifact.improvable);
   {
-    const ForkGuard guard;
-    const auto machine = make_target_machine(describe_cpu(options.cpu), options.fast_math);
-    llvm::LLVMContext context;
-    std::unique_ptr<llvm::Module> module;
-    {
-      const Phase phase(kernel, "emit");
-      EmitOptions emit = emit_options(options);
-      emit.symbol = symbol;
-      module = emit_llvm(loops, context, *machine, emit);
-      if (improves_later(options, loops)) {
-        entry.module = encode_module(*module);
-      }
-    }
-    {
-      const Phase phase(kernel, "optimise");
-      optimise(*module, *machine, options);
-    }
-    const Phase phase(kernel, "codegen");
-    entry.object = compile_to_object(*module, *machine, options.optimize == Optimization::Full);
-  }
-  {
-    const Phase phase(kernel, "store");
+    const Phase phase(kernel.milliseconds, "store");
     cache_store(kernel.key, entry);
   }
   {
-    const Phase phase(kernel, "link");
+    const Phase phase(kernel.milliseconds, "link");
     auto cached = std::make_shared<CachedKernel>();
     cached->code = std::make_shared<KernelCode>(load_object(entry.object, symbol));
     cached->metadata = entry.metadata;
@@ -354,13 +297,13 @@ std::shared_ptr<CompiledKernel> compile_loops(PreparedKernel &prepared) {
 
 std::shared_ptr<CompiledKernel> complete(PreparedKernel prepared) {
   if (prepared.waits) {
-    return wait_for_other(prepared);
+    return load_from_other(prepared);
   }
   if (!prepared.loops) {
     return std::move(prepared.kernel);
   }
   try {
-    return compile_loops(prepared);
+    return emit_and_load(prepared);
   } catch (...) {
     prepared.ticket->fail(std::current_exception());
     throw;
@@ -375,35 +318,21 @@ std::shared_ptr<CompiledKernel> compile(const Mapping &mapping, const CompileOpt
   return kernel;
 }
 
+std::vector<PassText> pass_texts(const Mapping &mapping, const CompileOptions &options) {
+  const PassTexts texts;
+  CompileOptions observed = options;
+  observed.observer = texts.observer();
+  make_loops(mapping, observed);
+  return texts.texts();
+}
+
 std::string loops_text(const Mapping &mapping, const CompileOptions &options) {
-  return print_loop_ir(lower_with(mapping, options, false));
+  return print_loop_ir(make_loops(mapping, resolved(options, mapping), false));
 }
 
-std::string llvm_text(const Mapping &mapping, const CompileOptions &options) {
-  const auto machine = make_target_machine(describe_cpu(options.cpu), options.fast_math);
-  llvm::LLVMContext context;
-  return print_llvm(*make_module(lower_with(mapping, options, true), options, context, *machine));
-}
-
-std::string assembly_text(const Mapping &mapping, const CompileOptions &options) {
-  const auto machine = make_target_machine(describe_cpu(options.cpu), options.fast_math);
-  llvm::LLVMContext context;
-  const auto module = make_module(lower_with(mapping, options, true), options, context, *machine);
-  return compile_to_assembly(*module, *machine, options.optimize == Optimization::Full);
-}
-
-std::string ptx_text(const Mapping &mapping, const CompileOptions &options) {
-  const Kernel kernel = lower_with(mapping, options, true);
-  if (!kernel.is_gpu) {
-    return "";
-  }
-  const auto machine = make_target_machine(describe_cpu(options.cpu), options.fast_math);
-  llvm::LLVMContext context;
-  EmitOptions emitted = emit_options(options);
-  if (emitted.gpu.architecture == 0) { // any that it takes
-    emitted.gpu.architecture = std::max(oldest_architecture, least_architecture(kernel));
-  }
-  return emit_ptx(kernel, context, *machine, emitted);
+std::string code_text(std::string_view form, const Mapping &mapping,
+                      const CompileOptions &options) {
+  return options.target.target->text(form, make_loops(mapping, options), target_options(options));
 }
 
 } // namespace tilewright

@@ -1,32 +1,26 @@
-// The one place that sees the whole road: program -> loop IR -> LLVM IR -> object code -> loaded
-// kernel, with the kernel cache beside it. compiler.cpp is a readable list of passes, top to
-// bottom.
+// The one place that sees the whole road: mapping -> program -> loop IR -> artifact of a target ->
+// loaded kernel, with the kernel cache beside it. compiler.cpp is a readable list of its stations,
+// top to bottom. Its words: a schedule is chosen, a program built, loops are made, a target emits
+// an artifact, and the kernel is loaded. prepare() goes as far as isl is needed, complete() the
+// rest.
 #pragma once
 
 #include "compiler/in_flight.h"
 #include "loops/instrumentation.h"
 #include "loops/loop_ir.h"
 #include "mapping/mapping.h"
+#include "passes/pass_texts.h"
 #include "runtime/abi.h"
 #include "runtime/kernel_code.h"
-#include "targets/llvm/emitter.h"
+#include "targets/target.h"
 
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tilewright {
-
-/// How much LLVM optimises. Ours is the vectorising, unrolling and tiling, so a short pipeline is
-/// enough for code that is scheduled; LLVM's long one pays for code that is not.
-enum class Optimization {
-  Automatic,  ///< Background where it may pay, else Light
-  Light,      ///< the short pipeline
-  Full,       ///< the long one, which the first call waits for
-  Background, ///< the short one; then the long one in the background, whose code replaces it
-};
 
 struct CompileOptions {
   std::vector<ArrayLayout> layouts; ///< see LoweringOptions
@@ -37,9 +31,11 @@ struct CompileOptions {
   /// The mapping is nobody's choice: it gets the tags of planning/default_tags.h, and its parallel
   /// loops run on threads only where that is worth while.
   bool default_schedule = false;
-  /// Where loops over blocks and threads run, if the mapping has any; None: on the CPU, in order.
-  GpuTarget gpu;
+  /// What makes the code. Kernels for which it has nothing to add are the CPU's.
+  TargetSelection target;
   Instrumentation instrumentation;
+  /// Told of each pass that the kernel goes through (passes/road.h); in no key.
+  PassObserver observer = {};
 };
 
 /// A kernel in memory, ready to be called; keeps its code alive.
@@ -52,11 +48,11 @@ struct CompiledKernel {
   std::vector<TimedNest> nests;
   std::string key; ///< cache key, hexadecimal
   bool from_cache = false;
-  std::map<std::string, double>
-      milliseconds; ///< by phase: key, load, analyse, lower, emit, optimise, codegen, store, link
+  /// By phase: key, load, analyse, lower, those of the target, store, link.
+  Milliseconds milliseconds;
   std::shared_ptr<KernelCode> code;
   bool compiled_full = false;
-  GpuTarget gpu; ///< Kind::None: it is called without a device
+  TargetSelection target; ///< that made the code
 };
 
 /// Compiles, or loads from the cache. The mapping must have been found legal (the caller asks;
@@ -68,8 +64,8 @@ std::shared_ptr<CompiledKernel> compile(const Mapping &mapping, const CompileOpt
 std::string kernel_key(const Mapping &mapping, const CompileOptions &options);
 std::string kernel_key_text(const Mapping &mapping, const CompileOptions &options);
 
-/// compile() in two parts. The first uses isl, and so needs its lock (polyhedral/isl_lock.h); the
-/// second does not.
+/// compile() in two parts: prepare() uses isl, and so needs its lock (polyhedral/isl_lock.h);
+/// complete() does not.
 struct PreparedKernel {
   std::shared_ptr<CompiledKernel>
       kernel;                  ///< complete where `loops` is empty and nobody is waited for
@@ -86,17 +82,19 @@ std::shared_ptr<CompiledKernel> complete(PreparedKernel prepared);
 /// of the default schedule.
 Mapping mapping_that_runs(const Mapping &mapping, const CompileOptions &options);
 
-/// The loops that run, and the module of `kernel`, made by `emit`, after optimisation: the parts of
-/// the road that compiler/export.h goes, too.
+/// The loops that run: the part of the road that compiler/export.h goes, too.
 Kernel make_loops(const Mapping &mapping, const CompileOptions &options);
-EmitOptions emit_options(const CompileOptions &options);
-void optimise(llvm::Module &module, llvm::TargetMachine &machine, const CompileOptions &options);
+
+/// What the target is asked beside the kernel.
+TargetOptions target_options(const CompileOptions &options);
+
+/// The loops that run after each pass, as text.
+std::vector<PassText> pass_texts(const Mapping &mapping, const CompileOptions &options);
 
 /// Inspection as text.
 std::string loops_text(const Mapping &mapping, const CompileOptions &options);
-std::string llvm_text(const Mapping &mapping, const CompileOptions &options);
-std::string assembly_text(const Mapping &mapping, const CompileOptions &options);
-/// The PTX of the kernels; empty where no loop is over blocks or threads.
-std::string ptx_text(const Mapping &mapping, const CompileOptions &options);
+/// A form of the target's code: "llvm", "assembly"; "ptx" is empty where no loop is over blocks or
+/// threads.
+std::string code_text(std::string_view form, const Mapping &mapping, const CompileOptions &options);
 
 } // namespace tilewright

@@ -4,11 +4,10 @@
 #include "compiler/improve.h"
 #include "lowering/translate.h"
 #include "runtime/jit.h"
+#include "targets/llvm/emitter.h"
 
 #include <fmt/format.h>
 #include <llvm/ADT/StringSet.h>
-#include <llvm/IR/LLVMContext.h>
-#include <llvm/IR/Module.h>
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/Object/ArchiveWriter.h>
 #include <llvm/Object/ObjectFile.h>
@@ -131,6 +130,7 @@ void require_complete(const std::string &object) {
 } // namespace
 
 ExportedKernel export_kernel(const Mapping &mapping, CompileOptions options, CFunction interface) {
+  options.target = {}; // nobody has a device's driver for it
   const CpuDescription cpu = describe_cpu(options.cpu);
   const Kernel kernel = make_loops(mapping, options);
   {
@@ -145,16 +145,10 @@ ExportedKernel export_kernel(const Mapping &mapping, CompileOptions options, CFu
       (options.optimize == Optimization::Automatic && may_improve(kernel))) {
     options.optimize = Optimization::Full;
   }
-  const auto machine = make_target_machine(cpu, options.fast_math);
-  interface.cpu_features = needed_features(*machine);
+  interface.cpu_features = needed_features(*make_target_machine(cpu, options.fast_math));
   interface.messages = messages(kernel, interface, cpu);
-  llvm::LLVMContext context;
-  EmitOptions emit = emit_options(options);
-  emit.is_interruptible = false; // nobody to ask
-  const auto module = emit_llvm(kernel, interface, context, *machine, emit);
-  optimise(*module, *machine, options);
   ExportedKernel exported;
-  exported.object = compile_to_object(*module, *machine, options.optimize == Optimization::Full);
+  exported.object = emit_c_object(kernel, interface, target_options(options));
   exported.cpu = cpu.text();
   require_complete(exported.object);
   return exported;

@@ -3,16 +3,7 @@
 #include "compiler/kernel_metadata.h"
 #include "loops/traverse.h"
 #include "runtime/background.h"
-#include "runtime/cpu.h"
-#include "targets/llvm/emitter.h"
-
-#include <llvm/Bitcode/BitcodeReader.h>
-#include <llvm/Bitcode/BitcodeWriter.h>
-#include <llvm/IR/LLVMContext.h>
-#include <llvm/IR/Module.h>
-#include <llvm/Support/MemoryBuffer.h>
-#include <llvm/Support/raw_ostream.h>
-#include <llvm/Target/TargetMachine.h>
+#include "runtime/jit.h"
 
 #include <utility>
 
@@ -24,36 +15,21 @@ struct Work {
   std::string key;
   std::shared_ptr<KernelCode> code;
   CacheEntry entry;
-  std::string symbol;
-  CpuDescription cpu;
-  bool fast_math = false;
+  const Target *target = nullptr;
+  TargetOptions options;
 };
-
-std::string compile_in_full(const Work &work) {
-  const ForkGuard guard;
-  const auto machine = make_target_machine(work.cpu, work.fast_math);
-  llvm::LLVMContext context;
-  auto module =
-      llvm::parseBitcodeFile(llvm::MemoryBufferRef(work.entry.module, work.symbol), context);
-  if (!module) {
-    throw Error(ErrorKind::Internal,
-                "LLVM cannot read its own module: " + llvm::toString(module.takeError()));
-  }
-  optimise_full(**module, *machine, ForkGuard::pause);
-  return compile_to_object(**module, *machine, true);
-}
 
 void improve(const Work &work) {
   try {
     CacheEntry better;
-    better.object = compile_in_full(work);
+    better.object = work.target->improve(work.entry.module, work.options).object;
     auto metadata = decode_metadata(work.entry.metadata);
     if (!metadata) {
       throw Error(ErrorKind::Internal, "the kernel's description is not one of ours");
     }
     metadata->is_full = true;
     better.metadata = encode_metadata(*metadata);
-    LoadedCode loaded = load_object(better.object, work.symbol);
+    LoadedCode loaded = load_object(better.object, work.options.symbol);
     cache_store(work.key, better);
     work.code->replace(std::move(loaded));
     work.code->change(Improvement::Pending, Improvement::Done);
@@ -76,13 +52,6 @@ bool may_improve(const Kernel &kernel) {
   return has_loop && !has_vectors;
 }
 
-std::string encode_module(const llvm::Module &module) {
-  std::string bytes;
-  llvm::raw_string_ostream stream(bytes);
-  llvm::WriteBitcodeToFile(module, stream);
-  return bytes;
-}
-
 void improve_later(const std::string &key, std::shared_ptr<KernelCode> code, CacheEntry entry,
                    std::string symbol, const CompileOptions &options) {
   if (!code->change(Improvement::None, Improvement::Pending)) {
@@ -92,9 +61,9 @@ void improve_later(const std::string &key, std::shared_ptr<KernelCode> code, Cac
   work->key = key;
   work->code = code;
   work->entry = std::move(entry);
-  work->symbol = std::move(symbol);
-  work->cpu = describe_cpu(options.cpu);
-  work->fast_math = options.fast_math;
+  work->target = options.target.target;
+  work->options = target_options(options);
+  work->options.symbol = std::move(symbol);
   const bool begun =
       run_in_background({[work] { improve(*work); },
                          [work] { work->code->change(Improvement::Pending, Improvement::None); }});

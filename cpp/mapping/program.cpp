@@ -400,12 +400,11 @@ private:
     return name;
   }
 
-  /// compute_at: for each iteration of the shared loops, the instances that are read in it.
-  void replicate(const Computation &computation, const Placement &placement, size_t first) {
-    // Of computations that depend on each other, what an earlier one reads is not known here.
+  /// Of computations that depend on each other, what an earlier one reads is not known here.
+  void require_computed_alone(const Computation &computation) const {
     for (const ComputationPtr &earlier : function_.computations) {
       if (earlier.get() == &computation) {
-        break;
+        return;
       }
       for (const Piece &piece : earlier->pieces) {
         visit(piece.value, [&](const ExprPtr &node) {
@@ -419,12 +418,13 @@ private:
         });
       }
     }
-    const std::vector<Statement> built(program_.statements.begin(),
-                                       program_.statements.begin() +
-                                           static_cast<std::ptrdiff_t>(first));
-    const std::vector<const Statement *> readers = readers_of(built, computation);
+  }
+
+  /// The reader in whose loops the computation runs. All others must be in them, too.
+  const Statement &reader_around(const Computation &computation, const Placement &placement,
+                                 const std::vector<const Statement *> &readers) const {
     const std::vector<int> &order = order_.at(computation.name);
-    const Statement *model = nullptr;
+    const Statement *found = nullptr;
     for (const Statement *reader : readers) {
       bool inside = reader->loops.size() >= shared_;
       for (size_t level = 0; inside && level < shared_; ++level) {
@@ -436,15 +436,25 @@ private:
                         ", but " + reader->computation->name + " reads it outside of them",
                     computation.where);
       }
-      model = model == nullptr || reader->computation->name == placement.other ? reader : model;
+      found = found == nullptr || reader->computation->name == placement.other ? reader : found;
     }
-    if (model == nullptr) {
+    if (found == nullptr) {
       throw Error(ErrorKind::Schedule,
                   computation.name + " is read by no computation in the loops of " +
                       placement.other,
                   computation.where);
     }
-    const Statement shared = *model;
+    return *found;
+  }
+
+  /// compute_at: for each iteration of the shared loops, the instances that are read in it.
+  void replicate(const Computation &computation, const Placement &placement, size_t first) {
+    require_computed_alone(computation);
+    const std::vector<Statement> built(program_.statements.begin(),
+                                       program_.statements.begin() +
+                                           static_cast<std::ptrdiff_t>(first));
+    const std::vector<const Statement *> readers = readers_of(built, computation);
+    const Statement &around = reader_around(computation, placement, readers);
     const isl::map read = footprint(readers, computation, shared_);
     const isl::map needed =
         plain_footprint(read, defined(computation), may_compute_more(computation));
@@ -453,39 +463,44 @@ private:
       allocate_inside(computation, allocation->second, readers, needed, first);
     }
     for (size_t s = first; s < program_.statements.size(); ++s) {
-      Statement &statement = program_.statements[s];
-      const isl::map iterations = defined_value(statement).apply_range(needed.reverse());
-      statement.domain =
-          checked(isl::manage(isl_set_flatten(isl_map_wrap(iterations.reverse().release()))),
-                  "instances of compute_at");
-      const isl::id name(isl_context(), statement.name);
-      statement.domain = isl::manage(isl_set_set_tuple_id(statement.domain.release(), name.copy()));
-      const auto with_replicas = [&](isl::pw_aff &loop) {
-        isl_pw_aff *value =
-            isl_pw_aff_insert_dims(loop.release(), isl_dim_in, 0, static_cast<unsigned>(shared_));
-        loop = checked(isl::manage(isl_pw_aff_set_tuple_id(value, isl_dim_in, name.copy())),
-                       "loops of compute_at");
-      };
-      std::for_each(statement.loops.begin(), statement.loops.end(), with_replicas);
-      for (auto &[promise, value] : statement.independent) {
-        with_replicas(value);
+      run_inside(program_.statements[s], around, needed);
+    }
+  }
+
+  /// Puts a statement into the shared loops of `around`: in each of their iterations it has the
+  /// instances that are `needed` there.
+  void run_inside(Statement &statement, const Statement &around, const isl::map &needed) const {
+    const isl::map iterations = defined_value(statement).apply_range(needed.reverse());
+    statement.domain =
+        checked(isl::manage(isl_set_flatten(isl_map_wrap(iterations.reverse().release()))),
+                "instances of compute_at");
+    const isl::id name(isl_context(), statement.name);
+    statement.domain = isl::manage(isl_set_set_tuple_id(statement.domain.release(), name.copy()));
+    const auto with_replicas = [&](isl::pw_aff &loop) {
+      isl_pw_aff *value =
+          isl_pw_aff_insert_dims(loop.release(), isl_dim_in, 0, static_cast<unsigned>(shared_));
+      loop = checked(isl::manage(isl_pw_aff_set_tuple_id(value, isl_dim_in, name.copy())),
+                     "loops of compute_at");
+    };
+    std::for_each(statement.loops.begin(), statement.loops.end(), with_replicas);
+    for (auto &[promise, value] : statement.independent) {
+      with_replicas(value);
+    }
+    statement.replicas = shared_;
+    for (size_t level = shared_; level-- > 0;) {
+      // Loops of one name are there where the reader is itself computed inside loops.
+      std::string iterator = "@" + around.loop_names[level];
+      while (std::find(statement.iterators.begin(), statement.iterators.end(), iterator) !=
+             statement.iterators.end()) {
+        iterator += "_";
       }
-      statement.replicas = shared_;
-      for (size_t level = shared_; level-- > 0;) {
-        // Loops of one name are there where the reader is itself computed inside loops.
-        std::string iterator = "@" + shared.loop_names[level];
-        while (std::find(statement.iterators.begin(), statement.iterators.end(), iterator) !=
-               statement.iterators.end()) {
-          iterator += "_";
-        }
-        statement.iterators.insert(statement.iterators.begin(), iterator);
-        statement.loop_names.insert(statement.loop_names.begin(), shared.loop_names[level]);
-        statement.tags.insert(statement.tags.begin(), shared.tags[level]);
-        statement.loops.insert(
-            statement.loops.begin(),
-            isl::pw_aff::var_on_domain(isl::local_space(statement.domain.space()), isl::dim::set,
-                                       static_cast<unsigned>(level)));
-      }
+      statement.iterators.insert(statement.iterators.begin(), iterator);
+      statement.loop_names.insert(statement.loop_names.begin(), around.loop_names[level]);
+      statement.tags.insert(statement.tags.begin(), around.tags[level]);
+      statement.loops.insert(statement.loops.begin(),
+                             isl::pw_aff::var_on_domain(isl::local_space(statement.domain.space()),
+                                                        isl::dim::set,
+                                                        static_cast<unsigned>(level)));
     }
   }
 

@@ -103,27 +103,14 @@ void inline_command(MappingState &state, const Command &command) {
   }
 }
 
-void factor_loop(MappingState &state, const Command &command, size_t factored,
-                 const std::string &partial_name) {
-  const std::string &name = command.computation;
-  const Computation before = **state.function->find(name);
-  const InstanceSpace instances = instance_space(before);
-  const TimeSpaceMap map = state.time_space.at(name);
-  const auto outer = static_cast<unsigned>(before.rank());
-  const auto reduced = static_cast<unsigned>(instances.reduced);
-  const LoopDimension &loop = map.dimensions[factored];
-  if (!involves(loop, outer, reduced) || involves(loop, 0, outer)) {
-    refuse(command,
-           "loop '" + loop.name + "' must run over the reduced iterators, and over nothing else");
-  }
-  if (before.pieces.front().value->ordered) {
-    refuse(command, name + " is an ordered reduction, and partial results would change its order");
-  }
+/// What is factored out of a reduction: the values of a loop over its terms.
+ReductionFactor factor_of(const Computation &before, const InstanceSpace &instances,
+                          const LoopDimension &loop, const std::string &partial_name) {
   ReductionFactor factor;
   factor.partial = partial_name;
   factor.value = loop.value;
   factor.iterator = loop.name;
-  for (size_t k = outer; k < instances.iterators.size(); ++k) {
+  for (size_t k = before.rank(); k < instances.iterators.size(); ++k) {
     const isl::pw_aff itself = isl::pw_aff::var_on_domain(
         isl::local_space(instances.domain.space()), isl::dim::set, static_cast<unsigned>(k));
     if (checked(loop.value.is_equal(itself), "rfactor")) {
@@ -141,50 +128,77 @@ void factor_loop(MappingState &state, const Command &command, size_t factored,
   while (!factor.is_iterator && taken.contains(factor.iterator)) {
     factor.iterator += "_";
   }
+  return factor;
+}
+
+/// The loops of the partial results: those of the reduction before.
+TimeSpaceMap loops_of_partial(const TimeSpaceMap &map, const InstanceSpace &before,
+                              const InstanceSpace &partial, size_t factored, unsigned outer) {
+  std::vector<unsigned> sources;
+  for (const std::string &iterator : before.iterators) {
+    const auto found = std::find(partial.iterators.begin(), partial.iterators.end(), iterator);
+    sources.push_back(static_cast<unsigned>(found - partial.iterators.begin()));
+  }
+  TimeSpaceMap result;
+  result.dimensions = pulled_back(
+      map.dimensions, projection(partial.domain.space(), before.domain.space(), sources));
+  result.dimensions[factored].value =
+      isl::pw_aff::var_on_domain(isl::local_space(partial.domain.space()), isl::dim::set, outer);
+  // A nested reduction is one more loop of the partial results.
+  add_missing_loops(result, partial);
+  return result;
+}
+
+/// The loops of what puts the partial results together: those over elements, and the factored one.
+TimeSpaceMap loops_of_final(const TimeSpaceMap &map, const InstanceSpace &after, size_t factored,
+                            unsigned outer, unsigned reduced) {
+  TimeSpaceMap result;
+  for (size_t d = 0; d < map.dimensions.size(); ++d) {
+    LoopDimension kept = map.dimensions[d];
+    if (d == factored) {
+      kept.value =
+          isl::pw_aff::var_on_domain(isl::local_space(after.domain.space()), isl::dim::set, outer);
+    } else if (!involves(kept, outer, reduced)) {
+      isl_pw_aff *value = isl_pw_aff_drop_dims(kept.value.copy(), isl_dim_in, outer, reduced);
+      value = isl_pw_aff_insert_dims(value, isl_dim_in, outer, 1);
+      value = isl_pw_aff_set_tuple_id(value, isl_dim_in, after.domain.tuple_id().release());
+      kept.value = checked(isl::manage(value), "rfactor");
+    } else {
+      continue;
+    }
+    result.dimensions.push_back(kept);
+  }
+  add_missing_loops(result, after); // a skewed loop was dropped here
+  return result;
+}
+
+void factor_loop(MappingState &state, const Command &command, size_t factored,
+                 const std::string &partial_name) {
+  const std::string &name = command.computation;
+  const Computation before = **state.function->find(name);
+  const InstanceSpace instances = instance_space(before);
+  const TimeSpaceMap map = state.time_space.at(name);
+  const auto outer = static_cast<unsigned>(before.rank());
+  const auto reduced = static_cast<unsigned>(instances.reduced);
+  const LoopDimension &loop = map.dimensions[factored];
+  if (!involves(loop, outer, reduced) || involves(loop, 0, outer)) {
+    refuse(command,
+           "loop '" + loop.name + "' must run over the reduced iterators, and over nothing else");
+  }
+  if (before.pieces.front().value->ordered) {
+    refuse(command, name + " is an ordered reduction, and partial results would change its order");
+  }
+  const ReductionFactor factor = factor_of(before, instances, loop, partial_name);
   try {
     state.function = factor_reduction(*state.function, name, factor, command.where);
   } catch (const Error &error) {
     refuse(command, error.what());
   }
-
   const Computation &partial = **state.function->find(factor.partial);
   const Computation &after = **state.function->find(name);
-  const InstanceSpace partial_space = instance_space(partial);
-  const InstanceSpace final_space = instance_space(after);
-  const auto position_of = [](const std::vector<std::string> &names, const std::string &wanted) {
-    return static_cast<unsigned>(std::find(names.begin(), names.end(), wanted) - names.begin());
-  };
-  std::vector<unsigned> sources;
-  for (const std::string &iterator : instances.iterators) {
-    sources.push_back(position_of(partial_space.iterators, iterator));
-  }
-  TimeSpaceMap partial_map;
-  partial_map.dimensions = pulled_back(
-      map.dimensions, projection(partial_space.domain.space(), instances.domain.space(), sources));
-  partial_map.dimensions[factored].value = isl::pw_aff::var_on_domain(
-      isl::local_space(partial_space.domain.space()), isl::dim::set, outer);
-
-  TimeSpaceMap final_map;
-  for (size_t d = 0; d < map.dimensions.size(); ++d) {
-    LoopDimension kept = map.dimensions[d];
-    if (d == factored) {
-      kept.value = isl::pw_aff::var_on_domain(isl::local_space(final_space.domain.space()),
-                                              isl::dim::set, outer);
-    } else if (!involves(kept, outer, reduced)) {
-      isl_pw_aff *value = isl_pw_aff_drop_dims(kept.value.copy(), isl_dim_in, outer, reduced);
-      value = isl_pw_aff_insert_dims(value, isl_dim_in, outer, 1);
-      value = isl_pw_aff_set_tuple_id(value, isl_dim_in, final_space.domain.tuple_id().release());
-      kept.value = checked(isl::manage(value), "rfactor");
-    } else {
-      continue;
-    }
-    final_map.dimensions.push_back(kept);
-  }
-  // A nested reduction is one more loop of the partial results; a skewed loop was dropped here.
-  add_missing_loops(partial_map, partial_space);
-  add_missing_loops(final_map, final_space);
-  state.time_space[factor.partial] = std::move(partial_map);
-  state.time_space[name] = std::move(final_map);
+  state.time_space[factor.partial] =
+      loops_of_partial(map, instances, instance_space(partial), factored, outer);
+  state.time_space[name] = loops_of_final(map, instance_space(after), factored, outer, reduced);
   state.storage[factor.partial] = Storage::identity(partial);
   state.order.insert(std::find(state.order.begin(), state.order.end(), name), factor.partial);
 }

@@ -99,6 +99,103 @@ isl::pw_aff everywhere(const isl::pw_aff &value) {
   return checked(isl::manage(formula), "set_schedule");
 }
 
+/// The map must start from the computation's instances.
+void require_domain(const Command &command, const isl::map &given, const InstanceSpace &instances) {
+  const auto dimensions = static_cast<size_t>(checked(given.domain_tuple_dim(), "set_schedule"));
+  if (given.has_domain_tuple_id().is_true() &&
+      given.domain_tuple_id().name() == command.computation &&
+      dimensions == instances.iterators.size()) {
+    return;
+  }
+  std::string expected = command.computation + "[";
+  for (size_t d = 0; d < instances.iterators.size(); ++d) {
+    expected += (d ? "," : "") + instances.iterators[d];
+  }
+  refuse(command, "the map must start from " + expected + "]");
+}
+
+/// Two instances at one time, for a message; empty where isl finds none to name.
+std::string same_time_example(const Command &command, const isl::map &map,
+                              const InstanceSpace &instances) {
+  const isl::map same = map.apply_range(map.reverse());
+  const isl::map distinct = same.intersect(isl::map::lex_lt(instances.domain.space()));
+  Point point;
+  if (!sample_point(checked(distinct.wrap(), "set_schedule"), point)) {
+    return "";
+  }
+  // Both instances one after the other; what the parameters are is said once.
+  const size_t dimensions = instances.iterators.size();
+  Point first{{}, point.coordinates};
+  first.coordinates.resize(dimensions);
+  Point second{point.parameters, point.coordinates};
+  second.coordinates.erase(second.coordinates.begin(),
+                           second.coordinates.begin() + static_cast<std::ptrdiff_t>(dimensions));
+  return ", for example " + instance_text(command.computation, first) + " and " +
+         instance_text(command.computation, second);
+}
+
+/// The map on the instances that there are: each has a time, and no other has the same.
+isl::map on_instances(const MappingState &state, const Command &command, const isl::map &written,
+                      const InstanceSpace &instances) {
+  const isl::set scheduled = instances.domain.intersect_params(state.function->context);
+  isl::map map = checked(written.intersect_domain(scheduled), "set_schedule");
+  const isl::set unscheduled = scheduled.subtract(map.domain());
+  Point point;
+  if (sample_point(checked(unscheduled, "set_schedule"), point)) {
+    refuse(command, "the map gives no time to " + instance_text(command.computation, point));
+  }
+  if (!checked(map.is_single_valued(), "set_schedule")) {
+    refuse(command, "the map gives several times to one instance");
+  }
+  if (!checked(map.is_injective(), "set_schedule")) {
+    refuse(command, "the map gives the same time to two instances" +
+                        same_time_example(command, map, instances));
+  }
+  return map;
+}
+
+/// A loop that runs over one iterator has its name; others are t0, t1 and so on.
+std::vector<LoopDimension> loops_of(const isl::pw_multi_aff &times, unsigned count,
+                                    const InstanceSpace &instances) {
+  std::vector<LoopDimension> loops;
+  for (unsigned d = 0; d < count; ++d) {
+    const isl::pw_aff value = everywhere(times.at(static_cast<int>(d)));
+    std::string name = "t" + std::to_string(d);
+    for (size_t i = 0; i < instances.iterators.size(); ++i) {
+      const isl::pw_aff iterator = isl::pw_aff::var_on_domain(
+          isl::local_space(instances.domain.space()), isl::dim::set, static_cast<unsigned>(i));
+      const bool taken = std::any_of(loops.begin(), loops.end(), [&](const auto &loop) {
+        return loop.name == instances.iterators[i];
+      });
+      if (!taken && checked(value.is_equal(iterator), "set_schedule")) {
+        name = instances.iterators[i];
+      }
+    }
+    loops.push_back({name, value, {}, 0});
+  }
+  return loops;
+}
+
+void tag_loops(const MappingState &state, const Command &command,
+               const std::map<size_t, LoopTag> &tags, std::vector<LoopDimension> &loops) {
+  for (const auto &[position, tag] : tags) {
+    LoopDimension &loop = loops.at(position);
+    loop.tag = tag;
+    if (tag.tag != Tag::Vector && tag.tag != Tag::Unroll) {
+      continue;
+    }
+    const std::int64_t extent = constant_extent(state, command, loop);
+    if (extent <= 0 || extent > max_copies || (tag.tag == Tag::Vector && extent > tag.factor)) {
+      refuse(command, "dimension " + std::to_string(position) +
+                          " of the map does not have the constant extent, of at most " +
+                          std::to_string(max_copies) +
+                          ", that its tag needs; take it modulo the size");
+    }
+    loop.tag.factor = tag.tag == Tag::Vector ? tag.factor : extent;
+    loop.extent = loop.tag.factor;
+  }
+}
+
 } // namespace
 
 void set_schedule_command(MappingState &state, const Command &command) {
@@ -111,81 +208,18 @@ void set_schedule_command(MappingState &state, const Command &command) {
   }
   const isl::map given = read_command_map(state, command, text, "{ C[i, j] -> [j, i] }");
   const InstanceSpace instances = instance_space(**state.function->find(command.computation));
-  const auto dimensions = static_cast<size_t>(checked(given.domain_tuple_dim(), "set_schedule"));
-  if (!given.has_domain_tuple_id().is_true() ||
-      given.domain_tuple_id().name() != command.computation ||
-      dimensions != instances.iterators.size()) {
-    std::string expected = command.computation + "[";
-    for (size_t d = 0; d < instances.iterators.size(); ++d) {
-      expected += (d ? "," : "") + instances.iterators[d];
-    }
-    refuse(command, "the map must start from " + expected + "]");
-  }
+  require_domain(command, given, instances);
   const isl::map written = isl::manage(isl_map_reset_tuple_id(given.copy(), isl_dim_out));
-  const isl::set scheduled = instances.domain.intersect_params(state.function->context);
-  const isl::map map = checked(written.intersect_domain(scheduled), "set_schedule");
-  const isl::set unscheduled = scheduled.subtract(map.domain());
-  Point point;
-  if (sample_point(checked(unscheduled, "set_schedule"), point)) {
-    refuse(command, "the map gives no time to " + instance_text(command.computation, point));
-  }
-  if (!checked(map.is_single_valued(), "set_schedule")) {
-    refuse(command, "the map gives several times to one instance");
-  }
-  if (!checked(map.is_injective(), "set_schedule")) {
-    const isl::map same = map.apply_range(map.reverse());
-    const isl::map distinct = same.intersect(isl::map::lex_lt(instances.domain.space()));
-    std::string example;
-    if (sample_point(checked(distinct.wrap(), "set_schedule"), point)) {
-      // Both instances one after the other; what the parameters are is said once.
-      Point first{{}, point.coordinates};
-      first.coordinates.resize(dimensions);
-      Point second{point.parameters, point.coordinates};
-      second.coordinates.erase(second.coordinates.begin(),
-                               second.coordinates.begin() +
-                                   static_cast<std::ptrdiff_t>(dimensions));
-      example = ", for example " + instance_text(command.computation, first) + " and " +
-                instance_text(command.computation, second);
-    }
-    refuse(command, "the map gives the same time to two instances" + example);
-  }
-  TimeSpaceMap result;
-  result.explicit_time = true;
+  const isl::map map = on_instances(state, command, written, instances);
   // As it was written, not as it could be simplified on these instances: what a reduction
   // initialises are others, and a loop over a reduced iterator stays one where it takes a single
   // value.
   const isl::map &meant = checked(written.is_single_valued(), "set_schedule") ? written : map;
-  const isl::pw_multi_aff times = checked(meant.as_pw_multi_aff(), "set_schedule");
-  for (unsigned d = 0; d < checked(map.range_tuple_dim(), "set_schedule"); ++d) {
-    const isl::pw_aff value = everywhere(times.at(static_cast<int>(d)));
-    std::string name = "t" + std::to_string(d);
-    for (size_t i = 0; i < instances.iterators.size(); ++i) {
-      const isl::pw_aff iterator = isl::pw_aff::var_on_domain(
-          isl::local_space(instances.domain.space()), isl::dim::set, static_cast<unsigned>(i));
-      const bool taken =
-          std::any_of(result.dimensions.begin(), result.dimensions.end(),
-                      [&](const auto &loop) { return loop.name == instances.iterators[i]; });
-      if (!taken && checked(value.is_equal(iterator), "set_schedule")) {
-        name = instances.iterators[i];
-      }
-    }
-    result.dimensions.push_back({name, value, {}, 0});
-  }
-  for (const auto &[position, tag] : tags) {
-    LoopDimension &loop = result.dimensions.at(position);
-    loop.tag = tag;
-    if (tag.tag == Tag::Vector || tag.tag == Tag::Unroll) {
-      const std::int64_t extent = constant_extent(state, command, loop);
-      if (extent <= 0 || extent > max_copies || (tag.tag == Tag::Vector && extent > tag.factor)) {
-        refuse(command, "dimension " + std::to_string(position) +
-                            " of the map does not have the constant extent, of at most " +
-                            std::to_string(max_copies) +
-                            ", that its tag needs; take it modulo the size");
-      }
-      loop.tag.factor = tag.tag == Tag::Vector ? tag.factor : extent;
-      loop.extent = loop.tag.factor;
-    }
-  }
+  TimeSpaceMap result;
+  result.explicit_time = true;
+  result.dimensions = loops_of(checked(meant.as_pw_multi_aff(), "set_schedule"),
+                               checked(map.range_tuple_dim(), "set_schedule"), instances);
+  tag_loops(state, command, tags, result.dimensions);
   state.time_space[command.computation] = std::move(result);
   std::erase_if(state.placements,
                 [&](const Placement &p) { return p.computation == command.computation; });

@@ -123,6 +123,74 @@ void require_same_array(const MappingState &state, const Command &command,
   }
 }
 
+/// The name of a buffer is none of isl's words and no parameter.
+void require_buffer_name(const MappingState &state, const Command &command,
+                         const std::string &name) {
+  const std::vector<std::string> &parameters = state.function->parameters;
+  if (!is_isl_identifier(name) ||
+      std::find(parameters.begin(), parameters.end(), name) != parameters.end()) {
+    refuse(command, "'" + name +
+                        "' cannot name a buffer; expected letters, digits and "
+                        "underscores, no word of isl's notation and no parameter's name");
+  }
+}
+
+/// The caller's array says where the elements of an output are.
+void require_output_as_it_is(const Command &command, const Computation &computation,
+                             const isl::map &given, const isl::map &relation) {
+  if (!checked(relation.is_injective(), "store_in")) {
+    refuse(command, computation.name +
+                        " is an output, and two of its elements would share one place; declare a "
+                        "computation that reads the elements you want to keep and return that one");
+  }
+  const isl::map itself = isl::map::identity(computation.domain.space().map_from_set());
+  if (checked(given.range_tuple_dim(), "store_in") != computation.rank() ||
+      !checked(relation.is_subset(isl::manage(isl_map_set_tuple_id(
+                   itself.copy(), isl_dim_out, given.range_tuple_id().release()))),
+               "store_in")) {
+    refuse(command,
+           computation.name +
+               " is an output, and the caller's array decides where its elements are: pass "
+               "an array with other strides, such as out=array.T, for another layout");
+  }
+}
+
+/// Fills in the subscripts and the extents of `storage`, whose image is `image`: the extents are
+/// those of the array that is `overwritten`, the given `sizes`, or as large as needed.
+void lay_out(const MappingState &state, const Command &command, const Computation *overwritten,
+             const std::vector<std::string> &sizes, const isl::set &image, Storage &storage) {
+  const Computation &computation = **state.function->find(command.computation);
+  const auto rank = checked(image.tuple_dim(), "store_in");
+  const bool sized = !sizes.empty();
+  if (sized && sizes.size() != rank) {
+    refuse(command, "the buffer has " + std::to_string(rank) + " dimensions but " +
+                        std::to_string(sizes.size()) + " sizes were given");
+  }
+  IterationSpace elements{storage.buffer, {}};
+  for (unsigned d = 0; d < rank; ++d) {
+    elements.iterators.push_back("b" + std::to_string(d));
+  }
+  const isl::pw_multi_aff index =
+      checked(isl::manage(isl_pw_multi_aff_from_map(storage.relation.copy())), "store_in");
+  isl::set inside = isl::set::universe(image.space());
+  for (unsigned d = 0; d < rank; ++d) {
+    storage.index.push_back(from_affine(index.at(static_cast<int>(d)), computation.iterators));
+    storage.extents.push_back(overwritten != nullptr ? overwritten->extents[d]
+                              : sized && !sizes[d].empty()
+                                  ? size_expression(command, parameter_list(state), sizes[d])
+                                  : derived_extent(image, d, state.function->context));
+    const std::optional<isl::pw_aff> size = to_affine(storage.extents[d], elements);
+    const isl::pw_aff position =
+        isl::pw_aff::var_on_domain(isl::local_space(image.space()), isl::dim::set, d);
+    inside = inside.lower_bound_si(isl::dim::set, d, 0).intersect(position.lt_set(size.value()));
+  }
+  Point point;
+  if (sample_point(checked(image.subtract(inside), "store_in"), point)) {
+    refuse(command, "element " + instance_text(storage.buffer, point) + " lies outside the " +
+                        (overwritten != nullptr ? "array" : "buffer"));
+  }
+}
+
 } // namespace
 
 /// Stores the command's computation by `given`: computation[iterators] -> buffer[index], in a
@@ -136,6 +204,7 @@ void store(MappingState &state, const Command &command, const isl::map &given,
   }
   Storage storage;
   storage.buffer = given.range_tuple_id().name();
+  storage.relation = given;
   const Computation *overwritten = nullptr; // in place: elements of an input's array
   for (const ComputationPtr &input : state.function->inputs) {
     overwritten = input->name == storage.buffer ? input.get() : overwritten;
@@ -144,68 +213,20 @@ void store(MappingState &state, const Command &command, const isl::map &given,
     require_same_array(state, command, computation, *overwritten,
                        checked(given.range_tuple_dim(), "store_in"), !sizes.empty());
   }
-  const std::vector<std::string> &parameters = state.function->parameters;
-  if (!is_isl_identifier(storage.buffer) ||
-      std::find(parameters.begin(), parameters.end(), storage.buffer) != parameters.end()) {
-    refuse(command, "'" + storage.buffer +
-                        "' cannot name a buffer; expected letters, digits and "
-                        "underscores, no word of isl's notation and no parameter's name");
-  }
+  require_buffer_name(state, command, storage.buffer);
   const isl::set written = written_elements(state, computation);
-  storage.relation = given;
   const isl::map relation = checked(given.intersect_domain(written), "store_in");
   if (!checked(given.is_single_valued(), "store_in")) {
     refuse(command, "the map gives several elements to one instance");
   }
-  if (is_output(state, computation.name) && !checked(relation.is_injective(), "store_in")) {
-    refuse(command, computation.name +
-                        " is an output, and two of its elements would share one place; declare a "
-                        "computation that reads the elements you want to keep and return that one");
+  if (is_output(state, computation.name)) {
+    require_output_as_it_is(command, computation, given, relation);
   }
-  const isl::map itself = isl::map::identity(computation.domain.space().map_from_set());
-  if (is_output(state, computation.name) &&
-      (checked(given.range_tuple_dim(), "store_in") != computation.rank() ||
-       !checked(relation.is_subset(isl::manage(isl_map_set_tuple_id(
-                    itself.copy(), isl_dim_out, given.range_tuple_id().release()))),
-                "store_in"))) {
-    refuse(command,
-           computation.name +
-               " is an output, and the caller's array decides where its elements are: pass "
-               "an array with other strides, such as out=array.T, for another layout");
-  }
-  const isl::pw_multi_aff index =
-      checked(isl::manage(isl_pw_multi_aff_from_map(given.copy())), "store_in");
   Point point;
   if (sample_point(checked(written.subtract(relation.domain()), "store_in"), point)) {
     refuse(command, "the map gives no element to " + instance_text(computation.name, point));
   }
-  const isl::set image = checked(relation.range(), "store_in");
-  const auto rank = checked(given.range_tuple_dim(), "store_in");
-  const bool sized = !sizes.empty();
-  if (sized && sizes.size() != rank) {
-    refuse(command, "the buffer has " + std::to_string(rank) + " dimensions but " +
-                        std::to_string(sizes.size()) + " sizes were given");
-  }
-  IterationSpace elements{storage.buffer, {}};
-  for (unsigned d = 0; d < rank; ++d) {
-    elements.iterators.push_back("b" + std::to_string(d));
-  }
-  isl::set inside = isl::set::universe(image.space());
-  for (unsigned d = 0; d < rank; ++d) {
-    storage.index.push_back(from_affine(index.at(static_cast<int>(d)), computation.iterators));
-    storage.extents.push_back(overwritten != nullptr ? overwritten->extents[d]
-                              : sized && !sizes[d].empty()
-                                  ? size_expression(command, parameter_list(state), sizes[d])
-                                  : derived_extent(image, d, state.function->context));
-    const std::optional<isl::pw_aff> size = to_affine(storage.extents[d], elements);
-    const isl::pw_aff position =
-        isl::pw_aff::var_on_domain(isl::local_space(image.space()), isl::dim::set, d);
-    inside = inside.lower_bound_si(isl::dim::set, d, 0).intersect(position.lt_set(size.value()));
-  }
-  if (sample_point(checked(image.subtract(inside), "store_in"), point)) {
-    refuse(command, "element " + instance_text(storage.buffer, point) + " lies outside the " +
-                        (overwritten != nullptr ? "array" : "buffer"));
-  }
+  lay_out(state, command, overwritten, sizes, checked(relation.range(), "store_in"), storage);
   state.storage[computation.name] = std::move(storage);
 }
 

@@ -5,6 +5,7 @@
 #include "hardware/processor.h"
 #include "mapping/accesses.h"
 #include "mapping/program.h"
+#include "planning/access_steps.h"
 #include "polyhedral/interruption.h"
 
 #include <isl/aff.h>
@@ -46,94 +47,6 @@ constexpr std::int64_t little_for_several = 600;
 constexpr std::int64_t block_columns = 1024;
 /// Functions of more computations run as they are declared: their code would take too long to make.
 constexpr size_t max_computations = 128;
-
-/// How an access moves from one iteration of a loop to the next.
-enum class Step { None, Unit, Other };
-
-/// The coefficient of one iterator, where all pieces of a function have the same or none.
-std::optional<std::int64_t> coefficient_of(const isl::pw_aff &value, size_t iterator) {
-  struct Found {
-    unsigned position;
-    std::optional<std::int64_t> coefficient = 0;
-  } found{static_cast<unsigned>(iterator)};
-  const isl_stat status = isl_pw_aff_foreach_piece(
-      value.get(),
-      [](isl_set *piece, isl_aff *affine, void *user) {
-        auto &into = *static_cast<Found *>(user);
-        isl_set_free(piece);
-        const isl::aff function = isl::manage(affine);
-        const isl::val one =
-            isl::manage(isl_aff_get_coefficient_val(function.get(), isl_dim_in, into.position));
-        bool divided = false;
-        const isl_size divisions = isl_aff_dim(function.get(), isl_dim_div);
-        for (isl_size d = 0; d < divisions; ++d) {
-          const isl::aff division =
-              isl::manage(isl_aff_get_div(function.get(), static_cast<int>(d)));
-          divided = divided || isl_aff_involves_dims(division.get(), isl_dim_in, into.position,
-                                                     1) != isl_bool_false;
-        }
-        if (one.is_null() || isl_val_is_int(one.get()) != isl_bool_true || divided ||
-            !into.coefficient) {
-          into.coefficient = std::nullopt;
-          return isl_stat_ok;
-        }
-        const std::int64_t here = isl_val_get_num_si(one.get());
-        // A clamped subscript stands still at the border.
-        if (here != 0 && *into.coefficient != 0 && here != *into.coefficient) {
-          into.coefficient = std::nullopt;
-        } else if (here != 0) {
-          into.coefficient = here;
-        }
-        return isl_stat_ok;
-      },
-      &found);
-  if (status != isl_stat_ok) {
-    throw_isl_error("the step of a subscript");
-  }
-  return found.coefficient;
-}
-
-/// An access of one computation: its subscripts as functions of all scheduled iterators.
-struct Access {
-  std::string array;
-  std::vector<std::optional<isl::pw_aff>> subscripts;
-
-  Step step(size_t iterator) const {
-    Step result = Step::None;
-    for (size_t d = 0; d < subscripts.size(); ++d) {
-      const auto coefficient =
-          subscripts[d] ? coefficient_of(*subscripts[d], iterator) : std::nullopt;
-      if (!coefficient || (*coefficient != 0 && (d + 1 < subscripts.size() || *coefficient != 1))) {
-        return Step::Other;
-      }
-      result = *coefficient != 0 ? Step::Unit : result;
-    }
-    return result;
-  }
-  /// The dimension, other than the last one, that alone moves, by one element; nothing elsewhere.
-  std::optional<size_t> strided_dimension(size_t iterator) const {
-    std::optional<size_t> found;
-    for (size_t d = 0; d < subscripts.size(); ++d) {
-      const auto coefficient =
-          subscripts[d] ? coefficient_of(*subscripts[d], iterator) : std::nullopt;
-      if (!coefficient || (*coefficient != 0 && (found || *coefficient != 1))) {
-        return std::nullopt;
-      }
-      found = *coefficient != 0 ? std::optional(d) : found;
-    }
-    return found && *found + 1 < subscripts.size() ? found : std::nullopt;
-  }
-  /// Does a subscript change its form, as a clamped one does?
-  bool has_border() const {
-    return std::any_of(subscripts.begin(), subscripts.end(), [](const auto &subscript) {
-      return subscript && isl_pw_aff_n_piece(subscript->get()) > 1;
-    });
-  }
-  bool is_affine() const {
-    return std::all_of(subscripts.begin(), subscripts.end(),
-                       [](const auto &subscript) { return subscript.has_value(); });
-  }
-};
 
 /// What one computation reads and computes.
 class Shape {
@@ -519,23 +432,41 @@ bool is_apart(const MappingState &state, const std::string &computation) {
          });
 }
 
-} // namespace
+/// A computation whose loops may get tags.
+struct Candidate {
+  std::string name;
+  Shape shape;
+  bool reads_itself;
+};
 
-DefaultSchedule with_default_tags(const Mapping &plain, bool wide) {
-  struct Candidate {
-    std::string name;
-    Shape shape;
-    bool reads_itself;
-  };
-  std::vector<Candidate> candidates;
-  for (const ComputationPtr &computation : plain.function().computations) {
-    if (is_apart(plain.state(), computation->name)) {
-      candidates.push_back({computation->name, Shape(*computation), reads_itself(*computation)});
+/// Chooses the tags: all at once where that is legal, else one computation after the other.
+class TagChoice {
+public:
+  TagChoice(const Mapping &plain, bool wide) : plain_(plain), wide_(wide) {
+    for (const ComputationPtr &computation : plain.function().computations) {
+      if (is_apart(plain.state(), computation->name)) {
+        candidates_.push_back({computation->name, Shape(*computation), reads_itself(*computation)});
+      }
     }
   }
-  const auto tagged = [&](const DefaultSchedule &before, const Candidate &candidate, bool vector,
-                          std::optional<size_t> parallel) -> std::optional<DefaultSchedule> {
-    Tagging tagging(before.mapping, candidate.name, candidate.shape, wide);
+
+  DefaultSchedule choose() const {
+    if (candidates_.size() > max_computations) {
+      return {plain_};
+    }
+    DefaultSchedule all = together(true);
+    if (candidates_.size() >= several) {
+      all.little = std::max(all.little, little_for_several);
+      all.around = 0;
+    }
+    return legal_program(all.mapping, nullptr) ? all : one_by_one();
+  }
+
+private:
+  /// `before` with the tags of one more computation; nothing where it cannot have them.
+  std::optional<DefaultSchedule> tagged(const DefaultSchedule &before, const Candidate &candidate,
+                                        bool vector, std::optional<size_t> parallel) const {
+    Tagging tagging(before.mapping, candidate.name, candidate.shape, wide_);
     try {
       if (vector) {
         tagging.vectorize();
@@ -556,14 +487,12 @@ DefaultSchedule with_default_tags(const Mapping &plain, bool wide) {
           before.little > 0 ? std::min(before.around, tagging.around()) : tagging.around();
     }
     return next;
-  };
-  if (candidates.size() > max_computations) {
-    return {plain};
   }
-  // All at once, which is legal where no computation reads itself.
-  const auto together = [&](bool with_recurrences) {
-    DefaultSchedule all{plain};
-    for (const Candidate &candidate : candidates) {
+
+  /// All at once, which is legal where no computation reads itself.
+  DefaultSchedule together(bool with_recurrences) const {
+    DefaultSchedule all{plain_};
+    for (const Candidate &candidate : candidates_) {
       if (with_recurrences || !candidate.reads_itself) {
         auto next = tagged(all, candidate, true, 0);
         next = next ? next : tagged(all, candidate, true, std::nullopt);
@@ -571,47 +500,52 @@ DefaultSchedule with_default_tags(const Mapping &plain, bool wide) {
       }
     }
     return all;
-  };
-  DefaultSchedule all = together(true);
-  if (candidates.size() >= several) {
-    all.little = std::max(all.little, little_for_several);
-    all.around = 0;
   }
-  if (legal_program(all.mapping, nullptr)) {
-    return all;
-  }
-  // Else one after the other, of each what is legal: of those that read themselves where that is
-  // enough.
-  DefaultSchedule result = together(false);
-  std::shared_ptr<const LegalProgram> legal = legal_program(result.mapping, nullptr);
-  const bool only_recurrences = legal != nullptr;
-  if (!only_recurrences) {
-    result = {plain};
-    legal = legal_program(plain, nullptr);
-  }
-  const auto accept = [&](const std::optional<DefaultSchedule> &next) {
-    auto now = next ? legal_program(next->mapping, legal.get()) : nullptr;
-    if (!now) {
-      return false;
+
+  /// One after the other, of each what is legal: of those that read themselves where that is
+  /// enough.
+  DefaultSchedule one_by_one() const {
+    DefaultSchedule result = together(false);
+    std::shared_ptr<const LegalProgram> legal = legal_program(result.mapping, nullptr);
+    const bool only_recurrences = legal != nullptr;
+    if (!only_recurrences) {
+      result = {plain_};
+      legal = legal_program(plain_, nullptr);
     }
-    result = *next;
-    legal = std::move(now);
-    return true;
-  };
-  for (const Candidate &candidate : candidates) {
-    if (only_recurrences && !candidate.reads_itself) {
-      continue;
-    }
-    bool found = false;
-    for (const bool vector : {true, false}) {
-      for (size_t loop = 0; !found && loop < candidate.shape.rank(); ++loop) {
-        found = accept(tagged(result, candidate, vector, loop));
+    const auto accept = [&](const std::optional<DefaultSchedule> &next) {
+      auto now = next ? legal_program(next->mapping, legal.get()) : nullptr;
+      if (!now) {
+        return false;
       }
-      found = found || (vector && candidate.shape.simple() &&
-                        accept(tagged(result, candidate, true, std::nullopt)));
+      result = *next;
+      legal = std::move(now);
+      return true;
+    };
+    for (const Candidate &candidate : candidates_) {
+      if (only_recurrences && !candidate.reads_itself) {
+        continue;
+      }
+      bool found = false;
+      for (const bool vector : {true, false}) {
+        for (size_t loop = 0; !found && loop < candidate.shape.rank(); ++loop) {
+          found = accept(tagged(result, candidate, vector, loop));
+        }
+        found = found || (vector && candidate.shape.simple() &&
+                          accept(tagged(result, candidate, true, std::nullopt)));
+      }
     }
+    return result;
   }
-  return result;
+
+  const Mapping &plain_;
+  bool wide_;
+  std::vector<Candidate> candidates_;
+};
+
+} // namespace
+
+DefaultSchedule with_default_tags(const Mapping &plain, bool wide) {
+  return TagChoice(plain, wide).choose();
 }
 
 } // namespace tilewright

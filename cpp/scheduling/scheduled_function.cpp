@@ -181,9 +181,9 @@ SharingVerdict ScheduledFunction::find_sharing(const std::vector<SharedArray> &s
 
 // ---- options ----
 
-void ScheduledFunction::set_target(const GpuTarget &target) {
-  if (!(target == options_.gpu)) {
-    options_.gpu = target;
+void ScheduledFunction::set_target(const TargetSelection &target) {
+  if (!(target == options_.target)) {
+    options_.target = target;
     ++version_;
   }
 }
@@ -211,8 +211,8 @@ PreparedKernel ScheduledFunction::prepare(const KernelRequest &request, std::uin
   require_legal();
   CompileOptions options = options_for(request.layouts);
   options.instrumentation = request.instrumentation;
-  if (request.gpu) {
-    options.gpu = *request.gpu;
+  if (request.target) {
+    options.target = *request.target;
   }
   if (request.shared.empty()) {
     return tilewright::prepare(mapping(), options);

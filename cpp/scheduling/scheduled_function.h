@@ -34,9 +34,9 @@ struct SharingVerdict {
 
 /// What a kernel is compiled for, beside the function's own options.
 struct KernelRequest {
-  std::vector<ArrayLayout> layouts; ///< of the arguments: inputs, then outputs
-  std::vector<SharedArray> shared;  ///< arrays of the call that share memory
-  std::optional<GpuTarget> gpu;     ///< instead of the function's
+  std::vector<ArrayLayout> layouts;      ///< of the arguments: inputs, then outputs
+  std::vector<SharedArray> shared;       ///< arrays of the call that share memory
+  std::optional<TargetSelection> target; ///< instead of the function's
   Instrumentation instrumentation;
 };
 
@@ -80,7 +80,7 @@ public:
   // ---- options ----
   const CompileOptions &options() const { return options_; }
   /// Where loops over blocks and threads run from now on.
-  void set_target(const GpuTarget &target);
+  void set_target(const TargetSelection &target);
   /// Whether each access is checked from now on.
   void set_check_bounds(bool check);
   /// Whether the library schedules the function: it may, and nobody has given a command.
@@ -91,9 +91,10 @@ public:
   std::uint64_t version() const { return version_.load(std::memory_order_acquire); }
 
   // ---- kernels ----
-  /// The first half of a compilation (compiler/compiler.h), whose second half, complete(), any thread
-  /// may do. Throws ScheduleChanged unless `version` is the current one, Error(IllegalSchedule) and
-  /// Error(Schedule) where the mapping, or calls with such shared arrays, cannot run.
+  /// The first half of a compilation (compiler/compiler.h), whose second half, complete(), any
+  /// thread may do. Throws ScheduleChanged unless `version` is the current one,
+  /// Error(IllegalSchedule) and Error(Schedule) where the mapping, or calls with such shared
+  /// arrays, cannot run.
   PreparedKernel prepare(const KernelRequest &request, std::uint64_t version);
   /// Both halves.
   std::shared_ptr<const CompiledKernel> compile(const KernelRequest &request);

@@ -54,6 +54,7 @@ from .functions.functions import Function
 from .functions.structs import StructOutput, struct
 from .functions.warming import compile_all
 from .inspection.debugging import NanTrace, ReadValue
+from .inspection.passes import CompilerPass, Passes
 from .inspection.plotting import Picture, plot_domain
 from .inspection.profiling import LoopNest, Profile, RooflinePlot
 from .inspection.roofline import Machine, machine
@@ -163,6 +164,7 @@ __all__ = [
     "Array",
     "Buffer",
     "CacheInfo",
+    "CompilerPass",
     "Computation",
     "ComputationHandle",
     "DType",
@@ -185,6 +187,7 @@ __all__ = [
     "NanTrace",
     "OutOfBoundsError",
     "Parameter",
+    "Passes",
     "Picture",
     "Profile",
     "ReadValue",

@@ -48,7 +48,7 @@ def library() -> pathlib.Path:
             f"-I{ROOT / 'cpp'}",
             "-o",
             str(path),
-            str(SOURCE / "fake_cuda.cpp"),
+            *map(str, sorted(SOURCE.glob("*.cpp"))),
         ],
         check=True,
     )

@@ -2,9 +2,9 @@
 
 #include "hardware/gpu.h"
 #include "loops/gpu_queries.h"
-#include "loops/loop_bounds.h"
 #include "loops/traverse.h"
 #include "mapping/mma_shapes.h"
+#include "passes/gpu/launch_grid.h"
 #include "passes/gpu/mma_tiles.h"
 #include "passes/gpu/private_memory.h"
 #include "passes/gpu/thread_reductions.h"
@@ -36,32 +36,18 @@ bool has_threads_or_barriers(const StmtPtr &statement) {
 
 class LaunchMapping {
 public:
-  LaunchMapping(Kernel &kernel, const Launch &launch, Numbers &numbers, Ranges ranges)
-      : kernel_(kernel), threads_(launch.threads), numbers_(numbers), ranges_(std::move(ranges)) {
-    visit_statements(launch.body(), [&](const LoopStatement &inner) {
-      if (const auto *loop = as_loop(inner, LoopKind::GpuBlock)) {
-        ++loops_over_blocks_[static_cast<size_t>(loop->axis)];
-      }
-    });
-  }
+  LaunchMapping(Kernel &kernel, const Launch &launch, Numbers &numbers, const Ranges &known)
+      : kernel_(kernel), threads_(launch.threads), numbers_(numbers), ranges_(known),
+        grid_(launch.body(), known) {}
 
   StmtPtr run(const Launch &launch) {
-    find_grid(launch.body());
     StmtPtr body = rewrite(launch.body());
     if (!has_threads_or_barriers(launch.body())) {
       body = by_thread_zero(body);
     }
     auto result = copy_of<Launch>(launch);
     result->children = {shrink_private_buffers(body, kernel_, ranges_, first_of_, numbers_)};
-    result->grid.clear();
-    for (size_t axis = 0; axis < 3; ++axis) {
-      result->grid.push_back(first_[axis] ? blocks_along(axis) : integer(1));
-    }
-    if (continues_along_z()) {
-      const ValuePtr blocks = result->grid[1];
-      result->grid[2] = floor_div(add(blocks, integer(max_blocks_yz - 1)), integer(max_blocks_yz));
-      result->grid[1] = minimum(blocks, integer(max_blocks_yz));
-    }
+    result->grid = grid_.extents();
     return result;
   }
 
@@ -297,78 +283,9 @@ private:
     });
   }
 
-  // ---- blocks ----
-
-  ValuePtr blocks_along(size_t axis) const {
-    return maximum(sub(end_[axis], first_[axis]), integer(0));
-  }
-
-  /// A grid has no more than 65535 blocks along y. Where there may be more of them, and no loop is
-  /// over z, the next ones are those that follow along z: one plane for all but very tall grids.
-  bool continues_along_z() const {
-    if (!first_[1] || first_[2]) {
-      return false;
-    }
-    const Interval blocks = ranges_.of(blocks_along(1));
-    return !blocks.upper || *blocks.upper > max_blocks_yz;
-  }
-
-  /// Which values the loops over blocks have along each axis, taken together: a block has the same
-  /// value in all of them.
-  void find_grid(const StmtPtr &statement) {
-    if (const auto *loop = as_loop(statement, LoopKind::GpuBlock)) {
-      const auto axis = static_cast<size_t>(loop->axis);
-      const ValuePtr first = over_blocks_.bound(loop->lower, false);
-      const ValuePtr end = over_blocks_.bound(loop->upper, true);
-      const bool is_known = first && end && !depends_on_inner(first) && !depends_on_inner(end);
-      if (!is_known) {
-        throw Error(ErrorKind::Schedule,
-                    "how many blocks loop '" + loop->name +
-                        "' needs is not known before the launch, as its bounds depend on another "
-                        "loop in a way that has no simple bound; map it to threads, or run it in "
-                        "each block");
-      }
-      first_[axis] = first_[axis] ? minimum(first_[axis], first) : first;
-      end_[axis] = end_[axis] ? maximum(end_[axis], end) : end;
-      over_blocks_.define(loop->id, first, sub(end, integer(1)));
-    } else if (const std::int64_t *own = defined_variable(*statement)) {
-      inner_.insert(*own);
-    }
-    for (const StmtPtr &child : statement->children) {
-      find_grid(child);
-    }
-  }
-
-  bool depends_on_inner(const ValuePtr &value) const {
-    bool found = false;
-    visit_value(value, [&](const Value &part) {
-      const auto *own = as<Variable>(part);
-      found = found || is<Load>(part) || is<Local>(part) ||
-              (own != nullptr && inner_.contains(own->id));
-    });
-    return found;
-  }
-
   StmtPtr over_blocks(const For &loop) {
-    const auto axis = static_cast<size_t>(loop.axis);
-    const bool is_only =
-        loops_over_blocks_[axis] == 1 && first_[axis] == loop.lower && end_[axis] == loop.upper;
     bound_variable(loop.id, loop.lower, loop.upper);
-    const ValuePtr number = variable(loop.id, loop.name);
-    StmtPtr body = phase(loop.body());
-    ValuePtr place = gpu_index(loop.axis);
-    const bool continues = axis == 1 && continues_along_z();
-    if (continues) {
-      place = add(place, mul(integer(max_blocks_yz), gpu_index(2)));
-    }
-    if (!is_only) {
-      body = if_then(
-          both(binary_value(Op::Ge, number, loop.lower), binary_value(Op::Lt, number, loop.upper)),
-          body);
-    } else if (continues) { // the last plane may not be full; a block leaves as a whole
-      body = if_then(binary_value(Op::Lt, number, loop.upper), body);
-    }
-    return block({let(loop.id, loop.name, add(first_[axis], place)), body});
+    return grid_.at_block(loop, phase(loop.body()));
   }
 
   // ---- threads ----
@@ -522,9 +439,8 @@ private:
     differing_.insert(variable);
   }
 
-  /// Loops directly inside each other, dealt out in the order of their iterations to the threads in
-  /// the order of their numbers: neighbours read what lies side by side.
-  StmtPtr spread(const For &outermost) {
+  /// `outermost` and the loops directly inside each other that are dealt out with it.
+  std::vector<const For *> spread_nest(const For &outermost) {
     std::vector<const For *> loops = {&outermost};
     const auto depends = [&](const For &inner) {
       bool found = false;
@@ -544,18 +460,34 @@ private:
       bound_variable(inner->id, inner->lower, inner->upper);
       inner = as_loop(inner->body(), LoopKind::GpuSpread);
     }
-    const StmtPtr &body = loops.back()->body();
-    // Dealt out to the threads that no loop around is over: inside of another such loop, whose
-    // iterations say how many there are, each thread runs through all of its own.
-    const auto outside = covered_;
+    return loops;
+  }
+
+  /// Threads that take part in something, and the number of this one among them.
+  struct Sharers {
     std::int64_t count = 1;
     ValuePtr thread = integer(0);
+  };
+
+  /// The threads that no loop around is over: inside of another spread loop, whose iterations say
+  /// how many there are, each thread runs through all of its own.
+  Sharers free_threads() const {
+    Sharers sharers;
     for (size_t axis = 0; axis < 3; ++axis) {
       if (!is_covered(axis)) {
-        thread = add(thread, mul(integer(count), gpu_index(3 + static_cast<int>(axis))));
-        count *= threads_[axis];
+        const ValuePtr along = gpu_index(3 + static_cast<int>(axis));
+        sharers.thread = add(sharers.thread, mul(integer(sharers.count), along));
+        sharers.count *= threads_[axis];
       }
     }
+    return sharers;
+  }
+
+  /// Loops directly inside each other, dealt out in the order of their iterations to the threads in
+  /// the order of their numbers: neighbours read what lies side by side.
+  StmtPtr spread(const For &outermost) {
+    const std::vector<const For *> loops = spread_nest(outermost);
+    const Sharers sharers = free_threads();
     // The iterations, or a constant number of them of which some are left out: then the code that
     // finds one's place has no division by what is not known.
     std::vector<ValuePtr> extents;
@@ -569,9 +501,7 @@ private:
       total = mul(total, extents.back());
     }
     const std::int64_t own = numbers_.next();
-    const std::int64_t item = numbers_.next();
-    const ValuePtr first = variable(own, "thread");
-    const auto place = variable(item, outermost.name + "_place");
+    const auto place = variable(numbers_.next(), outermost.name + "_place");
     std::vector<ValuePtr> here(loops.size());
     ValuePtr rest = place;
     for (size_t d = loops.size(); d-- > 0;) {
@@ -587,33 +517,39 @@ private:
         holds = both(holds, binary_value(Op::Lt, variable(loop.id, loop.name), loop.upper));
       }
     }
-    covered_ = {true, true, true};
-    inside.push_back(if_then(holds, phase(body)));
+    const auto outside = std::exchange(covered_, {true, true, true});
+    inside.push_back(if_then(holds, phase(loops.back()->body())));
     covered_ = outside;
-    const StmtPtr one = block(std::move(inside));
-    std::vector<StmtPtr> result = {let(own, "thread", thread)};
+    return block(
+        {let(own, "thread", sharers.thread), in_rounds(block(std::move(inside)), *place, total,
+                                                       variable(own, "thread"), sharers.count)});
+  }
+
+  /// `one`, which is what is done at `place`, for every `count`-th place below `total` from `first`
+  /// on: in copies, or in a loop where there are many or unknown many.
+  StmtPtr in_rounds(const StmtPtr &one, const Variable &place, const ValuePtr &total,
+                    const ValuePtr &first, std::int64_t count) {
     const auto known_total = as_integer(total);
     const std::int64_t rounds = known_total ? (*known_total + count - 1) / count : 0;
-    if (known_total && rounds <= max_spread_copies) {
-      for (std::int64_t round = 0; round < rounds; ++round) {
-        const std::int64_t here = numbers_.next();
-        const ValuePtr own_place = variable(here, place->name);
-        StmtPtr copy = copy_with(one, {{item, own_place}}, numbers_);
-        if ((round + 1) * count > *known_total) {
-          copy = if_then(binary_value(Op::Lt, own_place, total), copy);
-        }
-        result.push_back(let(here, place->name, add(first, integer(round * count))));
-        result.push_back(copy);
-      }
-      return block(std::move(result));
+    if (!known_total || rounds > max_spread_copies) {
+      const std::int64_t round = numbers_.next();
+      const ValuePtr shares = floor_div(add(sub(total, first), integer(count - 1)), integer(count));
+      const ValuePtr here = add(first, mul(integer(count), variable(round, "round")));
+      return for_loop(round, "round", integer(0), shares, LoopKind::Serial, 0,
+                      block({let(place.id, place.name, here), one}));
     }
-    const std::int64_t round = numbers_.next();
-    const ValuePtr shares = floor_div(add(sub(total, first), integer(count - 1)), integer(count));
-    result.push_back(for_loop(
-        round, "round", integer(0), shares, LoopKind::Serial, 0,
-        block({let(item, place->name, add(first, mul(integer(count), variable(round, "round")))),
-               one})));
-    return block(std::move(result));
+    std::vector<StmtPtr> copies;
+    for (std::int64_t round = 0; round < rounds; ++round) {
+      const std::int64_t here = numbers_.next();
+      const ValuePtr own_place = variable(here, place.name);
+      StmtPtr copy = copy_with(one, {{place.id, own_place}}, numbers_);
+      if ((round + 1) * count > *known_total) {
+        copy = if_then(binary_value(Op::Lt, own_place, total), copy);
+      }
+      copies.push_back(let(here, place.name, add(first, integer(round * count))));
+      copies.push_back(copy);
+    }
+    return block(std::move(copies));
   }
 
   static ValuePtr extent_of(const For &loop) {
@@ -637,12 +573,8 @@ private:
   std::array<std::int64_t, 3> threads_;
   Numbers &numbers_;
   Ranges ranges_;
-  std::array<int, 3> loops_over_blocks_{};
-  std::array<ValuePtr, 3> first_; ///< of the values of loops over blocks, along each axis
-  std::array<ValuePtr, 3> end_;
-  std::set<std::int64_t> inner_; ///< variables that a block defines
+  LaunchGrid grid_;
   std::array<bool, 3> covered_{};
-  LoopBounds over_blocks_;
   ValuePtr active_ = boolean(true);  ///< threads that have the iterations of the loops around
   bool repeats_ = false;             ///< a loop is around that runs one iteration after the other
   std::set<std::int64_t> differing_; ///< variables that differ between threads

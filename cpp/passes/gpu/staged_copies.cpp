@@ -338,48 +338,82 @@ private:
 
   StmtPtr pipeline(const For &loop, const std::vector<Staged> &copies, std::vector<StmtPtr> work,
                    const std::vector<StmtPtr> &inner_memory, bool again) {
-    std::int64_t most = 1;
-    std::int64_t least = copies.empty() ? 1 : copies.front().stages;
-    bool any_asynchronous = false;
-    for (const Staged &copy : copies) {
-      most = std::max(most, copy.stages);
-      least = std::min(least, copy.stages);
-      any_asynchronous = any_asynchronous || has_asynchronous(copy.statement);
-    }
+    const bool any_asynchronous =
+        std::any_of(copies.begin(), copies.end(),
+                    [&](const Staged &copy) { return has_asynchronous(copy.statement); });
     std::vector<StmtPtr> all;
     if (again) {
       all.push_back(barrier());
     }
-    const auto copies_of = [&](const Staged &copy, const ValuePtr &iteration, const auto &how) {
-      const StmtPtr changed = change_stores(copy.statement, false, how);
-      return if_then(binary_value(Op::Lt, iteration, loop.upper),
-                     copy_with(changed, {{loop.id, iteration}}, numbers_));
-    };
+    copy_first_stages(loop, copies, any_asynchronous, all);
+    std::vector<StmtPtr> body;
+    if (any_asynchronous) {
+      const auto least =
+          std::min_element(copies.begin(), copies.end(),
+                           [](const Staged &a, const Staged &b) { return a.stages < b.stages; });
+      body.push_back(wait_for_copies(least->stages - 2));
+    }
+    body.push_back(barrier());
+    const std::vector<StmtPtr> finish = copy_next_stages(loop, copies, body);
+    if (any_asynchronous) {
+      body.push_back(commit_copies());
+    }
+    ++loops_;
+    for (StmtPtr &part : work) {
+      part = walk(part);
+    }
+    --loops_;
+    body.insert(body.end(), work.begin(), work.end());
+    body.insert(body.end(), finish.begin(), finish.end());
+    StmtPtr inside = block(std::move(body));
+    for (auto outer = inner_memory.rbegin(); outer != inner_memory.rend(); ++outer) {
+      inside = with_children(*outer, {inside});
+    }
+    all.push_back(for_loop(loop, loop.lower, loop.upper, inside));
+    return block(std::move(all));
+  }
+
+  /// A copy for one iteration of the loop, if it has that one, with what `how` makes of its stores.
+  template <class How>
+  StmtPtr copy_for(const For &loop, const Staged &copy, const ValuePtr &iteration, const How &how) {
+    const StmtPtr changed = change_stores(copy.statement, false, how);
+    return if_then(binary_value(Op::Lt, iteration, loop.upper),
+                   copy_with(changed, {{loop.id, iteration}}, numbers_));
+  }
+
+  /// Before the loop: what its first iterations find copied. `into`: where it is put.
+  void copy_first_stages(const For &loop, const std::vector<Staged> &copies, bool any_asynchronous,
+                         std::vector<StmtPtr> &into) {
+    std::int64_t most = 1;
+    for (const Staged &copy : copies) {
+      most = std::max(most, copy.stages);
+    }
     for (std::int64_t ahead = 0; ahead + 1 < most; ++ahead) {
       const ValuePtr iteration = add(loop.lower, integer(ahead));
       for (const Staged &copy : copies) {
         if (ahead + 1 < copy.stages) {
-          all.push_back(copies_of(copy, iteration, [&](const StmtPtr &statement, bool) {
+          into.push_back(copy_for(loop, copy, iteration, [&](const StmtPtr &statement, bool) {
             const auto &store = cast<Store>(statement);
             return way_of(store, true) == Way::Asynchronous ? copy_async(store) : statement;
           }));
         }
       }
       if (any_asynchronous) {
-        all.push_back(commit_copies());
+        into.push_back(commit_copies());
       }
     }
-    std::vector<StmtPtr> body;
-    if (any_asynchronous) {
-      body.push_back(wait_for_copies(least - 2));
-    }
-    body.push_back(barrier());
+  }
+
+  /// In an iteration: the copies for one that is to come begin in `body`; those that go through
+  /// registers end with what is returned, after the iteration's work.
+  std::vector<StmtPtr> copy_next_stages(const For &loop, const std::vector<Staged> &copies,
+                                        std::vector<StmtPtr> &body) {
     std::vector<StmtPtr> begin;
     std::vector<StmtPtr> finish;
     for (const Staged &copy : copies) {
       const ValuePtr iteration = add(variable(loop.id, loop.name), integer(copy.stages - 1));
       std::map<const LoopStatement *, ValuePtr> registers;
-      begin.push_back(copies_of(copy, iteration, [&](const StmtPtr &statement, bool in_loop) {
+      begin.push_back(copy_for(loop, copy, iteration, [&](const StmtPtr &statement, bool in_loop) {
         const auto &store = cast<Store>(statement);
         switch (way_of(store, in_loop)) {
         case Way::Asynchronous:
@@ -397,7 +431,7 @@ private:
         return assign_local(number, name, store.value);
       }));
       if (!registers.empty()) {
-        finish.push_back(copies_of(copy, iteration, [&](const StmtPtr &statement, bool) {
+        finish.push_back(copy_for(loop, copy, iteration, [&](const StmtPtr &statement, bool) {
           const auto &copied = cast<Store>(statement);
           const auto found = registers.find(&copied);
           return found == registers.end()
@@ -407,22 +441,7 @@ private:
       }
     }
     body.insert(body.end(), begin.begin(), begin.end());
-    if (any_asynchronous) {
-      body.push_back(commit_copies());
-    }
-    ++loops_;
-    for (StmtPtr &part : work) {
-      part = walk(part);
-    }
-    --loops_;
-    body.insert(body.end(), work.begin(), work.end());
-    body.insert(body.end(), finish.begin(), finish.end());
-    StmtPtr inside = block(std::move(body));
-    for (auto outer = inner_memory.rbegin(); outer != inner_memory.rend(); ++outer) {
-      inside = with_children(*outer, {inside});
-    }
-    all.push_back(for_loop(loop, loop.lower, loop.upper, inside));
-    return block(std::move(all));
+    return finish;
   }
 
   bool has_asynchronous(const StmtPtr &copy) const {

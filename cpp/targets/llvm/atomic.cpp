@@ -4,8 +4,8 @@
 // another array's, or nobody's. A GPU has no instruction for a byte, and one for two bytes that
 // only compares and swaps.
 #include "hardware/gpu.h"
-#include "targets/llvm/function_emitter.h"
-#include "targets/nvptx/library.h"
+#include "targets/llvm/device_calls.h"
+#include "targets/llvm/thread_emitter.h"
 
 #include <optional>
 
@@ -57,7 +57,7 @@ std::optional<std::uint8_t> final_truth(Op op, ScalarType type) {
 
 } // namespace
 
-void KernelEmitter::atomic_update(const AtomicUpdate &statement) {
+void CodeEmitter::atomic_update(const AtomicUpdate &statement) {
   const auto b = static_cast<size_t>(statement.buffer);
   const ScalarType type = kernel_.buffers.at(b).type;
   if (type.is_complex() || statement.value->type.lanes != 1) {
@@ -68,8 +68,7 @@ void KernelEmitter::atomic_update(const AtomicUpdate &statement) {
   llvm::Value *address = this->address(b, statement.subscripts, 1).first;
   const llvm::Align alignment(static_cast<std::uint64_t>(type.bytes()));
   const auto order = llvm::AtomicOrdering::Monotonic;
-  if (is_device_ && type.bytes() == 1) {
-    update_byte(statement, term, address);
+  if (type.bytes() == 1 && update_byte(statement, term, address)) {
     return;
   }
   if (const auto instruction = instruction_for(statement.op, type, is_device_)) {
@@ -83,8 +82,8 @@ void KernelEmitter::atomic_update(const AtomicUpdate &statement) {
   first->setAtomic(order);
   note_buffer(first, b);
   llvm::BasicBlock *before = builder_.GetInsertBlock();
-  llvm::BasicBlock *attempt = llvm::BasicBlock::Create(context_, "attempt", frame_.function);
-  llvm::BasicBlock *updated = llvm::BasicBlock::Create(context_, "updated", frame_.function);
+  llvm::BasicBlock *attempt = new_block("attempt");
+  llvm::BasicBlock *updated = new_block("updated");
   builder_.CreateBr(attempt);
   builder_.SetInsertPoint(attempt);
   llvm::PHINode *expected = builder_.CreatePHI(bits, 2, "expected");
@@ -99,13 +98,12 @@ void KernelEmitter::atomic_update(const AtomicUpdate &statement) {
   expected->addIncoming(builder_.CreateExtractValue(exchange, 0), builder_.GetInsertBlock());
   builder_.CreateCondBr(builder_.CreateExtractValue(exchange, 1), updated, attempt);
   builder_.SetInsertPoint(updated);
-  frame_.known.clear();
-  frame_.depths.clear();
+  frame_.forget();
 }
 
 /// On a GPU. Of bools, those are stored after which the element does not change; there is nothing
 /// to read. All others while the thread has the lock that the address stands for.
-void KernelEmitter::update_byte(const AtomicUpdate &statement, const Term &term,
+bool ThreadEmitter::update_byte(const AtomicUpdate &statement, const Term &term,
                                 llvm::Value *address) {
   const auto b = static_cast<size_t>(statement.buffer);
   const ScalarType type = kernel_.buffers[b].type;
@@ -119,9 +117,8 @@ void KernelEmitter::update_byte(const AtomicUpdate &statement, const Term &term,
     seldom(is_last, [&] {
       relaxed(builder_.CreateAlignedStore(builder_.getInt8(*last), address, llvm::Align(1)));
     });
-    frame_.known.clear();
-    frame_.depths.clear();
-    return;
+    frame_.forget();
+    return true;
   }
   const auto call = [&](const char *name, llvm::Type *result, llvm::Value *argument) {
     llvm::FunctionCallee callee = module_.getOrInsertFunction(name, result, argument->getType());
@@ -129,9 +126,7 @@ void KernelEmitter::update_byte(const AtomicUpdate &statement, const Term &term,
     return builder_.CreateCall(callee, {argument});
   };
   // Threads of one warp take turns, so that none waits for a lock that one beside it has.
-  const auto block = [&](const char *name) {
-    return llvm::BasicBlock::Create(context_, name, frame_.function);
-  };
+  const auto block = [&](const char *name) { return new_block(name); };
   llvm::BasicBlock *before = builder_.GetInsertBlock();
   llvm::BasicBlock *ask = block("turn.ask");
   llvm::BasicBlock *own = block("turn.own");
@@ -157,8 +152,8 @@ void KernelEmitter::update_byte(const AtomicUpdate &statement, const Term &term,
   builder_.CreateCondBr(builder_.CreateICmpULT(following, builder_.getInt32(warp_size)), ask,
                         updated);
   builder_.SetInsertPoint(updated);
-  frame_.known.clear();
-  frame_.depths.clear();
+  frame_.forget();
+  return true;
 }
 
 } // namespace tilewright

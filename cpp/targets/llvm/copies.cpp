@@ -2,13 +2,13 @@
 // where the array's was asked, and copies of as many bytes at a time as that allows.
 #include "loops/gpu_queries.h"
 #include "runtime/gpu_emulator.h"
-#include "targets/llvm/function_emitter.h"
+#include "targets/llvm/thread_emitter.h"
 
 #include <algorithm>
 
 namespace tilewright {
 
-llvm::Value *KernelEmitter::is_aligned(const Aligned &value) {
+llvm::Value *ThreadEmitter::is_aligned(const Aligned &value) {
   const auto b = static_cast<size_t>(value.buffer);
   const BufferSlot &slot = frame_.buffers.at(b);
   llvm::Value *all = builder_.CreatePtrToInt(slot.base, builder_.getInt64Ty());
@@ -22,8 +22,7 @@ llvm::Value *KernelEmitter::is_aligned(const Aligned &value) {
   return builder_.CreateICmpEQ(rest, builder_.getInt64(0));
 }
 
-std::map<size_t, std::uint64_t> KernelEmitter::assume_aligned(const Value &condition) {
-  std::map<size_t, std::uint64_t> before = frame_.aligned;
+void ThreadEmitter::assume_aligned(const Value &condition) {
   if (const auto *aligned = as<Aligned>(condition)) {
     std::uint64_t &known = frame_.aligned[static_cast<size_t>(aligned->buffer)];
     known = std::max(known, static_cast<std::uint64_t>(aligned->bytes));
@@ -32,10 +31,9 @@ std::map<size_t, std::uint64_t> KernelEmitter::assume_aligned(const Value &condi
       assume_aligned(*operand);
     }
   }
-  return before;
 }
 
-llvm::MaybeAlign KernelEmitter::known_alignment(size_t b, const std::vector<SubscriptSum> &sums) {
+llvm::MaybeAlign ThreadEmitter::known_alignment(size_t b, const std::vector<SubscriptSum> &sums) {
   const KernelBuffer &buffer = kernel_.buffers[b];
   const BufferSlot &slot = frame_.buffers[b];
   const auto asked = frame_.aligned.find(b);
@@ -63,7 +61,7 @@ llvm::MaybeAlign KernelEmitter::known_alignment(size_t b, const std::vector<Subs
 
 /// In parts of as many bytes as the hardware copies and the addresses are multiples of. Elements
 /// that are too small for that, or not neighbours, are loaded and stored.
-void KernelEmitter::copy_async(const CopyAsync &statement) {
+void ThreadEmitter::copy_async(const CopyAsync &statement) {
   const auto &from = cast<Load>(statement.value);
   const auto b = static_cast<size_t>(statement.buffer);
   const auto source = static_cast<size_t>(from.buffer);
@@ -102,14 +100,14 @@ void KernelEmitter::copy_async(const CopyAsync &statement) {
   }
 }
 
-void KernelEmitter::commit_copies() {
+void ThreadEmitter::commit_copies() {
   llvm::FunctionCallee commit =
       module_.getOrInsertFunction("tilewright_gpu_commit", builder_.getVoidTy());
   llvm::cast<llvm::Function>(commit.getCallee())->setDoesNotThrow();
   builder_.CreateCall(commit, {});
 }
 
-void KernelEmitter::wait_for_copies(std::int64_t groups) {
+void ThreadEmitter::wait_for_copies(std::int64_t groups) {
   llvm::FunctionCallee wait = module_.getOrInsertFunction(
       "tilewright_gpu_wait", builder_.getVoidTy(), builder_.getInt32Ty());
   llvm::cast<llvm::Function>(wait.getCallee())->setDoesNotThrow();

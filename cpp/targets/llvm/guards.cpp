@@ -4,14 +4,14 @@
 // with that subscript is zero, and what it would write with it is left out. Where it goes depends
 // on nothing else, so that threads that agree on their way without the failure still do.
 #include "loops/traverse.h"
-#include "targets/llvm/function_emitter.h"
+#include "targets/llvm/thread_emitter.h"
 
 #include <algorithm>
 #include <unordered_set>
 
 namespace tilewright {
 
-bool KernelEmitter::needs_all_threads(const Launch &launch) {
+bool ThreadEmitter::needs_all_threads(const Launch &launch) {
   bool found = false;
   visit_statements(launch.children.at(0), [&](const LoopStatement &statement) {
     found = found || is<Barrier>(statement);
@@ -43,7 +43,10 @@ bool contains(const ValuePtr &root, const ValuePtr &part,
 
 /// In memory of the thread's, as passes may put a check under another condition than what it is
 /// for.
-void KernelEmitter::note_check(const RuntimeCheck &check, llvm::Value *wrong) {
+void ThreadEmitter::note_check(const RuntimeCheck &check, llvm::Value *wrong) {
+  if (frame_.failed == nullptr) {
+    return; // the thread ends where one fails
+  }
   llvm::Value *inside =
       builder_.CreateNot(wrong->getType()->isVectorTy() ? builder_.CreateOrReduce(wrong) : wrong);
   const ValuePtr &value = checked_value(check.value);
@@ -59,7 +62,7 @@ void KernelEmitter::note_check(const RuntimeCheck &check, llvm::Value *wrong) {
   builder_.CreateStore(inside, slot);
 }
 
-llvm::Value *KernelEmitter::inside_of(const std::vector<ValuePtr> &subscripts) {
+llvm::Value *ThreadEmitter::inside_of(const std::vector<ValuePtr> &subscripts) {
   llvm::Value *all = nullptr;
   for (const Frame::Check &check : frame_.checks) {
     std::unordered_set<const Value *> without;
@@ -75,7 +78,7 @@ llvm::Value *KernelEmitter::inside_of(const std::vector<ValuePtr> &subscripts) {
   return all;
 }
 
-Term KernelEmitter::load(const Load &value, llvm::Value *mask) {
+Term ThreadEmitter::load(const Load &value, llvm::Value *mask) {
   llvm::Value *inside = inside_of(value.operands);
   if (inside == nullptr) {
     return load_inside(value, mask);
@@ -99,7 +102,7 @@ Term KernelEmitter::load(const Load &value, llvm::Value *mask) {
   return {or_zero(loaded.re), or_zero(loaded.im)};
 }
 
-void KernelEmitter::write(const ElementChange &statement) {
+void ThreadEmitter::write(const ElementChange &statement) {
   llvm::Value *inside = inside_of(statement.subscripts);
   if (is<CopyAsync>(statement)) {
     llvm::Value *source = inside_of(statement.value->operands);
@@ -109,23 +112,18 @@ void KernelEmitter::write(const ElementChange &statement) {
   } else if (inside != nullptr) {
     value(*statement.value); // all threads compute it: it may take the whole warp
   }
-  const auto emit = [&] {
-    switch (statement.kind) {
-    case StatementKind::AtomicUpdate:
-      atomic_update(cast<AtomicUpdate>(statement));
-      break;
-    case StatementKind::CopyAsync:
-      copy_async(cast<CopyAsync>(statement));
-      break;
-    default:
-      store(statement);
-      break;
-    }
-  };
   if (inside == nullptr) {
-    emit();
+    write_inside(statement);
   } else {
-    only_where(inside, emit);
+    only_where(inside, [&] { write_inside(statement); });
+  }
+}
+
+void ThreadEmitter::write_inside(const ElementChange &statement) {
+  if (const auto *copy = as<CopyAsync>(statement)) {
+    copy_async(*copy);
+  } else {
+    CodeEmitter::write(statement);
   }
 }
 

@@ -3,7 +3,7 @@
 // whole vectors where it fits, pieces of 16 bytes where those do, plain stores elsewhere. Arrays
 // that caches hold are stored plainly, too: whoever reads them next would have to fetch them.
 #include "hardware/processor.h"
-#include "targets/llvm/function_emitter.h"
+#include "targets/llvm/code_emitter.h"
 
 #include <fmt/format.h>
 #include <llvm/IR/IntrinsicsX86.h>
@@ -30,7 +30,7 @@ void mark_non_temporal(llvm::StoreInst *store) {
 
 } // namespace
 
-void KernelEmitter::stream_part(size_t b, llvm::Value *address, llvm::Value *value) {
+void CodeEmitter::stream_part(size_t b, llvm::Value *address, llvm::Value *value) {
   const std::uint64_t bytes = module_.getDataLayout().getTypeStoreSize(value->getType());
   const auto plain = [&](llvm::Align alignment) {
     llvm::StoreInst *store = builder_.CreateAlignedStore(value, address, alignment);
@@ -57,9 +57,7 @@ void KernelEmitter::stream_part(size_t b, llvm::Value *address, llvm::Value *val
     return builder_.CreateICmpEQ(builder_.CreateAnd(number, builder_.getInt64(of - 1)),
                                  builder_.getInt64(0));
   };
-  const auto make = [&](const char *name) {
-    return llvm::BasicBlock::Create(context_, name, frame_.function);
-  };
+  const auto make = [&](const char *name) { return new_block(name); };
   llvm::BasicBlock *aligned = make("stream");
   llvm::BasicBlock *other = make("stream.other");
   llvm::BasicBlock *plainly = make("stream.plain");
@@ -95,7 +93,7 @@ void KernelEmitter::stream_part(size_t b, llvm::Value *address, llvm::Value *val
   builder_.SetInsertPoint(after);
 }
 
-void KernelEmitter::end_streams() {
+void CodeEmitter::end_streams() {
   const llvm::Triple triple(module_.getTargetTriple());
   if (frame_.streams && triple.getArch() == llvm::Triple::x86_64) {
     builder_.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {});
@@ -130,8 +128,7 @@ std::string text_of(const Value &value) {
 
 } // namespace
 
-bool KernelEmitter::is_asked_for(const Frame::Ahead &ahead,
-                                 const std::vector<ValuePtr> &subscripts) {
+bool CodeEmitter::is_asked_for(const Frame::Ahead &ahead, const std::vector<ValuePtr> &subscripts) {
   const KernelBuffer &buffer = kernel_.buffers[static_cast<size_t>(ahead.buffer)];
   const bool lies_together =
       !buffer.is_argument || buffer.layout.unit + 1 == static_cast<int>(subscripts.size());
@@ -176,8 +173,8 @@ bool KernelEmitter::is_asked_for(const Frame::Ahead &ahead,
   return is_near;
 }
 
-void KernelEmitter::prefetch(size_t b, const std::vector<ValuePtr> &subscripts,
-                             llvm::Value *address, bool is_written) {
+void CodeEmitter::prefetch(size_t b, const std::vector<ValuePtr> &subscripts, llvm::Value *address,
+                           bool is_written) {
   if (is_device_) {
     return; // other warps run meanwhile
   }

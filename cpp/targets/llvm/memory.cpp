@@ -1,10 +1,8 @@
-// Loads and stores: addresses in bytes, grouped by the loop in which each part changes so that the
-// outer parts are hoisted; contiguous, reversed, small-stride and irregular vectors.
-#include "targets/llvm/function_emitter.h"
-#include "targets/nvptx/lower.h"
+// Loads and stores: contiguous, reversed, small-stride and irregular vectors, of real and of
+// complex elements.
+#include "targets/llvm/code_emitter.h"
 
 #include <algorithm>
-#include <map>
 
 namespace tilewright {
 
@@ -59,216 +57,7 @@ void require_no_mask(const llvm::Value *mask) {
 
 } // namespace
 
-llvm::Value *KernelEmitter::offset(llvm::Value *base, llvm::Value *bytes) {
-  if (const auto *constant = llvm::dyn_cast<llvm::ConstantInt>(bytes);
-      constant != nullptr && constant->isZero()) {
-    return base;
-  }
-  return builder_.CreateGEP(builder_.getInt8Ty(), base, bytes);
-}
-
-/// Multiples of a loop's counter are counted up with it, where a multiplication would be needed in
-/// each iteration: the back end's own strength reduction takes longer than all the rest of it.
-llvm::Value *KernelEmitter::scaled(const Value &value, llvm::Value *stride, std::int64_t factor) {
-  const auto *variable = as<Variable>(value);
-  const auto slot =
-      variable != nullptr ? frame_.variables.find(variable->id) : frame_.variables.end();
-  const auto product = [&] {
-    return builder_.CreateNSWMul(stride,
-                                 llvm::ConstantInt::getSigned(builder_.getInt64Ty(), factor));
-  };
-  const auto *constant = llvm::dyn_cast<llvm::ConstantInt>(stride);
-  const std::int64_t bytes = constant == nullptr ? 0 : constant->getSExtValue() * factor;
-  const bool is_scale = bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8; // part of an address
-  const auto *instruction = llvm::dyn_cast<llvm::Instruction>(stride);
-  const bool known_outside =
-      instruction == nullptr || instruction->getParent() == &frame_.function->getEntryBlock();
-  if (slot == frame_.variables.end() || slot->second.loop < 0 || is_scale || !known_outside) {
-    return builder_.CreateNSWMul(scalar(value), product());
-  }
-  OpenLoop &loop = frame_.loops[static_cast<size_t>(slot->second.loop)];
-  for (const OpenLoop::Multiple &multiple : loop.multiples) {
-    if (multiple.stride == stride && multiple.factor == factor) {
-      return multiple.value;
-    }
-  }
-  llvm::IRBuilder<>::InsertPointGuard here(builder_);
-  builder_.SetInsertPoint(loop.before->getTerminator());
-  llvm::Value *step = product();
-  llvm::Value *first = builder_.CreateNSWMul(loop.lower, step);
-  builder_.SetInsertPoint(loop.body, loop.body->begin());
-  llvm::PHINode *multiple = builder_.CreatePHI(builder_.getInt64Ty(), 2, variable->name + ".bytes");
-  multiple->addIncoming(first, loop.before);
-  loop.multiples.push_back({stride, factor, multiple, step});
-  return multiple;
-}
-
-KernelEmitter::Address KernelEmitter::address(size_t b, const std::vector<ValuePtr> &subscripts,
-                                              int lanes) {
-  const BufferSlot &slot = frame_.buffers.at(b);
-  if (subscripts.size() != slot.strides.size()) {
-    throw Error(ErrorKind::Internal, "'" + kernel_.buffers[b].name + "' has " +
-                                         std::to_string(slot.strides.size()) +
-                                         " dimensions and is accessed with " +
-                                         std::to_string(subscripts.size()) + " subscripts");
-  }
-  Address result;
-  result.first = slot.base;
-  std::vector<SubscriptSum> sums;
-  bool regular = true;
-  int inner = 1;
-  for (const ValuePtr &subscript : subscripts) {
-    sums.push_back(split_subscript(*subscript));
-    regular = regular && sums.back().regular;
-    inner = std::max(inner, sums.back().inner);
-  }
-  for (SubscriptSum &sum : sums) {
-    regular = regular && split_lanes(sum, inner);
-  }
-  if (!regular) {
-    // Lanes of two loops in one subscript and of another two in the next: as opaque as any.
-    for (size_t d = 0; d < sums.size(); ++d) {
-      sums[d] = SubscriptSum{};
-      (subscripts[d]->type.lanes > 1 ? sums[d].of_lanes : sums[d].terms)
-          .push_back({subscripts[d].get(), 1});
-    }
-    inner = 1;
-  }
-  auto times = [&](llvm::Value *stride, std::int64_t factor) {
-    return builder_.CreateNSWMul(stride,
-                                 llvm::ConstantInt::getSigned(builder_.getInt64Ty(), factor));
-  };
-  // One step of the address for each loop depth, outermost first; constants of the unit dimension
-  // last, where they become displacements.
-  std::map<int, llvm::Value *> parts;
-  auto add = [&](int depth, llvm::Value *bytes) {
-    llvm::Value *&part = parts[depth];
-    part = part == nullptr ? bytes : builder_.CreateNSWAdd(part, bytes);
-  };
-  if (is_device_) {
-    result.alignment = known_alignment(b, sums);
-  }
-  const int last = frame_.depth + 1;
-  llvm::Value *step = builder_.getInt64(0);
-  llvm::Value *inner_step = builder_.getInt64(0);
-  for (size_t d = 0; d < sums.size(); ++d) {
-    llvm::Value *stride = slot.strides[d];
-    for (const SubscriptTerm &term : sums[d].terms) {
-      if (term.coefficient != 0) {
-        add(depth_of(*term.value), scaled(*term.value, stride, term.coefficient));
-      }
-    }
-    if (sums[d].constant != 0) {
-      add(llvm::isa<llvm::ConstantInt>(stride) ? last : 0, times(stride, sums[d].constant));
-    }
-    if (sums[d].lane_step != 0) {
-      step = builder_.CreateNSWAdd(step, times(stride, sums[d].lane_step));
-    }
-    if (sums[d].inner_step != 0) {
-      inner_step = builder_.CreateNSWAdd(inner_step, times(stride, sums[d].inner_step));
-    }
-    for (const SubscriptTerm &term : sums[d].of_lanes) {
-      const auto count = static_cast<unsigned>(lanes);
-      llvm::Value *bytes = builder_.CreateNSWMul(
-          scalar(*term.value), builder_.CreateVectorSplat(count, times(stride, term.coefficient)));
-      result.offsets =
-          result.offsets == nullptr ? bytes : builder_.CreateNSWAdd(result.offsets, bytes);
-    }
-  }
-  for (const auto &[depth, bytes] : parts) {
-    result.first = offset(result.first, bytes);
-  }
-  result.step = lanes > 1 ? step : nullptr;
-  if (inner > 1) {
-    result.inner = inner;
-    result.inner_step = inner_step;
-    // The lanes of both loops may be one progression: the channels of an image, pixel by pixel.
-    const auto *outer = llvm::dyn_cast<llvm::ConstantInt>(step);
-    const auto *within = llvm::dyn_cast<llvm::ConstantInt>(inner_step);
-    if (outer != nullptr && within != nullptr &&
-        outer->getSExtValue() == inner * within->getSExtValue()) {
-      result.inner = 1;
-      result.inner_step = nullptr;
-      result.step = inner_step;
-    }
-  }
-  if (result.offsets != nullptr) {
-    const auto *constant = llvm::dyn_cast<llvm::ConstantInt>(result.step);
-    if (result.inner > 1 || constant == nullptr || !constant->isZero()) {
-      result.offsets = builder_.CreateNSWAdd(result.offsets, bytes_to_lanes(result, lanes));
-    }
-    result.inner = 1;
-    result.step = nullptr;
-    result.inner_step = nullptr;
-  }
-  return result;
-}
-
-/// What each lane's address is above the first one's, in bytes.
-llvm::Value *KernelEmitter::bytes_to_lanes(const Address &address, int lanes) {
-  const auto steps = [&](llvm::Value *step, const auto &times) {
-    std::vector<llvm::Constant *> factors;
-    for (int lane = 0; lane < lanes; ++lane) {
-      factors.push_back(builder_.getInt64(static_cast<std::uint64_t>(times(lane))));
-    }
-    return builder_.CreateNSWMul(builder_.CreateVectorSplat(static_cast<unsigned>(lanes), step),
-                                 llvm::ConstantVector::get(factors));
-  };
-  llvm::Value *bytes = steps(address.step, [&](int lane) { return lane / address.inner; });
-  if (address.inner > 1) {
-    bytes = builder_.CreateNSWAdd(
-        bytes, steps(address.inner_step, [&](int lane) { return lane % address.inner; }));
-  }
-  return bytes;
-}
-
-llvm::Value *KernelEmitter::lane_address(const Address &address, int lane) {
-  if (address.offsets != nullptr) {
-    llvm::Value *bytes = builder_.CreateExtractElement(
-        address.offsets, builder_.getInt64(static_cast<std::uint64_t>(lane)));
-    return builder_.CreateGEP(builder_.getInt8Ty(), address.first, bytes);
-  }
-  if (lane == 0 || address.step == nullptr) {
-    return address.first;
-  }
-  const auto steps = [&](llvm::Value *step, int count) {
-    return builder_.CreateNSWMul(step, builder_.getInt64(static_cast<std::uint64_t>(count)));
-  };
-  llvm::Value *bytes = steps(address.step, lane / address.inner);
-  if (address.inner > 1) {
-    bytes = builder_.CreateNSWAdd(bytes, steps(address.inner_step, lane % address.inner));
-  }
-  return offset(address.first, bytes);
-}
-
-/// A vector of the addresses of all lanes.
-llvm::Value *KernelEmitter::lane_addresses(const Address &address, int lanes) {
-  llvm::Value *bytes =
-      address.offsets != nullptr ? address.offsets : bytes_to_lanes(address, lanes);
-  return builder_.CreateGEP(builder_.getInt8Ty(), address.first, bytes);
-}
-
-/// Which buffer an access of a GPU's thread is to.
-void KernelEmitter::note_buffer(llvm::Instruction *instruction, size_t b) {
-  if (is_device_) {
-    auto *number = llvm::ConstantAsMetadata::get(builder_.getInt32(static_cast<std::uint32_t>(b)));
-    instruction->setMetadata(buffer_metadata, llvm::MDNode::get(context_, {number}));
-  }
-}
-
-void KernelEmitter::annotate(llvm::Instruction *instruction, size_t b) {
-  instruction->setMetadata(llvm::LLVMContext::MD_alias_scope, frame_.buffers[b].scope);
-  note_buffer(instruction, b);
-  if (kernel_.buffers.size() > 1) {
-    instruction->setMetadata(llvm::LLVMContext::MD_noalias, frame_.buffers[b].others);
-  }
-  if (llvm::isa<llvm::LoadInst>(instruction) && kernel_.buffers[b].is_argument &&
-      !kernel_.buffers[b].is_written) {
-    instruction->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context_, {}));
-  }
-}
-
-llvm::Value *KernelEmitter::from_memory(llvm::Value *value, ScalarType type, int lanes) {
+llvm::Value *CodeEmitter::from_memory(llvm::Value *value, ScalarType type, int lanes) {
   if (!type.is_bool()) {
     return value;
   }
@@ -276,13 +65,13 @@ llvm::Value *KernelEmitter::from_memory(llvm::Value *value, ScalarType type, int
                                llvm::Constant::getNullValue(memory_type(context_, type, lanes)));
 }
 
-llvm::Value *KernelEmitter::to_memory(llvm::Value *value, ScalarType type, int lanes) {
+llvm::Value *CodeEmitter::to_memory(llvm::Value *value, ScalarType type, int lanes) {
   return type.is_bool() ? builder_.CreateZExt(value, memory_type(context_, type, lanes)) : value;
 }
 
 /// `lanes` components that lie one after the other; as they are in memory.
-llvm::Value *KernelEmitter::load_part(size_t b, llvm::Value *address, int lanes, llvm::Value *mask,
-                                      llvm::MaybeAlign known) {
+llvm::Value *CodeEmitter::load_part(size_t b, llvm::Value *address, int lanes, llvm::Value *mask,
+                                    llvm::MaybeAlign known) {
   llvm::Type *type = memory_type(context_, kernel_.buffers[b].type, lanes);
   const llvm::Align alignment = known.value_or(frame_.buffers[b].alignment);
   llvm::Instruction *load = nullptr;
@@ -296,7 +85,7 @@ llvm::Value *KernelEmitter::load_part(size_t b, llvm::Value *address, int lanes,
   return load;
 }
 
-Term KernelEmitter::load_element(size_t b, llvm::Value *address) {
+Term CodeEmitter::load_element(size_t b, llvm::Value *address) {
   const ScalarType type = kernel_.buffers[b].type;
   Term term;
   term.re = from_memory(load_part(b, address, 1), type, 1);
@@ -307,8 +96,8 @@ Term KernelEmitter::load_element(size_t b, llvm::Value *address) {
   return term;
 }
 
-Term KernelEmitter::load_contiguous(size_t b, llvm::Value *address, int lanes, llvm::Value *mask,
-                                    llvm::MaybeAlign alignment) {
+Term CodeEmitter::load_contiguous(size_t b, llvm::Value *address, int lanes, llvm::Value *mask,
+                                  llvm::MaybeAlign alignment) {
   const ScalarType type = kernel_.buffers[b].type;
   Term term;
   if (!type.is_complex()) {
@@ -329,7 +118,7 @@ Term KernelEmitter::load_contiguous(size_t b, llvm::Value *address, int lanes, l
 }
 
 /// Of the elements from `start` on: those that a lane which takes part has, one in `stride`.
-llvm::Value *KernelEmitter::strided_mask(llvm::Value *mask, int start, int lanes, int stride) {
+llvm::Value *CodeEmitter::strided_mask(llvm::Value *mask, int start, int lanes, int stride) {
   llvm::SmallVector<int, 64> owner;
   llvm::SmallVector<llvm::Constant *, 64> wanted;
   for (int element = start; element < start + lanes; ++element) {
@@ -341,8 +130,8 @@ llvm::Value *KernelEmitter::strided_mask(llvm::Value *mask, int start, int lanes
 }
 
 /// Every `stride`-th element, by whole loads that stay between the first and the last one wanted.
-Term KernelEmitter::load_strided(size_t b, llvm::Value *address, int lanes, int stride,
-                                 llvm::Value *mask) {
+Term CodeEmitter::load_strided(size_t b, llvm::Value *address, int lanes, int stride,
+                               llvm::Value *mask) {
   const ScalarType type = kernel_.buffers[b].type;
   const int last = (lanes - 1) * stride;
   llvm::Value *result = nullptr;
@@ -374,8 +163,8 @@ Term KernelEmitter::load_strided(size_t b, llvm::Value *address, int lanes, int 
 
 /// Lanes that take no part read what one of the others reads: loops with masks run where there is
 /// one. (LLVM would branch around each lane.)
-Term KernelEmitter::gather_one_by_one(size_t b, llvm::Value *addresses, int lanes,
-                                      llvm::Value *mask) {
+Term CodeEmitter::gather_one_by_one(size_t b, llvm::Value *addresses, int lanes,
+                                    llvm::Value *mask) {
   const ScalarType type = kernel_.buffers[b].type;
   llvm::Value *bits =
       builder_.CreateBitCast(mask, builder_.getIntNTy(static_cast<unsigned>(lanes)));
@@ -395,7 +184,7 @@ Term KernelEmitter::gather_one_by_one(size_t b, llvm::Value *addresses, int lane
 }
 
 /// By the target's gather, where it has one or the lanes have a mask; else lane by lane.
-Term KernelEmitter::gather(size_t b, const Address &where, int lanes, llvm::Value *mask) {
+Term CodeEmitter::gather(size_t b, const Address &where, int lanes, llvm::Value *mask) {
   const ScalarType type = kernel_.buffers[b].type;
   const bool wide = type.bytes() >= smallest_gathered && !type.is_complex();
   if (mask == nullptr && (!wide || !target_.has_gathers || lanes < fewest_gathered)) {
@@ -440,7 +229,7 @@ Term KernelEmitter::gather(size_t b, const Address &where, int lanes, llvm::Valu
   return Term{from_memory(result, type, lanes), nullptr};
 }
 
-Term KernelEmitter::load_lanes(size_t b, const Address &where, int lanes, llvm::Value *mask) {
+Term CodeEmitter::load_lanes(size_t b, const Address &where, int lanes, llvm::Value *mask) {
   const KernelBuffer &buffer = kernel_.buffers[b];
   if (where.offsets != nullptr) {
     return gather(b, where, lanes, mask);
@@ -496,7 +285,7 @@ Term KernelEmitter::load_lanes(size_t b, const Address &where, int lanes, llvm::
   return gather(b, where, lanes, mask);
 }
 
-Term KernelEmitter::load_inside(const Load &value, llvm::Value *mask) {
+Term CodeEmitter::load_inside(const Load &value, llvm::Value *mask) {
   const auto b = static_cast<size_t>(value.buffer);
   const KernelBuffer &buffer = kernel_.buffers.at(b);
   if (!(buffer.type == value.type.scalar)) {
@@ -511,8 +300,8 @@ Term KernelEmitter::load_inside(const Load &value, llvm::Value *mask) {
   return lanes == 1 ? load_element(b, where.first) : load_lanes(b, where, lanes, mask);
 }
 
-void KernelEmitter::store_part(size_t b, llvm::Value *address, llvm::Value *value,
-                               llvm::Value *mask, llvm::MaybeAlign known) {
+void CodeEmitter::store_part(size_t b, llvm::Value *address, llvm::Value *value, llvm::Value *mask,
+                             llvm::MaybeAlign known) {
   if (kernel_.buffers[b].is_streamed && !is_device_ && mask == nullptr &&
       value->getType()->isVectorTy()) {
     stream_part(b, address, value);
@@ -528,7 +317,7 @@ void KernelEmitter::store_part(size_t b, llvm::Value *address, llvm::Value *valu
   annotate(store, b);
 }
 
-void KernelEmitter::store_element(size_t b, llvm::Value *address, const Term &value) {
+void CodeEmitter::store_element(size_t b, llvm::Value *address, const Term &value) {
   const ScalarType type = kernel_.buffers[b].type;
   store_part(b, address, to_memory(value.re, type, 1));
   if (type.is_complex()) {
@@ -537,8 +326,8 @@ void KernelEmitter::store_element(size_t b, llvm::Value *address, const Term &va
   }
 }
 
-void KernelEmitter::store_contiguous(size_t b, llvm::Value *address, const Term &value, int lanes,
-                                     llvm::Value *mask, llvm::MaybeAlign alignment) {
+void CodeEmitter::store_contiguous(size_t b, llvm::Value *address, const Term &value, int lanes,
+                                   llvm::Value *mask, llvm::MaybeAlign alignment) {
   const ScalarType type = kernel_.buffers[b].type;
   if (!type.is_complex()) {
     store_part(b, address, to_memory(value.re, type, lanes), mask, alignment);
@@ -553,7 +342,7 @@ void KernelEmitter::store_contiguous(size_t b, llvm::Value *address, const Term 
              alignment);
 }
 
-void KernelEmitter::store(const ElementChange &statement) {
+void CodeEmitter::store(const ElementChange &statement) {
   const auto b = static_cast<size_t>(statement.buffer);
   const KernelBuffer &buffer = kernel_.buffers.at(b);
   int lanes = statement.value->type.lanes;
@@ -602,8 +391,8 @@ void KernelEmitter::store(const ElementChange &statement) {
 }
 
 /// Lane by lane; under a mask by the target's scatter.
-void KernelEmitter::scatter(size_t b, const Address &where, const Term &value, int lanes,
-                            llvm::Value *mask) {
+void CodeEmitter::scatter(size_t b, const Address &where, const Term &value, int lanes,
+                          llvm::Value *mask) {
   const ScalarType type = kernel_.buffers[b].type;
   if (mask == nullptr) {
     for (int k = 0; k < lanes; ++k) {
@@ -621,6 +410,16 @@ void KernelEmitter::scatter(size_t b, const Address &where, const Term &value, i
                                           frame_.buffers[b].alignment,
                                           builder_.CreateShuffleVector(mask, pick)),
              b);
+  }
+}
+
+Term CodeEmitter::load(const Load &value, llvm::Value *mask) { return load_inside(value, mask); }
+
+void CodeEmitter::write(const ElementChange &statement) {
+  if (const auto *update = as<AtomicUpdate>(statement)) {
+    atomic_update(*update);
+  } else {
+    store(statement);
   }
 }
 

@@ -1,14 +1,14 @@
 // A product of a warp's tile: the thread's elements, two of two bytes in a register, and its sums.
 #include "mapping/mma_shapes.h"
-#include "targets/llvm/function_emitter.h"
-#include "targets/nvptx/tiles.h"
+#include "targets/llvm/device_calls.h"
+#include "targets/llvm/thread_emitter.h"
 
 namespace tilewright {
 
-Term KernelEmitter::mma(const Mma &value) {
+Term ThreadEmitter::mma(const Mma &value) {
   const MmaLayout &layout = layout_of(value.shape);
   const size_t factors = layout.left.size() + layout.right.size();
-  if (!is_device_ || value.operands.size() != factors + 4) {
+  if (value.operands.size() != factors + 4) {
     throw Error(ErrorKind::Internal, "a product of a tile is none of a GPU's warp");
   }
   llvm::Type *i32 = builder_.getInt32Ty();
@@ -48,7 +48,7 @@ Term KernelEmitter::mma(const Mma &value) {
   return Term{builder_.CreateCall(product, arguments), nullptr};
 }
 
-Term KernelEmitter::matrices(const Matrices &value) {
+Term ThreadEmitter::matrices(const Matrices &value) {
   const int count = value.type.lanes / 2;
   llvm::Type *i32 = builder_.getInt32Ty();
   auto *registers = llvm::FixedVectorType::get(i32, static_cast<unsigned>(count));

@@ -5,7 +5,7 @@
 #include "loops/estimate_work.h"
 #include "loops/joined_loops.h"
 #include "loops/traverse.h"
-#include "targets/llvm/function_emitter.h"
+#include "targets/llvm/host_emitter.h"
 
 #include <algorithm>
 #include <unordered_set>
@@ -34,125 +34,71 @@ std::string written_in(const Kernel &kernel, const For &loop) {
 
 } // namespace
 
-/// The buffers that a loop reads or writes: a kernel of many loops has many temporaries, and each
-/// loop takes its own along.
-std::unordered_set<std::int64_t> KernelEmitter::buffers_in(const LoopStatement &loop) {
-  std::unordered_set<std::int64_t> found;
-  const auto collect = [&](const LoopStatement &statement) {
-    if (const auto *change = as<ElementChange>(statement)) {
-      found.insert(change->buffer);
-    }
-    visit_values(statement, [&](const Value &value) {
-      if (const auto *load = as<Load>(value)) {
-        found.insert(load->buffer);
-      }
-    });
-  };
-  collect(loop);
-  for (const StmtPtr &child : loop.children) {
-    visit_statements(child, collect);
-  }
-  return found;
-}
+/// What the threads of a loop are dealt: [begin, end), of its own iterations or of the product of
+/// those of the loops that run as one with it.
+struct HostEmitter::Iterations {
+  std::vector<const For *> loops;
+  llvm::Value *begin;
+  llvm::Value *end;
+  /// Of joined loops: where each begins, how many iterations; else none.
+  std::vector<llvm::Value *> bounds;
+};
 
-KernelEmitter::Captures KernelEmitter::find_captures(const LoopStatement &loop) const {
-  std::unordered_set<std::int64_t> variables;
-  std::unordered_set<std::int64_t> locals;
+/// What a body sees of what is around it, in one list on the caller's stack, which begins with a
+/// ClosureHead.
+struct HostEmitter::Closure {
   Captures captures;
-  std::unordered_set<const Value *> seen;
-  std::vector<const Value *> values;
-  std::vector<const LoopStatement *> statements = {&loop};
-  const auto note = [&](const ValuePtr &value) { values.push_back(value.get()); };
-  while (!statements.empty()) {
-    const LoopStatement &statement = *statements.back();
-    statements.pop_back();
-    for (const StmtPtr &child : statement.children) {
-      statements.push_back(child.get());
-    }
-    each_value(statement, note);
-    if (const auto *assignment = as<AssignLocal>(statement)) {
-      locals.insert(assignment->id);
-      captures.assigned.insert(assignment->id);
-    }
-  }
-  while (!values.empty()) {
-    const Value *value = values.back();
-    values.pop_back();
-    if (!seen.insert(value).second) {
-      continue;
-    }
-    if (const auto *variable = as<Variable>(*value)) {
-      variables.insert(variable->id);
-    } else if (const auto *local = as<Local>(*value)) {
-      locals.insert(local->id);
-    }
-    for (const ValuePtr &operand : value->operands) {
-      note(operand);
-    }
-  }
-  // Only what exists outside; sorted, so that the same kernel always gives the same code.
-  for (const std::int64_t id : variables) {
-    if (frame_.variables.contains(id)) {
-      captures.variables.push_back(id);
-    }
-  }
-  for (const std::int64_t id : locals) {
-    if (frame_.locals.contains(id)) {
-      captures.locals.push_back(id);
-    }
-  }
-  std::sort(captures.variables.begin(), captures.variables.end());
-  std::sort(captures.locals.begin(), captures.locals.end());
-  return captures;
-}
+  std::vector<size_t> temporaries; ///< buffers
+  llvm::StructType *layout = nullptr;
+  llvm::AllocaInst *memory = nullptr;
+};
 
-void KernelEmitter::parallel_loop(const For &statement) {
-  llvm::PointerType *pointer = builder_.getPtrTy();
-  llvm::Type *i64 = builder_.getInt64Ty();
-  const std::vector<const For *> loops = joined_loops(statement);
-  llvm::Value *begin = scalar(*statement.lower);
-  llvm::Value *end = scalar(*statement.upper);
-  std::vector<llvm::Value *> bounds; // of joined loops: where each begins, how many iterations
-  if (loops.size() > 1) {
+HostEmitter::Iterations HostEmitter::iterations_of(const For &statement) {
+  Iterations iterations{
+      joined_loops(statement), scalar(*statement.lower), scalar(*statement.upper), {}};
+  if (iterations.loops.size() > 1) {
     llvm::Value *total = nullptr;
-    for (const For *loop : loops) {
+    for (const For *loop : iterations.loops) {
       llvm::Value *lower = scalar(*loop->lower);
       llvm::Value *extent = builder_.CreateBinaryIntrinsic(
           llvm::Intrinsic::smax, builder_.CreateNSWSub(scalar(*loop->upper), lower),
           builder_.getInt64(0));
       total = total == nullptr ? extent : builder_.CreateNSWMul(total, extent);
-      bounds.insert(bounds.end(), {lower, extent});
+      iterations.bounds.insert(iterations.bounds.end(), {lower, extent});
     }
-    begin = builder_.getInt64(0);
-    end = total;
+    iterations.begin = builder_.getInt64(0);
+    iterations.end = total;
   }
-  const Captures captures = find_captures(statement);
-  const std::unordered_set<std::int64_t> touched = buffers_in(statement);
-  const auto takes_along = [&](size_t b, const BufferSlot &slot) {
-    return !kernel_.buffers[b].is_argument && slot.base != nullptr &&
-           touched.contains(static_cast<std::int64_t>(b));
-  };
+  return iterations;
+}
 
-  // The closure (it begins with a ClosureHead): what the body sees, in one list.
+HostEmitter::Closure HostEmitter::make_closure(const For &statement, const Iterations &iterations) {
+  llvm::Type *i64 = builder_.getInt64Ty();
+  Closure closure;
+  closure.captures = find_captures(statement);
+  const std::unordered_set<std::int64_t> touched = buffers_in(statement);
   std::vector<llvm::Value *> carried = {frame_.data, frame_.integers, frame_.record};
   for (size_t b = 0; b < kernel_.buffers.size(); ++b) {
-    if (takes_along(b, frame_.buffers[b])) {
+    llvm::Value *base = frame_.buffers[b].base;
+    if (!kernel_.buffers[b].is_argument && base != nullptr &&
+        touched.contains(static_cast<std::int64_t>(b))) {
       // open_temporary goes from the beginning of a record to its field.
       const std::int64_t back = -kernel_.buffers[b].record.offset;
-      llvm::Value *base = frame_.buffers[b].base;
       carried.push_back(back == 0 ? base : offset(base, llvm::ConstantInt::getSigned(i64, back)));
+      closure.temporaries.push_back(b);
     }
   }
-  carried.insert(carried.end(), bounds.begin(), bounds.end());
-  for (const std::int64_t id : captures.variables) {
+  carried.insert(carried.end(), iterations.bounds.begin(), iterations.bounds.end());
+  for (const std::int64_t id : closure.captures.variables) {
     carried.push_back(frame_.variables.at(id).value);
   }
-  for (const std::int64_t id : captures.locals) {
+  for (const std::int64_t id : closure.captures.locals) {
     const LocalSlot &slot = frame_.locals.at(id);
     llvm::Type *type = register_type(context_, slot.type.scalar, slot.type.lanes);
     for (llvm::Value *part : {slot.re, slot.im}) {
       if (part != nullptr) {
-        carried.push_back(captures.assigned.contains(id) ? part : builder_.CreateLoad(type, part));
+        carried.push_back(closure.captures.assigned.contains(id) ? part
+                                                                 : builder_.CreateLoad(type, part));
       }
     }
   }
@@ -160,16 +106,42 @@ void KernelEmitter::parallel_loop(const For &statement) {
   for (const llvm::Value *value : carried) {
     fields.push_back(value->getType());
   }
-  llvm::StructType *layout = llvm::StructType::get(context_, fields);
-  llvm::AllocaInst *closure = entry_alloca(layout, "closure");
+  closure.layout = llvm::StructType::get(context_, fields);
+  closure.memory = entry_alloca(closure.layout, "closure");
   for (unsigned k = 0; k < carried.size(); ++k) {
-    builder_.CreateStore(carried[k], builder_.CreateStructGEP(layout, closure, k));
+    builder_.CreateStore(carried[k], builder_.CreateStructGEP(closure.layout, closure.memory, k));
   }
+  return closure;
+}
 
-  auto *type = llvm::FunctionType::get(builder_.getInt32Ty(), {i64, i64, pointer}, false);
+void HostEmitter::parallel_loop(const For &statement) {
+  llvm::Type *i64 = builder_.getInt64Ty();
+  const Iterations iterations = iterations_of(statement);
+  const Closure closure = make_closure(statement, iterations);
+  auto *type =
+      llvm::FunctionType::get(builder_.getInt32Ty(), {i64, i64, builder_.getPtrTy()}, false);
   // LLVM numbers those of one name.
   llvm::Function *body =
       make_function(symbol_ + written_in(kernel_, statement) + "." + statement.name, type, false);
+  llvm::Value *status = call_on_threads(statement, iterations, closure, body);
+  llvm::BasicBlock *failed = new_block("failed");
+  llvm::BasicBlock *after = new_block(statement.name + ".after");
+  builder_.CreateCondBr(builder_.CreateICmpEQ(status, builder_.getInt32(0)), after, failed);
+  builder_.SetInsertPoint(failed);
+  fail_with(status);
+
+  Frame outer = std::move(frame_);
+  parallel_body(statement, iterations, closure, body, outer);
+  frame_ = std::move(outer);
+  frame_.forget();
+  builder_.SetInsertPoint(after);
+}
+
+/// The status of all iterations.
+llvm::Value *HostEmitter::call_on_threads(const For &statement, const Iterations &iterations,
+                                          const Closure &closure, llvm::Function *body) {
+  llvm::Type *i64 = builder_.getInt64Ty();
+  llvm::PointerType *pointer = builder_.getPtrTy();
   llvm::FunctionCallee run = module_.getOrInsertFunction(
       "tilewright_parallel_for",
       llvm::FunctionType::get(builder_.getInt32Ty(), {i64, i64, pointer, pointer, i64, i64},
@@ -185,46 +157,41 @@ void KernelEmitter::parallel_loop(const For &statement) {
     count_and_look_up(work);
   }
   const auto on_threads = [&] {
-    return builder_.CreateCall(run, {begin, end, closure, body,
+    return builder_.CreateCall(run, {iterations.begin, iterations.end, closure.memory, body,
                                      builder_.getInt64(static_cast<std::uint64_t>(dealing)), work});
   };
-  llvm::Value *status = nullptr;
-  if (threads_where_worthwhile_) {
-    llvm::BasicBlock *many = llvm::BasicBlock::Create(context_, "threads", frame_.function);
-    llvm::BasicBlock *one = llvm::BasicBlock::Create(context_, "alone", frame_.function);
-    llvm::BasicBlock *done = llvm::BasicBlock::Create(context_, "done", frame_.function);
-    builder_.CreateCondBr(
-        builder_.CreateICmpSGE(work, builder_.getInt64(std::uint64_t{least_work_for_threads})),
-        many, one);
-    builder_.SetInsertPoint(many);
-    llvm::Value *of_threads = on_threads();
-    builder_.CreateBr(done);
-    builder_.SetInsertPoint(one);
-    llvm::Value *alone = builder_.CreateCall(type, body, {begin, end, closure});
-    builder_.CreateBr(done);
-    builder_.SetInsertPoint(done);
-    llvm::PHINode *either = builder_.CreatePHI(builder_.getInt32Ty(), 2, "status");
-    either->addIncoming(of_threads, many);
-    either->addIncoming(alone, one);
-    status = either;
-  } else {
-    status = on_threads();
+  if (!threads_where_worthwhile_) {
+    return on_threads();
   }
-  llvm::BasicBlock *failed = llvm::BasicBlock::Create(context_, "failed", frame_.function);
-  llvm::BasicBlock *after =
-      llvm::BasicBlock::Create(context_, statement.name + ".after", frame_.function);
-  builder_.CreateCondBr(builder_.CreateICmpEQ(status, builder_.getInt32(0)), after, failed);
-  builder_.SetInsertPoint(failed);
-  fail_with(status);
+  llvm::BasicBlock *many = new_block("threads");
+  llvm::BasicBlock *one = new_block("alone");
+  llvm::BasicBlock *done = new_block("done");
+  builder_.CreateCondBr(
+      builder_.CreateICmpSGE(work, builder_.getInt64(std::uint64_t{least_work_for_threads})), many,
+      one);
+  builder_.SetInsertPoint(many);
+  llvm::Value *of_threads = on_threads();
+  builder_.CreateBr(done);
+  builder_.SetInsertPoint(one);
+  llvm::Value *alone =
+      builder_.CreateCall(body, {iterations.begin, iterations.end, closure.memory});
+  builder_.CreateBr(done);
+  builder_.SetInsertPoint(done);
+  llvm::PHINode *status = builder_.CreatePHI(builder_.getInt32Ty(), 2, "status");
+  status->addIncoming(of_threads, many);
+  status->addIncoming(alone, one);
+  return status;
+}
 
-  // The body, in its own frame.
-  Frame outer = std::move(frame_);
+/// The body in its own frame, which takes out of the closure what make_closure put there.
+void HostEmitter::parallel_body(const For &statement, const Iterations &iterations,
+                                const Closure &closure, llvm::Function *body, const Frame &outer) {
   builder_.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", body));
   llvm::Argument *packed = body->getArg(2);
   unsigned next = 0;
   auto take = [&](const std::string &name) {
-    llvm::Value *address = builder_.CreateStructGEP(layout, packed, next);
-    llvm::LoadInst *load = builder_.CreateLoad(fields[next], address, name);
+    llvm::Value *address = builder_.CreateStructGEP(closure.layout, packed, next);
+    llvm::LoadInst *load = builder_.CreateLoad(closure.layout->getElementType(next), address, name);
     load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context_, {}));
     ++next;
     return load;
@@ -235,31 +202,30 @@ void KernelEmitter::parallel_loop(const For &statement) {
   open_frame(body, data, integers, record);
   frame_.parallel = true;
   frame_.prefetches = outer.prefetches;
-  for (size_t b = 0; b < kernel_.buffers.size(); ++b) {
-    if (takes_along(b, outer.buffers[b])) {
-      open_temporary(b, take(kernel_.buffers[b].name));
-    }
+  for (const size_t b : closure.temporaries) {
+    open_temporary(b, take(kernel_.buffers[b].name));
   }
-  for (llvm::Value *&bound : bounds) {
-    bound = take("bound");
+  std::vector<llvm::Value *> bounds;
+  for (size_t k = 0; k < iterations.bounds.size(); ++k) {
+    bounds.push_back(take("bound"));
   }
-  for (const std::int64_t id : captures.variables) {
+  for (const std::int64_t id : closure.captures.variables) {
     const VariableSlot &slot = outer.variables.at(id);
     frame_.variables[id] = VariableSlot{take("outer"), 0, slot.is_index};
   }
-  for (const std::int64_t id : captures.locals) {
+  for (const std::int64_t id : closure.captures.locals) {
     LocalSlot slot = outer.locals.at(id);
     llvm::Type *local_type = register_type(context_, slot.type.scalar, slot.type.lanes);
     for (llvm::Value **part : {&slot.re, &slot.im}) {
       if (*part == nullptr) {
         continue;
       }
-      llvm::Value *carried_value = take("outer");
-      if (captures.assigned.contains(id)) {
-        *part = carried_value;
+      llvm::Value *carried = take("outer");
+      if (closure.captures.assigned.contains(id)) {
+        *part = carried;
       } else {
         *part = entry_alloca(local_type, "outer");
-        builder_.CreateStore(carried_value, *part);
+        builder_.CreateStore(carried, *part);
       }
     }
     frame_.locals[id] = slot;
@@ -267,31 +233,26 @@ void KernelEmitter::parallel_loop(const For &statement) {
   if (bounds.empty()) {
     loop_between(statement, body->getArg(0), body->getArg(1));
   } else {
-    joined_range(loops, bounds, body->getArg(0), body->getArg(1));
+    joined_range(iterations.loops, bounds, body->getArg(0), body->getArg(1));
   }
   builder_.CreateBr(frame_.exit);
   builder_.SetInsertPoint(frame_.exit);
   close_frame();
-
-  frame_ = std::move(outer);
-  frame_.known.clear();
-  frame_.depths.clear();
-  builder_.SetInsertPoint(after);
 }
 
 /// Iterations [begin, end) of loops that are counted through: whole rows of the innermost loop, of
 /// which the first and the last may be in part another thread's. Only a new row costs divisions.
-void KernelEmitter::joined_range(const std::vector<const For *> &loops,
-                                 const std::vector<llvm::Value *> &bounds, llvm::Value *begin,
-                                 llvm::Value *end) {
+void HostEmitter::joined_range(const std::vector<const For *> &loops,
+                               const std::vector<llvm::Value *> &bounds, llvm::Value *begin,
+                               llvm::Value *end) {
   llvm::Value *zero = builder_.getInt64(0);
   llvm::Value *one = builder_.getInt64(1);
   llvm::Value *length = bounds.back(); // of a row; positive, as there are iterations
   llvm::Value *first = builder_.CreateUDiv(begin, length);
   llvm::Value *last = builder_.CreateUDiv(builder_.CreateNSWSub(end, one), length);
   llvm::BasicBlock *enter = builder_.GetInsertBlock();
-  llvm::BasicBlock *rows = llvm::BasicBlock::Create(context_, "row", frame_.function);
-  llvm::BasicBlock *after = llvm::BasicBlock::Create(context_, "rows.after", frame_.function);
+  llvm::BasicBlock *rows = new_block("row");
+  llvm::BasicBlock *after = new_block("rows.after");
   builder_.CreateBr(rows);
   builder_.SetInsertPoint(rows);
   llvm::PHINode *row = builder_.CreatePHI(builder_.getInt64Ty(), 2, "row");

@@ -5,7 +5,7 @@
 // those with no other loop around, and those that touch no memory, which nothing bounds. Nothing
 // waits for a clock, and kernels of little work count nothing.
 #include "runtime/abi.h"
-#include "targets/llvm/function_emitter.h"
+#include "targets/llvm/code_emitter.h"
 
 #include <llvm/IR/MDBuilder.h>
 
@@ -13,7 +13,7 @@
 
 namespace tilewright {
 
-KernelEmitter::Counting KernelEmitter::counting_of(const LoopStatement &loop) {
+CodeEmitter::Counting CodeEmitter::counting_of(const LoopStatement &loop) {
   Counting counting;
   if (!is_interruptible_ || work_.most(loop)) {
     return counting;
@@ -36,7 +36,7 @@ KernelEmitter::Counting KernelEmitter::counting_of(const LoopStatement &loop) {
   return counting;
 }
 
-llvm::Value *KernelEmitter::count(llvm::Value *work) {
+llvm::Value *CodeEmitter::count(llvm::Value *work) {
   llvm::Type *i64 = builder_.getInt64Ty();
   if (frame_.budget == nullptr) {
     frame_.budget = entry_alloca(i64, "budget");
@@ -48,7 +48,7 @@ llvm::Value *KernelEmitter::count(llvm::Value *work) {
   return builder_.CreateICmpSLT(left, builder_.getInt64(0));
 }
 
-void KernelEmitter::look_up() {
+void CodeEmitter::look_up() {
   llvm::FunctionCallee poll =
       module_.getOrInsertFunction("tilewright_poll", builder_.getInt32Ty(), builder_.getPtrTy());
   auto *function = llvm::cast<llvm::Function>(poll.getCallee());
@@ -57,8 +57,8 @@ void KernelEmitter::look_up() {
   function->setOnlyAccessesInaccessibleMemOrArgMem();
   llvm::Value *status = builder_.CreateCall(poll, {frame_.record});
   builder_.CreateStore(builder_.getInt64(WorkBounds::max_uncounted), frame_.budget);
-  llvm::BasicBlock *stop = llvm::BasicBlock::Create(context_, "stop", frame_.function);
-  llvm::BasicBlock *go_on = llvm::BasicBlock::Create(context_, "go.on", frame_.function);
+  llvm::BasicBlock *stop = new_block("stop");
+  llvm::BasicBlock *go_on = new_block("go.on");
   builder_.CreateCondBr(builder_.CreateICmpEQ(status, builder_.getInt32(KernelOk)), go_on, stop,
                         llvm::MDBuilder(context_).createLikelyBranchWeights());
   builder_.SetInsertPoint(stop);
@@ -66,7 +66,7 @@ void KernelEmitter::look_up() {
   builder_.SetInsertPoint(go_on);
 }
 
-void KernelEmitter::count_and_look_up(llvm::Value *work) {
+void CodeEmitter::count_and_look_up(llvm::Value *work) {
   seldom(count(work), [&] { look_up(); });
 }
 

@@ -45,7 +45,7 @@ public:
   Term select(llvm::Value *condition, const Term &then, const Term &otherwise);
 
 private:
-  // llvm_convert.cpp
+  // convert.cpp
   llvm::Value *real_constant(const ConstantValue &value, ScalarType type, bool imaginary);
   llvm::Value *widen(llvm::Value *value,
                      ScalarType type); ///< float16 or bfloat16 -> float32; others as they are
@@ -54,7 +54,7 @@ private:
   llvm::Value *float_to_bfloat(llvm::Value *value);
   llvm::Value *real_cast(llvm::Value *value, ScalarType from, ScalarType to, int lanes);
 
-  // llvm_integer.cpp
+  // integer.cpp
   llvm::Value *bool_binary(Op op, llvm::Value *a, llvm::Value *b);
   llvm::Value *integer_binary(Op op, ScalarType type, llvm::Value *a, llvm::Value *b);
   llvm::Value *integer_call(Op op, ScalarType type, int lanes, llvm::Value *a); ///< bool, too
@@ -63,7 +63,7 @@ private:
   llvm::Value *integer_power(ScalarType type, llvm::Value *base, llvm::Value *exponent);
   llvm::Value *shift(Op op, ScalarType type, llvm::Value *a, llvm::Value *b);
 
-  // llvm_float.cpp: on float and double
+  // float.cpp: on float and double
   llvm::Value *float_binary(Op op, llvm::Value *a, llvm::Value *b);
   llvm::Value *float_divide(Op op, llvm::Value *a, llvm::Value *b);
   llvm::Value *float_power(llvm::Value *base, llvm::Value *exponent);
@@ -72,7 +72,7 @@ private:
   llvm::Value *is_nan(llvm::Value *value);
   llvm::Value *float_lanes_to_integers(llvm::Value *value, ScalarType to, llvm::Type *target);
 
-  // llvm_complex.cpp
+  // complex.cpp
   Term complex_binary(Op op, const Term &a, const Term &b);
   Term complex_divide(const Term &a, const Term &b);
   llvm::Value *complex_less(const Term &a, const Term &b, bool or_equal);

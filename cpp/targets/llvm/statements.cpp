@@ -1,5 +1,5 @@
 // Statements: blocks, loops, conditions and locals.
-#include "targets/llvm/function_emitter.h"
+#include "targets/llvm/code_emitter.h"
 
 #include <llvm/IR/MDBuilder.h>
 
@@ -8,18 +8,19 @@
 
 namespace tilewright {
 
-void KernelEmitter::statement(const LoopStatement &statement) {
+void CodeEmitter::statement(const LoopStatement &statement) {
   // What is in `known` stays valid until the next write or branch; forgetting it at each statement
   // is enough.
-  frame_.known.clear();
-  frame_.depths.clear();
+  frame_.forget();
   switch (statement.kind) {
   case StatementKind::Block:
-    block(cast<Block>(statement));
+    for (const StmtPtr &child : statement.children) {
+      this->statement(*child);
+    }
     break;
   case StatementKind::For:
     if (is_loop_of(statement, LoopKind::Parallel) && !frame_.parallel) {
-      parallel_loop(cast<For>(statement));
+      own_statement(statement);
     } else {
       serial_loop(cast<For>(statement));
     }
@@ -35,15 +36,9 @@ void KernelEmitter::statement(const LoopStatement &statement) {
   case StatementKind::CopyAsync:
     write(cast<ElementChange>(statement));
     break;
-  case StatementKind::Let: {
-    const auto &let = cast<Let>(statement);
-    VariableSlot slot;
-    slot.value = scalar(*let.value);
-    slot.depth = depth_of(*let.value);
-    slot.is_index = is_index(*let.value);
-    frame_.variables[let.id] = slot;
+  case StatementKind::Let:
+    define(cast<Let>(statement));
     break;
-  }
   case StatementKind::DeclareLocal:
     declare_local(cast<DeclareLocal>(statement));
     break;
@@ -57,48 +52,63 @@ void KernelEmitter::statement(const LoopStatement &statement) {
     check_value(cast<CheckValue>(statement));
     break;
   case StatementKind::Timed:
-    timed(cast<Timed>(statement));
-    break;
   case StatementKind::Launch:
-    launch(cast<Launch>(statement));
-    break;
   case StatementKind::Barrier:
-    barrier();
-    break;
   case StatementKind::CommitCopies:
-    commit_copies();
-    break;
   case StatementKind::WaitForCopies:
-    wait_for_copies(cast<WaitForCopies>(statement).groups);
-    break;
   case StatementKind::Allocate:
-    allocate(cast<Allocate>(statement));
+    own_statement(statement);
     break;
   }
 }
 
-void KernelEmitter::block(const Block &statement) {
-  for (const StmtPtr &child : statement.children) {
-    this->statement(*child);
-  }
+void CodeEmitter::own_statement(const LoopStatement & /*statement*/) {
+  throw Error(ErrorKind::Internal, "a statement reached code that has none of its kind");
 }
 
-void KernelEmitter::serial_loop(const For &statement) {
+void CodeEmitter::serial_loop(const For &statement) {
   llvm::Value *lower = scalar(*statement.lower);
   llvm::Value *upper = scalar(*statement.upper);
   loop_between(statement, lower, upper);
 }
 
-void KernelEmitter::loop_between(const For &statement, llvm::Value *lower, llvm::Value *upper) {
-  const std::string &name = statement.name;
-  const auto block = [&](const char *suffix) {
-    return llvm::BasicBlock::Create(context_, name + suffix, frame_.function);
-  };
+/// A serial loop on the way.
+struct CodeEmitter::LoopCode {
+  const std::string &name;
+  llvm::Value *lower; ///< of the counter; in strips, of one of them
+  llvm::Value *upper;
+  llvm::Value *end; ///< of the counter: `upper`, or where a strip ends
+  llvm::BasicBlock *before;
+  llvm::BasicBlock *body;
+  llvm::BasicBlock *leave;
+  llvm::BasicBlock *after;
+  llvm::PHINode *counter = nullptr;
+  /// Where there are strips: their head, where the next one begins, and whether that is because the
+  /// budget was used up.
+  llvm::BasicBlock *strips = nullptr;
+  llvm::PHINode *start = nullptr;
+  llvm::PHINode *is_cut = nullptr;
+};
+
+void CodeEmitter::loop_between(const For &statement, llvm::Value *lower, llvm::Value *upper) {
   const Counting counting = counting_of(statement);
-  llvm::BasicBlock *before = block(".enter");
-  llvm::BasicBlock *body = block(".body");
-  llvm::BasicBlock *leave = block(".leave");
-  llvm::BasicBlock *after = block(".after");
+  const LoopCode loop = enter_loop(statement, counting, lower, upper);
+  loop_body(statement, loop, counting);
+  leave_loop(loop);
+}
+
+/// Up to the counter: the test for no iteration, and the count of all of them.
+CodeEmitter::LoopCode CodeEmitter::enter_loop(const For &statement, const Counting &counting,
+                                              llvm::Value *lower, llvm::Value *upper) {
+  const std::string &name = statement.name;
+  LoopCode loop{name,
+                lower,
+                upper,
+                upper,
+                new_block(name + ".enter"),
+                new_block(name + ".body"),
+                new_block(name + ".leave"),
+                new_block(name + ".after")};
   llvm::Value *used_up = nullptr;
   const auto count_all = [&](llvm::Value *iterations) {
     llvm::Value *each = builder_.getInt64(static_cast<std::uint64_t>(counting.iteration));
@@ -111,52 +121,57 @@ void KernelEmitter::loop_between(const For &statement, llvm::Value *lower, llvm:
     count_all(builder_.CreateBinaryIntrinsic(
         llvm::Intrinsic::smax, builder_.CreateNSWSub(upper, lower), builder_.getInt64(0)));
   }
-  builder_.CreateCondBr(builder_.CreateICmpSLT(lower, upper), before, after);
-  builder_.SetInsertPoint(before);
+  builder_.CreateCondBr(builder_.CreateICmpSLT(lower, upper), loop.before, loop.after);
+  builder_.SetInsertPoint(loop.before);
   if (counting.iteration > 0 && has_index_bounds) {
     count_all(builder_.CreateNSWSub(upper, lower));
   }
   // All iterations at once, or, where they are too many for the budget, strips of them with a look
   // up before each.
-  llvm::BasicBlock *strips = nullptr;
-  llvm::PHINode *start = nullptr;
-  llvm::PHINode *is_cut = nullptr;
-  llvm::Value *end = upper;
   if (used_up != nullptr && !counting.strips) {
     seldom(used_up, [&] { look_up(); });
-    before = builder_.GetInsertBlock();
+    loop.before = builder_.GetInsertBlock();
   } else if (used_up != nullptr) {
-    strips = block(".strips");
-    builder_.CreateBr(strips);
-    builder_.SetInsertPoint(strips);
-    start = builder_.CreatePHI(builder_.getInt64Ty(), 2, name + ".start");
-    start->addIncoming(lower, before);
-    is_cut = builder_.CreatePHI(builder_.getInt1Ty(), 2, name + ".cut");
-    is_cut->addIncoming(used_up, before);
-    llvm::Value *strip_end = nullptr;
-    llvm::BasicBlock *looked = nullptr;
-    seldom(is_cut, [&] {
-      look_up();
-      const std::int64_t strip =
-          std::max<std::int64_t>(1, WorkBounds::max_uncounted / counting.iteration);
-      strip_end = builder_.CreateNSWAdd(
-          start,
-          builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, builder_.CreateNSWSub(upper, start),
-                                         builder_.getInt64(static_cast<std::uint64_t>(strip))));
-      looked = builder_.GetInsertBlock();
-    });
-    llvm::PHINode *either = builder_.CreatePHI(builder_.getInt64Ty(), 2, name + ".end");
-    either->addIncoming(upper, strips);
-    either->addIncoming(strip_end, looked);
-    end = either;
-    lower = start;
-    before = builder_.GetInsertBlock();
+    begin_strips(loop, counting, used_up);
   }
-  builder_.CreateBr(body);
-  builder_.SetInsertPoint(body);
-  llvm::PHINode *counter = builder_.CreatePHI(builder_.getInt64Ty(), 2, name);
-  counter->addIncoming(lower, before);
+  builder_.CreateBr(loop.body);
+  builder_.SetInsertPoint(loop.body);
+  loop.counter = builder_.CreatePHI(builder_.getInt64Ty(), 2, name);
+  loop.counter->addIncoming(loop.lower, loop.before);
+  return loop;
+}
 
+/// The head of a loop over strips: all iterations are one, unless the budget is used up.
+void CodeEmitter::begin_strips(LoopCode &loop, const Counting &counting, llvm::Value *used_up) {
+  loop.strips = new_block(loop.name + ".strips");
+  builder_.CreateBr(loop.strips);
+  builder_.SetInsertPoint(loop.strips);
+  loop.start = builder_.CreatePHI(builder_.getInt64Ty(), 2, loop.name + ".start");
+  loop.start->addIncoming(loop.lower, loop.before);
+  loop.is_cut = builder_.CreatePHI(builder_.getInt1Ty(), 2, loop.name + ".cut");
+  loop.is_cut->addIncoming(used_up, loop.before);
+  llvm::Value *strip_end = nullptr;
+  llvm::BasicBlock *looked = nullptr;
+  seldom(loop.is_cut, [&] {
+    look_up();
+    const std::int64_t strip =
+        std::max<std::int64_t>(1, WorkBounds::max_uncounted / counting.iteration);
+    strip_end = builder_.CreateNSWAdd(
+        loop.start, builder_.CreateBinaryIntrinsic(
+                        llvm::Intrinsic::smin, builder_.CreateNSWSub(loop.upper, loop.start),
+                        builder_.getInt64(static_cast<std::uint64_t>(strip))));
+    looked = builder_.GetInsertBlock();
+  });
+  llvm::PHINode *end = builder_.CreatePHI(builder_.getInt64Ty(), 2, loop.name + ".end");
+  end->addIncoming(loop.upper, loop.strips);
+  end->addIncoming(strip_end, looked);
+  loop.end = end;
+  loop.lower = loop.start;
+  loop.before = builder_.GetInsertBlock();
+}
+
+/// The body, with the counter and what the frame knows of the loops around, and the next counter.
+void CodeEmitter::loop_body(const For &statement, const LoopCode &loop, const Counting &counting) {
   ++frame_.depth;
   const auto max_iterations = WorkBounds::max_iterations(statement);
   const bool is_long = !max_iterations;
@@ -164,9 +179,9 @@ void KernelEmitter::loop_between(const For &statement, llvm::Value *lower, llvm:
   frame_.long_loops += is_long ? 1 : 0;
   frame_.max_runs *= std::min(max_iterations.value_or(many_runs), many_runs);
   frame_.max_runs = std::min(frame_.max_runs, many_runs);
-  const int loop = static_cast<int>(frame_.loops.size());
-  frame_.variables[statement.id] = VariableSlot{counter, frame_.depth, true, loop};
-  frame_.loops.push_back({lower, before, body, {}});
+  const int number = static_cast<int>(frame_.loops.size());
+  frame_.variables[statement.id] = VariableSlot{loop.counter, frame_.depth, true, number};
+  frame_.loops.push_back({loop.lower, loop.before, loop.body, {}});
   for (const auto &[buffer, distance] : statement.prefetches) {
     frame_.prefetches.push_back({statement.id, buffer, distance});
   }
@@ -178,33 +193,34 @@ void KernelEmitter::loop_between(const For &statement, llvm::Value *lower, llvm:
   --frame_.depth;
   frame_.long_loops -= is_long ? 1 : 0;
   frame_.max_runs = max_runs;
-
-  llvm::Value *next = builder_.CreateNSWAdd(counter, builder_.getInt64(1));
-  counter->addIncoming(next, builder_.GetInsertBlock());
+  llvm::Value *next = builder_.CreateNSWAdd(loop.counter, builder_.getInt64(1));
+  loop.counter->addIncoming(next, builder_.GetInsertBlock());
   for (const OpenLoop::Multiple &multiple : frame_.loops.back().multiples) {
     multiple.value->addIncoming(builder_.CreateNSWAdd(multiple.value, multiple.step),
                                 builder_.GetInsertBlock());
   }
   frame_.loops.pop_back();
-  builder_.CreateCondBr(builder_.CreateICmpSLT(next, end), body, leave);
-  builder_.SetInsertPoint(leave);
-  if (strips == nullptr) {
-    builder_.CreateBr(after);
-  } else {
-    start->addIncoming(end, leave);
-    is_cut->addIncoming(builder_.getTrue(), leave);
-    builder_.CreateCondBr(builder_.CreateICmpSLT(end, upper), strips, after,
-                          llvm::MDBuilder(context_).createUnlikelyBranchWeights());
-  }
-  builder_.SetInsertPoint(after);
-  frame_.known.clear();
-  frame_.depths.clear();
+  builder_.CreateCondBr(builder_.CreateICmpSLT(next, loop.end), loop.body, loop.leave);
 }
 
-void KernelEmitter::while_loop(const While &statement) {
-  llvm::BasicBlock *ask = llvm::BasicBlock::Create(context_, "while.ask", frame_.function);
-  llvm::BasicBlock *body = llvm::BasicBlock::Create(context_, "while.body", frame_.function);
-  llvm::BasicBlock *after = llvm::BasicBlock::Create(context_, "while.after", frame_.function);
+void CodeEmitter::leave_loop(const LoopCode &loop) {
+  builder_.SetInsertPoint(loop.leave);
+  if (loop.strips == nullptr) {
+    builder_.CreateBr(loop.after);
+  } else {
+    loop.start->addIncoming(loop.end, loop.leave);
+    loop.is_cut->addIncoming(builder_.getTrue(), loop.leave);
+    builder_.CreateCondBr(builder_.CreateICmpSLT(loop.end, loop.upper), loop.strips, loop.after,
+                          llvm::MDBuilder(context_).createUnlikelyBranchWeights());
+  }
+  builder_.SetInsertPoint(loop.after);
+  frame_.forget();
+}
+
+void CodeEmitter::while_loop(const While &statement) {
+  llvm::BasicBlock *ask = new_block("while.ask");
+  llvm::BasicBlock *body = new_block("while.body");
+  llvm::BasicBlock *after = new_block("while.after");
   const Counting counting = counting_of(statement);
   builder_.CreateBr(ask);
   builder_.SetInsertPoint(ask);
@@ -226,22 +242,22 @@ void KernelEmitter::while_loop(const While &statement) {
   --frame_.depth;
   builder_.CreateBr(ask);
   builder_.SetInsertPoint(after);
-  frame_.known.clear();
-  frame_.depths.clear();
+  frame_.forget();
 }
 
-void KernelEmitter::condition(const If &statement) {
+void CodeEmitter::condition(const If &statement) {
   llvm::Value *condition = scalar(*statement.condition);
-  llvm::BasicBlock *then = llvm::BasicBlock::Create(context_, "then", frame_.function);
-  llvm::BasicBlock *after = llvm::BasicBlock::Create(context_, "after", frame_.function);
+  llvm::BasicBlock *then = new_block("then");
+  llvm::BasicBlock *after = new_block("after");
   llvm::BasicBlock *otherwise = after;
   const bool two_sided = statement.has_otherwise();
   if (two_sided) {
-    otherwise = llvm::BasicBlock::Create(context_, "else", frame_.function);
+    otherwise = new_block("else");
   }
   builder_.CreateCondBr(condition, then, otherwise);
   builder_.SetInsertPoint(then);
-  const std::map<size_t, std::uint64_t> aligned_before = assume_aligned(*statement.condition);
+  const std::map<size_t, std::uint64_t> aligned_before = frame_.aligned;
+  assume_aligned(*statement.condition);
   this->statement(*statement.then());
   frame_.aligned = aligned_before;
   builder_.CreateBr(after);
@@ -251,11 +267,18 @@ void KernelEmitter::condition(const If &statement) {
     builder_.CreateBr(after);
   }
   builder_.SetInsertPoint(after);
-  frame_.known.clear();
-  frame_.depths.clear();
+  frame_.forget();
 }
 
-void KernelEmitter::declare_local(const DeclareLocal &statement) {
+void CodeEmitter::define(const Let &statement) {
+  VariableSlot slot;
+  slot.value = scalar(*statement.value);
+  slot.depth = depth_of(*statement.value);
+  slot.is_index = is_index(*statement.value);
+  frame_.variables[statement.id] = slot;
+}
+
+void CodeEmitter::declare_local(const DeclareLocal &statement) {
   const ValueType type = statement.value->type;
   const Term first = value(*statement.value);
   LocalSlot slot;
@@ -270,7 +293,7 @@ void KernelEmitter::declare_local(const DeclareLocal &statement) {
   frame_.locals[statement.id] = slot;
 }
 
-void KernelEmitter::assign_local(const AssignLocal &statement) {
+void CodeEmitter::assign_local(const AssignLocal &statement) {
   const auto found = frame_.locals.find(statement.id);
   if (found == frame_.locals.end()) {
     throw Error(ErrorKind::Internal,

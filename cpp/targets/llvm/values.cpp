@@ -1,6 +1,6 @@
 // Values: trees with shared nodes, each emitted once a statement.
 #include "loops/linear.h"
-#include "targets/llvm/function_emitter.h"
+#include "targets/llvm/code_emitter.h"
 
 #include <algorithm>
 #include <limits>
@@ -26,7 +26,7 @@ std::vector<std::int64_t> lane_steps(const Ramp &ramp) {
 
 } // namespace
 
-Term KernelEmitter::value(const Value &value) {
+Term CodeEmitter::value(const Value &value) {
   if (const auto found = frame_.known.find(&value); found != frame_.known.end()) {
     return found->second;
   }
@@ -36,11 +36,11 @@ Term KernelEmitter::value(const Value &value) {
 }
 
 /// `value` with the type that an operation needs.
-Term KernelEmitter::operand(const Value &value, ValueType type) {
+Term CodeEmitter::operand(const Value &value, ValueType type) {
   return semantics_.cast(this->value(value), value.type, type);
 }
 
-bool KernelEmitter::is_index(const Value &value) {
+bool CodeEmitter::is_index(const Value &value) {
   switch (value.kind) {
   case ValueKind::Constant:
   case ValueKind::Parameter:
@@ -77,7 +77,7 @@ bool KernelEmitter::is_index(const Value &value) {
   return answer;
 }
 
-int KernelEmitter::depth_of(const Value &value) {
+int CodeEmitter::depth_of(const Value &value) {
   if (const auto *variable = as<Variable>(value)) {
     const auto found = frame_.variables.find(variable->id);
     return found == frame_.variables.end() ? 0 : found->second.depth;
@@ -99,22 +99,12 @@ int KernelEmitter::depth_of(const Value &value) {
   return depth;
 }
 
-Term KernelEmitter::compute(const Value &value) {
+Term CodeEmitter::compute(const Value &value) {
   switch (value.kind) {
   case ValueKind::Constant:
     return semantics_.constant(cast<Constant>(value).value, value.type);
-  case ValueKind::Variable: {
-    const auto &variable = cast<Variable>(value);
-    const auto found = frame_.variables.find(variable.id);
-    if (found == frame_.variables.end()) {
-      throw Error(ErrorKind::Internal, "variable '" + variable.name + "' is used outside its loop");
-    }
-    return Term{found->second.value, nullptr};
-  }
-  case ValueKind::GpuIndex:
-    return Term{gpu_index(cast<GpuIndex>(value).number), nullptr};
-  case ValueKind::Aligned:
-    return Term{is_aligned(cast<Aligned>(value)), nullptr};
+  case ValueKind::Variable:
+    return variable(cast<Variable>(value));
   case ValueKind::Parameter:
     return Term{frame_.parameters.at(static_cast<size_t>(cast<Parameter>(value).position)),
                 nullptr};
@@ -142,21 +132,33 @@ Term KernelEmitter::compute(const Value &value) {
   }
   case ValueKind::Reduce:
     return reduce(cast<Reduce>(value));
-  case ValueKind::Mma:
-    return mma(cast<Mma>(value));
-  case ValueKind::Matrices:
-    return matrices(cast<Matrices>(value));
   case ValueKind::Lane: {
     const auto &lane = cast<Lane>(value);
     return semantics_.lane(this->value(*lane.operand()), static_cast<int>(lane.number));
   }
+  case ValueKind::GpuIndex:
+  case ValueKind::Aligned:
+  case ValueKind::Mma:
+  case ValueKind::Matrices:
   case ValueKind::Shuffle:
-    return shuffle(*cast<Shuffle>(value).operand(), cast<Shuffle>(value).bits);
+    return own_value(value);
   }
   throw Error(ErrorKind::Internal, "a value of an unknown kind");
 }
 
-Term KernelEmitter::local(const Local &value) {
+Term CodeEmitter::own_value(const Value & /*value*/) {
+  throw Error(ErrorKind::Internal, "a value of a GPU's thread reached the host's code");
+}
+
+Term CodeEmitter::variable(const Variable &value) {
+  const auto found = frame_.variables.find(value.id);
+  if (found == frame_.variables.end()) {
+    throw Error(ErrorKind::Internal, "variable '" + value.name + "' is used outside its loop");
+  }
+  return Term{found->second.value, nullptr};
+}
+
+Term CodeEmitter::local(const Local &value) {
   const auto found = frame_.locals.find(value.id);
   if (found == frame_.locals.end()) {
     throw Error(ErrorKind::Internal, "local '" + value.name + "' is used before it is declared");
@@ -171,7 +173,7 @@ Term KernelEmitter::local(const Local &value) {
   return term;
 }
 
-Term KernelEmitter::ramp(const Ramp &value) {
+Term CodeEmitter::ramp(const Ramp &value) {
   llvm::Value *base = scalar(*value.base());
   if (value.type.lanes == 1) {
     return Term{base, nullptr};
@@ -188,7 +190,7 @@ Term KernelEmitter::ramp(const Ramp &value) {
 }
 
 /// Halves are combined until one lane is left.
-Term KernelEmitter::reduce(const Reduce &value) {
+Term CodeEmitter::reduce(const Reduce &value) {
   const Value &vector = *value.operand();
   Term term = this->value(vector);
   if (vector.type.scalar.is_bool() && (value.op == Op::And || value.op == Op::Or)) {
@@ -224,45 +226,45 @@ Term KernelEmitter::reduce(const Reduce &value) {
   return term;
 }
 
-/// The first so many lanes, as the lowest bits of an integer. Not the same as a comparison of lane
-/// numbers: LLVM widens that one again to what `count` was narrowed from, and asks it anew beside
-/// each use.
-llvm::Value *KernelEmitter::first_lanes(llvm::Value *count, int lanes) {
-  const auto number = [&](int value) {
-    return builder_.getInt64(static_cast<std::uint64_t>(value));
-  };
-  const int most = std::min(lanes, max_mask_bits - 1); // a shift by all bits is none
-  llvm::Value *all = llvm::ConstantInt::getAllOnesValue(builder_.getInt64Ty());
-  llvm::Value *shift = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, count, number(0));
-  shift = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, shift, number(most));
-  llvm::Value *bits = builder_.CreateNot(builder_.CreateShl(all, shift));
-  if (most < lanes) {
-    bits = builder_.CreateSelect(builder_.CreateICmpSGT(count, number(most)), all, bits);
+Term CodeEmitter::binary(const Binary &value) {
+  if (llvm::Value *test = lane_test(value)) {
+    return Term{test, nullptr};
   }
-  // At least sixteen, of which all are known: LLVM takes what lies behind a mask of eight bits for
-  // zeros, but leaves there what it will.
-  constexpr int least_bits = 16;
-  const auto size = static_cast<unsigned>(std::max(lanes, least_bits));
-  llvm::Value *mask =
-      builder_.CreateBitCast(builder_.CreateTrunc(bits, builder_.getIntNTy(size)),
-                             llvm::FixedVectorType::get(builder_.getInt1Ty(), size));
-  if (lanes >= least_bits) {
-    return mask;
+  const Value &a = *value.left();
+  const Value &b = *value.right();
+  ValueType type = value.type;
+  if (compares(value.op)) {
+    type.scalar = a.type.scalar;
+    if (!(a.type.scalar == b.type.scalar)) {
+      throw Error(ErrorKind::Internal, "a comparison of two different types");
+    }
   }
-  llvm::SmallVector<int, least_bits> first(static_cast<size_t>(lanes));
-  std::iota(first.begin(), first.end(), 0);
-  return builder_.CreateShuffleVector(mask, first);
+  const Term x = operand(a, type);
+  const Term y = operand(b, type);
+  if (type.scalar == Int64 && is_index(value) && !may_wrap(value)) {
+    switch (value.op) {
+    case Op::Add:
+      return Term{builder_.CreateNSWAdd(x.re, y.re), nullptr};
+    case Op::Sub:
+      return Term{builder_.CreateNSWSub(x.re, y.re), nullptr};
+    case Op::Mul:
+      return Term{builder_.CreateNSWMul(x.re, y.re), nullptr};
+    default:
+      break;
+    }
+  }
+  return semantics_.binary(value.op, type, value.type, x, y);
 }
 
 /// An index, or the least or largest of some.
-bool KernelEmitter::is_bound(const Value &value) {
+bool CodeEmitter::is_bound(const Value &value) {
   const bool picks = is_binary(value, Op::Min) || is_binary(value, Op::Max);
   return picks ? is_bound(*value.operands[0]) && is_bound(*value.operands[1]) : is_index(value);
 }
 
 /// base + steps < bound asked of narrow integers: steps < bound - base. Null where the steps do not
 /// fit or it is another question.
-llvm::Value *KernelEmitter::lane_test(const Binary &value) {
+llvm::Value *CodeEmitter::lane_test(const Binary &value) {
   const Value &a = *value.left();
   const Value &b = *value.right();
   if (value.op != Op::Lt || !is<Ramp>(a) || !is<Broadcast>(b) || may_wrap(a) || may_wrap(b) ||
@@ -300,37 +302,37 @@ llvm::Value *KernelEmitter::lane_test(const Binary &value) {
       builder_.CreateVectorSplat(static_cast<unsigned>(a.type.lanes), distance));
 }
 
-Term KernelEmitter::binary(const Binary &value) {
-  if (llvm::Value *test = lane_test(value)) {
-    return Term{test, nullptr};
+/// The first so many lanes, as the lowest bits of an integer. Not the same as a comparison of lane
+/// numbers: LLVM widens that one again to what `count` was narrowed from, and asks it anew beside
+/// each use.
+llvm::Value *CodeEmitter::first_lanes(llvm::Value *count, int lanes) {
+  const auto number = [&](int value) {
+    return builder_.getInt64(static_cast<std::uint64_t>(value));
+  };
+  const int most = std::min(lanes, max_mask_bits - 1); // a shift by all bits is none
+  llvm::Value *all = llvm::ConstantInt::getAllOnesValue(builder_.getInt64Ty());
+  llvm::Value *shift = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, count, number(0));
+  shift = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, shift, number(most));
+  llvm::Value *bits = builder_.CreateNot(builder_.CreateShl(all, shift));
+  if (most < lanes) {
+    bits = builder_.CreateSelect(builder_.CreateICmpSGT(count, number(most)), all, bits);
   }
-  const Value &a = *value.left();
-  const Value &b = *value.right();
-  ValueType type = value.type;
-  if (compares(value.op)) {
-    type.scalar = a.type.scalar;
-    if (!(a.type.scalar == b.type.scalar)) {
-      throw Error(ErrorKind::Internal, "a comparison of two different types");
-    }
+  // At least sixteen, of which all are known: LLVM takes what lies behind a mask of eight bits for
+  // zeros, but leaves there what it will.
+  constexpr int least_bits = 16;
+  const auto size = static_cast<unsigned>(std::max(lanes, least_bits));
+  llvm::Value *mask =
+      builder_.CreateBitCast(builder_.CreateTrunc(bits, builder_.getIntNTy(size)),
+                             llvm::FixedVectorType::get(builder_.getInt1Ty(), size));
+  if (lanes >= least_bits) {
+    return mask;
   }
-  const Term x = operand(a, type);
-  const Term y = operand(b, type);
-  if (type.scalar == Int64 && is_index(value) && !may_wrap(value)) {
-    switch (value.op) {
-    case Op::Add:
-      return Term{builder_.CreateNSWAdd(x.re, y.re), nullptr};
-    case Op::Sub:
-      return Term{builder_.CreateNSWSub(x.re, y.re), nullptr};
-    case Op::Mul:
-      return Term{builder_.CreateNSWMul(x.re, y.re), nullptr};
-    default:
-      break;
-    }
-  }
-  return semantics_.binary(value.op, type, value.type, x, y);
+  llvm::SmallVector<int, least_bits> first(static_cast<size_t>(lanes));
+  std::iota(first.begin(), first.end(), 0);
+  return builder_.CreateShuffleVector(mask, first);
 }
 
-Term KernelEmitter::call(const Value &value, Op op) {
+Term CodeEmitter::call(const Value &value, Op op) {
   // The operands' common type decides; it is the result's unless the function leaves the kind
   // (isnan, abs, real ...).
   ValueType type{value.operands.at(0)->type.scalar, value.type.lanes};
@@ -351,7 +353,7 @@ Term KernelEmitter::call(const Value &value, Op op) {
   return semantics_.call(op, type, value.type, arguments);
 }
 
-Term KernelEmitter::select(const Select &value) {
+Term CodeEmitter::select(const Select &value) {
   // Both sides may be computed: the lowering writes a branch where a side reads outside an array
   // without its guard.
   const Term chosen = this->value(*value.condition());

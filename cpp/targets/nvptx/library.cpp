@@ -1,5 +1,7 @@
 #include "targets/nvptx/library.h"
 
+#include "targets/llvm/device_calls.h"
+
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 #include <llvm/IR/Module.h>

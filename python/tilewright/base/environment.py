@@ -28,6 +28,8 @@ OTHER_VARIABLES = {
     "thread (default 6000; 0 always takes threads); read at the first parallel loop",
     "TILEWRIGHT_PERF": "1 names kernels for perf, in /tmp/perf-PID.map; read at the first kernel",
     "TILEWRIGHT_GDB": "0 keeps kernels from debuggers; read at the first kernel",
+    "TILEWRIGHT_DUMP_PASSES": "where the loops after each pass are written, with a check after each: "
+    "'stderr', or a folder; read at each compilation",
 }
 
 

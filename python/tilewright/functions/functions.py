@@ -32,6 +32,7 @@ from ..devices.device_arrays import DeviceArray
 from ..export.exporting import Exported, export_function
 from ..inspection.debugging import NanTrace, trace_of
 from ..inspection.dependences import Dependences, dependences_of
+from ..inspection.passes import CompilerPass, Passes
 from ..inspection.plotting import Picture, plot_domain
 from ..inspection.profiling import Profile, profile_of
 from ..schedule.commands import ComputationHandle
@@ -415,6 +416,22 @@ class Function(ScheduledFunction):
         """
         return self._key()
 
+    def passes(self, *arrays: Any, **keywords: Any) -> Passes:
+        """The loops after each pass of the compiler, with the time that each takes.
+
+        Args:
+            arrays, keywords: as for a call; the loops are those for the layouts of these arrays.
+                Without any, for row-major arrays.
+
+        Nothing is run or stored. In a notebook each pass that changed something opens by a click;
+        elsewhere the loops after these passes are printed. The environment's
+        TILEWRIGHT_DUMP_PASSES writes the same for each kernel that is compiled.
+        """
+        return Passes(
+            CompilerPass(name, milliseconds, changed, LoopsText(text.rstrip("\n")))
+            for name, milliseconds, changed, text in self._passes(*arrays, **keywords)
+        )
+
     @property
     def llvm(self) -> Text:
         """The LLVM IR for row-major arrays, after optimisation."""
@@ -431,7 +448,7 @@ class Function(ScheduledFunction):
         have tensor cores' tiles that need it), for row-major arrays; empty where no loop is over
         blocks or threads. `ptx_for` has others.
         """
-        return Text(self._ptx_text(0, False).rstrip("\n"))
+        return Text(self._ptx_text("").rstrip("\n"))
 
     def ptx_for(self, architecture: str) -> Text:
         """The PTX of the kernels for an architecture and its successors.
@@ -443,12 +460,11 @@ class Function(ScheduledFunction):
         Raises:
             ArgumentError: another architecture.
         """
-        parts = re.fullmatch(r"sm_(\d{1,4})(a?)", a_string(architecture, "the architecture"))
-        if parts is None:
+        if re.fullmatch(r"sm_\d{1,4}a?", a_string(architecture, "the architecture")) is None:
             raise ArgumentError(
                 f"architecture must be one such as 'sm_80', got {described(architecture)}"
             )
-        return Text(self._ptx_text(int(parts[1]), bool(parts[2])).rstrip("\n"))
+        return Text(self._ptx_text(architecture).rstrip("\n"))
 
     def plot(
         self, *computations: str, sizes: Mapping[Any, int] | None = None, **options: Any

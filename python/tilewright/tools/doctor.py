@@ -130,8 +130,13 @@ def _cuda() -> Finding:
         for device in devices
     )
     major, minor = devices[0].driver_version
-    old = [device for device in devices if device.compute_capability < (7, 5)]
-    advice = f"cuda:{old[0].number} is older than sm_75, the oldest that has code" if old else ""
+    oldest = _core.oldest_compute_capability
+    old = [device for device in devices if device.compute_capability < oldest]
+    advice = (
+        f"cuda:{old[0].number} is older than sm_{oldest[0]}{oldest[1]}, the oldest that has code"
+        if old
+        else ""
+    )
     return Finding("CUDA driver", f"driver of CUDA {major}.{minor}; {listed}", advice)
 
 

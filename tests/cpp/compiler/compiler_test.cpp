@@ -136,9 +136,9 @@ TEST_F(CompilerTest, TiledParallelVectorised) {
     check_product(*kernel, *function, n, m, k);
   }
   set_num_threads(0);
-  EXPECT_NE(llvm_text(mapping, {}).find("<8 x float>"), std::string::npos);
+  EXPECT_NE(code_text("llvm", mapping, {}).find("<8 x float>"), std::string::npos);
   EXPECT_NE(loops_text(mapping, {}).find("i0"), std::string::npos);
-  EXPECT_NE(assembly_text(mapping, {}).find("tilewright_kernel_matmul"), std::string::npos);
+  EXPECT_NE(code_text("assembly", mapping, {}).find("tilewright_kernel_matmul"), std::string::npos);
 }
 
 TEST_F(CompilerTest, SecondCompileComesFromMemoryThirdFromDisk) {
@@ -216,34 +216,41 @@ TEST_F(CompilerTest, WithoutADiskKernelsLiveInMemory) {
 TEST_F(CompilerTest, KeysDependOnEverythingThatMatters) {
   const auto function = matrix_product("matmul");
   const Mapping mapping = default_mapping(function);
-  const std::string text = canonical_text(mapping, {}, host_cpu());
-  EXPECT_EQ(text, canonical_text(default_mapping(matrix_product("matmul")), {}, host_cpu()));
-  EXPECT_NE(text, canonical_text(default_mapping(matrix_product("other")), {}, host_cpu()));
-  EXPECT_NE(text, canonical_text(
-                      mapping.with({"C", "interchange", {std::string("i"), std::string("j")}, {}}),
-                      {}, host_cpu()));
-  EXPECT_NE(text, canonical_text(mapping, {}, {"another", "", ""}));
+  const std::string text = canonical_text(mapping, {});
+  EXPECT_EQ(text, canonical_text(default_mapping(matrix_product("matmul")), {}));
+  EXPECT_NE(text, canonical_text(default_mapping(matrix_product("other")), {}));
+  EXPECT_NE(text,
+            canonical_text(
+                mapping.with({"C", "interchange", {std::string("i"), std::string("j")}, {}}), {}));
   CompileOptions options;
+  options.cpu = host_cpu().name == "x86-64-v2" ? "x86-64" : "x86-64-v2";
+  EXPECT_NE(text, canonical_text(mapping, options));
+  options = {};
+  options.target = select_target("gpu-emulator");
+  EXPECT_NE(text, canonical_text(mapping, options)); // kernel_key_text asks who makes the code
+  EXPECT_EQ(text, kernel_key_text(mapping, options));
+  options = {};
   options.fast_math = true;
-  EXPECT_NE(text, canonical_text(mapping, options, host_cpu()));
+  EXPECT_NE(text, canonical_text(mapping, options));
   options = {};
   options.layouts = {{1, 0}, {1, 0}, {0, 0}};
-  const std::string transposed = canonical_text(mapping, options, host_cpu());
+  const std::string transposed = canonical_text(mapping, options);
   options.layouts[0].packed = 1;
-  EXPECT_NE(transposed, canonical_text(mapping, options, host_cpu()));
-  EXPECT_NE(text, canonical_text(mapping, options, host_cpu()));
+  EXPECT_NE(transposed, canonical_text(mapping, options));
+  EXPECT_NE(text, canonical_text(mapping, options));
   options = {};
   options.optimize = Optimization::Full;
-  EXPECT_NE(text, canonical_text(mapping, options, host_cpu()));
+  EXPECT_NE(text, canonical_text(mapping, options));
 }
 
 TEST_F(CompilerTest, MachinesOfOneLevelShareTheirKernels) {
-  const Mapping mapping = default_mapping(matrix_product("matmul"));
   const CpuDescription one{"x86-64-v3", "", "znver3"};
   const CpuDescription other{"x86-64-v3", "", "haswell"};
   const CpuDescription more{"x86-64-v3", "+avxvnni", "alderlake"};
-  EXPECT_EQ(canonical_text(mapping, {}, one), canonical_text(mapping, {}, other));
-  EXPECT_NE(canonical_text(mapping, {}, one), canonical_text(mapping, {}, more));
+  EXPECT_EQ(one.text(), other.text());
+  EXPECT_NE(one.text(), more.text());
+  const std::string text = canonical_text(default_mapping(matrix_product("matmul")), {});
+  EXPECT_NE(text.find("target cpu " + host_cpu().text() + "\n"), std::string::npos) << text;
 }
 
 /// Waits until nothing is made in the background for `kernel`.

@@ -5,14 +5,10 @@
 #include "loops/loop_ir.h"
 #include "loops/traverse.h"
 #include "mapping/mapping.h"
-#include "runtime/cpu.h"
 #include "runtime/device.h"
 #include "runtime/gpu_emulator.h"
 #include "runtime/jit.h"
-
-#include <llvm/IR/LLVMContext.h>
-#include <llvm/IR/Module.h>
-#include <llvm/Target/TargetMachine.h>
+#include "targets/emulator/emulator_target.h"
 
 #include <array>
 #include <cstdint>
@@ -37,14 +33,12 @@ inline Command command(const std::string &computation, const std::string &name,
 inline std::string run_emulated(const Kernel &kernel, const std::vector<float> &a,
                                 std::vector<float> &b, const std::vector<std::int64_t> &integers,
                                 std::int64_t shift = 0) {
-  const auto machine = make_target_machine(describe_cpu(""), false);
-  llvm::LLVMContext context;
-  EmitOptions options;
-  options.gpu.kind = GpuTarget::Kind::Emulator;
+  const Target &target = emulator_target();
+  TargetOptions options;
+  options.device = target.default_device();
   options.symbol = kernel.name + "_under_test";
-  const auto module = emit_llvm(kernel, context, *machine, options);
-  optimise_light(*module, *machine);
-  const LoadedCode code = load_object(compile_to_object(*module, *machine, false), options.symbol);
+  const Artifact artifact = target.emit(kernel, options);
+  const LoadedCode code = load_object(artifact.object, artifact.symbol);
   const auto bytes_a = static_cast<std::int64_t>(a.size() * sizeof(float));
   const auto bytes_b = static_cast<std::int64_t>(b.size() * sizeof(float));
   Device &device = gpu_emulator();

@@ -45,20 +45,20 @@ Mapping turned(std::int64_t stages) {
                std::vector<std::int64_t>{}, std::int64_t{0}, stages}));
 }
 
-CompileOptions options_for(GpuTarget::Kind kind) {
+CompileOptions options_for(const std::string &target) {
   CompileOptions options;
   options.layouts = {{1, 0}, {1, 0}};
-  options.gpu.kind = kind;
+  options.target = select_target(target);
   return options;
 }
 
 Kernel asynchronous(std::int64_t stages = 2) {
-  return make_loops(turned(stages), options_for(GpuTarget::Kind::Emulator));
+  return make_loops(turned(stages), options_for("gpu-emulator"));
 }
 
 /// What sm_75 gets: copies through registers.
 Kernel through_registers(std::int64_t stages = 2) {
-  return make_loops(turned(stages), options_for(GpuTarget::Kind::Cuda));
+  return make_loops(turned(stages), options_for("cuda"));
 }
 
 /// Runs the kernel on an array that begins `shift` bytes behind a multiple of 256; what the

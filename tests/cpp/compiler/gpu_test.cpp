@@ -40,8 +40,14 @@ Mapping window() {
 CompileOptions emulated() {
   CompileOptions options;
   options.layouts = {{0, 0}, {0, 0}};
-  options.gpu.kind = GpuTarget::Kind::Emulator;
+  options.target = select_target("gpu-emulator");
   return options;
+}
+
+std::string ptx_of(const Mapping &mapping) {
+  CompileOptions options = emulated();
+  options.target = select_target("cuda");
+  return code_text("ptx", mapping, options);
 }
 
 /// Runs the kernel for 50 elements; what the emulator says, or how many elements are wrong.
@@ -123,7 +129,7 @@ TEST(GpuKernel, PutsTermsOfThreadsTogether) {
   EXPECT_EQ(count_of(kernel, StatementKind::Barrier), 1);
   EXPECT_EQ(count_of(kernel, is_shuffle), 5 + 1);
   EXPECT_EQ(run(kernel), "");
-  EXPECT_THAT(ptx_text(sum_over_threads(), emulated()), HasSubstr("shfl.sync.bfly.b32"));
+  EXPECT_THAT(ptx_of(sum_over_threads()), HasSubstr("shfl.sync.bfly.b32"));
 }
 
 TEST(GpuKernel, WithoutTheBarrierBetweenWarpsIsFound) {
@@ -157,7 +163,7 @@ TEST(GpuKernel, WithAShuffleOfSomeThreadsIsFound) {
 }
 
 TEST(GpuKernel, HasPtxWithSharedMemoryAndBarrier) {
-  const std::string ptx = ptx_text(window(), emulated());
+  const std::string ptx = ptx_of(window());
   EXPECT_THAT(ptx, HasSubstr(".target sm_75"));
   EXPECT_THAT(ptx, HasSubstr("bar.sync"));
   EXPECT_THAT(ptx, HasSubstr("ld.shared.f32"));

@@ -1,30 +1,14 @@
-// The CUDA driver's side of the runtime against a test double of libcuda, loaded by the same
-// dlopen: values, what is asked of the driver, and what every error becomes.
-#include "fake_cuda.h"
-#include "polyhedral/error.h"
-#include "runtime/cache.h"
-#include "runtime/code_lifetime.h"
-#include "runtime/cuda_device.h"
-#include "runtime/cuda_driver.h"
+// The CUDA driver's side of the runtime against its double: what is asked of the driver, memory,
+// copies, contexts, and what every error becomes.
+#include "cuda_fixture.h"
 #include "runtime/device_memory.h"
 #include "runtime/device_wait.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <dlfcn.h>
-#include <filesystem>
 #include <functional>
-#include <memory>
 #include <numeric>
-#include <string>
-#include <sys/wait.h>
-#include <thread>
-#include <unistd.h>
 #include <vector>
 
 namespace tilewright {
@@ -34,110 +18,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-/// The double's own functions, from the library that the driver loads.
-struct Fake {
-  void *library = dlopen(FAKE_CUDA_LIBRARY, RTLD_NOW | RTLD_LOCAL);
-  template <class F>
-  F *function(const char *name) const {
-    return reinterpret_cast<F *>(dlsym(library, name));
-  }
-  decltype(&fake_cuda_configure) configure =
-      function<decltype(fake_cuda_configure)>("fake_cuda_configure");
-  decltype(&fake_cuda_add) add = function<decltype(fake_cuda_add)>("fake_cuda_add");
-  decltype(&fake_cuda_log) log = function<decltype(fake_cuda_log)>("fake_cuda_log");
-  decltype(&fake_cuda_clear_log) clear_log =
-      function<decltype(fake_cuda_clear_log)>("fake_cuda_clear_log");
-  decltype(&fake_cuda_calls) calls = function<decltype(fake_cuda_calls)>("fake_cuda_calls");
-  decltype(&fake_cuda_context_depth) depth =
-      function<decltype(fake_cuda_context_depth)>("fake_cuda_context_depth");
-  decltype(&fake_cuda_push_foreign) push_foreign =
-      function<decltype(fake_cuda_push_foreign)>("fake_cuda_push_foreign");
-  decltype(&fake_cuda_pop_foreign) pop_foreign =
-      function<decltype(fake_cuda_pop_foreign)>("fake_cuda_pop_foreign");
-  decltype(&fake_cuda_bytes_in_use) bytes_in_use =
-      function<decltype(fake_cuda_bytes_in_use)>("fake_cuda_bytes_in_use");
-  decltype(&fake_cuda_unordered) unordered =
-      function<decltype(fake_cuda_unordered)>("fake_cuda_unordered");
-  decltype(&fake_cuda_modules) modules = function<decltype(fake_cuda_modules)>("fake_cuda_modules");
-  decltype(&fake_cuda_set_executor) set_executor =
-      function<decltype(fake_cuda_set_executor)>("fake_cuda_set_executor");
-};
-
-const Fake &fake() {
-  static const Fake only;
-  return only;
-}
-
-template <class F>
-std::string message_of(F &&call) {
-  try {
-    call();
-  } catch (const Error &error) {
-    EXPECT_EQ(error.kind, ErrorKind::Device);
-    return error.what();
-  }
-  return "no error";
-}
-
-const std::string add_ptx = R"(
-.version 8.0
-.target sm_75
-.address_size 64
-.visible .entry add(
-  .param .u64 to,
-  .param .u64 from,
-  .param .u32 count
-) { ret; }
-.visible .entry shared_sum(.param .u64 to) { ret; }
-.visible .entry heavy(.param .u64 to) { ret; }
-)";
-
-/// A kernel with arguments, as compiled code has them.
-struct Kernel {
-  explicit Kernel(const char *name, std::string text = add_ptx) : ptx(std::move(text)) {
-    constant.name = name;
-    constant.ptx = ptx.c_str();
-    constant.ptx_bytes = static_cast<std::int64_t>(ptx.size());
-    constant.argument_count = std::string(name) == "add" ? 3 : 1;
-  }
-  std::string ptx;
-  DeviceKernel constant{};
-};
-
-std::int64_t slot(const void *memory) { return reinterpret_cast<std::int64_t>(memory); }
-
-constexpr LaunchShape small_shape = {{4, 1, 1}, {128, 1, 1}, 0};
-
-class CudaTest : public ::testing::Test {
-protected:
-  void SetUp() override {
-    folder_ = std::filesystem::temp_directory_path() /
-              ("tilewright-cuda-test-" + std::to_string(getpid()));
-    std::filesystem::remove_all(folder_);
-    set_cache_directory(folder_.string());
-    start("");
-  }
-  void TearDown() override {
-    device_.reset();
-    driver_.reset();
-    std::filesystem::remove_all(folder_);
-    set_cache_directory("");
-  }
-  /// The double starts anew, and with it the driver and its device 0.
-  void start(const std::string &settings) {
-    device_.reset();
-    driver_.reset();
-    fake().configure(settings.c_str());
-    driver_ = std::make_unique<CudaDriver>(FAKE_CUDA_LIBRARY);
-    device_ = std::make_unique<CudaDevice>(*driver_, 0);
-  }
-  std::string log() { return fake().log(); }
-
-  std::filesystem::path folder_;
-  std::unique_ptr<CudaDriver> driver_;
-  std::unique_ptr<CudaDevice> device_;
-};
 
 // ---- the driver ----
 
@@ -315,7 +195,7 @@ TEST_F(CudaTest, ContextStackIsLeftAsFound) {
   EXPECT_EQ(fake().depth(), 0);
   fake().push_foreign();
   void *memory = device_->allocate(16);
-  Kernel add("add");
+  PtxKernel add("add");
   const std::int64_t arguments[3] = {slot(memory), slot(memory), 4};
   device_->launch(add.constant, small_shape, arguments);
   device_->synchronize();
@@ -330,7 +210,7 @@ TEST_F(CudaTest, SeveralDevicesAreKeptApart) {
   start("devices=2");
   CudaDevice second(*driver_, 1);
   EXPECT_EQ(second.name(), "cuda:1 (Fake GPU 1)");
-  Kernel add("add");
+  PtxKernel add("add");
   for (CudaDevice *device : {device_.get(), &second}) {
     void *memory = device->allocate(16);
     const std::int64_t arguments[3] = {slot(memory), slot(memory), 4};
@@ -348,175 +228,6 @@ TEST_F(CudaTest, SeveralDevicesAreKeptApart) {
   EXPECT_EQ(second.context().stream(), nullptr);
 }
 
-// ---- launches ----
-
-TEST_F(CudaTest, ArgumentsAreTakenAsDeclared) {
-  Kernel add("add");
-  const std::int64_t arguments[3] = {0x1122334455667788, 16, 0x1000000ff};
-  device_->launch(add.constant, {{4, 3, 2}, {32, 2, 1}, 64}, arguments);
-  EXPECT_THAT(log(), HasSubstr("launch add grid 4 3 2 block 32 2 1 shared 64 stream 0 args "
-                               "1122334455667788,0000000000000010,000000ff\n"));
-}
-
-TEST_F(CudaTest, KernelsRun) {
-  fake().set_executor(
-      [](const char *name, const unsigned *, const unsigned *, void **arguments, int count) {
-        ASSERT_STREQ(name, "add");
-        ASSERT_EQ(count, 3);
-        int *to = *static_cast<int **>(arguments[0]);
-        const int *from = *static_cast<int **>(arguments[1]);
-        for (int i = 0; i < *static_cast<int *>(arguments[2]); ++i) {
-          to[i] += from[i];
-        }
-      });
-  const std::vector<int> values = {1, 2, 3, 4};
-  void *a = device_->allocate(16);
-  void *b = device_->allocate(16);
-  device_->copy_in(a, values.data(), 16);
-  device_->copy_in(b, values.data(), 16);
-  Kernel add("add");
-  const std::int64_t arguments[3] = {slot(a), slot(b), 4};
-  device_->launch(add.constant, small_shape, arguments);
-  std::vector<int> found(4);
-  device_->copy_out(found.data(), a, 16);
-  EXPECT_EQ(found, (std::vector<int>{2, 4, 6, 8}));
-  device_->release(a);
-  device_->release(b);
-}
-
-TEST_F(CudaTest, EmptyLaunchesDoNothing) {
-  Kernel add("add");
-  device_->launch(add.constant, {{0, 1, 1}, {32, 1, 1}, 0}, nullptr);
-  device_->launch(add.constant, {{1, 1, 1}, {32, 0, 1}, 0}, nullptr);
-  EXPECT_THAT(log(), Not(HasSubstr("launch")));
-}
-
-TEST_F(CudaTest, TooLargeLaunchesAreRefused) {
-  Kernel add("add");
-  const std::int64_t arguments[3] = {};
-  const auto launch = [&](const LaunchShape &shape) {
-    return message_of([&] { device_->launch(add.constant, shape, arguments); });
-  };
-  EXPECT_THAT(launch({{1, 65536, 1}, {32, 1, 1}, 0}),
-              AllOf(HasSubstr("asks for a grid of 1 x 65536 x 1 blocks"),
-                    HasSubstr("at most 2147483647 x 65535 x 65535 blocks")));
-  EXPECT_THAT(launch({{1LL << 32, 1, 1}, {32, 1, 1}, 0}), HasSubstr("4294967296"));
-  EXPECT_THAT(launch({{1, 1, 1}, {64, 32, 1}, 0}),
-              AllOf(HasSubstr("64 x 32 x 1 = 2048 threads"), HasSubstr("at most 1024")));
-  Kernel heavy("heavy");
-  EXPECT_THAT(
-      message_of([&] { device_->launch(heavy.constant, {{1, 1, 1}, {512, 1, 1}, 0}, arguments); }),
-      AllOf(HasSubstr("CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES (701)"),
-            HasSubstr("40 registers a thread"), HasSubstr("at most 256 threads, not 512")));
-}
-
-TEST_F(CudaTest, SharedMemoryIsAskedFor) {
-  Kernel kernel("shared_sum");
-  const std::int64_t arguments[1] = {};
-  const auto launch = [&](std::int64_t bytes) {
-    device_->launch(kernel.constant, {{1, 1, 1}, {32, 1, 1}, bytes}, arguments);
-  };
-  launch(47 << 10); // with its static kibibyte just what is there anyway
-  EXPECT_THAT(log(), Not(HasSubstr("allow_shared")));
-  launch(64 << 10);
-  launch(50 << 10);
-  EXPECT_EQ(fake().calls("cuFuncSetAttribute"), 1);
-  EXPECT_THAT(message_of([&] { launch(100 << 10); }),
-              AllOf(HasSubstr("asks for 103424 bytes of shared memory"),
-                    HasSubstr("its static 1024 bytes"), HasSubstr("at most 102400")));
-}
-
-// ---- modules ----
-
-TEST_F(CudaTest, ModulesAreLoadedOnceForEachText) {
-  Kernel first("add");
-  Kernel again("add"); // other code in memory, the same PTX
-  Kernel other("shared_sum");
-  const std::int64_t arguments[3] = {};
-  for (int i = 0; i < 3; ++i) {
-    device_->launch(first.constant, small_shape, arguments);
-    device_->launch(again.constant, small_shape, arguments);
-    device_->launch(other.constant, small_shape, arguments);
-  }
-  EXPECT_EQ(fake().modules(), 1);
-  EXPECT_EQ(device_->modules().counts().compiled, 1);
-  EXPECT_EQ(fake().calls("cuModuleGetFunction"), 2);
-}
-
-TEST_F(CudaTest, AnotherKernelAtTheSameAddressIsFound) {
-  const std::int64_t arguments[3] = {};
-  Kernel kernel("add");
-  device_->launch(kernel.constant, small_shape, arguments);
-  // Code is dropped and other code takes its place, to the last pointer.
-  std::string other = add_ptx;
-  other.replace(other.find(".u32 count"), 10, ".u16 count");
-  ASSERT_EQ(other.size(), kernel.ptx.size());
-  std::memcpy(kernel.ptx.data(), other.data(), other.size());
-  dropped_code.fetch_add(1);
-  fake().clear_log();
-  const std::int64_t values[3] = {1, 2, 0x10003};
-  device_->launch(kernel.constant, small_shape, values);
-  EXPECT_THAT(log(), HasSubstr(",0003\n"));
-  EXPECT_EQ(fake().modules(), 2);
-}
-
-TEST_F(CudaTest, BinariesComeFromTheCache) {
-  Kernel kernel("add");
-  const std::int64_t arguments[3] = {};
-  device_->launch(kernel.constant, small_shape, arguments);
-  EXPECT_EQ(device_->modules().counts().compiled, 1);
-  const auto launch_in_new_process = [&](const std::string &settings) {
-    start(settings);
-    device_->launch(kernel.constant, small_shape, arguments);
-    return device_->modules().counts();
-  };
-  EXPECT_EQ(launch_in_new_process("").compiled, 0);
-  EXPECT_EQ(fake().calls("cuLinkCreate_v2"), 0);
-  EXPECT_EQ(device_->modules().counts().from_cache, 1);
-  // Another driver, another device: another key.
-  EXPECT_EQ(launch_in_new_process("version=12050").compiled, 1);
-  EXPECT_EQ(launch_in_new_process("capability=80").compiled, 1);
-  // A binary that the driver refuses is made anew.
-  const auto refused = launch_in_new_process("fail=cuModuleLoadDataEx:1:209");
-  EXPECT_EQ(refused.compiled, 1);
-  EXPECT_EQ(refused.from_cache, 0);
-  // A damaged file is none.
-  for (const auto &file : std::filesystem::directory_iterator(folder_)) {
-    std::filesystem::resize_file(file.path(), std::filesystem::file_size(file.path()) - 1);
-  }
-  EXPECT_EQ(launch_in_new_process("").compiled, 1);
-}
-
-TEST_F(CudaTest, CompilersLogIsInTheMessage) {
-  Kernel kernel("add", add_ptx + "wrong_instruction;");
-  const std::int64_t arguments[3] = {};
-  const auto launch = [&] {
-    return message_of([&] { device_->launch(kernel.constant, small_shape, arguments); });
-  };
-  EXPECT_THAT(launch(), AllOf(HasSubstr("line 7; error   : Not a name of any known instruction"),
-                              HasSubstr("CUDA_ERROR_INVALID_PTX (218)")));
-  EXPECT_EQ(fake().calls("cuLinkDestroy"), 1);
-  start("ptx=78");
-  EXPECT_THAT(launch(), AllOf(HasSubstr("CUDA_ERROR_UNSUPPORTED_PTX_VERSION (222)"),
-                              HasSubstr("update the driver")));
-  Kernel newer("add", add_ptx.substr(0, add_ptx.find("sm_75")) + "sm_90" +
-                          add_ptx.substr(add_ptx.find("sm_75") + 5));
-  start("capability=80");
-  EXPECT_THAT(message_of([&] { device_->launch(newer.constant, small_shape, arguments); }),
-              HasSubstr("CUDA_ERROR_NO_BINARY_FOR_GPU (209)"));
-}
-
-TEST_F(CudaTest, KernelsThatAreNotThere) {
-  Kernel missing("subtract");
-  const std::int64_t arguments[3] = {};
-  EXPECT_THAT(message_of([&] { device_->launch(missing.constant, small_shape, arguments); }),
-              AllOf(HasSubstr("find kernel 'subtract'"), HasSubstr("named symbol not found")));
-  Kernel emulated("add");
-  emulated.constant.ptx = nullptr;
-  EXPECT_THAT(message_of([&] { device_->launch(emulated.constant, small_shape, arguments); }),
-              HasSubstr("compiled for the emulator"));
-}
-
 // ---- errors ----
 
 TEST_F(CudaTest, EveryFunctionsErrorIsReported) {
@@ -528,7 +239,7 @@ TEST_F(CudaTest, EveryFunctionsErrorIsReported) {
     device.copy_in(memory.data(), values, 64);
     device.clear(memory.data(), 64);
     device.copy_in_rows(memory.data(), 16, values, 16, 8, 4);
-    Kernel kernel("shared_sum");
+    PtxKernel kernel("shared_sum");
     const std::int64_t arguments[1] = {slot(memory.data())};
     device.launch(kernel.constant, {{1, 1, 1}, {32, 1, 1}, 60 << 10}, arguments);
     std::int64_t found[8];
@@ -588,7 +299,7 @@ TEST_F(CudaTest, FinalErrorsLoseTheDevice) {
   start("fault=add:700;devices=2");
   CudaDevice second(*driver_, 1);
   void *memory = device_->allocate(64);
-  Kernel add("add");
+  PtxKernel add("add");
   const std::int64_t arguments[3] = {slot(memory), slot(memory), 4};
   device_->launch(add.constant, small_shape, arguments);
   try {
@@ -677,244 +388,6 @@ TEST_F(CudaTest, WaitsThatNobodyEndsLast) {
   EXPECT_THAT(message_of([&] { device_->synchronize(); }), HasSubstr("cannot wait for a stream"));
   EXPECT_THAT(message_of([&] { device_->context().synchronize(); }),
               HasSubstr("cannot wait for the device"));
-}
-
-// ---- streams ----
-
-TEST_F(CudaTest, WorkGoesToTheStreamOfTheThread) {
-  const CudaStream stream(device_->context(), true);
-  const auto place = device_->context().enter(stream.handle());
-  fake().clear_log();
-  void *memory = device_->allocate(64);
-  device_->clear(memory, 64);
-  std::thread([&] { device_->clear(memory, 32); }).join();
-  device_->context().leave(place);
-  device_->clear(memory, 16);
-  EXPECT_THAT(log(), AllOf(HasSubstr("allocate 512 stream 3"), HasSubstr("clear 64 stream 3"),
-                           HasSubstr("clear 32 stream 0"), HasSubstr("clear 16 stream 0")));
-  device_->release(memory);
-}
-
-TEST_F(CudaTest, MemoryFollowsItsUse) {
-  auto stream = std::make_unique<CudaStream>(device_->context(), true);
-  DeviceMemory memory(*device_, 64);
-  {
-    const auto place = device_->context().enter(stream->handle());
-    fake().clear_log();
-    memory.use();
-    EXPECT_THAT(log(), HasSubstr("record event 4 stream 0\nstream 3 waits for event 4\n"));
-    fake().clear_log();
-    memory.use();
-    EXPECT_EQ(log(), "");
-    device_->context().leave(place);
-    EXPECT_THAT(log(), HasSubstr("record event 5 stream 3\n"));
-  }
-  // The stream is gone; what was on it is waited for.
-  stream.reset();
-  fake().clear_log();
-  memory.use();
-  EXPECT_EQ(log(), "stream 0 waits for event 5\n");
-}
-
-TEST_F(CudaTest, ThreadsThatUseMemoryAtTheSameTimeAreAllWaitedFor) {
-  // Both have asked who used it before; then both give the device work, the first one last.
-  const CudaContext &context = device_->context();
-  const CudaStream one(context, true);
-  const CudaStream other(context, true);
-  Kernel kernel("shared_sum");
-  {
-    DeviceMemory memory(*device_, 64);
-    const std::int64_t arguments[1] = {slot(memory.data())};
-    const auto launch = [&] { device_->launch(kernel.constant, small_shape, arguments); };
-    const auto first = context.enter(one.handle());
-    memory.use();
-    std::thread([&] {
-      const auto second = context.enter(other.handle());
-      memory.use();
-      launch();
-      memory.used();
-      context.leave(second);
-      context.synchronize(other.handle());
-    }).join();
-    launch();
-    memory.used();
-    context.leave(first);
-    EXPECT_STREQ(fake().unordered(), "");
-  }
-  EXPECT_STREQ(fake().unordered(), ""); // it was given back after both
-}
-
-TEST_F(CudaTest, NestedStreams) {
-  const CudaContext &context = device_->context();
-  const auto outer = context.enter(cuda::per_thread_stream());
-  const auto inner = context.enter(cuda::legacy_stream());
-  EXPECT_EQ(context.stream(), nullptr); // one name for one stream
-  context.leave(outer);                 // out of order, as generators may
-  EXPECT_EQ(context.stream(), nullptr);
-  context.leave(inner);
-  EXPECT_EQ(context.stream(), nullptr);
-}
-
-TEST_F(CudaTest, StreamOfAnotherThreadIsWaitedForOnTheHost) {
-  const CudaContext &context = device_->context();
-  DeviceMemory memory(*device_, 64);
-  std::thread([&] {
-    const auto place = context.enter(cuda::per_thread_stream());
-    memory.use();
-    std::thread([&] {
-      fake().clear_log();
-      memory.use();
-      EXPECT_THAT(log(), HasSubstr("synchronize context 0"));
-    }).join();
-    context.leave(place);
-  }).join();
-}
-
-TEST_F(CudaTest, ManyThreads) {
-  start("devices=2");
-  CudaDevice second(*driver_, 1);
-  Kernel kernel("add");
-  std::vector<std::thread> threads;
-  for (int t = 0; t < 8; ++t) {
-    threads.emplace_back([&, t] {
-      CudaDevice &device = t % 2 == 0 ? *device_ : second;
-      const CudaStream stream(device.context(), true);
-      const auto place = device.context().enter(stream.handle());
-      for (int i = 0; i < 200; ++i) {
-        const DeviceMemory memory(device, 64 + i);
-        const std::int64_t arguments[3] = {slot(memory.data()), slot(memory.data()), t};
-        device.launch(kernel.constant, small_shape, arguments);
-        std::int64_t back[3] = {};
-        device.copy_in(memory.data(), arguments, 24);
-        device.copy_out(back, memory.data(), 24);
-        EXPECT_EQ(back[2], t);
-        if (i % 50 == 0) {
-          dropped_code.fetch_add(1);
-        }
-      }
-      device.context().leave(place);
-      EXPECT_EQ(fake().depth(), 0);
-    });
-  }
-  for (std::thread &thread : threads) {
-    thread.join();
-  }
-  EXPECT_EQ(fake().modules(), 2);
-  EXPECT_EQ(fake().bytes_in_use(0) + fake().bytes_in_use(1), 0U);
-}
-
-// ---- calls of compiled functions ----
-
-TEST_F(CudaTest, CallsGiveBackWhatTheyTook) {
-  {
-    DeviceCall call(*device_);
-    EXPECT_NE(call.allocate(1000), nullptr);
-    void *second = call.allocate(1000);
-    call.release(second);
-    KernelFailure record;
-    EXPECT_EQ(call.finish(KernelOk, record, true, false), KernelOk);
-  }
-  EXPECT_EQ(fake().bytes_in_use(0), 0U);
-}
-
-TEST_F(CudaTest, CallsThrowWhatLaunchesMet) {
-  DeviceCall call(*device_);
-  Kernel kernel("subtract");
-  const std::int64_t arguments[1] = {};
-  EXPECT_EQ(call.launch(kernel.constant, small_shape, arguments), KernelDeviceError);
-  KernelFailure record;
-  EXPECT_THAT(message_of([&] { call.finish(KernelDeviceError, record, false, true); }),
-              HasSubstr("find kernel 'subtract'"));
-}
-
-// ---- the process's driver ----
-
-/// The exit of a process, which says whether its part of a test went well.
-template <class F>
-[[noreturn]] void run_and_exit(F &&body) {
-  try {
-    body();
-  } catch (const std::exception &error) {
-    ADD_FAILURE() << error.what();
-  }
-  _exit(::testing::Test::HasFailure() ? 1 : 0);
-}
-
-template <class F>
-void in_child(F &&body) {
-  const pid_t child = fork();
-  if (child == 0) {
-    run_and_exit(body);
-  }
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-}
-
-/// In a new process, not a copy of this one: what is done once for each.
-template <class F>
-void in_new_process(F &&body) {
-  GTEST_FLAG_SET(death_test_style, "threadsafe");
-  EXPECT_EXIT(run_and_exit(body), ::testing::ExitedWithCode(0), "");
-}
-
-TEST(CudaProcessDeathTest, EnvironmentNamesTheDriver) {
-  in_new_process([] {
-    setenv("TILEWRIGHT_CUDA_DRIVER", "/nowhere/libcuda.so", 1);
-    EXPECT_THAT(message_of([] { CudaDriver::get(); }), HasSubstr("/nowhere/libcuda.so"));
-    EXPECT_THAT(message_of([] { CudaDevice::get(0); }), HasSubstr("/nowhere/libcuda.so"));
-    setenv("TILEWRIGHT_CUDA_DRIVER", FAKE_CUDA_LIBRARY, 1);
-    fake().configure("devices=2");
-    EXPECT_EQ(CudaDevice::get(1).name(), "cuda:1 (Fake GPU 1)");
-    EXPECT_EQ(&CudaDevice::get(1), &CudaDevice::get(1));
-    EXPECT_THAT(message_of([] { CudaDevice::get(-1); }), HasSubstr("no device cuda:-1"));
-    EXPECT_EQ(fake().calls("cuInit"), 1);
-  });
-}
-
-TEST(CudaProcessDeathTest, ChildrenAreToldThatCudaIsLost) {
-  in_new_process([] {
-    setenv("TILEWRIGHT_CUDA_DRIVER", FAKE_CUDA_LIBRARY, 1);
-    fake().configure("");
-    CudaDevice &device = CudaDevice::get(0);
-    DeviceMemory memory(device, 64);
-    in_child([&] {
-      const std::string said = message_of([&] { device.clear(memory.data(), 64); });
-      EXPECT_THAT(said, AllOf(HasSubstr("forked"), HasSubstr("spawn")));
-      EXPECT_THAT(message_of([] { CudaDevice::get(0); }), HasSubstr("forked"));
-      EXPECT_THAT(message_of([] { CudaDriver::get(); }), HasSubstr("forked"));
-      device.release(memory.data()); // nothing, and no error
-    });
-    device.clear(memory.data(), 64); // the parent goes on
-  });
-}
-
-TEST(CudaProcessDeathTest, ChildrenOfAProcessThatDidNotUseItMay) {
-  in_new_process([] {
-    setenv("TILEWRIGHT_CUDA_DRIVER", FAKE_CUDA_LIBRARY, 1);
-    fake().configure("");
-    in_child([] { EXPECT_EQ(CudaDevice::get(0).name(), "cuda:0 (Fake GPU 0)"); });
-    EXPECT_EQ(CudaDevice::get(0).name(), "cuda:0 (Fake GPU 0)");
-  });
-}
-
-TEST(CudaProcessDeathTest, FirstUseFromManyThreads) {
-  in_new_process([] {
-    setenv("TILEWRIGHT_CUDA_DRIVER", FAKE_CUDA_LIBRARY, 1);
-    fake().configure("devices=3");
-    std::vector<std::thread> threads;
-    for (int t = 0; t < 12; ++t) {
-      threads.emplace_back([t] {
-        CudaDevice &device = CudaDevice::get(t % 3);
-        device.release(device.allocate(100));
-      });
-    }
-    for (std::thread &thread : threads) {
-      thread.join();
-    }
-    EXPECT_EQ(fake().calls("cuInit"), 1);
-    EXPECT_EQ(fake().calls("cuDevicePrimaryCtxRetain"), 3);
-  });
 }
 
 } // namespace

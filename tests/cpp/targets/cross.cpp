@@ -3,6 +3,7 @@
 #include "polyhedral/error.h"
 #include "runtime/jit.h"
 #include "targets/llvm/emitter.h"
+#include "targets/llvm/pipelines.h"
 
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>

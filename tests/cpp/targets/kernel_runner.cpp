@@ -2,6 +2,7 @@
 
 #include "targets/cross.h"
 #include "targets/llvm/emitter.h"
+#include "targets/llvm/pipelines.h"
 
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>

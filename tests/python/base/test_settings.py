@@ -421,6 +421,7 @@ print(tw.cache.info().directory)
         "TILEWRIGHT_GDB",
         "TILEWRIGHT_CUDA_DRIVER",
         "TILEWRIGHT_LINKER",
+        "TILEWRIGHT_DUMP_PASSES",
     ]
     home = {"XDG_CACHE_HOME": os.environ["TILEWRIGHT_CACHE_DIR"]}
     empty = run_python("-W", "error", "-c", program, **home, **dict.fromkeys(variables, ""))

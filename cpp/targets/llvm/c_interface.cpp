@@ -1,26 +1,25 @@
-#include "targets/llvm/c_function.h"
+#include "targets/llvm/c_interface.h"
 
 #include "algorithm/size_parameters.h"
 #include "loops/build.h"
 #include "runtime/abi.h"
-#include "targets/llvm/function_emitter.h"
 
 namespace tilewright {
 
-struct KernelEmitter::CArguments {
+struct CInterface::Arguments {
   std::vector<llvm::Value *> arrays;               ///< addresses
   std::vector<std::vector<llvm::Value *>> extents; ///< by array, by dimension
   std::vector<std::vector<llvm::Value *>> strides; ///< in bytes
   std::vector<llvm::Value *> sizes;                ///< elements of each array
 };
 
-void KernelEmitter::refuse_if(llvm::Value *condition, std::int32_t status) {
+void CInterface::refuse_if(llvm::Value *condition, std::int32_t status) {
   if (const auto *known = llvm::dyn_cast<llvm::ConstantInt>(condition);
       known != nullptr && known->isZero()) {
     return;
   }
-  llvm::BasicBlock *refused = llvm::BasicBlock::Create(context_, "refused", frame_.function);
-  llvm::BasicBlock *checked = llvm::BasicBlock::Create(context_, "checked", frame_.function);
+  llvm::BasicBlock *refused = new_block("refused");
+  llvm::BasicBlock *checked = new_block("checked");
   builder_.CreateCondBr(condition, refused, checked);
   builder_.SetInsertPoint(refused);
   builder_.CreateRet(builder_.getInt32(static_cast<std::uint32_t>(status)));
@@ -28,7 +27,7 @@ void KernelEmitter::refuse_if(llvm::Value *condition, std::int32_t status) {
 }
 
 /// Addresses, extents and strides of the arrays.
-void KernelEmitter::open_c_arguments(const CFunction &interface, CArguments &given) {
+void CInterface::open_arguments(const CFunction &interface, Arguments &given) {
   llvm::Function *function = frame_.function;
   llvm::Type *i64 = builder_.getInt64Ty();
   unsigned next = 0;
@@ -78,7 +77,7 @@ void KernelEmitter::open_c_arguments(const CFunction &interface, CArguments &giv
   }
 }
 
-void KernelEmitter::check_c_arguments(const CFunction &interface, const CArguments &given) {
+void CInterface::check_arguments(const CFunction &interface, const Arguments &given) {
   // First: what is asked after it counts in 64 bits.
   for (const size_t size : interface.sizes) {
     llvm::Value *above_least =
@@ -111,7 +110,7 @@ void KernelEmitter::check_c_arguments(const CFunction &interface, const CArgumen
 
 /// Arrays without gaps overlap where the ranges of their bytes do, if they have any. (Those of
 /// strides may lie in each other's gaps.)
-void KernelEmitter::check_overlaps(const CFunction &interface, const CArguments &given) {
+void CInterface::check_overlaps(const CFunction &interface, const Arguments &given) {
   const auto written = [&](const CArray &array) {
     bool any = false;
     for (const CArray::Part &part : array.parts) {
@@ -144,7 +143,7 @@ void KernelEmitter::check_overlaps(const CFunction &interface, const CArguments 
   }
 }
 
-void KernelEmitter::emit_c_function(const CFunction &interface) {
+void CInterface::emit(const CFunction &interface) {
   llvm::Function *kernel = module_.getFunction(symbol_);
   kernel->setLinkage(llvm::GlobalValue::InternalLinkage);
   llvm::Type *i64 = builder_.getInt64Ty();
@@ -173,9 +172,9 @@ void KernelEmitter::emit_c_function(const CFunction &interface) {
     llvm::Value *runs = builder_.CreateCall(asks, {builder_.getInt64(interface.cpu_features)});
     refuse_if(builder_.CreateICmpEQ(runs, builder_.getInt32(0)), c_status(CStatus::Processor, 0));
   }
-  CArguments given;
-  open_c_arguments(interface, given);
-  check_c_arguments(interface, given);
+  Arguments given;
+  open_arguments(interface, given);
+  check_arguments(interface, given);
   if (!interface.strides) {
     check_overlaps(interface, given);
   }
@@ -216,12 +215,12 @@ void KernelEmitter::emit_c_function(const CFunction &interface) {
   llvm::Value *is_subscript = builder_.CreateICmpEQ(
       status, builder_.getInt32(static_cast<std::uint32_t>(CStatus::Subscript)));
   builder_.CreateRet(builder_.CreateSelect(is_subscript, builder_.CreateOr(status, site), status));
-  emit_c_message(interface);
-  emit_c_threads(interface);
+  emit_message(interface);
+  emit_threads(interface);
 }
 
 /// const char *SYMBOL_message(int32_t status)
-void KernelEmitter::emit_c_message(const CFunction &interface) {
+void CInterface::emit_message(const CFunction &interface) {
   llvm::Function *function = make_function(
       interface.symbol + "_message",
       llvm::FunctionType::get(builder_.getPtrTy(), {builder_.getInt32Ty()}, false), true);
@@ -242,13 +241,18 @@ void KernelEmitter::emit_c_message(const CFunction &interface) {
 }
 
 /// void SYMBOL_set_num_threads(int32_t count)
-void KernelEmitter::emit_c_threads(const CFunction &interface) {
+void CInterface::emit_threads(const CFunction &interface) {
   auto *type = llvm::FunctionType::get(builder_.getVoidTy(), {builder_.getInt32Ty()}, false);
   llvm::Function *function = make_function(interface.symbol + "_set_num_threads", type, true);
   builder_.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", function));
   builder_.CreateCall(module_.getOrInsertFunction("tilewright_set_num_threads", type),
                       {function->getArg(0)});
   builder_.CreateRetVoid();
+}
+
+/// Bounds of arrays are checked by refusals; there is nothing else to report.
+void CInterface::report(const Failure & /*failure*/) {
+  throw Error(ErrorKind::Internal, "a check of the kernel in its C function");
 }
 
 } // namespace tilewright

@@ -1,0 +1,95 @@
+#include "planning/access_steps.h"
+
+#include <isl/aff.h>
+#include <isl/val.h>
+
+#include <algorithm>
+#include <cstdint>
+
+namespace tilewright {
+
+namespace {
+
+/// The coefficient of one iterator, where all pieces of a function have the same or none.
+std::optional<std::int64_t> coefficient_of(const isl::pw_aff &value, size_t iterator) {
+  struct Found {
+    unsigned position;
+    std::optional<std::int64_t> coefficient = 0;
+  } found{static_cast<unsigned>(iterator)};
+  const isl_stat status = isl_pw_aff_foreach_piece(
+      value.get(),
+      [](isl_set *piece, isl_aff *affine, void *user) {
+        auto &into = *static_cast<Found *>(user);
+        isl_set_free(piece);
+        const isl::aff function = isl::manage(affine);
+        const isl::val one =
+            isl::manage(isl_aff_get_coefficient_val(function.get(), isl_dim_in, into.position));
+        bool divided = false;
+        const isl_size divisions = isl_aff_dim(function.get(), isl_dim_div);
+        for (isl_size d = 0; d < divisions; ++d) {
+          const isl::aff division =
+              isl::manage(isl_aff_get_div(function.get(), static_cast<int>(d)));
+          divided = divided || isl_aff_involves_dims(division.get(), isl_dim_in, into.position,
+                                                     1) != isl_bool_false;
+        }
+        if (one.is_null() || isl_val_is_int(one.get()) != isl_bool_true || divided ||
+            !into.coefficient) {
+          into.coefficient = std::nullopt;
+          return isl_stat_ok;
+        }
+        const std::int64_t here = isl_val_get_num_si(one.get());
+        // A clamped subscript stands still at the border.
+        if (here != 0 && *into.coefficient != 0 && here != *into.coefficient) {
+          into.coefficient = std::nullopt;
+        } else if (here != 0) {
+          into.coefficient = here;
+        }
+        return isl_stat_ok;
+      },
+      &found);
+  if (status != isl_stat_ok) {
+    throw_isl_error("the step of a subscript");
+  }
+  return found.coefficient;
+}
+
+} // namespace
+
+Step Access::step(size_t iterator) const {
+  Step result = Step::None;
+  for (size_t d = 0; d < subscripts.size(); ++d) {
+    const auto coefficient =
+        subscripts[d] ? coefficient_of(*subscripts[d], iterator) : std::nullopt;
+    if (!coefficient || (*coefficient != 0 && (d + 1 < subscripts.size() || *coefficient != 1))) {
+      return Step::Other;
+    }
+    result = *coefficient != 0 ? Step::Unit : result;
+  }
+  return result;
+}
+
+std::optional<size_t> Access::strided_dimension(size_t iterator) const {
+  std::optional<size_t> found;
+  for (size_t d = 0; d < subscripts.size(); ++d) {
+    const auto coefficient =
+        subscripts[d] ? coefficient_of(*subscripts[d], iterator) : std::nullopt;
+    if (!coefficient || (*coefficient != 0 && (found || *coefficient != 1))) {
+      return std::nullopt;
+    }
+    found = *coefficient != 0 ? std::optional(d) : found;
+  }
+  return found && *found + 1 < subscripts.size() ? found : std::nullopt;
+}
+
+bool Access::has_border() const {
+  return std::any_of(subscripts.begin(), subscripts.end(), [](const auto &subscript) {
+    return subscript && isl_pw_aff_n_piece(subscript->get()) > 1;
+  });
+}
+
+bool Access::is_affine() const {
+  return std::all_of(subscripts.begin(), subscripts.end(),
+                     [](const auto &subscript) { return subscript.has_value(); });
+}
+
+} // namespace tilewright

@@ -1,0 +1,30 @@
+// How the accesses of a computation move through memory from one iteration of a loop to the next:
+// what says which loop is to be a vector.
+#pragma once
+
+#include "polyhedral/isl.h"
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tilewright {
+
+/// How an access moves from one iteration of a loop to the next.
+enum class Step { None, Unit, Other };
+
+/// An access of one computation: its subscripts as functions of all scheduled iterators.
+struct Access {
+  std::string array;
+  std::vector<std::optional<isl::pw_aff>> subscripts; ///< nothing where one is not affine
+
+  Step step(size_t iterator) const;
+  /// The dimension, other than the last one, that alone moves, by one element; nothing elsewhere.
+  std::optional<size_t> strided_dimension(size_t iterator) const;
+  /// Does a subscript change its form, as a clamped one does?
+  bool has_border() const;
+  bool is_affine() const;
+};
+
+} // namespace tilewright

@@ -43,6 +43,7 @@ class ScheduledFunction(_core.Function):
         options: _core.Options | None = None,
     ) -> None:
         _require_made(name, outputs, inputs, context)
+        made_by("tw.function", options, _core.Options | None, "tw.Function")
         super().__init__(
             name,
             [output._handle for output in outputs],

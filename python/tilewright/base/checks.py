@@ -37,7 +37,9 @@ __all__ = [
     "a_path",
     "a_string",
     "an_integer",
+    "an_isl_text",
     "described",
+    "is_encodable",
     "made_by",
     "numpy_dtype",
 ]
@@ -74,6 +76,17 @@ def a_string(value: object, what: str, errors: Errors = ARGUMENT) -> str:
             f"{what} must be text that can be written as UTF-8, got {described(value)}"
         ) from None
     return value
+
+
+def an_isl_text(value: object, what: str, errors: Errors = ARGUMENT) -> str:
+    """A set or map in isl's notation, which has no letters outside ASCII."""
+    text = a_string(value, what, errors)
+    for column, letter in enumerate(text, 1):
+        if not letter.isascii():
+            raise errors.of_value(
+                f"{what} has {letter!r} in column {column}, which is no letter of isl's notation"
+            )
+    return text
 
 
 def an_integer(
@@ -161,9 +174,18 @@ def a_path(value: object, what: str, errors: Errors = ARGUMENT) -> str:
         raise errors.of_type(
             f"{what} must be a path, a string or a pathlib.Path, got {described(value)}"
         ) from None
-    if "\0" in path or not path:
+    if "\0" in path or not path or not is_encodable(path):
         raise errors.of_value(f"{what} must be a path, got {described(value)}")
     return str(path)
+
+
+def is_encodable(path: str | os.PathLike[str]) -> bool:
+    """Whether the file system can have a file of this name."""
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def a_callable(value: object, what: str, errors: Errors = ARGUMENT) -> Callable[..., Any]:

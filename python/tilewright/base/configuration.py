@@ -23,7 +23,7 @@ from contextvars import ContextVar
 from typing import Any, Generic, TypeVar, cast, overload
 
 from .. import _core
-from .checks import described
+from .checks import described, is_encodable
 from .errors import SettingError
 from .log import show_log
 
@@ -174,7 +174,10 @@ def _nothing(value: object) -> None:
 
 
 _BOOLEAN = ((lambda value: isinstance(value, bool)), "True or False")
-_PATH = ((lambda value: value is None or isinstance(value, pathlib.Path)), "a pathlib.Path or None")
+_PATH = (
+    (lambda value: value is None or (isinstance(value, pathlib.Path) and is_encodable(value))),
+    "a pathlib.Path or None",
+)
 _NAMES = (
     (lambda value: isinstance(value, tuple) and all(isinstance(name, str) for name in value)),
     "a tuple of ids of warnings",

@@ -61,11 +61,6 @@ def to_device(array: Any, device: str = "cuda") -> DeviceArray:
         source = _core.view_array(array) if not isinstance(array, np.ndarray) else array
         if source is None:
             source = np.asarray(array)
-    # Else a dtype such as NumPy's objects is refused as one that was asked for.
-    if source.dtype.hasobject or source.dtype.kind in "USVmM":
-        raise ArgumentTypeError(
-            f"{described(array)} has elements of type {source.dtype}, which kernels do not have"
-        )
     copy = empty(source.shape, source.dtype, device)
     copy.copy_from(source)
     return copy

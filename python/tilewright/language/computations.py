@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from .. import _core
-from ..base.checks import DECLARATION, a_list, a_string
+from ..base.checks import DECLARATION, a_list, a_string, an_isl_text
 from ..base.errors import DeclarationError, DeclarationTypeError
 from ..base.source import SourceLocation, caller_location
 from .arrays import Array, extent_operand
@@ -81,7 +81,7 @@ class DeclaredComputation(Array):
     ) -> None:
         element = operand(value)
         if isinstance(condition, str):
-            a_string(condition, f"the condition of a piece of {self.name}", DECLARATION)
+            an_isl_text(condition, f"the condition of a piece of {self.name}", DECLARATION)
             _core.define_piece_isl(self._handle, condition, element, where)
             return
         what = f"the condition of a piece of {self.name}"
@@ -142,7 +142,7 @@ def _declare_isl(
         raise DeclarationError(
             "a domain given as isl text holds its conditions itself: drop where="
         )
-    a_string(text, "the domain as isl text", DECLARATION)
+    an_isl_text(text, "the domain as isl text", DECLARATION)
     extents = _extents(shape, text)
     pieces = _pieces(value)
     result = kind(

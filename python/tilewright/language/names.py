@@ -6,7 +6,7 @@ import re
 from typing import ClassVar
 
 from .. import _core
-from ..base.checks import DECLARATION, a_string, an_integer, described
+from ..base.checks import DECLARATION, an_integer, an_isl_text, described
 from ..base.errors import DeclarationError, DeclarationTypeError
 from ..base.source import caller_location
 from .expressions import Expression
@@ -54,7 +54,7 @@ class Parameter(Expression):
 
     def __init__(self, name: str, constraint: str = "") -> None:
         check_identifier(name, "parameter")
-        a_string(constraint, "the constraint of a parameter", DECLARATION)
+        an_isl_text(constraint, "the constraint of a parameter", DECLARATION)
         super().__init__(_core.parameter(name, constraint))
         self._name = name
         self._constraint = constraint
@@ -145,7 +145,7 @@ def params(
             "the constraint of parameters must be isl text such as 'N > 3', not "
             f"{described(constraint)}; a comparison of parameters goes into context= of tw.function"
         )
-    a_string(constraint, "the constraint of parameters", DECLARATION)
+    an_isl_text(constraint, "the constraint of parameters", DECLARATION)
     text = f"[{tuple_text}] -> {{ : {' and '.join([*known, f'({constraint})'])} }}"
     satisfiable = _core.check_constraint(constraint, split, text, caller_location())
     if not satisfiable:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..base.checks import SCHEDULE, a_string, an_integer, described
+from ..base.checks import SCHEDULE, a_string, an_integer, an_isl_text, described
 from ..base.errors import ScheduleTypeError
 
 
@@ -32,6 +32,11 @@ def integer(value: object, what: str) -> int:
 def text(value: object, what: str) -> str:
     """A string that the core can take."""
     return a_string(value, what, SCHEDULE)
+
+
+def isl_text(value: object, what: str) -> str:
+    """A set or map in isl's notation."""
+    return an_isl_text(value, what, SCHEDULE)
 
 
 def new_names(loop: str, outer: object | None, inner: object | None) -> list[str]:

@@ -27,7 +27,7 @@ from ..base.errors import ScheduleError, ScheduleTypeError
 from ..language.arrays import Array
 from ..language.expressions import Expression
 from .buffers import Buffer, BufferElement
-from .command_arguments import integer, loop_name, name_of, text
+from .command_arguments import integer, isl_text, loop_name, name_of, text
 from .execution_commands import ExecutionCommands
 from .gpu_commands import GpuCommands
 from .loop_commands import LoopCommands
@@ -155,7 +155,7 @@ class ScheduleCommands(
         Computations that are given such maps share one time space: their instances run in
         lexicographic order of it.
         """
-        self._give("set_schedule", [text(isl_map, "the isl map of set_schedule")])
+        self._give("set_schedule", [isl_text(isl_map, "the isl map of set_schedule")])
         return self
 
     # ---- copies and partial results: computations of their own ----
@@ -391,14 +391,14 @@ class ScheduleCommands(
                     'store_in takes an element such as "buffer[j, i]", buffer[j, i] of a tw.Buffer '
                     f"or A[i, j] of an input, got {described(buffer)}"
                 )
-            self._give("store_in", [text(str(buffer), "the place of store_in")])
+            self._give("store_in", [isl_text(str(buffer), "the place of store_in")])
         return self
 
 
 def _subscript(item: object) -> str:
     if not isinstance(item, str | Expression):
         return str(integer(item, "a subscript of a buffer"))
-    return text(str(item), "a subscript of a buffer")
+    return isl_text(str(item), "a subscript of a buffer")
 
 
 def _place(other: CommandReceiver | str, i: Loop | None) -> list[str]:

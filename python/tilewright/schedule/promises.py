@@ -15,7 +15,7 @@ from .. import _core
 from ..base.checks import described
 from ..base.errors import ScheduleError, ScheduleTypeError
 from ..language.expressions import Expression
-from .command_arguments import loop_name, name_of, text
+from .command_arguments import isl_text, loop_name, name_of
 from .receivers import CommandReceiver, Loop
 
 __all__ = ["PromiseCommands"]
@@ -86,7 +86,7 @@ class PromiseCommands(CommandReceiver):
         Source: PENCIL (Baghdadi et al., PACT 2015), ``__pencil_assume``.
         """
         relation = condition if isinstance(condition, str) else _relation_text(condition)
-        self._give("assume", [text(relation, "the relation of assume")])
+        self._give("assume", [isl_text(relation, "the relation of assume")])
         return self
 
     def atomic(self: Self) -> Self:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from ..base.checks import SCHEDULE, a_list, described
 from ..base.errors import ScheduleError
-from .command_arguments import integer, loop_name, name_of, text
+from .command_arguments import integer, isl_text, loop_name, name_of, text
 from .receivers import CommandReceiver, Loop
 
 __all__ = ["RestructuringCommands"]
@@ -261,7 +261,7 @@ class RestructuringCommands(CommandReceiver):
 
             buffer[j, i % 2] = ...
         """
-        self._give("set_access", [text(isl_map, "the isl map of set_access")])
+        self._give("set_access", [isl_text(isl_map, "the isl map of set_access")])
         return self
 
     def storage_fold(self: Self, i: Loop, d: int | None = None) -> Self:

@@ -9,9 +9,9 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from children import run_python
 
 import tilewright as tw
+from children import run_python
 
 N, T = tw.param("N"), tw.param("T", minimum=1)
 t, i, j = tw.iters("t i j")

@@ -337,7 +337,7 @@ def draw_usual(
         if parameter_name in by_name:
             call.keywords[parameter_name] = by_name[parameter_name]
     places = [*range(len(call.positional)), *optional]
-    if rng.random() < 0.15:
+    if places and rng.random() < 0.15:
         return call  # what the next calls meet is another state
     if places:
         place = rng.choice(places)

@@ -185,7 +185,7 @@ def test_the_report():
     with pytest.raises(tw.ArgumentError, match="must be at least 1, got 0"):
         f.profile(np.ones((3, 3)), repeats=0)
     with pytest.raises(
-        tw.ArgumentTypeError, match="number of repetitions of profile.. must be an integer"
+        tw.ArgumentTypeError, match=r"number of repetitions of profile.. must be an integer"
     ):
         f.profile(np.ones((3, 3)), repeats=1.5)
     with pytest.raises(tw.ArgumentTypeError, match="got several values for the argument"):
@@ -248,7 +248,7 @@ def test_the_machine():
     assert "GB/s" in str(one)
     with pytest.raises(tw.ArgumentError, match="at least 1, got 0"):
         tw.machine(0)
-    with pytest.raises(tw.ArgumentTypeError, match="must be an integer, got 1.5"):
+    with pytest.raises(tw.ArgumentTypeError, match=r"must be an integer, got 1.5"):
         tw.machine(1.5)
 
 

@@ -22,40 +22,8 @@ FOLDERS = ("cpp", "python", "tests", "benchmarks", "scripts")
 CPP_SUFFIXES = {".cpp", ".h", ".c", ".cu"}
 
 
-# Longer since before this check: each goes when it is cut.
-_BEFORE = "longer since before this check"
-
 # "path", or "path: function" -> why it may be longer.
 ALLOWED: dict[str, str] = {
-    "cpp/analysis/gpu_kernels.cpp": _BEFORE,
-    "cpp/bindings/bind_functions.cpp: tilewright::bind_functions": _BEFORE,
-    "cpp/loops/build.cpp": _BEFORE,
-    "cpp/loops/print_loop_ir.cpp: tilewright::Printer::print": _BEFORE,
-    "cpp/loops/verify.cpp: tilewright::Verifier::check": _BEFORE,
-    "cpp/loops/verify.cpp: tilewright::Verifier::check_node": _BEFORE,
-    "cpp/lowering/translate.cpp": _BEFORE,
-    "cpp/mapping/program.cpp": _BEFORE,
-    "cpp/mapping/program.cpp: tilewright::ProgramBuilder::replicate": _BEFORE,
-    "cpp/mapping/rewrite_commands.cpp: tilewright::factor_loop": _BEFORE,
-    "cpp/mapping/set_schedule_command.cpp: tilewright::set_schedule_command": _BEFORE,
-    "cpp/mapping/storage_commands.cpp: tilewright::store": _BEFORE,
-    "cpp/passes/gpu/map_launches.cpp": _BEFORE,
-    "cpp/passes/gpu/map_launches.cpp: tilewright::LaunchMapping::spread": _BEFORE,
-    "cpp/passes/gpu/staged_copies.cpp: tilewright::CopyStager::pipeline": _BEFORE,
-    "cpp/passes/promote_accumulators.cpp: tilewright::Promotion::promote": _BEFORE,
-    "cpp/planning/default_tags.cpp": _BEFORE,
-    "cpp/planning/default_tags.cpp: tilewright::with_default_tags": _BEFORE,
-    "cpp/targets/llvm/launch.cpp: tilewright::KernelEmitter::emit_thread": _BEFORE,
-    "cpp/targets/llvm/memory.cpp": _BEFORE,
-    "cpp/targets/llvm/memory.cpp: tilewright::KernelEmitter::address": _BEFORE,
-    "cpp/targets/llvm/parallel.cpp: tilewright::KernelEmitter::parallel_loop": _BEFORE,
-    "cpp/targets/llvm/statements.cpp: tilewright::KernelEmitter::loop_between": _BEFORE,
-    "tests/cpp/lowering/interpreter.h: tilewright::test::Interpreter::value": _BEFORE,
-    "tests/cpp/lowering/interpreter.h: tilewright::test::Interpreter::execute": _BEFORE,
-    "tests/cpp/lowering/passes_test.cpp": _BEFORE,
-    "tests/cpp/runtime/cuda_test.cpp": _BEFORE,
-    "tests/cpp/runtime/fake/fake_cuda.cpp": _BEFORE,
-    "tests/cpp/targets/kernels_test.cpp": _BEFORE,
     "scripts/math_coefficients.py: polynomials": "a list: an entry for each polynomial",
 }
 

@@ -1,6 +1,7 @@
 // Whether the threads of a block may copy what a later iteration reads while they work on this one:
 // where the iterations come one after the other, and nothing that is copied is written in the
-// meantime. Asked for buffers of several stages before passes/gpu/staged_copies.h moves their copies.
+// meantime. Asked for buffers of several stages before passes/gpu/staged_copies.h moves their
+// copies.
 #pragma once
 
 #include "analysis/gpu_kernels.h"

@@ -2,12 +2,8 @@
 
 #include "analysis/copies_ahead.h"
 #include "analysis/mma_tiles.h"
-#include "loops/traverse.h"
-#include "lowering/ast_expressions.h"
-#include "lowering/expressions.h"
-#include "lowering/kernel_parts.h"
+#include "lowering/ast_translator.h"
 #include "lowering/timed_nests.h"
-#include "mapping/accesses.h"
 
 #include <isl/aff.h>
 #include <isl/ast.h>
@@ -16,8 +12,6 @@
 #include <isl/val.h>
 
 #include <algorithm>
-#include <optional>
-#include <set>
 
 namespace tilewright {
 
@@ -25,737 +19,446 @@ namespace {
 
 constexpr const char *doing = "translating loops";
 
-class AstTranslator {
-public:
-  AstTranslator(const Program &program, const GeneratedAst &ast, const LoweringOptions &options)
-      : program_(program), ast_(ast),
-        state_{program, kernel_, {}, std::nullopt, {}, options.instrumentation},
-        expressions_(program.parameters) {
-    if (options.gpu && !options.instrumentation.is_serial()) {
-      gpu_.emplace(program);
-      check_copies_ahead(program, *gpu_);
-      kernel_.is_gpu = true;
+} // namespace
+
+AstTranslator::AstTranslator(const Program &program, const GeneratedAst &ast,
+                             const LoweringOptions &options)
+    : program_(program), ast_(ast),
+      state_{program, kernel_, {}, std::nullopt, {}, options.instrumentation},
+      expressions_(program.parameters) {
+  if (options.gpu && !options.instrumentation.is_serial()) {
+    gpu_.emplace(program);
+    check_copies_ahead(program, *gpu_);
+    kernel_.is_gpu = true;
+  }
+  kernel_.name = program.function ? program.function->name : "kernel";
+  kernel_.parameters = program.parameters;
+  add_buffers(options);
+  for (size_t i = 0; i < program.statements.size(); ++i) {
+    statements_[program.statements[i].name] = i;
+  }
+}
+
+Kernel AstTranslator::run() {
+  std::vector<StmtPtr> parts;
+  for (const GeneratedAst::Part &part : ast_.parts) {
+    dimensions_ = part.dimensions;
+    const bool is_scanned = part.root.is_null();
+    StmtPtr loops;
+    if (state_.instrumentation.times) {
+      loops = is_scanned ? translate_timed(part.loops) : translate_timed(part.root);
+    } else {
+      loops = is_scanned ? translate(part.loops, false) : translate(part.root, false);
     }
-    kernel_.name = program.function ? program.function->name : "kernel";
-    kernel_.parameters = program.parameters;
-    add_buffers(options);
-    for (size_t i = 0; i < program.statements.size(); ++i) {
-      statements_[program.statements[i].name] = i;
+    parts.push_back(with_memory(-1, loops));
+  }
+  kernel_.body = join_nests(block(std::move(parts)), kernel_);
+  place_buffers();
+  return std::move(kernel_);
+}
+
+StmtPtr AstTranslator::translate(const isl::ast_node &node, bool in_parallel) {
+  switch (isl_ast_node_get_type(node.get())) {
+  case isl_ast_node_for:
+    return translate_for(node, in_parallel);
+  case isl_ast_node_if:
+    return translate_if(node, in_parallel);
+  case isl_ast_node_block:
+    return translate_body(node, in_parallel, false);
+  case isl_ast_node_mark:
+    return translate(checked(isl::manage(isl_ast_node_mark_get_node(node.get())), doing),
+                     in_parallel);
+  case isl_ast_node_user:
+    return gpu_ ? on_device(
+                      statements_below(node), {}, [&] { return translate_user(node); }, true)
+                : translate_user(node);
+  default:
+    throw_isl_error(doing);
+  }
+}
+
+StmtPtr AstTranslator::on_device(const std::vector<const Statement *> &below, const LoopTag &tag,
+                                 const std::function<StmtPtr()> &make, bool is_leaf) {
+  if (!gpu_ || in_kernel()) {
+    return make();
+  }
+  const GpuKernel *kernel = nullptr;
+  for (const Statement *statement : below) {
+    const GpuKernel *own = gpu_->kernel_of(position_of(*statement));
+    kernel = kernel == nullptr ? own : kernel;
+  }
+  if (below.empty() || (kernel != nullptr && !is_gpu(tag.tag) && !is_leaf)) {
+    return make();
+  }
+  kernel_threads_ = kernel == nullptr ? std::array<std::int64_t, 3>{1, 1, 1} : kernel->threads;
+  thread_axes_ = {};
+  open_levels_.clear();
+  const StmtPtr body = make();
+  const StmtPtr result = launch(*kernel_threads_, body);
+  kernel_threads_.reset();
+  return result;
+}
+
+size_t AstTranslator::position_of(const Statement &statement) const {
+  return static_cast<size_t>(&statement - program_.statements.data());
+}
+
+StmtPtr AstTranslator::sequence(std::vector<KernelPart> parts, bool is_loop_body) {
+  std::vector<StmtPtr> children;
+  if (in_kernel()) {
+    const auto is_covered = [&](size_t axis) {
+      return thread_axes_[axis] || (*kernel_threads_)[axis] == 1;
+    };
+    const bool is_one_thread = is_covered(0) && is_covered(1) && is_covered(2);
+    if (std::none_of(thread_axes_.begin(), thread_axes_.end(), [](bool in) { return in; })) {
+      return with_barriers(*gpu_, parts, levels_, is_loop_body);
+    }
+    if (!is_one_thread) {
+      require_no_barriers(*gpu_, program_, parts, levels_, is_loop_body);
     }
   }
-
-  Kernel run() {
-    std::vector<StmtPtr> parts;
-    for (const GeneratedAst::Part &part : ast_.parts) {
-      dimensions_ = part.dimensions;
-      const bool is_scanned = part.root.is_null();
-      StmtPtr loops;
-      if (state_.instrumentation.times) {
-        loops = is_scanned ? translate_timed(part.loops) : translate_timed(part.root);
-      } else {
-        loops = is_scanned ? translate(part.loops, false) : translate(part.root, false);
-      }
-      parts.push_back(with_memory(-1, loops));
-    }
-    kernel_.body = join_nests(block(std::move(parts)), kernel_);
-    place_buffers();
-    return std::move(kernel_);
+  for (KernelPart &part : parts) {
+    children.push_back(std::move(part.loops));
   }
+  return block(std::move(children));
+}
 
-private:
-  struct LoopLooks {
-    std::string name;
-    LoopTag tag;
-    std::vector<std::pair<std::int64_t, std::int64_t>> prefetches;
+StmtPtr AstTranslator::translate_body(const isl::ast_node &node, bool in_parallel,
+                                      bool is_loop_body) {
+  if (isl_ast_node_get_type(node.get()) != isl_ast_node_block) {
+    std::vector<KernelPart> only;
+    only.push_back({translate(node, in_parallel), positions_below(node)});
+    return sequence(std::move(only), is_loop_body);
+  }
+  std::vector<KernelPart> parts;
+  const isl::ast_node_list list =
+      checked(isl::manage(isl_ast_node_block_get_children(node.get())), doing);
+  const int count = isl_ast_node_list_size(list.get());
+  for (int i = 0; i < count; ++i) {
+    const isl::ast_node child =
+        checked(isl::manage(isl_ast_node_list_get_at(list.get(), i)), doing);
+    parts.push_back({translate(child, in_parallel), positions_below(child)});
+  }
+  return sequence(std::move(parts), is_loop_body);
+}
+
+std::vector<size_t> AstTranslator::positions_below(const isl::ast_node &node) {
+  std::vector<size_t> positions;
+  if (in_kernel()) {
+    for (const Statement *statement : statements_below(node)) {
+      positions.push_back(position_of(*statement));
+    }
+  }
+  return positions;
+}
+
+StmtPtr AstTranslator::translate(const std::vector<ScannedNode> &nodes, bool in_parallel,
+                                 bool is_loop_body) {
+  std::vector<KernelPart> children;
+  for (const ScannedNode &node : nodes) {
+    children.push_back({translate_node(node, in_parallel),
+                        in_kernel() ? statements_of(node) : std::vector<size_t>()});
+  }
+  return sequence(std::move(children), is_loop_body);
+}
+
+StmtPtr AstTranslator::translate_node(const ScannedNode &node, bool in_parallel) {
+  if (node.statement) {
+    const std::vector<const Statement *> own = {&program_.statements[*node.statement]};
+    return on_device(own, {}, [&] { return translate_scanned(*node.statement); }, true);
+  }
+  if (node.conditions.empty()) {
+    return translate_loop(node, in_parallel);
+  }
+  ValuePtr all = boolean(true);
+  for (const LoopBound &condition : node.conditions) {
+    all = both(all, binary_value(Op::Ge, expressions_.translate(condition), integer(0)));
+  }
+  return if_then(all, translate(node.body, in_parallel));
+}
+
+StmtPtr AstTranslator::translate_loop(const ScannedNode &node, bool in_parallel) {
+  const int dimension = 2 * node.level + 1;
+  std::vector<const Statement *> below;
+  for (const size_t position : statements_of(node)) {
+    below.push_back(&program_.statements[position]);
+  }
+  const LoopLooks looks = looks_of(below, dimension);
+  const auto body = [&](bool inside, bool ordered) {
+    return translate(node.body, inside, ordered);
   };
-
-  void add_buffers(const LoweringOptions &options) {
-    for (size_t i = 0; i < program_.buffers.size(); ++i) {
-      const Buffer &from = program_.buffers[i];
-      KernelBuffer buffer;
-      buffer.name = from.name;
-      buffer.type = from.type;
-      buffer.is_argument = from.kind != BufferKind::Temporary;
-      buffer.is_scoped = from.level > 0;
-      buffer.memory = from.memory;
-      buffer.record = from.record;
-      buffer.command = from.command;
-      buffer.where = from.where;
-      for (const ExprPtr &extent : from.extents) {
-        buffer.extents.push_back(
-            cast_value(translate_parameters(extent, program_.parameters), Int64));
-      }
-      buffer.layout.unit = static_cast<int>(from.extents.size()) - 1;
-      if (buffer.is_argument && i < options.layouts.size()) {
-        buffer.layout = options.layouts[i];
-      }
-      kernel_.buffers.push_back(std::move(buffer));
-    }
-    for (const Statement &statement : program_.statements) {
-      KernelBuffer &buffer = kernel_.buffers.at(statement.buffer);
-      const bool others = buffer.is_written && !buffer.is_streamed;
-      buffer.is_written = true;
-      buffer.is_streamed = statement.streamed && !others && buffer.memory != "registers";
-    }
+  if (node.value) {
+    return single_iteration(AstExpressions::loop_key(node.level), dimension, looks, below,
+                            expressions_.translate(*node.value), in_parallel, body);
   }
-
-  StmtPtr translate(const isl::ast_node &node, bool in_parallel) {
-    switch (isl_ast_node_get_type(node.get())) {
-    case isl_ast_node_for:
-      return translate_for(node, in_parallel);
-    case isl_ast_node_if:
-      return translate_if(node, in_parallel);
-    case isl_ast_node_block:
-      return translate_body(node, in_parallel, false);
-    case isl_ast_node_mark:
-      return translate(checked(isl::manage(isl_ast_node_mark_get_node(node.get())), doing),
-                       in_parallel);
-    case isl_ast_node_user:
-      return gpu_ ? on_device(
-                        statements_below(node), {}, [&] { return translate_user(node); }, true)
-                  : translate_user(node);
-    default:
-      throw_isl_error(doing);
+  const auto chain = [&](Op op, const std::vector<LoopBound> &bounds) {
+    ValuePtr value = expressions_.translate(bounds.front());
+    for (size_t i = 1; i < bounds.size(); ++i) {
+      value = binary_value(op, value, expressions_.translate(bounds[i]));
     }
-  }
+    return value;
+  };
+  return on_device(below, looks.tag, [&] {
+    return make_loop(AstExpressions::loop_key(node.level), dimension, looks,
+                     chain(Op::Max, node.lowers), chain(Op::Min, node.uppers), 1, in_parallel,
+                     body);
+  });
+}
 
-  // ---- kernels of a GPU ----
-
-  bool in_kernel() const { return kernel_threads_.has_value(); }
-
-  /// What `make` makes, as a kernel where it is one: a loop over blocks or threads, or what is on
-  /// no GPU loop at all, for one thread.
-  StmtPtr on_device(const std::vector<const Statement *> &below, const LoopTag &tag,
-                    const std::function<StmtPtr()> &make, bool is_leaf = false) {
-    if (!gpu_ || in_kernel()) {
-      return make();
-    }
-    const GpuKernel *kernel = nullptr;
-    for (const Statement *statement : below) {
-      const GpuKernel *own = gpu_->kernel_of(position_of(*statement));
-      kernel = kernel == nullptr ? own : kernel;
-    }
-    if (below.empty() || (kernel != nullptr && !is_gpu(tag.tag) && !is_leaf)) {
-      return make();
-    }
-    kernel_threads_ = kernel == nullptr ? std::array<std::int64_t, 3>{1, 1, 1} : kernel->threads;
-    thread_axes_ = {};
-    open_levels_.clear();
-    const StmtPtr body = make();
-    const StmtPtr result = launch(*kernel_threads_, body);
-    kernel_threads_.reset();
-    return result;
-  }
-
-  size_t position_of(const Statement &statement) const {
-    return static_cast<size_t>(&statement - program_.statements.data());
-  }
-
-  /// Parts one after the other. `is_loop_body`: of a loop whose iterations are, too.
-  StmtPtr sequence(std::vector<KernelPart> parts, bool is_loop_body) {
-    std::vector<StmtPtr> children;
-    if (in_kernel()) {
-      const auto is_covered = [&](size_t axis) {
-        return thread_axes_[axis] || (*kernel_threads_)[axis] == 1;
-      };
-      const bool is_one_thread = is_covered(0) && is_covered(1) && is_covered(2);
-      if (std::none_of(thread_axes_.begin(), thread_axes_.end(), [](bool in) { return in; })) {
-        return with_barriers(*gpu_, parts, levels_, is_loop_body);
-      }
-      if (!is_one_thread) {
-        require_no_barriers(*gpu_, program_, parts, levels_, is_loop_body);
-      }
-    }
-    for (KernelPart &part : parts) {
-      children.push_back(std::move(part.loops));
-    }
-    return block(std::move(children));
-  }
-
-  /// Says where the buffers inside loops are, now that it is known which loops are on the GPU.
-  void place_buffers() {
-    if (!gpu_) {
-      return;
-    }
-    std::set<std::int64_t> in_launches;
-    visit_statements(kernel_.body, [&](const LoopStatement &statement) {
-      if (const auto *launch = as<Launch>(statement)) {
-        visit_statements(launch->body(), [&](const LoopStatement &inner) {
-          if (const auto *allocate = as<Allocate>(inner)) {
-            in_launches.insert(allocate->buffer);
-          }
-        });
-      }
+StmtPtr AstTranslator::single_iteration(const std::string &key, int dimension,
+                                        const LoopLooks &looks,
+                                        const std::vector<const Statement *> &below,
+                                        const ValuePtr &value, bool in_parallel,
+                                        const MakeBody &body) {
+  if (gpu_ && is_gpu(looks.tag.tag)) {
+    return on_device(below, looks.tag, [&] {
+      return make_loop(key, dimension, looks, value, add(value, integer(1)), 1, in_parallel, body);
     });
-    for (size_t b = 0; b < program_.buffers.size(); ++b) {
-      const bool in_launch = in_launches.contains(static_cast<std::int64_t>(b));
-      const auto memory = gpu_->memory_in_kernel(b);
-      if (memory && in_launch) {
-        kernel_.buffers[b].memory = *memory == GpuMemory::Shared ? "shared" : "private";
-        kernel_.buffers[b].stages = program_.buffers[b].stages;
-        for (const Statement &statement : program_.statements) {
-          if (statement.buffer == b && kernel_.buffers[b].stages > 1) {
-            const int level = program_.buffers[b].level - 1;
-            kernel_.buffers[b].stage_loop = statement.loop_names.at(static_cast<size_t>(level));
-          }
-        }
-      } else if (kernel_.buffers[b].is_scoped) {
-        // In a kernel of one thread either would do; what several kernels share is outside of all.
-        kernel_.buffers[b].memory = in_launch ? "shared" : "heap";
-      }
-    }
   }
+  return on_device(below, looks.tag, [&] {
+    expressions_.set(key, value);
+    const size_t outside = std::exchange(levels_, static_cast<size_t>((dimension + 1) / 2));
+    const StmtPtr made = body(in_parallel, false);
+    levels_ = outside;
+    return made;
+  });
+}
 
-  /// The children of a block node, or the node itself.
-  StmtPtr translate_body(const isl::ast_node &node, bool in_parallel, bool is_loop_body) {
-    if (isl_ast_node_get_type(node.get()) != isl_ast_node_block) {
-      std::vector<KernelPart> only;
-      only.push_back({translate(node, in_parallel), positions_below(node)});
-      return sequence(std::move(only), is_loop_body);
-    }
-    std::vector<KernelPart> parts;
+StmtPtr AstTranslator::translate_timed(const isl::ast_node &node) {
+  if (isl_ast_node_get_type(node.get()) == isl_ast_node_block) {
+    std::vector<StmtPtr> children;
     const isl::ast_node_list list =
         checked(isl::manage(isl_ast_node_block_get_children(node.get())), doing);
     const int count = isl_ast_node_list_size(list.get());
     for (int i = 0; i < count; ++i) {
-      const isl::ast_node child =
-          checked(isl::manage(isl_ast_node_list_get_at(list.get(), i)), doing);
-      parts.push_back({translate(child, in_parallel), positions_below(child)});
+      children.push_back(
+          translate_timed(checked(isl::manage(isl_ast_node_list_get_at(list.get(), i)), doing)));
     }
-    return sequence(std::move(parts), is_loop_body);
+    return block(std::move(children));
   }
+  return in_nest(statements_below(node), [&] { return translate(node, false); });
+}
 
-  std::vector<size_t> positions_below(const isl::ast_node &node) {
-    std::vector<size_t> positions;
-    if (in_kernel()) {
-      for (const Statement *statement : statements_below(node)) {
-        positions.push_back(position_of(*statement));
-      }
-    }
-    return positions;
-  }
-
-  StmtPtr translate(const std::vector<ScannedNode> &nodes, bool in_parallel,
-                    bool is_loop_body = false) {
-    std::vector<KernelPart> children;
-    for (const ScannedNode &node : nodes) {
-      children.push_back({translate_node(node, in_parallel),
-                          in_kernel() ? statements_of(node) : std::vector<size_t>()});
-    }
-    return sequence(std::move(children), is_loop_body);
-  }
-
-  StmtPtr translate_node(const ScannedNode &node, bool in_parallel) {
-    if (node.statement) {
-      const std::vector<const Statement *> own = {&program_.statements[*node.statement]};
-      return on_device(own, {}, [&] { return translate_scanned(*node.statement); }, true);
-    }
-    if (node.conditions.empty()) {
-      return translate_loop(node, in_parallel);
-    }
-    ValuePtr all = boolean(true);
-    for (const LoopBound &condition : node.conditions) {
-      all = both(all, binary_value(Op::Ge, expressions_.translate(condition), integer(0)));
-    }
-    return if_then(all, translate(node.body, in_parallel));
-  }
-
-  StmtPtr translate_loop(const ScannedNode &node, bool in_parallel) {
-    const int dimension = 2 * node.level + 1;
+StmtPtr AstTranslator::translate_timed(const std::vector<ScannedNode> &nodes) {
+  std::vector<StmtPtr> children;
+  for (const ScannedNode &node : nodes) {
     std::vector<const Statement *> below;
     for (const size_t position : statements_of(node)) {
       below.push_back(&program_.statements[position]);
     }
-    const LoopLooks looks = looks_of(below, dimension);
-    const auto body = [&](bool inside, bool ordered) {
-      return translate(node.body, inside, ordered);
-    };
-    if (node.value) {
-      return single_iteration(AstExpressions::loop_key(node.level), dimension, looks, below,
-                              expressions_.translate(*node.value), in_parallel, body);
-    }
-    const auto chain = [&](Op op, const std::vector<LoopBound> &bounds) {
-      ValuePtr value = expressions_.translate(bounds.front());
-      for (size_t i = 1; i < bounds.size(); ++i) {
-        value = binary_value(op, value, expressions_.translate(bounds[i]));
-      }
-      return value;
-    };
-    return on_device(below, looks.tag, [&] {
-      return make_loop(AstExpressions::loop_key(node.level), dimension, looks,
-                       chain(Op::Max, node.lowers), chain(Op::Min, node.uppers), 1, in_parallel,
-                       body);
-    });
+    children.push_back(
+        in_nest(below, [&] { return translate(std::vector<ScannedNode>{node}, false); }));
   }
+  return block(std::move(children));
+}
 
-  /// The makers of a loop's body: whether a parallel loop is around, and whether the iterations of
-  /// this one come one after the other.
-  using MakeBody = std::function<StmtPtr(bool, bool)>;
-
-  /// A loop of one iteration. Over blocks or threads it stays a loop, as it says who runs it.
-  StmtPtr single_iteration(const std::string &key, int dimension, const LoopLooks &looks,
-                           const std::vector<const Statement *> &below, const ValuePtr &value,
-                           bool in_parallel, const MakeBody &body) {
-    if (gpu_ && is_gpu(looks.tag.tag)) {
-      return on_device(below, looks.tag, [&] {
-        return make_loop(key, dimension, looks, value, add(value, integer(1)), 1, in_parallel,
-                         body);
-      });
+StmtPtr AstTranslator::in_nest(const std::vector<const Statement *> &statements,
+                               const std::function<StmtPtr()> &loops) {
+  TimedNest nest;
+  for (const Statement *statement : statements) {
+    if (std::find(nest.statements.begin(), nest.statements.end(), statement->name) ==
+        nest.statements.end()) {
+      nest.statements.push_back(statement->name);
     }
-    return on_device(below, looks.tag, [&] {
-      expressions_.set(key, value);
-      const size_t outside = std::exchange(levels_, static_cast<size_t>((dimension + 1) / 2));
-      const StmtPtr made = body(in_parallel, false);
-      levels_ = outside;
-      return made;
-    });
   }
+  kernel_.nests.push_back(std::move(nest));
+  const auto number = static_cast<std::int64_t>(kernel_.nests.size()) - 1;
+  return timed(number, loops());
+}
 
-  StmtPtr translate_scanned(size_t position) {
-    const Statement &statement = program_.statements[position];
-    std::vector<ValuePtr> times(static_cast<size_t>(2 * program_.depth + 1), integer(0));
-    for (size_t level = 0; level < statement.loop_names.size(); ++level) {
-      times[2 * level + 1] = expressions_.loop(static_cast<int>(level));
-    }
-    ExpressionTranslator::Environment iterators;
-    for (size_t i = 0; i < statement.iterators.size(); ++i) {
-      iterators[statement.iterators[i]] =
-          expressions_.translate(ast_.iterators[position][i], times);
-    }
-    return in_own_loops(
-        statement, [&](size_t level) { return times[2 * level + 1]; },
-        [&] { return translate_instance(statement, iterators); });
+StmtPtr AstTranslator::translate_if(const isl::ast_node &node, bool in_parallel) {
+  const isl::ast_expr condition = checked(isl::manage(isl_ast_node_if_get_cond(node.get())), doing);
+  const ValuePtr value = expressions_.condition(condition);
+  const StmtPtr then = translate(
+      checked(isl::manage(isl_ast_node_if_get_then_node(node.get())), doing), in_parallel);
+  StmtPtr otherwise;
+  if (isl_ast_node_if_has_else_node(node.get()) == isl_bool_true) {
+    otherwise = translate(checked(isl::manage(isl_ast_node_if_get_else_node(node.get())), doing),
+                          in_parallel);
   }
+  return if_then(value, then, otherwise);
+}
 
-  /// Each outermost loop nest with its time taken.
-  StmtPtr translate_timed(const isl::ast_node &node) {
-    if (isl_ast_node_get_type(node.get()) == isl_ast_node_block) {
-      std::vector<StmtPtr> children;
-      const isl::ast_node_list list =
-          checked(isl::manage(isl_ast_node_block_get_children(node.get())), doing);
-      const int count = isl_ast_node_list_size(list.get());
-      for (int i = 0; i < count; ++i) {
-        children.push_back(
-            translate_timed(checked(isl::manage(isl_ast_node_list_get_at(list.get(), i)), doing)));
-      }
-      return block(std::move(children));
-    }
-    return in_nest(statements_below(node), [&] { return translate(node, false); });
+AstTranslator::LoopLooks AstTranslator::looks_of(const std::vector<const Statement *> &below,
+                                                 int dimension) const {
+  LoopLooks looks;
+  if (dimension % 2 == 0) {
+    return {"s", {}, {}};
   }
-
-  StmtPtr translate_timed(const std::vector<ScannedNode> &nodes) {
-    std::vector<StmtPtr> children;
-    for (const ScannedNode &node : nodes) {
-      std::vector<const Statement *> below;
-      for (const size_t position : statements_of(node)) {
-        below.push_back(&program_.statements[position]);
-      }
-      children.push_back(
-          in_nest(below, [&] { return translate(std::vector<ScannedNode>{node}, false); }));
+  const size_t level = static_cast<size_t>(dimension / 2);
+  bool first = true;
+  for (const Statement *statement : below) {
+    if (level >= statement->loop_names.size() || level >= statement->tags.size()) {
+      continue;
     }
-    return block(std::move(children));
+    if (first) {
+      looks = {statement->loop_names[level], statement->tags[level], {}};
+      first = false;
+    } else if (!(looks.tag == statement->tags[level])) {
+      looks.tag = {};
+    }
+    add_prefetches(*statement, statement->loop_names[level], looks);
   }
-
-  /// What `loops` makes, as a nest whose time is taken.
-  StmtPtr in_nest(const std::vector<const Statement *> &statements,
-                  const std::function<StmtPtr()> &loops) {
-    TimedNest nest;
-    for (const Statement *statement : statements) {
-      if (std::find(nest.statements.begin(), nest.statements.end(), statement->name) ==
-          nest.statements.end()) {
-        nest.statements.push_back(statement->name);
-      }
-    }
-    kernel_.nests.push_back(std::move(nest));
-    const auto number = static_cast<std::int64_t>(kernel_.nests.size()) - 1;
-    return timed(number, loops());
+  if (looks.name.empty()) {
+    looks.name = "t" + std::to_string(level);
   }
-
-  StmtPtr translate_if(const isl::ast_node &node, bool in_parallel) {
-    const isl::ast_expr condition =
-        checked(isl::manage(isl_ast_node_if_get_cond(node.get())), doing);
-    const ValuePtr value = expressions_.condition(condition);
-    const StmtPtr then = translate(
-        checked(isl::manage(isl_ast_node_if_get_then_node(node.get())), doing), in_parallel);
-    StmtPtr otherwise;
-    if (isl_ast_node_if_has_else_node(node.get()) == isl_bool_true) {
-      otherwise = translate(checked(isl::manage(isl_ast_node_if_get_else_node(node.get())), doing),
-                            in_parallel);
-    }
-    return if_then(value, then, otherwise);
+  if (looks.tag.tag == Tag::GpuMma && looks.tag.axis >= 2 && gpu_) {
+    looks.tag.factor = static_cast<std::int64_t>(mma_shape(*below.front()));
   }
+  return looks;
+}
 
-  /// The name and tag that the statements `below` give to the loop over time dimension `dimension`.
-  /// A tag counts only where all statements that have this loop agree on it.
-  LoopLooks looks_of(const std::vector<const Statement *> &below, int dimension) const {
-    LoopLooks looks;
-    if (dimension % 2 == 0) {
-      return {"s", {}, {}};
-    }
-    const size_t level = static_cast<size_t>(dimension / 2);
-    bool first = true;
-    for (const Statement *statement : below) {
-      if (level >= statement->loop_names.size() || level >= statement->tags.size()) {
-        continue;
-      }
-      if (first) {
-        looks = {statement->loop_names[level], statement->tags[level], {}};
-        first = false;
-      } else if (!(looks.tag == statement->tags[level])) {
-        looks.tag = {};
-      }
-      add_prefetches(*statement, statement->loop_names[level], looks);
-    }
-    if (looks.name.empty()) {
-      looks.name = "t" + std::to_string(level);
-    }
-    if (looks.tag.tag == Tag::GpuMma && looks.tag.axis >= 2 && gpu_) {
-      looks.tag.factor = static_cast<std::int64_t>(mma_shape(*below.front()));
-    }
-    return looks;
+void AstTranslator::add_prefetches(const Statement &statement, const std::string &loop,
+                                   LoopLooks &looks) const {
+  const auto found = statement.prefetches.find(loop);
+  if (found == statement.prefetches.end()) {
+    return;
   }
-
-  void add_prefetches(const Statement &statement, const std::string &loop, LoopLooks &looks) const {
-    const auto found = statement.prefetches.find(loop);
-    if (found == statement.prefetches.end()) {
-      return;
-    }
-    for (const Prefetch &prefetch : found->second) {
-      const auto place = program_.places.find(prefetch.array);
-      if (place != program_.places.end()) {
-        const std::pair<std::int64_t, std::int64_t> one = {place->second.buffer, prefetch.distance};
-        if (std::find(looks.prefetches.begin(), looks.prefetches.end(), one) ==
-            looks.prefetches.end()) {
-          looks.prefetches.push_back(one);
-        }
+  for (const Prefetch &prefetch : found->second) {
+    const auto place = program_.places.find(prefetch.array);
+    if (place != program_.places.end()) {
+      const std::pair<std::int64_t, std::int64_t> one = {place->second.buffer, prefetch.distance};
+      if (std::find(looks.prefetches.begin(), looks.prefetches.end(), one) ==
+          looks.prefetches.end()) {
+        looks.prefetches.push_back(one);
       }
     }
   }
+}
 
-  std::vector<const Statement *> statements_below(const isl::ast_node &node) {
-    struct Search {
-      AstTranslator *translator;
-      std::vector<const Statement *> found;
-    } search{this, {}};
-    isl_ast_node_foreach_descendant_top_down(
-        node.get(),
-        [](isl_ast_node *below, void *user) {
-          auto &into = *static_cast<Search *>(user);
-          if (isl_ast_node_get_type(below) == isl_ast_node_user) {
-            const isl::ast_expr call = isl::manage(isl_ast_node_user_get_expr(below));
-            const isl::ast_expr name = isl::manage(isl_ast_expr_op_get_arg(call.get(), 0));
-            const isl::id id = isl::manage(isl_ast_expr_get_id(name.get()));
-            const auto found =
-                into.translator->statements_.find(id.is_null() ? "" : isl_id_get_name(id.get()));
-            if (found != into.translator->statements_.end()) {
-              into.found.push_back(&into.translator->program_.statements[found->second]);
-            }
+std::vector<const Statement *> AstTranslator::statements_below(const isl::ast_node &node) {
+  struct Search {
+    AstTranslator *translator;
+    std::vector<const Statement *> found;
+  } search{this, {}};
+  isl_ast_node_foreach_descendant_top_down(
+      node.get(),
+      [](isl_ast_node *below, void *user) {
+        auto &into = *static_cast<Search *>(user);
+        if (isl_ast_node_get_type(below) == isl_ast_node_user) {
+          const isl::ast_expr call = isl::manage(isl_ast_node_user_get_expr(below));
+          const isl::ast_expr name = isl::manage(isl_ast_expr_op_get_arg(call.get(), 0));
+          const isl::id id = isl::manage(isl_ast_expr_get_id(name.get()));
+          const auto found =
+              into.translator->statements_.find(id.is_null() ? "" : isl_id_get_name(id.get()));
+          if (found != into.translator->statements_.end()) {
+            into.found.push_back(&into.translator->program_.statements[found->second]);
           }
-          return isl_bool_true;
-        },
-        &search);
-    return search.found;
+        }
+        return isl_bool_true;
+      },
+      &search);
+  return search.found;
+}
+
+StmtPtr AstTranslator::translate_for(const isl::ast_node &node, bool in_parallel) {
+  const isl::ast_expr iterator =
+      checked(isl::manage(isl_ast_node_for_get_iterator(node.get())), doing);
+  const isl::id id = checked(isl::manage(isl_ast_expr_get_id(iterator.get())), doing);
+  const std::string key = isl_id_get_name(id.get());
+  const isl::ast_expr init = checked(isl::manage(isl_ast_node_for_get_init(node.get())), doing);
+  const ValuePtr lower = expressions_.translate(init);
+  const isl::ast_node body = checked(isl::manage(isl_ast_node_for_get_body(node.get())), doing);
+  // Loops of isl's own, which tell instances apart that share all of ours, are behind all times:
+  // no buffer lives there, and no tag is meant for them.
+  const int dimension = key.front() == 't' ? std::stoi(key.substr(1)) : 2 * program_.depth + 2;
+  const std::vector<const Statement *> below = statements_below(node);
+  const LoopLooks looks = looks_of(below, dimension);
+  const auto make_body = [&](bool inside, bool ordered) {
+    return translate_body(body, inside, ordered);
+  };
+  if (isl_ast_node_for_is_degenerate(node.get()) == isl_bool_true) {
+    // One iteration, of which isl may have made several pieces: memory comes from outside.
+    return single_iteration(key, dimension, looks, below, lower, in_parallel, make_body);
   }
-
-  StmtPtr translate_for(const isl::ast_node &node, bool in_parallel) {
-    const isl::ast_expr iterator =
-        checked(isl::manage(isl_ast_node_for_get_iterator(node.get())), doing);
-    const isl::id id = checked(isl::manage(isl_ast_expr_get_id(iterator.get())), doing);
-    const std::string key = isl_id_get_name(id.get());
-    const isl::ast_expr init = checked(isl::manage(isl_ast_node_for_get_init(node.get())), doing);
-    const ValuePtr lower = expressions_.translate(init);
-    const isl::ast_node body = checked(isl::manage(isl_ast_node_for_get_body(node.get())), doing);
-    // Loops of isl's own, which tell instances apart that share all of ours, are behind all times:
-    // no buffer lives there, and no tag is meant for them.
-    const int dimension = key.front() == 't' ? std::stoi(key.substr(1)) : 2 * program_.depth + 2;
-    const std::vector<const Statement *> below = statements_below(node);
-    const LoopLooks looks = looks_of(below, dimension);
-    const auto make_body = [&](bool inside, bool ordered) {
-      return translate_body(body, inside, ordered);
-    };
-    if (isl_ast_node_for_is_degenerate(node.get()) == isl_bool_true) {
-      // One iteration, of which isl may have made several pieces: memory comes from outside.
-      return single_iteration(key, dimension, looks, below, lower, in_parallel, make_body);
-    }
-    const isl::ast_expr step = checked(isl::manage(isl_ast_node_for_get_inc(node.get())), doing);
-    const ValuePtr upper =
-        upper_bound(checked(isl::manage(isl_ast_node_for_get_cond(node.get())), doing), key);
-    const auto stride = as_integer(expressions_.translate(step));
-    if (!stride || *stride < 1) {
-      throw Error(ErrorKind::Internal, "isl's loops have a step that is no positive number");
-    }
-    return on_device(below, looks.tag, [&] {
-      return make_loop(key, dimension, looks, lower, upper, *stride, in_parallel, make_body);
-    });
+  const isl::ast_expr step = checked(isl::manage(isl_ast_node_for_get_inc(node.get())), doing);
+  const ValuePtr upper =
+      upper_bound(checked(isl::manage(isl_ast_node_for_get_cond(node.get())), doing), key);
+  const auto stride = as_integer(expressions_.translate(step));
+  if (!stride || *stride < 1) {
+    throw Error(ErrorKind::Internal, "isl's loops have a step that is no positive number");
   }
+  return on_device(below, looks.tag, [&] {
+    return make_loop(key, dimension, looks, lower, upper, *stride, in_parallel, make_body);
+  });
+}
 
-  /// for key in range(lower, upper, stride), for the time dimension `dimension`.
-  StmtPtr make_loop(const std::string &key, int dimension, const LoopLooks &looks,
-                    const ValuePtr &lower, const ValuePtr &upper, std::int64_t stride,
-                    bool in_parallel, const MakeBody &body) {
-    const std::int64_t number = state_.numbers.next();
-    const ValuePtr counter = variable(number, looks.name);
-    LoopKind kind = LoopKind::Serial;
-    const bool is_serial = state_.instrumentation.is_serial();
-    if (in_kernel() && is_gpu(looks.tag.tag)) {
-      kind = kind_of(looks.tag.tag);
-    } else if (looks.tag.tag == Tag::GpuBlock && !gpu_ && !in_parallel && !is_serial) {
-      kind = LoopKind::Parallel; // on the CPU
-    } else if (looks.tag.tag == Tag::Parallel && is_serial) {
-      kind = LoopKind::Serial;
-    } else if (looks.tag.tag == Tag::Parallel && !gpu_ && (!in_parallel || looks.tag.joined)) {
-      kind = LoopKind::Parallel;
-    } else if (looks.tag.tag == Tag::Vector) {
-      kind = LoopKind::Vector;
-    } else if (looks.tag.tag == Tag::Unroll) {
-      kind = LoopKind::Unrolled;
-    }
-    // Of a longer stride: counted from zero.
-    const bool steps = stride != 1;
-    const ValuePtr from = steps ? integer(0) : lower;
-    const ValuePtr to =
-        steps ? floor_div(add(sub(upper, lower), integer(stride - 1)), integer(stride)) : upper;
-    expressions_.set(key, steps ? add(lower, mul(integer(stride), counter)) : counter);
-    const size_t outside = std::exchange(levels_, static_cast<size_t>((dimension + 1) / 2));
-    const std::array<bool, 3> outer_axes = thread_axes_;
-    const bool opens =
-        is_gpu(kind) && open_levels_.insert(static_cast<size_t>(dimension / 2)).second;
-    if (kind == LoopKind::GpuThread) {
-      thread_axes_[static_cast<size_t>(looks.tag.axis)] = true;
-    } else if (kind == LoopKind::GpuSpread) {
-      thread_axes_ = {true, true, true};
-    } else if (kind == LoopKind::GpuMma) {
-      thread_axes_[0] = true; // of a warp
-    }
-    // isl may count through static positions: what comes after each of them is not asked.
-    const bool counts_positions = in_kernel() && dimension % 2 == 0;
-    StmtPtr inner = with_memory(
-        dimension, body(in_parallel || kind == LoopKind::Parallel,
-                        kind != LoopKind::Parallel && !is_gpu(kind) && !counts_positions));
-    if (counts_positions &&
-        std::none_of(thread_axes_.begin(), thread_axes_.end(), [](bool in) { return in; })) {
-      inner = block({inner, barrier()});
-    }
-    thread_axes_ = outer_axes;
-    if (opens) {
-      open_levels_.erase(static_cast<size_t>(dimension / 2));
-    }
-    levels_ = outside;
-    auto loop = for_loop(number, looks.name, from, to, kind, looks.tag.factor, inner);
-    loop->prefetches = looks.prefetches;
-    loop->axis = is_gpu(kind) ? looks.tag.axis : 0;
-    if (kind == LoopKind::Parallel) {
-      loop->parallel = {looks.tag.dealing, looks.tag.chunk, looks.tag.joined && in_parallel};
-    }
-    return loop;
+StmtPtr AstTranslator::make_loop(const std::string &key, int dimension, const LoopLooks &looks,
+                                 const ValuePtr &lower, const ValuePtr &upper, std::int64_t stride,
+                                 bool in_parallel, const MakeBody &body) {
+  const std::int64_t number = state_.numbers.next();
+  const ValuePtr counter = variable(number, looks.name);
+  LoopKind kind = LoopKind::Serial;
+  const bool is_serial = state_.instrumentation.is_serial();
+  if (in_kernel() && is_gpu(looks.tag.tag)) {
+    kind = kind_of(looks.tag.tag);
+  } else if (looks.tag.tag == Tag::GpuBlock && !gpu_ && !in_parallel && !is_serial) {
+    kind = LoopKind::Parallel; // on the CPU
+  } else if (looks.tag.tag == Tag::Parallel && is_serial) {
+    kind = LoopKind::Serial;
+  } else if (looks.tag.tag == Tag::Parallel && !gpu_ && (!in_parallel || looks.tag.joined)) {
+    kind = LoopKind::Parallel;
+  } else if (looks.tag.tag == Tag::Vector) {
+    kind = LoopKind::Vector;
+  } else if (looks.tag.tag == Tag::Unroll) {
+    kind = LoopKind::Unrolled;
   }
-
-  /// `body`, what runs in one iteration of the loop over time dimension `dimension` (-1: outside
-  /// all loops), with the buffers that live there. isl leaves out loops of one iteration, so a
-  /// buffer gets its memory in the innermost loop that is there, around all that has none yet.
-  StmtPtr with_memory(int dimension, StmtPtr body) const {
-    if (dimension >= 0 && dimension % 2 == 0) {
-      return body;
-    }
-    for (size_t b = 0; b < program_.buffers.size(); ++b) {
-      const Buffer &buffer = program_.buffers[b];
-      const auto number = static_cast<std::int64_t>(b);
-      if (buffer.level > 0 && dimension <= memory_dimension(buffer) &&
-          lacks_memory(*body, number)) {
-        body = allocate(number, buffer.name, body);
-      }
-    }
-    return body;
+  // Of a longer stride: counted from zero.
+  const bool steps = stride != 1;
+  const ValuePtr from = steps ? integer(0) : lower;
+  const ValuePtr to =
+      steps ? floor_div(add(sub(upper, lower), integer(stride - 1)), integer(stride)) : upper;
+  expressions_.set(key, steps ? add(lower, mul(integer(stride), counter)) : counter);
+  const size_t outside = std::exchange(levels_, static_cast<size_t>((dimension + 1) / 2));
+  const std::array<bool, 3> outer_axes = thread_axes_;
+  const bool opens = is_gpu(kind) && open_levels_.insert(static_cast<size_t>(dimension / 2)).second;
+  if (kind == LoopKind::GpuThread) {
+    thread_axes_[static_cast<size_t>(looks.tag.axis)] = true;
+  } else if (kind == LoopKind::GpuSpread) {
+    thread_axes_ = {true, true, true};
+  } else if (kind == LoopKind::GpuMma) {
+    thread_axes_[0] = true; // of a warp
   }
-
-  /// Whether a statement uses a buffer outside all allocations of it.
-  static bool lacks_memory(const LoopStatement &statement, std::int64_t buffer) {
-    const auto *allocate = as<Allocate>(statement);
-    if (allocate != nullptr && allocate->buffer == buffer) {
-      return false;
-    }
-    const auto *change = as<ElementChange>(statement);
-    bool uses = change != nullptr && change->buffer == buffer;
-    visit_values(statement, [&](const Value &value) { uses = uses || is_load_of(value, buffer); });
-    return uses || std::any_of(statement.children.begin(), statement.children.end(),
-                               [&](const StmtPtr &child) { return lacks_memory(*child, buffer); });
+  // isl may count through static positions: what comes after each of them is not asked.
+  const bool counts_positions = in_kernel() && dimension % 2 == 0;
+  StmtPtr inner = with_memory(
+      dimension, body(in_parallel || kind == LoopKind::Parallel,
+                      kind != LoopKind::Parallel && !is_gpu(kind) && !counts_positions));
+  if (counts_positions &&
+      std::none_of(thread_axes_.begin(), thread_axes_.end(), [](bool in) { return in; })) {
+    inner = block({inner, barrier()});
   }
-
-  /// The scanned time dimension of the innermost loop outside which the buffer may live.
-  int memory_dimension(const Buffer &buffer) const {
-    int found = -1;
-    for (const int dimension : dimensions_) {
-      if (dimension % 2 == 1 && dimension / 2 < buffer.level) {
-        found = dimension;
-      }
-    }
-    return found;
+  thread_axes_ = outer_axes;
+  if (opens) {
+    open_levels_.erase(static_cast<size_t>(dimension / 2));
   }
-
-  /// The exclusive upper bound of `iterator <= e` or `iterator < e`.
-  ValuePtr upper_bound(const isl::ast_expr &condition, const std::string &iterator) const {
-    const isl_ast_expr_op_type type = isl_ast_expr_op_get_type(condition.get());
-    const isl::ast_expr left =
-        checked(isl::manage(isl_ast_expr_op_get_arg(condition.get(), 0)), doing);
-    const isl::ast_expr right =
-        checked(isl::manage(isl_ast_expr_op_get_arg(condition.get(), 1)), doing);
-    const isl::id id = isl_ast_expr_get_type(left.get()) == isl_ast_expr_id
-                           ? isl::manage(isl_ast_expr_get_id(left.get()))
-                           : isl::id();
-    const bool known = type == isl_ast_expr_op_le || type == isl_ast_expr_op_lt;
-    if (!known || id.is_null() || iterator != isl_id_get_name(id.get())) {
-      throw Error(ErrorKind::Internal, "isl's loops have a condition that is no upper bound");
-    }
-    const ValuePtr bound = expressions_.translate(right);
-    return type == isl_ast_expr_op_le ? add(bound, integer(1)) : bound;
+  levels_ = outside;
+  auto loop = for_loop(number, looks.name, from, to, kind, looks.tag.factor, inner);
+  loop->prefetches = looks.prefetches;
+  loop->axis = is_gpu(kind) ? looks.tag.axis : 0;
+  if (kind == LoopKind::Parallel) {
+    loop->parallel = {looks.tag.dealing, looks.tag.chunk, looks.tag.joined && in_parallel};
   }
+  return loop;
+}
 
-  StmtPtr translate_user(const isl::ast_node &node) {
-    const isl::ast_expr call = checked(isl::manage(isl_ast_node_user_get_expr(node.get())), doing);
-    const isl::ast_expr name = checked(isl::manage(isl_ast_expr_op_get_arg(call.get(), 0)), doing);
-    const isl::id id = checked(isl::manage(isl_ast_expr_get_id(name.get())), doing);
-    const auto found = statements_.find(isl_id_get_name(id.get()));
-    if (found == statements_.end()) {
-      return block({});
-    }
-    const size_t position = found->second;
-    const Statement &statement = program_.statements[position];
-    std::vector<ValuePtr> arguments;
-    const int count = isl_ast_expr_op_get_n_arg(call.get());
-    for (int i = 1; i < count; ++i) {
-      const isl::ast_expr argument =
-          checked(isl::manage(isl_ast_expr_op_get_arg(call.get(), i)), doing);
-      arguments.push_back(expressions_.translate(argument));
-    }
-    const std::vector<isl::aff> &inverse = ast_.iterators[position];
-    ExpressionTranslator::Environment iterators;
-    for (size_t i = 0; i < statement.iterators.size(); ++i) {
-      iterators[statement.iterators[i]] =
-          inverse.empty() ? arguments.at(i) : recover(statement, inverse[i], arguments);
-    }
-    return in_own_loops(
-        statement, [&](size_t level) { return argument_of(statement, level, arguments); },
-        [&] { return translate_instance(statement, iterators); });
+ValuePtr AstTranslator::upper_bound(const isl::ast_expr &condition,
+                                    const std::string &iterator) const {
+  const isl_ast_expr_op_type type = isl_ast_expr_op_get_type(condition.get());
+  const isl::ast_expr left =
+      checked(isl::manage(isl_ast_expr_op_get_arg(condition.get(), 0)), doing);
+  const isl::ast_expr right =
+      checked(isl::manage(isl_ast_expr_op_get_arg(condition.get(), 1)), doing);
+  const isl::id id = isl_ast_expr_get_type(left.get()) == isl_ast_expr_id
+                         ? isl::manage(isl_ast_expr_get_id(left.get()))
+                         : isl::id();
+  const bool known = type == isl_ast_expr_op_le || type == isl_ast_expr_op_lt;
+  if (!known || id.is_null() || iterator != isl_id_get_name(id.get())) {
+    throw Error(ErrorKind::Internal, "isl's loops have a condition that is no upper bound");
   }
-
-  /// The value of a loop that isl has left out, among those of the scanned dimensions.
-  ValuePtr argument_of(const Statement &statement, size_t level,
-                       const std::vector<ValuePtr> &arguments) const {
-    if (ast_.iterators[position_of(statement)].empty()) {
-      throw Error(ErrorKind::Schedule,
-                  "loop '" + statement.loop_names[level] + "' of " + statement.computation->name +
-                      " has one iteration whose value is not known; do not map it to a GPU",
-                  statement.computation->where);
-    }
-    const auto found =
-        std::find(dimensions_.begin(), dimensions_.end(), 2 * static_cast<int>(level) + 1);
-    const auto position = static_cast<size_t>(found - dimensions_.begin());
-    return found == dimensions_.end() ? integer(0) : arguments.at(position);
-  }
-
-  /// What `make` makes, in those loops over blocks and threads of the statement that isl has left
-  /// out because they have one iteration: it is for the block, or thread, that has this one.
-  StmtPtr in_own_loops(const Statement &statement,
-                       const std::function<ValuePtr(size_t)> &value_of_loop,
-                       const std::function<StmtPtr()> &make) {
-    StmtPtr result = make();
-    if (!gpu_ || !in_kernel()) {
-      return result;
-    }
-    for (size_t level = statement.loop_names.size(); level-- > 0;) {
-      const LoopTag &tag = statement.tags[level];
-      if (!is_gpu(tag.tag) || open_levels_.contains(level)) {
-        continue;
-      }
-      const ValuePtr value = value_of_loop(level);
-      auto loop = for_loop(state_.numbers.next(), statement.loop_names[level], value,
-                           add(value, integer(1)), kind_of(tag.tag), 0, result);
-      loop->axis = tag.axis;
-      if (tag.tag == Tag::GpuMma && tag.axis >= 2) {
-        loop->factor = static_cast<std::int64_t>(mma_shape(statement));
-      }
-      result = loop;
-    }
-    return result;
-  }
-
-  static LoopKind kind_of(Tag tag) {
-    return tag == Tag::GpuBlock    ? LoopKind::GpuBlock
-           : tag == Tag::GpuThread ? LoopKind::GpuThread
-           : tag == Tag::GpuMma    ? LoopKind::GpuMma
-                                   : LoopKind::GpuSpread;
-  }
-
-  /// `inverse` is over all time dimensions; `arguments` are those of the scanned ones.
-  ValuePtr recover(const Statement &statement, const isl::aff &inverse,
-                   const std::vector<ValuePtr> &arguments) const {
-    std::vector<ValuePtr> all(static_cast<size_t>(2 * program_.depth + 1), integer(0));
-    for (size_t level = 0; level < statement.order.size(); ++level) {
-      all[2 * level] = integer(statement.order[level]);
-    }
-    for (size_t i = 0; i < dimensions_.size(); ++i) {
-      all[static_cast<size_t>(dimensions_[i])] = arguments.at(i);
-    }
-    return expressions_.translate(inverse, all);
-  }
-
-  StmtPtr translate_instance(const Statement &statement,
-                             const ExpressionTranslator::Environment &iterators) {
-    ExpressionTranslator translator(state_, statement, iterators);
-    const std::vector<ValuePtr> index = translator.translate_place(statement.index, iterators);
-    const KernelBuffer &buffer = kernel_.buffers.at(statement.buffer);
-    const auto number = static_cast<std::int64_t>(statement.buffer);
-    const bool atomic =
-        statement.atomic && !state_.instrumentation.is_serial() && terms_may_meet(statement);
-    const std::array<bool, 3> combines =
-        gpu_ && in_kernel() ? gpu_->combined_axes(position_of(statement)) : std::array<bool, 3>{};
-    const bool combined = combines[0] || combines[1] || combines[2];
-    translator.guarded(statement.predicate, [&] {
-      translator.check_write(index);
-      translator.begin_value();
-      ValuePtr value = cast_value(translator.translate(statement.value), buffer.type);
-      if (atomic || combined) {
-        auto update = atomic_update(statement.combine, number, buffer.name, index, value);
-        update->combines = combines;
-        update->is_atomic = atomic;
-        translator.emit(update);
-        return;
-      }
-      ValuePtr before;
-      if (statement.role == StatementRole::Update) {
-        before = load(number, buffer.name, {buffer.type, 1}, index);
-        value = binary_value(statement.combine, before, value);
-      }
-      if (translator.is_traced()) {
-        translator.check_number(value, before);
-      }
-      const bool reassociates = statement.role == StatementRole::Update &&
-                                !statement.computation->pieces[statement.piece].value->ordered;
-      translator.emit(
-          store(number, buffer.name, index, value, reassociates ? statement.combine : Op::None));
-    });
-    std::vector<StmtPtr> statements = translator.take_prologue();
-    for (StmtPtr &made : translator.take_statements()) {
-      statements.push_back(std::move(made));
-    }
-    return block(std::move(statements));
-  }
-
-  const Program &program_;
-  const GeneratedAst &ast_;
-  std::vector<int> dimensions_; ///< of the part that is being translated
-  Kernel kernel_;
-  TranslationState state_;
-  AstExpressions expressions_;
-  std::map<std::string, size_t> statements_;
-  std::optional<GpuKernels> gpu_;                             ///< of a program for a GPU
-  std::optional<std::array<std::int64_t, 3>> kernel_threads_; ///< of the kernel around
-  std::array<bool, 3> thread_axes_{}; ///< over which a loop in the kernel is around
-  std::set<size_t> open_levels_;      ///< of loops over blocks and threads around
-  size_t levels_ = 0;                 ///< loops around
-};
-
-} // namespace
+  const ValuePtr bound = expressions_.translate(right);
+  return type == isl_ast_expr_op_le ? add(bound, integer(1)) : bound;
+}
 
 Kernel translate(const Program &program, const GeneratedAst &ast, const LoweringOptions &options) {
   return AstTranslator(program, ast, options).run();

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
+#include <new>
 #include <thread>
 
 namespace tilewright {
@@ -119,7 +120,11 @@ void unlock_isl_after_fork() { unlock(); }
 
 void free_with_isl_lock(void *object, void (*free)(void *)) noexcept {
   if (!try_lock()) {
-    auto *const garbage = new Garbage{object, free, state.garbage.load(std::memory_order_relaxed)};
+    auto *const garbage =
+        new (std::nothrow) Garbage{object, free, state.garbage.load(std::memory_order_relaxed)};
+    if (garbage == nullptr) {
+      return; // without memory to note it, it stays
+    }
     while (!state.garbage.compare_exchange_weak(garbage->next, garbage, std::memory_order_release,
                                                 std::memory_order_relaxed)) {
     }

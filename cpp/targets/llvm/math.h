@@ -74,7 +74,7 @@ using lanes::Real;
 Real exponential(Op op, Real x, bool fast);        ///< exp, exp2, expm1; math_exponential.cpp
 Real hyperbolic(Op op, Real x, bool fast);         ///< tanh, sinh, cosh; math_hyperbolic.cpp
 Real inverse_hyperbolic(Op op, Real x, bool fast); ///< arcsinh, arccosh, arctanh; the same file
-Real logarithm(Op op, Real x, bool fast); ///< log, log2, log10, log1p; math_logarithm.cpp
+Real logarithm(Op op, Real x, bool fast);          ///< log, log2, log10, log1p; math_logarithm.cpp
 Real trigonometric(Op op, Real x, bool fast, MathLibrary &library); ///< sin, cos, tan
 Real inverse(Op op, const std::vector<Real> &arguments); ///< arcsin, arccos, arctan, arctan2
 Real error_function(Real x, bool fast);

@@ -155,7 +155,7 @@ void {symbol}_set_num_threads(int32_t count);
 def _example_sizes(function: ScheduledFunction) -> tuple[list[int], dict[str, list[int]]]:
     """Values for the parameters, and the extents of the kernel's arguments for them."""
     count = len(function.parameters)
-    most_elements = 2_000_000
+    max_elements = 2_000_000
     unlike = [60 - 7 * (k % 7) for k in range(count)]
     usual = (unlike, *([size] * count for size in (64, 32, 16, 12, 8, 5, 4, 3, 2, 1, 0)))
     least = (_core.least_sizes(function, bound) for bound in (1, 0))
@@ -164,7 +164,7 @@ def _example_sizes(function: ScheduledFunction) -> tuple[list[int], dict[str, li
             continue
         extents = _core.extents_at(function, values)
         if extents is not None and all(
-            min(each, default=0) >= 0 and np.prod(each, dtype=float) <= most_elements
+            min(each, default=0) >= 0 and np.prod(each, dtype=float) <= max_elements
             for each in extents
         ):
             names = [name for name, _, _, _ in function._arguments]

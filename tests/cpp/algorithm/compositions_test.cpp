@@ -99,8 +99,8 @@ TEST(Operations, WhatIsNotDefinedIsRefusedByName) {
 TEST(Operations, CompositionsAreWrittenInTermsOfOthers) {
   const auto text = [](Op op, ScalarType type) { return to_string(call(op, {scalar_of(type)})); };
   EXPECT_EQ(text(Op::Square, Float32), "x[] * x[]");
-  EXPECT_EQ(text(Op::Rsqrt, Float64), "1 / sqrt(x[])");
-  EXPECT_EQ(text(Op::Rsqrt, Float16), "float16(1 / sqrt(float32(x[])))");
+  EXPECT_EQ(text(Op::Rsqrt, Float64), "1.0 / sqrt(x[])");
+  EXPECT_EQ(text(Op::Rsqrt, Float16), "float16(1.0 / sqrt(float32(x[])))");
   EXPECT_EQ(text(Op::Isinf, Float32), "abs(x[]) == inf");
   EXPECT_EQ(text(Op::Isfinite, Int32), "x[] == x[]");
   EXPECT_EQ(text(Op::Reciprocal, UInt8), "uint8(x[] == 1)");
@@ -108,7 +108,7 @@ TEST(Operations, CompositionsAreWrittenInTermsOfOthers) {
             "uint8(maximum(x[], 3) - minimum(x[], 3))");
   EXPECT_EQ(to_string(call(Op::Round, {scalar_of(Float32), weak(2)})), "rint(x[] * 100.0) / 100.0");
   EXPECT_EQ(to_string(call(Op::Clamp, {scalar_of(Float32), weak(0), weak(1)})),
-            "minimum(maximum(x[], 0), 1)");
+            "minimum(maximum(x[], 0.0), 1.0)");
   EXPECT_EQ(text(Op::LogicalNot, Int32), "~bool(x[])");
 }
 

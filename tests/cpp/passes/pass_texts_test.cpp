@@ -1,13 +1,12 @@
+#include "lowering/fixture.h"
 #include "passes/pass_texts.h"
 
-#include "lowering/fixture.h"
-
 #include <cstdlib>
-#include <unistd.h>
 #include <filesystem>
 #include <fstream>
 #include <set>
 #include <sstream>
+#include <unistd.h>
 
 namespace tilewright::test {
 namespace {
@@ -17,9 +16,7 @@ namespace fs = std::filesystem;
 /// TILEWRIGHT_DUMP_PASSES while it lives.
 class DumpsTo {
 public:
-  explicit DumpsTo(const std::string &where) {
-    setenv("TILEWRIGHT_DUMP_PASSES", where.c_str(), 1);
-  }
+  explicit DumpsTo(const std::string &where) { setenv("TILEWRIGHT_DUMP_PASSES", where.c_str(), 1); }
   ~DumpsTo() { unsetenv("TILEWRIGHT_DUMP_PASSES"); }
   DumpsTo(const DumpsTo &) = delete;
   DumpsTo &operator=(const DumpsTo &) = delete;

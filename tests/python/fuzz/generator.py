@@ -174,9 +174,9 @@ class Generator:
         if draw < 0.545 and not self.complex and not self.rough:
             values = [self.value(around, needs, 0, reads) for _ in range(3)]
             return self.converted(["while", *values, rng.randint(1, 4)])
-        if draw < 0.57 and not self.complex and not self.rough:
+        if draw < 0.59 and not self.complex and not self.rough:
             return self.called(around, needs, reads)
-        if draw < 0.60:
+        if draw < 0.62:
             return self.converted(self.reduction(around, needs, depth - 1))
         ordered = ("add", "add", "sub", "mul", "min", "max")
         op = rng.choice(ordered[:4] if self.complex else ordered)

@@ -1,0 +1,163 @@
+// What runs in the innermost loops: one instance of a statement.
+#include "analysis/mma_tiles.h"
+#include "lowering/ast_translator.h"
+#include "mapping/accesses.h"
+
+#include <isl/aff.h>
+#include <isl/ast.h>
+#include <isl/ast_build.h>
+#include <isl/id.h>
+
+#include <algorithm>
+
+namespace tilewright {
+
+namespace {
+
+constexpr const char *doing = "translating loops";
+
+} // namespace
+
+StmtPtr AstTranslator::translate_scanned(size_t position) {
+  const Statement &statement = program_.statements[position];
+  std::vector<ValuePtr> times(static_cast<size_t>(2 * program_.depth + 1), integer(0));
+  for (size_t level = 0; level < statement.loop_names.size(); ++level) {
+    times[2 * level + 1] = expressions_.loop(static_cast<int>(level));
+  }
+  ExpressionTranslator::Environment iterators;
+  for (size_t i = 0; i < statement.iterators.size(); ++i) {
+    iterators[statement.iterators[i]] = expressions_.translate(ast_.iterators[position][i], times);
+  }
+  return in_own_loops(
+      statement, [&](size_t level) { return times[2 * level + 1]; },
+      [&] { return translate_instance(statement, iterators); });
+}
+
+StmtPtr AstTranslator::translate_user(const isl::ast_node &node) {
+  const isl::ast_expr call = checked(isl::manage(isl_ast_node_user_get_expr(node.get())), doing);
+  const isl::ast_expr name = checked(isl::manage(isl_ast_expr_op_get_arg(call.get(), 0)), doing);
+  const isl::id id = checked(isl::manage(isl_ast_expr_get_id(name.get())), doing);
+  const auto found = statements_.find(isl_id_get_name(id.get()));
+  if (found == statements_.end()) {
+    return block({});
+  }
+  const size_t position = found->second;
+  const Statement &statement = program_.statements[position];
+  std::vector<ValuePtr> arguments;
+  const int count = isl_ast_expr_op_get_n_arg(call.get());
+  for (int i = 1; i < count; ++i) {
+    const isl::ast_expr argument =
+        checked(isl::manage(isl_ast_expr_op_get_arg(call.get(), i)), doing);
+    arguments.push_back(expressions_.translate(argument));
+  }
+  const std::vector<isl::aff> &inverse = ast_.iterators[position];
+  ExpressionTranslator::Environment iterators;
+  for (size_t i = 0; i < statement.iterators.size(); ++i) {
+    iterators[statement.iterators[i]] =
+        inverse.empty() ? arguments.at(i) : recover(statement, inverse[i], arguments);
+  }
+  return in_own_loops(
+      statement, [&](size_t level) { return argument_of(statement, level, arguments); },
+      [&] { return translate_instance(statement, iterators); });
+}
+
+ValuePtr AstTranslator::argument_of(const Statement &statement, size_t level,
+                                    const std::vector<ValuePtr> &arguments) const {
+  if (ast_.iterators[position_of(statement)].empty()) {
+    throw Error(ErrorKind::Schedule,
+                "loop '" + statement.loop_names[level] + "' of " + statement.computation->name +
+                    " has one iteration whose value is not known; do not map it to a GPU",
+                statement.computation->where);
+  }
+  const auto found =
+      std::find(dimensions_.begin(), dimensions_.end(), 2 * static_cast<int>(level) + 1);
+  const auto position = static_cast<size_t>(found - dimensions_.begin());
+  return found == dimensions_.end() ? integer(0) : arguments.at(position);
+}
+
+StmtPtr AstTranslator::in_own_loops(const Statement &statement,
+                                    const std::function<ValuePtr(size_t)> &value_of_loop,
+                                    const std::function<StmtPtr()> &make) {
+  StmtPtr result = make();
+  if (!gpu_ || !in_kernel()) {
+    return result;
+  }
+  for (size_t level = statement.loop_names.size(); level-- > 0;) {
+    const LoopTag &tag = statement.tags[level];
+    if (!is_gpu(tag.tag) || open_levels_.contains(level)) {
+      continue;
+    }
+    const ValuePtr value = value_of_loop(level);
+    auto loop = for_loop(state_.numbers.next(), statement.loop_names[level], value,
+                         add(value, integer(1)), kind_of(tag.tag), 0, result);
+    loop->axis = tag.axis;
+    if (tag.tag == Tag::GpuMma && tag.axis >= 2) {
+      loop->factor = static_cast<std::int64_t>(mma_shape(statement));
+    }
+    result = loop;
+  }
+  return result;
+}
+
+LoopKind AstTranslator::kind_of(Tag tag) {
+  return tag == Tag::GpuBlock    ? LoopKind::GpuBlock
+         : tag == Tag::GpuThread ? LoopKind::GpuThread
+         : tag == Tag::GpuMma    ? LoopKind::GpuMma
+                                 : LoopKind::GpuSpread;
+}
+
+ValuePtr AstTranslator::recover(const Statement &statement, const isl::aff &inverse,
+                                const std::vector<ValuePtr> &arguments) const {
+  std::vector<ValuePtr> all(static_cast<size_t>(2 * program_.depth + 1), integer(0));
+  for (size_t level = 0; level < statement.order.size(); ++level) {
+    all[2 * level] = integer(statement.order[level]);
+  }
+  for (size_t i = 0; i < dimensions_.size(); ++i) {
+    all[static_cast<size_t>(dimensions_[i])] = arguments.at(i);
+  }
+  return expressions_.translate(inverse, all);
+}
+
+StmtPtr AstTranslator::translate_instance(const Statement &statement,
+                                          const ExpressionTranslator::Environment &iterators) {
+  ExpressionTranslator translator(state_, statement, iterators);
+  const std::vector<ValuePtr> index = translator.translate_place(statement.index, iterators);
+  const KernelBuffer &buffer = kernel_.buffers.at(statement.buffer);
+  const auto number = static_cast<std::int64_t>(statement.buffer);
+  const bool atomic =
+      statement.atomic && !state_.instrumentation.is_serial() && terms_may_meet(statement);
+  const std::array<bool, 3> combines =
+      gpu_ && in_kernel() ? gpu_->combined_axes(position_of(statement)) : std::array<bool, 3>{};
+  const bool combined = combines[0] || combines[1] || combines[2];
+  translator.guarded(statement.predicate, [&] {
+    translator.check_write(index);
+    translator.begin_value();
+    ValuePtr value = cast_value(translator.translate(statement.value), buffer.type);
+    if (atomic || combined) {
+      auto update = atomic_update(statement.combine, number, buffer.name, index, value);
+      update->combines = combines;
+      update->is_atomic = atomic;
+      translator.emit(update);
+      return;
+    }
+    ValuePtr before;
+    if (statement.role == StatementRole::Update) {
+      before = load(number, buffer.name, {buffer.type, 1}, index);
+      value = binary_value(statement.combine, before, value);
+    }
+    if (translator.is_traced()) {
+      translator.check_number(value, before);
+    }
+    const bool reassociates = statement.role == StatementRole::Update &&
+                              !statement.computation->pieces[statement.piece].value->ordered;
+    translator.emit(
+        store(number, buffer.name, index, value, reassociates ? statement.combine : Op::None));
+  });
+  std::vector<StmtPtr> statements = translator.take_prologue();
+  for (StmtPtr &made : translator.take_statements()) {
+    statements.push_back(std::move(made));
+  }
+  return block(std::move(statements));
+}
+
+} // namespace tilewright

@@ -1,0 +1,111 @@
+// From a mapping to the scheduled program, as one class in three files: statements and their loops
+// (program.cpp), buffers and the places of elements (program_places.cpp), and computations inside
+// of other ones' loops (program_replicas.cpp).
+#pragma once
+
+#include "mapping/program.h"
+#include "polyhedral/relevant_context.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace tilewright {
+
+class ProgramBuilder {
+public:
+  explicit ProgramBuilder(const MappingState &state);
+  Program build();
+
+private:
+  // ---- program.cpp ----
+
+  void add_statements(const ComputationPtr &computation);
+  void add_values(const ComputationPtr &computation, const TimeSpaceMap &map);
+  /// Initialise and update of a reduction scheduled by its body. The initialisation shares the
+  /// loops outside the first one that a reduced iterator drives and comes before it; it also runs
+  /// where the reduction is empty.
+  void add_reduction(const ComputationPtr &computation, const InstanceSpace &instances,
+                     const TimeSpaceMap &map);
+  /// The same loop as a function of the computation's own iterators only.
+  static LoopDimension outer_loop(const LoopDimension &loop, const isl::set &domain,
+                                  unsigned outer);
+  /// Makes the loops of an initialisation tell its instances apart, where those left over from the
+  /// update do not.
+  void complete(Statement &init, size_t prefix) const;
+  Statement statement_of(const ComputationPtr &computation, size_t piece) const;
+  static void add_loop(Statement &statement, const LoopDimension &loop);
+  std::string unique_name(std::string name);
+  /// What was promised of a statement's computation, where the statement has its instances.
+  void add_promises(Statement &statement) const;
+  /// The statements in the order of their computations.
+  void put_in_order();
+  /// The tuple of the statement instead of the computation's.
+  void name_tuple(Statement &statement) const;
+  /// Every instance has one time: each loop is a whole number wherever the statement runs. Commands
+  /// see to it; isl would leave an instance without a time out of the loops, without a word.
+  void require_total(const Statement &statement) const;
+  /// Pads to the common depth.
+  void finish(Statement &statement) const;
+
+  // ---- program_places.cpp ----
+
+  void add_buffers();
+  static Buffer buffer_of(const std::string &name, ScalarType type, BufferKind kind,
+                          const std::vector<ExprPtr> &extents);
+  void add_place(const Computation &computation, BufferKind kind);
+  /// A buffer of several computations: one type, one rank, the larger extents. An output's or an
+  /// input's buffer is the caller's array: one output to a buffer, and what else is stored there
+  /// must fit.
+  void share(const Computation &computation, const Storage &storage, Buffer &buffer,
+             BufferKind kind) const;
+  /// The fields of a record lie side by side, and their arrays have one shape.
+  void require_place_in_record(const Computation &computation, const Buffer &field) const;
+  /// The elements in which a computation is stored.
+  isl::set stored(const Computation &computation, const Storage &storage) const;
+  /// What an output's computation does not write stays as the caller gave it, so nobody else may
+  /// write it either.
+  void require_room(const Computation &computation, const Storage &storage,
+                    const Buffer &buffer) const;
+
+  // ---- program_replicas.cpp ----
+
+  /// Of computations that depend on each other, what an earlier one reads is not known here.
+  void require_computed_alone(const Computation &computation) const;
+  /// The reader in whose loops the computation runs. All others must be in them, too.
+  const Statement &reader_around(const Computation &computation, const Placement &placement,
+                                 const std::vector<const Statement *> &readers) const;
+  /// compute_at: for each iteration of the shared loops, the instances that are read in it.
+  void replicate(const Computation &computation, const Placement &placement, size_t first);
+  /// Puts a statement into the shared loops of `around`: in each of their iterations it has the
+  /// instances that are `needed` there.
+  void run_inside(Statement &statement, const Statement &around, const isl::map &needed) const;
+  /// The elements of a computation.
+  isl::set defined(const Computation &computation) const;
+  /// May elements that nobody reads be computed beside the others (compute_at)? Where each
+  /// iteration has them in memory of its own, and what they read is there as it is for the others:
+  /// then they cannot change what is legal.
+  bool may_compute_more(const Computation &computation) const;
+  /// Has every element of `producer` its value, for good, before the loops of `reader` begin, or in
+  /// each iteration of them?
+  bool is_ready(const Computation &producer, const Computation &reader) const;
+  /// store_at: a buffer inside the outermost loops of the readers, as large as what is read in one
+  /// iteration of them.
+  void allocate_inside(const Computation &computation, const Allocation &allocation,
+                       const std::vector<const Statement *> &readers, const isl::map &needed,
+                       size_t first);
+
+  const MappingState &state_;
+  const Function &function_;
+  Program program_;
+  std::optional<RelevantContext> relevant_; ///< of program_.context
+  std::map<std::string, std::vector<int>> order_;
+  std::set<std::string> names_;
+  size_t shared_ = 0; ///< loops that the computation at hand shares by compute_at
+};
+
+} // namespace tilewright

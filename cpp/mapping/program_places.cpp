@@ -1,0 +1,169 @@
+// Where elements lie: the buffers of a program and the place of each computation in them.
+#include "mapping/command_handlers.h"
+#include "mapping/program_builder.h"
+#include "polyhedral/set_text.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+namespace tilewright {
+
+void ProgramBuilder::add_buffers() {
+  for (const ComputationPtr &input : function_.inputs) {
+    Program::Place place;
+    place.buffer = program_.buffers.size();
+    for (const std::string &name : input->iterators) {
+      place.index.push_back(iterator(name));
+    }
+    place.relation =
+        checked(isl::map::identity(input->domain.space().map_from_set()), "place of an input");
+    program_.buffers.push_back(
+        buffer_of(input->name, input->type, BufferKind::Input, input->extents));
+    program_.places[input->name] = std::move(place);
+  }
+  for (const auto &[name, storage] : state_.shared) {
+    // The argument stays; it is read where it lies in the other one's array.
+    const Program::Place &other = program_.places.at(storage.buffer);
+    program_.places[name] = {other.buffer, storage.index, storage.relation};
+  }
+  for (const ComputationPtr &output : function_.outputs) {
+    const size_t own = program_.buffers.size();
+    add_place(*output, BufferKind::Output);
+    if (program_.buffers.size() == own) {
+      // In place of an input: its own argument is the same array once more.
+      program_.buffers.push_back(
+          buffer_of(output->name, output->type, BufferKind::Output, output->extents));
+    }
+  }
+  for (const ComputationPtr &computation : function_.computations) {
+    if (program_.places.count(computation->name) == 0) {
+      add_place(*computation, BufferKind::Temporary);
+    }
+  }
+}
+
+Buffer ProgramBuilder::buffer_of(const std::string &name, ScalarType type, BufferKind kind,
+                                 const std::vector<ExprPtr> &extents) {
+  Buffer buffer;
+  buffer.name = name;
+  buffer.type = type;
+  buffer.kind = kind;
+  buffer.extents = extents;
+  return buffer;
+}
+
+void ProgramBuilder::add_place(const Computation &computation, BufferKind kind) {
+  const Storage &storage = state_.storage.at(computation.name);
+  auto found = std::find_if(program_.buffers.begin(), program_.buffers.end(),
+                            [&](const Buffer &buffer) { return buffer.name == storage.buffer; });
+  if (found == program_.buffers.end()) {
+    program_.buffers.push_back(buffer_of(storage.buffer, computation.type, kind, storage.extents));
+    found = program_.buffers.end() - 1;
+    found->record = storage.record;
+    require_place_in_record(computation, *found);
+  } else {
+    share(computation, storage, *found, kind);
+  }
+  program_.places[computation.name] = {static_cast<size_t>(found - program_.buffers.begin()),
+                                       storage.index, storage.relation};
+}
+
+void ProgramBuilder::share(const Computation &computation, const Storage &storage, Buffer &buffer,
+                           BufferKind kind) const {
+  const bool taken = std::any_of(
+      function_.outputs.begin(), function_.outputs.end(), [&](const ComputationPtr &output) {
+        return output->name != computation.name && program_.places.count(output->name) != 0 &&
+               state_.storage.at(output->name).buffer == buffer.name;
+      });
+  if (kind == BufferKind::Output && (taken || buffer.kind != BufferKind::Input)) {
+    throw Error(ErrorKind::Schedule,
+                computation.name + " is an output and cannot share buffer '" + buffer.name +
+                    "' with another output",
+                computation.where);
+  }
+  if (!(buffer.record == storage.record)) {
+    throw Error(ErrorKind::Schedule,
+                "buffer '" + buffer.name + "' is declared as a field of a record in one way by " +
+                    computation.name + " and in another by what is stored there already",
+                computation.where);
+  }
+  if (buffer.type != computation.type || buffer.extents.size() != storage.extents.size()) {
+    throw Error(ErrorKind::Schedule,
+                computation.name + " (" + type_name(computation.type) + ", " +
+                    std::to_string(storage.extents.size()) +
+                    " dimensions) cannot be stored in buffer '" + buffer.name + "' of " +
+                    type_name(buffer.type) + " with " + std::to_string(buffer.extents.size()) +
+                    " dimensions",
+                computation.where);
+  }
+  if (buffer.kind == BufferKind::Output) {
+    require_room(computation, storage, buffer);
+  }
+  if (buffer.kind != BufferKind::Temporary) {
+    return;
+  }
+  for (size_t d = 0; d < buffer.extents.size(); ++d) {
+    if (to_string(buffer.extents[d]) != to_string(storage.extents[d])) {
+      buffer.extents[d] = binary(Op::Max, buffer.extents[d], storage.extents[d]);
+    }
+  }
+}
+
+void ProgramBuilder::require_place_in_record(const Computation &computation,
+                                             const Buffer &field) const {
+  if (field.record.name.empty()) {
+    return;
+  }
+  for (const Buffer &other : program_.buffers) {
+    if (&other == &field || other.record.name != field.record.name) {
+      continue;
+    }
+    bool same =
+        other.record.size == field.record.size && other.extents.size() == field.extents.size();
+    for (size_t d = 0; same && d < field.extents.size(); ++d) {
+      same = to_string(other.extents[d]) == to_string(field.extents[d]);
+    }
+    const bool apart = other.record.offset + other.type.bytes() <= field.record.offset ||
+                       field.record.offset + field.type.bytes() <= other.record.offset;
+    if (!same || !apart) {
+      throw Error(ErrorKind::Schedule,
+                  "buffers '" + other.name + "' and '" + field.name + "' are fields of '" +
+                      field.record.name + "' and " +
+                      (same ? "overlap in its records" : "differ in shape"),
+                  computation.where);
+    }
+  }
+}
+
+isl::set ProgramBuilder::stored(const Computation &computation, const Storage &storage) const {
+  isl::set written = isl::set::empty(computation.domain.space());
+  for (const Piece &piece : computation.pieces) {
+    written = written.unite(piece.domain);
+  }
+  return checked(written.intersect_params(function_.context).apply(storage.relation),
+                 "elements of a buffer");
+}
+
+void ProgramBuilder::require_room(const Computation &computation, const Storage &storage,
+                                  const Buffer &buffer) const {
+  isl::set room = isl::set::empty(storage.relation.range().space());
+  for (const ComputationPtr &output : function_.outputs) {
+    const Storage &other = state_.storage.at(output->name);
+    if (other.buffer == buffer.name) {
+      room = room.unite(stored(*output, other));
+    }
+  }
+  Point point;
+  if (sample_point(checked(stored(computation, storage).subtract(room), "room in an output"),
+                   point)) {
+    throw Error(ErrorKind::Schedule,
+                computation.name + " cannot be stored in the output '" + buffer.name +
+                    "', which does not write element " +
+                    instance_text(buffer.name, point.coordinates) + " of the caller's array" +
+                    (point.parameters.empty() ? "" : " (" + parameter_text(point) + ")"),
+                computation.where);
+  }
+}
+
+} // namespace tilewright

@@ -1,0 +1,217 @@
+// compute_at: computations that run inside of the loops of what reads them.
+#include "mapping/accesses.h"
+#include "mapping/command_handlers.h"
+#include "mapping/footprint.h"
+#include "mapping/local_memory.h"
+#include "mapping/program_builder.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+namespace tilewright {
+
+namespace {
+
+/// An extent and so many elements more.
+ExprPtr padded(const ExprPtr &extent, std::int64_t pad) {
+  const auto *known =
+      extent->kind == ExprKind::Constant ? std::get_if<std::int64_t>(&extent->value) : nullptr;
+  return known != nullptr ? constant(*known + pad, Int64)
+                          : binary(Op::Add, extent, constant(pad, Int64));
+}
+
+} // namespace
+
+void ProgramBuilder::require_computed_alone(const Computation &computation) const {
+  for (const ComputationPtr &earlier : function_.computations) {
+    if (earlier.get() == &computation) {
+      return;
+    }
+    for (const Piece &piece : earlier->pieces) {
+      visit(piece.value, [&](const ExprPtr &node) {
+        if (node->kind == ExprKind::Access && node->producer.get() == &computation) {
+          throw Error(ErrorKind::Schedule,
+                      computation.name + " and " + earlier->name +
+                          " depend on each other, so a part of " + computation.name +
+                          " cannot be computed alone (compute_at)",
+                      computation.where);
+        }
+      });
+    }
+  }
+}
+
+const Statement &
+ProgramBuilder::reader_around(const Computation &computation, const Placement &placement,
+                              const std::vector<const Statement *> &readers) const {
+  const std::vector<int> &order = order_.at(computation.name);
+  const Statement *found = nullptr;
+  for (const Statement *reader : readers) {
+    bool inside = reader->loops.size() >= shared_;
+    for (size_t level = 0; inside && level < shared_; ++level) {
+      inside = reader->order[level] == 2 * order[level] + 1;
+    }
+    if (!inside) {
+      throw Error(ErrorKind::Schedule,
+                  computation.name + " is computed inside the loops of " + placement.other +
+                      ", but " + reader->computation->name + " reads it outside of them",
+                  computation.where);
+    }
+    found = found == nullptr || reader->computation->name == placement.other ? reader : found;
+  }
+  if (found == nullptr) {
+    throw Error(ErrorKind::Schedule,
+                computation.name + " is read by no computation in the loops of " + placement.other,
+                computation.where);
+  }
+  return *found;
+}
+
+void ProgramBuilder::replicate(const Computation &computation, const Placement &placement,
+                               size_t first) {
+  require_computed_alone(computation);
+  const std::vector<Statement> built(program_.statements.begin(),
+                                     program_.statements.begin() +
+                                         static_cast<std::ptrdiff_t>(first));
+  const std::vector<const Statement *> readers = readers_of(built, computation);
+  const Statement &around = reader_around(computation, placement, readers);
+  const isl::map read = footprint(readers, computation, shared_);
+  const isl::map needed =
+      plain_footprint(read, defined(computation), may_compute_more(computation));
+  const auto allocation = state_.allocations.find(computation.name);
+  if (allocation != state_.allocations.end()) {
+    allocate_inside(computation, allocation->second, readers, needed, first);
+  }
+  for (size_t s = first; s < program_.statements.size(); ++s) {
+    run_inside(program_.statements[s], around, needed);
+  }
+}
+
+void ProgramBuilder::run_inside(Statement &statement, const Statement &around,
+                                const isl::map &needed) const {
+  const isl::map iterations = defined_value(statement).apply_range(needed.reverse());
+  statement.domain =
+      checked(isl::manage(isl_set_flatten(isl_map_wrap(iterations.reverse().release()))),
+              "instances of compute_at");
+  const isl::id name(isl_context(), statement.name);
+  statement.domain = isl::manage(isl_set_set_tuple_id(statement.domain.release(), name.copy()));
+  const auto with_replicas = [&](isl::pw_aff &loop) {
+    isl_pw_aff *value =
+        isl_pw_aff_insert_dims(loop.release(), isl_dim_in, 0, static_cast<unsigned>(shared_));
+    loop = checked(isl::manage(isl_pw_aff_set_tuple_id(value, isl_dim_in, name.copy())),
+                   "loops of compute_at");
+  };
+  std::for_each(statement.loops.begin(), statement.loops.end(), with_replicas);
+  for (auto &[promise, value] : statement.independent) {
+    with_replicas(value);
+  }
+  statement.replicas = shared_;
+  for (size_t level = shared_; level-- > 0;) {
+    // Loops of one name are there where the reader is itself computed inside loops.
+    std::string iterator = "@" + around.loop_names[level];
+    while (std::find(statement.iterators.begin(), statement.iterators.end(), iterator) !=
+           statement.iterators.end()) {
+      iterator += "_";
+    }
+    statement.iterators.insert(statement.iterators.begin(), iterator);
+    statement.loop_names.insert(statement.loop_names.begin(), around.loop_names[level]);
+    statement.tags.insert(statement.tags.begin(), around.tags[level]);
+    statement.loops.insert(statement.loops.begin(),
+                           isl::pw_aff::var_on_domain(isl::local_space(statement.domain.space()),
+                                                      isl::dim::set, static_cast<unsigned>(level)));
+  }
+}
+
+isl::set ProgramBuilder::defined(const Computation &computation) const {
+  isl::set all = isl::set::empty(computation.domain.space());
+  for (const Piece &piece : computation.pieces) {
+    all = all.unite(piece.domain);
+  }
+  return checked(all.intersect_params(relevant_->of({all})), "the domain of a computation");
+}
+
+bool ProgramBuilder::may_compute_more(const Computation &computation) const {
+  const std::string &name = computation.name;
+  const Placement *placement = find_placement(state_, name);
+  const bool apart = placement != nullptr && placement->compute_at &&
+                     state_.allocations.contains(name) && state_.independent.empty() &&
+                     !state_.atomic.contains(name);
+  if (!apart ||
+      std::any_of(state_.assumed.begin(), state_.assumed.end(), [&](const ValuePromise &promise) {
+        return promise.computation == name || promise.array == name;
+      })) {
+    return false;
+  }
+  for (const Piece &piece : computation.pieces) {
+    bool repeats = false;
+    visit(piece.value,
+          [&](const ExprPtr &node) { repeats = repeats || node->kind == ExprKind::While; });
+    Statement whole;
+    whole.name = name;
+    whole.iterators = computation.iterators;
+    whole.domain = piece.domain;
+    whole.value = piece.value;
+    const std::vector<ReadAccess> reads = read_accesses(whole);
+    if (repeats || !std::all_of(reads.begin(), reads.end(), [&](const ReadAccess &read) {
+          return read.exact && is_ready(*read.producer, computation);
+        })) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool ProgramBuilder::is_ready(const Computation &producer, const Computation &reader) const {
+  const auto shares = [&](const auto &entry) {
+    return entry.first != producer.name && entry.second.buffer == producer.name;
+  };
+  if (producer.name == reader.name ||
+      std::any_of(state_.storage.begin(), state_.storage.end(), shares)) {
+    return false;
+  }
+  if (producer.is_input) {
+    return true;
+  }
+  const Storage &storage = state_.storage.at(producer.name);
+  if (order_.at(producer.name).front() < order_.at(reader.name).front()) {
+    return storage.buffer == producer.name &&
+           checked(storage.relation.is_injective(), "place of a computation");
+  }
+  return may_compute_more(producer);
+}
+
+void ProgramBuilder::allocate_inside(const Computation &computation, const Allocation &allocation,
+                                     const std::vector<const Statement *> &readers,
+                                     const isl::map &needed, size_t first) {
+  const auto levels = static_cast<size_t>(allocation.levels);
+  Program::Place &place = program_.places.at(computation.name);
+  Buffer &buffer = program_.buffers[place.buffer];
+  const auto inner = static_cast<unsigned>(shared_ - levels);
+  const isl::map computed = isl::manage(
+      isl_map_project_out(needed.copy(), isl_dim_in, static_cast<unsigned>(levels), inner));
+  const isl::map held =
+      inner == 0 ? needed : footprint(readers, computation, levels).unite(computed).coalesce();
+  const FootprintBox box = footprint_box(checked(held, "a footprint"), program_.context);
+  buffer.level = allocation.levels;
+  buffer.memory = allocation.memory;
+  buffer.command = allocation.command;
+  buffer.where = allocation.where;
+  buffer.stages = allocation.stages;
+  buffer.extents.clear();
+  place.index.clear();
+  for (size_t d = 0; d < computation.rank(); ++d) {
+    const size_t of = allocation.order.empty() ? d : static_cast<size_t>(allocation.order[d]);
+    buffer.extents.push_back(box.extents[of]);
+    place.index.push_back(binary(Op::Sub, iterator(computation.iterators[of]), box.lower[of]));
+  }
+  if (allocation.pad > 0) {
+    buffer.extents.back() = padded(buffer.extents.back(), allocation.pad);
+  }
+  require_fits(buffer, allocation);
+  for (size_t s = first; s < program_.statements.size(); ++s) {
+    program_.statements[s].index = place.index;
+  }
+}
+
+} // namespace tilewright

@@ -31,7 +31,8 @@ class SourceLocation(NamedTuple):
 
     def __str__(self) -> str:
         place = f"{_short(str(self.file))}:{self.line}"
-        return f"{place}: {self.text}" if self.text else place
+        text = str(self.text)
+        return f"{place}: {text}" if text else place
 
 
 def _short(file: str) -> str:

@@ -128,6 +128,12 @@ def test_integers_of_numpy_are_integers():
     assert tw.empty(np.int64(3), tw.float32, "gpu-emulator").shape == (3,)
 
 
+def test_a_mapping_to_a_gpu_is_looked_for_beside_copies():
+    f, C = made()
+    C.split(i, 4).cache(A, "i0")
+    assert ".gpu(" in str(f.gpu().schedule)
+
+
 def test_more_threads_than_processors_are_measured_as_all_of_them(monkeypatch):
     from tilewright.inspection import roofline
 

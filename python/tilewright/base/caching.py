@@ -15,8 +15,9 @@ import pathlib
 from dataclasses import dataclass
 
 from .. import _core
+from .checks import a_path, an_integer
 from .configuration import settings
-from .errors import ArgumentError, ArgumentTypeError
+from .results import Result
 
 __all__ = [
     "CacheCheck",
@@ -31,7 +32,7 @@ __all__ = [
 
 
 @dataclass(frozen=True)
-class CacheInfo:
+class CacheInfo(Result):
     """The state of the cache.
 
     Attributes:
@@ -51,6 +52,8 @@ class CacheInfo:
     misses: int
     memory_entries: int
     disabled_reason: str
+
+    made_by = "tw.cache.info"
 
 
 @dataclass(frozen=True)
@@ -103,11 +106,7 @@ def prune(bytes: int) -> int:
         ArgumentTypeError: no integer; a TypeError.
         ArgumentError: a negative size; a ValueError.
     """
-    if isinstance(bytes, bool) or not isinstance(bytes, int):
-        raise ArgumentTypeError(f"bytes must be an integer, got {bytes!r}")
-    if bytes < 0:
-        raise ArgumentError(f"bytes must not be negative, got {bytes}")
-    return _core.cache_prune(min(bytes, (1 << 63) - 1))
+    return _core.cache_prune(min(an_integer(bytes, "bytes", minimum=0), (1 << 63) - 1))
 
 
 def clear() -> int:
@@ -128,4 +127,4 @@ def set_directory(directory: str | os.PathLike[str] | None) -> None:
     if directory is None:
         del settings.cache_directory
     else:
-        settings.cache_directory = pathlib.Path(directory)
+        settings.cache_directory = pathlib.Path(a_path(directory, "the directory of the cache"))

@@ -23,6 +23,7 @@ from contextvars import ContextVar
 from typing import Any, Generic, TypeVar, cast, overload
 
 from .. import _core
+from .checks import described, is_encodable
 from .errors import SettingError
 from .log import show_log
 
@@ -117,7 +118,9 @@ class Setting(Generic[Value]):
     def checked(self, value: Any) -> Value:
         """The value, when it is one."""
         if not self.accepts(value):
-            raise SettingError(f"tw.settings.{self.name} must be {self.expected}, got {value!r}")
+            raise SettingError(
+                f"tw.settings.{self.name} must be {self.expected}, got {described(value)}"
+            )
         return cast(Value, value)
 
     def found(self, instance: Settings) -> tuple[Value, str]:
@@ -147,7 +150,9 @@ class Setting(Generic[Value]):
 
 def one_of(*words: str) -> tuple[Callable[[Any], bool], str]:
     """Accepts these words."""
-    return (lambda value: value in words), f"one of {', '.join(map(repr, words))}"
+    return (
+        lambda value: isinstance(value, str) and value in words
+    ), f"one of {', '.join(map(repr, words))}"
 
 
 def _is_amount(value: Any) -> bool:
@@ -169,7 +174,10 @@ def _nothing(value: object) -> None:
 
 
 _BOOLEAN = ((lambda value: isinstance(value, bool)), "True or False")
-_PATH = ((lambda value: value is None or isinstance(value, pathlib.Path)), "a pathlib.Path or None")
+_PATH = (
+    (lambda value: value is None or (isinstance(value, pathlib.Path) and is_encodable(value))),
+    "a pathlib.Path or None",
+)
 _NAMES = (
     (lambda value: isinstance(value, tuple) and all(isinstance(name, str) for name in value)),
     "a tuple of ids of warnings",

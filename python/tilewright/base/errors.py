@@ -37,6 +37,7 @@ __all__ = [
     "InternalError",
     "OutOfBoundsError",
     "ScheduleError",
+    "ScheduleTypeError",
     "SelfDependenceError",
     "SettingError",
     "SubscriptError",
@@ -183,6 +184,22 @@ class ScheduleError(TilewrightError, ValueError):
     """
 
     class_code = "TW200"
+
+
+class ScheduleTypeError(ScheduleError, TypeError):
+    """A command, or a schedule, with a value of another type: a number where a loop is asked for, a
+    truth value or a fraction for a size.
+
+    Fails, because a block has a whole number of iterations::
+
+        C.split(i, 32.0)
+
+    Mended::
+
+        C.split(i, 32)
+    """
+
+    class_code = "TW201"
 
 
 class IllegalScheduleError(ScheduleError):
@@ -566,6 +583,6 @@ def make_error(
 
 
 # People know them as tw.ScheduleError: so tracebacks and pickles name them, wherever the file lies.
-for _class in _CLASSES.values():
-    _class.__module__ = __name__.partition(".")[0]
-TilewrightError.__module__ = __name__.partition(".")[0]
+for _class in [value for value in globals().values() if isinstance(value, type)]:
+    if issubclass(_class, TilewrightError):
+        _class.__module__ = __name__.partition(".")[0]

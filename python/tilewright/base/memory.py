@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from .. import _core
+from .checks import an_integer
 from .configuration import settings
-from .errors import ArgumentError, ArgumentTypeError
 
 __all__ = ["kept_memory", "release_memory", "set_kept_memory_limit"]
 
@@ -37,9 +37,7 @@ def set_kept_memory_limit(limit: int) -> None:
         ArgumentTypeError: not an integer; a TypeError.
         ArgumentError: a negative number; a ValueError.
     """
-    if isinstance(limit, bool) or not isinstance(limit, int):
-        raise ArgumentTypeError(f"the limit must be an integer, got {type(limit).__name__}")
-    if limit < 0:
-        raise ArgumentError(f"the limit must be at least 0, got {limit}")
+    # More than there can be is no limit; a setting is a float.
+    limit = min(an_integer(limit, "the limit", minimum=0), 1 << 62)
     whole, rest = divmod(limit, 1 << 20)
     settings.keep_memory = limit / (1 << 20) if rest else whole

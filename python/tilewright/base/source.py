@@ -12,11 +12,14 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import FrameType
 from typing import NamedTuple
 
 __all__ = ["SourceLocation", "caller_location", "located_at", "printable"]
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+
+_NAME = __name__.partition(".")[0] + "."
 
 
 class SourceLocation(NamedTuple):
@@ -27,8 +30,9 @@ class SourceLocation(NamedTuple):
     text: str
 
     def __str__(self) -> str:
-        place = f"{_short(self.file)}:{self.line}"
-        return f"{place}: {self.text}" if self.text else place
+        place = f"{_short(str(self.file))}:{self.line}"
+        text = str(self.text)
+        return f"{place}: {text}" if text else place
 
 
 def _short(file: str) -> str:
@@ -48,6 +52,13 @@ def _short(file: str) -> str:
 def printable(text: str) -> str:
     """The text without what UTF-8 does not have: bytes of paths that are in another encoding."""
     return text.encode(errors="backslashreplace").decode()
+
+
+def _is_ours(frame: FrameType) -> bool:
+    file = frame.f_code.co_filename
+    if file == "<string>":  # what dataclasses write for a class of ours
+        return str(frame.f_globals.get("__name__", "")).startswith(_NAME)
+    return file.startswith(_PACKAGE)
 
 
 class _Borrowed(threading.local):
@@ -72,7 +83,7 @@ def caller_location() -> SourceLocation | None:
     if _borrowed.where is not None:
         return _borrowed.where
     frame = sys._getframe(1)
-    while frame.f_code.co_filename.startswith(_PACKAGE):
+    while _is_ours(frame):
         if frame.f_back is None:
             return None
         frame = frame.f_back

@@ -13,7 +13,7 @@ takes the OpenMP library that the process has, else LLVM's.
 from __future__ import annotations
 
 from .. import _core
-from .errors import ArgumentError, ArgumentTypeError
+from .checks import an_integer
 
 __all__ = ["get_num_threads", "set_num_threads"]
 
@@ -22,13 +22,7 @@ _MOST = 1 << 20  # more make no difference
 
 def checked_threads(threads: object) -> int:
     """A number of threads that somebody gave."""
-    if isinstance(threads, bool) or not isinstance(threads, int):
-        raise ArgumentTypeError(
-            f"the number of threads must be an integer, got {type(threads).__name__}"
-        )
-    if threads < 1:
-        raise ArgumentError(f"the number of threads must be at least 1, got {threads}")
-    return min(threads, _MOST)
+    return min(an_integer(threads, "the number of threads", minimum=1), _MOST)
 
 
 def set_num_threads(threads: int) -> None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from .. import _core
 from .._core import DeviceArray
+from ..base.checks import a_list, a_string, an_integer, described
 from ..base.errors import ArgumentTypeError
 from ..language.expressions import DTypeLike, as_dtype
 
@@ -33,12 +34,9 @@ def empty(shape: int | Sequence[int], dtype: DTypeLike, device: str = "cuda") ->
     >>> x[:, 1:3]
     DeviceArray(shape=(3, 2), dtype=float32, device='gpu-emulator', strides=(16, 4))
     """
-    extents: Any = [shape] if hasattr(shape, "__index__") else shape
-    try:
-        checked = [operator.index(extent) for extent in extents]
-    except TypeError:
-        raise ArgumentTypeError(f"a shape is made of integers, got {shape!r}") from None
-    return _core.empty_on_device(checked, as_dtype(dtype).name, device)
+    entries = a_list(shape, "a shape", of="integers") if isinstance(shape, Iterable) else [shape]
+    extents = [an_integer(extent, "an extent of a shape", bits=64) for extent in entries]
+    return _core.empty_on_device(extents, as_dtype(dtype).name, a_string(device, "the device"))
 
 
 def to_device(array: Any, device: str = "cuda") -> DeviceArray:
@@ -85,3 +83,35 @@ def as_device_array(array: Any) -> DeviceArray:
             f"{type(array).__name__} is no array on a CUDA device; tw.to_device copies one there"
         )
     return view
+
+
+def _answering(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+    """The method of the core, which names its own types where it is called with a wrong number of
+    arguments."""
+
+    @functools.wraps(method)
+    def call(*given: Any, **keywords: Any) -> Any:
+        try:
+            return method(*given, **keywords)
+        except TypeError as error:
+            if "incompatible function arguments" not in str(error):
+                raise
+        shown = ", ".join(
+            [described(value) for value in given[1:]]
+            + [f"{keyword}={described(value)}" for keyword, value in keywords.items()]
+        )
+        signature = (method.__doc__ or name).partition("\n")[0]
+        raise ArgumentTypeError(f"DeviceArray.{name} does not take ({shown}); it is {signature}")
+
+    return call
+
+
+def _refuse(self: DeviceArray, *given: object, **keywords: object) -> None:
+    raise ArgumentTypeError(
+        "tw.DeviceArray is made by tw.empty, tw.to_device and tw.as_device_array"
+    )
+
+
+for _name in ("numpy", "copy_from", "copy"):
+    setattr(DeviceArray, _name, _answering(_name, getattr(DeviceArray, _name)))
+setattr(DeviceArray, "__init__", _refuse)  # noqa: B010

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from .. import _core
 from ..base.errors import ArgumentError, ArgumentTypeError, ExportError
+from ..base.results import Result
 from ..schedule.scheduled_functions import ScheduledFunction
 from .exported_arguments import Interface, c_name, is_reserved
 from .exported_texts import example_program, header
@@ -25,7 +26,7 @@ __all__ = ["Exported", "export_function"]
 
 
 @dataclass(frozen=True)
-class Exported:
+class Exported(Result):
     """What `Function.export` wrote.
 
     Attributes:
@@ -45,6 +46,8 @@ class Exported:
     example: Path
     build: str
     cpu: str
+
+    made_by = "Function.export"
 
 
 _LONGEST = 200  # files have names of at most 255 letters

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
-import numpy as np
-
 from .. import _core
+from ..base.checks import DECLARATION, a_boolean, a_string, described
 from ..base.configuration import settings
 from ..base.errors import DeclarationError, DeclarationTypeError
 from ..language.arrays import Array, Input
@@ -103,8 +102,7 @@ def function(
         >>> matmul = tw.function("matmul", outputs=[C])
         >>> c = matmul(a, b)
     """
-    if not isinstance(name, str):
-        raise DeclarationTypeError(f"a function's name must be a string, got {type(name).__name__}")
+    a_string(name, "a function's name", DECLARATION)
     options = _options(
         fast_math=fast_math,
         cpu=cpu,
@@ -114,7 +112,7 @@ def function(
         target=target,
     )
     if not name.isidentifier():
-        raise DeclarationError(f"a function's name must be an identifier, got {name!r}")
+        raise DeclarationError(f"a function's name must be an identifier, got {described(name)}")
     results: Any = [outputs] if isinstance(outputs, StructOutput) else outputs
     gathered = _listed(flat_outputs(results), Computation, "outputs")
     if not gathered:
@@ -139,13 +137,9 @@ def _options(**given: Any) -> _core.Options:
         name: getattr(settings, name) if value is None else value for name, value in given.items()
     }
     for name in ("cpu", "optimize", "target"):
-        if not isinstance(chosen[name], str):
-            kind = type(chosen[name]).__name__
-            raise DeclarationTypeError(f"{name} must be a string, got {kind}")
+        a_string(chosen[name], name, DECLARATION)
     for name in ("fast_math", "default_schedule", "check_bounds"):
-        if not isinstance(chosen[name], bool | np.bool_):
-            kind = type(chosen[name]).__name__
-            raise DeclarationTypeError(f"{name} must be True or False, got {kind}")
+        a_boolean(chosen[name], name, DECLARATION)
     return _core.Options(**chosen)
 
 

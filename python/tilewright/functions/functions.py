@@ -20,6 +20,7 @@ import numpy as np
 
 from .. import _core
 from ..base import notices
+from ..base.checks import a_boolean, a_number, a_string, an_integer, described
 from ..base.display import LoopsText, Text, function_html
 from ..base.errors import (
     ArgumentError,
@@ -118,6 +119,8 @@ class Function(ScheduledFunction):
             near = difflib.get_close_matches(name, settable, 1)
             hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(settable)}"
             raise AttributeError(f"functions have no attribute {name!r} that can be set; {hint}")
+        if name == "target":
+            a_string(value, "target")
         super().__setattr__(name, value)
 
     # ---- running ----
@@ -174,6 +177,7 @@ class Function(ScheduledFunction):
         Returns:
             Whether all of them run code that was optimised in full.
         """
+        timeout = None if timeout is None else a_number(timeout, "the timeout")
         end = None if timeout is None else time.monotonic() + timeout
         while self._pending and (end is None or time.monotonic() < end):
             time.sleep(0.002)
@@ -252,7 +256,7 @@ class Function(ScheduledFunction):
 
     @check_bounds.setter
     def check_bounds(self, check: bool) -> None:
-        self._check_bounds = bool(check)
+        self._check_bounds = a_boolean(check, "check_bounds")
 
     def trace_nan(
         self,
@@ -289,7 +293,8 @@ class Function(ScheduledFunction):
         if name and name not in self.computations:
             known = ", ".join(self.computations)
             raise KeyError(f"{self.name} has no computation {name!r}; it has {known}")
-        found = self._trace(name, infinities, **self._own_arguments(arrays, keywords))
+        counts = a_boolean(infinities, "infinities")
+        found = self._trace(name, counts, **self._own_arguments(arrays, keywords))
         return None if found is None else trace_of(self.name, found)
 
     def profile(
@@ -319,12 +324,8 @@ class Function(ScheduledFunction):
             >>> profile["C"].flops == 2 * a.shape[0] * b.shape[0] * b.shape[1]
             True
         """
-        if isinstance(repeats, bool) or not isinstance(repeats, int):
-            raise ArgumentTypeError(
-                f"profile() takes an integer number of repetitions, got {type(repeats).__name__}"
-            )
-        if repeats < 1:
-            raise ArgumentError(f"profile() needs at least one repetition, got {repeats}")
+        repeats = an_integer(repeats, "the number of repetitions of profile()", minimum=1, bits=32)
+        roofline = a_boolean(roofline, "roofline")
         found = self._profile(repeats, **self._own_arguments(arrays, keywords))
         return profile_of(self.name, found, roofline)
 
@@ -459,9 +460,11 @@ class Function(ScheduledFunction):
         Raises:
             ArgumentError: another architecture.
         """
-        if re.fullmatch(r"sm_\d{1,4}a?", str(architecture)) is None:
-            raise ArgumentError(f"architecture must be one such as 'sm_80', got {architecture!r}")
-        return Text(self._ptx_text(str(architecture)).rstrip("\n"))
+        if re.fullmatch(r"sm_\d{1,4}a?", a_string(architecture, "the architecture")) is None:
+            raise ArgumentError(
+                f"architecture must be one such as 'sm_80', got {described(architecture)}"
+            )
+        return Text(self._ptx_text(architecture).rstrip("\n"))
 
     def plot(
         self, *computations: str, sizes: Mapping[Any, int] | None = None, **options: Any
@@ -474,6 +477,8 @@ class Function(ScheduledFunction):
         Raises:
             ImportError: matplotlib is not installed.
         """
+        for name in computations:
+            a_string(name, "the name of a computation to draw")
         return plot_domain(self, sizes, computations=computations or None, **options)
 
     def _argument_names(self) -> list[str]:
@@ -553,7 +558,7 @@ def _is_keyword(name: str) -> bool:
 def _name_of(computation: Computation | ComputationHandle | str) -> str:
     name = computation if isinstance(computation, str) else getattr(computation, "name", None)
     if not isinstance(name, str):
-        raise ArgumentTypeError(f"expected a computation or its name, got {computation!r}")
+        raise ArgumentTypeError(f"expected a computation or its name, got {described(computation)}")
     return name
 
 

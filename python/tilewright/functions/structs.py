@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .. import _core
+from ..base.checks import DECLARATION, a_boolean, made_by
 from ..base.errors import ArgumentError, ArgumentTypeError, DeclarationError, DeclarationTypeError
 from ..language.inputs import StructInput
 from ..language.names import check_identifier
@@ -29,10 +30,15 @@ class StructOutput:
     """Several computations that a function returns as one structured array; see `struct`."""
 
     def __init__(self, name: str, fields: Mapping[str, Computation], align: bool) -> None:
+        check_identifier(name, "structured output")
+        made_by("tw.struct", fields, Mapping, "tw.StructOutput")
+        for each in fields.values():
+            made_by("tw.struct", each, Computation, "tw.StructOutput")
         self.name = name
         self.fields = dict(fields)
         self.dtype = np.dtype(
-            [(field, each.dtype.dtype) for field, each in self.fields.items()], align=align
+            [(field, each.dtype.dtype) for field, each in self.fields.items()],
+            align=a_boolean(align, "align", DECLARATION),
         )
 
     def __repr__(self) -> str:

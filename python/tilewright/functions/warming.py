@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, as_completed
 from typing import Any
 
+from ..base.checks import a_boolean, a_list
 from ..base.errors import ArgumentTypeError
 from .functions import Function
 
@@ -40,8 +41,10 @@ def compile_all(
         >>> [len(each["key"]) for each in compiled]
         [64, 64]
     """
+    if progress is not None:
+        progress = a_boolean(progress, "progress")
     calls: list[tuple[Function, tuple[Any, ...]]] = []
-    for position, request in enumerate(requests):
+    for position, request in enumerate(a_list(requests, "requests", of="functions")):
         parts: tuple[Any, ...] = (request,)
         if isinstance(request, Sequence):
             parts = tuple(request)

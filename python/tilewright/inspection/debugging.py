@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..base.display import preformatted
+from ..base.results import Result
 from ..base.source import SourceLocation
 
 __all__ = ["NanTrace", "ReadValue"]
 
 
 @dataclass(frozen=True)
-class ReadValue:
+class ReadValue(Result):
     """An element that the instance read.
 
     Attributes:
@@ -29,6 +30,8 @@ class ReadValue:
     element: tuple[int, ...]
     value: complex
 
+    made_by = "Function.trace_nan"
+
     def __str__(self) -> str:
         if not self.array:
             return f"{_number(self.value)} so far"
@@ -36,7 +39,7 @@ class ReadValue:
 
 
 @dataclass(frozen=True)
-class NanTrace:
+class NanTrace(Result):
     """The first instance that made a NaN out of numbers; see `Function.trace_nan`.
 
     Attributes:
@@ -57,6 +60,8 @@ class NanTrace:
     value: complex
     reads: tuple[ReadValue, ...]
     location: SourceLocation | None
+
+    made_by = "Function.trace_nan"
 
     def __str__(self) -> str:
         text = f"{_element(self.computation, self.element)} = {_number(self.value)}"

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import _core
+from ..base.checks import SCHEDULE, a_mapping, an_integer
 from ..base.errors import ScheduleError
 from ..schedule.scheduled_functions import ScheduledFunction
 
@@ -119,7 +120,11 @@ def concrete_sizes(function: ScheduledFunction, sizes: Mapping[Any, int] | None)
     Raises:
         ScheduleError: a parameter has no value, or a value no parameter.
     """
-    given = {getattr(key, "name", key): int(value) for key, value in (sizes or {}).items()}
+    asked = {} if sizes is None else a_mapping(sizes, "sizes", SCHEDULE, '{"N": 4}')
+    given = {
+        getattr(key, "name", key): an_integer(value, f"the size {key}", SCHEDULE, bits=64)
+        for key, value in asked.items()
+    }
     known = list(function.parameters)
     missing = [name for name in known if name not in given]
     unknown = [str(name) for name in given if name not in known]

@@ -7,13 +7,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import overload
 
+from ..base.checks import ARGUMENT, a_list, an_integer, made_by
 from ..base.display import LoopsText, Text, code, code_table
+from ..base.results import Result
 
 __all__ = ["CompilerPass", "Passes"]
 
 
 @dataclass(frozen=True)
-class CompilerPass:
+class CompilerPass(Result):
     """One pass: the loops after it.
 
     Attributes:
@@ -28,6 +30,8 @@ class CompilerPass:
     milliseconds: float
     changed: bool
     loops: LoopsText
+
+    made_by = "Function.passes"
 
     def __repr__(self) -> str:
         return f"# {self.name} ({self.milliseconds:.3f} ms)\n{self.loops}"
@@ -49,7 +53,9 @@ class Passes(Sequence[CompilerPass]):
     """
 
     def __init__(self, passes: Iterable[CompilerPass]) -> None:
-        self._passes = tuple(passes)
+        self._passes: tuple[CompilerPass, ...] = tuple(a_list(passes, "the passes", of="passes"))
+        for each in self._passes:
+            made_by("Function.passes", each, CompilerPass, "tw.Passes", ARGUMENT)
 
     @overload
     def __getitem__(self, which: int | str) -> CompilerPass: ...
@@ -59,7 +65,7 @@ class Passes(Sequence[CompilerPass]):
         if isinstance(which, slice):
             return Passes(self._passes[which])
         if not isinstance(which, str):
-            return self._passes[which]
+            return self._passes[an_integer(which, "the position of a pass", bits=64)]
         for one in reversed(self._passes):
             if one.name == which:
                 return one

@@ -13,8 +13,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..base.checks import SCHEDULE, a_boolean, a_list, a_mapping, a_string, an_integer, described
 from ..base.drawing import Drawing, new_figure
-from ..base.errors import IllegalScheduleError, ScheduleError
+from ..base.errors import IllegalScheduleError, ScheduleError, ScheduleTypeError
+from ..base.results import Result
 from ..schedule.commands import ComputationHandle
 from ..schedule.computations import Computation
 from ..schedule.receivers import command_target_of
@@ -66,7 +68,7 @@ class Panel:
 
 
 @dataclass
-class Picture(Drawing):
+class Picture(Drawing, Result):
     """A figure and what is drawn in it; notebooks show it.
 
     Attributes:
@@ -75,6 +77,8 @@ class Picture(Drawing):
     """
 
     panels: list[Panel]
+
+    made_by = "tw.plot_domain"
 
     def __repr__(self) -> str:
         parts = [f"{len(panel.points)} instances" for panel in self.panels]
@@ -133,10 +137,29 @@ def plot_domain(
         >>> f.plot("C", sizes={"N": 6, "M": 6, "K": 2}, order="numbers").save("order.png")
     """
     function, own = _function_of(target)
-    names = list(computations) if computations is not None else own
+    names = own if computations is None else _names(computations)
     _one_of(space, ("domain", "time"), "space")
     _one_of(order, ("path", "numbers", "colour", None), "order")
-    view = _View(names, space, x, y, order, dependences, tiles, dict(at or {}), error)
+    for name, what in ((x, "x"), (y, "y"), (title, "title")):
+        if name is not None:
+            a_string(name, what, SCHEDULE)
+    if error is not None and not isinstance(error, IllegalScheduleError):
+        raise ScheduleTypeError(
+            f"error must be the tw.IllegalScheduleError of a refusal, got {described(error)}"
+        )
+    if compare is not None and not isinstance(compare, ScheduledFunction):
+        raise ScheduleTypeError(f"compare must be a function, got {described(compare)}")
+    view = _View(
+        names,
+        space,
+        x,
+        y,
+        order,
+        a_boolean(dependences, "dependences", SCHEDULE),
+        a_boolean(tiles, "tiles", SCHEDULE),
+        _fixed(at),
+        error,
+    )
     functions = [function] if compare is None else [compare, function]
     figure, all_axes = _figure(len(functions), axes)
     panels = []
@@ -152,8 +175,24 @@ def plot_domain(
 
 
 def _one_of(value: object, known: Sequence[object], what: str) -> None:
-    if value not in known:
-        raise ScheduleError(f"{what} is one of {', '.join(map(repr, known))}, got {value!r}")
+    if not isinstance(value, str | None) or value not in known:
+        raise ScheduleError(
+            f"{what} is one of {', '.join(map(repr, known))}, got {described(value)}"
+        )
+
+
+def _names(computations: object) -> list[str]:
+    given = a_list(computations, "computations", SCHEDULE, "names")
+    return [a_string(name, "the name of a computation to draw", SCHEDULE) for name in given]
+
+
+def _fixed(at: object) -> dict[str, int]:
+    if at is None:
+        return {}
+    return {
+        a_string(name, "an iterator in at", SCHEDULE): an_integer(value, f"at[{name!r}]", SCHEDULE)
+        for name, value in a_mapping(at, "at", SCHEDULE, '{"k": 0}').items()
+    }
 
 
 def _function_of(
@@ -166,6 +205,10 @@ def _function_of(
         function, name = command_target_of(target._handle)
         assert isinstance(function, ScheduledFunction)
         return function, [name]
+    if not isinstance(target, ScheduledFunction):
+        raise ScheduleTypeError(
+            f"a function or a computation of one is drawn, got {described(target)}"
+        )
     return target, None
 
 
@@ -174,6 +217,9 @@ def _figure(count: int, axes: Any) -> tuple[Any, list[Any]]:
         own = list(axes) if isinstance(axes, list | tuple) or hasattr(axes, "flat") else [axes]
         if len(own) != count:
             raise ScheduleError(f"{count} drawings need as many axes, got {len(own)}")
+        for each in own:
+            if not (hasattr(each, "figure") and hasattr(each, "scatter")):
+                raise ScheduleTypeError(f"axes must be matplotlib's, got {described(each)}")
         return own[0].figure, own
     figure = new_figure(figsize=(5.2 * count, 4.4), layout="constrained")
     return figure, list(figure.subplots(1, count, squeeze=False)[0])

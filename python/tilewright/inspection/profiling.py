@@ -12,6 +12,7 @@ import numpy as np
 from ..base.display import code_table
 from ..base.drawing import Drawing, new_figure
 from ..base.errors import ArgumentError
+from ..base.results import Result
 from .roofline import Machine, machine
 
 __all__ = ["Copied", "LoopNest", "Profile", "RooflinePlot"]
@@ -20,7 +21,7 @@ _HEADINGS = ("loop nest", "time", "share", "flops", "GFLOP/s", "bytes", "GB/s", 
 
 
 @dataclass(frozen=True)
-class LoopNest:
+class LoopNest(Result):
     """One outermost loop nest: how long it takes, and what it does, counted over its instances.
 
     The counts are None where they take too long or where data decide how often something happens
@@ -56,6 +57,8 @@ class LoopNest:
     read: int | None
     written: int | None
     machine: Machine | None
+
+    made_by = "Function.profile"
 
     @property
     def name(self) -> str:
@@ -116,7 +119,7 @@ class LoopNest:
 
 
 @dataclass(frozen=True)
-class Copied:
+class Copied(Result):
     """A NumPy array that a call copied to its device or back.
 
     Attributes:
@@ -131,6 +134,8 @@ class Copied:
     bytes: int
     times: tuple[float, ...]
 
+    made_by = "Function.profile"
+
     @property
     def seconds(self) -> float:
         """The shortest of its times."""
@@ -144,7 +149,7 @@ class Copied:
 
 
 @dataclass(frozen=True)
-class Profile:
+class Profile(Result):
     """What `Function.profile` found; printed, it is a table.
 
     Attributes:
@@ -162,6 +167,13 @@ class Profile:
     times: tuple[float, ...]
     device: str = ""
     copies: tuple[Copied, ...] = ()
+
+    made_by = "Function.profile"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.times:
+            raise ArgumentError("a profile has a time for each repetition, got none")
 
     @property
     def seconds(self) -> float:
@@ -250,7 +262,7 @@ class Profile:
 
 
 @dataclass
-class RooflinePlot(Drawing):
+class RooflinePlot(Drawing, Result):
     """A drawing of a profile; notebooks show it.
 
     Attributes:
@@ -263,6 +275,8 @@ class RooflinePlot(Drawing):
     axes: Any
     points: dict[str, tuple[float, float]]
     roofs: list[tuple[Machine, str]]
+
+    made_by = "Profile.plot"
 
     def __repr__(self) -> str:
         return f"<roofline of {', '.join(self.points)}>"

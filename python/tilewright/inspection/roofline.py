@@ -20,8 +20,11 @@ import numpy as np
 
 from .. import _core
 from ..base import threads
+from ..base.checks import a_boolean, a_number, described
 from ..base.configuration import settings
+from ..base.errors import ArgumentError
 from ..base.processor import vector_bytes
+from ..base.results import Result
 from ..language.expressions import as_dtype, float64
 from ..language.inputs import input
 from ..language.names import iter, iters, param
@@ -36,7 +39,7 @@ _REPEATS = 7
 
 
 @dataclass(frozen=True)
-class Machine:
+class Machine(Result):
     """What was measured on this machine with a number of threads.
 
     Attributes:
@@ -53,13 +56,22 @@ class Machine:
     flops: dict[str, float]
     bandwidth: float
 
+    made_by = "tw.machine"
+
     def attainable(self, intensity: float, dtype: str = "float64") -> float:
         """Operations per second that code of so many operations per byte can reach at most."""
-        return min(self.flops[dtype], intensity * self.bandwidth)
+        return min(self._peak(dtype), a_number(intensity, "the intensity") * self.bandwidth)
 
     def least_seconds(self, flops: float, bytes: float, dtype: str = "float64") -> float:
         """The time below which so many operations on so many bytes of memory cannot be done."""
-        return max(flops / self.flops[dtype], bytes / self.bandwidth)
+        operations, traffic = a_number(flops, "flops"), a_number(bytes, "bytes")
+        return max(operations / self._peak(dtype), traffic / self.bandwidth)
+
+    def _peak(self, dtype: str) -> float:
+        if not isinstance(dtype, str) or dtype not in self.flops:
+            known = ", ".join(map(repr, self.flops))
+            raise ArgumentError(f"the peak is known of {known}, got {described(dtype)}")
+        return self.flops[dtype]
 
     def __str__(self) -> str:
         peaks = ", ".join(f"{rate / 1e9:.4g} GFLOP/s {name}" for name, rate in self.flops.items())
@@ -78,7 +90,9 @@ def machine(threads_used: int | None = None, remeasure: bool = False) -> Machine
     by ``remeasure=True``.
 
     Args:
-        threads_used: how many threads; as many as parallel loops use without it.
+        threads_used: how many threads; as many as parallel loops use without it. More than the
+            processors that this process may use share these: the machine can do no more with them,
+            and what it can do with so many is measured.
         remeasure: measures even if it is known.
 
     Raises:
@@ -93,7 +107,8 @@ def machine(threads_used: int | None = None, remeasure: bool = False) -> Machine
     count = (
         threads.get_num_threads() if threads_used is None else threads.checked_threads(threads_used)
     )
-    if not remeasure:
+    count = min(count, len(os.sched_getaffinity(0)))
+    if not a_boolean(remeasure, "remeasure"):
         found = _known.get(count) or _stored(count)
         if found is not None:
             _known[count] = found

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import ClassVar
 
 from .. import _core
+from ..base.checks import made_by
 from ..base.errors import DeclarationError, DeclarationTypeError
 from ..base.source import caller_location
 from .expressions import DType, Expression, ExpressionLike, Operand, as_dtype, operand
@@ -20,7 +22,10 @@ class Array:
 
     _handle: _core.Computation
 
+    _made_by: ClassVar[str] = "tw.input and tw.computation"
+
     def __init__(self, handle: _core.Computation) -> None:
+        made_by(self._made_by, handle, _core.Computation, f"tw.{type(self).__name__}")
         self._handle = handle
 
     @property
@@ -134,6 +139,8 @@ class Input(Array):
     """An array that is given when the function is called; see `input`."""
 
     __slots__ = ()
+
+    _made_by = "tw.input"
 
 
 def extent_operand(value: ExpressionLike, what: str) -> Operand:

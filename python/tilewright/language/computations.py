@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from .. import _core
+from ..base.checks import DECLARATION, a_list, a_string, an_isl_text
 from ..base.errors import DeclarationError, DeclarationTypeError
 from ..base.source import SourceLocation, caller_location
 from .arrays import Array, extent_operand
@@ -19,6 +20,7 @@ from .expressions import (
     DTypeLike,
     Expression,
     ExpressionLike,
+    Operand,
     as_dtype,
     as_expression,
     condition_operand,
@@ -37,6 +39,8 @@ class DeclaredComputation(Array):
     """A computation as Layer I has it: a domain, and disjoint pieces with a value each."""
 
     __slots__ = ()
+
+    _made_by = "tw.computation"
 
     @property
     def iterators(self) -> tuple[Iterator, ...]:
@@ -77,6 +81,7 @@ class DeclaredComputation(Array):
     ) -> None:
         element = operand(value)
         if isinstance(condition, str):
+            an_isl_text(condition, f"the condition of a piece of {self.name}", DECLARATION)
             _core.define_piece_isl(self._handle, condition, element, where)
             return
         what = f"the condition of a piece of {self.name}"
@@ -109,11 +114,8 @@ def declare(
         return _declare_isl(
             kind, name, value if domain is None else domain, where, dtype, shape, location
         )
-    extents = (
-        []
-        if shape is None
-        else [extent_operand(extent, f"the shape of {name}") for extent in shape]
-    )
+    a_string(name, "the name of a computation", DECLARATION)
+    extents = _extents(shape, name)
     what = f"the domain of {name}"
     ranges = [range_operands(iterator, bounds, what) for iterator, bounds in _domain(domain, name)]
     check_identifier(name, "computation")
@@ -140,11 +142,8 @@ def _declare_isl(
         raise DeclarationError(
             "a domain given as isl text holds its conditions itself: drop where="
         )
-    extents = (
-        []
-        if shape is None
-        else [extent_operand(extent, f"the shape of {text}") for extent in shape]
-    )
+    an_isl_text(text, "the domain as isl text", DECLARATION)
+    extents = _extents(shape, text)
     pieces = _pieces(value)
     result = kind(
         _core.declare_computation_isl(
@@ -152,6 +151,14 @@ def _declare_isl(
         )
     )
     return _with_pieces(result, value, pieces, location)
+
+
+def _extents(shape: Sequence[ExpressionLike] | None, name: str) -> list[Operand]:
+    if shape is None:
+        return []
+    what = f"the shape of {name}"
+    extents = a_list(shape, what, DECLARATION, "integers and parameters such as [N, M]")
+    return [extent_operand(extent, what) for extent in extents]
 
 
 def _with_pieces(

@@ -19,6 +19,7 @@ import numpy as np
 
 from .. import _core
 from .._core import Op
+from ..base.checks import described, made_by, numpy_dtype
 from ..base.errors import DeclarationTypeError
 from .pickling import reduced_expression
 
@@ -69,6 +70,8 @@ class DType:
     _dtype: np.dtype[Any]
 
     def __init__(self, name: str, dtype: np.dtype[Any]) -> None:
+        made_by("tw.as_dtype", dtype, np.dtype, "tw.DType")
+        made_by("tw.as_dtype", name, str, "tw.DType")
         self._name = name
         self._dtype = dtype
 
@@ -164,10 +167,9 @@ def as_dtype(value: DTypeLike) -> DType:
         return _BY_NAME[value]
     if value is None:  # which NumPy takes for float64
         raise DeclarationTypeError(f"None is not a type; {_CHOICES}")
-    try:
-        dtype = np.dtype(value)
-    except TypeError:
-        raise DeclarationTypeError(f"{value!r} is not a type; {_CHOICES}") from None
+    dtype = numpy_dtype(value)
+    if dtype is None:
+        raise DeclarationTypeError(f"{described(value)} is not a type; {_CHOICES}")
     if not dtype.isnative:
         raise DeclarationTypeError(
             f"the type {dtype.str} has swapped bytes; only the machine's byte order is supported"
@@ -201,6 +203,9 @@ class Expression:
     _handle: _core.Expr
 
     def __init__(self, handle: _core.Expr) -> None:
+        given: object = handle
+        if not isinstance(given, _core.Expr):
+            made_by("operators and functions on iterators", given, _core.Expr, "tw.Expression")
         self._handle = handle
 
     @property
@@ -428,7 +433,7 @@ def operand(value: object) -> Operand:
 
 def _describe(value: object) -> str:
     if isinstance(value, str):
-        return f"the str {value!r}"
+        return f"the str {described(value)}"
     return f"{type(value).__name__}"
 
 

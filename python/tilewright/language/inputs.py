@@ -12,6 +12,7 @@ from typing import Any, overload
 import numpy as np
 
 from .. import _core
+from ..base.checks import DECLARATION, a_list, made_by
 from ..base.errors import DeclarationError, DeclarationTypeError
 from ..base.source import caller_location
 from .arrays import Input, extent_operand
@@ -35,10 +36,13 @@ class StructInput:
 
     def __init__(self, name: str, shape: Sequence[Any], dtype: np.dtype[Any]) -> None:
         check_identifier(name, "input")
+        made_by("tw.input", shape, list, "tw.StructInput")
+        made_by("tw.input", dtype, np.dtype, "tw.StructInput")
+        if dtype.fields is None:
+            raise DeclarationTypeError(f"the dtype of {name} has no fields")
         self.name = name
         self.dtype = dtype
         self.fields: dict[str, Input] = {}
-        assert dtype.fields is not None
         for field in dtype.names or ():
             kind = dtype.fields[field][0]
             if kind.names is not None or kind.subdtype is not None:
@@ -50,7 +54,7 @@ class StructInput:
             self.fields[field] = Input(
                 _core.declare_input(
                     f"{name}_{field}",
-                    list(shape),
+                    [extent_operand(extent, f"the shape of {name}") for extent in shape],
                     as_dtype(kind).name,
                     caller_location(),
                     name,
@@ -135,18 +139,15 @@ def input(
         DeclarationTypeError: for a type that kernels do not have.
     """
     check_identifier(name, "input")
-    extents = [extent_operand(extent, f"the shape of {name}") for extent in _shape(shape, name)]
+    given = list(_shape(shape, name))
     if isinstance(dtype, np.dtype) and dtype.names is not None:
-        return StructInput(name, extents, dtype)
+        return StructInput(name, given, dtype)
+    extents = [extent_operand(extent, f"the shape of {name}") for extent in given]
     return Input(_core.declare_input(name, extents, as_dtype(dtype).name, caller_location()))
 
 
 def _shape(shape: object, name: str) -> Iterable[ExpressionLike]:
     if isinstance(shape, Expression | int):
         return (shape,)
-    if isinstance(shape, str) or not isinstance(shape, Iterable):
-        raise DeclarationTypeError(
-            f"the shape of {name} must be a list of integers and parameters such as [N, M], "
-            f"not {shape!r}"
-        )
-    return shape
+    what = f"the shape of {name}"
+    return a_list(shape, what, DECLARATION, "integers and parameters such as [N, M]")

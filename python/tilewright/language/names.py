@@ -6,6 +6,7 @@ import re
 from typing import ClassVar
 
 from .. import _core
+from ..base.checks import DECLARATION, an_integer, an_isl_text, described
 from ..base.errors import DeclarationError, DeclarationTypeError
 from ..base.source import caller_location
 from .expressions import Expression
@@ -22,7 +23,7 @@ class Iterator(Expression):
     _known: ClassVar[dict[str, Iterator]] = {}
 
     def __new__(cls, name: str) -> Iterator:
-        known = cls._known.get(name)
+        known = cls._known.get(name) if isinstance(name, str) else None
         if known is None:
             check_identifier(name, "iterator")
             known = super().__new__(cls)
@@ -52,6 +53,8 @@ class Parameter(Expression):
     _constraint: str
 
     def __init__(self, name: str, constraint: str = "") -> None:
+        check_identifier(name, "parameter")
+        an_isl_text(constraint, "the constraint of a parameter", DECLARATION)
         super().__init__(_core.parameter(name, constraint))
         self._name = name
         self._constraint = constraint
@@ -74,10 +77,12 @@ def check_identifier(name: object, what: str) -> None:
     """Refuses a name that is no identifier or a word of isl's notation; `what` says whose it is."""
     article = "an" if what[0] in "aeiou" else "a"
     if not isinstance(name, str):
-        raise DeclarationTypeError(f"the name of {article} {what} must be a str, not {name!r}")
-    if not _core.is_identifier(name):
+        raise DeclarationTypeError(
+            f"the name of {article} {what} must be a str, not {described(name)}"
+        )
+    if not name.isidentifier() or not _core.is_identifier(name):
         raise DeclarationError(
-            f"{name!r} cannot be the name of {article} {what}: names are letters, digits and _, "
+            f"{described(name)} cannot be the name of {article} {what}: names are letters, digits and _, "
             "do not start with a digit, and are no word of isl's notation (and, mod, exists ...)"
         )
 
@@ -86,7 +91,7 @@ def _split_names(names: tuple[str, ...], what: str) -> list[str]:
     result: list[str] = []
     for text in names:
         if not isinstance(text, str):
-            raise DeclarationTypeError(f"names of {what}s must be a str, not {text!r}")
+            raise DeclarationTypeError(f"names of {what}s must be a str, not {described(text)}")
         result += re.split(r"[\s,]+", text.strip())
     if not any(result):
         example = "tw.iters('i j')" if what == "iterator" else "tw.params('N M')"
@@ -123,7 +128,8 @@ def params(
         DeclarationError: when a name is no identifier, or no values satisfy the constraint.
     """
     split = _split_names((names,), "parameter")
-    known = [] if minimum is None else [f"{name} >= {int(minimum)}" for name in split]
+    least = None if minimum is None else an_integer(minimum, "minimum", DECLARATION, bits=64)
+    known = [] if least is None else [f"{name} >= {least}" for name in split]
     tuple_text = ", ".join(split)
     if constraint is None:
         return (
@@ -136,9 +142,10 @@ def params(
         )
     if not isinstance(constraint, str):
         raise DeclarationTypeError(
-            f"the constraint of parameters must be isl text such as 'N > 3', not {constraint!r}; "
-            "a comparison of parameters goes into context= of tw.function"
+            "the constraint of parameters must be isl text such as 'N > 3', not "
+            f"{described(constraint)}; a comparison of parameters goes into context= of tw.function"
         )
+    an_isl_text(constraint, "the constraint of parameters", DECLARATION)
     text = f"[{tuple_text}] -> {{ : {' and '.join([*known, f'({constraint})'])} }}"
     satisfiable = _core.check_constraint(constraint, split, text, caller_location())
     if not satisfiable:

@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 from .. import _core
 from .._core import Op
+from ..base.checks import DECLARATION, a_boolean, a_list
 from ..base.errors import DeclarationError, DeclarationTypeError
 from .elementary import maximum, minimum
 from .expressions import Expression, ExpressionLike, Operand, condition_operand, operand
@@ -90,17 +91,19 @@ def _reduce(
         )
     if isinstance(over, Iterator):
         over = [over]  # type: ignore[list-item]  # refused below, with its name
-    if not isinstance(over, Mapping | Iterable):
-        raise DeclarationTypeError(
-            f"over= of tw.{name} must be iterators with ranges such as {{k: K}}, not {over!r}"
-        )
-    pairs = over.items() if isinstance(over, Mapping) else over
+    pairs = (
+        over.items()
+        if isinstance(over, Mapping)
+        else a_list(over, f"over= of tw.{name}", DECLARATION, "iterators with ranges, {k: K}")
+    )
     ranges = []
     for pair in pairs:
-        iterator, bounds = pair if isinstance(pair, tuple) else (pair, None)
+        is_pair = isinstance(pair, tuple) and len(pair) == 2
+        iterator, bounds = pair if is_pair else (pair, None)
         ranges.append(range_operands(iterator, bounds, what))
     condition = condition_operand(where, f"where= of tw.{name}")
-    return Expression(_core.reduce(op, ranges, operand(value), condition, ordered))
+    in_order = a_boolean(ordered, f"ordered= of tw.{name}", DECLARATION)
+    return Expression(_core.reduce(op, ranges, operand(value), condition, in_order))
 
 
 def sum(

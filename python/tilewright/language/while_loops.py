@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, overload
 
 from .. import _core
+from ..base.checks import DECLARATION, a_callable
 from ..base.errors import DeclarationError, DeclarationTypeError
 from .expressions import Expression, ExpressionLike, Operand, operand
 
@@ -88,6 +89,8 @@ def while_loop(
         DeclarationTypeError: for a condition that is not bool, a body that gives another number of
             states, or a limit that is no integer.
     """
+    a_callable(condition, "the condition of tw.while_loop", DECLARATION)
+    a_callable(body, "the body of tw.while_loop", DECLARATION)
     is_single = not isinstance(initial, tuple | list)
     values = [operand(value) for value in ([initial] if is_single else initial)]
     if not values:

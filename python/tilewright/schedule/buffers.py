@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..base.errors import ScheduleError
+from ..base.checks import SCHEDULE, a_list, a_string, an_integer, described, numpy_dtype
+from ..base.errors import ScheduleError, ScheduleTypeError
 from ..language.expressions import Expression
 
 __all__ = ["Buffer", "BufferElement"]
@@ -29,15 +29,32 @@ class BufferElement:
     index: tuple[Any, ...]
 
 
+def _extent(value: object, buffer: str) -> int | str | Expression:
+    what = f"an extent of buffer {buffer}"
+    if isinstance(value, Expression):
+        return value
+    if isinstance(value, str):
+        return a_string(value, what, SCHEDULE)
+    return an_integer(value, what, SCHEDULE, minimum=0, bits=64)
+
+
+def _record(value: object, buffer: str) -> tuple[str, int, int]:
+    what = f"the record of buffer {buffer}"
+    parts = a_list(value, what, SCHEDULE)
+    if len(parts) != 3:
+        raise ScheduleError(f"{what} is (name, offset, size), got {described(value)}")
+    name = a_string(parts[0], f"{what}: its name", SCHEDULE)
+    offset, size = (an_integer(part, f"{what}: its bytes", SCHEDULE, 0, 64) for part in parts[1:])
+    return name, offset, size
+
+
 def _with_fields(buffer: str, dtype: npt.DTypeLike) -> np.dtype[Any]:
-    found: np.dtype[Any] | None = None
     # A type of tilewright, among others, is none of NumPy's.
-    with contextlib.suppress(TypeError, ValueError):
-        found = np.dtype(dtype)
+    found = numpy_dtype(dtype)
     if found is None or found.names is None:
-        raise ScheduleError(
-            f"the dtype of buffer {buffer} must have fields, got {dtype}; without fields a buffer "
-            "has the type of what is stored in it"
+        raise ScheduleTypeError(
+            f"the dtype of buffer {buffer} must have fields, got {described(dtype)}; without fields "
+            "a buffer has the type of what is stored in it"
         )
     return found
 
@@ -74,15 +91,18 @@ class Buffer:
         layout: str = "soa",
         record: tuple[str, int, int] | None = None,
     ) -> None:
-        if not name.isidentifier():
-            raise ScheduleError(f"a buffer's name must be an identifier, got {name!r}")
-        if layout not in ("soa", "aos"):
-            raise ScheduleError(f'a buffer\'s layout must be "soa" or "aos", got {layout!r}')
+        if not a_string(name, "a buffer's name", SCHEDULE).isidentifier():
+            raise ScheduleError(f"a buffer's name must be an identifier, got {described(name)}")
+        if a_string(layout, "a buffer's layout", SCHEDULE) not in ("soa", "aos"):
+            raise ScheduleError(
+                f'a buffer\'s layout must be "soa" or "aos", got {described(layout)}'
+            )
         self.name = name
-        self.shape = tuple(shape)
+        extents = a_list(shape, f"the shape of buffer {name}", SCHEDULE, "extents")
+        self.shape = tuple(_extent(extent, name) for extent in extents)
         self.dtype = None if dtype is None else _with_fields(name, dtype)
         self.layout = layout
-        self.record = record
+        self.record = None if record is None else _record(record, name)
 
     def __getitem__(self, index: Any) -> Any:
         """The element at subscripts that are affine in a computation's iterators; or, by its name,

@@ -2,33 +2,41 @@
 
 from __future__ import annotations
 
-from ..base.errors import ScheduleError
+from ..base.checks import SCHEDULE, a_string, an_integer, an_isl_text, described
+from ..base.errors import ScheduleTypeError
 
 
 def name_of(thing: object, what: str) -> str:
     """The name of a computation, an array or a loop, given itself or by its name."""
     name = thing if isinstance(thing, str) else getattr(thing, "name", None)
     if not isinstance(name, str):
-        raise ScheduleError(f"expected {what} or its name, got {thing!r}")
-    return name
+        raise ScheduleTypeError(f"expected {what} or its name, got {described(thing)}")
+    return text(name, f"the name of {what}")
 
 
 def loop_name(loop: object) -> str:
     """The name of a loop, given by its name or the iterator it is called after."""
     name = loop if isinstance(loop, str) else getattr(loop, "name", None)
     if not isinstance(name, str):
-        raise ScheduleError(f"expected a loop, given by its name or an iterator, got {loop!r}")
-    return name
+        raise ScheduleTypeError(
+            f"expected a loop, given by its name or an iterator, got {described(loop)}"
+        )
+    return text(name, "the name of a loop")
 
 
 def integer(value: object, what: str) -> int:
     """Anything that Python takes for an index, but not a bool."""
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise ScheduleError(f"{what} must be an integer, got {value!r}")
-    number = int(value.__index__())
-    if not -(1 << 63) <= number < 1 << 63:
-        raise ScheduleError(f"{what} must be an integer of 64 bits, got {number}")
-    return number
+    return an_integer(value, what, SCHEDULE, bits=64)
+
+
+def text(value: object, what: str) -> str:
+    """A string that the core can take."""
+    return a_string(value, what, SCHEDULE)
+
+
+def isl_text(value: object, what: str) -> str:
+    """A set or map in isl's notation."""
+    return an_isl_text(value, what, SCHEDULE)
 
 
 def new_names(loop: str, outer: object | None, inner: object | None) -> list[str]:

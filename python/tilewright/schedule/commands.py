@@ -22,11 +22,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from .. import _core
-from ..base.errors import ScheduleError
+from ..base.checks import SCHEDULE, a_list, described, made_by
+from ..base.errors import ScheduleError, ScheduleTypeError
 from ..language.arrays import Array
 from ..language.expressions import Expression
 from .buffers import Buffer, BufferElement
-from .command_arguments import integer, loop_name, name_of
+from .command_arguments import integer, isl_text, loop_name, name_of, text
 from .execution_commands import ExecutionCommands
 from .gpu_commands import GpuCommands
 from .loop_commands import LoopCommands
@@ -134,7 +135,7 @@ class ScheduleCommands(
         if isinstance(other, ScheduleCommands):
             return other
         function, _ = self._command_target()
-        return ComputationHandle(function, other)
+        return ComputationHandle(function, name_of(other, "a computation"))
 
     def set_schedule(self: Self, isl_map: str) -> Self:
         """Gives the time-space map of this computation directly, as isl text.
@@ -154,9 +155,7 @@ class ScheduleCommands(
         Computations that are given such maps share one time space: their instances run in
         lexicographic order of it.
         """
-        if not isinstance(isl_map, str):
-            raise ScheduleError(f"set_schedule takes an isl map as text, got {isl_map!r}")
-        self._give("set_schedule", [isl_map])
+        self._give("set_schedule", [isl_text(isl_map, "the isl map of set_schedule")])
         return self
 
     # ---- copies and partial results: computations of their own ----
@@ -267,13 +266,18 @@ class ScheduleCommands(
         function, _ = self._command_target()
         before = set(function.computations)
         positions = (
-            [] if order is None else [integer(entry, "an entry of order") for entry in order]
+            []
+            if order is None
+            else [
+                integer(entry, "an entry of order")
+                for entry in a_list(order, "the order of cache", SCHEDULE, "integers")
+            ]
         )
         arguments: list[Any] = [
             name_of(array, "an array"),
             loop_name(j),
-            name if name is not None else "",
-            memory,
+            text(name, "the name of the copy") if name is not None else "",
+            text(memory, "the memory"),
             positions,
         ]
         added, copies = integer(pad, "the padding"), integer(stages, "the number of stages")
@@ -313,7 +317,8 @@ class ScheduleCommands(
         Returns:
             The handle of the partial results, to schedule them.
         """
-        self._give("rfactor", [loop_name(k)] if name is None else [loop_name(k), name])
+        names = [] if name is None else [text(name, "the name of the partial results")]
+        self._give("rfactor", [loop_name(k), *names])
         function, own = self._command_target()
         return ComputationHandle(function, name if name is not None else f"{own}_partial")
 
@@ -372,7 +377,7 @@ class ScheduleCommands(
             if index is None:
                 raise ScheduleError(f"store_in({buffer!r}, ...) needs the subscripts as a list")
             items = index if isinstance(index, list | tuple) else [index]
-            subscripts = ", ".join(map(str, items))
+            subscripts = ", ".join(_subscript(item) for item in items)
             arguments: list[Any] = [f"{buffer.name}[{subscripts}]", [str(e) for e in buffer.shape]]
             if buffer.record is not None:
                 record, offset, size = buffer.record
@@ -381,8 +386,19 @@ class ScheduleCommands(
         else:
             if index is not None:
                 raise ScheduleError('with a text, subscripts stand in it: store_in("buffer[j, i]")')
-            self._give("store_in", [str(buffer)])
+            if not isinstance(buffer, str | Expression):
+                raise ScheduleTypeError(
+                    'store_in takes an element such as "buffer[j, i]", buffer[j, i] of a tw.Buffer '
+                    f"or A[i, j] of an input, got {described(buffer)}"
+                )
+            self._give("store_in", [isl_text(str(buffer), "the place of store_in")])
         return self
+
+
+def _subscript(item: object) -> str:
+    if not isinstance(item, str | Expression):
+        return str(integer(item, "a subscript of a buffer"))
+    return isl_text(str(item), "a subscript of a buffer")
 
 
 def _place(other: CommandReceiver | str, i: Loop | None) -> list[str]:
@@ -394,6 +410,12 @@ class ComputationHandle(ScheduleCommands):
     """One computation in one function: ``f["C"]``. Has all commands."""
 
     def __init__(self, function: _core.Function, name: str) -> None:
+        made_by('f["C"]', function, _core.Function, "tw.ComputationHandle", SCHEDULE)
+        if not isinstance(name, str) or name not in function.computations:
+            known = ", ".join(function.computations)
+            raise ScheduleError(
+                f"{function.name} has no computation {described(name)}; it has {known}"
+            )
         self._function = function
         self._name = name
 

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from ..base.errors import ScheduleError
 from ..language.arrays import Array
-from .command_arguments import integer, loop_name, name_of, new_names
+from .command_arguments import integer, loop_name, name_of, new_names, text
 from .receivers import CommandReceiver, Loop
 
 __all__ = ["ExecutionCommands"]
@@ -59,6 +59,8 @@ class ExecutionCommands(CommandReceiver):
             chunk: how many iterations are dealt out at a time. Without it, static ones come in one
                 range for each thread, dynamic ones one by one.
         """
+        if schedule is not None:
+            schedule = text(schedule, "the schedule of parallelize")
         loops = [loop_name(i)]
         rest = list(inner)
         while rest and not _is_dealing(rest[0]):

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from ..base.errors import ArgumentTypeError
-from .command_arguments import integer, loop_name
+from ..base.errors import ScheduleError
+from .command_arguments import integer, loop_name, text
 from .receivers import CommandReceiver, Loop
 
 __all__ = ["GpuCommands"]
@@ -75,7 +75,7 @@ class GpuCommands(CommandReceiver):
         """
         given: list[str | int] = []
         for argument in arguments:
-            is_number = hasattr(argument, "__index__") and not isinstance(argument, str)
+            is_number = not isinstance(argument, str) and not hasattr(argument, "name")
             given.append(
                 integer(argument, "a number of threads") if is_number else loop_name(argument)
             )
@@ -199,12 +199,8 @@ class GpuCommands(CommandReceiver):
             loops.append(loop_name(k))
         if precision is not None:
             if k is None:
-                raise ArgumentTypeError("precision is of a product: gpu_mma(i, j, k, precision)")
-            if not isinstance(precision, str):
-                raise ArgumentTypeError(
-                    f'precision must be "tf32" or None, got {type(precision).__name__}'
-                )
-            loops.append(precision)
+                raise ScheduleError("precision is of a product: gpu_mma(i, j, k, precision)")
+            loops.append(text(precision, 'the precision, "tf32" or None,'))
         self._give("gpu_mma", loops)
         return self
 

@@ -80,6 +80,8 @@ def _iterators(node: _core.Expr) -> set[str]:
 def _adds_up_rows(function: ScheduledFunction, computation: str) -> bool:
     """Whether the terms of an element are a row of an array, which nothing else is computed from: so
     its memory is what takes time, and its neighbours are terms, not elements."""
+    if computation not in function._declared:
+        return False  # what a command has made, such as a copy
     loops = function[computation].loops
     declared = function._array(computation)
     own, pieces = declared.iterators, declared.pieces

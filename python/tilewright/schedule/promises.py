@@ -12,9 +12,10 @@ from typing import TypeVar
 import numpy as np
 
 from .. import _core
-from ..base.errors import ScheduleError
+from ..base.checks import described
+from ..base.errors import ScheduleError, ScheduleTypeError
 from ..language.expressions import Expression
-from .command_arguments import loop_name, name_of
+from .command_arguments import isl_text, loop_name, name_of
 from .receivers import CommandReceiver, Loop
 
 __all__ = ["PromiseCommands"]
@@ -84,8 +85,8 @@ class PromiseCommands(CommandReceiver):
 
         Source: PENCIL (Baghdadi et al., PACT 2015), ``__pencil_assume``.
         """
-        text = condition if isinstance(condition, str) else _relation_text(condition)
-        self._give("assume", [text])
+        relation = condition if isinstance(condition, str) else _relation_text(condition)
+        self._give("assume", [isl_text(relation, "the relation of assume")])
         return self
 
     def atomic(self: Self) -> Self:
@@ -119,9 +120,9 @@ _LARGEST_RELATION = 10_000
 def _relation_text(condition: object) -> str:
     """``idx[i] <= i`` as ``{ idx[i] -> [v] : v <= i }``."""
     if not isinstance(condition, Expression):
-        raise ScheduleError(
+        raise ScheduleTypeError(
             "assume takes a comparison such as idx[i] < N, or an isl relation as text; got "
-            f"{condition!r}"
+            f"{described(condition)}"
         )
     if condition._handle.tree_size > _LARGEST_RELATION:
         raise ScheduleError(

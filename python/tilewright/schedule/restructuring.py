@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
+from ..base.checks import SCHEDULE, a_list, described
 from ..base.errors import ScheduleError
-from .command_arguments import integer, loop_name, name_of
+from .command_arguments import integer, isl_text, loop_name, name_of, text
 from .receivers import CommandReceiver, Loop
 
 __all__ = ["RestructuringCommands"]
@@ -65,14 +66,23 @@ class RestructuringCommands(CommandReceiver):
             loops: the loops, as many as the matrix has rows.
             matrix: a square integer matrix of determinant 1 or -1.
         """
-        rows = [[integer(entry, "an entry of the matrix") for entry in row] for row in matrix]
-        size = len(loops)
+        names = [
+            loop_name(loop) for loop in a_list(loops, "the loops of transform", SCHEDULE, "loops")
+        ]
+        rows = [
+            [
+                integer(entry, "an entry of the matrix")
+                for entry in a_list(row, "a row of the matrix of transform", SCHEDULE, "integers")
+            ]
+            for row in a_list(matrix, "the matrix of transform", SCHEDULE, "rows")
+        ]
+        size = len(names)
         if len(rows) != size or any(len(row) != size for row in rows):
             raise ScheduleError(
-                f"transform of {size} loops needs a {size} x {size} matrix, got {matrix!r}"
+                f"transform of {size} loops needs a {size} x {size} matrix, got {described(matrix)}"
             )
         flat = [entry for row in rows for entry in row]
-        self._give("transform", [*(loop_name(loop) for loop in loops), flat])
+        self._give("transform", [*names, flat])
         return self
 
     def fuse_with(self: Self, other: CommandReceiver | str, i: Loop | None = None) -> Self:
@@ -208,7 +218,11 @@ class RestructuringCommands(CommandReceiver):
             ScheduleError: the buffer does not fit the memory; the message names its size, or the
                 access and the loop to unroll or vectorize.
         """
-        arguments: list[Any] = [name_of(reader, "a computation"), loop_name(j), memory]
+        arguments: list[Any] = [
+            name_of(reader, "a computation"),
+            loop_name(j),
+            text(memory, "the memory"),
+        ]
         if (added := integer(pad, "the padding")) != 0:
             arguments.append(added)
         self._give("store_at", arguments)
@@ -247,9 +261,7 @@ class RestructuringCommands(CommandReceiver):
 
             buffer[j, i % 2] = ...
         """
-        if not isinstance(isl_map, str):
-            raise ScheduleError(f"set_access takes an isl map as text, got {isl_map!r}")
-        self._give("set_access", [isl_map])
+        self._give("set_access", [isl_text(isl_map, "the isl map of set_access")])
         return self
 
     def storage_fold(self: Self, i: Loop, d: int | None = None) -> Self:

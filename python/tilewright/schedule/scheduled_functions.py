@@ -9,7 +9,9 @@ from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from .. import _core
+from ..base.checks import described, made_by
 from ..base.display import LoopsText
+from ..base.errors import ScheduleTypeError
 from ..base.source import SourceLocation, caller_location
 from ..language.arrays import Input
 from ..language.expressions import Expression
@@ -40,6 +42,8 @@ class ScheduledFunction(_core.Function):
         context: Sequence[Expression] | None = None,
         options: _core.Options | None = None,
     ) -> None:
+        _require_made(name, outputs, inputs, context)
+        made_by("tw.function", options, _core.Options | None, "tw.Function")
         super().__init__(
             name,
             [output._handle for output in outputs],
@@ -53,7 +57,7 @@ class ScheduledFunction(_core.Function):
         register_owner(self, self._identities)
 
     def __getitem__(self, name: str) -> ComputationHandle:
-        if name not in self.computations:
+        if not isinstance(name, str) or name not in self.computations:
             known = ", ".join(self.computations)
             raise KeyError(f"{self.name} has no computation {name!r}; it has {known}")
         return ComputationHandle(self, name)
@@ -79,6 +83,12 @@ class ScheduledFunction(_core.Function):
 
     def set_schedule(self: Self, schedule: Schedule) -> Self:
         """Replaces the schedule; the same as ``schedule.apply_to(self)``."""
+        if not isinstance(schedule, Schedule):
+            raise ScheduleTypeError(
+                f"{self.name}.set_schedule takes a tw.Schedule, got {described(schedule)}; the map "
+                f'of one computation is given to it: {self.name}["{self.computations[-1]}"]'
+                ".set_schedule(...)"
+            )
         return schedule.apply_to(self)
 
     def reset_schedule(self: Self) -> Self:
@@ -147,3 +157,12 @@ class ScheduledFunction(_core.Function):
 
     def _restore_own(self, state: Any) -> None:
         """Takes what `_own_state` gave."""
+
+
+def _require_made(name: object, *lists: object) -> None:
+    """Refuses what `tw.function` would not give to the constructor."""
+    made_by("tw.function", name, str, "tw.Function")
+    for values, kind in zip(lists, (Computation, Input, Expression), strict=True):
+        made_by("tw.function", values, list if kind is Computation else list | None, "tw.Function")
+        for value in values if isinstance(values, list) else ():
+            made_by("tw.function", value, kind, "tw.Function")

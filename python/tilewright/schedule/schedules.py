@@ -18,8 +18,18 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from .. import _core
+from ..base.checks import (
+    SCHEDULE,
+    a_list,
+    a_mapping,
+    a_path,
+    a_string,
+    an_integer,
+    described,
+    made_by,
+)
 from ..base.display import preformatted, preformatted_lines
-from ..base.errors import ScheduleError
+from ..base.errors import ScheduleError, ScheduleTypeError
 from ..base.source import SourceLocation, caller_location
 
 __all__ = ["Schedule", "ScheduleDifference"]
@@ -85,7 +95,8 @@ class Schedule:
     _commands: tuple[Command, ...]
 
     def __init__(self, commands: Iterable[tuple[str, str, Iterable[Any]]] = ()) -> None:
-        self._commands = tuple(_command(command) for command in commands)
+        given = a_list(commands, "the commands of a schedule", SCHEDULE, "commands")
+        self._commands = tuple(_command(command) for command in given)
 
     @property
     def commands(self) -> tuple[Command, ...]:
@@ -111,6 +122,7 @@ class Schedule:
             ScheduleError: when a command makes no sense there; IllegalScheduleError when one would
                 change the result. The function keeps the schedule that it had.
         """
+        _require_function(function)
         self._require_computations(function)
         function._replay(self._as_lists(), caller_location())
         return function
@@ -120,7 +132,10 @@ class Schedule:
 
         Buffers and loops keep their names.
         """
-        return Schedule(_renamed(command, computations) for command in self._commands)
+        names = a_mapping(computations, "what renamed takes", SCHEDULE, '{"C": "D"}')
+        for new in names.values():
+            a_string(new, "the new name of a computation", SCHEDULE)
+        return Schedule(_renamed(command, names) for command in self._commands)
 
     def _require_computations(self, function: Replayable) -> None:
         known = set(function._declared)
@@ -164,7 +179,7 @@ class Schedule:
         + C.parallelize("j0")
         """
         if not isinstance(other, Schedule):
-            raise ScheduleError(f"diff compares with a schedule, got {type(other).__name__}")
+            raise ScheduleTypeError(f"diff compares with a schedule, got {type(other).__name__}")
         return ScheduleDifference(self, other)
 
     # ---- saving ----
@@ -185,6 +200,8 @@ class Schedule:
         Raises:
             ScheduleError: when the text is no JSON, no schedule, or one of a later version.
         """
+        if not isinstance(text, str | bytes | bytearray):
+            raise ScheduleTypeError(f"a schedule is read from JSON text, got {described(text)}")
         try:
             content = json.loads(text)
         except (ValueError, TypeError) as error:
@@ -208,7 +225,9 @@ class Schedule:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the schedule to a file, as JSON."""
-        pathlib.Path(path).write_text(self.to_json(), encoding="utf-8")
+        pathlib.Path(a_path(path, "the file of a schedule", SCHEDULE)).write_text(
+            self.to_json(), encoding="utf-8"
+        )
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Schedule:
@@ -218,10 +237,11 @@ class Schedule:
             OSError: when the file cannot be read.
             ScheduleError: when it holds no schedule.
         """
+        file = a_path(path, "the file of a schedule", SCHEDULE)
         try:
-            return cls.from_json(pathlib.Path(path).read_bytes())
+            return cls.from_json(pathlib.Path(file).read_bytes())
         except ScheduleError as error:
-            raise ScheduleError(f"{os.fspath(path)}: {error.message}") from None
+            raise ScheduleError(f"{file}: {error.message}") from None
 
     # ---- as a sequence, as text ----
 
@@ -261,6 +281,8 @@ class ScheduleDifference:
     _lines: tuple[tuple[str, Command], ...]
 
     def __init__(self, old: Schedule, new: Schedule) -> None:
+        for schedule in (old, new):
+            made_by("Schedule.diff", schedule, Schedule, "tw.ScheduleDifference", SCHEDULE)
         a, b = old.commands, new.commands
         lines: list[tuple[str, Command]] = []
         matcher = difflib.SequenceMatcher(None, a, b, autojunk=False)
@@ -302,6 +324,11 @@ class ScheduleDifference:
         )
 
 
+def _require_function(value: object) -> None:
+    if not isinstance(value, _core.Function):
+        raise ScheduleTypeError(f"a schedule is applied to a function, got {described(value)}")
+
+
 # ---- one command ----
 
 
@@ -309,16 +336,18 @@ def _command(command: Any) -> Command:
     """A command with every argument in the one form that is compared; refuses what is none."""
     parts = list(command) if isinstance(command, list | tuple) else []
     if len(parts) != 3:
-        raise ScheduleError(f"a command is (computation, name, arguments), got {command!r}")
+        raise ScheduleTypeError(
+            f"a command is (computation, name, arguments), got {described(command)}"
+        )
     computation, name, arguments = parts
     if not (isinstance(computation, str) and isinstance(name, str)):
-        raise ScheduleError(
-            f"a command names a computation and a command, got {computation!r} and {name!r}"
+        raise ScheduleTypeError(
+            "a command names a computation and a command, got "
+            f"{described(computation)} and {described(name)}"
         )
-    if isinstance(arguments, str) or not isinstance(arguments, Iterable):
-        raise ScheduleError(f"the arguments of {computation}.{name} must be a list")
     what = f"{computation}.{name}"
-    return computation, name, tuple(_argument(argument, what) for argument in arguments)
+    given = a_list(arguments, f"the arguments of {what}", SCHEDULE)
+    return computation, name, tuple(_argument(argument, what) for argument in given)
 
 
 def _argument(value: Any, what: str) -> Any:
@@ -331,13 +360,11 @@ def _single(value: Any, what: str) -> int | str:
     if isinstance(value, str):
         return value
     if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise ScheduleError(
-            f"an argument of {what} is an integer, a text or a list of either, got {value!r}"
+        raise ScheduleTypeError(
+            f"an argument of {what} is an integer, a text or a list of either, got "
+            f"{described(value)}"
         )
-    number = int(value.__index__())
-    if not -(2**63) <= number < 2**63:
-        raise ScheduleError(f"an argument of {what} must fit into 64 bits, got {number}")
-    return number
+    return an_integer(value, f"an argument of {what}", SCHEDULE, bits=64)
 
 
 def _compact_json(commands: tuple[Command, ...]) -> str:

@@ -178,7 +178,7 @@ def test_copy_from_is_strict() -> None:
         d.copy_from(np.ones((2, 3)))
     with pytest.raises(tw.ArgumentTypeError, match=r"write \.numpy\(\)"):
         np.asarray(d)
-    with pytest.raises(tw.ArgumentTypeError, match="a shape is made of integers"):
+    with pytest.raises(tw.ArgumentTypeError, match="an extent of a shape must be an integer"):
         tw.empty((2.5,), tw.float32)  # type: ignore[arg-type]
     with pytest.raises(tw.ArgumentError, match="no negative extents, got -1"):
         tw.empty(-1, tw.float32)

@@ -181,7 +181,7 @@ def test_shapes_that_are_too_small():
     )
     refuse(
         tw.DeclarationTypeError,
-        "the shape of x must be a list .* not 'N'",
+        "the shape of x must be a list .* got 'N'",
         lambda: tw.input("x", "N", tw.float32),
     )
 

@@ -37,6 +37,7 @@ def test_codes_are_never_given_again():
         "TW102": "DomainError",
         "TW103": "SelfDependenceError",
         "TW200": "ScheduleError",
+        "TW201": "ScheduleTypeError",
         "TW210": "IllegalScheduleError",
         "TW211": "IllegalScheduleError",
         "TW212": "IllegalScheduleError",

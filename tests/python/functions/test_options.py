@@ -13,7 +13,7 @@ import tilewright as tw
 from tilewright import _core
 
 N = tw.param("N")
-i = tw.iters("i")
+i = tw.iter("i")
 x = tw.input("x", [N], tw.float64)
 
 CHOSEN = {
@@ -71,7 +71,7 @@ def test_a_truth_must_be_one(name: str, bad: object) -> None:
 
 @pytest.mark.parametrize("name", ["cpu", "optimize", "target"])
 def test_a_word_must_be_one(name: str) -> None:
-    with pytest.raises(tw.DeclarationTypeError, match=f"{name} must be a string, got int"):
+    with pytest.raises(tw.DeclarationTypeError, match=f"{name} must be a string, got 3"):
         doubled(**{name: 3})
 
 

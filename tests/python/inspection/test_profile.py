@@ -182,9 +182,11 @@ def test_the_report():
     assert markup.count("<tr>") == 2 and "smooth" in markup
     bare = f.profile(np.ones((300, 300)), repeats=1, roofline=False)
     assert bare.nests[0].of_roofline is None and "roofline" not in str(bare)
-    with pytest.raises(tw.ArgumentError, match="at least one repetition"):
+    with pytest.raises(tw.ArgumentError, match="must be at least 1, got 0"):
         f.profile(np.ones((3, 3)), repeats=0)
-    with pytest.raises(tw.ArgumentTypeError, match="number of repetitions, got float"):
+    with pytest.raises(
+        tw.ArgumentTypeError, match=r"number of repetitions of profile.. must be an integer"
+    ):
         f.profile(np.ones((3, 3)), repeats=1.5)
     with pytest.raises(tw.ArgumentTypeError, match="got several values for the argument"):
         f.profile(np.ones((3, 3)), x=np.ones((3, 3)))
@@ -246,7 +248,7 @@ def test_the_machine():
     assert "GB/s" in str(one)
     with pytest.raises(tw.ArgumentError, match="at least 1, got 0"):
         tw.machine(0)
-    with pytest.raises(tw.ArgumentTypeError, match="must be an integer, got float"):
+    with pytest.raises(tw.ArgumentTypeError, match=r"must be an integer, got 1.5"):
         tw.machine(1.5)
 
 

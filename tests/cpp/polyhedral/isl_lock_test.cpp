@@ -91,17 +91,17 @@ struct Counted {
   explicit Counted(int &freed) : freed_(freed) {}
   ~Counted() {
     ++freed_;
-    had_lock_ = IslLock::is_held();
+    had_lock = IslLock::is_held();
   }
   int &freed_;
-  static inline bool had_lock_ = false;
+  static inline bool had_lock = false;
 };
 
 TEST(IslLockTest, WhatIsFreedAtOnceIsFreedWithTheLock) {
   int freed = 0;
   make_isl_shared<Counted>(freed).reset();
   EXPECT_EQ(freed, 1);
-  EXPECT_TRUE(Counted::had_lock_);
+  EXPECT_TRUE(Counted::had_lock);
 }
 
 TEST(IslLockTest, WhatCannotBeFreedAtOnceIsFreedByTheOwner) {

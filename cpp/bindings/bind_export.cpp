@@ -39,6 +39,7 @@ py::tuple export_function(KernelFunction &self, const std::string &symbol,
                           const std::vector<ArrayTuple> &arrays, bool strides,
                           const std::string &cpu) {
   self.require_checked();
+  const IslLock lock; // an analysis in another thread may change what is exported
   CompileOptions options = self.default_options();
   options.instrumentation = {}; // what it says needs this library
   if (!cpu.empty()) {

@@ -297,8 +297,8 @@ void KernelFunction::bind_for_device(const CallArguments &given, BoundCall &call
 }
 
 py::object KernelFunction::compile_for_device(const CallArguments &given) {
-  const CompileOptions options = default_options();
-  Layouts layouts(options.layouts.begin(), options.layouts.end());
+  const std::vector<ArrayLayout> row_major = row_major_layouts(function());
+  Layouts layouts(row_major.begin(), row_major.end());
   TargetSelection target = scheduled_->options().target;
   std::uint64_t version = version_;
   if (given.positional > 0 || given.names != nullptr) {

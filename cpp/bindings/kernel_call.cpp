@@ -198,7 +198,7 @@ py::object KernelFunction::call_once(const CallArguments &given) {
 }
 
 Layouts KernelFunction::layouts_of(const CallArguments &given, std::uint64_t &version) {
-  std::vector<ArrayLayout> row_major = default_options().layouts;
+  const std::vector<ArrayLayout> row_major = row_major_layouts(function());
   Layouts layouts(row_major.begin(), row_major.end());
   if (given.positional == 0 && given.names == nullptr) {
     return layouts;
@@ -227,12 +227,11 @@ Layouts KernelFunction::layouts_of(const CallArguments &given, std::uint64_t &ve
 
 py::object KernelFunction::passes_once(const CallArguments &given) {
   std::uint64_t version = version_;
-  CompileOptions options = default_options();
   const Layouts layouts = layouts_of(given, version);
-  options.layouts.assign(layouts.begin(), layouts.end());
   const std::vector<PassText> passes = analyse_unlocked([&] {
     scheduled_->require_legal();
-    return pass_texts(scheduled_->mapping(), options);
+    return pass_texts(scheduled_->mapping(),
+                      scheduled_->options_for({layouts.begin(), layouts.end()}));
   });
   py::list result;
   for (const PassText &pass : passes) {

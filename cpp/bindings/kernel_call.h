@@ -126,7 +126,7 @@ private:
     std::shared_ptr<const CompiledKernel> kernel;
   };
   // ---- kernel_schedule.cpp ----
-  /// What calls ask of the schedule, after it has changed; the kernels for the old one go.
+  /// What calls ask of the schedule, if it has changed; the kernels for the old one go.
   void follow_schedule();
 
   // ---- bind_call.cpp: what the caller gave ----
@@ -238,8 +238,9 @@ private:
   friend class CallExplainer;
 
   std::shared_ptr<ScheduledFunction> scheduled_; ///< freed with isl's lock
-  std::uint64_t version_ = 0;                    ///< of the schedule that the fields below are for
-  std::vector<ArrayArgument> arguments_;         ///< inputs, then outputs
+  /// Of the schedule that the fields below are for; none that there is before the first.
+  std::uint64_t version_ = ~std::uint64_t{0};
+  std::vector<ArrayArgument> arguments_; ///< inputs, then outputs
   size_t inputs_ = 0;
   std::vector<pybind11::object> parameter_names_;
   pybind11::object out_name_;

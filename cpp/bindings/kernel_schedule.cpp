@@ -56,8 +56,6 @@ KernelFunction::KernelFunction(std::shared_ptr<ScheduledFunction> scheduled)
   for (size_t i = 0; i < inputs_; ++i) {
     inputs.push_back(arguments_[i].extents);
   }
-  overwritten_.assign(arguments_.size(), false);
-  stored_in_.assign(arguments_.size(), -1);
   steps_ = plan_steps(inputs, std::vector<bool>(function().parameters.size(), false));
   inputs_solve_all_ = steps_.size() == function().parameters.size();
   follow_schedule();
@@ -98,6 +96,9 @@ Mapping KernelFunction::mapping_that_runs() const {
 
 void KernelFunction::follow_schedule() {
   const IslLock lock;
+  if (version_ == scheduled_->version()) {
+    return; // nothing has changed, or another thread has seen to it
+  }
   version_ = scheduled_->version();
   kernels_.clear();
   plans_.clear();

@@ -50,15 +50,12 @@ public:
 
   // ---- what is scheduled ----
   const Function &declared() const { return *declared_; }
-  const std::shared_ptr<const Function> &shared_declared() const { return declared_; }
   /// What the commands so far made of it: inline() and rfactor() add computations.
   const Function &function() const { return current_ ? current_->mapping.function() : *declared_; }
   /// The mapping; the default one is made when it is first asked for.
   const Mapping &mapping() const;
   /// `mapping()`, or what the default schedule makes of it where that is used.
   Mapping mapping_that_runs() const;
-  /// Whether a mapping is there: nobody has to look for the default one.
-  bool has_mapping() const { return current_.has_value(); }
   /// Each input that a schedule overwrites, with the computations stored in its array, in the order
   /// of the function. Asks for no mapping.
   std::vector<std::pair<std::string, std::vector<std::string>>> overwritten() const;

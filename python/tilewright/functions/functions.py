@@ -460,10 +460,11 @@ class Function(ScheduledFunction):
         Raises:
             ArgumentError: another architecture.
         """
-        if re.fullmatch(r"sm_\d{1,4}a?", a_string(architecture, "the architecture")) is None:
-            raise ArgumentError(
-                f"architecture must be one such as 'sm_80', got {described(architecture)}"
-            )
+        wanted = f"architecture must be one such as 'sm_80', got {described(architecture)}"
+        if not isinstance(architecture, str):
+            raise ArgumentTypeError(wanted)
+        if re.fullmatch(r"sm_[0-9]{1,4}a?", architecture) is None:
+            raise ArgumentError(wanted)
         return Text(self._ptx_text(architecture).rstrip("\n"))
 
     def plot(

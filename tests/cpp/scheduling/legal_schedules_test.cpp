@@ -2,14 +2,13 @@
 // one.
 #include "mapping/example_functions.h"
 #include "runtime/cache.h"
+#include "scheduling/cache_fixture.h"
 #include "scheduling/legal_schedules.h"
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <unistd.h>
 
 namespace tilewright {
 namespace {
@@ -17,22 +16,8 @@ namespace {
 namespace fs = std::filesystem;
 using namespace examples;
 
-class LegalSchedulesTest : public testing::Test {
+class LegalSchedulesTest : public test::CacheFixture {
 protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "tilewright-legal-XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-    ::unsetenv("TILEWRIGHT_CACHE_DIR");
-    set_cache_directory(folder_ + "/kernels");
-    LegalSchedules::forget_all();
-  }
-  void TearDown() override {
-    set_cache_directory("");
-    fs::remove_all(folder_);
-    LegalSchedules::forget_all();
-  }
-
   fs::path note() const {
     for (const auto &entry : fs::directory_iterator(folder_ + "/kernels")) {
       if (entry.path().extension() == ".twn") {
@@ -41,8 +26,6 @@ protected:
     }
     return {};
   }
-
-  std::string folder_;
 };
 
 TEST_F(LegalSchedulesTest, AnotherObjectOfTheSameFunctionKnowsThem) {

@@ -3,38 +3,24 @@
 #include "polyhedral/isl_lock.h"
 #include "runtime/cache.h"
 #include "runtime/parallel.h"
+#include "scheduling/cache_fixture.h"
 #include "scheduling/scheduled_function.h"
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
+#include <array>
 #include <numeric>
+#include <optional>
 #include <thread>
-#include <unistd.h>
+#include <vector>
 
 namespace tilewright {
 namespace {
 
-namespace fs = std::filesystem;
 using namespace examples;
 
-class ScheduledFunctionTest : public testing::Test {
+class ScheduledFunctionTest : public test::CacheFixture {
 protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "tilewright-scheduled-XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-    ::unsetenv("TILEWRIGHT_CACHE_DIR");
-    set_cache_directory(folder_ + "/kernels");
-    LegalSchedules::forget_all();
-  }
-  void TearDown() override {
-    set_cache_directory("");
-    fs::remove_all(folder_);
-    LegalSchedules::forget_all();
-  }
-
   static KernelRequest row_major(const ScheduledFunction &function) {
     KernelRequest request;
     request.layouts = row_major_layouts(function.declared());
@@ -52,8 +38,6 @@ protected:
     EXPECT_EQ(kernel.entry()(data, integers, &record), KernelOk);
     return result;
   }
-
-  std::string folder_;
 };
 
 TEST_F(ScheduledFunctionTest, ALegalCommandIsRecorded) {
@@ -99,7 +83,7 @@ TEST_F(ScheduledFunctionTest, ACopyGoesItsOwnWay) {
   copy.apply(command("C", "split", {"i", std::int64_t{4}}));
   EXPECT_EQ(function.commands().size(), 1U);
   EXPECT_EQ(copy.commands().size(), 2U);
-  EXPECT_EQ(copy.shared_declared(), function.shared_declared());
+  EXPECT_EQ(&copy.declared(), &function.declared());
 }
 
 TEST_F(ScheduledFunctionTest, TheLibrarySchedulesUntilTheFirstCommand) {
@@ -140,21 +124,37 @@ TEST_F(ScheduledFunctionTest, ARequestForAnOlderScheduleIsRefused) {
   EXPECT_NO_THROW(function.prepare(row_major(function), function.version()));
 }
 
+/// C[i] = x[i] + x[i + 1].
+std::shared_ptr<const Function> window() {
+  const auto x = input("x", {size("N", 1)});
+  return examples::function({define("[N] -> { C[i] : 0 <= i < N }",
+                                    plus(access(x, {at("i")}), access(x, {at("i", 1)})))});
+}
+
 TEST_F(ScheduledFunctionTest, ArraysMayShareMemoryWhereTheScheduleAllowsIt) {
-  ScheduledFunction function(map_1d(), {});
-  const std::vector<SharedArray> same = {{"C", "x", {0}}};
-  EXPECT_TRUE(function.sharing(same).mapping.has_value());
-  EXPECT_EQ(&function.sharing(same), &function.sharing(same)); // asked once
-  ScheduledFunction stencils(two_stencils(), {});
-  const SharingVerdict &verdict = stencils.sharing({{"C", "x", {1}}});
-  KernelRequest request = row_major(stencils);
-  request.shared = {{"C", "x", {1}}};
-  if (!verdict.mapping) {
-    EXPECT_THAT(verdict.reason, testing::HasSubstr("x["));
-    EXPECT_THROW(stencils.compile(request), Error);
-  } else {
-    EXPECT_NO_THROW(stencils.compile(request));
-  }
+  ScheduledFunction function(window(), {});
+  KernelRequest request = row_major(function);
+  request.shared = {{"C", "x", {0}}};
+  ASSERT_TRUE(function.sharing(request.shared).mapping.has_value());
+  EXPECT_EQ(&function.sharing(request.shared), &function.sharing(request.shared)); // asked once
+  const auto kernel = function.compile(request);
+  std::vector<float> x = {1, 2, 3, 4, 5};
+  void *data[] = {x.data(), x.data()};
+  const std::int64_t integers[] = {4, 4, 4};
+  CallRecord record;
+  ASSERT_EQ(kernel->entry()(data, integers, &record), KernelOk);
+  EXPECT_EQ(x, (std::vector<float>{3, 5, 7, 9, 5}));
+}
+
+TEST_F(ScheduledFunctionTest, ArraysMayNotShareMemoryWhereItIsOverwrittenTooSoon) {
+  ScheduledFunction function(window(), {});
+  function.apply(command("C", "reverse", {"i"}));
+  KernelRequest request = row_major(function);
+  request.shared = {{"C", "x", {0}}};
+  const SharingVerdict &verdict = function.sharing(request.shared);
+  EXPECT_FALSE(verdict.mapping.has_value());
+  EXPECT_THAT(verdict.reason, testing::HasSubstr("for instance x["));
+  EXPECT_THROW(function.compile(request), Error);
 }
 
 TEST_F(ScheduledFunctionTest, TwoThreadsScheduleAndCompileAtTheSameTime) {

@@ -185,7 +185,7 @@ def test_code_for_one_architecture_alone() -> None:
     for name in ("sm_74", "sm_80a", "sm_91"):
         with pytest.raises(tw.ArgumentError, match=f"{name} is not known; {known}"):
             f.ptx_for(name)
-    for wrong in ("90", "sm_", "sm_a", "hopper", 90):
+    for wrong in ("90", "sm_", "sm_a", "sm_\u0668\u0660", "hopper", 90):
         with pytest.raises(tw.ArgumentError, match="such as 'sm_80', got"):
             f.ptx_for(wrong)  # type: ignore[arg-type]
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <unistd.h>
 
-using namespace fake_driver; // NOLINT(google-build-using-namespace)
+using namespace fake_driver;
 
 namespace {
 

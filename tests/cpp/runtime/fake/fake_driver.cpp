@@ -203,19 +203,17 @@ Result release(Address memory) {
   if (found == state().blocks.end() || found->second.device != stack.back()->device) {
     return InvalidValue;
   }
-  std::free(reinterpret_cast<void *>(memory)); // NOLINT(performance-no-int-to-ptr)
+  std::free(reinterpret_cast<void *>(memory));
   state().clocks.forget(memory);
   state().blocks.erase(found);
   return Success;
 }
 
-void *host(Address memory) {
-  return reinterpret_cast<void *>(memory); // NOLINT(performance-no-int-to-ptr)
-}
+void *host(Address memory) { return reinterpret_cast<void *>(memory); }
 
 } // namespace fake_driver
 
-using namespace fake_driver; // NOLINT(google-build-using-namespace)
+using namespace fake_driver;
 
 // ---- steering ----
 

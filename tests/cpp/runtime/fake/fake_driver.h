@@ -58,7 +58,7 @@ struct LinkHandle {
 
 namespace fake_driver {
 
-using namespace tilewright::cuda; // NOLINT(google-build-using-namespace)
+using namespace tilewright::cuda;
 
 inline constexpr const char *binary_mark = "\x7f"
                                            "FAKE";

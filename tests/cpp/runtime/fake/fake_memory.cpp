@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 
-using namespace fake_driver; // NOLINT(google-build-using-namespace)
+using namespace fake_driver;
 
 // The library's own names.
 // NOLINTBEGIN(readability-identifier-naming)

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <string>
 
-using namespace fake_driver; // NOLINT(google-build-using-namespace)
+using namespace fake_driver;
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <thread>
 
-using namespace fake_driver; // NOLINT(google-build-using-namespace)
+using namespace fake_driver;
 
 // The library's own names.
 // NOLINTBEGIN(readability-identifier-naming)

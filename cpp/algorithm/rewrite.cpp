@@ -1,6 +1,7 @@
 #include "algorithm/rewrite.h"
 
 #include "algorithm/affine.h"
+#include "algorithm/reductions.h"
 #include "polyhedral/interruption.h"
 
 #include <algorithm>
@@ -390,7 +391,9 @@ std::shared_ptr<const Function> factor_reduction(const Function &function, const
   std::shared_ptr<Function> result = copy_function(function, copies);
   const ComputationPtr computation = copies.at(function.find(name)->get());
   Piece &piece = computation->pieces.front();
-  const Expr root = *piece.value;
+  const ExprPtr value = piece.value;
+  const ExprPtr reduction = scheduled_reduction(*computation);
+  const Expr root = *reduction;
   const auto outer = static_cast<unsigned>(computation->rank());
 
   // Instances of the partial results: the image of the body's instances under (i, k) -> (i, r).
@@ -431,7 +434,8 @@ std::shared_ptr<const Function> factor_reduction(const Function &function, const
     subscripts.push_back(iterator(own));
   }
   subscripts.push_back(iterator(factor.iterator));
-  piece.value = reduce(root.op, {range}, access(partial, subscripts, computation->where));
+  piece.value = with_replaced(
+      value, reduction, reduce(root.op, {range}, access(partial, subscripts, computation->where)));
   const auto position =
       std::find(result->computations.begin(), result->computations.end(), computation);
   result->computations.insert(position, partial);
@@ -444,11 +448,14 @@ std::shared_ptr<const Function> merge_reductions(const Function &function, const
   std::shared_ptr<Function> result = copy_function(function, copies);
   const ComputationPtr kept = copies.at(function.find(outer)->get());
   const ComputationPtr gone = copies.at(function.find(inner)->get());
-  const Expr &sum = *kept->pieces.front().value;
+  const ExprPtr value = kept->pieces.front().value;
+  const ExprPtr reduction = scheduled_reduction(*kept);
+  const Expr &sum = *reduction;
   const Expr &terms = *gone->pieces.front().value;
   std::vector<ReduceRange> ranges = sum.ranges;
   ranges.insert(ranges.end(), terms.ranges.begin(), terms.ranges.end());
-  kept->pieces.front().value = reduce(sum.op, ranges, terms.operands.front(), terms.condition);
+  kept->pieces.front().value = with_replaced(
+      value, reduction, reduce(sum.op, ranges, terms.operands.front(), terms.condition));
   std::erase(result->computations, gone);
   return result;
 }

@@ -127,11 +127,11 @@ void GpuKernels::find_kernels() {
         const bool own = level < *first + blocks;
         const Statement &inside = own ? statement : other;
         const Statement &beside = own ? other : statement;
-        if (inside.computation == beside.computation && beside.role == StatementRole::Initialise) {
+        if (inside.computation == beside.computation && inside.role == StatementRole::Update) {
           refuse(inside,
                  loop_text(inside, level) +
-                     " is over blocks, and over terms of its reduction: what the sum begins "
-                     "with, which is set outside of it, would be set by each block; bring "
+                     " is over blocks, and over terms of its reduction: what stands outside of "
+                     "it, such as what the sum begins with, would be done by each block; bring "
                      "that loop outside of those over the elements (reorder), so that a "
                      "kernel of its own sets it, or make it no loop over blocks");
         }

@@ -110,6 +110,8 @@ std::optional<Violation> LegalityChecker::find() {
     }
     if (sink.role == StatementRole::Update) {
       check_accumulation(sink);
+    } else if (sink.role == StatementRole::Finish) {
+      check_accumulated(sink);
     }
     const auto &reads = reads_[sink.name] = reads_of(sink);
     for (const ReadAccess &read : *reads) {
@@ -192,7 +194,8 @@ bool LegalityChecker::is_settled(const Statement &sink) const {
       return false;
     }
   }
-  return sink.role != StatementRole::Update || settled_with(sink.computation.get());
+  const bool accumulates = sink.role == StatementRole::Update || sink.role == StatementRole::Finish;
+  return !accumulates || settled_with(sink.computation.get());
 }
 
 /// The flow from `source` to `sink` is ordered as it was, among the same writes.
@@ -270,7 +273,7 @@ void LegalityChecker::check_accumulation(const Statement &update) {
     return same_replica(value.apply_range(value.reverse()), update.replicas)
         .intersect(isl::map::lex_lt(update.domain.space()));
   };
-  if (!violation_ && update.computation->pieces[update.piece].value->ordered) {
+  if (!violation_ && update.ordered) {
     check_order_of_terms(update, consecutive());
     return;
   }
@@ -300,6 +303,19 @@ void LegalityChecker::check_accumulation(const Statement &update) {
                tag_name(update, forward.level) + ", so neither comes first");
     add_element(update);
     return;
+  }
+}
+
+/// What an expression is computed from is the result of all terms.
+void LegalityChecker::check_accumulated(const Statement &finish) {
+  const isl::map value = defined_value(finish);
+  if (reads_stay_ordered(finish, *finish.computation, value)) {
+    return;
+  }
+  for (const Statement *source : statements_of_[finish.computation.get()]) {
+    if (source != &finish && !violation_ && !is_settled(*source, finish)) {
+      check_flow(*source, finish, flow_relation(*source, finish, value), "");
+    }
   }
 }
 

@@ -174,7 +174,9 @@ std::string legal_loops(const Program &program, const Command &command, const Vi
       }
       if (level < statement.loop_names.size() && level >= statement.replicas) {
         statement.tags[level] = {tag, 0};
-        if (statement.role != StatementRole::Initialise || name.empty()) {
+        const bool has_all =
+            statement.role == StatementRole::Value || statement.role == StatementRole::Update;
+        if (has_all || name.empty()) {
           name = statement.loop_names[level];
         }
       }

@@ -53,6 +53,8 @@ const char *role_name(StatementRole role) {
     return "initialise";
   case StatementRole::Update:
     return "update";
+  case StatementRole::Finish:
+    return "finish";
   case StatementRole::Value:
     break;
   }

@@ -148,8 +148,7 @@ StmtPtr AstTranslator::translate_instance(const Statement &statement,
     if (translator.is_traced()) {
       translator.check_number(value, before);
     }
-    const bool reassociates = statement.role == StatementRole::Update &&
-                              !statement.computation->pieces[statement.piece].value->ordered;
+    const bool reassociates = statement.role == StatementRole::Update && !statement.ordered;
     translator.emit(
         store(number, buffer.name, index, value, reassociates ? statement.combine : Op::None));
   });

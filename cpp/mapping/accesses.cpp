@@ -26,7 +26,7 @@ public:
     InstanceWalk walk;
     walk.name = statement_.name;
     walk.visit = [&](const InstanceNode &at) {
-      if (at.node->kind == ExprKind::Access) {
+      if (at.node->kind == ExprKind::Access && at.node != statement_.accumulated) {
         certain_ = at.certain;
         add(*at.node, at.domain, at.iterators);
       }

@@ -2,6 +2,7 @@
 
 #include "algorithm/affine.h"
 #include "algorithm/expression_depth.h"
+#include "algorithm/reductions.h"
 #include "mapping/commands.h"
 #include "mapping/number_limits.h"
 
@@ -63,14 +64,6 @@ TimeSpaceMap identity_time(const Computation &computation) {
   return map;
 }
 
-bool reads_itself(const Computation &computation, const ExprPtr &value) {
-  bool found = false;
-  visit(value, [&](const ExprPtr &node) {
-    found = found || (node->kind == ExprKind::Access && node->producer.get() == &computation);
-  });
-  return found;
-}
-
 } // namespace
 
 bool is_concurrent(Tag tag) { return tag == Tag::Parallel || tag == Tag::Vector || is_gpu(tag); }
@@ -106,18 +99,14 @@ Storage Storage::identity(const Computation &computation) {
 InstanceSpace instance_space(const Computation &computation) {
   InstanceSpace space;
   space.iterators = computation.iterators;
-  if (computation.pieces.size() == 1) {
+  if (const ExprPtr reduction = scheduled_reduction(computation)) {
     const Piece &piece = computation.pieces.front();
-    const Expr &root = *piece.value;
-    if (root.kind == ExprKind::Reduce && reduction_combiner(root.op) != Op::None &&
-        !reads_itself(computation, piece.value)) {
-      space.domain = reduction_domain(root, piece.domain, computation.iterators, piece.where);
-      for (const ReduceRange &range : root.ranges) {
-        space.iterators.push_back(range.iterator);
-      }
-      space.reduced = root.ranges.size();
-      return space;
+    space.domain = reduction_domain(*reduction, piece.domain, computation.iterators, piece.where);
+    for (const ReduceRange &range : reduction->ranges) {
+      space.iterators.push_back(range.iterator);
     }
+    space.reduced = reduction->ranges.size();
+    return space;
   }
   space.domain = isl::set::empty(computation.domain.space());
   for (const Piece &piece : computation.pieces) {

@@ -93,9 +93,9 @@ struct Placement {
 /// The placement of a computation, or null.
 const Placement *find_placement(const struct MappingState &state, const std::string &computation);
 
-/// The instances that are scheduled for one computation. A computation with one piece whose
-/// expression is a reduction (with an associative combiner) is scheduled by its body: its instances
-/// are C[i..., k...].
+/// The instances that are scheduled for one computation. A computation that is made of a reduction
+/// (scheduled_reduction, algorithm/reductions.h) is scheduled by its terms: its instances are
+/// C[i..., k...].
 struct InstanceSpace {
   std::vector<std::string> iterators; ///< reduced ones last
   size_t reduced = 0;                 ///< how many of them are reduced

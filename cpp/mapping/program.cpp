@@ -1,6 +1,7 @@
 #include "mapping/program.h"
 
 #include "algorithm/expression_depth.h"
+#include "algorithm/reductions.h"
 #include "mapping/command_handlers.h"
 #include "mapping/command_table.h"
 #include "mapping/local_memory.h"
@@ -89,7 +90,7 @@ void ProgramBuilder::add_values(const ComputationPtr &computation, const TimeSpa
       add_loop(statement, loop);
     }
     for (int position : order_.at(computation->name)) {
-      statement.order.push_back(2 * position + 1);
+      statement.order.push_back(order_at(position));
     }
     program_.statements.push_back(std::move(statement));
   }
@@ -97,50 +98,70 @@ void ProgramBuilder::add_values(const ComputationPtr &computation, const TimeSpa
 
 void ProgramBuilder::add_reduction(const ComputationPtr &computation,
                                    const InstanceSpace &instances, const TimeSpaceMap &map) {
-  const Piece &piece = computation->pieces.front();
-  const Expr &root = *piece.value;
-  const auto outer = static_cast<unsigned>(computation->iterators.size());
+  const ExprPtr &value = computation->pieces.front().value;
+  const ExprPtr reduction = scheduled_reduction(*computation);
+  Statement update = statement_of(computation, 0);
+  update.role = StatementRole::Update;
+  update.iterators = instances.iterators;
+  update.domain = instances.domain;
+  update.value = cast(reduction->operands.front(), reduction->type);
+  update.predicate = reduction->predicate;
+  update.combine = reduction_combiner(reduction->op);
+  update.ordered = reduction->ordered;
+  for (const LoopDimension &loop : map.dimensions) {
+    add_loop(update, loop);
+  }
+  for (int position : order_.at(computation->name)) {
+    update.order.push_back(order_at(position));
+  }
+
+  Statement init = beside(update, StatementRole::Initialise, -1, map, instances.reduced);
+  init.name = unique_name(computation->name + "_init");
+  init.value = cast(reduction_identity(reduction->op, reduction->type), computation->type);
+  program_.statements.push_back(std::move(init));
+  if (value == reduction) {
+    program_.statements.push_back(std::move(update));
+    return;
+  }
+  Statement finish = beside(update, StatementRole::Finish, 1, map, instances.reduced);
+  finish.name = unique_name(computation->name + "_finish");
+  std::vector<ExprPtr> element;
+  for (const std::string &own : computation->iterators) {
+    element.push_back(iterator(own));
+  }
+  finish.accumulated = access(computation, element, computation->where);
+  finish.value = with_replaced(value, reduction, finish.accumulated);
+  program_.statements.push_back(std::move(update));
+  program_.statements.push_back(std::move(finish));
+}
+
+Statement ProgramBuilder::beside(const Statement &update, StatementRole role, int step,
+                                 const TimeSpaceMap &map, size_t reduced) {
+  const Piece &piece = update.computation->pieces.front();
+  const auto outer = static_cast<unsigned>(update.computation->rank());
   const auto involves = [](const LoopDimension &loop, unsigned first, size_t count) {
     return checked(isl::manage(isl_pw_aff_involves_dims(loop.value.get(), isl_dim_in, first,
                                                         static_cast<unsigned>(count))),
                    "loops of a reduction");
   };
-  const auto driven = [&](const LoopDimension &loop) {
-    return involves(loop, outer, instances.reduced);
-  };
-  Statement update = statement_of(computation, 0);
-  update.role = StatementRole::Update;
-  update.iterators = instances.iterators;
-  update.domain = instances.domain;
-  update.value = cast(root.operands.front(), root.type);
-  update.predicate = root.predicate;
-  update.combine = reduction_combiner(root.op);
-  for (const LoopDimension &loop : map.dimensions) {
-    add_loop(update, loop);
-  }
-  for (int position : order_.at(computation->name)) {
-    update.order.push_back(2 * position + 1);
-  }
-
-  Statement init = statement_of(computation, 0);
-  init.name = unique_name(computation->name + "_init");
-  init.role = StatementRole::Initialise;
-  init.iterators = computation->iterators;
-  init.domain = piece.domain;
-  init.value = cast(reduction_identity(root.op, root.type), computation->type);
+  const auto driven = [&](const LoopDimension &loop) { return involves(loop, outer, reduced); };
+  Statement once = statement_of(update.computation, 0);
+  once.role = role;
+  once.iterators = update.computation->iterators;
+  once.domain = piece.domain;
   size_t prefix = 0;
   while (prefix < map.dimensions.size() && !driven(map.dimensions[prefix])) {
     ++prefix;
   }
-  init.order.assign(update.order.begin(),
+  once.order.assign(update.order.begin(),
                     update.order.begin() + static_cast<std::ptrdiff_t>(shared_ + prefix) + 1);
-  init.order.back() -= 1;
+  once.order.back() += step;
   for (size_t d = 0; d < map.dimensions.size(); ++d) {
     if (d < prefix || !driven(map.dimensions[d])) {
-      add_loop(init, outer_loop(map.dimensions[d], piece.domain, outer));
+      add_loop(once, outer_loop(map.dimensions[d], piece.domain, outer));
     }
   }
-  init.order.resize(shared_ + init.loops.size() + 1, 0);
+  once.order.resize(shared_ + once.loops.size() + 1, 0);
   // Where loops mix reduced and other iterators (a skew), or were given as a map, the rest may
   // not tell instances apart.
   const bool mixed =
@@ -148,10 +169,9 @@ void ProgramBuilder::add_reduction(const ComputationPtr &computation,
         return driven(loop) && involves(loop, 0, outer);
       });
   if (mixed || map.explicit_time) {
-    complete(init, prefix);
+    complete(once, prefix);
   }
-  program_.statements.push_back(std::move(init));
-  program_.statements.push_back(std::move(update));
+  return once;
 }
 
 LoopDimension ProgramBuilder::outer_loop(const LoopDimension &loop, const isl::set &domain,
@@ -161,33 +181,33 @@ LoopDimension ProgramBuilder::outer_loop(const LoopDimension &loop, const isl::s
       static_cast<unsigned>(std::max(isl_size(0), isl_pw_aff_dim(value, isl_dim_in)));
   value = isl_pw_aff_drop_dims(value, isl_dim_in, outer, count - outer);
   value = isl_pw_aff_set_tuple_id(value, isl_dim_in, domain.tuple_id().release());
-  // A reduction over nothing is initialised too, also where the schedule of its updates says
+  // A reduction over nothing has a value too, also where the schedule of its updates says
   // nothing about it, or gives no whole number.
-  const isl::pw_aff given = checked(isl::manage(value), "loops of an initialisation");
+  const isl::pw_aff given = checked(isl::manage(value), "loops of a reduction");
   const isl::pw_aff known = given.intersect_domain(given.as_map().domain());
-  const isl::set unknown = checked(domain.subtract(known.domain()), "loops of an initialisation");
+  const isl::set unknown = checked(domain.subtract(known.domain()), "loops of a reduction");
   const isl::pw_aff everywhere = known.union_add(isl::pw_aff(unknown, isl::val(isl_context(), 0L)));
-  return {loop.name, checked(everywhere, "loops of an initialisation"), loop.tag, loop.extent};
+  return {loop.name, checked(everywhere, "loops of a reduction"), loop.tag, loop.extent};
 }
 
-void ProgramBuilder::complete(Statement &init, size_t prefix) const {
-  isl::map time = isl::map::from_domain(init.domain);
-  for (const isl::pw_aff &loop : init.loops) {
+void ProgramBuilder::complete(Statement &once, size_t prefix) const {
+  isl::map time = isl::map::from_domain(once.domain);
+  for (const isl::pw_aff &loop : once.loops) {
     time = time.flat_range_product(loop.as_map());
   }
-  if (checked(time.is_injective(), "loops of an initialisation")) {
+  if (checked(time.is_injective(), "loops of a reduction")) {
     return;
   }
-  init.loops.resize(prefix);
-  init.tags.resize(prefix);
-  init.loop_names.resize(prefix);
-  init.order.resize(shared_ + prefix + 1);
-  for (size_t d = 0; d < init.iterators.size(); ++d) {
-    init.loops.push_back(isl::pw_aff::var_on_domain(isl::local_space(init.domain.space()),
+  once.loops.resize(prefix);
+  once.tags.resize(prefix);
+  once.loop_names.resize(prefix);
+  once.order.resize(shared_ + prefix + 1);
+  for (size_t d = 0; d < once.iterators.size(); ++d) {
+    once.loops.push_back(isl::pw_aff::var_on_domain(isl::local_space(once.domain.space()),
                                                     isl::dim::set, static_cast<unsigned>(d)));
-    init.tags.emplace_back();
-    init.loop_names.push_back(init.iterators[d]);
-    init.order.push_back(0);
+    once.tags.emplace_back();
+    once.loop_names.push_back(once.iterators[d]);
+    once.order.push_back(0);
   }
 }
 

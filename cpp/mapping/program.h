@@ -1,5 +1,6 @@
 // The scheduled program: what legality is asked about and what is lowered. One statement for each
-// piece of each computation (two for a reduction scheduled by its body: initialise and update), all
+// piece of each computation (for a reduction scheduled by its terms: initialise, update and, where
+// the reduction is not all of the expression, finish), all
 // in one time space [s0, d0, s1, d1, ..., sD]: even positions are static order, odd ones are loops.
 // Derived from a Function and a Mapping; holds no choices of its own.
 #pragma once
@@ -31,7 +32,8 @@ struct Buffer {
 enum class StatementRole {
   Value,      ///< buffer[index] = value
   Initialise, ///< buffer[index] = value (the identity of the reduction)
-  Update      ///< buffer[index] = combine(buffer[index], value), where `predicate` holds
+  Update,     ///< buffer[index] = combine(buffer[index], value), where `predicate` holds
+  Finish      ///< buffer[index] = value, which reads what the terms came to at `accumulated`
 };
 
 struct Statement {
@@ -53,9 +55,11 @@ struct Statement {
   ExprPtr value;                       ///< Update: the reduction's body
   ExprPtr predicate;                   ///< Update: a condition that reads data, or null: always
   Op combine = Op::None;               ///< Update: Add, Mul, Min, Max, And, Or
-  size_t buffer = 0;                   ///< index into Program::buffers
-  std::vector<ExprPtr> index;          ///< element written, in terms of the computation's iterators
-  bool streamed = false;               ///< Value: the element goes past the caches (stream)
+  bool ordered = false;                ///< Update: in lexicographic order of the terms only
+  ExprPtr accumulated; ///< Finish: in `value`, the access to its own element before it is written
+  size_t buffer = 0;   ///< index into Program::buffers
+  std::vector<ExprPtr> index; ///< element written, in terms of the computation's iterators
+  bool streamed = false;      ///< Value: the element goes past the caches (stream)
   std::map<std::string, std::vector<Prefetch>> prefetches; ///< by name of the loop
   bool atomic = false; ///< Update: one step for other threads (atomic), where they may meet
   std::map<size_t, isl::pw_aff> independent; ///< by promise (independent): its loop's value

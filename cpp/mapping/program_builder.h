@@ -22,21 +22,28 @@ public:
   Program build();
 
 private:
+  /// The static order of what stands at a position: room is left before it and after it for what
+  /// runs once for each element of a reduction.
+  static int order_at(int position) { return 3 * position + 1; }
+
   // ---- program.cpp ----
 
   void add_statements(const ComputationPtr &computation);
   void add_values(const ComputationPtr &computation, const TimeSpaceMap &map);
-  /// Initialise and update of a reduction scheduled by its body. The initialisation shares the
-  /// loops outside the first one that a reduced iterator drives and comes before it; it also runs
-  /// where the reduction is empty.
+  /// Initialise, update and finish of a reduction scheduled by its terms. The first and the last
+  /// one share the loops outside the first loop that a reduced iterator drives, and come before and
+  /// after it; they also run where the reduction is empty.
   void add_reduction(const ComputationPtr &computation, const InstanceSpace &instances,
                      const TimeSpaceMap &map);
+  /// What runs once for each element, `step` (-1 or 1) beside `update`.
+  Statement beside(const Statement &update, StatementRole role, int step, const TimeSpaceMap &map,
+                   size_t reduced);
   /// The same loop as a function of the computation's own iterators only.
   static LoopDimension outer_loop(const LoopDimension &loop, const isl::set &domain,
                                   unsigned outer);
-  /// Makes the loops of an initialisation tell its instances apart, where those left over from the
-  /// update do not.
-  void complete(Statement &init, size_t prefix) const;
+  /// Makes the loops of a statement beside an update tell its instances apart, where those left
+  /// over from the update do not.
+  void complete(Statement &once, size_t prefix) const;
   Statement statement_of(const ComputationPtr &computation, size_t piece) const;
   static void add_loop(Statement &statement, const LoopDimension &loop);
   std::string unique_name(std::string name);

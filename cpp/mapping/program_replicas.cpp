@@ -50,7 +50,7 @@ ProgramBuilder::reader_around(const Computation &computation, const Placement &p
   for (const Statement *reader : readers) {
     bool inside = reader->loops.size() >= shared_;
     for (size_t level = 0; inside && level < shared_; ++level) {
-      inside = reader->order[level] == 2 * order[level] + 1;
+      inside = reader->order[level] == order_at(order[level]);
     }
     if (!inside) {
       throw Error(ErrorKind::Schedule,

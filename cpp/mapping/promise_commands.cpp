@@ -1,6 +1,7 @@
 // independent, assume, atomic: what the person knows of the data, and reductions whose updates may
 // meet. Promises change no loop; they take away dependences that only may be there
 // (analysis/legality.h), and stand in the schedule like every other command.
+#include "algorithm/reductions.h"
 #include "mapping/command_arguments.h"
 #include "mapping/command_handlers.h"
 #include "polyhedral/set_text.h"
@@ -98,7 +99,7 @@ void atomic_command(MappingState &state, const Command &command) {
   if (instance_space(computation).reduced == 0) {
     refuse(command, command.computation + " is not a reduction scheduled by its body");
   }
-  if (computation.pieces.front().value->ordered) {
+  if (scheduled_reduction(computation)->ordered) {
     refuse(command,
            command.computation + " is an ordered reduction, and atomic updates come in any order");
   }

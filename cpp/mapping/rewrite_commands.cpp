@@ -1,5 +1,6 @@
 // inline rfactor: commands that rewrite Layer I behind the mapping. The function that was declared
 // stays the one that is called and evaluated; the mapping carries the rewritten one.
+#include "algorithm/reductions.h"
 #include "algorithm/rewrite.h"
 #include "mapping/command_arguments.h"
 #include "mapping/command_handlers.h"
@@ -96,9 +97,14 @@ void inline_command(MappingState &state, const Command &command) {
   }
   forget(state, command.computation);
   for (const ComputationPtr &computation : state.function->computations) {
-    if (instance_space(**before->find(computation->name)).reduced == 0 &&
-        instance_space(*computation).reduced > 0) {
+    const InstanceSpace earlier = instance_space(**before->find(computation->name));
+    const InstanceSpace now = instance_space(*computation);
+    if (earlier.reduced == 0 && now.reduced > 0) {
       add_reduced_loops(state, *computation);
+    } else if (now.iterators != earlier.iterators) {
+      refuse(command, computation->name + " has loops over the terms of its own reduction, and " +
+                          command.computation + " would bring another one before it; keep " +
+                          command.computation + " in memory, or compute_at() it");
     }
   }
 }
@@ -185,7 +191,7 @@ void factor_loop(MappingState &state, const Command &command, size_t factored,
     refuse(command,
            "loop '" + loop.name + "' must run over the reduced iterators, and over nothing else");
   }
-  if (before.pieces.front().value->ordered) {
+  if (scheduled_reduction(before)->ordered) {
     refuse(command, name + " is an ordered reduction, and partial results would change its order");
   }
   const ReductionFactor factor = factor_of(before, instances, loop, partial_name);

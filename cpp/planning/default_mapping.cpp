@@ -1,6 +1,7 @@
 #include "planning/default_mapping.h"
 
 #include "analysis/legality.h"
+#include "mapping/accesses.h"
 #include "mapping/program.h"
 
 #include <isl/schedule.h>
@@ -142,16 +143,29 @@ Mapping fused(const Mapping &mapping, std::vector<std::string> group) {
   return mapping;
 }
 
+/// The terms of what an instance of `finish` finishes.
+isl::map terms_of(const Statement &finish, const Statement &update) {
+  return defined_value(finish).apply_range(defined_value(update).reverse());
+}
+
 /// The times that isl's scheduler gives to the instances of `computations`, from the flow
 /// dependences among them.
 std::vector<isl::map> times_by_isl(const Program &program,
                                    const std::set<std::string> &computations) {
   isl::union_set domain = isl::union_set::empty(isl_context());
   std::map<std::string, std::string> computation_of;
+  std::map<std::string, const Statement *> updates;  // by name of the computation
+  std::map<std::string, const Statement *> finishes; // by name
   for (const Statement &statement : program.statements) {
     const std::string &name = statement.computation->name;
-    if (statement.role != StatementRole::Initialise && computations.count(name) != 0) {
-      computation_of[statement.name] = name;
+    if (statement.role == StatementRole::Initialise || computations.count(name) == 0) {
+      continue;
+    }
+    computation_of[statement.name] = name;
+    if (statement.role == StatementRole::Finish) {
+      finishes[statement.name] = &statement;
+    } else {
+      updates[name] = &statement;
       domain =
           domain.unite(isl::union_set(statement.domain.set_tuple_id(isl::id(isl_context(), name))));
     }
@@ -161,6 +175,15 @@ std::vector<isl::map> times_by_isl(const Program &program,
     if (computation_of.count(dependence.source) != 0 &&
         computation_of.count(dependence.sink) != 0) {
       isl::map relation = dependence.relation;
+      // What an element is finished with has to be there before its terms: they are one schedule.
+      if (const auto finish = finishes.find(dependence.sink); finish != finishes.end()) {
+        relation = relation.apply_range(
+            terms_of(*finish->second, *updates.at(computation_of.at(dependence.sink))));
+      }
+      if (const auto finish = finishes.find(dependence.source); finish != finishes.end()) {
+        relation = relation.apply_domain(
+            terms_of(*finish->second, *updates.at(computation_of.at(dependence.source))));
+      }
       relation = isl::manage(isl_map_set_tuple_id(
           relation.release(), isl_dim_in,
           isl::id(isl_context(), computation_of[dependence.source]).release()));

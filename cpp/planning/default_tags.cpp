@@ -1,6 +1,7 @@
 #include "planning/default_tags.h"
 
 #include "algorithm/affine.h"
+#include "algorithm/reductions.h"
 #include "analysis/legality.h"
 #include "hardware/processor.h"
 #include "mapping/accesses.h"
@@ -55,10 +56,9 @@ public:
     largest_bytes_ = computation.type.bytes();
     simple_ = !space_.iterators.empty() && !computation.type.is_complex();
     for (const Piece &piece : computation.pieces) {
-      collect(space_.reduced > 0 ? piece.value->operands.front() : piece.value, computation.name);
-      if (space_.reduced > 0 && piece.value->predicate) {
-        simple_ = false;
-      }
+      const ExprPtr reduction = space_.reduced > 0 ? scheduled_reduction(computation) : nullptr;
+      collect(reduction ? reduction->operands.front() : piece.value, computation.name);
+      simple_ = simple_ && !(reduction && reduction->predicate);
     }
     extents_.assign(space_.iterators.size(), std::nullopt);
     for (size_t d = 0; d < extents_.size(); ++d) {

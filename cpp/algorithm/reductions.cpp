@@ -48,8 +48,9 @@ ExprPtr scheduled_reduction(const Computation &computation) {
   }
   const ExprPtr &value = computation.pieces.front().value;
   for (const ExprPtr &node : computed_always(value)) {
+    // Where it is all of the value, what is stored may be narrower.
     if (node->kind == ExprKind::Reduce && reduction_combiner(node->op) != Op::None &&
-        node->type == computation.type) {
+        (node == value || node->type == computation.type)) {
       return reads(value, computation) ? nullptr : node;
     }
   }

@@ -10,10 +10,10 @@
 namespace tilewright {
 
 /// The reduction by whose terms `computation` is scheduled, or null. The computation has one piece
-/// and does not read itself; the reduction has a combiner of two operands and the computation's
-/// type, and is computed for every element: it does not stand in a branch of a select, in a loop
-/// over states, in a subscript or in another reduction. Of several the first one as they are
-/// written.
+/// and does not read itself; the reduction has a combiner of two operands and, unless it is all of
+/// the value, the computation's type, and is computed for every element: it does not stand in a
+/// branch of a select, in a loop over states, in a subscript or in another reduction. Of several
+/// the first one as they are written.
 ExprPtr scheduled_reduction(const Computation &computation);
 
 /// `root` with one node of it, `node`, replaced.

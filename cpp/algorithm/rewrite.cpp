@@ -1,6 +1,7 @@
 #include "algorithm/rewrite.h"
 
 #include "algorithm/affine.h"
+#include "algorithm/expression_depth.h"
 #include "algorithm/reductions.h"
 #include "polyhedral/interruption.h"
 
@@ -434,8 +435,13 @@ std::shared_ptr<const Function> factor_reduction(const Function &function, const
     subscripts.push_back(iterator(own));
   }
   subscripts.push_back(iterator(factor.iterator));
-  piece.value = with_replaced(
-      value, reduction, reduce(root.op, {range}, access(partial, subscripts, computation->where)));
+  // A sum of integers that was made narrow keeps its type.
+  Expr sum = root;
+  sum.ranges = {range};
+  sum.operands = {access(partial, subscripts, computation->where)};
+  sum.condition = nullptr;
+  sum.predicate = nullptr;
+  piece.value = with_replaced(value, reduction, finished(std::move(sum)));
   const auto position =
       std::find(result->computations.begin(), result->computations.end(), computation);
   result->computations.insert(position, partial);
@@ -452,10 +458,11 @@ std::shared_ptr<const Function> merge_reductions(const Function &function, const
   const ExprPtr reduction = scheduled_reduction(*kept);
   const Expr &sum = *reduction;
   const Expr &terms = *gone->pieces.front().value;
-  std::vector<ReduceRange> ranges = sum.ranges;
-  ranges.insert(ranges.end(), terms.ranges.begin(), terms.ranges.end());
-  kept->pieces.front().value = with_replaced(
-      value, reduction, reduce(sum.op, ranges, terms.operands.front(), terms.condition));
+  Expr merged = terms;
+  merged.type = sum.type;
+  merged.operands = {cast(terms.operands.front(), sum.type)};
+  merged.ranges.insert(merged.ranges.begin(), sum.ranges.begin(), sum.ranges.end());
+  kept->pieces.front().value = with_replaced(value, reduction, finished(std::move(merged)));
   std::erase(result->computations, gone);
   return result;
 }

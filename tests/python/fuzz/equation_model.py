@@ -16,6 +16,7 @@ from fuzz.rewriting import (
     is_computed,
     points,
     reading,
+    reduced_names,
     reads_of,
     with_replaced,
 )
@@ -105,7 +106,8 @@ class EquationCommands(OrderCommands):
             raise Refused("ordered")
         itself = next((i for i in self.iterators[c] if loop.value == iterator(i)), None)
         new = itself or loop.name
-        while itself is None and new in self.iterators[c]:
+        taken = {*self.iterators[c], *reduced_names(self.computations[c]["pieces"][0][1])}
+        while itself is None and new in taken:
             new += "_"
         partial, final = factored(
             self.computations[c], root, name, loop.value, new, itself is not None

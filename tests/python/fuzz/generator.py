@@ -271,12 +271,15 @@ class Generator:
         for _ in range(rng.choice((1, 1, 2, 3))):
             draw = rng.random()
             other = self.value(around, needs, rng.choice((0, 0, 1)), [])
+            if rng.random() < 0.15:  # which of two it is scheduled by
+                second = self.reduction(around, needs, 0)
+                other, decides = self.converted(second), decides and second[1] != "prod"
             if draw < 0.1:
                 value = ["neg", value]
             elif draw < 0.2 and decides:
-                first, second = rng.choice(((value, other), (other, value)))
+                sides = rng.choice(((value, other), (other, value)))
                 rest = [self.value(around, needs, 0, []) for _ in range(2)]
-                value = ["choose", first, second, *rest]
+                value = ["choose", *sides, *rest]
             elif draw < 0.25 and around:
                 condition = affine(rng.randint(-2, 1), **{rng.choice(list(around)): 1})
                 value = ["select", [condition], *rng.sample((value, other), 2)]

@@ -2,32 +2,42 @@
 
 #include "polyhedral/interruption.h"
 
-#include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace tilewright {
 
 namespace {
 
-/// Are all operands of such a node computed whenever it is, each by itself?
-bool computes_operands(const Expr &node) {
-  return node.kind != ExprKind::Reduce && node.kind != ExprKind::While &&
-         node.kind != ExprKind::Access && node.kind != ExprKind::Select;
+/// What of `node` is computed whenever it is: of what decides between two values, the condition.
+std::vector<ExprPtr> computed_with(const Expr &node) {
+  switch (node.kind) {
+  case ExprKind::Reduce:
+  case ExprKind::While:
+  case ExprKind::Access:
+    return {};
+  case ExprKind::Select:
+    return {node.operands.front()};
+  default:
+    return node.operands;
+  }
 }
 
-/// What is computed for every element: branches of selects are left out, their conditions are not.
+/// What is computed for every element, each node once, in the order in which it is written.
 std::vector<ExprPtr> computed_always(const ExprPtr &root) {
   std::vector<ExprPtr> found;
-  std::vector<ExprPtr> roots = {root};
-  while (!roots.empty()) {
-    std::vector<ExprPtr> conditions;
-    for (const ExprPtr &node : parents_first(roots, computes_operands)) {
-      found.push_back(node);
-      if (node->kind == ExprKind::Select) {
-        conditions.push_back(node->operands[0]);
-      }
+  std::unordered_set<const Expr *> seen;
+  std::vector<ExprPtr> stack = {root};
+  while (!stack.empty()) {
+    const ExprPtr node = stack.back();
+    stack.pop_back();
+    if (!seen.insert(node.get()).second) {
+      continue;
     }
-    roots = std::move(conditions);
+    count_visit();
+    found.push_back(node);
+    const std::vector<ExprPtr> parts = computed_with(*node);
+    stack.insert(stack.end(), parts.rbegin(), parts.rend());
   }
   return found;
 }

@@ -133,10 +133,12 @@ ExprPtr with_renamed_ranges(const ExprPtr &node, const std::set<std::string> &ta
       range.iterator = name;
     }
   }
-  // A sum of integers that was made narrow keeps its type.
-  return cast(reduce(node->op, ranges, replaced(node->operands.front()), replaced(node->condition),
-                     node->ordered, replaced(node->predicate)),
-              node->type);
+  Expr renamed = *node; // a sum of integers that was made narrow keeps its type
+  renamed.ranges = std::move(ranges);
+  renamed.operands = {replaced(node->operands.front())};
+  renamed.condition = replaced(node->condition);
+  renamed.predicate = replaced(node->predicate);
+  return finished(std::move(renamed));
 }
 
 /// The same value with reduced iterators that are not in `taken`: each name means one loop.

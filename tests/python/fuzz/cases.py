@@ -102,6 +102,10 @@ class Runner:
         self.description = _core.describe_mapping(self.original)
         self.function = self.original.copy()  # of the same first schedule
         self.model = Model(self.description, self.program)
+        for name, one in self.description["computations"].items():
+            if self.model.iterators[name] != one["iterators"]:
+                text = f"{name} is scheduled by {one['iterators']}, not by {self.model.iterators[name]}"
+                raise Failure("instances", text, [])
         self.model.shapes = {
             name: extents for name, _, extents, is_output in self.function._arguments if is_output
         }

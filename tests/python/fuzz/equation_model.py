@@ -7,16 +7,18 @@ from typing import Any
 
 from fuzz.linear import Linear, Loop, Nest, Refused, iterator
 from fuzz.order_model import OrderCommands
-from fuzz.programs import AXES, dtype_of, type_of
+from fuzz.programs import AXES, type_of
+from fuzz.reductions import of_type
 from fuzz.rewriting import (
     copied,
     factored,
     inlined,
     is_computed,
-    narrowed,
     points,
     reading,
+    reduced_names,
     reads_of,
+    with_replaced,
 )
 from fuzz.state import NotModelled, Placement
 
@@ -28,18 +30,15 @@ class EquationCommands(OrderCommands):
         buffers = {buffer for buffer, _ in self.storage.values()}
         return name in self.computations or name in self.inputs or name in buffers
 
-    def _add(self, new: dict[str, Any], reader: str, loops: list[Loop], reduced: int) -> None:
+    def _add(self, new: dict[str, Any], reader: str, loops: list[Loop], dtype: str) -> None:
         """A new computation in front of its reader."""
         name = new["name"]
         computations = list(self.computations.items())
         position = next(k for k, (n, _) in enumerate(computations) if n == reader)
         self.computations = dict([*computations[:position], (name, new), *computations[position:]])
         self.order.insert(self.order.index(reader), name)
-        value = new["pieces"][0][1]
-        self.iterators[name] = [*new["iterators"]]
-        if reduced:
-            self.iterators[name] += [r[0] for r in value[2]]
-        self.reduced[name] = reduced
+        self.types[name] = dtype
+        self._find_instances(name)
         self.nests[name] = Nest(loops)
         self.storage[name] = (name, [[0, {n: 1}] for n in new["iterators"]])
 
@@ -60,17 +59,17 @@ class EquationCommands(OrderCommands):
                 if any(is_computed(s) for s in node[2]):
                     raise Refused("read at a computed subscript")
         for reader in readers:
-            before = self.computations[reader]["pieces"]
-            whole = len(before) == 1 and before[0][1][:2] == ["read", c]
+            before = self.reduced_names(reader)
             self.computations[reader] = inlined(self.computations[reader], gone, self.types)
-            if whole and self.reduced[c] and self.types[reader] == self.types[c]:
-                # The reader is now a reduction itself; what it reduces runs inside its loops.
-                ranges = self.computations[reader]["pieces"][0][1][2]
-                self.iterators[reader] = [*self.iterators[reader], *(r[0] for r in ranges)]
-                self.reduced[reader] = len(ranges)
+            now = self.reduced_names(reader)
+            if before and now != before:
+                raise Refused("the loops over its own terms would be those of another reduction")
+            self._find_instances(reader)
+            if not before:
+                # What the reader now reduces runs inside its loops.
                 nest = self.nests[reader]
-                for r in ranges:
-                    nest.loops.append(Loop(nest.fresh(r[0]), iterator(r[0])))
+                for name in now:
+                    nest.loops.append(Loop(nest.fresh(name), iterator(name)))
         self.rewritten += (("inline", c),)
         self.placements = [p for p in self.placements if c not in p[:2]]
         for table in (self.computations, self.nests, self.storage, self.iterators, self.reduced):
@@ -101,26 +100,29 @@ class EquationCommands(OrderCommands):
             raise NotModelled("loops that a planner made")
         if not loop.value.uses(summed) or loop.value.uses(set(own)):
             raise Refused("not a loop over reduced iterators only")
-        if self.computations[c]["pieces"][0][1][1].startswith("osum"):
+        root = self.reduction(c)
+        assert root is not None
+        if root[1].startswith("osum"):
             raise Refused("ordered")
         itself = next((i for i in self.iterators[c] if loop.value == iterator(i)), None)
         new = itself or loop.name
-        while itself is None and new in self.iterators[c]:
+        taken = {*self.iterators[c], *reduced_names(self.computations[c]["pieces"][0][1])}
+        while itself is None and new in taken:
             new += "_"
-        partial, final = factored(self.computations[c], name, loop.value, new, itself is not None)
-        value = partial["pieces"][0][1]
-        self._require_a_range(self.computations[c], loop.value, value[0] == "reduce")
+        partial, final = factored(
+            self.computations[c], root, name, loop.value, new, itself is not None
+        )
+        alone = len(root[2]) == 1 and itself is not None
+        self._require_a_range(self.computations[c], root, loop.value, alone)
+        (condition, value), dtype = partial["pieces"][0], type_of(root, self.types).name
+        partial["pieces"] = [[condition, of_type(value, dtype, self.types)]]
         loops = [
             one.but(value=iterator(new)) if d == position else one
             for d, one in enumerate(nest.loops)
         ]
-        # A nested reduction that is all that is left of the value is scheduled by its body.
-        reduced = len(value[2]) if value[0] == "reduce" and not self._converted(c, value) else 0
-        self._add(partial, c, loops, reduced)
-        self.types[name] = self.types[c]
+        self._add(partial, c, loops, dtype)  # scheduled by what reduction is left in its value
         self.computations[c] = final
-        self.iterators[c] = [*own, new]
-        self.reduced[c] = 1
+        self._find_instances(c)
         self.nests[c] = Nest(
             [one for d, one in enumerate(loops) if d == position or not one.value.uses(summed)]
         )
@@ -139,12 +141,14 @@ class EquationCommands(OrderCommands):
         self._factor(current, factored_loops[-1], name)
         if not between:
             return
-        values = [self.computations[n]["pieces"][0][1] for n in (c, *between)]
+        root = self.reduction(c)
+        assert root is not None
+        values = [root, *(self.computations[n]["pieces"][0][1] for n in between)]
         ranges = [r for value in values for r in value[2]]
-        whole = ["reduce", values[0][1], ranges, [], values[-1][4]]
+        merged = ["reduce", root[1], ranges, [], values[-1][4]]
+        whole = with_replaced(self.computations[c]["pieces"][0][1], root, merged)
         self.computations[c] = {**self.computations[c], "pieces": [[None, whole]]}
-        self.iterators[c] = [*self.own(c), *(r[0] for r in ranges)]
-        self.reduced[c] = len(ranges)
+        self._find_instances(c)
         self.nests[c] = self.nests[between[-1]]
         for gone in between:
             for table in (
@@ -157,14 +161,10 @@ class EquationCommands(OrderCommands):
                 del table[gone]  # type: ignore[attr-defined]
             self.order.remove(gone)
 
-    def _converted(self, c: str, value: list[Any]) -> bool:
-        """Whether the partial results are of another type than a reduction nested in their value."""
-        same = type_of(value, self.types) == dtype_of(self.types[c])
-        return not same and narrowed(value, self.types[c], self.types) is None
-
-    def _require_a_range(self, computation: dict[str, Any], loop: Linear, gaps: bool) -> None:
+    def _require_a_range(
+        self, computation: dict[str, Any], root: list[Any], loop: Linear, alone: bool
+    ) -> None:
         """Partial results are elements from 0 on; where each is one term, the terms must stand without gaps."""
-        root = computation["pieces"][0][1]
         names = [r[0] for r in root[2]]
         ranges = [r[1:] for r in root[2]]
         for sizes in [(4, 4, 4), (5, 3, 2), (6, 6, 6), *itertools.product(range(3), repeat=3)]:
@@ -175,7 +175,7 @@ class EquationCommands(OrderCommands):
                 values = {loop.evaluate(e) for e in points(names, ranges, root[3], env)}
                 if values and min(values) < 0:
                     raise Refused("negative")
-                if values and not gaps and len(values) != max(values) - min(values) + 1:
+                if values and alone and len(values) != max(values) - min(values) + 1:
                     raise Refused("gaps")
 
     def _cache(
@@ -207,8 +207,7 @@ class EquationCommands(OrderCommands):
         self.computations[c] = reading(self.computations[c], array, name)
         own = copy_of["iterators"]
         by_memory = [own[d] for d in order] if order else own
-        self._add(copy_of, c, [Loop(i, iterator(i)) for i in by_memory], 0)
-        self.types[name] = self.types[array]
+        self._add(copy_of, c, [Loop(i, iterator(i)) for i in by_memory], self.types[array])
         self.rewritten += (("cache", c, array, name),)
         self._compute_at(name, c, loop)
         self._store_at(name, c, loop)
@@ -230,11 +229,10 @@ class EquationCommands(OrderCommands):
             self._factor_several(c, driven, name)
         else:
             local = {**self.computations[c], "name": name}
-            self._add(local, c, list(nest.loops), self.reduced[c])
-            self.types[name] = self.types[c]
+            self._add(local, c, list(nest.loops), self.types[c])
             index = [[0, {i: 1}] for i in own]
             self.computations[c] = {**local, "name": c, "pieces": [[None, ["read", name, index]]]}
-            self.iterators[c], self.reduced[c] = own, 0
+            self._find_instances(c)
             self.nests[c] = Nest([one for one in nest.loops if not one.value.uses(summed)])
             self.planned.pop(c, None)
             self.rewritten += (("cache", c, c, name),)
@@ -261,8 +259,7 @@ class EquationCommands(OrderCommands):
         one = self.computations[c]
         seen, count = set(), 0
         for env in points(one["iterators"], one["ranges"], one["where"], dict.fromkeys(AXES, 7)):
-            ranges = one["pieces"][0][1][2] if self.reduced[c] else []
-            where = one["pieces"][0][1][3] if self.reduced[c] else []
+            _, _, ranges, where, _ = self.reduction(c) or ["", "", [], [], None]
             for inner in points([r[0] for r in ranges], [r[1:] for r in ranges], where, env):
                 seen.add(tuple(value.evaluate(inner) for value in loops))
                 count += 1

@@ -261,6 +261,39 @@ class Generator:
             op = "osum"
         return ["reduce", op, ranges, where, body]
 
+    def epilogue(self, around: dict[str, str], needs: list[Any]) -> tuple[list[Any], str]:
+        """A reduction within an expression (scaled, with a bias, a bound, an activation), and the reduction's type."""
+        rng = self.rng
+        reduction = self.reduction(around, needs, 1)
+        dtype = type_of(reduction, self.known).name
+        decides = not self.complex and not self.rough and reduction[1] != "prod"
+        value = self.converted(reduction)
+        for _ in range(rng.choice((1, 1, 2, 3))):
+            draw = rng.random()
+            other = self.value(around, needs, rng.choice((0, 0, 1)), [])
+            if rng.random() < 0.15:  # which of two it is scheduled by
+                second = self.reduction(around, needs, 0)
+                other, decides = self.converted(second), decides and second[1] != "prod"
+            if draw < 0.1:
+                value = ["neg", value]
+            elif draw < 0.2 and decides:
+                sides = rng.choice(((value, other), (other, value)))
+                rest = [self.value(around, needs, 0, []) for _ in range(2)]
+                value = ["choose", *sides, *rest]
+            elif draw < 0.25 and around:
+                condition = affine(rng.randint(-2, 1), **{rng.choice(list(around)): 1})
+                value = ["select", [condition], *rng.sample((value, other), 2)]
+            elif draw < 0.32 and not self.complex:
+                value = self.converted(["call", "fmax", value, self.plain_read(around, needs)])
+            else:
+                ordered = ("add", "add", "add", "sub", "mul", "min", "max")
+                op = rng.choice(ordered[:5] if self.complex else ordered)
+                value = [op, *rng.choice(((value, other), (other, value)))]
+        return value, dtype
+
+    def plain_read(self, around: dict[str, str], needs: list[Any]) -> list[Any]:
+        return self.read(self.array_for(list(around.values())), around, needs)
+
     # ---- computations ----
 
     def box(self, iterators: list[str], axes: list[str]) -> tuple[list[Any], list[Any]]:
@@ -333,10 +366,16 @@ class Generator:
         result = self.declare(name, iterators, axes)
         around = dict(zip(iterators, axes, strict=True))
         needs: list[Any] = []
-        if rng.random() < 0.3:
+        draw = rng.random()
+        if draw < 0.22:
             result["pieces"] = [[None, self.reduction(around, needs, 1)]]
             result["dtype"] = None
             self.known[name] = type_of(result["pieces"][0][1], self.known).name
+        elif draw < 0.42:
+            value, dtype = self.epilogue(around, needs)
+            result["pieces"] = [[None, value]]
+            if rng.random() < 0.8:
+                result["dtype"] = self.known[name] = dtype
         elif iterators and rng.random() < 0.25:
             condition = self.conditions(around)
             result["pieces"] = [

@@ -23,6 +23,15 @@ from fuzz.statements import Statement, Time, happens_before, positions
 MOST_REPLICAS, MOST_EFFORT = 30_000, 2_000_000
 
 
+#: What runs once for each element of a reduction, and on which side of its terms.
+BESIDE = {"initialise": -1, "finish": 1}
+
+
+def static(position: int) -> int:
+    """The static order of what stands at a position; before it and after it is room for what runs beside terms."""
+    return 3 * position + 1
+
+
 class TooLarge(Exception):
     """Too much to look at one by one."""
 
@@ -62,10 +71,10 @@ class Judge:
         needed = self._needed(name, inherited) if inside else None
         self.statements[name] = []
         for base in self.space.bases[name]:
-            if base.role == "initialise":
-                statics, chosen = self._initial_loops(name, path, inherited)
+            if base.role in BESIDE:
+                statics, chosen = self._loops_beside(name, path, inherited, BESIDE[base.role])
             else:
-                statics, chosen = [2 * p + 1 for p in path], loops
+                statics, chosen = list(map(static, path)), loops
             tags = outside + [loop.tag for loop in chosen]
             statement = Statement(base, positions(tags, ("parallel", "vector")), inherited)
             statement.threads = positions(tags, ("parallel",))
@@ -107,17 +116,15 @@ class Judge:
             self.space.made[key] = rows
         return self.space.made[key]
 
-    def _initial_loops(
-        self, name: str, path: list[int], inherited: int
+    def _loops_beside(
+        self, name: str, path: list[int], inherited: int, step: int
     ) -> tuple[list[int], list[Loop]]:
-        """The loops before the first one that a reduced iterator drives; then those that are left, or, where loops mix
-        reduced and other iterators so that these do not tell instances apart, the iterators."""
+        """Of what runs before or after the terms: the loops before the first one that a reduced iterator drives; then
+        those that are left, or, where loops mix reduced and other iterators so that these do not tell instances apart,
+        the iterators."""
         model = self.model
         loops, own = model.nests[name].loops, model.own(name)
-        by_plan = {("start", position) for c, position in model.planned_driven if c == name}
-        summed = set(model.iterators[name][len(own) :]) | by_plan
-        driven = [loop.value.uses(summed) for loop in loops]
-        prefix = driven.index(True) if True in driven else len(loops)
+        driven, prefix = model.driven(name), model.outside_terms(name)
         kept = [loop for loop, by_reduced in zip(loops, driven, strict=True) if not by_reduced]
         mixed = any(
             by_reduced and (loop.value.uses(set(own)) or loop.value.looked_up())
@@ -125,8 +132,8 @@ class Judge:
         )
         if (mixed or model.nests[name].explicit) and not self._tells_apart(name, kept, own):
             kept = loops[:prefix] + [Loop(i, iterator(i)) for i in own]
-        statics = [2 * p + 1 for p in path[: inherited + prefix + 1]]
-        statics[-1] -= 1
+        statics = list(map(static, path[: inherited + prefix + 1]))
+        statics[-1] += step
         return statics + [0] * (inherited + len(kept) + 1 - len(statics)), kept
 
     def _tells_apart(self, name: str, loops: list[Loop], own: list[str]) -> bool:
@@ -253,6 +260,8 @@ class Judge:
                     return problem
                 continue
             for source, pairs in self._pairs(sink, producer):
+                if source is sink and sink.role == "finish":
+                    continue  # it reads what the terms came to, in its own element
                 concurrent = source.concurrent | sink.concurrent
                 known = (id(source.times), id(sink.times), concurrent)
                 overwritten = bool(self.shared) and source in self.written
@@ -323,8 +332,8 @@ class Judge:
 
     def _guarded(self, statement: Statement) -> bool:
         """Whether a condition on data decides if the instances run."""
-        value = self.model.computations[statement.name]["pieces"][0][1]
-        return statement.role == "update" and value[4][0] == "guard"
+        reduction = self.model.reduction(statement.name)
+        return statement.role == "update" and reduction is not None and reduction[4][0] == "guard"
 
     def _pairs(self, sink: Statement, producer: str) -> Iterator[tuple[Statement, Pairs]]:
         """The instances that define what the sink's instances read of a producer, those beside them."""
@@ -365,7 +374,8 @@ class Judge:
             problem = self._overwritten(init, begin, update, row) if overwritten else None
             if problem:
                 return problem
-        ordered = self.model.computations[update.name]["pieces"][0][1][1].startswith("osum")
+        reduction = self.model.reduction(update.name)
+        ordered = reduction is not None and reduction[1].startswith("osum")
         promises = [x for x, _ in self._promises(update, update)] if self._may_meet(update) else []
         if promises and not ordered:
             apart: dict[Any, list[int]] = defaultdict(list)
@@ -396,10 +406,8 @@ class Judge:
 
     def _may_meet(self, update: Statement) -> bool:
         """Whether a loop that reduced iterators drive is concurrent."""
-        model, name = self.model, update.name
-        summed: set[Any] = set(model.iterators[name][len(model.own(name)) :])
-        summed |= {("start", position) for c, position in model.planned_driven if c == name}
-        return any(loop.concurrent and loop.value.uses(summed) for loop in model.nests[name].loops)
+        loops, driven = self.model.nests[update.name].loops, self.model.driven(update.name)
+        return any(loop.concurrent and d for loop, d in zip(loops, driven, strict=True))
 
     def _overwritten(self, source: Statement, at: int, sink: Statement, row: int) -> str | None:
         element = self.written[source][at]
@@ -496,7 +504,7 @@ def start_table(
             continue
         loops = [loop["name"] for loop in description["computations"][name]["loops"]]
         positions = list(range(len(loops)))
-        if statement["role"] == "initialise":
+        if statement["role"] in BESIDE:
             positions = [p for p in positions if (name, p) not in model.planned_driven]
             if statement["loop_names"] != [loops[p] for p in positions]:
                 raise Unknown(name)
@@ -530,7 +538,7 @@ def disagreement(judge: Judge, statements: list[dict[str, Any]]) -> str | None:
             if row is None:
                 return f"{name}{instance} ({role}) is no instance"
             flat = own.times[row]
-            if role != "initialise" and time[1::2] != flat[1 : len(time) : 2]:
+            if role not in BESIDE and time[1::2] != flat[1 : len(time) : 2]:
                 return f"{name}{instance} ({role}) runs at {time}, not at {flat}"
             if (buffer, element) != elements[row]:
                 return f"{name}{instance} ({role}) is at {buffer}{element}, not {elements[row]}"

@@ -48,7 +48,8 @@ class Model(LoopCommands, EquationCommands, StorageCommands):
     # ---- promises ----
 
     def _atomic(self, c: str) -> None:
-        if not self.reduced[c] or self.computations[c]["pieces"][0][1][1].startswith("osum"):
+        reduction = self.reduction(c)
+        if reduction is None or reduction[1].startswith("osum"):
             raise Refused("no reduction that takes its terms in any order")
         if self.types[c].startswith("complex"):
             raise Refused("two parts")

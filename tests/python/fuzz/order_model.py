@@ -189,6 +189,9 @@ class OrderCommands(MappingState):
                 loops = self.inherited(reader) + len(self.nests[reader].loops)
                 if loops < shared or paths[reader][:shared] != paths[c][:shared]:
                     raise Refused("read outside of the loops")
+                around = self.inherited(reader) + self.outside_terms(reader)
+                if around < shared and self.finish_reads(reader, c):
+                    raise Refused("read when all terms are there, outside of the loops over these")
 
 
 def index_of(parent: list[Any], node: list[Any]) -> int:

@@ -279,11 +279,23 @@ def inlined(reader: dict[str, Any], gone: dict[str, Any], types: dict[str, str])
     return {**reader, "pieces": pieces}
 
 
+def with_replaced(value: list[Any], node: list[Any], by: list[Any]) -> list[Any]:
+    """The value with one node of it, this very one, replaced."""
+    if value is node:
+        return by
+    return with_children(value, lambda child: with_replaced(child, node, by))
+
+
 def factored(
-    computation: dict[str, Any], name: str, loop: Linear, iterator: str, is_iterator: bool
+    computation: dict[str, Any],
+    root: list[Any],
+    name: str,
+    loop: Linear,
+    iterator: str,
+    is_iterator: bool,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The partial results of a reduction, one for each value of a loop, and the reduction of these."""
-    root = computation["pieces"][0][1]
+    """The partial results of a reduction, one for each value of a loop, and the computation with the reduction of
+    these."""
     _, op, ranges, where, body = root
     low, high = Extreme(root, loop, False), Extreme(root, loop, True)
     kept = [r for r in ranges if not is_iterator or r[0] != iterator]
@@ -304,7 +316,8 @@ def factored(
         "pieces": [[None, ["reduce", op, kept, where, body] if kept else body]],
     }
     index = [[0, {i: 1}] for i in partial["iterators"]]
-    final = ["reduce", op, [[iterator, low, high]], [], ["read", name, index]]
+    sums = ["reduce", op, [[iterator, low, high]], [], ["read", name, index]]
+    final = with_replaced(computation["pieces"][0][1], root, sums)
     return partial, {**computation, "pieces": [[None, final]]}
 
 

@@ -9,7 +9,15 @@ from typing import Any
 from fuzz.linear import Linear
 from fuzz.model import Model
 from fuzz.programs import AXES
-from fuzz.rewriting import evaluate, evaluate_affine, evaluate_index, is_affine, is_value, points
+from fuzz.rewriting import (
+    evaluate,
+    evaluate_affine,
+    evaluate_index,
+    is_affine,
+    is_value,
+    points,
+    with_replaced,
+)
 
 Sizes = dict[str, int]
 Cell = tuple[int, ...]
@@ -32,7 +40,8 @@ Pairs = list[tuple[int, int, bool]]
 
 
 class Base:
-    """The instances of one role of a computation: value, initialise or update; independent of any mapping."""
+    """The instances of one role of a computation: value, or initialise, update and finish of a reduction; independent of
+    any mapping."""
 
     __slots__ = ("by_cell", "cells", "name", "names", "reads", "role", "rows")
 
@@ -79,14 +88,18 @@ class Space:
             self.cells[name] = set(itertools.product(*map(range, extents)))
         for name in self.computations:
             self.reader = name
-            self._enumerate(name, environments[name], model.reduced[name], limit)
+            self._enumerate(name, environments[name], model.reduction(name), limit)
 
     def _enumerate(
-        self, name: str, environments: list[dict[Any, int]], reduced: int, limit: int
+        self,
+        name: str,
+        environments: list[dict[Any, int]],
+        reduction: list[Any] | None,
+        limit: int,
     ) -> None:
         computation = self.computations[name]
         names = list(computation["iterators"])
-        if not reduced:
+        if reduction is None:
             values = Base(name, "value", names)
             for env in environments:
                 cell = tuple(env[i] for i in names)
@@ -94,7 +107,7 @@ class Space:
                 values.add(cell, cell, list(self._reads(value, env)))
             self.bases[name] = [values]
             return
-        _, _, ranges, where, body = computation["pieces"][0][1]
+        _, _, ranges, where, body = reduction
         inner_names = [r[0] for r in ranges]
         inits = Base(name, "initialise", names)
         updates = Base(name, "update", names + inner_names)
@@ -108,6 +121,15 @@ class Space:
                 raise OverflowError("too many instances")
         self.count += len(updates.rows)
         self.bases[name] = [inits, updates]
+        value = computation["pieces"][0][1]
+        if value is reduction:
+            return
+        finishes = Base(name, "finish", names)
+        rest = with_replaced(value, reduction, ["read", name, [[0, {i: 1}] for i in names]])
+        for env in environments:
+            cell = tuple(env[i] for i in names)
+            finishes.add(cell, cell, list(self._reads(rest, env)))
+        self.bases[name].append(finishes)
 
     def _reads(self, value: list[Any], env: dict[Any, int]) -> Iterator[Read]:
         operation, *rest = value

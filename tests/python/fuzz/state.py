@@ -7,9 +7,8 @@ from typing import Any, NamedTuple
 
 from fuzz.linear import Linear, Loop, Nest, iterator
 from fuzz.programs import Program, types_of, walk
-from fuzz.rewriting import (
-    narrowed,
-)
+from fuzz.reductions import of_type, scheduled
+from fuzz.rewriting import with_replaced
 
 
 class NotModelled(Exception):
@@ -45,6 +44,13 @@ class MappingState:
         self.inputs = {a["name"]: a for a in program["inputs"] if a["name"] in read}
         self.outputs = list(program["outputs"])
         self.types = types_of(program)
+        for name, one in self.computations.items():
+            if len(one["pieces"]) == 1:
+                ((condition, value),) = one["pieces"]
+                whole = of_type(value, self.types[name], self.types)
+                self.computations[name] = {**one, "pieces": [[condition, whole]]}
+        #: What `reduction` has found, and of which equations.
+        self._scheduled: dict[str, tuple[dict[str, Any], list[Any] | None]] = {}
         #: The extents of outputs, as texts.
         self.shapes: dict[str, list[str]] = {}
         #: Changes with every rewriting; programs with one key have the same instances.
@@ -69,15 +75,8 @@ class MappingState:
             self._start(name, one)
 
     def _start(self, name: str, one: dict[str, Any]) -> None:
-        names = list(one["iterators"])
-        own = names[: len(names) - one["reduced"]]
-        self.iterators[name] = names
-        self.reduced[name] = one["reduced"]
-        (condition, value), *_ = self.computations[name]["pieces"]
-        if one["reduced"] and value[0] == "cast":
-            # A sum that is converted to a narrow type is a sum in that type.
-            whole = narrowed(value[2], self.types[name], self.types) or value[2]
-            self.computations[name] = {**self.computations[name], "pieces": [[condition, whole]]}
+        self._find_instances(name)
+        names, own = self.iterators[name], self.own(name)
         loops = []
         for position, loop in enumerate(one["loops"]):
             if not one["explicit"] and loop["name"] in names:
@@ -90,6 +89,43 @@ class MappingState:
                     self.planned_driven.add((name, position))
         self.nests[name] = Nest(loops, one["explicit"])
         self.storage[name] = (name, [[0, {n: 1}] for n in own])
+
+    def reduction(self, c: str) -> list[Any] | None:
+        """The reduction by whose terms a computation is scheduled."""
+        known = self._scheduled.get(c)
+        if known is None or known[0] is not self.computations[c]:
+            found = scheduled(self.computations[c], self.types)
+            known = self._scheduled[c] = (self.computations[c], found)
+        return known[1]
+
+    def reduced_names(self, c: str) -> list[str]:
+        reduction = self.reduction(c)
+        return [r[0] for r in reduction[2]] if reduction is not None else []
+
+    def driven(self, c: str) -> list[bool]:
+        """Which loops of a computation run over its terms."""
+        summed: set[Any] = set(self.iterators[c][len(self.own(c)) :])
+        summed |= {("start", position) for name, position in self.planned_driven if name == c}
+        return [loop.value.uses(summed) for loop in self.nests[c].loops]
+
+    def outside_terms(self, c: str) -> int:
+        """How many loops stand outside of the first one over terms."""
+        driven = self.driven(c)
+        return driven.index(True) if True in driven else len(driven)
+
+    def finish_reads(self, c: str, array: str) -> bool:
+        """Whether what is computed from the result of all terms reads an array."""
+        reduction, (_, value) = self.reduction(c), self.computations[c]["pieces"][0]
+        if reduction is None:
+            return False
+        rest = with_replaced(value, reduction, ["const", 0])
+        return any(node[:2] == ["read", array] for node in walk(rest))
+
+    def _find_instances(self, c: str) -> None:
+        """What the instances of a computation are, from its equation."""
+        names = self.reduced_names(c)
+        self.iterators[c] = [*self.computations[c]["iterators"], *names]
+        self.reduced[c] = len(names)
 
     def key(self) -> Any:
         """Models with one key have the same instances and reads."""

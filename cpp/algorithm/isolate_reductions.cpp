@@ -70,30 +70,51 @@ void unite(std::optional<isl::set> &known, const isl::set &more) {
   known = known ? checked(known->unite(more).coalesce(), doing) : more;
 }
 
-/// How often each reduction of a function occurs, whatever its iterators are called.
+/// Which reductions occur more than once in a computation, whatever their iterators are called.
 class Occurrences {
 public:
   explicit Occurrences(const Function &function) {
     for (const ComputationPtr &computation : function.computations) {
+      std::map<std::string, std::set<const Expr *>> found;
       for (const Piece &piece : computation->pieces) {
         visit(piece.value, [&](const ExprPtr &node) {
           if (node->kind == ExprKind::Reduce) {
-            found_[key_of(node).text].insert(node.get());
+            found[key_of(node).text].insert(node.get());
           }
         });
       }
+      for (const auto &[key, nodes] : found) {
+        if (nodes.size() > 1 && !key.empty()) { // else too large to be compared
+          several_.insert(key);
+        }
+      }
     }
-    found_.erase(""); // too large to be compared
   }
 
-  bool several(const std::string &key) const {
-    const auto found = found_.find(key);
-    return found != found_.end() && found->second.size() > 1;
-  }
+  bool several(const std::string &key) const { return several_.contains(key); }
 
 private:
-  std::map<std::string, std::set<const Expr *>> found_;
+  std::set<std::string> several_;
 };
+
+/// Is there a reduction beside the one that the computation is scheduled by? Asked of every
+/// function: it takes no isl.
+bool is_worth_while(const Computation &computation) {
+  std::set<const Expr *> reductions;
+  for (const Piece &piece : computation.pieces) {
+    visit(piece.value, [&](const ExprPtr &node) {
+      if (node->kind == ExprKind::Reduce) {
+        reductions.insert(node.get());
+      }
+    });
+  }
+  if (reductions.size() != 1) {
+    return !reductions.empty();
+  }
+  const ExprPtr scheduled = scheduled_reduction(computation);
+  return scheduled == nullptr || (scheduled != computation.pieces.front().value &&
+                                  FreeIterators().of(scheduled).size() != computation.rank());
+}
 
 /// The parts of one computation that may be isolated, none of them inside of another.
 class Search {
@@ -112,17 +133,6 @@ public:
       walk({piece.value}, piece.domain, computation_.iterators);
     }
     return std::move(found_);
-  }
-
-  /// Is there a reduction that is not all of a piece? Asked of every function: it takes no isl.
-  static bool is_worth_while(const Computation &computation) {
-    bool found = false;
-    for (const Piece &piece : computation.pieces) {
-      const bool is_all = piece.value->kind == ExprKind::Reduce && computation.pieces.size() == 1;
-      const ExprPtr &root = is_all ? piece.value->operands.front() : piece.value;
-      found = found || contains_kind(root, ExprKind::Reduce);
-    }
-    return found;
   }
 
 private:
@@ -173,8 +183,8 @@ private:
 
   /// Of a part that uses all iterators around it.
   bool is_isolated_whole(const Expr &part, const ExpressionKey &key) const {
-    if (!key.text.empty() && registry_.contains(key.text)) {
-      return true;
+    if (const auto known = registry_.find(key.text); known != registry_.end()) {
+      return known->second.computation.get() != &computation_;
     }
     return part.kind == ExprKind::Reduce && reduction_combiner(part.op) != Op::None &&
            (occurrences_.several(key.text) || !has_few_terms(part));
@@ -231,7 +241,7 @@ public:
 
 private:
   std::vector<ComputationPtr> isolate(Computation &reader) {
-    if (!Search::is_worth_while(reader)) {
+    if (!is_worth_while(reader)) {
       return {};
     }
     std::vector<ComputationPtr> made;
@@ -305,8 +315,8 @@ private:
   /// Which of its own iterators stands for iterator `d` of what was isolated.
   static size_t place_of(const Isolated &isolated, const Found &found, size_t d) {
     const std::string &name = found.key.iterators[isolated.positions[d]];
-    return static_cast<size_t>(
-        std::find(found.iterators.begin(), found.iterators.end(), name) - found.iterators.begin());
+    return static_cast<size_t>(std::find(found.iterators.begin(), found.iterators.end(), name) -
+                               found.iterators.begin());
   }
 
   static ExprPtr read_of(const Isolated &isolated, const Found &found, const Computation &reader) {
@@ -395,10 +405,9 @@ private:
 
 std::shared_ptr<const Function>
 isolate_reductions(const std::shared_ptr<const Function> &function) {
-  if (std::none_of(function->computations.begin(), function->computations.end(),
-                   [](const ComputationPtr &computation) {
-                     return Search::is_worth_while(*computation);
-                   })) {
+  if (std::none_of(
+          function->computations.begin(), function->computations.end(),
+          [](const ComputationPtr &computation) { return is_worth_while(*computation); })) {
     return function;
   }
   auto isolated = Isolation(*function).run();

@@ -21,7 +21,6 @@ namespace tilewright {
 /// A reduction stays where it is if it is all that a computation is, if data decide whether it is
 /// needed, or if it depends on its own reader. What is computed stays the same: an isolated
 /// part has the instances that its readers need.
-std::shared_ptr<const Function>
-isolate_reductions(const std::shared_ptr<const Function> &function);
+std::shared_ptr<const Function> isolate_reductions(const std::shared_ptr<const Function> &function);
 
 } // namespace tilewright

@@ -45,6 +45,33 @@ std::vector<ValuePtr> conjuncts_of(const ValuePtr &condition) {
   return parts;
 }
 
+/// Does a statement nothing but store to these buffers?
+bool only_fills(const StmtPtr &root, const std::set<std::int64_t> &buffers) {
+  std::set<std::int64_t> locals;
+  bool fills = true;
+  visit_statements(root, [&](const LoopStatement &statement) {
+    switch (statement.kind) {
+    case StatementKind::Block:
+    case StatementKind::For:
+    case StatementKind::If:
+    case StatementKind::Let:
+      return;
+    case StatementKind::DeclareLocal:
+      locals.insert(cast<DeclareLocal>(statement).id);
+      return;
+    case StatementKind::AssignLocal:
+      fills = fills && locals.contains(cast<AssignLocal>(statement).id);
+      return;
+    case StatementKind::Store:
+      fills = fills && buffers.contains(cast<Store>(statement).buffer);
+      return;
+    default: // what may fail, wait or not end
+      fills = false;
+    }
+  });
+  return fills;
+}
+
 } // namespace
 
 GuardedLoop::GuardedLoop(const For &loop, EnclosingLoops &around)
@@ -71,43 +98,46 @@ void GuardedLoop::open(bool through_loops) {
     if (!enter(level)) {
       return;
     }
-    if (level.loop) {
-      const auto &inner = cast<For>(level.loop);
-      around_.enter(inner);
-      first_.emplace_back(inner.id, inner.lower);
+    if (const auto *inner = as<For>(level.shell)) {
+      around_.enter(*inner);
+      first_.emplace_back(inner->id, inner->lower);
     }
   }
 }
 
-/// Splits the body into levels, as long as there is nothing in it but the next test or loop.
+/// Splits the body into levels, as long as there is nothing in it but the next test, loop or
+/// memory.
 void GuardedLoop::peel(bool through_loops) {
   core_ = loop_.body();
-  while (true) {
+  std::set<std::int64_t> own; // buffers that are there in one iteration only
+  while (!is_empty(core_)) {
     const std::vector<StmtPtr> single{core_};
     const std::vector<StmtPtr> &children = is<Block>(core_) ? core_->children : single;
-    if (children.empty()) {
-      return;
-    }
-    const StmtPtr &last = children.back();
-    const auto *loop = through_loops ? as<For>(last) : nullptr;
-    const auto *test = as<If>(last);
-    const bool plain = std::all_of(children.begin(), children.end() - 1, [](const StmtPtr &s) {
-      return is<Let>(s) || is<DeclareLocal>(s) || is<CheckIndex>(s);
-    });
-    if (!plain || (loop == nullptr && (test == nullptr || test->has_otherwise()))) {
-      return;
-    }
     Level level;
+    level.shell = children.back();
     level.before.assign(children.begin(), children.end() - 1);
-    level.loop = loop != nullptr ? last : nullptr;
-    level.conjuncts = loop != nullptr ? parts_of(binary_value(Op::Lt, loop->lower, loop->upper))
-                                      : conjuncts_of(test->condition);
-    const StmtPtr inner = loop != nullptr ? loop->body() : test->then();
-    const bool ends = loop != nullptr && is_gpu(loop->loop); // whose iterations are threads
-    levels_.push_back(std::move(level));
-    core_ = inner;
-    if (ends) {
+    for (const StmtPtr &statement : level.before) {
+      const bool is_plain =
+          is<Let>(statement) || is<DeclareLocal>(statement) || is<CheckIndex>(statement);
+      if (!is_plain && !only_fills(statement, own)) {
+        return;
+      }
+    }
+    const auto *loop = through_loops ? as<For>(level.shell) : nullptr;
+    const auto *test = as<If>(level.shell);
+    if (loop != nullptr) {
+      level.conjuncts = parts_of(binary_value(Op::Lt, loop->lower, loop->upper));
+    } else if (test != nullptr && !test->has_otherwise()) {
+      level.conjuncts = conjuncts_of(test->condition);
+    } else if (const auto *memory = as<Allocate>(level.shell)) {
+      own.insert(memory->buffer);
+    } else {
       return;
+    }
+    core_ = StmtPtr(level.shell->children[0]);
+    levels_.push_back(std::move(level));
+    if (loop != nullptr && is_gpu(loop->loop)) {
+      return; // its iterations are threads
     }
   }
 }
@@ -178,7 +208,8 @@ bool GuardedLoop::enter(Level &level) {
     if (is_check) {
       statement = reported_first(statement);
     }
-    const bool hoisted = may_leave(*statement);
+    const bool hoisted =
+        statement->children.empty() && !is<ElementChange>(statement) && may_leave(*statement);
     if (!hoisted && is_check) {
       return false; // each iteration may fail: none can be left out
     }
@@ -214,14 +245,14 @@ StmtPtr GuardedLoop::loop_around(const StmtPtr &body) const {
 StmtPtr GuardedLoop::rebuild() const {
   StmtPtr body = core_;
   for (auto level = levels_.rbegin(); level != levels_.rend(); ++level) {
-    if (level->loop) {
-      body = with_children(level->loop, {body});
-    } else {
+    if (is<If>(level->shell)) {
       ValuePtr condition = boolean(true);
       for (const ValuePtr &conjunct : level->conjuncts) {
         condition = both(condition, conjunct);
       }
       body = if_then(condition, body);
+    } else {
+      body = with_children(level->shell, {body});
     }
     std::vector<StmtPtr> statements = level->before;
     statements.push_back(body);

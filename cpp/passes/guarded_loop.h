@@ -2,6 +2,7 @@
 // loop) what is the same in all iterations leaves the loop, as far as nothing is evaluated that no
 // iteration would evaluate, and nothing fails that would not fail first. What is done with the
 // other tests is the pass's business: lift_guards leaves them, tighten_guards makes bounds of them.
+// An iteration that only fills memory of its own, for work that it does not come to, is left out.
 #pragma once
 
 #include "loops/enclosing_loops.h"
@@ -53,11 +54,11 @@ protected:
   ValuePtr upper_;
 
 private:
-  /// Statements, then a test for what follows, or a loop.
+  /// Statements, and then what all the rest of an iteration is in: a test, a loop or memory.
   struct Level {
     std::vector<StmtPtr> before;
     std::vector<ValuePtr> conjuncts;
-    StmtPtr loop; ///< null: a test
+    StmtPtr shell;
   };
 
   void peel(bool through_loops);

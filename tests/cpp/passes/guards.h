@@ -10,8 +10,9 @@
 
 namespace tilewright::test {
 
-/// Parameter N, inputs R (int32) and W (int64) of N elements, an output Y (int64) of N elements.
-/// Programs run over all their loops before and after the pass and must store the same.
+/// Parameter N, inputs R (int32) and W (int64) of N elements, an output Y (int64) of N elements,
+/// memory T (int64) of four elements that loops may have of their own. Programs run over all their
+/// loops before and after the pass and must store the same.
 class Guards : public testing::Test {
 protected:
   Guards() {
@@ -20,6 +21,10 @@ protected:
     array("R", Int32, false);
     array("W", Int64, false);
     array("Y", Int64, true);
+    array("T", Int64, true);
+    kernel.buffers.back().extents = {integer(4)};
+    kernel.buffers.back().is_argument = false;
+    kernel.buffers.back().is_scoped = true;
   }
 
   void array(const std::string &name, ScalarType type, bool is_written) {
@@ -37,6 +42,10 @@ protected:
   }
   static ValuePtr w(const ValuePtr &at) { return load(1, "W", {Int64, 1}, {at}); }
   static StmtPtr y(const ValuePtr &at, const ValuePtr &value) { return store(2, "Y", {at}, value); }
+  static ValuePtr t(const ValuePtr &at) { return load(3, "T", {Int64, 1}, {at}); }
+  static StmtPtr fill(const ValuePtr &at, const ValuePtr &value) {
+    return store(3, "T", {at}, value);
+  }
   static ValuePtr le(const ValuePtr &a, const ValuePtr &b) { return binary_value(Op::Le, a, b); }
   static ValuePtr lt(const ValuePtr &a, const ValuePtr &b) { return binary_value(Op::Lt, a, b); }
   static StmtPtr loop(const ValuePtr &counter, const ValuePtr &upper, const StmtPtr &body) {

@@ -21,7 +21,7 @@ protected:
     return for_loop(own.id, own.name, integer(0), upper, kind, 4, body);
   }
 
-  ValuePtr t = variable(4, "t");
+  ValuePtr v = variable(4, "v");
   ValuePtr in_row = both(le(r(i), p), lt(p, r(add(i, integer(1)))));
 };
 
@@ -46,16 +46,16 @@ TEST_F(LiftGuards, TheRowsOfASparseMatrixTimesColumns) {
 }
 
 TEST_F(LiftGuards, TestsLeaveAllLoopsForWhichTheyAreTheSame) {
-  const auto body = if_then(both(lt(integer(2), w(i)), lt(r(p), q)), y(q, t));
-  EXPECT_EQ(lifted(loop(i, n, loop(p, n, loop(q, n, loop(t, integer(3), body))))),
+  const auto body = if_then(both(lt(integer(2), w(i)), lt(r(p), q)), y(q, v));
+  EXPECT_EQ(lifted(loop(i, n, loop(p, n, loop(q, n, loop(v, integer(3), body))))),
             "if 0 < N:\n"
             "  for i in range(0, N):\n"
             "    if 2 < W[i]:\n"
             "      for p in range(0, N):\n"
             "        for q in range(0, N):\n"
             "          if int64(R[p]) < q:\n"
-            "            for t in range(0, 3):\n"
-            "              Y[q] = t\n");
+            "            for v in range(0, 3):\n"
+            "              Y[q] = v\n");
 }
 
 TEST_F(LiftGuards, DataAreReadWhereTheLoopHasAnIteration) {
@@ -78,11 +78,11 @@ TEST_F(LiftGuards, DataAreReadWhereTheLoopHasAnIteration) {
 }
 
 TEST_F(LiftGuards, ATileIsKnownToHaveIterations) {
-  const auto at = add(mul(integer(4), q), t);
+  const auto at = add(mul(integer(4), q), v);
   const auto rest = minimum(integer(4), sub(n, mul(integer(4), q)));
   const auto tiles = floor_div(add(n, integer(3)), integer(4));
   for (const LoopKind kind : {LoopKind::Serial, LoopKind::Vector, LoopKind::Unrolled}) {
-    const auto tile = loop_of(kind, t, rest, if_then(lt(integer(1), r(i)), y(at, i)));
+    const auto tile = loop_of(kind, v, rest, if_then(lt(integer(1), r(i)), y(at, i)));
     const std::string text = lifted(loop(i, n, loop(q, tiles, tile)));
     EXPECT_EQ(text.rfind("if 0 < (N + 3) // 4:\n"
                          "  for i in range(0, N):\n"
@@ -192,6 +192,37 @@ TEST_F(LiftGuards, LeavesTestsAloneThatAreNotAllOfTheBody) {
   const auto test = lt(integer(1), r(p));
   stays(loop(p, n, loop(q, n, block({if_then(test, y(q, p)), y(p, q)}))));
   stays(loop(p, n, loop(q, n, if_then(test, y(q, p), y(q, q)))));
+}
+
+TEST_F(LiftGuards, MemoryOfAnIterationIsFilledForItsWorkOnly) {
+  const ValuePtr test = lt(integer(1), r(i));
+  const auto with = [&](const StmtPtr &first, const StmtPtr &work) {
+    return loop(i, n, loop(p, integer(3), allocate(3, "T", block({first, if_then(test, work)}))));
+  };
+  const StmtPtr work = y(i, t(p));
+  EXPECT_EQ(lifted(with(loop(q, integer(4), fill(q, add(p, q))), work)),
+            "for i in range(0, N):\n"
+            "  if 1 < int64(R[i]):\n"
+            "    for p in range(0, 3):\n"
+            "      T = empty((4,), int64)\n"
+            "      for q in range(0, 4):\n"
+            "        T[q] = p + q\n"
+            "      Y[i] = T[p]\n");
+  // What others see, and what may fail, is not left out.
+  stays(with(block({fill(p, p), y(i, p)}), work));
+  kernel.sites.push_back({"T[W[p]]", "T", 0});
+  stays(with(block({fill(p, p), check_index(0, add(i, p), integer(5))}), work));
+  // Nor is a test taken for the same that reads it.
+  stays(loop(i, n,
+             loop(p, integer(3),
+                  allocate(3, "T",
+                           block({fill(integer(0), i),
+                                  if_then(lt(integer(1), t(integer(0))), y(i, p))})))));
+}
+
+TEST_F(LiftGuards, MemoryThatLastsIsFilledInAllIterations) {
+  const auto body = block({fill(p, i), if_then(lt(integer(1), r(i)), y(i, t(integer(0))))});
+  stays(loop(i, n, allocate(3, "T", loop(p, integer(3), body))));
 }
 
 TEST_F(LiftGuards, LoopsThatRunAsOneStayTogether) {

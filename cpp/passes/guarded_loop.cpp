@@ -98,6 +98,7 @@ void GuardedLoop::open(bool through_loops) {
     if (!enter(level)) {
       return;
     }
+    first_.front().second = lower_;
     if (const auto *inner = as<For>(level.shell)) {
       around_.enter(*inner);
       first_.emplace_back(inner->id, inner->lower);

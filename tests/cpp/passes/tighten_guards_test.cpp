@@ -148,6 +148,26 @@ TEST_F(TightenGuards, ChecksStayWhereTheyWere) {
                                                      "      Y[p] = i\n");
 }
 
+TEST_F(TightenGuards, AFailureThatIsReportedIsThatOfTheFirstIterationOfItsBounds) {
+  kernel.sites.push_back({"R[W[i]]", "R", 0});
+  const auto at = variable(9, "at");
+  const auto inner = block(
+      {let(9, "at", w(i)), check_index(0, at, n, nullptr, {p}), if_then(lt(p, r(at)), y(p, i))});
+  const StmtPtr after = tighten_guards(loop(i, n, loop(p, n, if_then(le(r(i), p), inner))));
+  ValuePtr reported;
+  ValuePtr first;
+  visit_statements(after, [&](const LoopStatement &statement) {
+    if (const auto *check = as<CheckIndex>(statement)) {
+      reported = check->reported.at(0);
+    } else if (const auto *own = as<For>(statement)) {
+      first = own->lower;
+    }
+  });
+  ASSERT_TRUE(reported && first);
+  EXPECT_TRUE(is_binary(first, Op::Max));
+  EXPECT_TRUE(same_value(reported, first));
+}
+
 TEST_F(TightenGuards, LeavesTestsAloneThatTheLoopChanges) {
   const auto own = load(2, "Y", {Int64, 1}, {i});
   for (const StmtPtr &change : std::vector<StmtPtr>{

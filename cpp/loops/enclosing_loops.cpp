@@ -26,6 +26,11 @@ void EnclosingLoops::enter(const For &loop) {
   }
 }
 
+void EnclosingLoops::leave(const For &loop) {
+  ranges_.variables.erase(loop.id);
+  last_.erase(loop.id);
+}
+
 EnclosingLoops::Known EnclosingLoops::assume(const ValuePtr &test) {
   Known before{ranges_, tests_.size()};
   ranges_.assume(test);

@@ -14,8 +14,9 @@ class EnclosingLoops {
 public:
   explicit EnclosingLoops(Ranges known) : ranges_(std::move(known)) {}
 
-  /// What is asked from now on stands in the body of `loop`.
+  /// What is asked from now on stands in the body of `loop`, until it is left.
   void enter(const For &loop);
+  void leave(const For &loop);
   /// What is asked stands behind this test as well, until forget().
   struct Known {
     Ranges ranges;

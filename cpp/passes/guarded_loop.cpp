@@ -94,15 +94,20 @@ GuardedLoop::GuardedLoop(const For &loop, EnclosingLoops &around)
 void GuardedLoop::open(bool through_loops) {
   peel(through_loops);
   first_ = {{loop_.id, lower_}};
+  std::vector<const For *> entered;
   for (Level &level : levels_) {
     if (!enter(level)) {
-      return;
+      break;
     }
     first_.front().second = lower_;
     if (const auto *inner = as<For>(level.shell)) {
       around_.enter(*inner);
+      entered.push_back(inner);
       first_.emplace_back(inner->id, inner->lower);
     }
+  }
+  for (const For *inner : entered) {
+    around_.leave(*inner);
   }
 }
 
@@ -292,10 +297,11 @@ public:
     }
     const StmtPtr node = inside(statement);
     const auto *loop = as<For>(node);
-    if (loop == nullptr || loop->parallel.joined) {
+    if (loop == nullptr) {
       return node;
     }
-    const StmtPtr other = change_(*loop, around_);
+    const StmtPtr other = loop->parallel.joined ? nullptr : change_(*loop, around_);
+    around_.leave(*loop); // what has become of it may be one number with the same name
     return other ? other : node;
   }
 

@@ -350,6 +350,7 @@ private:
     }
     around_.enter(loop);
     StmtPtr body = (*this)(loop.body());
+    around_.leave(loop);
     if (is_empty(body)) {
       return body;
     }

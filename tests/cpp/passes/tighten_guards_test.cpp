@@ -104,6 +104,18 @@ TEST_F(TightenGuards, NothingIsReadBehindAnEqualityThatDoesNotHold) {
   tightened(loop(i, n, loop(p, n, body)));
 }
 
+TEST_F(TightenGuards, ANumberIsNotKnownToLieWhereItsLoopWent) {
+  // The loop of q becomes q = W[i], which need not be below N, and p ends at q + 1.
+  const auto body = if_then(binary_value(Op::Eq, q, w(i)), y(q, add(p, integer(1))));
+  const auto from_p = for_loop(3, "q", p, n, LoopKind::Serial, 0, body);
+  EXPECT_EQ(tightened(loop(i, n, loop(p, n, from_p))), "for i in range(0, N):\n"
+                                                       "  if 0 < N:\n"
+                                                       "    q = W[i]\n"
+                                                       "    if q < N:\n"
+                                                       "      for p in range(0, min(N, q + 1)):\n"
+                                                       "        Y[q] = p + 1\n");
+}
+
 TEST_F(TightenGuards, TwoEqualitiesAreBothAsked) {
   const auto both_equal =
       both(binary_value(Op::Eq, p, w(i)), binary_value(Op::Eq, r(sub(n, integer(1))), p));

@@ -295,7 +295,7 @@ public:
     if (statement->children.empty()) {
       return statement;
     }
-    const StmtPtr node = inside(statement);
+    StmtPtr node = inside(statement);
     const auto *loop = as<For>(node);
     if (loop == nullptr) {
       return node;

@@ -52,7 +52,7 @@ std::vector<std::pair<isl::set, isl::aff>> pieces_of(const isl::pw_aff &function
 class Summation {
 public:
   /// `space`: of the parameters and variables.
-  explicit Summation(isl::space space) : space_(std::move(space)) {}
+  explicit Summation(const isl::space &space) : space_(space) {}
 
   /// Sums up over all `variables`, in whatever order that can be done.
   std::optional<std::vector<Summand>> over(const Summand &summand,

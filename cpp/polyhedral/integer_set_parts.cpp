@@ -13,8 +13,8 @@ std::vector<Part> parts_of(const List &list, int count) {
     const Part part = checked(list.at(k), "the parts of a set");
     parts.emplace_back(shape_of(part.space()).text(), part);
   }
-  std::stable_sort(parts.begin(), parts.end(),
-                   [](const auto &a, const auto &b) { return a.first < b.first; });
+  std::sort(parts.begin(), parts.end(),
+            [](const auto &a, const auto &b) { return a.first < b.first; });
   std::vector<Part> sorted;
   for (auto &[text, part] : parts) {
     sorted.push_back(std::move(part));

@@ -101,8 +101,8 @@ ProgramRelations program_relations(const Program &program, const std::string &co
       continue;
     }
     all.instances = all.instances.unite(statement.domain);
-    all.writes =
-        all.writes.unite(written_element(program, statement).intersect_domain(statement.domain));
+    all.writes = all.writes.unite(
+        without_names(written_element(program, statement).intersect_domain(statement.domain)));
     all.schedule = all.schedule.unite(time_map(statement));
     for (const ReadAccess &read : read_accesses(statement)) {
       all.reads = all.reads.unite(read_element(program, statement, read));

@@ -17,7 +17,7 @@ from typing import Any as _Any
 from . import _core
 from ._core import __version__
 from .base import caching as cache
-from .base import errors as _errors
+from .base import core_errors as _core_errors
 from .base import notices as _notices
 from .base.caching import CacheInfo
 from .base.configuration import Settings, settings
@@ -39,7 +39,9 @@ from .base.errors import (
     ScheduleError,
     ScheduleTypeError,
     SelfDependenceError,
+    SetError,
     SettingError,
+    SetTypeError,
     SubscriptError,
     TilewrightError,
 )
@@ -151,6 +153,11 @@ from .schedule.buffers import Buffer
 from .schedule.commands import ComputationHandle
 from .schedule.computations import Computation, computation
 from .schedule.schedules import Schedule, ScheduleDifference
+from .schedule.verdicts import Verdict, Witness
+from .sets.cardinality import Cardinality
+from .sets.pictures import SetPicture
+from .sets.points import Point
+from .sets.values import Map, Set
 
 if _TYPE_CHECKING:
     from . import kernels
@@ -164,6 +171,7 @@ __all__ = [
     "Array",
     "Buffer",
     "CacheInfo",
+    "Cardinality",
     "CompilerPass",
     "Computation",
     "ComputationHandle",
@@ -184,11 +192,13 @@ __all__ = [
     "Iterator",
     "LoopNest",
     "Machine",
+    "Map",
     "NanTrace",
     "OutOfBoundsError",
     "Parameter",
     "Passes",
     "Picture",
+    "Point",
     "Profile",
     "ReadValue",
     "RooflinePlot",
@@ -197,6 +207,10 @@ __all__ = [
     "ScheduleError",
     "ScheduleTypeError",
     "SelfDependenceError",
+    "Set",
+    "SetError",
+    "SetPicture",
+    "SetTypeError",
     "SettingError",
     "Settings",
     "SourceLocation",
@@ -205,6 +219,8 @@ __all__ = [
     "SubscriptError",
     "TilewrightError",
     "TilewrightWarning",
+    "Verdict",
+    "Witness",
     "__version__",
     "abs",
     "absolute_difference",
@@ -319,7 +335,7 @@ __all__ = [
 ]
 
 # What the core calls: it imports no module of ours.
-_core.set_error_factory(_errors.make_error)
+_core.set_error_factory(_core_errors.make_error)
 _core.set_notices(_notices.compiled, _notices.copied)
 
 check_environment()

@@ -59,6 +59,8 @@ struct TargetFeatures {
   int masked_bytes = 0;
   bool launches = false; ///< loops over blocks and threads are its launches; else they are loops
   bool asynchronous_copies = false; ///< of launches: from global to shared memory
+  /// Loops are taken as the schedule says them: vector loops and unrolled ones stay loops.
+  bool plain_loops = false;
 };
 
 /// What a target makes of a kernel.

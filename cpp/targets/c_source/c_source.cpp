@@ -1,0 +1,166 @@
+#include "targets/c_source/c_source.h"
+
+#include "algorithm/size_parameters.h"
+#include "loops/build.h"
+#include "polyhedral/error.h"
+#include "targets/c_source/statements.h"
+#include "targets/llvm/c_function.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tilewright {
+
+namespace {
+
+/// Conditions under which the function is not defined.
+std::vector<std::string> refused_sizes(const Kernel &kernel, const CSourceFunction &function,
+                                       CExpressions &expressions) {
+  std::vector<std::string> refused;
+  const auto add = [&](const std::string &condition) {
+    if (std::find(refused.begin(), refused.end(), condition) == refused.end()) {
+      refused.push_back(condition);
+    }
+  };
+  static_assert(largest_size_parameter == std::int64_t{1} << 40);
+  for (const size_t size : function.sizes) { // first: what follows counts in 64 bits
+    const std::string &name = function.parameters.at(size);
+    add(name + " > INT64_C(1) << 40");
+    add(name + " < -(INT64_C(1) << 40)");
+  }
+  if (function.context && as_boolean(function.context) != true) {
+    add("!(" + expressions.text(function.context).text + ")");
+  }
+  for (const KernelBuffer &buffer : kernel.buffers) {
+    for (const ValuePtr &extent : buffer.extents) {
+      if (buffer.is_argument && !as_integer(extent)) {
+        add(expressions.text(extent).at_least(CPrecedence::Sum) + " < 0");
+      }
+    }
+  }
+  // A size that is an extent is not negative.
+  for (const size_t size : function.sizes) {
+    const std::string &name = function.parameters.at(size);
+    if (std::find(refused.begin(), refused.end(), name + " < 0") != refused.end()) {
+      std::erase(refused, name + " < -(INT64_C(1) << 40)");
+    }
+  }
+  return refused;
+}
+
+std::string includes(const CHelpers &helpers) {
+  return std::string(helpers.uses_complex() ? "#include <complex.h>\n" : "") +
+         "#include <math.h>\n#include <stdbool.h>\n#include <stdint.h>\n#include <stdlib.h>\n"
+         "#include <string.h>\n\n";
+}
+
+class CSourceTarget : public Target {
+public:
+  std::string_view name() const override { return "c-source"; }
+  std::string key(const TargetOptions & /*options*/) const override { return "c-source"; }
+  TargetFeatures features(const TargetOptions & /*options*/) const override {
+    TargetFeatures features;
+    features.plain_loops = true;
+    return features;
+  }
+  void require_callable(const TargetOptions & /*options*/) const override {
+    throw Error(ErrorKind::Argument,
+                "C source is text, which nothing here calls; compile what f.export_source writes");
+  }
+  Artifact emit(const Kernel &kernel, const TargetOptions &options) const override {
+    Artifact artifact;
+    artifact.symbol = options.symbol.empty() ? kernel_symbol(kernel.name) : options.symbol;
+    const Phase phase(artifact.milliseconds, "emit");
+    const CSourceFunction function = plain_c_function(kernel, artifact.symbol);
+    artifact.text =
+        c_source_statuses(function.status_prefix) + "\n" + c_source(kernel, function, options);
+    return artifact;
+  }
+  std::string text(std::string_view form, const Kernel &kernel,
+                   const TargetOptions &options) const override {
+    if (form != "c") {
+      throw Error(ErrorKind::Argument, "C source has no form '" + std::string(form) + "'");
+    }
+    return emit(kernel, options).text;
+  }
+};
+
+} // namespace
+
+std::string c_source_statuses(const std::string &prefix) {
+  const auto row = [&](const char *name, CStatus status, const char *meaning) {
+    return fmt::format("  {}{} = {}, /* {} */\n", prefix, name, static_cast<int>(status), meaning);
+  };
+  return "enum {\n" + row("OK", CStatus::Ok, "all outputs are written") +
+         row("SUBSCRIPT", CStatus::Subscript,
+             "a subscript that is computed from data is outside of its array") +
+         row("OUT_OF_MEMORY", CStatus::OutOfMemory, "no memory for temporaries") +
+         row("SIZES", CStatus::Sizes, "the function is not defined for these sizes") + "};\n";
+}
+
+CSourceFunction plain_c_function(const Kernel &kernel, const std::string &symbol) {
+  CSourceFunction function;
+  function.status_prefix = symbol + "_";
+  CNames names;
+  std::string declared;
+  const auto declare = [&](const std::string &type, const std::string &name) {
+    declared += (declared.empty() ? "" : ", ") + type + name;
+  };
+  for (const std::string &parameter : kernel.parameters) {
+    function.parameters.push_back(names.take(parameter));
+    function.sizes.push_back(function.sizes.size());
+    declare("int64_t ", function.parameters.back());
+  }
+  for (const KernelBuffer &buffer : kernel.buffers) {
+    if (buffer.is_argument) {
+      function.arrays.push_back({names.take(buffer.name), "", false});
+      declare((buffer.is_written ? "" : "const ") + c_memory_type(buffer.type) + " *restrict ",
+              function.arrays.back().name);
+    }
+  }
+  function.prototype = fmt::format("int {}({})", symbol, declared.empty() ? "void" : declared);
+  return function;
+}
+
+std::string c_source(const Kernel &kernel, const CSourceFunction &function,
+                     const TargetOptions &options) {
+  CHelpers helpers;
+  CNames names;
+  CArrays arrays;
+  for (const std::string &parameter : function.parameters) {
+    names.take(parameter);
+  }
+  for (const CSourceArray &array : function.arrays) {
+    names.take(array.name);
+  }
+  CExpressions expressions(kernel, helpers, names, arrays, function.parameters,
+                           {function.sizes.begin(), function.sizes.end()});
+  size_t next = 0;
+  for (size_t b = 0; b < kernel.buffers.size(); ++b) {
+    const KernelBuffer &buffer = kernel.buffers[b];
+    if (!buffer.is_argument) {
+      continue;
+    }
+    const CSourceArray &given = function.arrays.at(next++);
+    CArrayName &array = arrays.at(static_cast<std::int64_t>(b));
+    array.base = given.name;
+    array.member = given.member;
+    array.by_value = given.by_value;
+    for (const ValuePtr &extent : buffer.extents) {
+      array.extents.push_back(expressions.text(extent));
+    }
+  }
+  const std::vector<std::string> refused = refused_sizes(kernel, function, expressions);
+  CStatements statements(kernel, helpers, names, arrays, expressions, function.status_prefix,
+                         options.threads_where_worthwhile);
+  const std::string body = statements.body(refused);
+  return includes(helpers) + helpers.text() + function.prototype + " " + body;
+}
+
+const Target &c_source_target() {
+  static const CSourceTarget target;
+  return target;
+}
+
+} // namespace tilewright

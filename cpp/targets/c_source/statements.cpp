@@ -1,0 +1,491 @@
+#include "targets/c_source/statements.h"
+
+#include "loops/dispatch.h"
+#include "loops/traverse.h"
+#include "mapping/local_memory.h"
+#include "polyhedral/error.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace tilewright {
+
+namespace {
+
+[[noreturn]] void refuse_gpu() {
+  throw Error(ErrorKind::Schedule,
+              "C source has no loops over the blocks and threads of a GPU; take a schedule without "
+              "them, or the target 'cpu', which makes them loops of the processor");
+}
+
+/// The operations of a value, each as often as it would be printed, up to a limit.
+constexpr int many_operations = 1000;
+constexpr int few_operations = 8; ///< are printed again where they are used again
+
+/// A text in a comment.
+std::string in_comment(std::string text) {
+  for (size_t at = text.find("*/"); at != std::string::npos; at = text.find("*/", at)) {
+    text.replace(at, 2, "* /");
+  }
+  return text;
+}
+
+std::string file_name(const std::string &path) {
+  const size_t slash = path.find_last_of('/');
+  return slash == std::string::npos ? path : path.substr(slash + 1);
+}
+
+/// How often each value of some trees is used, and how large it is.
+class Sharing {
+public:
+  explicit Sharing(const std::vector<ValuePtr> &roots) {
+    for (const ValuePtr &root : roots) {
+      visit(*root);
+    }
+  }
+  /// Operands before what is made of them.
+  const std::vector<const Value *> &order() const { return order_; }
+  bool is_worth_a_name(const Value &value) const {
+    return uses_.at(&value) > 1 && size_.at(&value) > few_operations;
+  }
+
+private:
+  int visit(const Value &value) {
+    if (++uses_[&value] > 1) {
+      return size_[&value];
+    }
+    int size = value.operands.empty() ? 0 : is<Call>(value) ? few_operations + 1 : 1;
+    for (const ValuePtr &operand : value.operands) {
+      size = std::min(many_operations, size + visit(*operand));
+    }
+    order_.push_back(&value);
+    return size_[&value] = size;
+  }
+
+  std::unordered_map<const Value *, int> uses_;
+  std::unordered_map<const Value *, int> size_;
+  std::vector<const Value *> order_;
+};
+
+} // namespace
+
+// ---- elements ----
+
+std::string CArrays::element(std::int64_t buffer, const std::vector<CText> &subscripts) const {
+  const auto found = arrays_.find(buffer);
+  if (found == arrays_.end() || found->second.base.empty()) {
+    throw Error(ErrorKind::Internal, "C source uses a buffer that has no memory");
+  }
+  const CArrayName &array = found->second;
+  if (array.by_value) {
+    return array.base;
+  }
+  if (subscripts.empty()) {
+    return array.base + "[0]" + array.member;
+  }
+  std::string text;
+  if (array.nested) {
+    for (const CText &subscript : subscripts) {
+      text += "[" + subscript.text + "]";
+    }
+    return array.base + text + array.member;
+  }
+  CText index = subscripts[0];
+  for (size_t d = 1; d < subscripts.size(); ++d) {
+    if (index.text == "0") {
+      index = subscripts[d];
+      continue;
+    }
+    std::string row = index.at_least(CPrecedence::Product) + " * " +
+                      array.extents.at(d).beside(CPrecedence::Prefix);
+    if (subscripts[d].text != "0") {
+      row += subscripts[d].text.starts_with('-') ? " + (" + subscripts[d].text + ")"
+                                                 : " + " + subscripts[d].at_least(CPrecedence::Sum);
+      index = {row, CPrecedence::Sum};
+    } else {
+      index = {row, CPrecedence::Product};
+    }
+  }
+  return array.base + "[" + index.text + "]" + array.member;
+}
+
+// ---- lines ----
+
+void CStatements::line(const std::string &text) {
+  text_ += std::string(2 * static_cast<size_t>(depth_), ' ') + text + "\n";
+}
+
+void CStatements::indented(const StmtPtr &body) {
+  ++depth_;
+  CNames::Scope outer = names_.open();
+  print(body);
+  names_.close(std::move(outer));
+  --depth_;
+}
+
+void CStatements::print(const StmtPtr &statement) {
+  dispatch(*statement, [&](const auto &node) { print_statement(node); });
+}
+
+void CStatements::print_statement(const Block &sequence) {
+  for (const StmtPtr &child : sequence.children) {
+    print(child);
+  }
+}
+
+std::string CStatements::body(const std::vector<std::string> &refused_sizes) {
+  bool has_temporaries = false;
+  for (const KernelBuffer &buffer : kernel_.buffers) {
+    has_temporaries = has_temporaries || (!buffer.is_argument && !buffer.is_scoped);
+  }
+  if (!refused_sizes.empty()) {
+    std::string condition;
+    for (const std::string &refused : refused_sizes) {
+      condition += (condition.empty() ? "" : " || ") + refused;
+    }
+    line("if (" + condition + ") {");
+    line("  return " + status_prefix_ + "SIZES;");
+    line("}");
+  }
+  const size_t begin = text_.size();
+  if (has_temporaries) {
+    exits_.back().label = labels_.take("end");
+    allocate_temporaries();
+  }
+  print(kernel_.body);
+  if (needs_status_) {
+    text_.insert(begin, "  int status = " + status_prefix_ + "OK;\n");
+  }
+  if (has_temporaries) {
+    text_ += exits_.back().label + ":\n";
+    for (size_t b = 0; b < kernel_.buffers.size(); ++b) {
+      const KernelBuffer &buffer = kernel_.buffers[b];
+      if (!buffer.is_argument && !buffer.is_scoped) {
+        line("free(" + arrays_.at(static_cast<std::int64_t>(b)).base + ");");
+      }
+    }
+  }
+  line(needs_status_ ? "return status;" : "return " + status_prefix_ + "OK;");
+  return "{\n" + text_ + "}\n";
+}
+
+// ---- what fails ----
+
+void CStatements::fail(const std::string &status) {
+  Exit &exit = exits_.back();
+  if (exit.label.empty()) {
+    line("return " + status + ";");
+    return;
+  }
+  exit.used = true;
+  needs_status_ = needs_status_ || exit.status == "status";
+  line(exit.status + " = " + status + ";");
+  line("goto " + exit.label + ";");
+}
+
+/// After what an inner exit had to do, where `failed` came by.
+void CStatements::pass_on(const Exit &failed) {
+  line("if (" + failed.status + " != " + status_prefix_ + "OK) {");
+  ++depth_;
+  Exit &outer = exits_.back();
+  if (outer.label.empty()) {
+    line("return " + failed.status + ";");
+  } else {
+    outer.used = true;
+    line("goto " + outer.label + ";");
+  }
+  --depth_;
+  line("}");
+}
+
+void CStatements::print_statement(const CheckIndex &check) {
+  name_shared({check.value, check.upper});
+  const IndexSite &site = kernel_.sites.at(static_cast<size_t>(check.site));
+  const CText value = expressions_.text(check.value);
+  line("if (" + value.at_least(CPrecedence::Sum) + " < 0 || " + value.at_least(CPrecedence::Sum) +
+       " >= " + expressions_.text(check.upper).at_least(CPrecedence::Sum) + ") { /* " +
+       in_comment(site.text) + " */");
+  ++depth_;
+  fail(fmt::format("{}SUBSCRIPT | {} << 8", status_prefix_, check.site));
+  --depth_;
+  line("}");
+  expressions_.forget_names();
+}
+
+void CStatements::print_statement(const CheckValue & /*check*/) {
+  throw Error(ErrorKind::Internal, "a check of values reached C source");
+}
+
+void CStatements::print_statement(const Launch & /*launch*/) { refuse_gpu(); }
+void CStatements::print_statement(const Barrier & /*barrier*/) { refuse_gpu(); }
+void CStatements::print_statement(const CopyAsync & /*copy*/) { refuse_gpu(); }
+void CStatements::print_statement(const CommitCopies & /*commit*/) { refuse_gpu(); }
+void CStatements::print_statement(const WaitForCopies & /*wait*/) { refuse_gpu(); }
+
+// ---- memory ----
+
+std::string CStatements::count_of(const KernelBuffer &buffer) {
+  std::string count;
+  for (const ValuePtr &extent : buffer.extents) {
+    const std::string own = expressions_.text(extent).text;
+    count = count.empty() ? own : helpers_.count() + "(" + count + ", " + own + ")";
+  }
+  return count.empty() ? "1" : count;
+}
+
+void CStatements::allocate_temporaries() {
+  std::string missing;
+  for (size_t b = 0; b < kernel_.buffers.size(); ++b) {
+    const KernelBuffer &buffer = kernel_.buffers[b];
+    if (buffer.is_argument || buffer.is_scoped) {
+      continue;
+    }
+    CArrayName &array = arrays_.at(static_cast<std::int64_t>(b));
+    array.base = names_.take(buffer.name);
+    for (const ValuePtr &extent : buffer.extents) {
+      array.extents.push_back(expressions_.text(extent));
+    }
+    line(fmt::format("{} *{} = {}({}, sizeof *{});", c_memory_type(buffer.type), array.base,
+                     helpers_.allocate(), count_of(buffer), array.base));
+    missing += (missing.empty() ? "" : " || ") + array.base + " == NULL";
+  }
+  line("if (" + missing + ") {");
+  ++depth_;
+  fail(status_prefix_ + "OUT_OF_MEMORY");
+  --depth_;
+  line("}");
+}
+
+void CStatements::declare_on_stack(const KernelBuffer &buffer, std::int64_t number) {
+  CArrayName &array = arrays_.at(number);
+  array = {};
+  array.base = names_.take(buffer.name);
+  array.nested = true;
+  std::string extents;
+  for (const ValuePtr &extent : buffer.extents) {
+    const std::int64_t length = std::max<std::int64_t>(1, as_integer(extent).value_or(1));
+    extents += "[" + std::to_string(length) + "]";
+  }
+  line(c_memory_type(buffer.type) + " " + array.base + (extents.empty() ? "[1]" : extents) + ";");
+}
+
+void CStatements::allocate_on_heap(const KernelBuffer &buffer, std::int64_t number,
+                                   const StmtPtr &body) {
+  CArrayName &array = arrays_.at(number);
+  array = {};
+  array.base = names_.take(buffer.name);
+  for (const ValuePtr &extent : buffer.extents) {
+    array.extents.push_back(expressions_.text(extent));
+  }
+  const std::string base = array.base;
+  line(fmt::format("{} *{} = {}({}, sizeof *{});", c_memory_type(buffer.type), base,
+                   helpers_.allocate(), count_of(buffer), base));
+  line("if (" + base + " == NULL) {");
+  ++depth_;
+  fail(status_prefix_ + "OUT_OF_MEMORY");
+  --depth_;
+  line("}");
+  Exit exit;
+  exit.label = labels_.take("free_" + base);
+  exit.status = exits_.back().status;
+  exits_.push_back(exit);
+  print(body);
+  const Exit left = exits_.back();
+  exits_.pop_back();
+  if (left.used) {
+    text_ += left.label + ":\n";
+  }
+  line("free(" + base + ");");
+  if (left.used) {
+    pass_on(left);
+  }
+}
+
+void CStatements::print_statement(const Allocate &allocate) {
+  const KernelBuffer &buffer = kernel_.buffers.at(static_cast<size_t>(allocate.buffer));
+  const bool on_stack = buffer.memory == "stack" || buffer.memory == "registers";
+  const std::int64_t limit = on_stack                  ? largest_stack_buffer
+                             : buffer.memory == "heap" ? 0
+                                                       : largest_automatic_stack_buffer;
+  std::int64_t bytes = buffer.type.bytes();
+  for (const ValuePtr &extent : buffer.extents) {
+    const auto size = as_integer(extent);
+    bytes = !size || *size < 0 || bytes > limit ? limit + 1 : bytes * *size;
+  }
+  const CArrayName outer =
+      arrays_.at(allocate.buffer); // memory of an enclosing allocation, or none
+  line("{");
+  ++depth_;
+  CNames::Scope scope = names_.open();
+  if (bytes <= limit) {
+    declare_on_stack(buffer, allocate.buffer);
+    print(allocate.body());
+  } else {
+    allocate_on_heap(buffer, allocate.buffer, allocate.body());
+  }
+  names_.close(std::move(scope));
+  --depth_;
+  line("}");
+  arrays_.at(allocate.buffer) = outer;
+}
+
+// ---- stores and definitions ----
+
+bool CStatements::has_shared(const std::vector<ValuePtr> &roots) const {
+  const Sharing sharing(roots);
+  return std::any_of(sharing.order().begin(), sharing.order().end(),
+                     [&](const Value *value) { return sharing.is_worth_a_name(*value); });
+}
+
+bool CStatements::name_shared(const std::vector<ValuePtr> &roots) {
+  const Sharing sharing(roots);
+  bool any = false;
+  for (const Value *value : sharing.order()) {
+    if (sharing.is_worth_a_name(*value)) {
+      const std::string own = expressions_.text(*value).text;
+      const std::string name = names_.take("t");
+      line("const " + c_type(value->type.scalar) + " " + name + " = " + own + ";");
+      expressions_.set_name(value, name);
+      any = true;
+    }
+  }
+  return any;
+}
+
+/// Announces the statement of which the store is an instance, once for each run of its stores.
+void CStatements::note(const ElementChange &change) {
+  if (change.statement < 0) {
+    return;
+  }
+  const KernelStatement &made = kernel_.statements.at(static_cast<size_t>(change.statement));
+  std::string text = made.name;
+  if (made.where.known()) {
+    text += fmt::format(": {}:{}", file_name(made.where.file), made.where.line);
+  }
+  if (text != noted_) {
+    line("/* " + in_comment(text) + " */");
+    noted_ = text;
+  }
+}
+
+void CStatements::print_statement(const Store &store) {
+  if (store.mask) {
+    throw Error(ErrorKind::Internal, "a store under a mask reached C source");
+  }
+  note(store);
+  std::vector<ValuePtr> roots = store.subscripts;
+  roots.push_back(store.value);
+  name_shared(roots);
+  const ScalarType type = kernel_.buffers.at(static_cast<size_t>(store.buffer)).type;
+  line(expressions_.element(store.buffer, store.subscripts) + " = " +
+       expressions_.stored(store.value, type).text + ";");
+  expressions_.forget_names();
+}
+
+/// Whether C has `element op= value` in one step, whatever the numbers are.
+bool CStatements::has_operator(const AtomicUpdate &update) const {
+  const ScalarType type = kernel_.buffers.at(static_cast<size_t>(update.buffer)).type;
+  const bool narrow_float = type.is_floating() && type.bits == 16;
+  if (type.is_complex() || type.is_bool() || narrow_float) {
+    return false;
+  }
+  if (type.is_integer()) {
+    return update.op == Op::Add || update.op == Op::And || update.op == Op::Or;
+  }
+  return update.op == Op::Add || update.op == Op::Mul;
+}
+
+void CStatements::print_statement(const AtomicUpdate &update) {
+  note(update);
+  std::vector<ValuePtr> roots = update.subscripts;
+  roots.push_back(update.value);
+  name_shared(roots);
+  const ScalarType type = kernel_.buffers.at(static_cast<size_t>(update.buffer)).type;
+  const std::string element = expressions_.element(update.buffer, update.subscripts);
+  const CText value = expressions_.as(update.value, type);
+  if (has_operator(update)) {
+    pragma("omp atomic");
+    const bool wraps = type.is_signed_integer() && type.bits >= 32; // C's own sum may not
+    const std::string own = "u" + c_type(type);
+    const char *sign = update.op == Op::Add   ? "+="
+                       : update.op == Op::Mul ? "*="
+                       : update.op == Op::And ? "&="
+                                              : "|=";
+    line(wraps ? fmt::format("*({} *)&{} {} {};", own, element, sign, c_cast(own, value).text)
+               : fmt::format("{} {} {};", element, sign, value.text));
+  } else {
+    pragma("omp critical(tw_update)");
+    const CText before = expressions_.loaded(element, type);
+    const CText after = expressions_.applied(update.op, type, before, value);
+    const bool narrow_float = type.is_floating() && type.bits == 16;
+    line(element + " = " + (narrow_float ? c_call(helpers_.to_bits(type), after) : after).text +
+         ";");
+  }
+  expressions_.forget_names();
+}
+
+void CStatements::print_statement(const Let &let) {
+  name_shared({let.value});
+  const std::string value = expressions_.as(let.value, Int64).text;
+  expressions_.forget_names();
+  if (expressions_.is_index(*let.value)) {
+    expressions_.add_index(let.id);
+  }
+  const std::string name = names_.define(let.id, let.name);
+  line("const int64_t " + name + " = " + value + ";");
+}
+
+void CStatements::print_statement(const DeclareLocal &local) {
+  name_shared({local.value});
+  const ScalarType type = local.value->type.scalar;
+  const std::string value = expressions_.text(local.value).text;
+  expressions_.forget_names();
+  locals_[local.id] = type;
+  const std::string name = names_.define(local.id, local.name);
+  line(c_type(type) + " " + name + " = " + value + ";");
+}
+
+void CStatements::print_statement(const AssignLocal &assignment) {
+  name_shared({assignment.value});
+  line(names_.of(assignment.id) + " = " +
+       expressions_.as(assignment.value, locals_.at(assignment.id)).text + ";");
+  expressions_.forget_names();
+}
+
+void CStatements::print_statement(const If &test) {
+  name_shared({test.condition});
+  line("if (" + expressions_.text(test.condition).text + ") {");
+  expressions_.forget_names();
+  indented(test.then());
+  if (test.has_otherwise()) {
+    line("} else {");
+    indented(test.otherwise());
+  }
+  line("}");
+}
+
+void CStatements::print_statement(const While &loop) {
+  if (!has_shared({loop.condition})) {
+    line("while (" + expressions_.text(loop.condition).text + ") {");
+    indented(loop.body());
+    line("}");
+    return;
+  }
+  line("for (;;) {");
+  ++depth_;
+  CNames::Scope outer = names_.open();
+  name_shared({loop.condition});
+  const CText condition = expressions_.text(loop.condition);
+  line("if (!(" + condition.text + ")) {");
+  line("  break;");
+  line("}");
+  expressions_.forget_names();
+  print(loop.body());
+  names_.close(std::move(outer));
+  --depth_;
+  line("}");
+}
+
+} // namespace tilewright

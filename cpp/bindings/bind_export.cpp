@@ -95,7 +95,7 @@ py::tuple export_c_source(KernelFunction &self, const std::string &prototype,
   }
   const ExportedSource exported =
       export_source(self.mapping(), std::move(options), std::move(function));
-  return py::make_tuple(exported.text, exported.subscripts);
+  return py::make_tuple(exported.source.includes, exported.source.text, exported.subscripts);
 }
 
 /// The extents of all arguments for these parameters, or None where those break the context.
@@ -166,10 +166,11 @@ void bind_export(py::module_ &module) {
              py::arg("arrays"), py::arg("strides"), py::arg("cpu"),
              "The object file of a C function around a kernel, and the CPU that it is for: by "
              "default, the function's.");
-  module.def("export_c_source", &export_c_source, py::arg("function"), py::arg("prototype"),
-             py::arg("status_prefix"), py::arg("arrays"), py::arg("parameters"),
-             "The definition of a C function in C, with what it calls, and the texts of the "
-             "subscripts that it checks.");
+  module.def(
+      "export_c_source", &export_c_source, py::arg("function"), py::arg("prototype"),
+      py::arg("status_prefix"), py::arg("arrays"), py::arg("parameters"),
+      "A C function in C: what it includes, its definition with what it calls, and the texts of "
+      "the subscripts that it checks.");
   module.def("c_source_statuses", &c_source_statuses, py::arg("prefix"),
              "The codes that functions in C source return, as an enum of C.");
   module.def("c_identifier", &c_identifier, py::arg("name"),

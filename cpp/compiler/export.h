@@ -27,7 +27,7 @@ ExportedKernel export_kernel(const Mapping &mapping, CompileOptions options, CFu
 /// A kernel as C source (targets/c_source/c_source.h), and the text of each subscript that it
 /// checks.
 struct ExportedSource {
-  std::string text;
+  CSourceText source;
   std::vector<std::string> subscripts; ///< by number: "x[index[i]]"
 };
 

@@ -14,23 +14,53 @@ namespace tilewright {
 
 namespace {
 
+/// Those of a conjunction.
+void add_conditions(const ValuePtr &value, std::vector<ValuePtr> &into) {
+  if (value->type.scalar.is_bool() && is_binary(value, Op::And)) {
+    add_conditions(cast<Binary>(value).left(), into);
+    add_conditions(cast<Binary>(value).right(), into);
+  } else {
+    into.push_back(value);
+  }
+}
+
+/// That a condition does not hold.
+std::string negated(const ValuePtr &condition, CExpressions &expressions) {
+  const auto *test = as<Binary>(condition);
+  const char *sign = test == nullptr      ? nullptr
+                     : test->op == Op::Ge ? " < "
+                     : test->op == Op::Gt ? " <= "
+                     : test->op == Op::Le ? " > "
+                     : test->op == Op::Lt ? " >= "
+                     : test->op == Op::Eq ? " != "
+                                          : nullptr;
+  if (sign == nullptr) {
+    return "!(" + expressions.text(condition).text + ")";
+  }
+  return expressions.text(test->left()).at_least(CPrecedence::Sum) + sign +
+         expressions.text(test->right()).at_least(CPrecedence::Sum);
+}
+
 /// Conditions under which the function is not defined.
 std::vector<std::string> refused_sizes(const Kernel &kernel, const CSourceFunction &function,
-                                       CExpressions &expressions) {
+                                       CExpressions &expressions, CHelpers &helpers) {
   std::vector<std::string> refused;
   const auto add = [&](const std::string &condition) {
     if (std::find(refused.begin(), refused.end(), condition) == refused.end()) {
       refused.push_back(condition);
     }
   };
-  static_assert(largest_size_parameter == std::int64_t{1} << 40);
   for (const size_t size : function.sizes) { // first: what follows counts in 64 bits
     const std::string &name = function.parameters.at(size);
-    add(name + " > INT64_C(1) << 40");
-    add(name + " < -(INT64_C(1) << 40)");
+    add(name + " > " + helpers.largest_size());
+    add(name + " < -" + helpers.largest_size());
   }
   if (function.context && as_boolean(function.context) != true) {
-    add("!(" + expressions.text(function.context).text + ")");
+    std::vector<ValuePtr> conditions;
+    add_conditions(function.context, conditions);
+    for (const ValuePtr &condition : conditions) {
+      add(negated(condition, expressions));
+    }
   }
   for (const KernelBuffer &buffer : kernel.buffers) {
     for (const ValuePtr &extent : buffer.extents) {
@@ -40,10 +70,12 @@ std::vector<std::string> refused_sizes(const Kernel &kernel, const CSourceFuncti
     }
   }
   // A size that is an extent is not negative.
+  const std::string below = " < -" + helpers.largest_size();
   for (const size_t size : function.sizes) {
     const std::string &name = function.parameters.at(size);
     if (std::find(refused.begin(), refused.end(), name + " < 0") != refused.end()) {
-      std::erase(refused, name + " < -(INT64_C(1) << 40)");
+      std::erase(refused, name + below);
+      expressions.add_extent(static_cast<std::int64_t>(size));
     }
   }
   return refused;
@@ -73,8 +105,8 @@ public:
     artifact.symbol = options.symbol.empty() ? kernel_symbol(kernel.name) : options.symbol;
     const Phase phase(artifact.milliseconds, "emit");
     const CSourceFunction function = plain_c_function(kernel, artifact.symbol);
-    artifact.text =
-        c_source_statuses(function.status_prefix) + "\n" + c_source(kernel, function, options);
+    const CSourceText made = c_source(kernel, function, options);
+    artifact.text = made.includes + c_source_statuses(function.status_prefix) + "\n" + made.text;
     return artifact;
   }
   std::string text(std::string_view form, const Kernel &kernel,
@@ -123,7 +155,7 @@ CSourceFunction plain_c_function(const Kernel &kernel, const std::string &symbol
   return function;
 }
 
-std::string c_source(const Kernel &kernel, const CSourceFunction &function,
+CSourceText c_source(const Kernel &kernel, const CSourceFunction &function,
                      const TargetOptions &options) {
   CHelpers helpers;
   CNames names;
@@ -151,11 +183,11 @@ std::string c_source(const Kernel &kernel, const CSourceFunction &function,
       array.extents.push_back(expressions.text(extent));
     }
   }
-  const std::vector<std::string> refused = refused_sizes(kernel, function, expressions);
+  const std::vector<std::string> refused = refused_sizes(kernel, function, expressions, helpers);
   CStatements statements(kernel, helpers, names, arrays, expressions, function.status_prefix,
                          options.threads_where_worthwhile);
   const std::string body = statements.body(refused);
-  return includes(helpers) + helpers.text() + function.prototype + " " + body;
+  return {includes(helpers), helpers.text() + function.prototype + " " + body};
 }
 
 const Target &c_source_target() {

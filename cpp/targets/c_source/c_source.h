@@ -34,9 +34,13 @@ struct CSourceFunction {
 /// 0, in the bits from the 8th on (c_status).
 std::string c_source_statuses(const std::string &prefix);
 
-/// The helpers that it calls, and the definition of the function. Throws Error(Schedule) for loops
-/// over the blocks and threads of a GPU.
-std::string c_source(const Kernel &kernel, const CSourceFunction &function,
+struct CSourceText {
+  std::string includes;
+  std::string text; ///< the helpers that are called, and the definition of the function
+};
+
+/// Throws Error(Schedule) for loops over the blocks and threads of a GPU.
+CSourceText c_source(const Kernel &kernel, const CSourceFunction &function,
                      const TargetOptions &options);
 
 /// A function for a kernel alone: int symbol(parameters, pointers).

@@ -146,6 +146,10 @@ bool CExpressions::is_index(const Value &value) const {
   }
 }
 
+Interval CExpressions::range_of(const ValuePtr &value) const {
+  return is_index(*value) ? ranges_.of(value) : Interval{};
+}
+
 CText CExpressions::text(const Value &value) {
   if (const auto found = named_.find(&value); found != named_.end()) {
     return {found->second};
@@ -313,6 +317,14 @@ CText CExpressions::binary(const Binary &value) {
   const bool plain = value.op == Op::Add || value.op == Op::Sub || value.op == Op::Mul;
   if (plain && is_index(value)) {
     return value.op == Op::Mul ? infix(value.op, a, b) : index_sum(value.op, a, b);
+  }
+  if ((value.op == Op::FloorDiv || value.op == Op::Mod) && is_index(value)) {
+    // C divides towards zero, which is the same above it.
+    const auto divisor = as_integer(value.right());
+    if (divisor.value_or(0) > 0 && range_of(value.left()).lower.value_or(-1) >= 0) {
+      return {a.at_least(CPrecedence::Product) + (value.op == Op::Mod ? " % " : " / ") + b.text,
+              CPrecedence::Product};
+    }
   }
   return applied(value.op, type, a, b);
 }

@@ -4,6 +4,7 @@
 // that another dialect of C can print the same expressions.
 #pragma once
 
+#include "loops/linear.h"
 #include "loops/loop_ir.h"
 #include "targets/c_source/helpers.h"
 #include "targets/c_source/names.h"
@@ -49,8 +50,14 @@ public:
   /// `op` of two values of this type, which are printed.
   CText applied(Op op, ScalarType type, const CText &a, const CText &b);
 
-  /// A variable that counts iterations, or is made of those that do.
-  void add_index(std::int64_t id) { indices_.insert(id); }
+  /// A variable that counts iterations, or is made of those that do, and where it lies.
+  void add_index(std::int64_t id, const Interval &range = {}) {
+    indices_.insert(id);
+    ranges_.variables[id] = range;
+  }
+  /// A parameter that is not negative wherever the function does not return at once.
+  void add_extent(std::int64_t parameter) { ranges_.parameters[parameter].lower = 0; }
+  Interval range_of(const ValuePtr &value) const;
   /// Arithmetic that never leaves int64.
   bool is_index(const Value &value) const;
   /// From here on a value has a name; until it is forgotten.
@@ -83,6 +90,7 @@ private:
   std::vector<std::string> parameters_; ///< their names in C
   std::set<std::int64_t> sizes_;        ///< parameters of a usual size, by position
   std::set<std::int64_t> indices_;
+  Ranges ranges_;
   std::unordered_map<const Value *, std::string> named_;
 };
 

@@ -1,6 +1,8 @@
 // What all helpers have, and those that belong to no kind of number.
 #include "targets/c_source/helpers.h"
 
+#include "algorithm/size_parameters.h"
+
 namespace tilewright {
 
 std::string filled(std::string text,
@@ -55,6 +57,14 @@ static inline int64_t tw_count(int64_t a, int64_t b) {
   return a > INT64_MAX / b ? INT64_MAX : a * b;
 }
 )");
+  });
+}
+
+std::string CHelpers::largest_size() {
+  return need("TW_LARGEST_SIZE", [] {
+    static_assert(largest_size_parameter == std::int64_t{1} << 40);
+    return std::string("/* Places in memory are counted in 64 bits. */\n"
+                       "#define TW_LARGEST_SIZE (INT64_C(1) << 40)\n");
   });
 }
 

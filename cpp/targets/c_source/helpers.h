@@ -30,9 +30,10 @@ public:
   std::string from_bits(ScalarType narrow);  ///< uint16_t -> float
   std::string make_complex(ScalarType type); ///< (real, imaginary)
   std::string is_nonzero(ScalarType complex);
-  std::string allocate(); ///< (count, bytes of an element) -> void *, NULL without memory
-  std::string count();    ///< (extent, extent) -> how many elements
-  std::string unroll();   ///< a macro before a loop
+  std::string allocate();     ///< (count, bytes of an element) -> void *, NULL without memory
+  std::string count();        ///< (extent, extent) -> how many elements
+  std::string unroll();       ///< a macro before a loop
+  std::string largest_size(); ///< a macro: largest_size_parameter
 
   /// Something else that stands before all functions.
   std::string need(const std::string &name, const std::function<std::string()> &make);

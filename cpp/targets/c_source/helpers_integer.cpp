@@ -238,7 +238,9 @@ std::string CHelpers::integer(Op op, ScalarType type) {
   if (text == nullptr) {
     throw Error(ErrorKind::Internal, "no C for " + op_name(op) + " of " + type_name(type));
   }
-  const std::string name = std::string("tw_") + verb(op) + "_" + type_name(type);
+  const bool of_indices = type == Int64 && (op == Op::Min || op == Op::Max);
+  const std::string name =
+      std::string("tw_") + verb(op) + (of_indices ? "" : "_" + type_name(type));
   return need(name, [&] {
     const std::string own = is_signed ? "INT" : "UINT";
     const std::string width = std::to_string(type.bits);

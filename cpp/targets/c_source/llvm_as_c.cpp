@@ -4,6 +4,7 @@
 #include "targets/llvm/math.h"
 
 #include <fmt/format.h>
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/LLVMContext.h>
@@ -26,6 +27,22 @@ std::string c_name_of(const llvm::Value &value) {
     c = c == '.' ? '_' : c;
   }
   return name;
+}
+
+/// What was emitted and never used, and what only that used.
+void erase_dead(llvm::Function &function) {
+  for (bool erased = true; erased;) {
+    erased = false;
+    for (llvm::BasicBlock &block : function) {
+      for (llvm::Instruction &instruction : llvm::make_early_inc_range(llvm::reverse(block))) {
+        if (instruction.use_empty() && !instruction.isTerminator() &&
+            !instruction.mayHaveSideEffects()) {
+          instruction.eraseFromParent();
+          erased = true;
+        }
+      }
+    }
+  }
 }
 
 /// Predicates whose C mentions an operand twice.
@@ -541,6 +558,9 @@ std::string CHelpers::elementary(Op op, ScalarType type) {
     llvm::Type *scalar =
         is_double ? llvm::Type::getDoubleTy(context) : llvm::Type::getFloatTy(context);
     const llvm::Function *function = library.function(op, scalar, /*exact=*/true);
+    for (llvm::Function &made : module) {
+      erase_dead(made);
+    }
     return LlvmAsC(*this).definition(*function, name);
   });
 }

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 namespace tilewright {
 
@@ -21,15 +22,6 @@ bool may_change(const ValuePtr &root) {
   bool found = false;
   visit_value(root,
               [&](const Value &value) { found = found || is<Load>(value) || is<Local>(value); });
-  return found;
-}
-
-/// Whether the function may be left from here.
-bool may_fail(const StmtPtr &root) {
-  bool found = false;
-  visit_statements(root, [&](const LoopStatement &statement) {
-    found = found || is<RuntimeCheck>(statement) || is<Allocate>(statement);
-  });
   return found;
 }
 
@@ -50,7 +42,62 @@ bool follows(const ValuePtr &subscript, std::int64_t variable) {
   return found;
 }
 
+/// What a loop does, by order of magnitude: so many operations times these parameters.
+struct Work {
+  double operations = 0;
+  std::set<std::int64_t> parameters;
+};
+
+/// The operations of one iteration of a statement itself.
+double operations_of(const LoopStatement &statement) {
+  constexpr double of_function = 20;
+  double count = is<ElementChange>(statement) ? 1 : 0;
+  visit_values(statement, [&](const Value &value) {
+    const bool is_data = !(value.type.scalar == Int64);
+    count += is<Call>(value) ? of_function : is_data && is<Binary>(value) ? 1 : 0;
+    count += is<Load>(value) ? 1 : 0;
+  });
+  return count;
+}
+
+Work work_of(const LoopStatement &statement) {
+  Work work;
+  work.operations = operations_of(statement);
+  for (const StmtPtr &child : statement.children) {
+    Work inner = work_of(*child);
+    work.operations += inner.operations;
+    work.parameters.merge(inner.parameters);
+  }
+  if (const auto *loop = as<For>(statement)) {
+    const auto lower = as_integer(loop->lower);
+    const auto upper = as_integer(loop->upper);
+    if (lower && upper) {
+      work.operations *= static_cast<double>(std::max<std::int64_t>(*upper - *lower, 0));
+    }
+    for (const ValuePtr &bound : {loop->lower, loop->upper}) {
+      visit_value(bound, [&](const Value &value) {
+        if (const auto *parameter = as<Parameter>(value)) {
+          work.parameters.insert(parameter->position);
+        }
+      });
+    }
+  }
+  return work;
+}
+
 } // namespace
+
+/// Whether the function may be left from here.
+bool CStatements::may_fail(const StmtPtr &root) const {
+  bool found = false;
+  visit_statements(root, [&](const LoopStatement &statement) {
+    const auto *memory = as<Allocate>(statement);
+    found =
+        found || is<RuntimeCheck>(statement) ||
+        (memory != nullptr && !fits_stack(kernel_.buffers.at(static_cast<size_t>(memory->buffer))));
+  });
+  return found;
+}
 
 /// The bounds as they are while the loop runs; what may change meanwhile gets a name before.
 std::pair<std::string, std::string> CStatements::bounds(const For &loop) {
@@ -68,7 +115,7 @@ std::pair<std::string, std::string> CStatements::bounds(const For &loop) {
 
 void CStatements::open_loop(const For &loop, const std::pair<std::string, std::string> &bounds) {
   const std::string name = names_.define(loop.id, loop.name);
-  expressions_.add_index(loop.id);
+  expressions_.add_index(loop.id, {expressions_.range_of(loop.lower).lower, std::nullopt});
   line(fmt::format("for (int64_t {} = {}; {} < {}; ++{}) {{", name, bounds.first, name,
                    bounds.second, name));
 }
@@ -126,6 +173,17 @@ void CStatements::print_statement(const For &loop) {
   names_.close(std::move(outer));
 }
 
+/// The product of the sizes over which the loops run, and of what an iteration computes: an
+/// estimate of the order of magnitude, as a person would write it.
+std::string CStatements::work_estimate(const For &head) const {
+  const Work work = work_of(head);
+  std::string text = fmt::format("{:.1f}", work.operations);
+  for (const std::int64_t parameter : work.parameters) {
+    text += " * " + expressions_.text(parameter_value(parameter, "")).text;
+  }
+  return text + fmt::format(" >= {}", least_work_for_threads);
+}
+
 std::string CStatements::parallel_clauses(const For &head, size_t joined) {
   std::string clauses = joined > 1 ? fmt::format(" collapse({})", joined) : "";
   const ParallelSchedule &schedule = head.parallel;
@@ -134,17 +192,7 @@ std::string CStatements::parallel_clauses(const For &head, size_t joined) {
   clauses += dynamic ? " schedule(dynamic" : " schedule(static";
   clauses += (chunk > 0 ? ", " + std::to_string(chunk) : "") + ")";
   if (threads_where_worthwhile_) {
-    const ValuePtr work = estimated_work(head);
-    const auto known = as_integer(work);
-    if (known && *known < least_work_for_threads) {
-      return clauses + " if(false)";
-    }
-    if (!known) {
-      const std::string name = names_.take("work");
-      line("/* An estimate of the operations: threads are worth their start from some on. */");
-      line("const int64_t " + name + " = " + expressions_.text(work).text + ";");
-      clauses += fmt::format(" if({} >= {})", name, least_work_for_threads);
-    }
+    clauses += " if(" + work_estimate(head) + ")";
   }
   return clauses;
 }

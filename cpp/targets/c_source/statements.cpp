@@ -24,6 +24,8 @@ namespace {
 constexpr int many_operations = 1000;
 constexpr int few_operations = 8; ///< are printed again where they are used again
 
+constexpr size_t longest_line = 80;
+
 /// A text in a comment.
 std::string in_comment(std::string text) {
   for (size_t at = text.find("*/"); at != std::string::npos; at = text.find("*/", at)) {
@@ -120,7 +122,11 @@ void CStatements::line(const std::string &text) {
 void CStatements::indented(const StmtPtr &body) {
   ++depth_;
   CNames::Scope outer = names_.open();
-  print(body);
+  if (const auto *memory = as<Allocate>(body)) {
+    print_allocation(*memory); // the braces are there
+  } else {
+    print(body);
+  }
   names_.close(std::move(outer));
   --depth_;
 }
@@ -135,20 +141,32 @@ void CStatements::print_statement(const Block &sequence) {
   }
 }
 
+/// One condition beside the other, as many as a line takes.
+void CStatements::refuse_sizes(const std::vector<std::string> &refused) {
+  if (refused.empty()) {
+    return;
+  }
+  std::string text = "if (";
+  for (const std::string &condition : refused) {
+    const bool is_first = &condition == &refused.front();
+    if (!is_first && text.size() + condition.size() > longest_line) {
+      line(text + " ||");
+      text = "    " + condition;
+    } else {
+      text += (is_first ? "" : " || ") + condition;
+    }
+  }
+  line(text + ") {");
+  line("  return " + status_prefix_ + "SIZES;");
+  line("}");
+}
+
 std::string CStatements::body(const std::vector<std::string> &refused_sizes) {
   bool has_temporaries = false;
   for (const KernelBuffer &buffer : kernel_.buffers) {
     has_temporaries = has_temporaries || (!buffer.is_argument && !buffer.is_scoped);
   }
-  if (!refused_sizes.empty()) {
-    std::string condition;
-    for (const std::string &refused : refused_sizes) {
-      condition += (condition.empty() ? "" : " || ") + refused;
-    }
-    line("if (" + condition + ") {");
-    line("  return " + status_prefix_ + "SIZES;");
-    line("}");
-  }
+  refuse_sizes(refused_sizes);
   const size_t begin = text_.size();
   if (has_temporaries) {
     exits_.back().label = labels_.take("end");
@@ -303,8 +321,7 @@ void CStatements::allocate_on_heap(const KernelBuffer &buffer, std::int64_t numb
   }
 }
 
-void CStatements::print_statement(const Allocate &allocate) {
-  const KernelBuffer &buffer = kernel_.buffers.at(static_cast<size_t>(allocate.buffer));
+bool CStatements::fits_stack(const KernelBuffer &buffer) const {
   const bool on_stack = buffer.memory == "stack" || buffer.memory == "registers";
   const std::int64_t limit = on_stack                  ? largest_stack_buffer
                              : buffer.memory == "heap" ? 0
@@ -314,21 +331,30 @@ void CStatements::print_statement(const Allocate &allocate) {
     const auto size = as_integer(extent);
     bytes = !size || *size < 0 || bytes > limit ? limit + 1 : bytes * *size;
   }
+  return bytes <= limit;
+}
+
+void CStatements::print_allocation(const Allocate &allocate) {
+  const KernelBuffer &buffer = kernel_.buffers.at(static_cast<size_t>(allocate.buffer));
   const CArrayName outer =
       arrays_.at(allocate.buffer); // memory of an enclosing allocation, or none
-  line("{");
-  ++depth_;
-  CNames::Scope scope = names_.open();
-  if (bytes <= limit) {
+  if (fits_stack(buffer)) {
     declare_on_stack(buffer, allocate.buffer);
     print(allocate.body());
   } else {
     allocate_on_heap(buffer, allocate.buffer, allocate.body());
   }
+  arrays_.at(allocate.buffer) = outer;
+}
+
+void CStatements::print_statement(const Allocate &allocate) {
+  line("{");
+  ++depth_;
+  CNames::Scope scope = names_.open();
+  print_allocation(allocate);
   names_.close(std::move(scope));
   --depth_;
   line("}");
-  arrays_.at(allocate.buffer) = outer;
 }
 
 // ---- stores and definitions ----
@@ -370,6 +396,30 @@ void CStatements::note(const ElementChange &change) {
   }
 }
 
+/// `element += value` where C means the same by it. False: it does not, and nothing is printed.
+bool CStatements::print_update(const Store &store, ScalarType type) {
+  const auto *sum = as<Binary>(store.value);
+  const bool plain_type = (type.is_floating() && type.bits > 16) ||
+                          (type.is_integer() && !type.is_signed_integer() && type.bits > 16);
+  if (sum == nullptr || !plain_type || !(store.value->type.scalar == type)) {
+    return false;
+  }
+  const char *sign = sum->op == Op::Add                             ? " += "
+                     : sum->op == Op::Sub                           ? " -= "
+                     : sum->op == Op::Mul                           ? " *= "
+                     : sum->op == Op::TrueDiv && type.is_floating() ? " /= "
+                                                                    : nullptr;
+  const auto *before = as_load_of(sum->left(), store.buffer);
+  if (sign == nullptr || before == nullptr ||
+      !std::equal(store.subscripts.begin(), store.subscripts.end(), before->subscripts().begin(),
+                  before->subscripts().end(), same_value)) {
+    return false;
+  }
+  line(expressions_.element(store.buffer, store.subscripts) + sign +
+       expressions_.as(sum->right(), type).text + ";");
+  return true;
+}
+
 void CStatements::print_statement(const Store &store) {
   if (store.mask) {
     throw Error(ErrorKind::Internal, "a store under a mask reached C source");
@@ -379,8 +429,10 @@ void CStatements::print_statement(const Store &store) {
   roots.push_back(store.value);
   name_shared(roots);
   const ScalarType type = kernel_.buffers.at(static_cast<size_t>(store.buffer)).type;
-  line(expressions_.element(store.buffer, store.subscripts) + " = " +
-       expressions_.stored(store.value, type).text + ";");
+  if (!print_update(store, type)) {
+    line(expressions_.element(store.buffer, store.subscripts) + " = " +
+         expressions_.stored(store.value, type).text + ";");
+  }
   expressions_.forget_names();
 }
 
@@ -431,7 +483,7 @@ void CStatements::print_statement(const Let &let) {
   const std::string value = expressions_.as(let.value, Int64).text;
   expressions_.forget_names();
   if (expressions_.is_index(*let.value)) {
-    expressions_.add_index(let.id);
+    expressions_.add_index(let.id, expressions_.range_of(let.value));
   }
   const std::string name = names_.define(let.id, let.name);
   line("const int64_t " + name + " = " + value + ";");

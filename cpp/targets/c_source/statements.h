@@ -79,15 +79,21 @@ private:
   void parallel_loop(const For &head);
   void parallel_body(const For &innermost, bool fails);
   std::string parallel_clauses(const For &head, size_t joined);
+  std::string work_estimate(const For &head) const;
   bool is_simd(const For &loop) const;
 
+  void refuse_sizes(const std::vector<std::string> &refused);
   void allocate_temporaries();
+  bool fits_stack(const KernelBuffer &buffer) const;
+  bool may_fail(const StmtPtr &root) const;
+  void print_allocation(const Allocate &allocate);
   void declare_on_stack(const KernelBuffer &buffer, std::int64_t number);
   void allocate_on_heap(const KernelBuffer &buffer, std::int64_t number, const StmtPtr &body);
   std::string count_of(const KernelBuffer &buffer);
   void fail(const std::string &status);
   void pass_on(const Exit &failed);
   void note(const ElementChange &change);
+  bool print_update(const Store &store, ScalarType type);
   bool has_operator(const AtomicUpdate &update) const;
   /// Gives values that the roots have in several places names. False: there are none.
   bool name_shared(const std::vector<ValuePtr> &roots);

@@ -165,6 +165,8 @@ class _Source:
 
     symbol: str
     about: str
+    needed: str  # includes of the header
+    includes: str  # of the definition
     declarations: str
     prototype: str
     definition: str
@@ -174,7 +176,7 @@ def _source(function: ScheduledFunction, symbol: str) -> _Source:
     _refuse_gpu(function)
     interface = SourceInterface(function, symbol)
     upper = symbol.upper()
-    definition, subscripts = _core.export_c_source(
+    includes, definition, subscripts = _core.export_c_source(
         function,
         _wrapped(interface.declaration(restrict=True)),
         f"{upper}_",
@@ -213,15 +215,22 @@ def _source(function: ScheduledFunction, symbol: str) -> _Source:
         for argument in interface.arguments
         for dtype in (argument.dtype, *(each.dtype for each in argument.fields))
     )
+    needed = ("#include <complex.h>\n" if has_complex else "") + (
+        "#include <stdbool.h>\n#include <stdint.h>\n\n"
+    )
     declarations = (
-        ("#include <complex.h>\n" if has_complex else "")
-        + "#include <stdbool.h>\n#include <stdint.h>\n\n"
-        + str(_core.c_source_statuses(f"{upper}_"))
+        str(_core.c_source_statuses(f"{upper}_"))
         + "\n"
         + "".join(_structures(interface))
     )
     return _Source(
-        symbol, _comment(about), declarations, interface.declaration(restrict=False), definition
+        symbol=symbol,
+        about=_comment(about),
+        needed=needed,
+        includes=includes,
+        declarations=declarations,
+        prototype=interface.declaration(restrict=False),
+        definition=definition,
     )
 
 
@@ -242,7 +251,7 @@ def c_text(function: ScheduledFunction) -> str:
     if _is_of_the_c_library(symbol):
         symbol += "_"
     made = _source(function, symbol)
-    return f"{made.about}{made.declarations}{made.definition}".rstrip("\n")
+    return f"{made.about}{made.includes}{made.declarations}{made.definition}".rstrip("\n")
 
 
 _MAKEFILE = """# Builds lib{symbol}.so and lib{symbol}.a of {symbol}.c.
@@ -274,7 +283,7 @@ def _header(made: _Source) -> str:
     return f"""{made.about}#ifndef {guard}
 #define {guard}
 
-{made.declarations}#ifdef __cplusplus
+{made.needed}{made.declarations}#ifdef __cplusplus
 extern "C" {{
 #endif
 
@@ -299,7 +308,7 @@ def export_source(
         raise ExportError(f"{target} is there already and is no directory; name another one")
     made = _source(function, symbol)
     texts = {
-        f"{symbol}.c": f'{made.about}#include "{symbol}.h"\n\n{made.definition}',
+        f"{symbol}.c": f'{made.about}#include "{symbol}.h"\n\n{made.includes}{made.definition}',
         f"{symbol}.h": _header(made),
         "Makefile": _MAKEFILE.format(symbol=symbol),
     }

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 
 namespace tilewright {
 
@@ -62,23 +63,58 @@ std::vector<std::string> refused_sizes(const Kernel &kernel, const CSourceFuncti
       add(negated(condition, expressions));
     }
   }
-  for (const KernelBuffer &buffer : kernel.buffers) {
-    for (const ValuePtr &extent : buffer.extents) {
-      if (buffer.is_argument && !as_integer(extent)) {
-        add(expressions.text(extent).at_least(CPrecedence::Sum) + " < 0");
+  const auto each_extent = [&](const auto &use) {
+    for (const KernelBuffer &buffer : kernel.buffers) {
+      if (buffer.is_argument) {
+        std::for_each(buffer.extents.begin(), buffer.extents.end(), use);
       }
     }
-  }
-  // A size that is an extent is not negative.
-  const std::string below = " < -" + helpers.largest_size();
-  for (const size_t size : function.sizes) {
-    const std::string &name = function.parameters.at(size);
-    if (std::find(refused.begin(), refused.end(), name + " < 0") != refused.end()) {
-      std::erase(refused, name + below);
-      expressions.add_extent(static_cast<std::int64_t>(size));
+  };
+  // First the sizes that are extents: others are not negative where they are not.
+  each_extent([&](const ValuePtr &extent) {
+    const auto *parameter = as<Parameter>(extent);
+    if (parameter != nullptr) {
+      const std::string &name = function.parameters.at(static_cast<size_t>(parameter->position));
+      add(name + " < 0");
+      std::erase(refused, name + " < -" + helpers.largest_size());
+      expressions.add_extent(parameter->position);
+    }
+  });
+  each_extent([&](const ValuePtr &extent) {
+    if (!as_integer(extent) && expressions.range_of(extent).lower.value_or(-1) < 0) {
+      add(expressions.text(extent).at_least(CPrecedence::Sum) + " < 0");
+    }
+  });
+  return refused;
+}
+
+/// Whether a text has the name as a word.
+bool mentions_name(const std::string &text, const std::string &name) {
+  const auto is_letter = [&](size_t at) {
+    return at < text.size() &&
+           (std::isalnum(static_cast<unsigned char>(text[at])) != 0 || text[at] == '_');
+  };
+  for (size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1)) {
+    if (!(at > 0 && is_letter(at - 1)) && !is_letter(at + name.size())) {
+      return true;
     }
   }
-  return refused;
+  return false;
+}
+
+/// Statements that tell compilers of arguments which are not used.
+std::string unused_arguments(const CSourceFunction &function, const std::string &body) {
+  std::vector<std::string> names = function.parameters;
+  for (const CSourceArray &array : function.arrays) {
+    if (std::find(names.begin(), names.end(), array.name) == names.end()) {
+      names.push_back(array.name);
+    }
+  }
+  std::string text;
+  for (const std::string &name : names) {
+    text += mentions_name(body, name) ? "" : "  (void)" + name + ";\n";
+  }
+  return text;
 }
 
 std::string includes(const CHelpers &helpers) {
@@ -187,7 +223,8 @@ CSourceText c_source(const Kernel &kernel, const CSourceFunction &function,
   CStatements statements(kernel, helpers, names, arrays, expressions, function.status_prefix,
                          options.threads_where_worthwhile);
   const std::string body = statements.body(refused);
-  return {includes(helpers), helpers.text() + function.prototype + " " + body};
+  return {includes(helpers), helpers.text() + function.prototype + " {\n" +
+                                 unused_arguments(function, body) + body + "}\n"};
 }
 
 const Target &c_source_target() {

@@ -185,8 +185,13 @@ std::string CStatements::body(const std::vector<std::string> &refused_sizes) {
       }
     }
   }
+  const std::string passed =
+      "  if (status != " + status_prefix_ + "OK) {\n    return status;\n  }\n";
+  if (text_.ends_with(passed)) { // the next line does the same
+    text_.erase(text_.size() - passed.size());
+  }
   line(needs_status_ ? "return status;" : "return " + status_prefix_ + "OK;");
-  return "{\n" + text_ + "}\n";
+  return text_;
 }
 
 // ---- what fails ----

@@ -39,7 +39,7 @@ public:
         expressions_(expressions), status_prefix_(std::move(status_prefix)),
         threads_where_worthwhile_(threads_where_worthwhile) {}
 
-  /// The kernel's body between braces, with its temporaries and the returns.
+  /// The kernel's body, which goes between braces, with its temporaries and the returns.
   std::string body(const std::vector<std::string> &refused_sizes);
 
 private:

@@ -2,7 +2,7 @@
 // A target turns a kernel of the loop IR into an artifact, which is a value: object code with the
 // entry of runtime/abi.h, or text. Whoever compiles asks a target for its name, its part of the
 // cache key, what loops it takes and the artifact, and knows no kind of target. To add one: a class
-// in a folder of its own, and a line in registry.cpp.
+// in a folder of its own, and a line in registry.cpp where people choose it with target=.
 #pragma once
 
 #include "loops/instrumentation.h"

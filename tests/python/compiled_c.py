@@ -43,9 +43,7 @@ class CompiledC:
         if "-fopenmp" not in flags:
             wanted.append("-Wno-unknown-pragmas")
         # Clang makes no vectors of some loops that may be; GCC does not follow conditions far.
-        wanted.append(
-            "-Wno-pass-failed" if "clang" in compiler else "-Wno-maybe-uninitialized"
-        )
+        wanted.append("-Wno-pass-failed" if "clang" in compiler else "-Wno-maybe-uninitialized")
         done = subprocess.run(wanted, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise AssertionError(f"{compiler} refuses the source:\n{done.stderr[:4000]}")

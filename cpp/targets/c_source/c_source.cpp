@@ -197,10 +197,13 @@ CSourceText c_source(const Kernel &kernel, const CSourceFunction &function,
   CNames names;
   CArrays arrays;
   for (const std::string &parameter : function.parameters) {
-    names.take(parameter);
+    names.reserve(parameter);
   }
   for (const CSourceArray &array : function.arrays) {
-    names.take(array.name);
+    names.reserve(array.name);
+  }
+  for (const char *status : {"OK", "SUBSCRIPT", "OUT_OF_MEMORY", "SIZES"}) {
+    names.reserve(function.status_prefix + status);
   }
   CExpressions expressions(kernel, helpers, names, arrays, function.parameters,
                            {function.sizes.begin(), function.sizes.end()});

@@ -15,6 +15,9 @@
 
 namespace tilewright {
 
+/// Throws Error(Internal).
+[[noreturn]] void unknown_to_c(const std::string &what);
+
 class LlvmAsC {
 public:
   explicit LlvmAsC(CHelpers &helpers) : helpers_(helpers) {}

@@ -27,6 +27,8 @@ class CNames {
 public:
   using Scope = std::set<std::string>;
 
+  /// A name of somebody else's, as it is.
+  void reserve(const std::string &name) { taken_.insert(name); }
   /// A name like `wanted` that is not in use yet.
   std::string take(const std::string &wanted);
   const std::string &define(std::int64_t id, const std::string &wanted);

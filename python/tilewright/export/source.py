@@ -219,9 +219,7 @@ def _source(function: ScheduledFunction, symbol: str) -> _Source:
         "#include <stdbool.h>\n#include <stdint.h>\n\n"
     )
     declarations = (
-        str(_core.c_source_statuses(f"{upper}_"))
-        + "\n"
-        + "".join(_structures(interface))
+        str(_core.c_source_statuses(f"{upper}_")) + "\n" + "".join(_structures(interface))
     )
     return _Source(
         symbol=symbol,

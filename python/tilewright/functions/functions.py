@@ -9,7 +9,6 @@ from __future__ import annotations
 import difflib
 import inspect
 import keyword
-import os
 import re
 import time
 from collections.abc import Mapping, Sequence

@@ -9,10 +9,10 @@ import subprocess
 
 import numpy as np
 import pytest
-from compiled_c import COMPILERS, CompiledC, same_bits, slots
-from language.operations import edge_values, functions_of
 
 import tilewright as tw
+from compiled_c import COMPILERS, CompiledC, same_bits, slots
+from language.operations import edge_values, functions_of
 from tilewright.language.expressions import ALL_TYPES
 
 pytestmark = pytest.mark.skipif(not COMPILERS, reason="no C compiler on PATH")
@@ -101,7 +101,9 @@ def test_every_function_of_two_arguments(dtype, tmp_path):
 def test_every_conversion(dtype, tmp_path):
     a = tw.input("a", [N], dtype)
     outputs = [
-        tw.computation(f"to_{to.name}", {i: N}, tw.cast(a[i], to)) for to in ALL_TYPES if to != dtype
+        tw.computation(f"to_{to.name}", {i: N}, tw.cast(a[i], to))
+        for to in ALL_TYPES
+        if to != dtype
     ]
     f = tw.function("conversions", outputs=outputs, default_schedule=False)
     values = edge_values(dtype)
@@ -111,9 +113,13 @@ def test_every_conversion(dtype, tmp_path):
 @pytest.mark.parametrize("dtype", [tw.float16, tw.bfloat16], ids=str)
 def test_every_number_of_two_bytes(dtype, tmp_path):
     """All of them through memory, and roundings of floats near all of them."""
-    a, x, y = tw.input("a", [N], dtype), tw.input("x", [M], tw.float32), tw.input("y", [M], "float64")
+    a, x, y = (
+        tw.input("a", [N], dtype),
+        tw.input("x", [M], tw.float32),
+        tw.input("y", [M], "float64"),
+    )
     outputs = [
-        tw.computation("same", {i: N}, -(-a[i])),
+        tw.computation("negative", {i: N}, -a[i]),
         tw.computation("wide", {i: N}, tw.cast(a[i], tw.float64)),
         tw.computation("from_float", {j: M}, tw.cast(x[j], dtype)),
         tw.computation("from_double", {j: M}, tw.cast(y[j], dtype)),
@@ -276,7 +282,9 @@ def test_triangles(tmp_path):
 REDUCTIONS = ["sum", "prod", "min", "max", "any", "all", "argmin", "argmax"]
 
 
-@pytest.mark.parametrize("dtype", ["bool", "int8", "uint32", "int64", "float16", "float32", "bfloat16"])
+@pytest.mark.parametrize(
+    "dtype", ["bool", "int8", "uint32", "int64", "float16", "float32", "bfloat16"]
+)
 def test_every_reduction(dtype, tmp_path):
     x = tw.input("x", [N, M], dtype)
     outputs = []
@@ -324,11 +332,20 @@ def test_sparse_product_and_its_checks(tmp_path):
 
 
 def test_second_subscript_has_its_number(tmp_path):
-    x, p, q = tw.input("x", [N, M], "float64"), tw.input("p", [K], "int64"), tw.input("q", [K], "int64")
+    x, p, q = (
+        tw.input("x", [N, M], "float64"),
+        tw.input("p", [K], "int64"),
+        tw.input("q", [K], "int64"),
+    )
     y = tw.computation("y", {i: K}, x[p[i], q[i]])
     f = tw.function("pick", inputs=[x, p, q], outputs=[y])
     compiled = CompiledC(f, tmp_path)
-    given = {"x": np.ones((3, 4)), "p": np.zeros(2, int), "q": np.array([0, 7]), **sizes(N=3, M=4, K=2)}
+    given = {
+        "x": np.ones((3, 4)),
+        "p": np.zeros(2, int),
+        "q": np.array([0, 7]),
+        **sizes(N=3, M=4, K=2),
+    }
     assert compiled(**given)[1] == 1 + (1 << 8)
     assert compiled(**{**given, "p": np.array([5, 0]), "q": np.zeros(2, int)})[1] == 1
     # What the header says of them.
@@ -381,7 +398,7 @@ def test_arrays_of_structures(tmp_path):
         dtype = np.dtype([("x", np.float32), ("id", np.int64), ("z", np.complex64)], align=align)
         P = tw.input("P", [N], dtype)
         X = tw.computation("X", {i: N}, 2 * P.x[i])
-        I = tw.computation("I", {i: N}, P.id[i] + 1)  # noqa: E741
+        I = tw.computation("I", {i: N}, P.id[i] + 1)
         Z = tw.computation("Z", {i: N}, P.z[i] * P.z[i])
         f = tw.function("records", outputs=[tw.struct("Q", x=X, id=I), Z], default_schedule=False)
         points = np.zeros(4, dtype)
@@ -454,7 +471,9 @@ def test_files_are_built_by_make(tmp_path):
 
 def test_the_header_is_c_plus_plus_too(tmp_path):
     z = tw.input("z", [N], tw.float32)
-    exported = tw.function("copy", outputs=[tw.computation("Y", {i: N}, z[i])]).export_source(tmp_path)
+    exported = tw.function("copy", outputs=[tw.computation("Y", {i: N}, z[i])]).export_source(
+        tmp_path
+    )
     program = '#include "copy.h"\nint main() { return copy(0, nullptr, nullptr); }\n'
     command = ["g++", "-fsyntax-only", "-Wall", "-Werror", "-I", str(tmp_path), "-x", "c++", "-"]
     subprocess.run(command, input=program, text=True, check=True)
@@ -484,7 +503,12 @@ def test_loops_of_the_gpu_on_the_processor(tmp_path):
     f = product(tw.int32, "blocks", target="cpu")
     f["C"].gpu(i, j)
     given = factors(20, 10, 5)
-    check(f, tmp_path, flags=("-fopenmp",), **{**given, "A": given["A"].astype(np.int32), "B": given["B"].astype(np.int32)})
+    check(
+        f,
+        tmp_path,
+        flags=("-fopenmp",),
+        **{**given, "A": given["A"].astype(np.int32), "B": given["B"].astype(np.int32)},
+    )
 
 
 def test_vector_loops_that_sum_up_are_no_simd_loops():

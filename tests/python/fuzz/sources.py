@@ -24,7 +24,7 @@ class SourceOracle:
         key = (id(function), str(function.schedule))
         if key not in self.known:
             where = pathlib.Path(self.folder.name) / str(len(self.known))
-            self.known[key] = CompiledC(function, where, self.compiler, "-fopenmp")
+            self.known[key] = CompiledC(function, where, self.compiler, "-fopenmp", "-w")
         results, status = self.known[key](**given)
         if status != 0:
             raise AssertionError(f"the C function returns {status}")

@@ -28,7 +28,8 @@ FLAGS = ["-std=c99", "-O2", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror", 
 
 
 class CompiledC:
-    """`f.export_source`, compiled: called with the arrays and parameters of `f` by name.
+    """`f.export_source`, compiled: called with the arrays and parameters of `f` by name; of these,
+    those that are no extents of arrays.
 
     Gives the results of the call, in the order of those of `f`, and the status that it returned.
     """
@@ -52,7 +53,12 @@ class CompiledC:
 
     def __call__(self, **given: Any) -> tuple[tuple[Any, ...], int]:
         function = self.function
-        sizes = [int(given[name]) for name in function.parameters]
+        found = {
+            extent: length
+            for name, _, extents, _ in function._arguments
+            for extent, length in zip(extents, np.shape(given.get(name)), strict=False)
+        }
+        sizes = [int(given[name]) if name in given else found[name] for name in function.parameters]
         extents = _core.extents_at(function, sizes)
         assert extents is not None
         names = [name for name, _, _, _ in function._arguments]

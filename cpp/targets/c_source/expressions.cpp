@@ -409,7 +409,7 @@ CText CExpressions::of_complex(Op op, ScalarType type, const CText &a, const CTe
 /// NumPy's own short cuts for constant exponents.
 CText CExpressions::power(const Binary &value, ScalarType type) {
   const ScalarType inside = computed(type);
-  const CText base = operand(*value.left(), type);
+  CText base = operand(*value.left(), type);
   const std::optional<double> exponent = constant_real(*value.right());
   if (exponent == 2.0) {
     return rounded(c_call(helpers_.real(Op::Square, inside), base), type);

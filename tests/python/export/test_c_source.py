@@ -110,6 +110,28 @@ def test_every_conversion(dtype, tmp_path):
     check(f, tmp_path, COMPILERS[:1], a=values, N=len(values))
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "int64", "float32"])
+def test_nothing_is_undefined(dtype, tmp_path, capfd):
+    """GCC's checker of undefined behaviour sees no operation that C leaves open."""
+    a, b = tw.input("a", [N], dtype), tw.input("b", [N], dtype)
+    outputs = []
+    for name, function in functions_of(2).items():
+        try:
+            outputs.append(tw.computation(f"y_{name}", {i: N}, function(a[i], b[i])))
+        except tw.DeclarationTypeError:
+            continue
+    outputs += [tw.computation(f"to_{to}", {i: N}, tw.cast(a[i], to)) for to in ("int32", "uint8")]
+    f = tw.function("defined", outputs=outputs, default_schedule=False)
+    values = edge_values(dtype)
+    left, right = np.repeat(values, len(values)), np.tile(values, len(values))
+    try:
+        compiled = CompiledC(f, tmp_path, COMPILERS[0], "-fsanitize=undefined", "-w")
+    except (AssertionError, OSError) as error:
+        pytest.skip(f"no checker of undefined behaviour here: {str(error)[:200]}")
+    assert compiled(a=left, b=right, N=len(left))[1] == 0
+    assert "runtime error" not in capfd.readouterr().err
+
+
 @pytest.mark.parametrize("dtype", [tw.float16, tw.bfloat16], ids=str)
 def test_every_number_of_two_bytes(dtype, tmp_path):
     """All of them through memory, and roundings of floats near all of them."""

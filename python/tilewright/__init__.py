@@ -51,6 +51,7 @@ from .base.source import SourceLocation
 from .base.threads import get_num_threads, set_num_threads
 from .devices.device_arrays import DeviceArray, as_device_array, empty, to_device
 from .export.exporting import Exported
+from .export.source import ExportedSource
 from .functions.declaration import function
 from .functions.functions import Function
 from .functions.structs import StructOutput, struct
@@ -184,6 +185,7 @@ __all__ = [
     "DomainError",
     "ExportError",
     "Exported",
+    "ExportedSource",
     "Expression",
     "Function",
     "IllegalScheduleError",

@@ -1,6 +1,7 @@
 // Walking and rewriting expressions: visits, replaced operands, substitution of iterators.
 #include "algorithm/expression.h"
 #include "algorithm/expression_depth.h"
+#include "algorithm/free_iterators.h"
 #include "polyhedral/interruption.h"
 
 #include <algorithm>
@@ -93,45 +94,6 @@ std::vector<ExprPtr> parents_first(const std::vector<ExprPtr> &roots,
 namespace {
 
 using Names = std::set<std::string>;
-
-/// The iterators that a node means from outside, each node once: a shared one asks no further.
-class FreeIterators {
-public:
-  const Names &of(const ExprPtr &expr) {
-    static const Names none;
-    if (!expr) {
-      return none;
-    }
-    if (const auto known = known_.find(expr.get()); known != known_.end()) {
-      return known->second;
-    }
-    count_visit();
-    Names names;
-    if (expr->kind == ExprKind::Iterator) {
-      names.insert(expr->name);
-    }
-    Names inside;
-    for (const ExprPtr &part : {expr->condition, expr->predicate}) {
-      inside.insert(of(part).begin(), of(part).end());
-    }
-    for (const ExprPtr &operand : expr->operands) {
-      const Names &below = of(operand);
-      inside.insert(below.begin(), below.end());
-    }
-    // A bound sees the iterators that are reduced before it.
-    for (auto range = expr->ranges.rbegin(); range != expr->ranges.rend(); ++range) {
-      inside.erase(range->iterator);
-      for (const ExprPtr &bound : {range->lower, range->upper}) {
-        inside.insert(of(bound).begin(), of(bound).end());
-      }
-    }
-    names.merge(inside);
-    return known_.emplace(expr.get(), std::move(names)).first->second;
-  }
-
-private:
-  std::unordered_map<const Expr *, Names> known_; ///< references stay
-};
 
 class Substitution {
 public:

@@ -52,23 +52,33 @@ bool reads(const ExprPtr &value, const Computation &computation) {
   return found;
 }
 
-ExprPtr scheduled_reduction(const Computation &computation) {
+std::vector<ExprPtr> schedulable_reductions(const Computation &computation) {
   if (computation.pieces.size() != 1) {
-    return nullptr;
+    return {};
   }
   const ExprPtr &value = computation.pieces.front().value;
+  std::vector<ExprPtr> found;
   for (const ExprPtr &node : computed_always(value)) {
     // Where it is all of the value, what is stored may be narrower.
     if (node->kind == ExprKind::Reduce && reduction_combiner(node->op) != Op::None &&
         (node == value || node->type == computation.type)) {
-      return reads(value, computation) ? nullptr : node;
+      found.push_back(node);
     }
   }
-  return nullptr;
+  return found.empty() || reads(value, computation) ? std::vector<ExprPtr>{} : found;
+}
+
+ExprPtr scheduled_reduction(const Computation &computation) {
+  const std::vector<ExprPtr> found = schedulable_reductions(computation);
+  return found.empty() ? nullptr : found.front();
 }
 
 ExprPtr with_replaced(const ExprPtr &root, const ExprPtr &node, const ExprPtr &by) {
-  std::unordered_map<const Expr *, ExprPtr> done = {{node.get(), by}};
+  return with_replaced(root, {{node.get(), by}});
+}
+
+ExprPtr with_replaced(const ExprPtr &root, std::unordered_map<const Expr *, ExprPtr> by) {
+  std::unordered_map<const Expr *, ExprPtr> &done = by;
   const auto replace = [&](const auto &self, const ExprPtr &value) -> ExprPtr {
     if (const auto found = done.find(value.get()); found != done.end()) {
       return found->second; // a shared node stays shared

@@ -7,6 +7,9 @@
 
 #include "algorithm/function.h"
 
+#include <unordered_map>
+#include <vector>
+
 namespace tilewright {
 
 /// The reduction by whose terms `computation` is scheduled, or null. The computation has one piece
@@ -16,7 +19,12 @@ namespace tilewright {
 /// the first one as they are written.
 ExprPtr scheduled_reduction(const Computation &computation);
 
-/// `root` with one node of it, `node`, replaced.
+/// All of which it is the first one.
+std::vector<ExprPtr> schedulable_reductions(const Computation &computation);
+
+/// `root` with nodes of it replaced, at once: what is replaced is not looked into.
+ExprPtr with_replaced(const ExprPtr &root, std::unordered_map<const Expr *, ExprPtr> by);
+/// The same of one node.
 ExprPtr with_replaced(const ExprPtr &root, const ExprPtr &node, const ExprPtr &by);
 
 /// Whether `value` reads elements of `computation`.

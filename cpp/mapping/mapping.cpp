@@ -2,6 +2,7 @@
 
 #include "algorithm/affine.h"
 #include "algorithm/expression_depth.h"
+#include "algorithm/isolate_reductions.h"
 #include "algorithm/reductions.h"
 #include "mapping/commands.h"
 #include "mapping/number_limits.h"
@@ -125,8 +126,8 @@ const Placement *find_placement(const MappingState &state, const std::string &co
   return nullptr;
 }
 
-Mapping::Mapping(std::shared_ptr<const Function> function) {
-  state_.function = std::move(function);
+Mapping::Mapping(const std::shared_ptr<const Function> &function) {
+  state_.function = isolate_reductions(function);
   for (const ComputationPtr &computation : state_.function->computations) {
     state_.time_space[computation->name] = identity_time(*computation);
     state_.storage[computation->name] = Storage::identity(*computation);

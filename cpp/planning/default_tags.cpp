@@ -174,7 +174,7 @@ private:
         return;
       }
       for (const ExprPtr &operand : node->operands) {
-        if (operand->kind != ExprKind::Constant) {
+        if (operand->kind != ExprKind::Constant && operand->kind != ExprKind::Parameter) {
           collect_values(operand, own);
         }
       }

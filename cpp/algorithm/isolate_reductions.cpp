@@ -1,0 +1,417 @@
+#include "algorithm/isolate_reductions.h"
+
+#include "algorithm/expression_depth.h"
+#include "algorithm/expression_key.h"
+#include "algorithm/free_iterators.h"
+#include "algorithm/function_copy.h"
+#include "algorithm/instance_walk.h"
+#include "algorithm/reductions.h"
+
+#include <isl/map.h>
+#include <isl/set.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace tilewright {
+
+namespace {
+
+constexpr const char *doing = "isolating a reduction";
+
+/// A reduction of so many terms is written out where it stands.
+constexpr std::int64_t few_terms = 16;
+
+std::optional<std::int64_t> known_integer(const ExprPtr &value) {
+  const auto *number =
+      value->kind == ExprKind::Constant ? std::get_if<std::int64_t>(&value->value) : nullptr;
+  return number != nullptr ? std::optional(*number) : std::nullopt;
+}
+
+/// Has the reduction few terms, whatever the parameters are?
+bool has_few_terms(const Expr &reduction) {
+  std::int64_t terms = 1;
+  for (const ReduceRange &range : reduction.ranges) {
+    const auto lower = known_integer(range.lower);
+    const auto upper = known_integer(range.upper);
+    if (!lower || !upper || *upper - *lower > few_terms) {
+      return false;
+    }
+    terms *= std::max<std::int64_t>(0, *upper - *lower);
+    if (terms > few_terms) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// What was isolated, by key.
+struct Isolated {
+  ComputationPtr computation;
+  /// For each of its iterators, which one of the key's it is.
+  std::vector<size_t> positions;
+};
+using Registry = std::map<std::string, Isolated>;
+
+/// A part of an expression that may be isolated.
+struct Found {
+  ExprPtr part;
+  ExpressionKey key;
+  std::vector<std::string> iterators; ///< that it uses, in the order of the loops around it
+  std::optional<isl::set> certain;    ///< for which of their values it is computed for certain
+  std::optional<isl::set> doubtful;   ///< those for which data decide
+};
+
+void unite(std::optional<isl::set> &known, const isl::set &more) {
+  known = known ? checked(known->unite(more).coalesce(), doing) : more;
+}
+
+/// Which reductions occur more than once in a computation, whatever their iterators are called.
+class Occurrences {
+public:
+  explicit Occurrences(const Function &function) {
+    for (const ComputationPtr &computation : function.computations) {
+      std::map<std::string, std::set<const Expr *>> found;
+      for (const Piece &piece : computation->pieces) {
+        visit(piece.value, [&](const ExprPtr &node) {
+          if (node->kind == ExprKind::Reduce) {
+            found[key_of(node).text].insert(node.get());
+          }
+        });
+      }
+      for (const auto &[key, nodes] : found) {
+        if (nodes.size() > 1 && !key.empty()) { // else too large to be compared
+          several_.insert(key);
+        }
+      }
+    }
+  }
+
+  bool several(const std::string &key) const { return several_.contains(key); }
+
+private:
+  std::set<std::string> several_;
+};
+
+/// Is there a reduction beside the one that the computation is scheduled by? Asked of every
+/// function: it takes no isl.
+bool is_worth_while(const Computation &computation) {
+  std::set<const Expr *> reductions;
+  for (const Piece &piece : computation.pieces) {
+    visit(piece.value, [&](const ExprPtr &node) {
+      if (node->kind == ExprKind::Reduce) {
+        reductions.insert(node.get());
+      }
+    });
+  }
+  if (reductions.size() != 1) {
+    return !reductions.empty();
+  }
+  const ExprPtr scheduled = scheduled_reduction(computation);
+  return scheduled == nullptr || (scheduled != computation.pieces.front().value &&
+                                  FreeIterators().of(scheduled).size() != computation.rank());
+}
+
+/// The parts of one computation that may be isolated, none of them inside of another.
+class Search {
+public:
+  Search(const Computation &computation, const Occurrences &occurrences, const Registry &registry)
+      : computation_(computation), occurrences_(occurrences), registry_(registry),
+        own_(own_reduction()) {}
+
+  std::vector<Found> find() {
+    InstanceWalk walk;
+    walk.name = computation_.name;
+    walk.visit = [&](const InstanceNode &at) {
+      return contains_kind(at.node, ExprKind::Reduce) && !add(at);
+    };
+    for (const Piece &piece : computation_.pieces) {
+      walk({piece.value}, piece.domain, computation_.iterators);
+    }
+    return std::move(found_);
+  }
+
+private:
+  /// By whose terms the computation is scheduled: of those that use all iterators the first one,
+  /// which nobody else needs.
+  ExprPtr own_reduction() {
+    for (const ExprPtr &node : schedulable_reductions(computation_)) {
+      if (node == computation_.pieces.front().value ||
+          (free_.of(node).size() == computation_.rank() &&
+           !occurrences_.several(key_of(node).text))) {
+        return node;
+      }
+    }
+    return nullptr;
+  }
+
+  /// False where the part stays: then what it is made of is looked at.
+  bool add(const InstanceNode &at) {
+    const std::set<std::string> &used = free_.of(at.node);
+    const std::set<std::string> around(at.iterators.begin(), at.iterators.end());
+    std::vector<unsigned> kept;
+    for (unsigned d = 0; d < at.iterators.size(); ++d) {
+      if (used.contains(at.iterators[d])) {
+        kept.push_back(d);
+      }
+    }
+    // A name may stand for two loops, one inside of the other, or for a variable of a while loop.
+    if (at.node == own_ || kept.size() != used.size() || around.size() != at.iterators.size() ||
+        contains_kind(at.node, ExprKind::State)) {
+      return false;
+    }
+    ExpressionKey key = key_of(at.node);
+    const bool is_whole = kept.size() == at.iterators.size();
+    if (is_whole && !is_isolated_whole(*at.node, key)) {
+      return false;
+    }
+    auto known = std::find_if(found_.begin(), found_.end(),
+                              [&](const Found &other) { return other.part == at.node; });
+    if (known == found_.end()) {
+      known = found_.insert(found_.end(), {at.node, std::move(key), {}, {}, {}});
+      for (const unsigned d : kept) {
+        known->iterators.push_back(at.iterators[d]);
+      }
+    }
+    unite(at.certain ? known->certain : known->doubtful, projected(at, kept));
+    return true;
+  }
+
+  /// Of a part that uses all iterators around it.
+  bool is_isolated_whole(const Expr &part, const ExpressionKey &key) const {
+    if (const auto known = registry_.find(key.text); known != registry_.end()) {
+      return known->second.computation.get() != &computation_;
+    }
+    return part.kind == ExprKind::Reduce && reduction_combiner(part.op) != Op::None &&
+           (occurrences_.several(key.text) || !has_few_terms(part));
+  }
+
+  static isl::set projected(const InstanceNode &at, const std::vector<unsigned> &kept) {
+    isl_set *set = isl_set_reset_tuple_id(at.domain.copy());
+    for (auto d = static_cast<unsigned>(at.iterators.size()); d-- > 0;) {
+      if (std::find(kept.begin(), kept.end(), d) == kept.end()) {
+        set = isl_set_project_out(set, isl_dim_set, d, 1);
+      }
+    }
+    return checked(isl::manage(set), doing);
+  }
+
+  const Computation &computation_;
+  const Occurrences &occurrences_;
+  const Registry &registry_;
+  FreeIterators free_;
+  ExprPtr own_;
+  std::vector<Found> found_;
+};
+
+/// A function while its reductions are isolated.
+class Isolation {
+public:
+  explicit Isolation(const Function &function)
+      : result_(copy_function(function, copies_)), occurrences_(*result_) {
+    names_.insert(function.parameters.begin(), function.parameters.end());
+    for (const auto *list : {&result_->inputs, &result_->computations}) {
+      for (const ComputationPtr &computation : *list) {
+        names_.insert(computation->name);
+      }
+    }
+  }
+
+  /// Null where nothing was isolated.
+  std::shared_ptr<const Function> run() {
+    // What was isolated is looked at as well.
+    std::vector<ComputationPtr> open(result_->computations.rbegin(), result_->computations.rend());
+    while (!open.empty()) {
+      const ComputationPtr computation = open.back();
+      open.pop_back();
+      const std::vector<ComputationPtr> made = isolate(*computation);
+      open.insert(open.end(), made.rbegin(), made.rend());
+      isolated_.insert(made.begin(), made.end());
+    }
+    if (isolated_.empty()) {
+      return nullptr;
+    }
+    put_before_readers();
+    return result_;
+  }
+
+private:
+  std::vector<ComputationPtr> isolate(Computation &reader) {
+    if (!is_worth_while(reader)) {
+      return {};
+    }
+    std::vector<ComputationPtr> made;
+    std::unordered_map<const Expr *, ExprPtr> reads;
+    const std::vector<Found> parts = Search(reader, occurrences_, registry_).find();
+    for (const Found &found : parts) {
+      if (!may_leave(found, reader)) {
+        continue;
+      }
+      const auto known = registry_.find(found.key.text);
+      if (known != registry_.end() && holds(known->second, found)) {
+        reads[found.part.get()] = read_of(known->second, found, reader);
+        continue;
+      }
+      Isolated isolated = declared(found, reader);
+      if (isolated.computation == nullptr) {
+        continue;
+      }
+      made.push_back(isolated.computation);
+      reads[found.part.get()] = read_of(isolated, found, reader);
+      if (!found.key.text.empty()) {
+        registry_[found.key.text] = std::move(isolated);
+      }
+    }
+    for (Piece &piece : reader.pieces) {
+      piece.value = reads.empty() ? piece.value : with_replaced(piece.value, reads);
+    }
+    return made;
+  }
+
+  /// Is it computed wherever it is read, and without its reader?
+  static bool may_leave(const Found &found, const Computation &reader) {
+    if (!found.certain ||
+        (found.doubtful && !checked(found.doubtful->is_subset(*found.certain), doing))) {
+      return false;
+    }
+    std::set<const Computation *> seen;
+    std::vector<ExprPtr> open = {found.part};
+    bool reaches = false;
+    while (!open.empty() && !reaches) {
+      const ExprPtr value = open.back();
+      open.pop_back();
+      visit(value, [&](const ExprPtr &node) {
+        if (node->kind != ExprKind::Access || !seen.insert(node->producer.get()).second) {
+          return;
+        }
+        reaches = reaches || node->producer.get() == &reader;
+        for (const Piece &piece : node->producer->pieces) {
+          open.push_back(piece.value);
+        }
+      });
+    }
+    return !reaches;
+  }
+
+  /// Does it have all elements that are needed here?
+  static bool holds(const Isolated &isolated, const Found &found) {
+    const auto rank = static_cast<unsigned>(found.iterators.size());
+    isl_space *needed = isl_set_get_space(found.certain->get());
+    isl_map *order = isl_map_universe(isl_space_align_params(
+        isl_space_map_from_set(isl_set_get_space(isolated.computation->domain.get())), needed));
+    order = isl_map_reset_tuple_id(order, isl_dim_in);
+    for (unsigned d = 0; d < rank; ++d) {
+      order = isl_map_equate(order, isl_dim_in, static_cast<int>(place_of(isolated, found, d)),
+                             isl_dim_out, static_cast<int>(d));
+    }
+    const isl::set there = isl::manage(isl_set_apply(found.certain->copy(), order));
+    return checked(there.is_subset(isolated.computation->domain), doing);
+  }
+
+  /// Which of its own iterators stands for iterator `d` of what was isolated.
+  static size_t place_of(const Isolated &isolated, const Found &found, size_t d) {
+    const std::string &name = found.key.iterators[isolated.positions[d]];
+    return static_cast<size_t>(std::find(found.iterators.begin(), found.iterators.end(), name) -
+                               found.iterators.begin());
+  }
+
+  static ExprPtr read_of(const Isolated &isolated, const Found &found, const Computation &reader) {
+    std::vector<ExprPtr> subscripts;
+    for (size_t d = 0; d < found.iterators.size(); ++d) {
+      subscripts.push_back(iterator(found.iterators[place_of(isolated, found, d)]));
+    }
+    return access(isolated.computation, subscripts, reader.where);
+  }
+
+  std::string new_name(const std::string &reader, const ExprPtr &part) {
+    std::string stem;
+    for (const ExprPtr &node : parents_first({part}, [](const Expr &) { return true; })) {
+      if (node->kind == ExprKind::Reduce) {
+        stem = reader + "_" + op_name(node->op);
+        break;
+      }
+    }
+    std::string name = stem;
+    for (int number = 2; !names_.insert(name).second; ++number) {
+      name = stem + std::to_string(number);
+    }
+    return name;
+  }
+
+  /// Nothing where there can be no such computation: it would have negative coordinates, or no
+  /// shape.
+  Isolated declared(const Found &found, const Computation &reader) {
+    const std::string name = new_name(reader.name, found.part);
+    isl_set *domain = isl_set_set_tuple_name(found.certain->copy(), name.c_str());
+    for (unsigned d = 0; d < found.iterators.size(); ++d) {
+      domain = isl_set_set_dim_name(domain, isl_dim_set, d, found.iterators[d].c_str());
+    }
+    Isolated result;
+    try {
+      result.computation = declare_computation(to_text(checked(isl::manage(domain), doing)),
+                                               found.part->type, {}, reader.where);
+      define_piece(result.computation, nullptr, found.part, reader.where);
+    } catch (const Error &error) {
+      if (error.kind == ErrorKind::Internal || error.kind == ErrorKind::Limit) {
+        throw;
+      }
+      names_.erase(name);
+      return {};
+    }
+    for (const std::string &iterator : found.iterators) {
+      const auto &all = found.key.iterators;
+      result.positions.push_back(
+          static_cast<size_t>(std::find(all.begin(), all.end(), iterator) - all.begin()));
+    }
+    return result;
+  }
+
+  /// What was isolated stands before all that read it.
+  void put_before_readers() {
+    std::vector<ComputationPtr> ordered;
+    std::set<const Computation *> placed;
+    const auto place = [&](const auto &self, const ComputationPtr &computation) -> void {
+      if (!placed.insert(computation.get()).second) {
+        return;
+      }
+      for (const Piece &piece : computation->pieces) {
+        visit(piece.value, [&](const ExprPtr &node) {
+          if (node->kind == ExprKind::Access && isolated_.contains(node->producer)) {
+            self(self, node->producer);
+          }
+        });
+      }
+      ordered.push_back(computation);
+    };
+    for (const ComputationPtr &computation : result_->computations) {
+      place(place, computation);
+    }
+    result_->computations = std::move(ordered);
+  }
+
+  Copies copies_;
+  std::shared_ptr<Function> result_;
+  Occurrences occurrences_;
+  Registry registry_;
+  std::set<std::string> names_;
+  std::set<ComputationPtr> isolated_;
+};
+
+} // namespace
+
+std::shared_ptr<const Function>
+isolate_reductions(const std::shared_ptr<const Function> &function) {
+  if (std::none_of(
+          function->computations.begin(), function->computations.end(),
+          [](const ComputationPtr &computation) { return is_worth_while(*computation); })) {
+    return function;
+  }
+  auto isolated = Isolation(*function).run();
+  return isolated ? isolated : function;
+}
+
+} // namespace tilewright

@@ -15,6 +15,8 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace tilewright {
@@ -47,6 +49,50 @@ bool has_few_terms(const Expr &reduction) {
     }
   }
   return true;
+}
+
+/// sum(sum(body for l) for k) as sum(body for k, l): the reduction, if it is not one of those, is
+/// returned itself.
+ExprPtr with_inner_terms(const ExprPtr &reduction) {
+  const Expr &outer = *reduction;
+  if (outer.kind != ExprKind::Reduce || outer.ordered || outer.predicate ||
+      reduction_combiner(outer.op) == Op::None) {
+    return reduction;
+  }
+  const ExprPtr body = with_inner_terms(outer.operands.front());
+  const Expr &inner = *body;
+  if (inner.kind != ExprKind::Reduce || inner.op != outer.op || inner.ordered || inner.predicate ||
+      !(inner.type == outer.type)) {
+    return reduction;
+  }
+  Expr both = inner;
+  both.ranges = outer.ranges;
+  std::set<std::string> names;
+  for (const ReduceRange &range : inner.ranges) {
+    both.ranges.push_back(range);
+  }
+  for (const ReduceRange &range : both.ranges) {
+    names.insert(range.iterator);
+  }
+  if (names.size() != both.ranges.size()) {
+    return reduction; // one name stands for two loops
+  }
+  const bool has_both = outer.condition && inner.condition;
+  both.condition = has_both          ? binary(Op::And, outer.condition, inner.condition)
+                   : outer.condition ? outer.condition
+                                     : inner.condition;
+  return finished(std::move(both));
+}
+
+/// All of an expression, innermost first.
+ExprPtr with_joined_reductions(const ExprPtr &root) {
+  std::unordered_map<const Expr *, ExprPtr> joined;
+  visit(root, [&](const ExprPtr &node) {
+    if (const ExprPtr both = with_inner_terms(node); both != node) {
+      joined[node.get()] = both;
+    }
+  });
+  return joined.empty() ? root : with_replaced(root, std::move(joined));
 }
 
 /// What was isolated, by key.
@@ -232,7 +278,7 @@ public:
       open.insert(open.end(), made.rbegin(), made.rend());
       isolated_.insert(made.begin(), made.end());
     }
-    if (isolated_.empty()) {
+    if (isolated_.empty() && !changed_) {
       return nullptr;
     }
     put_before_readers();
@@ -243,6 +289,11 @@ private:
   std::vector<ComputationPtr> isolate(Computation &reader) {
     if (!is_worth_while(reader)) {
       return {};
+    }
+    for (Piece &piece : reader.pieces) {
+      const ExprPtr joined = with_joined_reductions(piece.value);
+      changed_ = changed_ || joined != piece.value;
+      piece.value = joined;
     }
     std::vector<ComputationPtr> made;
     std::unordered_map<const Expr *, ExprPtr> reads;
@@ -399,6 +450,7 @@ private:
   Registry registry_;
   std::set<std::string> names_;
   std::set<ComputationPtr> isolated_;
+  bool changed_ = false; ///< in another way
 };
 
 } // namespace

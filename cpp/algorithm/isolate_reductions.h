@@ -18,7 +18,8 @@ namespace tilewright {
 /// - a reduction that uses all of them, unless its computation is scheduled by it
 ///   (scheduled_reduction) or it has few terms whatever the parameters are,
 /// - a reduction that occurs once more, if only with other iterators: both read one computation.
-/// A reduction stays where it is if it is all that a computation is, if data decide whether it is
+/// A reduction of reductions of the same operation becomes one, over the iterators of both. A
+/// reduction stays where it is if it is all that a computation is, if data decide whether it is
 /// needed, or if it depends on its own reader. What is computed stays the same: an isolated
 /// part has the instances that its readers need.
 std::shared_ptr<const Function> isolate_reductions(const std::shared_ptr<const Function> &function);

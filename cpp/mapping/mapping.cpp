@@ -2,7 +2,6 @@
 
 #include "algorithm/affine.h"
 #include "algorithm/expression_depth.h"
-#include "algorithm/isolate_reductions.h"
 #include "algorithm/reductions.h"
 #include "mapping/commands.h"
 #include "mapping/number_limits.h"
@@ -127,7 +126,7 @@ const Placement *find_placement(const MappingState &state, const std::string &co
 }
 
 Mapping::Mapping(const std::shared_ptr<const Function> &function) {
-  state_.function = isolate_reductions(function);
+  state_.function = function;
   for (const ComputationPtr &computation : state_.function->computations) {
     state_.time_space[computation->name] = identity_time(*computation);
     state_.storage[computation->name] = Storage::identity(*computation);

@@ -188,9 +188,9 @@ inline constexpr std::uint64_t mapping_operation_limit = 20'000'000;
 
 class Mapping {
 public:
-  /// Every computation, and every reduction that can be isolated (algorithm/isolate_reductions.h),
-  /// in its own loop nest, in iterator order, producers first, stored in a buffer of its own shape.
-  /// Recurrences may need more: planning/default_mapping.h gives a mapping that is legal.
+  /// Every computation in its own loop nest, in iterator order, producers first, stored in a buffer
+  /// of its own shape. Recurrences may need more: planning/default_mapping.h gives a mapping that
+  /// is legal.
   explicit Mapping(const std::shared_ptr<const Function> &function);
 
   /// The mapping after one more command. Strong guarantee: *this is never changed.

@@ -1,5 +1,6 @@
 #include "scheduling/scheduled_function.h"
 
+#include "algorithm/isolate_reductions.h"
 #include "mapping/commands.h"
 #include "mapping/program.h"
 #include "planning/default_mapping.h"
@@ -15,6 +16,8 @@ namespace {
 /// Of a default mapping, or of one command with all that is asked about it; each part has a tighter
 /// one.
 constexpr std::uint64_t planning_limit = 500'000'000;
+/// Of isolating reductions, which is done for every function.
+constexpr std::uint64_t isolating_limit = 20'000'000;
 /// Of the question whether arrays may share memory.
 constexpr std::uint64_t sharing_limit = 100'000'000;
 
@@ -25,16 +28,32 @@ std::string overwritten_text(const Violation &violation) {
              : "";
 }
 
+/// Where that takes too long, reductions stay where they are.
+std::shared_ptr<const Function>
+with_isolated_reductions(const std::shared_ptr<const Function> &function) {
+  const OperationLimit limit(isolating_limit);
+  try {
+    return isolate_reductions(function);
+  } catch (const Error &error) {
+    if (error.kind != ErrorKind::Limit) {
+      throw;
+    }
+    return function;
+  }
+}
+
 } // namespace
 
 ScheduledFunction::ScheduledFunction(std::shared_ptr<const Function> declared,
                                      CompileOptions options)
-    : declared_(std::move(declared)), options_(std::move(options)) {
+    : declared_(std::move(declared)), isolated_(with_isolated_reductions(declared_)),
+      options_(std::move(options)) {
   describe_cpu(options_.cpu);
 }
 
 ScheduledFunction::ScheduledFunction(const ScheduledFunction &other)
-    : declared_(other.declared_), options_(other.options_), current_(other.current_) {}
+    : declared_(other.declared_), isolated_(other.isolated_), options_(other.options_),
+      current_(other.current_) {}
 
 // ---- what is scheduled ----
 
@@ -49,9 +68,9 @@ ScheduledFunction::State ScheduledFunction::default_state() const {
   const OperationLimit limit(planning_limit);
   LegalSchedules &known = legal_schedules();
   if (known.contains(known.none())) {
-    return {Mapping(declared_), known.none(), true, nullptr};
+    return {Mapping(isolated_), known.none(), true, nullptr};
   }
-  PlannedMapping planned = plan_default(declared_);
+  PlannedMapping planned = plan_default(isolated_);
   const bool is_legal = planned.legal != nullptr;
   if (is_legal && planned.plain) {
     known.add(known.none());

@@ -50,8 +50,9 @@ public:
 
   // ---- what is scheduled ----
   const Function &declared() const { return *declared_; }
-  /// What the commands so far made of it: inline() and rfactor() add computations.
-  const Function &function() const { return current_ ? current_->mapping.function() : *declared_; }
+  /// What is scheduled: with reductions isolated (algorithm/isolate_reductions.h), and as inline(),
+  /// rfactor() and cache() made it so far.
+  const Function &function() const { return current_ ? current_->mapping.function() : *isolated_; }
   /// The mapping; the default one is made when it is first asked for.
   const Mapping &mapping() const;
   /// `mapping()`, or what the default schedule makes of it where that is used.
@@ -119,6 +120,7 @@ private:
   SharingVerdict find_sharing(const std::vector<SharedArray> &shared) const;
 
   std::shared_ptr<const Function> declared_;
+  std::shared_ptr<const Function> isolated_; ///< where every schedule starts
   CompileOptions options_;
   mutable std::optional<State> current_; ///< not legal where no legal order was found
   mutable std::unique_ptr<LegalSchedules> legal_schedules_;

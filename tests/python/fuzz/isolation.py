@@ -181,6 +181,31 @@ def key_of(value: list[Any]) -> str:
     return repr(text(value, names, 0))
 
 
+def with_inner_terms(value: list[Any], types: dict[str, str]) -> list[Any]:
+    """A reduction of a reduction of the same operation as one over the iterators of both; others as they are."""
+    if value[0] != "reduce" or value[1].startswith("osum") or value[4][0] == "only":
+        return value
+    inner = with_inner_terms(value[4], types)
+    if inner[0] != "reduce" or inner[4][0] == "only":
+        return value
+    ranges = [*value[2], *inner[2]]
+    alike = inner[1].partition("/")[0] == value[1].partition("/")[0]
+    if (
+        not alike
+        or type_of(plain(inner), types) != type_of(plain(value), types)
+        or len({r[0] for r in ranges}) != len(ranges)
+    ):
+        return value
+    return ["reduce", value[1], ranges, [*value[3], *inner[3]], inner[4]]
+
+
+def joined(value: list[Any], types: dict[str, str]) -> list[Any]:
+    both = with_inner_terms(value, types)
+    if both is not value:
+        return both
+    return with_parts(value, [joined(part, types) for part in parts(value)])
+
+
 def has_few_terms(reduction: list[Any]) -> bool:
     terms = 1
     for _, low, high in reduction[2]:
@@ -344,7 +369,10 @@ class Isolation:
         return None
 
     def _isolate(self, name: str) -> list[str]:
-        one, own = self.computations[name], self._own(name)
+        one = self.computations[name]
+        pieces = [[condition, joined(value, self.types)] for condition, value in one["pieces"]]
+        one = self.computations[name] = {**one, "pieces": pieces}
+        own = self._own(name)
         found: list[Part] = []
 
         def search(value: list[Any], around: list[str], certain: bool) -> None:

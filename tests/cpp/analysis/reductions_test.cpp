@@ -91,7 +91,7 @@ TEST_F(Finish, AReaderWaitsForIt) {
 }
 
 TEST_F(Finish, AReaderThatHasAllTermsIsStillTooEarly) {
-  // Both have one time; at k = K all terms were added up, and the bias was not.
+  // In iteration k = K all terms are there, and were not multiplied by 3.
   const auto a = input("A", {size("N"), size("K")});
   const auto s = define("[N] -> { S[i] : 0 <= i < N }",
                         times(whole(3), sum_over_k(access(a, {at("i"), at("k")}))));
@@ -150,23 +150,24 @@ TEST_F(Finish, WhatItReadsIsNotOverwrittenByTheSum) {
 }
 
 TEST_F(Finish, NothingComesBetweenItAndTheTerms) {
-  // D shares S's element and runs in the last iteration over k, behind the last term.
+  // All terms have negative times; D and its reader E come behind them, before the expression.
   const auto a = input("A", {size("N"), size("K")});
   const auto s = define("[N] -> { S[i] : 0 <= i < N }",
                         times(whole(3), sum_over_k(access(a, {at("i"), at("k")}))));
-  const auto d = define("[N] -> { D[i] : 0 <= i < N }", at("i"), Float32);
-  const auto t = define("[N] -> { T[i] : 0 <= i < N }",
-                        plus(access(s, {at("i")}), access(d, {at("i")})));
+  const auto x = input("x", {size("N")});
+  const auto d = define("[N] -> { D[i] : 0 <= i < N }", access(x, {at("i")}));
   const auto e = define("[N] -> { E[i] : 0 <= i < N }", access(d, {at("i")}));
-  const Mapping apart(function({t, e}));
-  const Mapping together =
-      apply(apart, {command("S", "set_schedule", {"{ S[i,k] -> [i, k] }"}),
-                    command("D", "set_schedule", {"[K] -> { D[i] -> [i, K] }"}),
-                    command("S", "store_in", {"shared[i]"})});
-  expect_legal(together);
+  const Mapping between =
+      apply(Mapping(function({s, e})), {command("S", "set_schedule", {"{ S[i,k] -> [i, -1 - k] }"}),
+                                        command("D", "set_schedule", {"{ D[i] -> [i, 0] }"}),
+                                        command("E", "set_schedule", {"{ E[i] -> [i, 1] }"})});
+  expect_legal(between);
   const Violation found =
-      expect_illegal(apply(together, {command("D", "store_in", {"shared[i]"})}), Kind::Overwrite);
-  EXPECT_THAT(found.explanation, HasSubstr("overwrites an element"));
+      expect_illegal(apply(between, {command("D", "store_in", {"S[i]"})}), Kind::Overwrite);
+  EXPECT_EQ(found.source_instance, "S_finish[0]");
+  EXPECT_EQ(found.sink_instance, "D[0]");
+  EXPECT_THAT(found.explanation,
+              HasSubstr("D overwrites an element that S_finish still has to read"));
 }
 
 TEST_F(Finish, IsAskedAboutAfterEachCommand) {

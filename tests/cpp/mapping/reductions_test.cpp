@@ -82,6 +82,24 @@ TEST(Finish, ComesWhereTheReductionIsNotAll) {
   EXPECT_THAT(names(build_program(Mapping(matmul()))), ElementsAre("C_init", "C"));
 }
 
+TEST(Finish, ComesWhereAReductionHasLoopsOnly) {
+  const auto x = input("x", {size("N"), size("K")});
+  const auto y = input("y", {size("N"), size("K")}, Int32);
+  const ExprPtr sum = sum_over("k", size("K"), access(x, {at("i"), at("k")}));
+  const auto z = input("z", {size("N")});
+  const ExprPtr positive = binary(Op::Gt, access(z, {at("i")}), whole(0));
+  const auto roles = [](const ExprPtr &value, ScalarType type) {
+    const auto c = define("[N] -> { C[i] : 0 <= i < N }", value, type);
+    return names(build_program(Mapping(function({c}))));
+  };
+  EXPECT_THAT(roles(select(positive, sum, whole(0)), Float32), ElementsAre("C"));
+  EXPECT_THAT(roles(plus(select(positive, sum, whole(0)), sum), Float32),
+              ElementsAre("C_init", "C", "C_finish"));
+  const ExprPtr wide = sum_over("k", size("K"), access(y, {at("i"), at("k")}));
+  EXPECT_THAT(roles(times(cast(wide, Float64), cast(wide, Float64)), Float64), ElementsAre("C"));
+  EXPECT_THAT(roles(plus(wide, whole(1)), Int64), ElementsAre("C_init", "C", "C_finish"));
+}
+
 TEST(Finish, HasANameOfItsOwn) {
   const auto x = input("x", {size("N"), size("K")});
   const auto taken = define("[N] -> { C_finish[i] : 0 <= i < N }", at("i"), Int64);

@@ -104,6 +104,9 @@ class Runner:
         self.description = _core.describe_mapping(self.original)
         self.function = self.original.copy()  # of the same first schedule
         self.model = Model(self.description, self.program)
+        if list(self.description["computations"]) != list(self.model.computations):
+            text = f"computations {list(self.description['computations'])}"
+            raise Failure("instances", f"{text}, not {list(self.model.computations)}", [])
         for name, one in self.description["computations"].items():
             if self.model.iterators[name] != one["iterators"]:
                 text = f"{name} is scheduled by {one['iterators']}, not by {self.model.iterators[name]}"

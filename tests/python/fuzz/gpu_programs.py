@@ -83,6 +83,20 @@ class Draw:
         self.given.append(f"# {reduce.__name__}")
         return reduce
 
+    def finished(self, reduction: Any, other: Any) -> Any:
+        """Often what an expression makes of a reduction: scaled, with a bias, bounded, chosen by it."""
+        if self.rng.random() < 0.4:
+            return reduction
+        drawn = self.rng.choice(
+            [
+                reduction + other, other - reduction * 2, -reduction,
+                tw.maximum(reduction + other, 0), tw.select(reduction < other, other, reduction),
+                tw.minimum(reduction * other, reduction),
+            ]
+        )  # fmt: skip
+        self.given.append("# epilogue")
+        return drawn
+
     def elements(self) -> None:
         """Element by element, with neighbours."""
         rng = self.rng
@@ -115,7 +129,8 @@ class Draw:
         """A reduction of each row, or of each column."""
         a = self.input("A", [4 * N + K + 8, 4 * N + K + 8])
         over = self.range(i, K)
-        s = tw.computation("S", {i: N}, self.reduction()(self.element(a, i, k), over={k: over}))
+        reduced = self.reduction()(self.element(a, i, k), over={k: over})
+        s = tw.computation("S", {i: N}, self.finished(reduced, a[i, 0]))
         self.declare(s)
         self.map(s, ["i"], ["k"])
         self.copies(s, [a])
@@ -127,7 +142,8 @@ class Draw:
         """A reduction over two iterators."""
         a = self.input("A", [N, M + 3, 3 * M + K + 8])
         over = {j: M, k: self.range(j, K)}
-        s = tw.computation("S", {i: N}, self.reduction()(a[i, j, k], over=over))
+        reduced = self.reduction()(a[i, j, k], over=over)
+        s = tw.computation("S", {i: N}, self.finished(reduced, a[i, 0, 1]))
         self.declare(s)
         self.map(s, ["i"], ["j", "k"])
         self.copies(s, [a])
@@ -137,7 +153,8 @@ class Draw:
         a = self.input("A", [N, 3 * N + K + 8])
         b = self.input("B", [3 * N + K + 8, M])
         over = self.range(self.rng.choice([None, i]), K)
-        c = tw.computation("C", {i: N, j: M}, tw.sum(a[i, k] * b[k, j], over={k: over}))
+        total = tw.sum(a[i, k] * b[k, j], over={k: over})
+        c = tw.computation("C", {i: N, j: M}, self.finished(total, b[0, j]))
         self.declare(c)
         self.map(c, ["i", "j"], ["k"])
         self.copies(c, [a, b])
@@ -161,12 +178,26 @@ class Draw:
         self.copies(c, [a])
         self.copies(p, [a])
 
+    def biased(self) -> None:
+        """What only the expression around a reduction reads is made where it is needed."""
+        a = self.input("A", [4 * N + K + 8, 4 * N + K + 8])
+        over = self.range(i, K)
+        p = tw.computation("P", {i: N}, a[0, i] * 2)
+        reduced = self.reduction()(self.element(a, i, k), over={k: over})
+        s = tw.computation("S", {i: N}, self.rng.choice([reduced + p[i], p[i] - reduced]))
+        self.declare(s)
+        self.map(s, ["i"], ["k"])
+        self.inside(p, s, ["i"])
+        self.copies(s, [a])
+        self.copies(p, [a])
+
     def softmax(self) -> None:
         """A reduction that all threads of the block read."""
         rng = self.rng
         a = self.input("A", [4 * N + K + 8, 4 * N + K + 8])
         over = self.range(i, K)
-        s = tw.computation("S", {i: N}, self.reduction()(a[i, k], over={k: over}))
+        reduced = self.reduction()(a[i, k], over={k: over})
+        s = tw.computation("S", {i: N}, self.finished(reduced, a[0, i]))
         y = tw.computation("Y", {i: N, j: K}, a[i, j] - s[i])
         outputs = [y, s] if rng.random() < 0.2 else [y]
         self.declare(*outputs)
@@ -245,7 +276,8 @@ class Draw:
         rng = self.rng
         places = self.input("X", [N], tw.int64)
         a = self.input("A", [N])
-        h = tw.computation("H", {j: 7}, tw.sum(a[i], over={i: N}, where=places[i] == j))
+        total = tw.sum(a[i], over={i: N}, where=places[i] == j)
+        h = tw.computation("H", {j: 7}, self.finished(total, 3))
         self.declare(h)
         self.give(h, "interchange", "j", "i")
         self.give(h, "atomic")
@@ -439,6 +471,6 @@ class Draw:
 
 FAMILIES = (
     "elements", "pieces", "rows", "rows", "rows", "planes", "products_of_matrices",
-    "products_of_matrices", "producer", "producer", "softmax", "softmax", "chain", "steps",
+    "products_of_matrices", "producer", "producer", "biased", "softmax", "softmax", "chain", "steps",
     "steps", "updates",
 )  # fmt: skip

@@ -26,6 +26,8 @@ UNCHANGED = "cpp/analysis/unchanged.cpp"
 ACCESSES = "cpp/mapping/accesses.cpp"
 MAPPING = "cpp/mapping/mapping.cpp"
 LOOPS = "cpp/mapping/loop_commands.cpp"
+PROGRAM = "cpp/mapping/program.cpp"
+REDUCTIONS = "cpp/algorithm/reductions.cpp"
 
 
 @dataclass
@@ -267,6 +269,66 @@ MUTATIONS = [
         "[](const auto &entry) { return entry.second.explicit_time; }) == 1;",
         "[](const auto &entry) { return entry.second.explicit_time; }) > 0;",
     ),
+    Mutation(
+        "what is made of a reduction does not wait for its terms",
+        CHECKER,
+        "if (source != &finish && !violation_ && !is_settled(*source, finish)) {",
+        "if (source == &finish && !violation_ && !is_settled(*source, finish)) {",
+    ),
+    Mutation(
+        "readers do not wait for what is made of a reduction",
+        CHECKER,
+        "if (!violation_ && !is_settled(*source, sink)) {",
+        "if (!violation_ && !is_settled(*source, sink) && source->role != StatementRole::Finish) {",
+    ),
+    Mutation(
+        "what the expression around a reduction reads is forgotten",
+        ACCESSES,
+        "at.node->kind == ExprKind::Access && at.node != statement_.accumulated",
+        "at.node->kind == ExprKind::Access && statement_.accumulated == nullptr",
+    ),
+    Mutation(
+        "what is made of a reduction has the loops outside of all terms only",
+        PROGRAM,
+        "if (d < prefix || !driven(map.dimensions[d])) {",
+        "if (d < prefix || (role != StatementRole::Finish && !driven(map.dimensions[d]))) {",
+    ),
+    Mutation(
+        "what is made of a reduction runs where the next computation begins",
+        "cpp/mapping/program_builder.h",
+        "return 3 * position + 1;",
+        "return 2 * position + 1;",
+    ),
+    Mutation(
+        "a reduction in a branch has loops of its own",
+        REDUCTIONS,
+        "return {node.operands.front()};",
+        "return node.operands;",
+    ),
+    Mutation(
+        "of several reductions the last one has loops of its own",
+        REDUCTIONS,
+        "parts.rbegin(), parts.rend()",
+        "parts.begin(), parts.end()",
+    ),
+    Mutation(
+        "a reduction of another type has loops of its own",
+        REDUCTIONS,
+        "(node == value || node->type == computation.type)",
+        "(node == value || node->type != computation.type || node->type == computation.type)",
+    ),
+    Mutation(
+        "inlining may put another reduction before the one that has loops",
+        "cpp/mapping/rewrite_commands.cpp",
+        "} else if (now.iterators != earlier.iterators) {",
+        "} else if (now.iterators.size() < earlier.iterators.size()) {",
+    ),
+    Mutation(
+        "what the expression around a reduction reads is computed for each term",
+        "cpp/mapping/program_replicas.cpp",
+        "bool inside = reader->loops.size() >= shared_;",
+        "bool inside = reader->loops.size() >= shared_; if (reader->role == StatementRole::Finish) { continue; }",
+    ),
 ]
 
 
@@ -332,6 +394,14 @@ class Scratch:
     def fuzzer_fails(self, cases: int) -> str | None:
         self.make("_core")
         environment = {**os.environ, "PYTHONPATH": str(self.sources / "python")}
+        # What random programs come to seldom stands there as a case: both are asked the same.
+        tests = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
+        tests += ["-o", f"pythonpath={self.sources / 'python'}"]
+        tests += [str(ROOT / "tests/python/fuzz/test_fuzz.py"), "-k", "library"]
+        given = subprocess.run(tests, capture_output=True, text=True, env=environment, cwd=ROOT)
+        if given.returncode != 0:
+            failed = re.findall(r"^FAILED \S+::(\S+)", given.stdout, re.MULTILINE)
+            return f"in the given case {failed[0] if failed else 'of them, which end early'}"
         script = ROOT / "tests/python/fuzz/run.py"
         command = [sys.executable, str(script), "--no-compile", "--stop", "--seed", "mutation"]
         command += [

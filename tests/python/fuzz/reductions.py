@@ -19,10 +19,12 @@ def scheduled(computation: dict[str, Any], types: dict[str, str]) -> list[Any] |
     if len(computation["pieces"]) != 1:
         return None
     name, value = computation["name"], computation["pieces"][0][1]
+    if self_reads(value, name):
+        return None
     wanted = dtype_of(types[name])
     for node in always(value):
         if node[0] == "reduce" and (node is value or type_of(node, types) == wanted):
-            return None if self_reads(value, name) else node
+            return node
     return None
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
+from fuzz.isolation import Isolation
 from fuzz.linear import Linear, Loop, Nest, iterator
 from fuzz.programs import Program, types_of, walk
-from fuzz.reductions import of_type, scheduled
+from fuzz.reductions import scheduled
 from fuzz.rewriting import with_replaced
 
 
@@ -33,7 +34,7 @@ class MappingState:
         self.placements = [Placement(*p) for p in description["placements"]]
         #: The equations, as rewritten by commands, in the order of the function.
         by_name = {c["name"]: c for c in program["computations"]}
-        self.computations = {name: by_name[name] for name in description["computations"]}
+        declared = {n: by_name[n] for n in description["computations"] if n in by_name}
         read = {
             node[1]
             for one in program["computations"]
@@ -44,11 +45,8 @@ class MappingState:
         self.inputs = {a["name"]: a for a in program["inputs"] if a["name"] in read}
         self.outputs = list(program["outputs"])
         self.types = types_of(program)
-        for name, one in self.computations.items():
-            if len(one["pieces"]) == 1:
-                ((condition, value),) = one["pieces"]
-                whole = of_type(value, self.types[name], self.types)
-                self.computations[name] = {**one, "pieces": [[condition, whole]]}
+        inputs = [array["name"] for array in program["inputs"]]
+        self.computations = Isolation(declared, inputs, self.types).computations
         #: What `reduction` has found, and of which equations.
         self._scheduled: dict[str, tuple[dict[str, Any], list[Any] | None]] = {}
         #: The extents of outputs, as texts.
@@ -72,7 +70,8 @@ class MappingState:
         #: Those of them that reduced iterators drive: (computation, position).
         self.planned_driven: set[tuple[str, int]] = set()
         for name, one in description["computations"].items():
-            self._start(name, one)
+            if name in self.computations:
+                self._start(name, one)
 
     def _start(self, name: str, one: dict[str, Any]) -> None:
         self._find_instances(name)

@@ -22,6 +22,7 @@ from fuzz.linear import iterator as linear
 from fuzz.loops import run_case as run_loops
 from fuzz.model import Model
 from fuzz.programs import affine, dtype_of
+from fuzz.reductions import of_type, scheduled
 from fuzz.run import Child
 from fuzz.space import Space, World
 
@@ -242,6 +243,114 @@ def test_judge_and_library_know_what_is_computed_inside_loops(
     assert sum(c for w, c in statistics.items() if w.startswith("not judged")) == 0
     assert statistics.get("verdicts: no sense / no sense", 0) == (legal is None)
     assert statistics.get("verdicts: refused / refused", 0) == (legal is False)
+
+
+def finished() -> dict[str, Any]:
+    """B[i] = x[i]; S[i] = 3 * sum of y[i,k] over k < M + B[i]; T[i] = S[i] + 1; D[i] = x[i]; E[i] = D[i]."""
+
+    def line(name: str, value: list[Any], dtype: str = "int64") -> dict[str, Any]:
+        return {
+            "name": name, "iterators": ["i"], "axes": ["N"], "ranges": [[affine(0), affine(N=1)]],
+            "domain": [affine(i=1), affine(-1, N=1, i=-1)], "where": [], "dtype": dtype,
+            "pieces": [[None, value]],
+        }  # fmt: skip
+
+    def at(name: str) -> list[Any]:
+        return ["read", name, [affine(i=1)]]
+
+    term = ["read", "y", [affine(i=1), affine(k=1)]]
+    total = ["reduce", "sum", [["k", affine(0), affine(M=1)]], [], term]
+    x = {"name": "x", "axes": ["N"], "extents": [affine(N=1)], "dtype": "int64"}
+    y = {"name": "y", "axes": ["N", "M"], "extents": [affine(N=1), affine(M=1)], "dtype": "int64"}
+    computations = [
+        line("B", at("x")),
+        line("S", ["add", ["mul", ["const", 3], total], at("B")]),
+        line("T", ["add", at("S"), ["const", 1]]),
+        line("D", at("x")),
+        line("E", at("D")),
+    ]
+    return {"inputs": [x, y], "computations": computations, "outputs": ["S", "T", "E"]}
+
+
+def timed(name: str, *times: list[Any]) -> list[Any]:
+    return [name, "set_schedule", [[affine(), affine(i=1), *times]]]
+
+
+#: All terms at negative times.
+TERMS_FIRST = timed("S", affine(-1, k=-1))
+IN_BUFFER_OF_S = ["store_in", ["S", [affine(i=1)]]]
+FINISHED = [
+    ([], True),
+    ([["S", "interchange", ["i", "k"]], ["S", "parallelize", ["i"]]], True),
+    ([["S", "parallelize", ["k"]]], False),
+    ([["S", "atomic", []], ["S", "parallelize", ["k"]]], True),
+    # What the expression reads comes before all terms, beside them, or too late.
+    ([["B", "before", ["S"]]], True),
+    ([["B", "before", ["S", "i"]]], True),
+    ([["B", "after", ["S"]]], False),
+    ([["B", "after", ["S", "i"]]], False),
+    ([["S", "interchange", ["i", "k"]], ["B", "fuse_with", ["S", "k"]]], True),
+    ([["B", "compute_at", ["S", "i"]], ["S", "parallelize", ["i"]]], True),
+    ([["B", "compute_at", ["S", "k"]]], None),
+    ([["S", "interchange", ["i", "k"]], ["B", "compute_at", ["S", "i"]]], None),
+    ([["B", "inline", []], ["S", "vectorize", ["i", 2]]], True),
+    # Readers wait for the expression, also where all terms are there.
+    ([["T", "after", ["S", "i"]]], True),
+    ([["T", "before", ["S", "i"]]], False),
+    ([TERMS_FIRST, timed("T", affine())], False),
+    ([TERMS_FIRST, ["T", "set_schedule", [[affine(), affine(1, i=1)]]]], True),
+    # Nothing comes between the last term and the expression.
+    ([TERMS_FIRST, timed("D", affine()), timed("E", affine(1))], True),
+    ([TERMS_FIRST, timed("D", affine()), timed("E", affine(1)), ["D", *IN_BUFFER_OF_S]], False),
+    ([["D", *IN_BUFFER_OF_S]], False),
+    ([["B", *IN_BUFFER_OF_S]], False),
+    ([["S", "store_in", ["x", [affine(i=1)]]]], False),
+    ([["D", "before", ["B"]], ["S", "store_in", ["x", [affine(i=1)]]]], True),
+    # Partial results, and what the rest is done with.
+    ([["S", "rfactor", ["k"]], ["S_partial", "parallelize", ["k"]]], True),
+    ([["S", "rfactor", ["k"]], ["S", "parallelize", ["k"]]], False),
+    ([["S", "rfactor", ["i"]]], None),
+    ([["S", "split", ["k", 2]], ["S", "cache", ["S", "k0"]], ["S", "parallelize", ["i"]]], True),
+    ([["S", "cache", ["S", "i"]], ["S", "parallelize", ["i"]]], True),
+    ([["S", "cache", ["B", "i"]], ["S", "parallelize", ["i"]]], True),
+    ([["S", "cache", ["B", "k"]]], None),
+    ([["S", "inline", []]], None),
+]
+
+
+@pytest.mark.parametrize(("commands", "legal"), FINISHED)
+def test_judge_and_library_know_what_an_expression_makes_of_a_reduction(
+    commands: list[Any], legal: bool | None
+) -> None:
+    """None: the last command makes no sense."""
+    case = {"program": finished(), "sizes": [(0, 0, 0), (2, 3, 0), (4, 0, 0), (5, 4, 0)], "seed": ""}
+    statistics = Runner({**case, "commands": commands}).run()
+    assert sum(c for w, c in statistics.items() if w.startswith("not judged")) == 0
+    assert statistics.get("verdicts: no sense / no sense", 0) == (legal is None)
+    assert statistics.get("verdicts: refused / refused", 0) == (legal is False)
+
+
+def test_the_judge_finds_the_reduction_that_is_scheduled() -> None:
+    sums = [["reduce", "sum", [[n, affine(0), affine(3)]], [], ["aff", affine(i=1)]] for n in "klm"]
+    other = ["const", 2]
+
+    def found(value: list[Any], dtype: str = "int64") -> list[Any] | None:
+        one = {"name": "C", "pieces": [[None, value]]}
+        return scheduled(one, {"C": dtype})
+
+    assert found(sums[0]) is sums[0]
+    assert found(["add", ["neg", sums[1]], sums[0]]) is sums[1]
+    assert found(["choose", other, sums[2], sums[0], sums[1]]) is sums[2]
+    assert found(["choose", other, other, sums[0], sums[1]]) is None
+    assert found(["select", [affine(i=1)], sums[0], other]) is None
+    assert found(["min", ["select", [affine(i=1)], sums[0], other], sums[1]]) is sums[1]
+    assert found(["cast", "float64", ["add", sums[0], other]], "float64") is None
+    assert found(["while", sums[0], other, other, 3]) is None
+    assert found(["add", sums[0], ["read", "C", [affine(-1, i=1)]]]) is None
+    narrow = of_type(["cast", "int32", sums[0]], "int32", {})
+    assert narrow[1] == "sum/int32" and found(narrow, "int32") is narrow
+    pieces = [[["all", []], sums[0]], [["not", []], other]]
+    assert scheduled({"name": "C", "pieces": pieces}, {"C": "int64"}) is None
 
 
 def test_replicas_are_what_is_read_in_an_iteration() -> None:

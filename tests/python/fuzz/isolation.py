@@ -323,7 +323,9 @@ class Isolation:
         self.types = types
         self.computations: dict[str, Any] = {}
         for name, one in computations.items():
-            pieces = [[c, explicit(of_type(v, types[name], types), types)] for c, v in one["pieces"]]
+            pieces = [
+                [c, explicit(of_type(v, types[name], types), types)] for c, v in one["pieces"]
+            ]
             self.computations[name] = {**one, "pieces": pieces}
         self.taken = {*AXES, *inputs, *computations}
         self.several = self._several()
@@ -382,7 +384,12 @@ class Isolation:
             kept = [n for n in around if n in used]
             # A loop's states are known inside of it only; conditions on terms belong to these.
             loops = any(node[0] == "while" for node in nodes(value))
-            if value is not own and value[0] != "only" and not loops and len(set(around)) == len(around):
+            if (
+                value is not own
+                and value[0] != "only"
+                and not loops
+                and len(set(around)) == len(around)
+            ):
                 part = Part(one, value, kept, certain, self.types)
                 if len(kept) < len(around) or self._whole(name, part):
                     found.append(part)

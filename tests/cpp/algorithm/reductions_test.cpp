@@ -1,7 +1,6 @@
 // Which reduction a computation is scheduled by: by kind, place, type and order of writing.
-#include "algorithm/reductions.h"
-
 #include "algorithm/function.h"
+#include "algorithm/reductions.h"
 
 #include <gtest/gtest.h>
 
@@ -91,10 +90,9 @@ TEST_F(ScheduledReduction, IsNotInsideOfAnotherLoop) {
   EXPECT_EQ(scheduled(nested), nested);
   EXPECT_EQ(scheduled(binary(Op::Add, nested, read)), nested);
   const ExprPtr state_value = state("s", Float32);
-  const ExprPtr loop =
-      while_loop({state_value}, {first}, binary(Op::Lt, state_value, two),
-                 {binary(Op::Add, state_value, two)}, num(4))
-          .front();
+  const ExprPtr loop = while_loop({state_value}, {first}, binary(Op::Lt, state_value, two),
+                                  {binary(Op::Add, state_value, two)}, num(4))
+                           .front();
   EXPECT_EQ(scheduled(loop), nullptr);
   EXPECT_EQ(scheduled(binary(Op::Add, loop, second)), second);
 }
@@ -141,7 +139,8 @@ TEST_F(ScheduledReduction, CombinesTwoOperands) {
 }
 
 TEST_F(ScheduledReduction, NeedsOnePieceThatDoesNotReadItself) {
-  const auto pieces = declare_computation("C", {{"i", num(0), size("N")}}, nullptr, Float32, {}, {});
+  const auto pieces =
+      declare_computation("C", {{"i", num(0), size("N")}}, nullptr, Float32, {}, {});
   define_piece(pieces, binary(Op::Lt, iterator("i"), num(2)), binary(Op::Add, first, read), {});
   define_piece(pieces, binary(Op::Ge, iterator("i"), num(2)), read, {});
   EXPECT_EQ(scheduled_reduction(*pieces), nullptr);
@@ -152,7 +151,8 @@ TEST_F(ScheduledReduction, NeedsOnePieceThatDoesNotReadItself) {
   define_piece(solve, nullptr, binary(Op::Sub, read, earlier), {});
   EXPECT_EQ(scheduled_reduction(*solve), nullptr);
 
-  const auto beside = declare_computation("Y", {{"i", num(1), size("N")}}, nullptr, Float32, {}, {});
+  const auto beside =
+      declare_computation("Y", {{"i", num(1), size("N")}}, nullptr, Float32, {}, {});
   const ExprPtr last = select(binary(Op::Gt, iterator("i"), num(1)),
                               access(beside, {binary(Op::Sub, iterator("i"), num(1))}), read);
   define_piece(beside, nullptr, binary(Op::Add, first, last), {});

@@ -52,9 +52,9 @@ protected:
     const auto a = input("A", {size("N"), size("K")});
     const auto x = input("x", {size("N")});
     const auto b = define("[N] -> { b[i] : 0 <= i < N }", times(whole(2), access(x, {at("i")})));
-    const auto s = define("[N] -> { S[i] : 0 <= i < N }",
-                          plus(sum_over_k(access(a, {at("i"), at("k")}), ordered),
-                               access(b, {at("i")})));
+    const auto s =
+        define("[N] -> { S[i] : 0 <= i < N }",
+               plus(sum_over_k(access(a, {at("i"), at("k")}), ordered), access(b, {at("i")})));
     return Mapping(function({define("[N] -> { T[i,j] : 0 <= i < N and 0 <= j < 4 }",
                                     plus(access(s, {at("i")}), whole(1)))}));
   }
@@ -63,11 +63,12 @@ protected:
 TEST_F(Finish, AnyOrderOfTheLoopsIsLegal) {
   expect_legal(mapping());
   expect_legal(apply(mapping(), {command("S", "interchange", {"i", "k"})}));
-  expect_legal(apply(mapping(), {command("S", "reverse", {"k"}), command("S", "skew", {"k", "i"})}));
+  expect_legal(
+      apply(mapping(), {command("S", "reverse", {"k"}), command("S", "skew", {"k", "i"})}));
   expect_legal(apply(mapping(), {command("S", "tile", {"i", "k", two, two})}));
   expect_legal(apply(mapping(), {command("S", "parallelize", {"i"})}));
-  expect_legal(apply(mapping(), {command("S", "interchange", {"i", "k"}),
-                                 command("S", "parallelize", {"i"})}));
+  expect_legal(apply(
+      mapping(), {command("S", "interchange", {"i", "k"}), command("S", "parallelize", {"i"})}));
   expect_legal(apply(mapping(), {command("S", "vectorize", {"k", two})}));
   expect_legal(apply(mapping(), {command("S", "set_schedule", {"{ S[i,k] -> [k, -i] }"})}));
 }
@@ -116,8 +117,8 @@ TEST_F(Finish, WaitsForWhatItReads) {
   EXPECT_EQ(found.explanation, "S_finish reads what b writes, but is scheduled before it");
   // What only the expression reads may come when the terms have begun.
   expect_legal(apply(mapping(), {command("b", "before", {"S", "i"})}));
-  expect_legal(apply(mapping(), {command("S", "interchange", {"i", "k"}),
-                                 command("b", "fuse_with", {"S", "k"})}));
+  expect_legal(apply(
+      mapping(), {command("S", "interchange", {"i", "k"}), command("b", "fuse_with", {"S", "k"})}));
   expect_illegal(apply(mapping(), {command("b", "after", {"S", "i"})}), Kind::Order);
 }
 
@@ -142,8 +143,8 @@ TEST_F(Finish, WhatItReadsIsNotOverwrittenByTheSum) {
       apply(Mapping(function({s})), {command("S", "store_in", {"x[i]"})}), Kind::Overwrite);
   EXPECT_EQ(input_gone.source_instance, "S_finish[0]");
   EXPECT_EQ(input_gone.sink_instance, "S_init[0]");
-  const Violation bias_gone = expect_illegal(
-      apply(mapping(), {command("b", "store_in", {"S[i]"})}), Kind::Overwrite);
+  const Violation bias_gone =
+      expect_illegal(apply(mapping(), {command("b", "store_in", {"S[i]"})}), Kind::Overwrite);
   EXPECT_THAT(bias_gone.explanation,
               AllOf(HasSubstr("overwrites an element that S_finish still has to read"),
                     HasSubstr("written by b")));

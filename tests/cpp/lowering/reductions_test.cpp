@@ -67,8 +67,8 @@ TEST(Epilogue, FollowsLoopsInsideOfAReducedOne) {
 }
 
 TEST(Epilogue, InAnyOrderOfTheLoops) {
-  for (const Names &order : {Names{"j", "i", "k"}, Names{"k", "i", "j"}, Names{"k", "j", "i"},
-                             Names{"j", "k", "i"}}) {
+  for (const Names &order :
+       {Names{"j", "i", "k"}, Names{"k", "i", "j"}, Names{"k", "j", "i"}, Names{"j", "k", "i"}}) {
     expect_all_stages(scheduled({command("C", "reorder", {order[0], order[1], order[2]})}), sizes);
   }
   expect_all_stages(scheduled({command("C", "skew", {"k", "i"})}), sizes);
@@ -88,10 +88,10 @@ TEST(Epilogue, OfTilesInLanesAndThreads) {
 }
 
 TEST(Epilogue, OfARegisterTileIsDoneInLanes) {
-  const Mapping mapping = scheduled(
-      {command("C", "tile", {"i", "j", 4_n, 8_n}),
-       command("C", "reorder", {"i0", "j0", "k", "i1", "j1"}),
-       command("C", "unroll", {"i1", 4_n}), command("C", "vectorize", {"j1", 8_n})});
+  const Mapping mapping =
+      scheduled({command("C", "tile", {"i", "j", 4_n, 8_n}),
+                 command("C", "reorder", {"i0", "j0", "k", "i1", "j1"}),
+                 command("C", "unroll", {"i1", 4_n}), command("C", "vectorize", {"j1", 8_n})});
   const Kernel kernel = expect_all_stages(mapping, sizes);
   const Interpreter full =
       expect_equal(mapping.function(), kernel, {{"N", 8}, {"M", 16}, {"K", 3}});
@@ -100,10 +100,10 @@ TEST(Epilogue, OfARegisterTileIsDoneInLanes) {
 
 TEST(Epilogue, OfLanesOverTerms) {
   expect_all_stages(scheduled({command("C", "vectorize", {"k", 4_n})}), sizes);
-  expect_all_stages(scheduled({command("C", "interchange", {"j", "k"}),
-                               command("C", "unroll", {"k", 2_n}),
-                               command("C", "vectorize", {"j", 4_n})}),
-                    sizes);
+  expect_all_stages(
+      scheduled({command("C", "interchange", {"j", "k"}), command("C", "unroll", {"k", 2_n}),
+                 command("C", "vectorize", {"j", 4_n})}),
+      sizes);
 }
 
 TEST(Epilogue, OfPartialResults) {

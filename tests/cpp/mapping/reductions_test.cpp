@@ -31,9 +31,8 @@ std::shared_ptr<const Function> biased() {
 /// S[i] = 2 sum(x[i,k] over k); T[i] = S[i] + 1.
 std::shared_ptr<const Function> scaled_pair() {
   const auto x = input("x", {size("N"), size("K")});
-  const auto s =
-      define("[N] -> { S[i] : 0 <= i < N }",
-             times(whole(2), sum_over("k", size("K"), access(x, {at("i"), at("k")}))));
+  const auto s = define("[N] -> { S[i] : 0 <= i < N }",
+                        times(whole(2), sum_over("k", size("K"), access(x, {at("i"), at("k")}))));
   return function({define("[N] -> { T[i] : 0 <= i < N }", plus(access(s, {at("i")}), whole(1)))});
 }
 
@@ -134,9 +133,9 @@ TEST(Finish, RunsAfterLoopsThatAreInsideOfAReducedOne) {
 
 TEST(Finish, SharesWhatIsSplitOutsideOfTheTerms) {
   const Mapping mapping =
-      apply(Mapping(biased()), {command("C", "tile", {"i", "j", two, two}),
-                                command("C", "split", {"k", two}),
-                                command("C", "reorder", {"i0", "j0", "k0", "i1", "j1", "k1"})});
+      apply(Mapping(biased()),
+            {command("C", "tile", {"i", "j", two, two}), command("C", "split", {"k", two}),
+             command("C", "reorder", {"i0", "j0", "k0", "i1", "j1", "k1"})});
   const Program program = build_program(mapping);
   expect_in_order(program, {1, 2}, small);
   EXPECT_THAT(statement(program, "C_finish").loop_names, ElementsAre("i0", "j0", "i1", "j1"));
@@ -152,8 +151,7 @@ TEST(Finish, HasIteratorsAsLoopsWhereASkewMixesThem) {
   EXPECT_THAT(statement(program, "C_finish").loop_names, ElementsAre("i", "j"));
   EXPECT_TRUE(runs_before(program, "C", {2, 3, 4}, "C_finish", {0, 0}, small));
   // Where the other loop is skewed, i and j are there as they were.
-  const Program plain =
-      build_program(apply(Mapping(biased()), {command("C", "skew", {"i", "k"})}));
+  const Program plain = build_program(apply(Mapping(biased()), {command("C", "skew", {"i", "k"})}));
   expect_in_order(plain, {1, 2}, small);
   EXPECT_TRUE(runs_before(plain, "C_finish", {0, 0}, "C_init", {0, 1}, small));
 }
@@ -168,10 +166,10 @@ TEST(Finish, FollowsAMapThatIsGiven) {
 }
 
 TEST(Finish, HasTheTagsOfItsLoops) {
-  const Program program = build_program(
-      apply(Mapping(biased()), {command("C", "parallelize", {"i"}),
-                                command("C", "reorder", {"i", "k", "j"}),
-                                command("C", "vectorize", {"j", std::int64_t{4}})}));
+  const Program program =
+      build_program(apply(Mapping(biased()), {command("C", "parallelize", {"i"}),
+                                              command("C", "reorder", {"i", "k", "j"}),
+                                              command("C", "vectorize", {"j", std::int64_t{4}})}));
   const Statement &finish = statement(program, "C_finish");
   ASSERT_THAT(finish.loop_names, ElementsAre("i", "j0", "j1"));
   EXPECT_EQ(finish.tags[0].tag, Tag::Parallel);
@@ -182,9 +180,9 @@ TEST(Finish, HasTheTagsOfItsLoops) {
 TEST(Finish, IsThereForElementsWithoutTerms) {
   const auto x = input("x", {size("K")});
   const ExprPtr even = binary(Op::Eq, binary(Op::Mod, at("i"), whole(2)), whole(0));
-  const Mapping mapping(function({define(
-      "[N] -> { C[i] : 0 <= i < N }",
-      plus(sum_over("k", size("K"), access(x, {at("k")}), even), whole(1)))}));
+  const Mapping mapping(
+      function({define("[N] -> { C[i] : 0 <= i < N }",
+                       plus(sum_over("k", size("K"), access(x, {at("k")}), even), whole(1)))}));
   const Program program = build_program(mapping);
   const auto has_domain = [&](const std::string &name, const std::string &expected) {
     const isl::set set(isl_context(), expected);
@@ -194,8 +192,7 @@ TEST(Finish, IsThereForElementsWithoutTerms) {
                    "comparing");
   };
   EXPECT_TRUE(has_domain("C_finish", "[N] -> { C_finish[i] : 0 <= i < N }"));
-  EXPECT_TRUE(has_domain(
-      "C", "[N,K] -> { C[i,k] : 0 <= i < N and 0 <= k < K and i mod 2 = 0 }"));
+  EXPECT_TRUE(has_domain("C", "[N,K] -> { C[i,k] : 0 <= i < N and 0 <= k < K and i mod 2 = 0 }"));
 }
 
 TEST(Finish, ComesBeforeWhatIsPlacedBehindItsComputation) {
@@ -227,15 +224,16 @@ TEST(Finish, StaysWithTheSumOfPartialResults) {
 }
 
 TEST(Finish, PartialResultsMayHaveOneToo) {
-  // The terms are themselves made of a sum: that over l is what the partial results are scheduled by.
+  // The terms are themselves made of a sum: that over l is what the partial results are scheduled
+  // by.
   const auto x = input("x", {size("K"), size("L")});
   const ExprPtr term = plus(sum_over("l", size("L"), access(x, {at("k"), at("l")})), whole(1));
   const Mapping mapping(
       function({define("{ C[] }", times(sum_over("k", size("K"), term), whole(3)))}));
   const Mapping after = mapping.with(command("C", "rfactor", {"k"}));
-  EXPECT_THAT(names(build_program(after)),
-              ElementsAre("C_partial_init", "C_partial", "C_partial_finish", "C_init", "C",
-                          "C_finish"));
+  EXPECT_THAT(
+      names(build_program(after)),
+      ElementsAre("C_partial_init", "C_partial", "C_partial_finish", "C_init", "C", "C_finish"));
   EXPECT_THAT(loop_names(after, "C_partial"), ElementsAre("k", "l"));
 }
 
@@ -245,8 +243,8 @@ TEST(Finish, MovesWithALocalCopyOfTheResult) {
               ElementsAre("C_local_init", "C_local", "C_local_finish", "C"));
   // Cut off inside of the sum, partial results are local, and the rest is done where they are put
   // together.
-  const Mapping cut = apply(Mapping(biased()), {command("C", "split", {"k", two}),
-                                                command("C", "cache", {"C", "k0"})});
+  const Mapping cut = apply(
+      Mapping(biased()), {command("C", "split", {"k", two}), command("C", "cache", {"C", "k0"})});
   EXPECT_THAT(names(build_program(cut)),
               ElementsAre("C_local_init", "C_local", "C_init", "C", "C_finish"));
 }
@@ -264,14 +262,15 @@ TEST(Inline, RefusesToPutAnotherReductionFirst) {
   const auto readers = [&](bool first) {
     const auto s = define("[N] -> { S[i] : 0 <= i < N }", sum_over("k", size("K"), row("k")));
     const ExprPtr read = access(s, {at("i")});
-    const ExprPtr own = reduce(Op::ReduceMax, {{"k", constant(std::int64_t{0}, Int64), size("K")}},
-                               row("k"));
-    return Mapping(function({define("[N] -> { T[i] : 0 <= i < N }",
-                                    first ? plus(read, own) : plus(own, read))}));
+    const ExprPtr own =
+        reduce(Op::ReduceMax, {{"k", constant(std::int64_t{0}, Int64), size("K")}}, row("k"));
+    return Mapping(function(
+        {define("[N] -> { T[i] : 0 <= i < N }", first ? plus(read, own) : plus(own, read))}));
   };
-  EXPECT_THAT(refusal(readers(true), command("S", "inline", {})),
-              HasSubstr("T has loops over the terms of its own reduction, and S would bring another "
-                        "one before it"));
+  EXPECT_THAT(
+      refusal(readers(true), command("S", "inline", {})),
+      HasSubstr("T has loops over the terms of its own reduction, and S would bring another "
+                "one before it"));
   const Mapping behind = readers(false).with(command("S", "inline", {}));
   EXPECT_THAT(loop_names(behind, "T"), ElementsAre("i", "k"));
   EXPECT_THAT(to_string(statement(build_program(behind), "T_finish").value),
@@ -323,18 +322,17 @@ std::string program_refusal(const Mapping &mapping) {
 }
 
 TEST(Finish, ReadsNothingThatIsComputedInTheLoopsOverTerms) {
-  const std::string outside =
-      "p is computed inside the loops of C, but C reads it outside of them";
+  const std::string outside = "p is computed inside the loops of C, but C reads it outside of them";
   for (const bool twice : {false, true}) {
-    EXPECT_EQ(program_refusal(
-                  with_prepared_bias(twice).with(command("p", "compute_at", {"C", "k"}))),
-              outside);
+    EXPECT_EQ(
+        program_refusal(with_prepared_bias(twice).with(command("p", "compute_at", {"C", "k"}))),
+        outside);
   }
   const Mapping moved = with_prepared_bias().with(command("C", "reorder", {"i", "k", "j"}));
   EXPECT_EQ(program_refusal(moved.with(command("p", "compute_at", {"C", "j"}))), outside);
-  EXPECT_EQ(statement(build_program(moved.with(command("p", "compute_at", {"C", "i"}))), "p")
-                .replicas,
-            1u);
+  EXPECT_EQ(
+      statement(build_program(moved.with(command("p", "compute_at", {"C", "i"}))), "p").replicas,
+      1u);
 }
 
 TEST(Finish, IsRepeatedWithItsComputationInTheLoopsOfAReader) {
@@ -350,9 +348,8 @@ TEST(Finish, IsRepeatedWithItsComputationInTheLoopsOfAReader) {
 // ---- promises ----
 
 TEST(Promises, AboutTermsAreNotAboutWhatComesAfterThem) {
-  const Program program =
-      build_program(apply(Mapping(biased()), {command("C", "atomic", {}),
-                                              command("C", "independent", {"k"})}));
+  const Program program = build_program(
+      apply(Mapping(biased()), {command("C", "atomic", {}), command("C", "independent", {"k"})}));
   EXPECT_TRUE(statement(program, "C").atomic);
   EXPECT_FALSE(statement(program, "C_finish").atomic);
   EXPECT_EQ(statement(program, "C").independent.size(), 1u);

@@ -16,8 +16,8 @@ from fuzz.rewriting import (
     is_computed,
     points,
     reading,
-    reduced_names,
     reads_of,
+    reduced_names,
     with_replaced,
 )
 from fuzz.state import NotModelled, Placement

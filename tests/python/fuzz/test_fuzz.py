@@ -323,7 +323,11 @@ def test_judge_and_library_know_what_an_expression_makes_of_a_reduction(
     commands: list[Any], legal: bool | None
 ) -> None:
     """None: the last command makes no sense."""
-    case = {"program": finished(), "sizes": [(0, 0, 0), (2, 3, 0), (4, 0, 0), (5, 4, 0)], "seed": ""}
+    case = {
+        "program": finished(),
+        "sizes": [(0, 0, 0), (2, 3, 0), (4, 0, 0), (5, 4, 0)],
+        "seed": "",
+    }
     statistics = Runner({**case, "commands": commands}).run()
     assert sum(c for w, c in statistics.items() if w.startswith("not judged")) == 0
     assert statistics.get("verdicts: no sense / no sense", 0) == (legal is None)

@@ -16,9 +16,7 @@ N, M, K = tw.params("N M K")
 i, j, k, r = tw.iters("i j k r")
 
 
-def dense(
-    dtype: tw.DType = tw.float32, multiples: int = 0
-) -> tuple[tw.Function, tw.Computation]:
+def dense(dtype: tw.DType = tw.float32, multiples: int = 0) -> tuple[tw.Function, tw.Computation]:
     """C = relu(A @ B + bias), one computation."""
     a, b = tw.input("A", [N, K], dtype), tw.input("B", [K, M], dtype)
     bias = tw.input("bias", [M], tw.float32)

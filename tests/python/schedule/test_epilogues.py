@@ -30,7 +30,9 @@ def function_of(*outputs: tw.Computation, **options: Any) -> tw.Function:
     return tw.function("f", outputs=list(outputs), default_schedule=False, **options)
 
 
-def layer(dtype: tw.DType = tw.float64, default: bool = False) -> tuple[tw.Function, tw.Computation]:
+def layer(
+    dtype: tw.DType = tw.float64, default: bool = False
+) -> tuple[tw.Function, tw.Computation]:
     """C = maximum(A @ B + b, 0), one computation."""
     a, b = tw.input("A", [N, K], dtype), tw.input("B", [K, M], dtype)
     bias = tw.input("b", [M], dtype)
@@ -42,7 +44,8 @@ def layer(dtype: tw.DType = tw.float64, default: bool = False) -> tuple[tw.Funct
 def check(function: tw.Function, *sizes: tuple[int, int, int], dtype: Any = np.float64) -> None:
     for n, m, q in sizes:
         a, b, bias = (
-            integers(*shape, dtype=dtype, seed=seed) for seed, shape in enumerate([(n, q), (q, m), (m,)])
+            integers(*shape, dtype=dtype, seed=seed)
+            for seed, shape in enumerate([(n, q), (q, m), (m,)])
         )
         expected = np.maximum(a @ b + bias, 0)
         np.testing.assert_array_equal(function(a, b, bias), expected)
@@ -64,7 +67,7 @@ def rows(
 
 
 def test_terms_have_loops_of_their_own():
-    function, c = layer()
+    function, _ = layer()
     assert function["C"].loops == ("i", "j", "k")
     assert [s["role"] for s in tw._core.statements_at(function, {"N": 1, "M": 1, "K": 1})] == [
         "initialise",
@@ -94,10 +97,9 @@ SCHEDULES: dict[str, Callable[[tw.Computation], object]] = {
     "threads": lambda c: c.parallelize(i),
     "lanes of elements": lambda c: c.reorder(i, k, j).vectorize(j, 4),
     "lanes of terms": lambda c: c.vectorize(k, 4),
-    "register tile": lambda c: c.tile(i, j, 4, 8)
-    .reorder("i0", "j0", k, "i1", "j1")
-    .unroll("i1", 4)
-    .vectorize("j1", 8),
+    "register tile": lambda c: (
+        c.tile(i, j, 4, 8).reorder("i0", "j0", k, "i1", "j1").unroll("i1", 4).vectorize("j1", 8)
+    ),
     "reversed": lambda c: c.reverse(k).reverse(i),
     "skewed": lambda c: c.skew(k, j),
     "skewed the other way": lambda c: c.skew(j, k).interchange(i, k),
@@ -252,7 +254,7 @@ def test_one_in_a_branch_has_no_loops_of_its_own(side: str):
         sides = (total, x[i]) if side == "then" else (x[i], total)
         return tw.select(x[i] > 0, *sides)
 
-    function, s = rows(chosen)
+    function, _ = rows(chosen)
     assert function["S"].loops == ("i",)
     values, row = integers(6, 5), integers(6)
     sides = (values.sum(axis=1), row) if side == "then" else (row, values.sum(axis=1))
@@ -300,9 +302,7 @@ BORDERED: dict[str, Callable[[dict[str, Any]], object]] = {
     "the bias where it is needed": lambda c: c["b"].compute_at("S", i).store_at("S", i),
     "the bias inlined": lambda c: c["b"].inline(),
     "the bias fused": lambda c: c["b"].before("S", i),
-    "both where they are needed": lambda c: (
-        c["S"].compute_at("T", i) and c["b"].compute_at("S", i)
-    ),
+    "both where they are needed": lambda c: c["S"].compute_at("T", i) and c["b"].compute_at("S", i),
     "inlined": lambda c: c["S"].inline(),
     "everything inlined": lambda c: (c["S"].inline(), c["b"].inline()),
 }
@@ -391,7 +391,10 @@ def test_not_in_place_of_what_the_expression_still_reads():
     function, s = rows(lambda total, x: total + x[i])
     with pytest.raises(tw.IllegalScheduleError) as caught:
         s.store_in("x[i]")
-    assert (caught.value.source_instance, caught.value.sink_instance) == ("S_finish[0]", "S_init[0]")
+    assert (caught.value.source_instance, caught.value.sink_instance) == (
+        "S_finish[0]",
+        "S_init[0]",
+    )
     values, row = integers(6, 5), integers(6)
     np.testing.assert_array_equal(function(values, row), values.sum(axis=1) + row)
 

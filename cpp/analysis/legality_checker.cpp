@@ -262,13 +262,8 @@ bool LegalityChecker::reads_stay_ordered(const Statement &sink, const Computatio
 
 /// Initialisation first; updates of one element in any order, but not at once.
 void LegalityChecker::check_accumulation(const Statement &update) {
+  check_accumulated(update);
   const isl::map value = defined_value(update);
-  const bool initialised = reads_stay_ordered(update, *update.computation, value);
-  for (const Statement *init : statements_of_[update.computation.get()]) {
-    if (init->role == StatementRole::Initialise && !initialised && !is_settled(*init, update)) {
-      check_flow(*init, update, flow_relation(*init, update, value), "");
-    }
-  }
   const auto consecutive = [&] {
     return same_replica(value.apply_range(value.reverse()), update.replicas)
         .intersect(isl::map::lex_lt(update.domain.space()));
@@ -306,15 +301,16 @@ void LegalityChecker::check_accumulation(const Statement &update) {
   }
 }
 
-/// What an expression is computed from is the result of all terms.
-void LegalityChecker::check_accumulated(const Statement &finish) {
-  const isl::map value = defined_value(finish);
-  if (reads_stay_ordered(finish, *finish.computation, value)) {
+/// Terms are added to what the element was set to, and an expression is made of the result of all:
+/// roles are numbered in this order.
+void LegalityChecker::check_accumulated(const Statement &sink) {
+  const isl::map value = defined_value(sink);
+  if (reads_stay_ordered(sink, *sink.computation, value)) {
     return;
   }
-  for (const Statement *source : statements_of_[finish.computation.get()]) {
-    if (source != &finish && !violation_ && !is_settled(*source, finish)) {
-      check_flow(*source, finish, flow_relation(*source, finish, value), "");
+  for (const Statement *source : statements_of_[sink.computation.get()]) {
+    if (source->role < sink.role && !violation_ && !is_settled(*source, sink)) {
+      check_flow(*source, sink, flow_relation(*source, sink, value), "");
     }
   }
 }

@@ -16,7 +16,8 @@ from pathlib import Path
 PACKAGE = "tilewright"
 USES: dict[str, set[str]] = {
     "base": set(),
-    "language": {"base"},
+    "sets": {"base"},
+    "language": {"sets"},
     "schedule": {"language"},
     "inspection": {"schedule"},
     "devices": {"language"},

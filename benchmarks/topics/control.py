@@ -14,8 +14,8 @@ from harness import Case, Context, Missing
 TITLE = "Loops that depend on data"
 THREADS = (1, 2)
 
-i, p, b = tw.iters("i p b")
-N, M, NNZ, B = tw.params("N M NNZ B")
+i, j, p, b = tw.iters("i j p b")
+N, M, K, NNZ, B = tw.params("N M K NNZ B")
 
 
 def sparse_product() -> tw.Function:
@@ -24,6 +24,18 @@ def sparse_product() -> tw.Function:
     col, row = tw.input("col", [NNZ], tw.int32), tw.input("row", [N + 1], tw.int32)
     y = tw.computation("y", {i: N}, tw.sum(val[p] * x[col[p]], over={p: (row[i], row[i + 1])}))
     return tw.function("spmv", inputs=[val, col, row, x], outputs=[y])
+
+
+def sparse_times_dense() -> tw.Function:
+    """A CSR matrix times a dense one, whose rows are added in the order in which they lie in memory."""
+    val, x = tw.input("val", [NNZ], tw.float64), tw.input("x", [M, K], tw.float64)
+    col, row = tw.input("col", [NNZ], tw.int32), tw.input("row", [N + 1], tw.int32)
+    y = tw.computation(
+        "y", {i: N, j: K}, tw.sum(val[p] * x[col[p], j], over={p: (row[i], row[i + 1])})
+    )
+    f = tw.function("spmm", inputs=[val, col, row, x], outputs=[y])
+    y.reorder(i, p, j).parallelize(i)
+    return f
 
 
 def histogram() -> tw.Function:
@@ -82,6 +94,14 @@ def cases(context: Context) -> Iterator[Case]:
             "np.bincount with weights": lambda: np.bincount(owner, val * x[col], minlength=size),
             "scipy.sparse": by_scipy,
         },
+        rtol=1e-9,
+    )
+
+    dense, spmm = generator.random((size, 16)), sparse_times_dense()
+    yield Case(
+        "CSR times 16 columns",
+        lambda: spmm(val, col, start, dense),
+        peers={"scipy.sparse": sparse if isinstance(sparse, Missing) else lambda: matrix @ dense},
         rtol=1e-9,
     )
 

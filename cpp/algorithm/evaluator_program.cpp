@@ -2,6 +2,7 @@
 
 #include "algorithm/computed_parts.h"
 #include "algorithm/expression_depth.h"
+#include "algorithm/predicates.h"
 #include "polyhedral/interruption.h"
 
 #include <unordered_map>
@@ -261,10 +262,12 @@ private:
   void emit_loop(const Expr &expr, size_t level, std::int32_t out) {
     if (level == expr.ranges.size()) {
       std::vector<size_t> skips;
-      for (const ExprPtr &condition : {expr.condition, expr.predicate}) {
-        if (condition) {
-          skips.push_back(add(InstructionCode::JumpUnless, 0, emit_as(condition, Bool)));
-        }
+      std::vector<ExprPtr> conditions = conjuncts_of(expr.predicate);
+      if (expr.condition) {
+        conditions.insert(conditions.begin(), expr.condition);
+      }
+      for (const ExprPtr &condition : conditions) {
+        skips.push_back(add(InstructionCode::JumpUnless, 0, emit_as(condition, Bool)));
       }
       emit_combination(expr, out);
       for (const size_t skip : skips) {

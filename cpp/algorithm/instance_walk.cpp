@@ -2,6 +2,7 @@
 
 #include "algorithm/affine.h"
 #include "algorithm/expression_depth.h"
+#include "algorithm/predicates.h"
 #include "polyhedral/interruption.h"
 
 #include <array>
@@ -76,7 +77,7 @@ void InstanceWalk::operator()(const std::vector<ExprPtr> &roots, const isl::set 
       if (terms) {
         terms(*node, instances_of_terms);
       }
-      (*this)({node->predicate}, instances_of_terms, inner, is_certain);
+      walk_predicate(node->predicate, instances_of_terms, inner, is_certain);
       (*this)({node->operands.front()}, instances_of_terms, inner, is_certain && !node->predicate);
       break;
     }
@@ -99,6 +100,16 @@ void InstanceWalk::operator()(const std::vector<ExprPtr> &roots, const isl::set 
       }
     }
   }
+}
+
+void InstanceWalk::walk_predicate(const ExprPtr &predicate, const isl::set &domain,
+                                  const std::vector<std::string> &iterators, bool certain) const {
+  const std::vector<ExprPtr> parts = conjuncts_of(predicate);
+  if (parts.empty()) {
+    return;
+  }
+  (*this)({parts.front()}, domain, iterators, certain);
+  (*this)({parts.begin() + 1, parts.end()}, domain, iterators, false);
 }
 
 } // namespace tilewright

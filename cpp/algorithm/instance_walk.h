@@ -33,6 +33,9 @@ struct InstanceWalk {
 
   void operator()(const std::vector<ExprPtr> &roots, const isl::set &domain,
                   const std::vector<std::string> &iterators, bool certain = true) const;
+  /// The parts of a condition (may be null), of which all but the first may not be asked.
+  void walk_predicate(const ExprPtr &predicate, const isl::set &domain,
+                      const std::vector<std::string> &iterators, bool certain = true) const;
 };
 
 } // namespace tilewright

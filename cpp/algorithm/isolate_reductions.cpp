@@ -95,6 +95,17 @@ ExprPtr with_joined_reductions(const ExprPtr &root) {
   return joined.empty() ? root : with_replaced(root, std::move(joined));
 }
 
+/// The first one in the part of an expression, as it is written.
+ExprPtr first_reduction(const ExprPtr &part) {
+  const auto goes_below = [](const Expr &node) { return node.kind != ExprKind::Reduce; };
+  for (const ExprPtr &node : parents_first({part}, goes_below)) {
+    if (node->kind == ExprKind::Reduce) {
+      return node;
+    }
+  }
+  return part;
+}
+
 /// What was isolated, by key.
 struct Isolated {
   ComputationPtr computation;
@@ -206,7 +217,9 @@ private:
       }
     }
     // A name may stand for two loops, one inside of the other, or for a variable of a while loop.
-    if (at.node == own_ || kept.size() != used.size() || around.size() != at.iterators.size() ||
+    // What changes the type, a comparison above all, leaves the reduction to others who need it.
+    if (at.node == own_ || !(at.node->type == first_reduction(at.node)->type) ||
+        kept.size() != used.size() || around.size() != at.iterators.size() ||
         contains_kind(at.node, ExprKind::State)) {
       return false;
     }
@@ -297,14 +310,14 @@ private:
     }
     std::vector<ComputationPtr> made;
     std::unordered_map<const Expr *, ExprPtr> reads;
-    const std::vector<Found> parts = Search(reader, occurrences_, registry_).find();
+    std::vector<Found> parts = Search(reader, occurrences_, registry_).find();
+    std::erase_if(parts, [&](const Found &found) { return needs(found.part, reader); });
     for (const Found &found : parts) {
-      if (!may_leave(found, reader)) {
+      if (!is_certain(found)) {
         continue;
       }
-      const auto known = registry_.find(found.key.text);
-      if (known != registry_.end() && holds(known->second, found)) {
-        reads[found.part.get()] = read_of(known->second, found, reader);
+      if (const auto read = known_read(found, reader)) {
+        reads[found.part.get()] = read;
         continue;
       }
       Isolated isolated = declared(found, reader);
@@ -317,20 +330,36 @@ private:
         registry_[found.key.text] = std::move(isolated);
       }
     }
+    for (const Found &found : parts) { // that data decide about, and others need for certain
+      if (const auto read =
+              reads.contains(found.part.get()) ? nullptr : known_read(found, reader)) {
+        reads[found.part.get()] = read;
+      }
+    }
     for (Piece &piece : reader.pieces) {
       piece.value = reads.empty() ? piece.value : with_replaced(piece.value, reads);
     }
     return made;
   }
 
-  /// Is it computed wherever it is read, and without its reader?
-  static bool may_leave(const Found &found, const Computation &reader) {
-    if (!found.certain ||
-        (found.doubtful && !checked(found.doubtful->is_subset(*found.certain), doing))) {
-      return false;
-    }
+  /// The read of what was isolated before and is the same; null where there is none.
+  ExprPtr known_read(const Found &found, const Computation &reader) const {
+    const auto known = registry_.find(found.key.text);
+    return known != registry_.end() && holds(known->second, found)
+               ? read_of(known->second, found, reader)
+               : nullptr;
+  }
+
+  /// Is it computed wherever it is read?
+  static bool is_certain(const Found &found) {
+    return found.certain &&
+           (!found.doubtful || checked(found.doubtful->is_subset(*found.certain), doing));
+  }
+
+  /// Does it need, directly or through others, what its reader computes?
+  static bool needs(const ExprPtr &part, const Computation &reader) {
     std::set<const Computation *> seen;
-    std::vector<ExprPtr> open = {found.part};
+    std::vector<ExprPtr> open = {part};
     bool reaches = false;
     while (!open.empty() && !reaches) {
       const ExprPtr value = open.back();
@@ -345,13 +374,17 @@ private:
         }
       });
     }
-    return !reaches;
+    return reaches;
   }
 
   /// Does it have all elements that are needed here?
   static bool holds(const Isolated &isolated, const Found &found) {
     const auto rank = static_cast<unsigned>(found.iterators.size());
-    isl_space *needed = isl_set_get_space(found.certain->get());
+    std::optional<isl::set> all = found.certain;
+    if (found.doubtful) {
+      unite(all, *found.doubtful);
+    }
+    isl_space *needed = isl_set_get_space(all->get());
     isl_map *order = isl_map_universe(isl_space_align_params(
         isl_space_map_from_set(isl_set_get_space(isolated.computation->domain.get())), needed));
     order = isl_map_reset_tuple_id(order, isl_dim_in);
@@ -359,7 +392,7 @@ private:
       order = isl_map_equate(order, isl_dim_in, static_cast<int>(place_of(isolated, found, d)),
                              isl_dim_out, static_cast<int>(d));
     }
-    const isl::set there = isl::manage(isl_set_apply(found.certain->copy(), order));
+    const isl::set there = isl::manage(isl_set_apply(all->copy(), order));
     return checked(there.is_subset(isolated.computation->domain), doing);
   }
 
@@ -379,13 +412,7 @@ private:
   }
 
   std::string new_name(const std::string &reader, const ExprPtr &part) {
-    std::string stem;
-    for (const ExprPtr &node : parents_first({part}, [](const Expr &) { return true; })) {
-      if (node->kind == ExprKind::Reduce) {
-        stem = reader + "_" + op_name(node->op);
-        break;
-      }
-    }
+    const std::string stem = reader + "_" + op_name(first_reduction(part)->op);
     std::string name = stem;
     for (int number = 2; !names_.insert(name).second; ++number) {
       name = stem + std::to_string(number);

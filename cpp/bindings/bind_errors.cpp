@@ -40,6 +40,8 @@ const char *kind_name(ErrorKind kind) {
     return "device";
   case ErrorKind::Argument:
     return "argument";
+  case ErrorKind::Set:
+    return "set";
   case ErrorKind::Internal:
     break;
   }

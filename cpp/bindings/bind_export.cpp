@@ -2,6 +2,7 @@
 
 #include "bindings/kernel_call.h"
 #include "compiler/export.h"
+#include "targets/c_source/names.h"
 
 #include <isl/point.h>
 #include <isl/set.h>
@@ -69,6 +70,32 @@ py::tuple export_function(KernelFunction &self, const std::string &symbol,
   const ExportedKernel exported =
       export_kernel(self.mapping(), std::move(options), std::move(interface));
   return py::make_tuple(py::bytes(exported.object), exported.cpu);
+}
+
+/// (name, member of structures, passed by value) for each of the kernel's arguments, in order; the
+/// fields of structures among them.
+using SourceTuple = std::tuple<std::string, std::string, bool>;
+
+py::tuple export_c_source(KernelFunction &self, const std::string &prototype,
+                          const std::string &status_prefix, const std::vector<SourceTuple> &arrays,
+                          const std::vector<std::string> &parameters) {
+  self.require_checked();
+  const IslLock lock; // an analysis in another thread may change what is exported
+  CompileOptions options = self.default_options();
+  options.instrumentation = {}; // what it says needs this library
+  CSourceFunction function;
+  function.prototype = prototype;
+  function.status_prefix = status_prefix;
+  function.parameters = parameters;
+  for (const auto &[name, member, by_value] : arrays) {
+    if (!member.empty()) {
+      options.layouts.at(function.arrays.size()) = {-1, 0}; // its elements are not neighbours
+    }
+    function.arrays.push_back({name, member, by_value});
+  }
+  const ExportedSource exported =
+      export_source(self.mapping(), std::move(options), std::move(function));
+  return py::make_tuple(exported.source.includes, exported.source.text, exported.subscripts);
 }
 
 /// The extents of all arguments for these parameters, or None where those break the context.
@@ -139,6 +166,15 @@ void bind_export(py::module_ &module) {
              py::arg("arrays"), py::arg("strides"), py::arg("cpu"),
              "The object file of a C function around a kernel, and the CPU that it is for: by "
              "default, the function's.");
+  module.def(
+      "export_c_source", &export_c_source, py::arg("function"), py::arg("prototype"),
+      py::arg("status_prefix"), py::arg("arrays"), py::arg("parameters"),
+      "A C function in C: what it includes, its definition with what it calls, and the texts of "
+      "the subscripts that it checks.");
+  module.def("c_source_statuses", &c_source_statuses, py::arg("prefix"),
+             "The codes that functions in C source return, as an enum of C.");
+  module.def("c_identifier", &c_identifier, py::arg("name"),
+             "The name, or one like it where C, or code in C source, has that for itself.");
   module.def("extents_at", &extents_at, py::arg("function"), py::arg("parameters"),
              "The extents of all arguments for these values of the parameters, or None where those "
              "break the context.");

@@ -3,6 +3,7 @@
 #include "algorithm/enclosing_ranges.h"
 #include "algorithm/expression_depth.h"
 #include "algorithm/function.h"
+#include "bindings/bind_sets.h"
 #include "polyhedral/interruption.h"
 #include "polyhedral/isl_lock.h"
 #include "polyhedral/set_text.h"
@@ -413,8 +414,10 @@ void bind_computations(py::module_ &module) {
                              [](const Computation &self) { return to_handles(self.extents); })
       .def_property_readonly("domain",
                              [](const Computation &self) {
-                               const IslLock lock;
-                               return to_text(self.domain);
+                               return analyse_unlocked([&] {
+                                 const OperationLimit limit(5'000'000);
+                                 return held(IntegerSet(isl::union_set(self.domain)));
+                               });
                              })
       .def_property_readonly("pieces", [](const Computation &self) {
         const IslLock lock;

@@ -8,6 +8,7 @@
 #include "bindings/bind_inspection.h"
 #include "bindings/bind_instances.h"
 #include "bindings/bind_language.h"
+#include "bindings/bind_sets.h"
 #include "bindings/callbacks.h"
 #include "bindings/signals.h"
 #include "polyhedral/isl.h"
@@ -58,6 +59,7 @@ PYBIND11_MODULE(_core, module) {
   tilewright::bind_callbacks(module);
   tilewright::bind_errors(module);
   tilewright::bind_signals();
+  tilewright::bind_sets(module);
   tilewright::bind_language(module);
   tilewright::bind_functions(module);
   tilewright::bind_cuda(module);

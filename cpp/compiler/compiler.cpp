@@ -174,7 +174,8 @@ bool find_cached(CompiledKernel &kernel, const std::string &symbol, const Compil
 } // namespace
 
 Kernel make_loops(const Mapping &mapping, const CompileOptions &options) {
-  return make_loops(mapping, resolved(options, mapping), true);
+  const CompileOptions running = resolved(options, mapping);
+  return make_loops(mapping, running, !features_of(running).plain_loops);
 }
 
 TargetOptions target_options(const CompileOptions &options) {

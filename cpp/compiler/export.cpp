@@ -129,6 +129,25 @@ void require_complete(const std::string &object) {
 
 } // namespace
 
+ExportedSource export_source(const Mapping &mapping, CompileOptions options,
+                             CSourceFunction function) {
+  options.target = {&c_source_target(), ""};
+  const Kernel kernel = make_loops(mapping, options);
+  {
+    const OperationLimit limit(context_limit);
+    function.context = holds(mapping.function().context, kernel.parameters);
+  }
+  for (const SizeParameter &size : size_parameters(mapping.function())) {
+    function.sizes.push_back(size.position);
+  }
+  ExportedSource exported;
+  exported.source = c_source(kernel, function, target_options(options));
+  for (const IndexSite &site : kernel.sites) {
+    exported.subscripts.push_back(site.text);
+  }
+  return exported;
+}
+
 ExportedKernel export_kernel(const Mapping &mapping, CompileOptions options, CFunction interface) {
   options.target = {}; // nobody has a device's driver for it
   const CpuDescription cpu = describe_cpu(options.cpu);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "compiler/compiler.h"
+#include "targets/c_source/c_source.h"
 #include "targets/llvm/c_function.h"
 
 #include <string>
@@ -22,6 +23,18 @@ struct ExportedKernel {
 /// `interface` needs symbol, arrays and strides; the rest is found here. Code for a processor that
 /// this machine is not is allowed. Throws Error(Argument) for an unknown CPU.
 ExportedKernel export_kernel(const Mapping &mapping, CompileOptions options, CFunction interface);
+
+/// A kernel as C source (targets/c_source/c_source.h), and the text of each subscript that it
+/// checks.
+struct ExportedSource {
+  CSourceText source;
+  std::vector<std::string> subscripts; ///< by number: "x[index[i]]"
+};
+
+/// `function` needs all but context and sizes, which are found here. Throws Error(Schedule) for
+/// loops over the blocks and threads of a GPU.
+ExportedSource export_source(const Mapping &mapping, CompileOptions options,
+                             CSourceFunction function);
 
 /// The runtime of exported kernels, as the bytes of an object file.
 std::string_view exported_runtime();

@@ -87,8 +87,9 @@ std::shared_ptr<For> for_loop(const For &like, const ValuePtr &lower, const Valu
 StmtPtr while_loop(const ValuePtr &condition, const StmtPtr &body);
 /// Folds constant conditions; `otherwise` may be null.
 StmtPtr if_then(const ValuePtr &condition, const StmtPtr &then, const StmtPtr &otherwise = nullptr);
-StmtPtr store(std::int64_t buffer, const std::string &name, std::vector<ValuePtr> subscripts,
-              const ValuePtr &value, Op op = Op::None, const ValuePtr &mask = nullptr);
+std::shared_ptr<Store> store(std::int64_t buffer, const std::string &name,
+                             std::vector<ValuePtr> subscripts, const ValuePtr &value,
+                             Op op = Op::None, const ValuePtr &mask = nullptr);
 std::shared_ptr<AtomicUpdate> atomic_update(Op op, std::int64_t buffer, const std::string &name,
                                             std::vector<ValuePtr> subscripts,
                                             const ValuePtr &value);

@@ -51,8 +51,9 @@ StmtPtr if_then(const ValuePtr &condition, const StmtPtr &then, const StmtPtr &o
   return std::make_shared<If>(condition, std::move(branches));
 }
 
-StmtPtr store(std::int64_t buffer, const std::string &name, std::vector<ValuePtr> subscripts,
-              const ValuePtr &value, Op op, const ValuePtr &mask) {
+std::shared_ptr<Store> store(std::int64_t buffer, const std::string &name,
+                             std::vector<ValuePtr> subscripts, const ValuePtr &value, Op op,
+                             const ValuePtr &mask) {
   auto statement = std::make_shared<Store>(buffer, name, std::move(subscripts), value);
   statement->op = op;
   statement->mask = mask;

@@ -7,6 +7,12 @@
 
 namespace tilewright {
 
+bool is_index_test(const ValuePtr &value) {
+  const auto *binary = as<Binary>(value);
+  return binary != nullptr && is_comparison(binary->op) && is_index(binary->left()) &&
+         is_index(binary->right());
+}
+
 std::optional<IndexTest> index_test(const ValuePtr &value) {
   const auto *comparison = as<Binary>(value);
   if (comparison == nullptr || !is_comparison(comparison->op)) {

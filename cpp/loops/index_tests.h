@@ -10,6 +10,9 @@
 
 namespace tilewright {
 
+/// A comparison of index values?
+bool is_index_test(const ValuePtr &value);
+
 /// A comparison of index values: `distance` >= 0 or == 0, or the opposite of that.
 struct IndexTest {
   Linear distance;

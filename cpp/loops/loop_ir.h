@@ -69,6 +69,12 @@ struct TimedNest {
   std::vector<std::string> statements; ///< of the program, in order of first use
 };
 
+/// What a person declared, of which the stores of a kernel are instances.
+struct KernelStatement {
+  std::string name;     ///< of the computation
+  SourceLocation where; ///< of its declaration
+};
+
 struct Kernel {
   std::string name;
   std::vector<std::string> parameters;
@@ -76,6 +82,7 @@ struct Kernel {
       buffers; ///< arguments first, in argument order, then temporaries (row-major, contiguous)
   std::vector<IndexSite> sites;
   std::vector<TimedNest> nests;
+  std::vector<KernelStatement> statements; ///< in order of declaration
   bool is_gpu = false; ///< what touches arrays does so in launches
   StmtPtr body;
 };

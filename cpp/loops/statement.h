@@ -140,6 +140,7 @@ struct ElementChange : LoopStatement {
   std::string name;
   std::vector<ValuePtr> subscripts;
   ValuePtr value;
+  std::int64_t statement = -1; ///< in Kernel::statements; -1 where a pass put it there
 
 protected:
   ElementChange(StatementKind kind, std::int64_t buffer, std::string name,

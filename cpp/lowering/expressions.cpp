@@ -3,6 +3,7 @@
 #include "algorithm/affine.h"
 #include "algorithm/expression_depth.h"
 #include "algorithm/function.h"
+#include "algorithm/predicates.h"
 #include "loops/traverse.h"
 #include "lowering/expression_forms.h"
 #include "lowering/parameter_ranges.h"
@@ -337,8 +338,20 @@ void ExpressionTranslator::guarded(const ExprPtr &condition, const std::function
     body();
     return;
   }
-  const ValuePtr holds = translate(condition);
-  emit(if_then(holds, scoped(body)));
+  guarded(conjuncts_of(condition), body);
+}
+
+void ExpressionTranslator::guarded(std::span<const ExprPtr> conjuncts,
+                                   const std::function<void()> &body) {
+  ValuePtr holds = translate(conjuncts.front());
+  const auto others = conjuncts.subspan(1);
+  StmtPtr inside = scoped([&] { others.empty() ? body() : guarded(others, body); });
+  // What takes no statements of its own cannot fail, and is asked in the same test.
+  if (const auto *next = as<If>(inside); next != nullptr && !others.empty()) {
+    holds = both(holds, next->condition);
+    inside = StmtPtr(next->then());
+  }
+  emit(if_then(holds, inside));
 }
 
 ValuePtr ExpressionTranslator::translate_select(const Expr &expr) {

@@ -12,6 +12,7 @@
 
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -38,7 +39,8 @@ public:
 
   /// The value of an expression at this instance; appends what must run before it to `statements`.
   ValuePtr translate(const ExprPtr &expr);
-  /// Writes what `body` writes where `condition` holds; a null condition always does.
+  /// Writes what `body` writes where `condition` holds; a null condition always does. What one part
+  /// of a conjunction needs is computed where those before it hold.
   void guarded(const ExprPtr &condition, const std::function<void()> &body);
   void emit(const StmtPtr &statement) { frame_.statements.push_back(statement); }
   /// The statements that must run before the values translated so far; empties the list.
@@ -105,6 +107,7 @@ private:
   void while_body(const Expr &loop, const std::vector<std::shared_ptr<const Local>> &states);
   /// What `body` writes; values computed in it are forgotten, as it may not run.
   StmtPtr scoped(const std::function<void()> &body);
+  void guarded(std::span<const ExprPtr> conjuncts, const std::function<void()> &body);
   /// Opens loops over the reduced iterators around what `body` writes.
   void reduce_loops(const Expr &reduce, const std::function<void()> &body);
   ValuePtr checked_subscript(const Expr &access, size_t dimension, const ValuePtr &value);

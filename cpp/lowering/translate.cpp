@@ -35,7 +35,9 @@ AstTranslator::AstTranslator(const Program &program, const GeneratedAst &ast,
   kernel_.parameters = program.parameters;
   add_buffers(options);
   for (size_t i = 0; i < program.statements.size(); ++i) {
-    statements_[program.statements[i].name] = i;
+    const Statement &statement = program.statements[i];
+    statements_[statement.name] = i;
+    kernel_.statements.push_back({statement.computation->name, statement.computation->where});
   }
 }
 

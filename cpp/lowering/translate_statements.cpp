@@ -137,6 +137,7 @@ StmtPtr AstTranslator::translate_instance(const Statement &statement,
       auto update = atomic_update(statement.combine, number, buffer.name, index, value);
       update->combines = combines;
       update->is_atomic = atomic;
+      update->statement = static_cast<std::int64_t>(position_of(statement));
       translator.emit(update);
       return;
     }
@@ -149,8 +150,10 @@ StmtPtr AstTranslator::translate_instance(const Statement &statement,
       translator.check_number(value, before);
     }
     const bool reassociates = statement.role == StatementRole::Update && !statement.ordered;
-    translator.emit(
-        store(number, buffer.name, index, value, reassociates ? statement.combine : Op::None));
+    const auto written =
+        store(number, buffer.name, index, value, reassociates ? statement.combine : Op::None);
+    written->statement = static_cast<std::int64_t>(position_of(statement));
+    translator.emit(written);
   });
   std::vector<StmtPtr> statements = translator.take_prologue();
   for (StmtPtr &made : translator.take_statements()) {

@@ -32,7 +32,7 @@ public:
       }
       return true;
     };
-    walk({statement_.predicate}, statement_.domain, statement_.iterators);
+    walk.walk_predicate(statement_.predicate, statement_.domain, statement_.iterators);
     // What the predicate may leave out is a dependence all the same.
     walk({statement_.value}, statement_.domain, statement_.iterators);
     return std::move(reads_);

@@ -7,6 +7,7 @@
 #include "passes/gpu/thread_reductions.h"
 #include "passes/gpu/vector_accesses.h"
 #include "passes/gpu/wide_copies.h"
+#include "passes/lift_guards.h"
 #include "passes/loop_ranges.h"
 #include "passes/narrow_integers.h"
 #include "passes/promote_accumulators.h"
@@ -73,6 +74,7 @@ constexpr auto table = std::to_array<Pass>({
      },
      always},
     {"simplify_indices", simplify, always},
+    {"lift_guards", over_body<lift_guards>, always},
     {"tighten_guards", over_body<tighten_guards>, always},
     {"simplify_indices", simplify, always},
     {"check_joined_loops", asked<check_joined_loops>, always},

@@ -1,5 +1,6 @@
 #include "passes/simplify_indices.h"
 
+#include "loops/enclosing_loops.h"
 #include "loops/traverse.h"
 
 #include <algorithm>
@@ -248,7 +249,7 @@ private:
 
 class SimplifyStatements {
 public:
-  explicit SimplifyStatements(Ranges ranges) : ranges_(std::move(ranges)) {}
+  explicit SimplifyStatements(Ranges ranges) : around_(std::move(ranges)) {}
 
   StmtPtr operator()(const StmtPtr &statement) {
     if (is<Block>(statement)) {
@@ -258,7 +259,7 @@ public:
       }
       return block(std::move(children));
     }
-    Simplifier simplify(ranges_, replaced_);
+    Simplifier simplify(around_.ranges(), replaced_);
     StmtPtr node = map_values(statement, std::ref(simplify));
     if (const auto *loop = as<For>(node)) {
       return simplify_loop(with_known_bounds(node, *loop), simplify);
@@ -294,46 +295,6 @@ private:
                       load->subscripts().end(), same_value);
   }
 
-  /// Does `value` stay above zero because of where the loops around end? Where j < (M + 15) // 16,
-  /// M - 16 * j >= M - 16 * ((M + 15) // 16 - 1) >= M - (M + 15) + 16 = 1.
-  bool is_positive(const Linear &value, int depth = 4) const {
-    const Interval interval = ranges_.of(value);
-    if (interval.lower && *interval.lower > 0) {
-      return true;
-    }
-    if (depth == 0) {
-      return false;
-    }
-    for (size_t t = 0; t < value.terms.size(); ++t) {
-      const auto &[atom, coefficient] = value.terms[t];
-      if (coefficient >= 0) {
-        continue;
-      }
-      Linear rest = value;
-      rest.terms.erase(rest.terms.begin() + static_cast<std::ptrdiff_t>(t));
-      if (const auto *variable = as<Variable>(atom);
-          variable != nullptr && last_.contains(variable->id)) {
-        for (const Linear &last : last_.at(variable->id)) {
-          const auto least = combine(rest, last, coefficient);
-          if (least && is_positive(*least, depth - 1)) {
-            return true;
-          }
-        }
-      }
-      if (const auto *division = as_binary(atom, Op::FloorDiv)) {
-        const auto divisor = as_integer(division->right());
-        const auto dividend = linear_of(division->left());
-        if (divisor && *divisor > 0 && coefficient % *divisor == 0 && dividend) {
-          const auto least = combine(rest, *dividend, coefficient / *divisor);
-          if (least && is_positive(*least, depth - 1)) {
-            return true;
-          }
-        }
-      }
-    }
-    return false;
-  }
-
   /// Can a check that was asked for not fail?
   bool stays_inside(const CheckIndex &check) const {
     if (check.reported.empty() || !is_index(check.value) || !is_index(check.upper)) {
@@ -342,35 +303,15 @@ private:
     const auto value = linear_of(check.value);
     const auto upper = linear_of(check.upper);
     const auto distance = value && upper ? combine(*upper, *value, -1) : std::nullopt;
-    const Interval interval = value ? ranges_.of(*value) : Interval{};
-    return interval.lower && *interval.lower >= 0 && distance && is_positive(*distance);
-  }
-
-  /// Is `condition` a < b, and so by the loops around?
-  bool holds(const ValuePtr &condition) const {
-    const auto *less = as_binary(condition, Op::Lt);
-    if (less == nullptr || !is_index(less->left()) || !is_index(less->right())) {
-      return false;
-    }
-    std::vector<ValuePtr> small;
-    std::vector<ValuePtr> large;
-    operands_of(Op::Max, less->left(), small);
-    operands_of(Op::Min, less->right(), large);
-    return std::all_of(small.begin(), small.end(), [&](const ValuePtr &a) {
-      return std::all_of(large.begin(), large.end(), [&](const ValuePtr &b) {
-        const auto left = linear_of(a);
-        const auto right = linear_of(b);
-        const auto distance = left && right ? combine(*right, *left, -1) : std::nullopt;
-        return distance && is_positive(*distance);
-      });
-    });
+    const Interval interval = value ? around_.ranges().of(*value) : Interval{};
+    return interval.lower && *interval.lower >= 0 && distance && around_.is_positive(*distance);
   }
 
   /// A bound that can be one number only is that number: of a loop around it that has at most one
   /// iteration, the variable is known.
   StmtPtr with_known_bounds(const StmtPtr &node, const For &loop) const {
     const auto known = [&](const ValuePtr &bound) {
-      const Interval interval = ranges_.of(bound);
+      const Interval interval = around_.ranges().of(bound);
       return interval.lower && interval.lower == interval.upper ? integer(*interval.lower) : bound;
     };
     const ValuePtr lower = known(loop.lower);
@@ -380,7 +321,7 @@ private:
   }
 
   StmtPtr simplify_if(const If &test) {
-    if (holds(test.condition)) {
+    if (around_.holds(test.condition)) {
       return (*this)(test.then());
     }
     if (const auto known = as_boolean(test.condition)) {
@@ -388,10 +329,9 @@ private:
              : test.has_otherwise() ? (*this)(test.otherwise())
                                     : block({});
     }
-    const Ranges before = ranges_;
-    ranges_.assume(test.condition);
+    EnclosingLoops::Known before = around_.assume(test.condition);
     const StmtPtr then = (*this)(test.then());
-    ranges_ = before;
+    around_.forget(std::move(before));
     return if_then(test.condition, then,
                    test.has_otherwise() ? (*this)(test.otherwise()) : nullptr);
   }
@@ -399,7 +339,7 @@ private:
   StmtPtr simplify_loop(const StmtPtr &node, Simplifier &simplify) {
     const auto &loop = cast<For>(node);
     const ValuePtr extent = simplify(sub(loop.upper, loop.lower));
-    const Interval count = ranges_.of(extent);
+    const Interval count = around_.ranges().of(extent);
     if ((count.upper && *count.upper <= 0) || simplify.is_empty_range(loop.lower, loop.upper)) {
       return block({});
     }
@@ -408,28 +348,16 @@ private:
       replaced_[loop.id] = loop.lower;
       return (*this)(loop.body());
     }
-    Interval interval{ranges_.of(loop.lower).lower, ranges_.of(loop.upper).upper};
-    if (interval.upper) {
-      interval.upper = *interval.upper - 1;
-    }
-    ranges_.variables[loop.id] = interval;
-    std::vector<ValuePtr> ends;
-    operands_of(Op::Min, loop.upper, ends);
-    for (const ValuePtr &end : ends) {
-      if (auto last = is_index(end) ? linear_of(end) : std::nullopt) {
-        last->constant -= 1;
-        last_[loop.id].push_back(std::move(*last));
-      }
-    }
+    around_.enter(loop);
     StmtPtr body = (*this)(loop.body());
+    around_.leave(loop);
     if (is_empty(body)) {
       return body;
     }
     return with_children(node, {body});
   }
 
-  Ranges ranges_;
-  std::unordered_map<std::int64_t, std::vector<Linear>> last_; ///< of variables: at most all these
+  EnclosingLoops around_;
   std::unordered_map<std::int64_t, ValuePtr> replaced_;
 };
 

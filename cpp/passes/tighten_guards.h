@@ -1,7 +1,7 @@
 // Loops whose bodies are guarded by data (sparse formats, ragged rows) get the data as bounds.
 #pragma once
 
-#include "loops/loop_ir.h"
+#include "loops/linear.h"
 
 namespace tilewright {
 
@@ -11,6 +11,8 @@ namespace tilewright {
 ///     for p in range(0, K): if row[i] <= p and p < row[i + 1]: S
 /// becomes
 ///     if 0 < K: start = row[i]; stop = row[i + 1]; for p in range(max(0, start), min(K, stop)): S
-StmtPtr tighten_guards(const StmtPtr &body);
+/// Tests inside of a loop in the body count, too, where that loop has iterations whenever the outer
+/// one has. `known` gives the ranges of the parameters.
+StmtPtr tighten_guards(const StmtPtr &body, const Ranges &known = {});
 
 } // namespace tilewright

@@ -2,6 +2,7 @@
 
 #include "loops/dispatch.h"
 #include "loops/gpu_queries.h"
+#include "loops/index_tests.h"
 #include "loops/linear.h"
 #include "loops/traverse.h"
 #include "passes/gpu/thread_reductions.h"
@@ -142,12 +143,6 @@ private:
   ValuePtr narrowed(const ValuePtr &condition) const {
     const ValuePtr lanes = widened(condition);
     return mask() ? both(mask(), lanes) : lanes;
-  }
-
-  static bool is_index_test(const ValuePtr &test) {
-    const auto *binary = as<Binary>(test);
-    return binary != nullptr && is_comparison(binary->op) && is_index(binary->left()) &&
-           is_index(binary->right());
   }
 
   bool masks(ScalarType type) const {

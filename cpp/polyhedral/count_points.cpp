@@ -1,5 +1,7 @@
 #include "polyhedral/count_points.h"
 
+#include "polyhedral/integer_value.h"
+
 #include <isl/aff.h>
 #include <isl/local_space.h>
 #include <isl/mat.h>
@@ -8,6 +10,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -222,9 +225,15 @@ private:
   std::int64_t steps_;
 };
 
+/// A coefficient does not fit into 64 bits.
+struct TooLarge {};
+
 std::int64_t number(isl_val *value) {
-  const isl::val owned = checked(isl::manage(value), doing);
-  return isl_val_get_num_si(owned.get());
+  const std::optional<std::int64_t> known = small_integer(checked(isl::manage(value), doing));
+  if (!known || *known >= far || *known <= -far) {
+    throw TooLarge();
+  }
+  return *known;
 }
 
 unsigned size_of(isl_size size) {
@@ -234,7 +243,9 @@ unsigned size_of(isl_size size) {
   return static_cast<unsigned>(size);
 }
 
-void add_rows(isl_mat *matrix, bool equality, System &into) {
+void add_rows(isl_mat *given, bool equality, System &into) {
+  const std::unique_ptr<isl_mat, isl_mat *(*)(isl_mat *)> owned(given, isl_mat_free);
+  isl_mat *matrix = owned.get();
   const int rows = isl_mat_rows(matrix);
   const int columns = isl_mat_cols(matrix);
   for (int r = 0; r < rows; ++r) {
@@ -253,13 +264,13 @@ void add_rows(isl_mat *matrix, bool equality, System &into) {
     }
     into.rows.push_back(std::move(row));
   }
-  isl_mat_free(matrix);
 }
 
 /// 0 <= e - d * div <= d - 1 for each div, floor(e / d): it has one value at each point, so that
 /// points with divs are as many as points.
 bool add_divs(isl_basic_set *set, unsigned dimensions, unsigned divs, System &into) {
-  isl_local_space *space = isl_basic_set_get_local_space(set);
+  const isl::local_space owned = isl::manage(isl_basic_set_get_local_space(set));
+  isl_local_space *space = owned.get();
   bool known = true;
   for (unsigned d = 0; known && d < divs; ++d) {
     const isl::aff div = isl::manage(isl_local_space_get_div(space, static_cast<int>(d)));
@@ -291,7 +302,6 @@ bool add_divs(isl_basic_set *set, unsigned dimensions, unsigned divs, System &in
     into.rows.push_back(std::move(row));
     into.rows.push_back(std::move(upper));
   }
-  isl_local_space_free(space);
   return known;
 }
 
@@ -347,7 +357,12 @@ std::optional<std::int64_t> count_points(const isl::set &set, std::int64_t steps
       [](isl_basic_set *part, void *user) {
         auto &into = *static_cast<Search *>(user);
         const isl::basic_set owned = isl::manage(part);
-        const std::optional<System> system = system_of(owned.get());
+        std::optional<System> system;
+        try {
+          system = system_of(owned.get());
+        } catch (const TooLarge &) { // not through isl
+          system.reset();
+        }
         const auto count = system ? into.counter.count(*system) : std::nullopt;
         std::int64_t sum = 0;
         if (into.sum && count && !__builtin_add_overflow(*into.sum, *count, &sum)) {

@@ -36,6 +36,7 @@ enum class ErrorKind {
           ///< (SubscriptError)
   Device, ///< a GPU, or its driver, is missing or failed -> tw.DeviceError (RuntimeError)
   Argument, ///< a wrong value given to an entry point           -> ValueError
+  Set,      ///< an operation on sets that has no answer         -> tw.SetError (ValueError)
   Internal  ///< a failure of isl, LLVM or this library          -> tw.InternalError (RuntimeError)
 };
 

@@ -1,5 +1,6 @@
 #include "polyhedral/isl.h"
 
+#include "polyhedral/integer_value.h"
 #include "polyhedral/interruption.h"
 
 #include <isl/ctx.h>
@@ -124,7 +125,11 @@ std::optional<std::int64_t> integer_of(isl_val *value) {
   if (isl_val_is_int(owned.get()) != isl_bool_true) {
     return std::nullopt;
   }
-  return isl_val_get_num_si(owned.get());
+  const std::optional<std::int64_t> number = small_integer(owned);
+  if (!number) {
+    throw Error(ErrorKind::Limit, "sampling a set: a coordinate does not fit into 64 bits");
+  }
+  return number;
 }
 
 isl::set fix(const isl::set &set, int position, std::int64_t value) {

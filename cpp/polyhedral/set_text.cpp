@@ -4,6 +4,8 @@
 #include <isl/map.h>
 #include <isl/set.h>
 #include <isl/stream.h>
+#include <isl/union_map.h>
+#include <isl/union_set.h>
 
 #include <algorithm>
 #include <array>
@@ -276,6 +278,14 @@ isl::set parse_set(const std::string &text, std::string &problem) {
 
 isl::map parse_map(const std::string &text, std::string &problem) {
   return parse<isl::map>(text, problem, isl_stream_read_map, "map");
+}
+
+isl::union_set parse_union_set(const std::string &text, std::string &problem) {
+  return parse<isl::union_set>(text, problem, isl_stream_read_union_set, "union of sets");
+}
+
+isl::union_map parse_union_map(const std::string &text, std::string &problem) {
+  return parse<isl::union_map>(text, problem, isl_stream_read_union_map, "union of maps");
 }
 
 isl::set read_set(const std::string &text, const std::string &what, const SourceLocation &where) {

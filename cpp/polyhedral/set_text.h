@@ -18,6 +18,9 @@ bool is_isl_identifier(const std::string &name);
 /// with "[...] ->". Throws Error(Limit) only.
 isl::set parse_set(const std::string &text, std::string &problem);
 isl::map parse_map(const std::string &text, std::string &problem);
+/// As many sets, or maps, as there are.
+isl::union_set parse_union_set(const std::string &text, std::string &problem);
+isl::union_map parse_union_map(const std::string &text, std::string &problem);
 
 /// Reads "{ C[i,j] : 0 <= i < N }" as parse_set does, or throws Error(Declaration); `what` names
 /// the thing that is read.

@@ -2,7 +2,7 @@
 // A target turns a kernel of the loop IR into an artifact, which is a value: object code with the
 // entry of runtime/abi.h, or text. Whoever compiles asks a target for its name, its part of the
 // cache key, what loops it takes and the artifact, and knows no kind of target. To add one: a class
-// in a folder of its own, and a line in registry.cpp.
+// in a folder of its own, and a line in registry.cpp where people choose it with target=.
 #pragma once
 
 #include "loops/instrumentation.h"
@@ -59,6 +59,8 @@ struct TargetFeatures {
   int masked_bytes = 0;
   bool launches = false; ///< loops over blocks and threads are its launches; else they are loops
   bool asynchronous_copies = false; ///< of launches: from global to shared memory
+  /// Loops are taken as the schedule says them: vector loops and unrolled ones stay loops.
+  bool plain_loops = false;
 };
 
 /// What a target makes of a kernel.

@@ -17,7 +17,7 @@ from typing import Any as _Any
 from . import _core
 from ._core import __version__
 from .base import caching as cache
-from .base import errors as _errors
+from .base import core_errors as _core_errors
 from .base import notices as _notices
 from .base.caching import CacheInfo
 from .base.configuration import Settings, settings
@@ -39,7 +39,9 @@ from .base.errors import (
     ScheduleError,
     ScheduleTypeError,
     SelfDependenceError,
+    SetError,
     SettingError,
+    SetTypeError,
     SubscriptError,
     TilewrightError,
 )
@@ -49,6 +51,7 @@ from .base.source import SourceLocation
 from .base.threads import get_num_threads, set_num_threads
 from .devices.device_arrays import DeviceArray, as_device_array, empty, to_device
 from .export.exporting import Exported
+from .export.source import ExportedSource
 from .functions.declaration import function
 from .functions.functions import Function
 from .functions.structs import StructOutput, struct
@@ -151,6 +154,11 @@ from .schedule.buffers import Buffer
 from .schedule.commands import ComputationHandle
 from .schedule.computations import Computation, computation
 from .schedule.schedules import Schedule, ScheduleDifference
+from .schedule.verdicts import Verdict, Witness
+from .sets.cardinality import Cardinality
+from .sets.pictures import SetPicture
+from .sets.points import Point
+from .sets.values import Map, Set
 
 if _TYPE_CHECKING:
     from . import kernels
@@ -164,6 +172,7 @@ __all__ = [
     "Array",
     "Buffer",
     "CacheInfo",
+    "Cardinality",
     "CompilerPass",
     "Computation",
     "ComputationHandle",
@@ -176,6 +185,7 @@ __all__ = [
     "DomainError",
     "ExportError",
     "Exported",
+    "ExportedSource",
     "Expression",
     "Function",
     "IllegalScheduleError",
@@ -184,11 +194,13 @@ __all__ = [
     "Iterator",
     "LoopNest",
     "Machine",
+    "Map",
     "NanTrace",
     "OutOfBoundsError",
     "Parameter",
     "Passes",
     "Picture",
+    "Point",
     "Profile",
     "ReadValue",
     "RooflinePlot",
@@ -197,6 +209,10 @@ __all__ = [
     "ScheduleError",
     "ScheduleTypeError",
     "SelfDependenceError",
+    "Set",
+    "SetError",
+    "SetPicture",
+    "SetTypeError",
     "SettingError",
     "Settings",
     "SourceLocation",
@@ -205,6 +221,8 @@ __all__ = [
     "SubscriptError",
     "TilewrightError",
     "TilewrightWarning",
+    "Verdict",
+    "Witness",
     "__version__",
     "abs",
     "absolute_difference",
@@ -319,7 +337,7 @@ __all__ = [
 ]
 
 # What the core calls: it imports no module of ours.
-_core.set_error_factory(_errors.make_error)
+_core.set_error_factory(_core_errors.make_error)
 _core.set_notices(_notices.compiled, _notices.copied)
 
 check_environment()

@@ -21,6 +21,8 @@ from .errors import (
     DeclarationTypeError,
     ScheduleError,
     ScheduleTypeError,
+    SetError,
+    SetTypeError,
     TilewrightError,
 )
 
@@ -28,6 +30,7 @@ __all__ = [
     "ARGUMENT",
     "DECLARATION",
     "SCHEDULE",
+    "SET",
     "Errors",
     "a_boolean",
     "a_callable",
@@ -55,6 +58,7 @@ class Errors(NamedTuple):
 DECLARATION = Errors(DeclarationTypeError, DeclarationError)
 SCHEDULE = Errors(ScheduleTypeError, ScheduleError)
 ARGUMENT = Errors(ArgumentTypeError, ArgumentError)
+SET = Errors(SetTypeError, SetError)
 
 _LONGEST = 120
 

@@ -39,6 +39,8 @@ __all__ = [
     "ScheduleError",
     "ScheduleTypeError",
     "SelfDependenceError",
+    "SetError",
+    "SetTypeError",
     "SettingError",
     "SubscriptError",
     "TilewrightError",
@@ -382,6 +384,38 @@ class SubscriptError(TilewrightError, IndexError):
     class_code = "TW310"
 
 
+class SetError(TilewrightError, ValueError):
+    """A set or map that cannot be read, or an operation on them that has no answer: a union of other
+    dimensions, infinitely many points, a parameter that is none or has no value.
+
+    Fails, because nobody says how many points there are for an N that is not known::
+
+        tw.Set("[N] -> { S[i] : 0 <= i < N }").points()
+
+    Mended::
+
+        tw.Set("[N] -> { S[i] : 0 <= i < N }").points(N=4)
+    """
+
+    class_code = "TW600"
+
+
+class SetTypeError(SetError, TypeError):
+    """An operation on sets and maps with a value of another type: a map where a set is asked for, a
+    fraction for a parameter.
+
+    Fails, because a set has points, and a map has pairs of them::
+
+        tw.Set("{ S[i] : 0 <= i < 4 }") & tw.Map("{ S[i] -> S[i + 1] }")
+
+    Mended::
+
+        tw.Map("{ S[i] -> S[i + 1] }").intersect_domain("{ S[i] : 0 <= i < 4 }")
+    """
+
+    class_code = "TW601"
+
+
 class SettingError(TilewrightError, ValueError):
     """A setting of `tw.settings`, or a variable ``TILEWRIGHT_...`` of the environment, whose value
     makes no sense.
@@ -549,37 +583,6 @@ KIND_CODES: dict[str, str] = {
     "promise": "TW214",
     "undecided": "TW215",
 }
-
-_CLASSES: dict[str, type[TilewrightError]] = {
-    "type": DeclarationTypeError,
-    "declaration": DeclarationError,
-    "bounds": DomainError,
-    "cycle": SelfDependenceError,
-    "schedule": ScheduleError,
-    "illegal_schedule": IllegalScheduleError,
-    "limit": AnalysisLimitError,
-    "argument": ArgumentError,
-    "argument_type": ArgumentTypeError,
-    "argument_overflow": ArgumentOverflowError,
-    "index": SubscriptError,
-    "access": OutOfBoundsError,
-    "device": DeviceError,
-    "device_memory": DeviceMemoryError,
-    "internal": InternalError,
-}
-
-
-def make_error(
-    kind: str,
-    message: str,
-    where: tuple[str, int, str] | None,
-    details: Mapping[str, str],
-) -> Exception:
-    """The exception for an error of the core; called by the extension module."""
-    location = None if where is None else SourceLocation(*where)
-    if kind == "device" and "out_of_memory" in details:
-        kind = "device_memory"
-    return _CLASSES.get(kind, InternalError)(message, location, details)
 
 
 # People know them as tw.ScheduleError: so tracebacks and pickles name them, wherever the file lies.

@@ -22,7 +22,7 @@ from ..schedule.scheduled_functions import ScheduledFunction
 from .exported_arguments import Interface, c_name, is_reserved
 from .exported_texts import example_program, header
 
-__all__ = ["Exported", "export_function"]
+__all__ = ["Exported", "checked_symbol", "export_function"]
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,8 @@ class Exported(Result):
 _LONGEST = 200  # files have names of at most 255 letters
 
 
-def _symbol(function: ScheduledFunction, name: str | None) -> str:
+def checked_symbol(function: ScheduledFunction, name: str | None) -> str:
+    """The name of the C function, or an ExportError that says why it cannot have it."""
     symbol = c_name(function.name) if name is None else name
     if not isinstance(symbol, str) or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", symbol):
         raise ExportError(f"{symbol!r} is not a name of a C function; give one with name=")
@@ -155,7 +156,7 @@ def export_function(
             f'function does not have; set its target to "cpu", which makes them loops of the '
             f"processor, or export a copy with another schedule"
         )
-    symbol = _symbol(function, name)
+    symbol = checked_symbol(function, name)
     program = _find_linker(linker) if kind == "shared" else ""
     interface = Interface(function, symbol, strides)
     code, described = _core.export_function(

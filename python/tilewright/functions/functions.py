@@ -9,7 +9,6 @@ from __future__ import annotations
 import difflib
 import inspect
 import keyword
-import os
 import re
 import time
 from collections.abc import Mapping, Sequence
@@ -29,7 +28,7 @@ from ..base.errors import (
 )
 from ..base.threads import checked_threads
 from ..devices.device_arrays import DeviceArray
-from ..export.exporting import Exported, export_function
+from ..export.methods import ExportableFunction
 from ..inspection.debugging import NanTrace, trace_of
 from ..inspection.dependences import Dependences, dependences_of
 from ..inspection.passes import CompilerPass, Passes
@@ -38,7 +37,6 @@ from ..inspection.profiling import Profile, profile_of
 from ..schedule.commands import ComputationHandle
 from ..schedule.computations import Computation
 from ..schedule.gpu_mapping import map_to_gpu
-from ..schedule.scheduled_functions import ScheduledFunction
 from . import background, pickling
 
 __all__ = ["Function"]
@@ -70,7 +68,7 @@ def document_instances(kind: type[Function]) -> None:
     kind.__doc__ = _Documentation(kind.__doc__ or "")
 
 
-class Function(ScheduledFunction):
+class Function(ExportableFunction):
     """A function that computes its outputs from arrays; made by `tw.function`.
 
     Call it with the input arrays, in order or by name::
@@ -185,43 +183,6 @@ class Function(ScheduledFunction):
         if problem:
             notices.warn("not-optimized", f"{self.name} goes on with its first code: {problem}")
         return self._full
-
-    def export(
-        self,
-        directory: str | os.PathLike[str],
-        *,
-        name: str | None = None,
-        kind: str = "shared",
-        cpu: str | None = None,
-        strides: bool = False,
-        linker: str | None = None,
-    ) -> Exported:
-        """Writes a library for C programs, with a header and an example, that needs neither Python
-        nor LLVM::
-
-            matmul.export("lib")          # lib/libmatmul.so, lib/matmul.h, lib/matmul_example.c
-
-        The C function takes a pointer for each array, numbers by value, then the parameters as
-        ``int64_t``, and returns 0 or a status. The page docs/export.md has the details.
-
-        Args:
-            directory: where the files go; made where it is not there.
-            name: of the C function; by default, the function's own.
-            kind: "shared" for a shared object, which takes a linker (`ld` or a C compiler); "static"
-                for a static library, which takes nothing.
-            cpu: which processors the code is for, as in `tw.function`; by default, the function's.
-                It need not be one that this machine can be.
-            strides: whether the C function also takes the distance, in elements, from one index to
-                the next of each dimension but the last; else arrays have no gaps.
-            linker: the program that links; by default, TILEWRIGHT_LINKER, else the first of ld,
-                ld.lld, ld.gold, mold, cc, gcc, clang that is on PATH.
-
-        Raises:
-            ExportError: a name that C programs cannot have, no linker, or one that fails.
-            ValueError: an unknown kind or CPU.
-            OSError: the files cannot be written.
-        """
-        return export_function(self, directory, name, kind, cpu, strides, linker)
 
     @property
     def threads(self) -> int | None:

@@ -9,6 +9,7 @@ from .. import _core
 from ..base.checks import made_by
 from ..base.errors import DeclarationError, DeclarationTypeError
 from ..base.source import caller_location
+from ..sets.values import Set
 from .expressions import DType, Expression, ExpressionLike, Operand, as_dtype, operand
 from .pickling import reduced_array
 
@@ -49,9 +50,9 @@ class Array:
         return tuple(Expression(extent) for extent in self._handle.extents)
 
     @property
-    def domain(self) -> str:
-        """The index set as isl text."""
-        return self._handle.domain
+    def domain(self) -> Set:
+        """The index set."""
+        return Set._of(self._handle.domain)
 
     def __getitem__(self, subscripts: ExpressionLike | tuple[ExpressionLike, ...]) -> Expression:
         """The element at integer expressions: `A[i, j + 1]`; `A[()]` without dimensions.

@@ -120,10 +120,12 @@ def sum(
         over: {k: K} for 0 <= k < K, {k: (1, K)} for 1 <= k < K; several iterators, outermost first.
             Bounds may read integer arrays, {p: (row[i], row[i + 1])}, where `value` reads some
             array at p itself: as in a slice, what lies beyond that array's extent is left out.
+            Bounds of inner iterators are read where those of outer ones hold.
         where: a condition, such as `(k < i) & (mask[k] > 0)`. What is affine in it bounds the
             domain; what reads arrays is asked of each of its points, and the value is computed
-            (and read) only where it holds. Comparisons of the innermost iterator with values that
-            stay the same in its loop become the bounds of that loop:
+            (and read) only where it holds. Its parts are asked in order, as by Python's `and`:
+            of `(at[k] < M) & (x[at[k]] > 0)`, x is read where the first one holds. Comparisons of
+            an iterator with values that stay the same in its loop become the bounds of that loop:
 
                 y = tw.computation("y", {i: N}, tw.sum(val[p] * x[col[p]], over={p: NNZ},
                                    where=(row[i] <= p) & (p < row[i + 1])))

@@ -32,6 +32,7 @@ from .execution_commands import ExecutionCommands
 from .gpu_commands import GpuCommands
 from .loop_commands import LoopCommands
 from .promises import PromiseCommands
+from .questions import Questions
 from .receivers import CommandReceiver, Loop
 from .restructuring import RestructuringCommands
 
@@ -406,7 +407,7 @@ def _place(other: CommandReceiver | str, i: Loop | None) -> list[str]:
     return [name] if i is None else [name, loop_name(i)]
 
 
-class ComputationHandle(ScheduleCommands):
+class ComputationHandle(ScheduleCommands, Questions):
     """One computation in one function: ``f["C"]``. Has all commands."""
 
     def __init__(self, function: _core.Function, name: str) -> None:

@@ -10,6 +10,7 @@ from ..language.expressions import DTypeLike, ExpressionLike
 from ..language.names import Iterator
 from ..language.reductions import RangeLike
 from .commands import ScheduleCommands
+from .questions import Questions
 
 __all__ = ["Computation", "computation"]
 
@@ -18,7 +19,7 @@ IslPiece: TypeAlias = tuple[str, ExpressionLike]
 Value: TypeAlias = ExpressionLike | Sequence[Piece]
 
 
-class Computation(ScheduleCommands, DeclaredComputation):
+class Computation(ScheduleCommands, Questions, DeclaredComputation):
     """What is computed, see `computation`; the commands of a schedule are its methods.
 
     The commands may be used while the computation belongs to exactly one function; otherwise use

@@ -17,9 +17,12 @@ from ..language.arrays import Input
 from ..language.expressions import Expression
 from ..language.owners import register_owner
 from ..language.records import Slot
+from ..sets.values import Map, Set
 from .commands import ComputationHandle
 from .computations import Computation
+from .questions import relations_of
 from .schedules import Schedule
+from .verdicts import Verdict, verdict_of
 
 __all__ = ["ScheduledFunction"]
 
@@ -106,6 +109,52 @@ class ScheduledFunction(_core.Function):
         copy._declared = self._declared
         copy._where = self._where
         return copy
+
+    def legal(self, schedule: Schedule) -> Verdict:
+        """Whether a schedule, in place of the one that the function has, would be legal. Nothing
+        changes.
+
+        Args:
+            schedule: as `schedule` gives it.
+
+        Returns:
+            a verdict, which is true or false, and has a `witness` where it is false.
+
+        Raises:
+            ScheduleError: a command of it makes no sense for this function.
+        """
+        if not isinstance(schedule, Schedule):
+            raise ScheduleTypeError(
+                f"{self.name}.legal takes a tw.Schedule, got {described(schedule)}; whether one "
+                f'command is legal, {self.name}["{self.computations[-1]}"].can(...) says'
+            )
+
+        def attempt(copy: ScheduledFunction) -> None:
+            schedule.apply_to(copy)._require_legal()
+
+        return verdict_of(self, attempt)
+
+    # ---- as sets and relations ----
+
+    @property
+    def instances(self) -> Set:
+        """The instances of all statements; see `Computation.instances`."""
+        return relations_of(self, "")[0]
+
+    @property
+    def reads(self) -> Map:
+        """Which elements each instance reads; see `Computation.reads`."""
+        return relations_of(self, "")[1]
+
+    @property
+    def writes(self) -> Map:
+        """In which element each instance stores; see `Computation.writes`."""
+        return relations_of(self, "")[2]
+
+    @property
+    def schedule_map(self) -> Map:
+        """When each instance runs; see `Computation.schedule_map`."""
+        return relations_of(self, "")[3]
 
     @property
     def loops(self) -> LoopsText:

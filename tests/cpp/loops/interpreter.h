@@ -52,6 +52,7 @@ public:
   Memory memory;
   int vector_stores = 0;
   int scalar_stores = 0;
+  std::int64_t iterations = 0; ///< of all loops
 
 private:
   static bool is_float(ScalarType type) { return type.is_floating(); }
@@ -365,6 +366,7 @@ private:
     const std::int64_t upper = value(node.upper)[0].i;
     for (std::int64_t i = lower; i < upper; ++i) {
       variables_[node.id] = i;
+      ++iterations;
       execute(node.body());
     }
   }

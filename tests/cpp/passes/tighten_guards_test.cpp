@@ -1,92 +1,14 @@
-#include "lowering/fixture.h"
-#include "passes/simplify_indices.h"
+#include "passes/guards.h"
 #include "passes/tighten_guards.h"
-
-#include <functional>
-#include <vector>
 
 namespace tilewright::test {
 namespace {
 
-/// Parameter N, inputs R (int32) and W (int64) of N elements, an output Y (int64) of N elements.
-/// Programs run over all their loops before and after the pass and must store the same.
-class TightenGuards : public testing::Test {
+class TightenGuards : public Guards {
 protected:
-  TightenGuards() {
-    kernel.name = "guards";
-    kernel.parameters = {"N"};
-    array("R", Int32, false);
-    array("W", Int64, false);
-    array("Y", Int64, true);
-  }
-
-  void array(const std::string &name, ScalarType type, bool is_written) {
-    KernelBuffer buffer;
-    buffer.name = name;
-    buffer.type = type;
-    buffer.is_written = is_written;
-    buffer.extents = {n};
-    buffer.layout.unit = 0;
-    kernel.buffers.push_back(buffer);
-  }
-
-  static ValuePtr r(const ValuePtr &at) {
-    return cast_value(load(0, "R", {Int32, 1}, {at}), Int64);
-  }
-  static ValuePtr w(const ValuePtr &at) { return load(1, "W", {Int64, 1}, {at}); }
-  static StmtPtr y(const ValuePtr &at, const ValuePtr &value) { return store(2, "Y", {at}, value); }
-  static ValuePtr le(const ValuePtr &a, const ValuePtr &b) { return binary_value(Op::Le, a, b); }
-  static ValuePtr lt(const ValuePtr &a, const ValuePtr &b) { return binary_value(Op::Lt, a, b); }
-  static StmtPtr loop(const ValuePtr &counter, const ValuePtr &upper, const StmtPtr &body) {
-    const auto &own = cast<Variable>(counter);
-    return for_loop(own.id, own.name, integer(0), upper, LoopKind::Serial, 0, body);
-  }
-
-  std::vector<std::int64_t> stored(const StmtPtr &body, std::int64_t size,
-                                   const std::vector<std::int64_t> &data, int *site) {
-    Kernel run = kernel;
-    run.body = body;
-    verify_kernel(run);
-    Interpreter interpreter(run, {size});
-    for (std::int64_t e = 0; e < size; ++e) {
-      for (size_t b = 0; b < 2; ++b) {
-        interpreter.memory.data[b][static_cast<size_t>(e)] = {
-            data[static_cast<size_t>(e) % data.size()], 0};
-      }
-      interpreter.memory.data[2][static_cast<size_t>(e)] = {0, 0};
-    }
-    *site = interpreter.run();
-    std::vector<std::int64_t> values;
-    for (const Number &number : interpreter.memory.data[2]) {
-      values.push_back(number.i);
-    }
-    return values;
-  }
-
-  /// The printed loops after the pass, whose stores agree with those before it.
   std::string tightened(const StmtPtr &body) {
-    const StmtPtr after = simplify_indices(tighten_guards(body), known);
-    const std::vector<std::vector<std::int64_t>> contents = {
-        {0, 2, 2, 5, 1, 7, 3}, {-4, 9, 1, 1}, {3}, {INT64_MIN, INT64_MAX, 2}};
-    for (std::int64_t size = 0; size < 9; ++size) {
-      for (const std::vector<std::int64_t> &data : contents) {
-        int before_site = -1;
-        int after_site = -1;
-        const auto before = stored(body, size, data, &before_site);
-        EXPECT_EQ(stored(after, size, data, &after_site), before) << "N = " << size;
-        EXPECT_EQ(after_site, before_site) << "N = " << size;
-      }
-    }
-    kernel.body = after;
-    return print_loop_ir(kernel);
+    return printed(simplify_indices(tighten_guards(body, known), known), body);
   }
-
-  Kernel kernel;
-  Ranges known;
-  ValuePtr n = parameter_value(0, "N");
-  ValuePtr i = variable(1, "i");
-  ValuePtr p = variable(2, "p");
-  ValuePtr q = variable(3, "q");
 };
 
 TEST_F(TightenGuards, RowsOfASparseMatrix) {
@@ -182,6 +104,18 @@ TEST_F(TightenGuards, NothingIsReadBehindAnEqualityThatDoesNotHold) {
   tightened(loop(i, n, loop(p, n, body)));
 }
 
+TEST_F(TightenGuards, ANumberIsNotKnownToLieWhereItsLoopWent) {
+  // The loop of q becomes q = W[i], which need not be below N, and p ends at q + 1.
+  const auto body = if_then(binary_value(Op::Eq, q, w(i)), y(q, add(p, integer(1))));
+  const auto from_p = for_loop(3, "q", p, n, LoopKind::Serial, 0, body);
+  EXPECT_EQ(tightened(loop(i, n, loop(p, n, from_p))), "for i in range(0, N):\n"
+                                                       "  if 0 < N:\n"
+                                                       "    q = W[i]\n"
+                                                       "    if q < N:\n"
+                                                       "      for p in range(0, min(N, q + 1)):\n"
+                                                       "        Y[q] = p + 1\n");
+}
+
 TEST_F(TightenGuards, TwoEqualitiesAreBothAsked) {
   const auto both_equal =
       both(binary_value(Op::Eq, p, w(i)), binary_value(Op::Eq, r(sub(n, integer(1))), p));
@@ -226,6 +160,26 @@ TEST_F(TightenGuards, ChecksStayWhereTheyWere) {
                                                      "      Y[p] = i\n");
 }
 
+TEST_F(TightenGuards, AFailureThatIsReportedIsThatOfTheFirstIterationOfItsBounds) {
+  kernel.sites.push_back({"R[W[i]]", "R", 0});
+  const auto at = variable(9, "at");
+  const auto inner = block(
+      {let(9, "at", w(i)), check_index(0, at, n, nullptr, {p}), if_then(lt(p, r(at)), y(p, i))});
+  const StmtPtr after = tighten_guards(loop(i, n, loop(p, n, if_then(le(r(i), p), inner))));
+  ValuePtr reported;
+  ValuePtr first;
+  visit_statements(after, [&](const LoopStatement &statement) {
+    if (const auto *check = as<CheckIndex>(statement)) {
+      reported = check->reported.at(0);
+    } else if (const auto *own = as<For>(statement)) {
+      first = own->lower;
+    }
+  });
+  ASSERT_TRUE(reported && first);
+  EXPECT_TRUE(is_binary(first, Op::Max));
+  EXPECT_TRUE(same_value(reported, first));
+}
+
 TEST_F(TightenGuards, LeavesTestsAloneThatTheLoopChanges) {
   const auto own = load(2, "Y", {Int64, 1}, {i});
   for (const StmtPtr &change : std::vector<StmtPtr>{
@@ -233,6 +187,42 @@ TEST_F(TightenGuards, LeavesTestsAloneThatTheLoopChanges) {
     const std::string text = tightened(loop(i, n, loop(p, n, if_then(lt(p, own), change))));
     EXPECT_NE(text.find("if p < Y[i]:"), std::string::npos) << text;
   }
+}
+
+TEST_F(TightenGuards, ALoopInBetweenIsLookedThrough) {
+  // The tiles of p, a loop of its own over the tiles of q, then what is in a tile of p.
+  const ValuePtr inner = variable(9, "p1");
+  const auto at = add(mul(integer(4), p), inner);
+  const auto tiles = floor_div(add(n, integer(3)), integer(4));
+  const auto rest = minimum(integer(4), sub(n, mul(integer(4), p)));
+  const auto test = both(le(r(i), at), lt(at, w(i)));
+  const auto body = if_then(test, y(at, add(load(2, "Y", {Int64, 1}, {at}), integer(1))));
+  EXPECT_EQ(tightened(loop(i, n, loop(p, tiles, loop(q, n, loop(inner, rest, body))))),
+            "for i in range(0, N):\n"
+            "  if 0 < N:\n"
+            "    start = int64(R[i])\n"
+            "    stop = max(min(W[i], 72057594037927936), -72057594037927936)\n"
+            "    for p in range(max(0, start // 4), min((N + 3) // 4, (stop + 3) // 4)):\n"
+            "      for q in range(0, N):\n"
+            "        for p1 in range(max(0, start - 4 * p), min(4, N - 4 * p, stop - 4 * p)):\n"
+            "          Y[4 * p + p1] = Y[4 * p + p1] + 1\n");
+}
+
+TEST_F(TightenGuards, ALoopInBetweenThatMayBeEmptyIsATestItself) {
+  // R[i - 1] is there only where some q is below i and below p.
+  const auto body = if_then(lt(p, r(sub(i, integer(1)))), y(p, q));
+  EXPECT_EQ(tightened(loop(i, n, loop(p, n, loop(q, minimum(i, p), body)))),
+            "for i in range(0, N):\n"
+            "  if 0 < i:\n"
+            "    if 1 < N:\n"
+            "      stop = int64(R[i - 1])\n"
+            "      for p in range(1, min(N, stop)):\n"
+            "        for q in range(0, min(i, p)):\n"
+            "          Y[p] = q\n");
+  // For which p there is a q is no bound of p: what is inside stays there.
+  const auto odd = loop(q, minimum(i, floor_mod(p, integer(2))), body);
+  const std::string text = tightened(loop(i, n, loop(p, n, odd)));
+  EXPECT_NE(text.find("for p in range(0, N):"), std::string::npos) << text;
 }
 
 TEST_F(TightenGuards, LeavesAffineTestsToOthers) {

@@ -11,7 +11,7 @@ import pytest
 import tilewright as tw
 from tilewright import _core
 from tilewright.base import notices
-from tilewright.base.errors import make_error
+from tilewright.base.core_errors import make_error
 
 N = tw.param("N")
 i = tw.iter("i")

@@ -11,7 +11,7 @@ import pytest
 
 import tilewright as tw
 
-i, j, k, m = tw.iters("i j k m")
+i, c, j, k, m = tw.iters("i c j k m")
 N, K = tw.params("N K")
 M = tw.param("M", minimum=1)
 
@@ -26,6 +26,7 @@ COMMANDS: list[str] = [
     "skew",
     "shift",
     "rfactor",
+    "cache",
 ]
 
 
@@ -60,6 +61,9 @@ class Case:
             lambda: A[k, 0] > 0,
             lambda: tw.sum(A[k, m], over={m: M}) > 0,
             lambda: self.halvings(v[i]) < 4,
+            lambda: A[table[k], 0] >= 0,
+            lambda: (0 <= table[k]) & (table[k] < K) & (v[tw.cast(table[k], tw.int64) % N] > 0),
+            lambda: v[i] > 0,
         ]
         if over_m:
             tests += [lambda: j >= k, lambda: j == v[i], lambda: j < row[i]]
@@ -84,9 +88,11 @@ class Case:
         self.name = choose.choice(names)
         value = getattr(tw, self.name)(body, over=over, where=self.conditions(at, over_m))
         self.is_root = choose.random() < 0.7
+        # A loop that no condition depends on.
+        self.columns = choose.random() < 0.5
         if not self.is_root:
             value = value * 2 + tw.cast(self.halvings(self.v[i]), tw.float64)
-        C = tw.computation("C", {i: N}, value)
+        C = tw.computation("C", {i: N, c: M} if self.columns else {i: N}, value)
         return tw.function("f", inputs=[self.row, self.table, self.v, self.A], outputs=[C])
 
     def schedule(self) -> None:
@@ -94,6 +100,8 @@ class Case:
         C = self.function["C"]
         for _ in range(self.choose.randrange(4)):
             loops = [i.name]
+            if self.columns:
+                loops += [c.name]
             if self.is_root and self.name != "argmax":
                 loops += [k.name]
             loops += [f"{name}{half}" for name in loops for half in (0, 1)]
@@ -109,6 +117,7 @@ class Case:
                 "skew": (one, other, 1),
                 "shift": (one, self.choose.choice([-1, 2])),
                 "rfactor": (one,),
+                "cache": (self.choose.choice(["row", "table", "v", "A"]), one),
             }
             command = self.choose.choice(COMMANDS)
             try:

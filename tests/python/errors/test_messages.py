@@ -54,6 +54,8 @@ def test_codes_are_never_given_again():
         "TW500": "SettingError",
         "TW510": "DeviceError",
         "TW511": "DeviceMemoryError",
+        "TW600": "SetError",
+        "TW601": "SetTypeError",
         "TW900": "InternalError",
     }
 

@@ -486,7 +486,7 @@ def test_a_handler_that_runs_while_an_error_is_made_is_not_lost():
         LONG
         + """
 from tilewright import _core
-from tilewright.base.errors import make_error
+from tilewright.base.core_errors import make_error
 signal.setitimer(signal.ITIMER_REAL, 0)
 
 def make(*arguments):

@@ -25,6 +25,7 @@ from fuzz.programs import (
     walk,
 )
 from fuzz.rewriting import points
+from fuzz.sources import SourceOracle
 from fuzz.space import World
 from tilewright import _core
 
@@ -70,9 +71,10 @@ def drawn_commands(case: Case) -> list[Command]:
 class Runner:
     """Runs one case and counts what happened."""
 
-    def __init__(self, case: Case, compiled: bool = True) -> None:
+    def __init__(self, case: Case, compiled: bool = True, c_compiler: str = "") -> None:
         self.case = case
         self.compiled = compiled
+        self.source = SourceOracle(c_compiler) if compiled and c_compiler else None
         self.program: Program = case["program"]
         self.statistics: dict[str, int] = {}
         self.worlds: dict[Any, World] = {}
@@ -413,8 +415,32 @@ class Runner:
         got = function(**fresh(arrays), **parameters)
         self.agree_on_values(as_tuple(got), expected, sizes)
         self.count("calls equal to the evaluator")
+        if self.source is not None:
+            self.compare_source(self.source, function, sizes, as_tuple(got), arrays, parameters)
         if sizes == self.case["sizes"][-1] and random.Random(self.case["seed"]).random() < 0.4:
             self.watch(function, sizes, expected, arrays, parameters)
+
+    def compare_source(
+        self,
+        source: SourceOracle,
+        function: tw.Function,
+        sizes: tuple[int, ...],
+        got: tuple[Any, ...],
+        arrays: dict[str, Any],
+        parameters: dict[str, int],
+    ) -> None:
+        """The C source computes the bits of the compiled function, and what the evaluator does."""
+        loose = reassociated(self.program)
+        near = {k for k, name in enumerate(self.program["outputs"]) if name in loose}
+        given = {**fresh(arrays), **parameters}
+        try:
+            problem = source.difference(function, got, near, **given)
+            self.agree_on_values(source(function, **fresh(arrays), **parameters), got, sizes)
+        except AssertionError as error:
+            problem = str(error)
+        if problem:
+            raise Failure("C source", f"at {shown(sizes)}: {problem}", self.done)
+        self.count("calls of C source equal to the compiled function")
 
     def watch(
         self,
@@ -526,6 +552,6 @@ def shown(sizes: tuple[int, ...]) -> str:
     return ", ".join(f"{axis} = {size}" for axis, size in zip(AXES, sizes, strict=True))
 
 
-def run_case(case: Case, compiled: bool = True) -> dict[str, int]:
+def run_case(case: Case, compiled: bool = True, c_compiler: str = "") -> dict[str, int]:
     """Statistics of one case; raises Failure."""
-    return Runner(case, compiled).run()
+    return Runner(case, compiled, c_compiler).run()

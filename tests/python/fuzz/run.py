@@ -5,6 +5,7 @@
     scripts/fuzz --seed 7 --start 5000 --cases 5000 --jobs 2 --report summary.txt
     scripts/fuzz --seed 7 --case 123            # one case again, with what it is
     scripts/fuzz --replay failure.json          # a stored one
+    scripts/fuzz --cases 500 --c                # also as C source, compiled by gcc
 
 Cases run in child processes: one that dies is a failed case, not the end. Failures are shrunk and stored as JSON.
 """
@@ -27,17 +28,19 @@ from typing import Any
 
 # Small loops run on threads, too.
 os.environ["TILEWRIGHT_LEAST_PARALLEL_WORK"] = "0"
+# Threads of C source that wait for work leave the processor to others.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 Case = dict[str, Any]
 CASE_SECONDS = 60.0
 
 
-def outcome_of(case: Case, compiled: bool) -> dict[str, Any]:
+def outcome_of(case: Case, compiled: bool, c_compiler: str) -> dict[str, Any]:
     """Runs a case in this process: {"statistics"} or {"kind", "message", "commands"}."""
     from fuzz.cases import Failure, run_case
 
     try:
-        return {"statistics": run_case(case, compiled)}
+        return {"statistics": run_case(case, compiled, c_compiler)}
     except Failure as failure:
         return {"kind": failure.kind, "message": str(failure), "commands": failure.commands}
     except Exception as error:
@@ -49,7 +52,7 @@ def outcome_of(case: Case, compiled: bool) -> dict[str, Any]:
         }
 
 
-def worker(connection: Connection, compiled: bool) -> None:
+def worker(connection: Connection, compiled: bool, c_compiler: str) -> None:
     """Answers until the pipe closes: a case or its seed is run; ("commands", case) and ("text", case) tell about it."""
     from fuzz.cases import draw_case, drawn_commands
 
@@ -63,16 +66,16 @@ def worker(connection: Connection, compiled: bool) -> None:
             told = drawn_commands(case) if what == "commands" else described(case)
             connection.send({"told": told})
         else:
-            connection.send(
-                outcome_of(draw_case(request) if isinstance(request, str) else request, compiled)
-            )
+            case = draw_case(request) if isinstance(request, str) else request
+            connection.send(outcome_of(case, compiled, c_compiler))
 
 
 class Child:
     """A worker process that is replaced when it dies or hangs."""
 
-    def __init__(self, compiled: bool) -> None:
+    def __init__(self, compiled: bool, c_compiler: str = "") -> None:
         self.compiled = compiled
+        self.c_compiler = c_compiler
         self.request: Any = None
         self.since = 0.0
         self.start()
@@ -80,7 +83,8 @@ class Child:
     def start(self) -> None:
         context = multiprocessing.get_context("spawn")
         self.connection, theirs = context.Pipe()
-        self.process = context.Process(target=worker, args=(theirs, self.compiled), daemon=True)
+        arguments = (theirs, self.compiled, self.c_compiler)
+        self.process = context.Process(target=worker, args=arguments, daemon=True)
         self.process.start()
         theirs.close()
 
@@ -232,7 +236,7 @@ class Fuzzer:
 
     def run(self) -> int:
         options = self.options
-        children = [Child(not options.no_compile) for _ in range(options.jobs)]
+        children = [Child(not options.no_compile, options.c) for _ in range(options.jobs)]
         begin = last = time.monotonic()
         following = options.start
 
@@ -307,6 +311,7 @@ class Fuzzer:
         """What was run and what came out: verdicts in pairs (library / judge), commands by name."""
         options, count = self.options, self.statistics["cases"]
         what = "verdicts only" if options.no_compile else "compiled and compared with the evaluator"
+        what += f", and as C source by {options.c}" if options.c else ""
         jobs = f"{options.jobs} process{'es' if options.jobs > 1 else ''}"
         lines = [
             f"tilewright {library_version()}",
@@ -364,9 +369,9 @@ def described(case: Case) -> str:
     return f"{text}\n{commands}\n  sizes (N, M, K): {case['sizes']}"
 
 
-def replay(case: Case, compiled: bool) -> int:
+def replay(case: Case, compiled: bool, c_compiler: str) -> int:
     case["sizes"] = [tuple(s) for s in case["sizes"]]
-    child = Child(compiled)
+    child = Child(compiled, c_compiler)
     outcome = child.ask(case)
     if case["commands"] is None and "commands" in outcome:
         case = with_commands(child, case, outcome)
@@ -390,6 +395,14 @@ def main() -> int:
     parser.add_argument("--replay", type=Path, help="runs a stored case")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
     parser.add_argument("--no-compile", action="store_true", help="verdicts only")
+    parser.add_argument(
+        "--c",
+        metavar="COMPILER",
+        nargs="?",
+        const="gcc",
+        default="",
+        help="compiles the C source of each case, too (gcc), and compares its bits",
+    )
     parser.add_argument("--stop", action="store_true", help="ends at the first failure")
     parser.add_argument("--report", type=Path, help="writes the summary to this file as well")
     parser.add_argument("--shrink", type=float, default=60.0, help="seconds to shrink a failure")
@@ -400,9 +413,9 @@ def main() -> int:
     if options.minutes is None and options.cases is None:
         options.minutes = 1.0
     if options.replay:
-        return replay(json.loads(options.replay.read_text()), not options.no_compile)
+        return replay(json.loads(options.replay.read_text()), not options.no_compile, options.c)
     if options.case is not None:
-        return replay(drawn(f"{options.seed}:{options.case}"), not options.no_compile)
+        return replay(drawn(f"{options.seed}:{options.case}"), not options.no_compile, options.c)
     return Fuzzer(options).run()
 
 

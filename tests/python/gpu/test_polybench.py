@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import pathlib
+
 import numpy as np
 import polybench
 import pytest
 from checks import assemble, in_tuple
+
+from compiled_c import COMPILERS, CompiledC, same_bits
 
 # One block, partly empty; and several, the last ones partly empty.
 SIZES = (5, 37)
@@ -24,6 +28,20 @@ def test_kernel(kernel: polybench.Kernel) -> None:
             np.testing.assert_allclose(own, right, rtol=1e-6 if single else 1e-13)
             np.testing.assert_allclose(own, numpys, rtol=1e-4 if single else 1e-9, atol=1e-9)
     assemble(f)
+
+
+@pytest.mark.skipif(not COMPILERS, reason="no C compiler on PATH")
+@pytest.mark.parametrize("kernel", polybench.KERNELS, ids=lambda kernel: kernel.name)
+def test_c_source_of_the_same_loops(kernel: polybench.Kernel, tmp_path: pathlib.Path) -> None:
+    """On the processor: what a C compiler makes of them has the bits of the compiled function."""
+    f = kernel.build()
+    f.target = "cpu"
+    arguments = kernel.arguments(13)
+    fresh = {name: np.array(value) for name, value in arguments.items()}
+    found, status = CompiledC(f, tmp_path, COMPILERS[0], "-fopenmp")(**fresh)
+    assert status == 0
+    for own, compiled in zip(found, in_tuple(f(**arguments)), strict=True):
+        assert same_bits(own, compiled)
 
 
 def test_kernels_of_one_thread_compute_single_values() -> None:

@@ -213,6 +213,71 @@ def test_a_subscript_in_a_mask_is_checked():
             f.evaluate(table, np.array([0, bad, 4]))
 
 
+def padded_rows(row_type=tw.int32):
+    """Sums over rows of rows, by the numbers of the inner ones: col[p] says which one."""
+    w, v = tw.input("w", [NNZ], tw.float64), tw.input("v", [K], tw.float64)
+    row, col = tw.input("row", [N + 1], row_type), tw.input("col", [NNZ], tw.int32)
+    part = tw.input("part", [M + 1], tw.int32)
+    q = tw.iter("q")
+    y = tw.computation(
+        "y",
+        {i: N},
+        tw.sum(w[p] * v[q], over={p: (row[i], row[i + 1]), q: (part[col[p]], part[col[p] + 1])}),
+    )
+    return tw.function("padded", inputs=[w, v, row, col, part], outputs=[y])
+
+
+@pytest.mark.parametrize(
+    "commands",
+    [
+        lambda y: y,
+        lambda y: y.parallelize(i),
+        lambda y: y.split(p, 4),
+        lambda y: y.split("q", 2),
+        lambda y: y.interchange(p, "q"),
+        lambda y: y.interchange(i, p),
+        lambda y: y.tile(p, "q", 2, 2),
+    ],
+)
+def test_ranges_nested_in_data_are_read_where_the_outer_data_hold(commands):
+    """Behind the last row the columns say -1: what they would read is not there."""
+    row, part = np.array([0, 2, 2, 5], np.int32), np.array([0, 3, 4, 4, 7], np.int32)
+    col = np.array([1, 3, 0, 2, 3, -1, -1, 2**30], np.int32)
+    w, v = np.arange(1.0, 9.0), np.arange(7.0) ** 2
+    sums = [v[part[c] : part[c + 1]].sum() if 0 <= c < 4 else np.nan for c in col]
+    expected = [sum(w[at] * sums[at] for at in range(row[r], row[r + 1])) for r in range(3)]
+    f = padded_rows()
+    commands(f["y"])
+    np.testing.assert_array_equal(f.evaluate(w, v, row, col, part), expected)
+    np.testing.assert_array_equal(f(w, v, row, col, part), expected)
+    # In a row it is an error still.
+    col[1] = -1
+    for call in (f, f.evaluate):
+        with pytest.raises(tw.SubscriptError, match="part"):
+            call(w, v, row, col, part)
+
+
+def test_a_part_of_a_mask_is_asked_where_those_before_it_hold():
+    """As by Python's `and`, whatever reads the mask: a sum, one inside an expression, an argmax."""
+    table, index = np.arange(5.0), np.array([3, -1, 99, 0, -(2**40), 4])
+    T = tw.input("T", [M], tw.float64)
+    at = tw.input("at", [N], tw.int64)
+    inside = (at[i] >= 0) & (at[i] < M)
+    total = tw.sum(1, over={i: N}, where=inside & (T[at[i]] > 2))
+    for value, expected in [
+        (total, 2),
+        (total * 10, 20),
+        (tw.argmax(at[i], over={i: N}, where=inside & (T[at[i]] < 4)), 0),
+    ]:
+        assert run(tw.computation("C", {}, value), table, index) == expected
+    # The other way round they are subscripts in each iteration.
+    before = tw.computation("C", {}, tw.sum(1, over={i: N}, where=(T[at[i]] > 2) & inside))
+    f = tw.function("f", outputs=[before])
+    for call in (f, f.evaluate):
+        with pytest.raises(tw.SubscriptError):
+            call(table, index)
+
+
 def test_reads_of_a_mask_are_checked_at_declaration():
     A = tw.input("A", [N], tw.float64)
     with pytest.raises(tw.DomainError, match=r"at k = \d+ reads A\["):

@@ -1,0 +1,323 @@
+"""Functions as C source: the text of `Function.c`, and the files of `Function.export_source`.
+
+The core prints the definition of the function with the small functions that it calls; here are its
+declaration, the comments, the header and the Makefile. The page docs/export.md says what they
+promise.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import re
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from .. import _core
+from ..base.errors import ExportError
+from ..base.results import Result
+from ..schedule.scheduled_functions import ScheduledFunction
+from .exported_arguments import C_TYPES, Argument, Interface
+from .exporting import checked_symbol
+
+__all__ = ["ExportedSource", "c_text", "export_source"]
+
+_TYPES = {name: kind for name, (kind, _) in C_TYPES.items()} | {
+    "complex64": "float _Complex",
+    "complex128": "double _Complex",
+}
+FLAGS = "-std=c99 -O2 -fopenmp -ffp-contract=off"
+
+
+@dataclass(frozen=True)
+class ExportedSource(Result):
+    """What `Function.export_source` wrote.
+
+    Attributes:
+        name: the C function.
+        prototype: its declaration, as in the header.
+        source: the C file.
+        header: what declares the function.
+        makefile: builds a shared object and a static library of it.
+        library: the shared object that ``make`` makes.
+    """
+
+    name: str
+    prototype: str
+    source: Path
+    header: Path
+    makefile: Path
+    library: Path
+
+    made_by = "Function.export_source"
+
+
+class SourceInterface(Interface):
+    """The arguments of the function in C source: parameters, inputs, outputs."""
+
+    def __init__(self, function: ScheduledFunction, symbol: str) -> None:
+        super().__init__(function, symbol, False)
+        for argument in self.arguments:
+            if not argument.fields:
+                argument.c_type = _TYPES[argument.dtype]
+                if argument.dtype.startswith("complex"):
+                    argument.notes = []
+
+    def _argument_name(self, name: str) -> str:
+        own = str(_core.c_identifier(name))
+        return f"{own}_" if own.startswith(f"{self.symbol.upper()}_") else own
+
+    @staticmethod
+    def is_number(argument: Argument) -> bool:
+        return not (argument.extents or argument.fields or argument.is_written)
+
+    def declared_arguments(self, restrict: bool) -> list[str]:
+        """The declaration of each argument."""
+        # A person may well pass one array twice where all are only read.
+        pointer = "*restrict " if restrict else "*"
+        declared = [f"int64_t {name}" for name in self.parameters]
+        for argument in self.arguments:
+            if self.is_number(argument):
+                declared.append(f"{argument.c_type} {argument.name}")
+            else:
+                const = "" if argument.is_written else "const "
+                declared.append(f"{const}{argument.c_type} {pointer}{argument.name}")
+        return declared
+
+    def declaration(self, restrict: bool) -> str:
+        listed = ", ".join(self.declared_arguments(restrict)) or "void"
+        return f"int {self.symbol}({listed})"
+
+    def places(self, function: ScheduledFunction) -> list[tuple[str, str, bool]]:
+        """For each of the kernel's arguments: pointer or number, member, whether it is a number."""
+        found: dict[str, tuple[str, str, bool]] = {}
+        for argument in self.arguments:
+            members = {each.offset: f".{_core.c_identifier(each.name)}" for each in argument.fields}
+            for name, offset in argument.parts:
+                found[name] = (argument.name, members.get(offset, ""), self.is_number(argument))
+        return [found[name] for name, _, _, _ in function._arguments]
+
+
+def _refuse_gpu(function: ScheduledFunction) -> None:
+    if function._on_device:
+        raise ExportError(
+            f"{function.name} has loops over the blocks and threads of a GPU, which C source does "
+            f'not have; set its target to "cpu", which makes them loops of the processor, or take '
+            f"a copy with another schedule"
+        )
+
+
+# ---- texts ----
+
+
+def _comment(lines: Sequence[str]) -> str:
+    body = "\n".join(f" * {line}".rstrip().replace("*/", "* /") for line in lines)
+    return f"/*\n{body}\n */\n"
+
+
+def _wrapped(text: str, width: int = 96) -> str:
+    """A declaration over several lines, broken at commas."""
+    lines = [""]
+    for part in re.split(r"(?<=,) ", text):
+        if lines[-1] and len(lines[-1]) + 1 + len(part) > width:
+            lines.append(f"    {part}")
+        else:
+            lines[-1] += f" {part}" if lines[-1] else part
+    return "\n".join(lines)
+
+
+def _described(argument: Argument) -> str:
+    role = "in and out" if argument.is_input and argument.is_written else "in"
+    role = role if argument.is_input else "out"
+    kind = argument.c_type if argument.fields else argument.dtype
+    if SourceInterface.is_number(argument):
+        return "; ".join([f"{argument.name}: a number, {kind}", *argument.notes])
+    shape = f"[{', '.join(argument.extents)}]" if argument.extents else " (one element)"
+    return "; ".join([f"{argument.name}: {role}, {kind}{shape}", *argument.notes])
+
+
+def _structures(interface: SourceInterface) -> Iterator[str]:
+    for argument in interface.arguments:
+        if not argument.fields:
+            continue
+        packed = "its fields are packed" in argument.notes
+        lines = ["#pragma pack(push, 1)"] if packed else []
+        lines.append(f"{argument.c_type} {{")
+        end = 0
+        for each in argument.fields:
+            if packed and each.offset > end:
+                lines.append(f"  char unused_{end}[{each.offset - end}];")
+            lines.append(f"  {_TYPES[each.dtype]} {_core.c_identifier(each.name)};")
+            end = each.offset + C_TYPES[each.dtype][1]
+        if packed and argument.element_bytes > end:
+            lines.append(f"  char unused_{end}[{argument.element_bytes - end}];")
+        lines.append("};")
+        lines += ["#pragma pack(pop)"] if packed else []
+        yield "\n".join(lines) + "\n\n"
+
+
+@dataclass(frozen=True)
+class _Source:
+    """The pieces of the files."""
+
+    symbol: str
+    about: str
+    needed: str  # includes of the header
+    includes: str  # of the definition
+    declarations: str
+    prototype: str
+    definition: str
+
+
+def _source(function: ScheduledFunction, symbol: str) -> _Source:
+    _refuse_gpu(function)
+    interface = SourceInterface(function, symbol)
+    upper = symbol.upper()
+    includes, definition, subscripts = _core.export_c_source(
+        function,
+        _wrapped(interface.declaration(restrict=True)),
+        f"{upper}_",
+        interface.places(function),
+        interface.parameters,
+    )
+    schedule = [f"  {line}" for line in str(function.default_schedule or "").splitlines()]
+    if function.schedule.commands:
+        schedule = [f"  {line}" for line in str(function.schedule).splitlines()]
+    about = [
+        f"{function.signature}",
+        "",
+        *(["Schedule:", *schedule, ""] if schedule else []),
+        *textwrap.wrap(
+            f"Compile it with {FLAGS} -shared -fPIC, or as a part of a program; without -fopenmp "
+            f"it runs in one thread. With contraction off it computes the bits of the compiled "
+            f"function without fast_math, elementary functions among them, but for the order in "
+            f"which a vector loop sums up floats, the sign and the digits of NaN, and functions of "
+            f"complex numbers, which are the C library's.",
+            94,
+        ),
+        "",
+        "Arrays are row-major without gaps, and what is written shares no memory with others:",
+        *(f"  {_described(argument)}" for argument in interface.arguments),
+        *(f"  {name}: a size" for name in interface.parameters),
+        "",
+        *textwrap.wrap(
+            f"Returns {upper}_OK or what was wrong: the low 8 bits are one of the codes below"
+            + (", the others the number of the subscript:" if subscripts else "."),
+            94,
+        ),
+        *(f"  {number}: {text}" for number, text in enumerate(subscripts)),
+    ]
+    has_complex = any(
+        dtype.startswith("complex")
+        for argument in interface.arguments
+        for dtype in (argument.dtype, *(each.dtype for each in argument.fields))
+    )
+    needed = ("#include <complex.h>\n" if has_complex else "") + (
+        "#include <stdbool.h>\n#include <stdint.h>\n\n"
+    )
+    declarations = (
+        str(_core.c_source_statuses(f"{upper}_")) + "\n" + "".join(_structures(interface))
+    )
+    return _Source(
+        symbol=symbol,
+        about=_comment(about),
+        needed=needed,
+        includes=includes,
+        declarations=declarations,
+        prototype=interface.declaration(restrict=False),
+        definition=definition,
+    )
+
+
+@functools.cache
+def _is_of_the_c_library(symbol: str) -> bool:
+    for library in ("libc.so.6", "libm.so.6"):
+        try:
+            if hasattr(ctypes.CDLL(library), symbol):
+                return True
+        except OSError:
+            continue
+    return False
+
+
+def c_text(function: ScheduledFunction) -> str:
+    """See `Function.c`."""
+    symbol = str(_core.c_identifier(function.name))
+    if _is_of_the_c_library(symbol):
+        symbol += "_"
+    made = _source(function, symbol)
+    return f"{made.about}{made.includes}{made.declarations}{made.definition}".rstrip("\n")
+
+
+_MAKEFILE = """# Builds lib{symbol}.so and lib{symbol}.a of {symbol}.c.
+CC ?= cc
+CFLAGS ?= -O2
+# Without -ffp-contract=off some compilers round once where two operations are written.
+NEEDED = -std=c99 -fopenmp -ffp-contract=off -fPIC
+
+all: lib{symbol}.so lib{symbol}.a
+
+{symbol}.o: {symbol}.c {symbol}.h
+\t$(CC) $(CFLAGS) $(NEEDED) -c -o $@ {symbol}.c
+
+lib{symbol}.so: {symbol}.o
+\t$(CC) $(CFLAGS) $(NEEDED) -shared -o $@ {symbol}.o -lm
+
+lib{symbol}.a: {symbol}.o
+\t$(AR) rcs $@ {symbol}.o
+
+clean:
+\trm -f {symbol}.o lib{symbol}.so lib{symbol}.a
+
+.PHONY: all clean
+"""
+
+
+def _header(made: _Source) -> str:
+    guard = f"{made.symbol.upper()}_H"
+    return f"""{made.about}#ifndef {guard}
+#define {guard}
+
+{made.needed}{made.declarations}#ifdef __cplusplus
+extern "C" {{
+#endif
+
+{_wrapped(made.prototype)};
+
+#ifdef __cplusplus
+}}
+#endif
+
+#endif
+"""
+
+
+def export_source(
+    function: ScheduledFunction, directory: str | os.PathLike[str], name: str | None
+) -> ExportedSource:
+    """See `Function.export_source`."""
+    _refuse_gpu(function)
+    symbol = checked_symbol(function, name)
+    target = Path(directory)
+    if target.exists() and not target.is_dir():
+        raise ExportError(f"{target} is there already and is no directory; name another one")
+    made = _source(function, symbol)
+    texts = {
+        f"{symbol}.c": f'{made.about}#include "{symbol}.h"\n\n{made.includes}{made.definition}',
+        f"{symbol}.h": _header(made),
+        "Makefile": _MAKEFILE.format(symbol=symbol),
+    }
+    target.mkdir(parents=True, exist_ok=True)
+    for file, text in texts.items():
+        (target / file).write_text(text, encoding="utf-8")
+    return ExportedSource(
+        name=symbol,
+        prototype=made.prototype,
+        source=target / f"{symbol}.c",
+        header=target / f"{symbol}.h",
+        makefile=target / "Makefile",
+        library=target / f"lib{symbol}.so",
+    )

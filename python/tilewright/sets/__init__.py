@@ -1,0 +1,1 @@
+"""Sets of integer points and relations between them, as values."""

@@ -198,14 +198,12 @@ class Isolation:
                 return
             used = mentioned(value)
             kept = [n for n in around if n in used]
-            # A loop's states are known inside of it only; conditions on terms belong to these.
-            loops = any(node[0] == "while" for node in nodes(value))
-            if (
-                value is not own
-                and value[0] != "only"
-                and not loops
-                and len(set(around)) == len(around)
-            ):
+            # A loop's states are known inside of it only; conditions on terms belong to these. What changes the type
+            # leaves the reduction to others who need it.
+            stays = value is own or value[0] == "only" or len(set(around)) < len(around)
+            first = next(node for node in plain_nodes(value) if node[0] == "reduce")
+            stays = stays or type_of(plain(value), self.types) != type_of(plain(first), self.types)
+            if not stays and not any(node[0] == "while" for node in nodes(value)):
                 part = Part(one, value, kept, certain, self.types)
                 if len(kept) < len(around) or self._whole(name, part):
                     found.append(part)
@@ -217,8 +215,9 @@ class Isolation:
         for _, value in one["pieces"]:
             search(value, one["iterators"], True)
         made, reads = [], []
+        found = [part for part in found if not self._reaches(part.node, name)]
         for part in found:
-            if not part.is_always_certain() or self._reaches(part.node, name):
+            if not part.is_always_certain():
                 continue
             known = self.registry.get(part.key)
             if known is not None and self._holds(known[1], part):
@@ -234,6 +233,11 @@ class Isolation:
             made.append(new)
             reads.append((part.node, self._read(new, part, part)))
             self.registry[part.key] = (new, part)
+        for part in found:  # that data decide about, and others need for certain
+            known = self.registry.get(part.key)
+            is_new = all(node is not part.node for node, _ in reads)
+            if known is not None and is_new and self._holds(known[1], part):
+                reads.append((part.node, self._read(*known, part)))
         if reads:
             pieces = [[c, replaced(value, reads)] for c, value in one["pieces"]]
             self.computations[name] = {**one, "pieces": pieces}
@@ -276,7 +280,7 @@ class Isolation:
         places = self._places(isolated, part)
         at = [part.iterators.index(name) for name in places]
         return all(
-            {tuple(cell[d] for d in at) for cell in part.cells(sizes)[0]}
+            {tuple(cell[d] for d in at) for cells in part.cells(sizes) for cell in cells}
             <= isolated.cells(sizes)[0]
             for sizes in COMPARED
         )

@@ -272,8 +272,9 @@ MUTATIONS = [
     Mutation(
         "what is made of a reduction does not wait for its terms",
         CHECKER,
-        "if (source != &finish && !violation_ && !is_settled(*source, finish)) {",
-        "if (source == &finish && !violation_ && !is_settled(*source, finish)) {",
+        "if (source->role < sink.role && !violation_ && !is_settled(*source, sink)) {",
+        "if (source->role < sink.role && sink.role != StatementRole::Finish && !violation_ && "
+        "!is_settled(*source, sink)) {",
     ),
     Mutation(
         "readers do not wait for what is made of a reduction",

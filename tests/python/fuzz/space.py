@@ -40,8 +40,8 @@ Pairs = list[tuple[int, int, bool]]
 
 
 class Base:
-    """The instances of one role of a computation: value, or initialise, update and finish of a reduction; independent of
-    any mapping."""
+    """The instances of one role of a computation: value, or initialise, update and finish of a reduction; independent
+    of any mapping."""
 
     __slots__ = ("by_cell", "cells", "name", "names", "reads", "role", "rows")
 

@@ -157,7 +157,11 @@ void bind_constructors(FunctionClass &type) {
 void bind_declaration(FunctionClass &type) {
   type.def("_array",
            [](const KernelFunction &self, const std::string &name) {
+             const IslLock lock;
              const ComputationPtr *found = self.function().find(name);
+             if (found == nullptr) { // a reduction that was isolated, say
+               found = self.scheduled().function().find(name);
+             }
              if (found == nullptr) {
                throw py::key_error(name);
              }

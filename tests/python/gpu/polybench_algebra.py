@@ -145,6 +145,7 @@ def symm() -> tw.Function:
     R = tw.computation("R", {i: N, j: M}, alpha[()] * (left + right) + beta[()] * C[i, j])
     f = emulated("symm", R)
     R.gpu(i, j)
+    f["R_sum"].gpu(i, j)  # the second sum
     return f
 
 
@@ -289,6 +290,7 @@ def gesummv() -> tw.Function:
     y = tw.computation("y", {i: N}, alpha[()] * first + beta[()] * second)
     f = emulated("gesummv", y)
     y.gpu_tile(i, 32)
+    f["y_sum"].gpu_tile(i, 32)  # the second sum
     return f
 
 

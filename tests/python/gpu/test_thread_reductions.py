@@ -342,7 +342,7 @@ def test_terms_of_a_thread_side_by_side(dtype: tw.DType, k: int) -> None:
 def test_blocks_for_terms_need_a_kernel_that_sets_the_sum() -> None:
     f, S = row_sums()
     S.atomic().split("k", 64).gpu_block("i", "k0").gpu_thread("k1")
-    with pytest.raises(tw.ScheduleError, match=r"'k0' of S .* over terms .*set by each.*reorder"):
+    with pytest.raises(tw.ScheduleError, match=r"'k0' of S .* over terms .*done by each.*reorder"):
         f(random(3, 70))
     S.reorder("k0", "i", "k1").gpu_block("k0", "i")
     a = random(3, 200)

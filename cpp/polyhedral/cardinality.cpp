@@ -74,7 +74,7 @@ private:
   std::optional<std::vector<Summand>> with_first(const Summand &summand,
                                                  const std::string &variable,
                                                  const std::vector<std::string> &others) {
-    constexpr int most_steps = 2000;
+    constexpr int most_steps = 500;
     if (++steps_ > most_steps) {
       return std::nullopt;
     }
@@ -214,6 +214,40 @@ isl_pw_qpolynomial *count_symbolically(const isl::set &set) {
   return total;
 }
 
+/// The points of which one dimension leaves this rest when it is divided, with the quotient in its
+/// place: as many as those.
+isl::set residue_class(const isl::set &set, unsigned dimension, int modulus, int rest) {
+  isl_multi_aff *substitution =
+      isl_multi_aff_identity(isl_space_map_from_set(set.space().release()));
+  isl_aff *value = isl_multi_aff_get_aff(substitution, static_cast<int>(dimension));
+  value = isl_aff_scale_val(value, isl_val_int_from_si(isl_context().get(), modulus));
+  value = isl_aff_add_constant_si(value, rest);
+  substitution = isl_multi_aff_set_aff(substitution, static_cast<int>(dimension), value);
+  return checked(isl::manage(isl_set_preimage_multi_aff(set.copy(), substitution)), doing);
+}
+
+/// Of a checkerboard, each colour's rows may be counted: those of even and those of odd numbers.
+isl_pw_qpolynomial *count_by_residues(const isl::set &set) {
+  constexpr int largest_modulus = 4;
+  constexpr unsigned most_dimensions = 3;
+  const unsigned dimensions = checked(set.tuple_dim(), doing);
+  const isl::set flat = checked(isl::manage(isl_set_flatten(set.copy())), doing);
+  for (int modulus = 2; dimensions <= most_dimensions && modulus <= largest_modulus; ++modulus) {
+    for (unsigned d = 0; d < dimensions; ++d) {
+      isl_pw_qpolynomial *total = count_symbolically(residue_class(flat, d, modulus, 0));
+      for (int rest = 1; total != nullptr && rest < modulus; ++rest) {
+        isl_pw_qpolynomial *count = count_symbolically(residue_class(flat, d, modulus, rest));
+        total = count == nullptr ? isl_pw_qpolynomial_free(total)
+                                 : isl_pw_qpolynomial_add(total, count);
+      }
+      if (total != nullptr) {
+        return total;
+      }
+    }
+  }
+  return nullptr;
+}
+
 } // namespace
 
 Cardinality::Cardinality(isl_pw_qpolynomial *polynomial)
@@ -267,6 +301,7 @@ std::optional<Cardinality> cardinality_of(const IntegerSet &set) {
                                       " has infinitely many points: " + braced_text(part));
     }
     isl_pw_qpolynomial *count = count_symbolically(part);
+    count = count == nullptr ? count_by_residues(part) : count;
     if (count == nullptr) {
       isl_pw_qpolynomial_free(total);
       return std::nullopt;

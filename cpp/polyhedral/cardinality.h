@@ -1,8 +1,8 @@
 // How many points a set has, as a function of its parameters: polynomials with integer divisions,
 // one for each part of the parameter space. One dimension after the other is summed up in closed
-// form (Faulhaber), where its values between two bounds are all there, or each s-th of them. Not
-// every set can be counted so (Barvinok's algorithm, which can, is not in isl), but what is found
-// is exact.
+// form (Faulhaber), where its values between two bounds are all there, or each s-th of them; if
+// need be, for each remainder of a dimension by itself. Not every set can be counted so (Barvinok's
+// algorithm, which can, is not in isl), but what is found is exact.
 #pragma once
 
 #include "polyhedral/integer_set.h"

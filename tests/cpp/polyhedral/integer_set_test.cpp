@@ -115,6 +115,7 @@ TEST_F(IntegerSetTest, ClosedFormsCountWhatThereIs) {
   expect_exact("{ S[o, t] : 0 <= t < 8 and 0 <= 8o + t < N }");
   expect_exact("{ S[i] : 0 <= i < N and i mod 5 = 3; T[i, j] : 0 <= 2j <= i < N }");
   expect_exact("{ S[i, j] : 0 <= i < N and 0 <= j < M and (j < i or j > i + 2) }");
+  expect_exact("{ S[i, j] : 0 <= i < N and 0 <= j < M and (i + 2j) mod 3 = 1 }");
   expect_exact("{ S[i] : exists e : i = 3e and 0 <= e < N; S[4] }");
 }
 

@@ -83,7 +83,7 @@ struct Kernel {
   std::vector<IndexSite> sites;
   std::vector<TimedNest> nests;
   std::vector<KernelStatement> statements; ///< in order of declaration
-  bool is_gpu = false; ///< what touches arrays does so in launches
+  bool is_gpu = false;                     ///< what touches arrays does so in launches
   StmtPtr body;
 };
 

@@ -29,6 +29,7 @@ struct Buffer {
   int stages = 1;       ///< so many of it, in a GPU's shared memory (Allocation)
 };
 
+/// In the order in which they come to one element of a reduction.
 enum class StatementRole {
   Value,      ///< buffer[index] = value
   Initialise, ///< buffer[index] = value (the identity of the reduction)

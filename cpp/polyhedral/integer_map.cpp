@@ -170,11 +170,11 @@ IntegerSet IntegerMap::wrap() const {
 }
 
 IntegerMap IntegerMap::lexmin() const {
-  return IntegerMap(limited("lexmin", [&] { return pairs_.lexmin(); }));
+  return IntegerMap(optimum("lexmin", [&] { return pairs_.lexmin(); }));
 }
 
 IntegerMap IntegerMap::lexmax() const {
-  return IntegerMap(limited("lexmax", [&] { return pairs_.lexmax(); }));
+  return IntegerMap(optimum("lexmax", [&] { return pairs_.lexmax(); }));
 }
 
 IntegerMap IntegerMap::coalesce() const {

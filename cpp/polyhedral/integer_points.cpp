@@ -49,6 +49,21 @@ std::vector<isl::set> concrete_parts(const IntegerSet &set, const char *what) {
   return parts;
 }
 
+constexpr std::int64_t few_steps = 10'000;
+constexpr std::int64_t many_steps = 4'000'000;
+
+/// The points of all parts, each counted in so many steps; nothing where these are not enough.
+std::optional<std::int64_t> counted(const std::vector<isl::set> &parts, std::int64_t steps) {
+  std::int64_t sum = 0;
+  for (const isl::set &part : parts) {
+    const std::optional<std::int64_t> count = count_points(part, steps);
+    if (!count || __builtin_add_overflow(sum, *count, &sum)) {
+      return std::nullopt;
+    }
+  }
+  return sum;
+}
+
 std::int64_t coordinate(const isl::val &value) {
   const std::optional<std::int64_t> number = small_integer(checked(value, "points"));
   if (!number) {
@@ -120,18 +135,9 @@ std::optional<SampledPoint> sample_of(const IntegerSet &set) {
 
 std::string count_of(const IntegerSet &set) {
   const OperationLimit limit(enumeration_limit);
-  std::optional<std::int64_t> sum = 0;
-  for (const isl::set &part : concrete_parts(set, "count")) {
-    const std::optional<std::int64_t> count = count_points(part);
-    std::int64_t next = 0;
-    if (!sum || !count || __builtin_add_overflow(*sum, *count, &next)) {
-      sum.reset();
-    } else {
-      sum = next;
-    }
-  }
-  if (sum) {
-    return std::to_string(*sum);
+  const std::vector<isl::set> parts = concrete_parts(set, "count");
+  if (const auto count = counted(parts, few_steps)) {
+    return std::to_string(*count);
   }
   // Too many steps one after the other, but sums of polynomials may do it in a few.
   std::map<std::string, std::int64_t> values;
@@ -140,6 +146,9 @@ std::string count_of(const IntegerSet &set) {
   }
   if (const std::optional<Cardinality> cardinality = cardinality_of(set.fix(values))) {
     return cardinality->at({});
+  }
+  if (const auto count = counted(parts, many_steps)) {
+    return std::to_string(*count);
   }
   throw Error(ErrorKind::Limit, "count: the points take too many steps to count");
 }

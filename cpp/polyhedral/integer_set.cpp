@@ -126,11 +126,11 @@ IntegerMap IntegerSet::before(const IntegerSet &other, bool or_same) const {
 // ---- of one set ----
 
 IntegerSet IntegerSet::lexmin() const {
-  return IntegerSet(limited("lexmin", [&] { return points_.lexmin(); }));
+  return IntegerSet(optimum("lexmin", [&] { return points_.lexmin(); }));
 }
 
 IntegerSet IntegerSet::lexmax() const {
-  return IntegerSet(limited("lexmax", [&] { return points_.lexmax(); }));
+  return IntegerSet(optimum("lexmax", [&] { return points_.lexmax(); }));
 }
 
 IntegerSet IntegerSet::coalesce() const {

@@ -24,6 +24,17 @@ std::vector<Part> parts_of(const List &list, int count) {
 
 } // namespace
 
+void require_optimum(bool is_null, const char *what) {
+  isl_ctx *context = isl_context().get();
+  const char *message = is_null ? isl_ctx_last_error_msg(context) : nullptr;
+  if (message != nullptr && std::string(message).find("unbounded") != std::string::npos) {
+    isl_ctx_reset_error(context);
+    throw Error(ErrorKind::Set, std::string(what) + ": there is none, as there are points without "
+                                                    "end in that direction; intersect with a set "
+                                                    "that has an end");
+  }
+}
+
 std::string text_of(char *text) {
   if (text == nullptr) {
     throw_isl_error("printing a set");

@@ -28,6 +28,18 @@ auto limited(const char *what, const Work &work) {
   return checked(work(), what);
 }
 
+/// Throws Error(Set) where isl found that a set has no least or greatest point.
+void require_optimum(bool is_null, const char *what);
+
+/// What `work` gives, which looks for lexicographically least or greatest points.
+template <class Work>
+auto optimum(const char *what, const Work &work) {
+  const OperationLimit limit(operation_limit);
+  auto result = work();
+  require_optimum(result.is_null(), what);
+  return checked(result, what);
+}
+
 /// The text that isl has allocated.
 std::string text_of(char *text);
 

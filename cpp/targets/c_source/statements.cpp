@@ -245,6 +245,16 @@ void CStatements::note(const ElementChange &change) {
   }
 }
 
+/// On two lines where one would be long.
+void CStatements::assignment(const std::string &target, const std::string &value) {
+  if (target.size() + value.size() > longest_line) {
+    line(target.substr(0, target.size() - 1)); // without the space
+    line("    " + value + ";");
+  } else {
+    line(target + value + ";");
+  }
+}
+
 /// `element += value` where C means the same by it. False: it does not, and nothing is printed.
 bool CStatements::print_update(const Store &store, ScalarType type) {
   const auto *sum = as<Binary>(store.value);
@@ -264,8 +274,8 @@ bool CStatements::print_update(const Store &store, ScalarType type) {
                   before->subscripts().end(), same_value)) {
     return false;
   }
-  line(expressions_.element(store.buffer, store.subscripts) + sign +
-       expressions_.as(sum->right(), type).text + ";");
+  assignment(expressions_.element(store.buffer, store.subscripts) + sign,
+             expressions_.as(sum->right(), type).text);
   return true;
 }
 
@@ -279,8 +289,8 @@ void CStatements::print_statement(const Store &store) {
   name_shared(roots);
   const ScalarType type = kernel_.buffers.at(static_cast<size_t>(store.buffer)).type;
   if (!print_update(store, type)) {
-    line(expressions_.element(store.buffer, store.subscripts) + " = " +
-         expressions_.stored(store.value, type).text + ";");
+    assignment(expressions_.element(store.buffer, store.subscripts) + " = ",
+               expressions_.stored(store.value, type).text);
   }
   expressions_.forget_names();
 }

@@ -93,6 +93,7 @@ private:
   void fail(const std::string &status);
   void pass_on(const Exit &failed);
   void note(const ElementChange &change);
+  void assignment(const std::string &target, const std::string &value);
   bool print_update(const Store &store, ScalarType type);
   bool has_operator(const AtomicUpdate &update) const;
   /// Gives values that the roots have in several places names. False: there are none.

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, cast
+from dataclasses import dataclass
+from typing import Any, cast
 
 from .. import _core
 from ..base.checks import SCHEDULE, made_by
 from ..base.display import preformatted
 from ..base.errors import IllegalScheduleError
+from ..base.results import Result
 
 __all__ = ["Verdict", "Witness", "verdict_of"]
 
 
-class Witness(NamedTuple):
+@dataclass(frozen=True)
+class Witness(Result):
     """Two instances that a schedule would run in a wrong order, or that would meet.
 
     Attributes:
@@ -27,6 +30,8 @@ class Witness(NamedTuple):
     sink: str
     element: str = ""
     parameters: str = ""
+
+    made_by = "Verdict.witness"
 
     def __str__(self) -> str:
         element = f" at element {self.element}" if self.element else ""

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias, overload
 
 from ..base.checks import SET, a_list, a_string, an_integer, described
 from ..base.errors import SetError, SetTypeError
+from .parameters import parameter_values
 
 __all__ = ["Point", "PointLike", "Shape", "as_point", "point_of", "shape_text"]
 
@@ -66,7 +67,7 @@ class Point:
             self.coordinates = tuple(
                 an_integer(each, "a coordinate of a point", SET, bits=64) for each in given
             )
-        self.parameters = dict(parameters or {})
+        self.parameters = parameter_values(parameters, {}, "a point")
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.coordinates)

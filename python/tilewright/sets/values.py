@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from .. import _core
-from ..base.checks import SET, a_list, a_string, an_integer, described
+from ..base.checks import SET, a_boolean, a_list, a_string, an_integer, described
 from ..base.errors import SetError, SetTypeError
 from .cardinality import Cardinality
 from .named_unions import NamedUnion, only, positions_of
@@ -74,7 +74,8 @@ class Set(NamedUnion):
     def before(self, other: Set | str, or_same: bool = False) -> Map:
         """The pairs of a point of this set and one of `other` in the same space that comes after
         it in lexicographic order, or, with `or_same`, is the same."""
-        return Map._of(self._handle.before(self._operand(other, "before"), bool(or_same)))
+        same = a_boolean(or_same, "or_same", SET)
+        return Map._of(self._handle.before(self._operand(other, "before"), same))
 
     # ---- of one set ----
 
@@ -367,8 +368,9 @@ class Map(NamedUnion):
         Raises:
             SetError: isl finds a larger relation only.
         """
+        wanted = a_boolean(exact, "exact", SET)
         closure, is_exact = self._handle.transitive_closure()
-        if exact and not is_exact:
+        if wanted and not is_exact:
             raise SetError(
                 "transitive_closure: isl finds only a larger relation than this map's closure; "
                 "transitive_closure(exact=False) gives it"

@@ -105,6 +105,12 @@ def world() -> dict[str, Any]:
         "schedule": f.copy()["C"].tile("i", "j", 4, 4).function.schedule,  # type: ignore[attr-defined]
         "buffer": tw.Buffer("buf", [3, M]),
         "float32": tw.float32,
+        "set": tw.Set("{ S[i, j] : 0 <= j <= i < N }"),
+        "union": tw.Set("{ S[1, 2]; T[i] : 0 <= i < 4; [A[0] -> B[1]] }"),
+        "map": tw.Map("{ S[i, j] -> A[i + 1] : 0 <= i < N and 0 <= j < M; T[] -> T[] }"),
+        "point": tw.Point("S", (2, 1)),
+        "cardinality": tw.Set("{ S[i] : 0 <= i < N }").cardinality(),
+        "verdict": f["C"].can("parallelize", "k"),
         "device": tw.empty((3, 4), tw.float32, "gpu-emulator"),
     }
 
@@ -119,6 +125,7 @@ def values(of: dict[str, Any]) -> list[Any]:
         *(0.5, -0.0, 1e308, float("nan"), float("inf"), 1j),
         *("", "i", "j", "k", "i0", "B", "C", "A", "x", "f", "N", "zzz", "i j", "\0", "é", LONG),
         *("\ud800", "%s", "{}", "{ C[i,j] -> [i,j] }", "{ C[i,j] -> [j,i] }", "{", "[N] -> {"),
+        *("{ S[i, j] : i < 9 }", "{ S[i] }", "{ S[i, j] -> A[j] }", "N > 3", "S[2, 1]", "{ }"),
         *("B[i,j]", "buf[i]", "float32", "cpu", "gpu-emulator", "shared", "auto", "static", b"i"),
         *([], [None], [1, 2], ["i", "j"], [[1, 0], [1, 1]], ("i",), {}, {"i": 3}, {"N": 4, "M": 4}),
         *({i: N}, set(), frozenset(["i"]), object(), Unprintable(), RaisingIndex(), Index()),
@@ -399,6 +406,8 @@ def fault_of(name: str, error: BaseException) -> str | None:
         return None
     if type(error) is IndexError and name == "device.__getitem__":
         return None  # as NumPy says it
+    if type(error) in (IndexError, TypeError) and name == "point.__getitem__":
+        return None  # as tuples say it
     if type(error) is KeyError and re.search("has no computation|no pass", str(error)):
         return None
     if isinstance(error, OSError) and name.endswith("schedule.load"):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pathlib
+import shutil
 import tempfile
+import weakref
 from typing import Any
 
 import numpy as np
@@ -18,12 +20,13 @@ class SourceOracle:
     def __init__(self, compiler: str) -> None:
         self.compiler = compiler
         self.known: dict[tuple[int, str], CompiledC] = {}
-        self.folder = tempfile.TemporaryDirectory(prefix="tilewright-fuzz-c-")
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="tilewright-fuzz-c-"))
+        weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
 
     def __call__(self, function: tw.Function, **given: Any) -> tuple[Any, ...]:
         key = (id(function), str(function.schedule))
         if key not in self.known:
-            where = pathlib.Path(self.folder.name) / str(len(self.known))
+            where = self.folder / str(len(self.known))
             self.known[key] = CompiledC(function, where, self.compiler, "-fopenmp", "-w")
         results, status = self.known[key](**given)
         if status != 0:

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import tilewright as tw
+from compiled_c import COMPILERS
 from fuzz import mutations
 from fuzz.cases import PRECISION, Failure, Runner, draw_case, same
 from fuzz.gpu import GpuRunner
@@ -24,6 +25,7 @@ from fuzz.model import Model
 from fuzz.programs import affine, dtype_of
 from fuzz.reductions import of_type, scheduled
 from fuzz.run import Child
+from fuzz.sources import SourceOracle
 from fuzz.space import Space, World
 
 
@@ -59,6 +61,32 @@ def test_cases_are_neither_all_legal_nor_all_refused(child: Child) -> None:
     assert total["verdicts: no sense / no sense"] > 5
     assert total["calls equal to the evaluator"] > 60
     assert total["calls with checked accesses"] > 8
+
+
+@pytest.mark.skipif(not COMPILERS, reason="no C compiler on PATH")
+def test_c_source_is_a_third_oracle() -> None:
+    child = Child(compiled=True, c_compiler=COMPILERS[0])
+    total: Counter[str] = Counter()
+    for case in range(15):
+        outcome = child.ask(f"source:{case}")
+        assert "statistics" in outcome, outcome["message"]
+        total.update(outcome["statistics"])
+    child.stop()
+    assert total["calls of C source equal to the compiled function"] > 20
+
+
+@pytest.mark.skipif(not COMPILERS, reason="no C compiler on PATH")
+def test_one_wrong_bit_is_noticed() -> None:
+    n, i = tw.param("N"), tw.iter("i")
+    x = tw.input("x", [n], tw.float64)
+    f = tw.function("f", outputs=[tw.computation("Y", {i: n}, x[i] / 3)])
+    given = {"x": np.arange(5.0), "N": 5}
+    oracle = SourceOracle(COMPILERS[0])
+    right = f(given["x"])
+    assert oracle.difference(f, (right,), set(), **given) == ""
+    wrong = right.copy()
+    wrong[3] = np.nextafter(wrong[3], 2)
+    assert "C source gives" in oracle.difference(f, (wrong,), set(), **given)
 
 
 def test_a_case_is_the_same_each_time() -> None:

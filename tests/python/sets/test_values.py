@@ -179,6 +179,8 @@ def test_huge_numbers():
         (lambda s, m: tw.Set("{ S[i] : i > 0 }").points(), "infinitely many"),
         (lambda s, m: tw.Set("{ S[i] : i > 0 }").count(), "infinitely many"),
         (lambda s, m: tw.Set("{ S[i] : i > N }").cardinality(), "infinitely many"),
+        (lambda s, m: tw.Set("{ S[i] : i < 0 }").lexmin(), "points without end"),
+        (lambda s, m: tw.Map("{ S[i] -> A[j] : j > i }").lexmax(), "points without end"),
         (lambda s, m: s & "{ S[i, j] }", "unsupported operand"),
         (lambda s, m: s.intersect("{ S[i, j] }"), "S has 1 dimension .* and 2 dimensions"),
         (lambda s, m: m("{ S[i, j] }"), "S has 2 dimensions"),

@@ -67,7 +67,7 @@ def rows(
 
 
 def test_terms_have_loops_of_their_own():
-    function, _ = layer()
+    function, _c = layer()
     assert function["C"].loops == ("i", "j", "k")
     assert [s["role"] for s in tw._core.statements_at(function, {"N": 1, "M": 1, "K": 1})] == [
         "initialise",
@@ -254,7 +254,7 @@ def test_one_in_a_branch_has_no_loops_of_its_own(side: str):
         sides = (total, x[i]) if side == "then" else (x[i], total)
         return tw.select(x[i] > 0, *sides)
 
-    function, _ = rows(chosen)
+    function, _s = rows(chosen)
     assert function["S"].loops == ("i",)
     values, row = integers(6, 5), integers(6)
     sides = (values.sum(axis=1), row) if side == "then" else (row, values.sum(axis=1))

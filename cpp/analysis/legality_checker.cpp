@@ -111,7 +111,7 @@ std::optional<Violation> LegalityChecker::find() {
     if (sink.role == StatementRole::Update) {
       check_accumulation(sink);
     } else if (sink.role == StatementRole::Finish) {
-      check_accumulated(sink);
+      check_accumulated(sink, defined_value(sink));
     }
     const auto &reads = reads_[sink.name] = reads_of(sink);
     for (const ReadAccess &read : *reads) {
@@ -262,8 +262,8 @@ bool LegalityChecker::reads_stay_ordered(const Statement &sink, const Computatio
 
 /// Initialisation first; updates of one element in any order, but not at once.
 void LegalityChecker::check_accumulation(const Statement &update) {
-  check_accumulated(update);
   const isl::map value = defined_value(update);
+  check_accumulated(update, value);
   const auto consecutive = [&] {
     return same_replica(value.apply_range(value.reverse()), update.replicas)
         .intersect(isl::map::lex_lt(update.domain.space()));
@@ -301,10 +301,8 @@ void LegalityChecker::check_accumulation(const Statement &update) {
   }
 }
 
-/// Terms are added to what the element was set to, and an expression is made of the result of all:
-/// roles are numbered in this order.
-void LegalityChecker::check_accumulated(const Statement &sink) {
-  const isl::map value = defined_value(sink);
+/// Terms are added to what the sum begins with, and what is computed from the sum has all of them.
+void LegalityChecker::check_accumulated(const Statement &sink, const isl::map &value) {
   if (reads_stay_ordered(sink, *sink.computation, value)) {
     return;
   }

@@ -39,7 +39,7 @@ private:
   bool reads_stay_ordered(const Statement &sink, const Computation &producer,
                           const isl::map &read) const;
   void check_accumulation(const Statement &update);
-  void check_accumulated(const Statement &sink);
+  void check_accumulated(const Statement &sink, const isl::map &value);
   void check_order_of_terms(const Statement &update, const isl::map &pairs);
   void check_read(const Statement &sink, const ReadAccess &read);
   void check_input(const Statement &sink, const ReadAccess &read);

@@ -215,12 +215,12 @@ def convolution(channels: int, size: int) -> Case:
     b = tw.input("b", [F], tw.float32)
     inside = (y + r >= 1) & (y + r < H + 1) & (x + s >= 1) & (x + s < W + 1)
     padded = tw.select(inside, X[c, y + r - 1, x + s - 1], 0)
-    total = tw.sum(w[f, c, r, s] * padded, over={c: C, r: 3, s: 3})
+    over: dict[tw.Iterator, Any] = {c: C, r: 3, s: 3}
+    total = tw.sum(w[f, c, r, s] * padded, over=over)
     Y = tw.computation("Y", {f: F, y: H, x: W}, tw.maximum(total + b[f], 0))
     natural = tw.function("convolution", outputs=[Y], inputs=[X, w, b])
     here = (y >= 1) & (y < H + 1) & (x >= 1) & (x < W + 1)
     P = tw.computation("P", {c: C, y: H + 2, x: W + 2}, tw.select(here, X[c, y - 1, x - 1], 0))
-    over = {c: C, r: 3, s: 3}
     Z = tw.computation(
         "Z",
         {f: F, y: H, x: W},

@@ -68,6 +68,7 @@ class ExportableFunction(ScheduledFunction):
             name: of the C function; by default, the function's own.
 
         Raises:
+            ArgumentTypeError: directory is no path; a TypeError.
             ExportError: a name that C programs cannot have, a directory that is a file, or loops
                 over the blocks and threads of a GPU.
             OSError: the files cannot be written.

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .. import _core
+from ..base.checks import a_path
 from ..base.errors import ExportError
 from ..base.results import Result
 from ..schedule.scheduled_functions import ScheduledFunction
@@ -301,7 +302,7 @@ def export_source(
     """See `Function.export_source`."""
     _refuse_gpu(function)
     symbol = checked_symbol(function, name)
-    target = Path(directory)
+    target = Path(a_path(directory, "directory"))
     if target.exists() and not target.is_dir():
         raise ExportError(f"{target} is there already and is no directory; name another one")
     made = _source(function, symbol)

@@ -80,7 +80,9 @@ def test_every_block_of_python_is_run():
         fences = re.findall(r"^( *)```+(\w+)\n(.*?)^ *```", page.read_text(), re.M | re.S)
         for indent, language, block in fences if page.name not in MADE else ():
             needs_library = language == "py" and "torch." in block
-            assert not indent and (language in ("python", "pycon", "text", "c") or needs_library), page
+            assert not indent and (language in ("python", "pycon", "text", "c") or needs_library), (
+                page
+            )
 
 
 @pytest.mark.parametrize("page", pages_with("pycon"))

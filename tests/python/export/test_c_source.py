@@ -511,6 +511,8 @@ def test_what_is_refused(tmp_path):
     plain = product()
     file = tmp_path / "file"
     file.write_text("")
+    with pytest.raises(tw.ArgumentTypeError, match="directory must be a path"):
+        plain.export_source(None)  # type: ignore[arg-type]
     with pytest.raises(tw.ExportError, match="is there already and is no directory"):
         plain.export_source(file)
     with pytest.raises(tw.ExportError, match="is not a name of a C function"):

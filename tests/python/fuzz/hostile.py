@@ -255,7 +255,7 @@ def usual_positions(of: dict[str, Any]) -> dict[str, list[Any]]:
     }
 
 
-WRITES = {"f.export", "schedule.save", "device.copy_from"}
+WRITES = {"f.export", "f.export_source", "schedule.save", "device.copy_from"}
 """They write files, or wait for what is written: left to tests of their own."""
 
 

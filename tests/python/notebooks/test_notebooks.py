@@ -144,7 +144,7 @@ def test_the_motivating_example_prints_the_layers_of_its_variants():
     printed = [text for cell in code_cells(notebook) for text in text_outputs(cell)]
     layers = [text for text in printed if "Layer III" in text]
     assert len(layers) == 4  # without commands, (a), (b), (c)
-    assert "mean[i, j, c] -> [3, i(cpu), 1, j, 1, c, 1]" in layers[1]
+    assert "mean[i, j, c] -> [4, i(cpu), 1, j, 1, c, 1]" in layers[1]
     assert "strip(cpu)" in layers[2]
     assert "vec(8)" in layers[2]
     assert "i1(gpu_thread_y), 1, j1(gpu_thread_x)" in layers[3]

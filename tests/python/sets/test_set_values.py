@@ -50,7 +50,7 @@ def test_texts_that_cannot_be_read(make, message):
     with pytest.raises(tw.SetError) as error:
         make()
     assert message in str(error.value) and error.value.code == "TW600"
-    assert error.value.location is not None and "test_values.py" in error.value.location.file
+    assert error.value.location is not None and "test_set_values.py" in error.value.location.file
 
 
 def test_questions():

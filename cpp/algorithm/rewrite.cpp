@@ -345,7 +345,7 @@ std::shared_ptr<const Function> factor_reduction(const Function &function, const
   Piece &piece = computation->pieces.front();
   const ExprPtr value = piece.value;
   const ExprPtr reduction = scheduled_reduction(*computation);
-  const Expr root = *reduction;
+  const Expr &root = *reduction;
   const auto outer = static_cast<unsigned>(computation->rank());
 
   // Instances of the partial results: the image of the body's instances under (i, k) -> (i, r).

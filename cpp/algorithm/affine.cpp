@@ -6,6 +6,7 @@
 #include <isl/aff.h>
 #include <isl/space.h>
 
+#include <cstdlib>
 #include <utility>
 
 namespace tilewright {
@@ -96,6 +97,26 @@ std::optional<isl::pw_aff> binary_function(const Expr &expr, Conversion &at) {
   }
 }
 
+/// a / b as C has it, or what is left of a, for a constant b.
+std::optional<isl::pw_aff> truncated_division(const Expr &expr, Conversion &at) {
+  const auto divisor = constant_behind_casts(*expr.operands[1]);
+  if (!is_exact(expr) || !divisor || *divisor == 0) {
+    return std::nullopt;
+  }
+  const auto a = general(expr.operands[0], at);
+  if (!a) {
+    return std::nullopt;
+  }
+  // Towards zero is downwards where the quotient is positive.
+  const isl::set above = isl::manage(isl_pw_aff_nonneg_set(a->copy()));
+  const isl::pw_aff quotient = chosen(above, floor_divided(*a, std::abs(*divisor)),
+                                      floor_divided(a->neg(), std::abs(*divisor)).neg());
+  const isl::pw_aff with_sign = *divisor < 0 ? quotient.neg() : quotient;
+  return expr.op == Op::TruncatedDivide
+             ? with_sign
+             : a->sub(with_sign.scale(isl::manage(isl_integer(*divisor))));
+}
+
 std::optional<isl::pw_aff> function_of_node(const ExprPtr &expr, Conversion &at) {
   if (!expr->type.is_integer() || may_wrap(*expr, at)) {
     return std::nullopt;
@@ -130,6 +151,9 @@ std::optional<isl::pw_aff> function_of_node(const ExprPtr &expr, Conversion &at)
     const bool wraps = expr->op != Op::Min && expr->op != Op::Max && !is_exact(*expr);
     return wraps ? std::nullopt : binary_function(*expr, at);
   }
+  case ExprKind::Call:
+    return expr->op == Op::TruncatedDivide || expr->op == Op::Fmod ? truncated_division(*expr, at)
+                                                                   : std::nullopt;
   case ExprKind::Select: {
     const auto condition = set_of(expr->operands[0], at);
     const auto then = condition ? general(expr->operands[1], at) : std::nullopt;

@@ -20,6 +20,7 @@ std::int64_t take_integer(isl_val *value, const char *what) {
   if (isl_val_is_int(owned.get()) != isl_bool_true) {
     throw Error(ErrorKind::Internal, std::string(what) + ": a coefficient is not an integer");
   }
+  isl_ctx_reset_error(isl_context().get()); // that of a text which isl could not read, say
   const long result = isl_val_get_num_si(owned.get());
   if (isl_ctx_last_error(isl_context().get()) != isl_error_none) {
     isl_ctx_reset_error(isl_context().get());

@@ -92,7 +92,7 @@ size_t CanonicalWriter::node(const ExprPtr &expr) {
   for (const ExprPtr &state : expr->states) {
     text += " state #" + std::to_string(node(state));
   }
-  if (expr->kind == ExprKind::WhileResult) {
+  if (expr->kind == ExprKind::WhileResult || expr->kind == ExprKind::Fold) {
     text += " " + std::to_string(expr->position);
   }
   if (expr->condition) {

@@ -77,7 +77,9 @@ std::vector<ExprPtr> ComputedParts::of_both(const ExprPtr &then, const ExprPtr &
   for (const ExprPtr &node : parents_first({then}, [&](const Expr &node) {
          return node.kind != ExprKind::Reduce && !is_common(node);
        })) {
-    if (!node->operands.empty() && is_common(*node)) {
+    // The loop behind several results is no value itself.
+    const bool is_value = node->kind != ExprKind::While && node->op != Op::ReduceFold;
+    if (!node->operands.empty() && is_value && is_common(*node)) {
       largest.push_back(node);
     }
   }

@@ -49,8 +49,8 @@ public:
       if (!states_.contains(expr.get())) {
         throw Error(ErrorKind::Declaration,
                     owner_ + " uses " + expr->name +
-                        ", a state variable of a while_loop, outside of that loop; take the "
-                        "loop's result instead",
+                        ", a state variable of a while_loop or a fold, outside of it; take "
+                        "its result instead",
                     where_);
       }
       break;
@@ -145,8 +145,14 @@ private:
     }
     walk(reduce.condition);
     walk(reduce.predicate);
+    for (const ExprPtr &state : reduce.states) {
+      states_.insert(state.get());
+    }
     for (const ExprPtr &operand : reduce.operands) {
       walk(operand);
+    }
+    for (const ExprPtr &state : reduce.states) {
+      states_.erase(state.get());
     }
     scope_.resize(outer);
     outside.swap(seen_);

@@ -117,8 +117,8 @@ ExprPtr joined(Op op, const std::vector<ExprPtr> &bounds) {
 
 } // namespace
 
-EnclosedRanges enclose_ranges(Op op, const std::vector<ReduceRange> &ranges, const ExprPtr &body,
-                              const ExprPtr &condition) {
+EnclosedRanges enclose_ranges(Op op, const std::vector<ReduceRange> &ranges,
+                              const std::vector<ExprPtr> &bodies, const ExprPtr &condition) {
   EnclosedRanges result{ranges, condition};
   const auto restrict_by = [&](const ExprPtr &test) {
     result.condition = result.condition ? binary(Op::And, test, result.condition) : test;
@@ -131,7 +131,9 @@ EnclosedRanges enclose_ranges(Op op, const std::vector<ReduceRange> &ranges, con
       continue;
     }
     DirectReads reads(given.iterator);
-    reads.walk(body);
+    for (const ExprPtr &body : bodies) {
+      reads.walk(body);
+    }
     if (reads.uppers.empty()) {
       refuse(op, given);
     }

@@ -15,11 +15,11 @@ struct EnclosedRanges {
   ExprPtr condition;               ///< with the bounds that read data; may be null
 };
 
-/// The ranges and the condition (may be null) of a reduction `op` of `body`. Where a bound is not
-/// affine, the enclosing range is that of the array dimensions which every instance of the body
+/// The ranges and the condition (may be null) of a reduction `op` of `bodies`. Where a bound is not
+/// affine, the enclosing range is that of the array dimensions which every instance of a body
 /// reads at the iterator itself: data beyond it are clipped, as NumPy does with slices. Throws
 /// Error(Declaration) when there is no such read.
-EnclosedRanges enclose_ranges(Op op, const std::vector<ReduceRange> &ranges, const ExprPtr &body,
-                              const ExprPtr &condition);
+EnclosedRanges enclose_ranges(Op op, const std::vector<ReduceRange> &ranges,
+                              const std::vector<ExprPtr> &bodies, const ExprPtr &condition);
 
 } // namespace tilewright

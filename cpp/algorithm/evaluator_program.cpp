@@ -164,6 +164,8 @@ private:
       return emit(expr.operands[0]) + static_cast<std::int32_t>(expr.position);
     case ExprKind::State:
       return states_.at(&expr);
+    case ExprKind::Fold:
+      return emit_fold(expr) + static_cast<std::int32_t>(expr.position);
     }
     throw Error(ErrorKind::Internal, "an expression of unknown kind");
   }
@@ -245,6 +247,28 @@ private:
     return first;
   }
 
+  /// The first of consecutive registers that hold the final states.
+  std::int32_t emit_fold(const Expr &expr) {
+    const Expr &reduction = *expr.operands.front();
+    if (const auto known = known_.find(&reduction); known != known_.end()) {
+      return known->second; // for another state
+    }
+    std::vector<std::int32_t> values;
+    for (const ExprPtr &value : initial_values(expr)) {
+      values.push_back(emit(value));
+    }
+    const std::int32_t first = next_register_;
+    for (size_t k = 0; k < values.size(); ++k) {
+      const std::int32_t out = fresh();
+      states_[reduction.states[k].get()] = out;
+      add(InstructionCode::Move, out, values[k]);
+    }
+    emit_loop(reduction, 0, first);
+    known_.emplace(&reduction, first);
+    order_.push_back(&reduction);
+    return first;
+  }
+
   std::int32_t emit_reduce(const Expr &expr) {
     const bool position = expr.op == Op::ReduceArgMin || expr.op == Op::ReduceArgMax;
     const std::int32_t out = fresh();
@@ -288,6 +312,20 @@ private:
   }
 
   void emit_combination(const Expr &expr, std::int32_t out) {
+    if (expr.op == Op::ReduceFold) {
+      std::vector<std::int32_t> next;
+      scoped([&] {
+        for (const ExprPtr &value : fold_parts(expr).next) {
+          next.push_back(fresh());
+          const std::int32_t made = emit(value);
+          add(InstructionCode::Move, next.back(), made);
+        }
+      });
+      for (size_t k = 0; k < next.size(); ++k) { // all change at once
+        add(InstructionCode::Move, out + static_cast<std::int32_t>(k), next[k]);
+      }
+      return;
+    }
     const ExprPtr &body = expr.operands[0];
     if (expr.op == Op::ReduceArgMin || expr.op == Op::ReduceArgMax) {
       const std::int32_t value = emit(body);

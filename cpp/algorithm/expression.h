@@ -27,7 +27,10 @@ enum class ExprKind {
   Constant, Iterator, Parameter, Access, Unary, Binary, Call, Cast, Select, Reduce,
   // A loop over state variables (a macro-statement): While is the loop, WhileResult one of its final
   // values, State what a variable holds in the iteration at hand.
-  While, WhileResult, State
+  While, WhileResult, State,
+  // One of the final values of a reduction that combines by a function of the caller. The Reduce
+  // below it, of ReduceFold, is no value itself.
+  Fold
 };
 // clang-format on
 
@@ -53,20 +56,21 @@ struct ReduceRange {
 struct Expr {
   ExprKind kind;
   ScalarType type;
-  std::vector<ExprPtr>
-      operands; ///< Access: the subscripts. Select: condition, then, else. Reduce: the body.
-                ///< While: initial values, condition, next values, limit. WhileResult: the While
-  Op op = Op::None;      ///< Unary, Binary, Call, Reduce
-  ConstantValue value{}; ///< Constant
-  std::string name;      ///< Iterator, Parameter, State
+  std::vector<ExprPtr> operands; ///< Access: the subscripts. Select: condition, then, else. Reduce:
+                                 ///< the body. While: initial values, condition, next values,
+                                 ///< limit. WhileResult: the While Reduce of a fold: next values
+                                 ///< (fold_parts). Fold: the Reduce, then initial values
+  Op op = Op::None;              ///< Unary, Binary, Call, Reduce
+  ConstantValue value{};         ///< Constant
+  std::string name;              ///< Iterator, Parameter, State
   std::string
       constraint; ///< Parameter: isl text over parameters, "[N] -> { : N >= 0 }"; empty for none
   ComputationPtr producer;         ///< Access
   std::vector<ReduceRange> ranges; ///< Reduce
   ExprPtr condition; ///< Reduce: an extra affine condition on the reduced iterators, or null
   ExprPtr predicate; ///< Reduce: a condition that is not affine (it reads data), or null
-  std::vector<ExprPtr> states; ///< While: its State nodes, known by their address
-  size_t position = 0;         ///< WhileResult: which state
+  std::vector<ExprPtr> states; ///< While, Reduce of a fold: its State nodes, known by their address
+  size_t position = 0;         ///< WhileResult, Fold: which state
   bool ordered = false; ///< Reduce: combined in lexicographic order of the reduced iterators only
   SourceLocation where; ///< Access: where the read was written
 };
@@ -109,7 +113,7 @@ ExprPtr select(ExprPtr condition, const Operand &then, const Operand &otherwise)
 /// before the body is computed, where the affine ones hold.
 ExprPtr reduce(Op op, std::vector<ReduceRange> ranges, ExprPtr body, ExprPtr condition = nullptr,
                bool ordered = false, ExprPtr predicate = nullptr);
-/// A state variable of a loop to be made by while_loop. Each call makes another one.
+/// A state variable of a loop to be made by while_loop or fold. Each call makes another one.
 ExprPtr state(const std::string &name, ScalarType type);
 /// The final values of `states` after: while fewer than `limit` iterations (null: no limit) were
 /// done and `condition` holds, all states take their `next` values at once. Conditions and next
@@ -117,6 +121,24 @@ ExprPtr state(const std::string &name, ScalarType type);
 std::vector<ExprPtr> while_loop(std::vector<ExprPtr> states, std::vector<ExprPtr> initial,
                                 ExprPtr condition, std::vector<ExprPtr> next,
                                 ExprPtr limit = nullptr);
+
+/// What a fold does for each of its terms, and what two results of it come to.
+struct FoldParts {
+  std::vector<ExprPtr> states;
+  std::vector<ExprPtr> next;
+  std::vector<ExprPtr> others;   ///< states of another result; empty if the fold is ordered
+  std::vector<ExprPtr> combined; ///< of `states` and `others`
+};
+/// The final values of the states, of which each instance of the reduction (as of `reduce`) makes
+/// the next ones, all at once. `next` reads the states and the reduced iterators; `initial`, which
+/// the states are before the first instance, can read neither. The instances come in lexicographic
+/// order of the reduced iterators, unless `parts` says how results are combined: then in any order
+/// and any grouping, by the caller's promise that `combined` is associative and commutative and
+/// that `initial` is its identity.
+std::vector<ExprPtr> fold(const FoldParts &parts, std::vector<ExprPtr> initial,
+                          std::vector<ReduceRange> ranges, ExprPtr condition = nullptr);
+/// Of the Reduce of a fold.
+FoldParts fold_parts(const Expr &reduction);
 /// A weak number alone becomes bool, int64, float64 or complex128.
 ExprPtr strengthen(const Operand &operand);
 
@@ -157,6 +179,11 @@ struct WhileParts {
 };
 WhileParts while_parts(const Expr &loop);
 
+/// The Reduce that a value is made by: itself, or that of a Fold. Null for other nodes.
+const Expr *reduction_of(const Expr &value);
+/// The initial values of a Fold.
+std::vector<ExprPtr> initial_values(const Expr &fold);
+
 /// Python-like text: "A[i, k] * B[k, j]", "sum(... for k in range(0, K))".
 std::string to_string(const ExprPtr &expr);
 
@@ -164,7 +191,7 @@ std::string to_string(const ExprPtr &expr);
 /// all true ...).
 ExprPtr reduction_identity(Op op, ScalarType type);
 /// The combining binary operation of a reduction (ReduceSum -> Add, ReduceAny -> Or ...); None for
-/// ArgMin/ArgMax.
+/// ArgMin, ArgMax and Fold.
 Op reduction_combiner(Op op);
 
 } // namespace tilewright

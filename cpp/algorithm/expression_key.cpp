@@ -69,7 +69,9 @@ private:
       names[range.iterator] = iterator(name);
       range.iterator = name;
     }
-    plain.operands = {renamed(plain.operands.front(), names)};
+    for (ExprPtr &operand : plain.operands) {
+      operand = renamed(operand, names);
+    }
     plain.condition = renamed(plain.condition, names);
     plain.predicate = renamed(plain.predicate, names);
     return finished(std::move(plain));

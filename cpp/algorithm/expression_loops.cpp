@@ -44,21 +44,11 @@ void split_condition(const ExprPtr &condition, ExprPtr &affine, ExprPtr &others)
   }
 }
 
-} // namespace
-
-ExprPtr reduce(Op op, std::vector<ReduceRange> ranges, ExprPtr body, ExprPtr condition,
-               bool ordered, ExprPtr predicate) {
-  if (operation(op).form != OperationForm::Reduce) {
-    refuse(quoted(op) + " is not a reduction");
-  }
-  require(body, quoted(op));
+/// Of a reduction's ranges and conditions (may be null); the bounds become int64.
+void check_instances(Op op, std::vector<ReduceRange> &ranges,
+                     const std::vector<ExprPtr> &conditions) {
   if (ranges.empty()) {
     refuse(quoted(op) + " needs at least one iterator to reduce over");
-  }
-  const bool position = op == Op::ReduceArgMin || op == Op::ReduceArgMax;
-  if (position && ranges.size() != 1) {
-    refuse(quoted(op) + " gives the value of one iterator, but " + std::to_string(ranges.size()) +
-           " are reduced");
   }
   std::set<std::string> seen;
   for (ReduceRange &range : ranges) {
@@ -75,12 +65,66 @@ ExprPtr reduce(Op op, std::vector<ReduceRange> ranges, ExprPtr body, ExprPtr con
       *bound = cast(*bound, Int64);
     }
   }
-  for (const ExprPtr &given : {condition, predicate}) {
+  for (const ExprPtr &given : conditions) {
     if (given && !given->type.is_bool()) {
       refuse("the condition of " + quoted(op) + " must be bool, but " + to_string(given) + " is " +
              type_name(given->type));
     }
   }
+}
+
+/// A state takes the values `given` as they are `kind` ("initial", "next").
+void check_state_values(const std::string &what, const std::vector<ExprPtr> &states,
+                        const std::vector<ExprPtr> &given, const std::string &kind) {
+  for (size_t k = 0; k < states.size(); ++k) {
+    require(given[k], what);
+    if (promote(states[k]->type, given[k]->type) != states[k]->type) {
+      refuse("the state " + states[k]->name + " of " + what + " is " + type_name(states[k]->type) +
+             ", but its " + kind + " value " + to_string(given[k]) + " is " +
+             type_name(given[k]->type) + "; cast one of them");
+    }
+  }
+}
+
+void check_state_counts(const std::string &what, const std::vector<ExprPtr> &states,
+                        const std::vector<ExprPtr> &initial, const std::vector<ExprPtr> &next) {
+  if (states.empty() || initial.size() != states.size() || next.size() != states.size()) {
+    refuse(what + " has " + std::to_string(states.size()) + " states, but " +
+           std::to_string(initial.size()) + " initial and " + std::to_string(next.size()) +
+           " next values");
+  }
+}
+
+/// How two results are combined is nothing of any one term.
+void check_combined(const FoldParts &parts, const std::vector<ReduceRange> &ranges) {
+  for (const ExprPtr &value : parts.combined) {
+    visit(value, [&](const ExprPtr &node) {
+      for (const ReduceRange &range : ranges) {
+        if (node->kind == ExprKind::Iterator && node->name == range.iterator) {
+          refuse(quoted(Op::ReduceFold) + " combines two results by " + to_string(value) +
+                 ", which uses " + range.iterator +
+                 ", an iterator that it reduces over; give what depends on it as the values that "
+                 "are combined");
+        }
+      }
+    });
+  }
+}
+
+} // namespace
+
+ExprPtr reduce(Op op, std::vector<ReduceRange> ranges, ExprPtr body, ExprPtr condition,
+               bool ordered, ExprPtr predicate) {
+  if (operation(op).form != OperationForm::Reduce) {
+    refuse(quoted(op) + " is not a reduction");
+  }
+  require(body, quoted(op));
+  const bool position = op == Op::ReduceArgMin || op == Op::ReduceArgMax;
+  if (position && ranges.size() > 1) {
+    refuse(quoted(op) + " gives the value of one iterator, but " + std::to_string(ranges.size()) +
+           " are reduced");
+  }
+  check_instances(op, ranges, {condition, predicate});
   ScalarType type = body->type;
   switch (op) {
   case Op::ReduceSum:
@@ -118,28 +162,14 @@ ExprPtr state(const std::string &name, ScalarType type) {
 std::vector<ExprPtr> while_loop(std::vector<ExprPtr> states, std::vector<ExprPtr> initial,
                                 ExprPtr condition, std::vector<ExprPtr> next, ExprPtr limit) {
   const std::string what = "'while_loop'";
-  if (states.empty() || initial.size() != states.size() || next.size() != states.size()) {
-    refuse(what + " has " + std::to_string(states.size()) + " states, but " +
-           std::to_string(initial.size()) + " initial and " + std::to_string(next.size()) +
-           " next values");
-  }
+  check_state_counts(what, states, initial, next);
   require(condition, what);
   if (!condition->type.is_bool()) {
     refuse("the condition of " + what + " must be bool, but " + to_string(condition) + " is " +
            type_name(condition->type));
   }
-  for (size_t k = 0; k < states.size(); ++k) {
-    require(initial[k], what);
-    require(next[k], what);
-    for (const ExprPtr &value : {initial[k], next[k]}) {
-      if (promote(states[k]->type, value->type) != states[k]->type) {
-        refuse("the state " + states[k]->name + " of " + what + " is " +
-               type_name(states[k]->type) + ", but its " + (value == next[k] ? "next" : "initial") +
-               " value " + to_string(value) + " is " + type_name(value->type) +
-               "; cast one of them");
-      }
-    }
-  }
+  check_state_values(what, states, initial, "initial");
+  check_state_values(what, states, next, "next");
   if (limit && !limit->type.is_integer()) {
     refuse("the limit of " + what + " must be an integer, but " + to_string(limit) + " is " +
            type_name(limit->type));
@@ -165,6 +195,67 @@ std::vector<ExprPtr> while_loop(std::vector<ExprPtr> states, std::vector<ExprPtr
     results.push_back(make(std::move(result)));
   }
   return results;
+}
+
+std::vector<ExprPtr> fold(const FoldParts &parts, std::vector<ExprPtr> initial,
+                          std::vector<ReduceRange> ranges, ExprPtr condition) {
+  const std::string what = quoted(Op::ReduceFold);
+  const std::vector<ExprPtr> &states = parts.states;
+  check_state_counts(what, states, initial, parts.next);
+  check_state_values(what, states, initial, "initial");
+  check_state_values(what, states, parts.next, "next");
+  check_instances(Op::ReduceFold, ranges, {condition});
+  Expr node = node_of(ExprKind::Reduce, states.front()->type, {}, Op::ReduceFold);
+  node.states = states;
+  for (size_t k = 0; k < states.size(); ++k) {
+    node.operands.push_back(cast(parts.next[k], states[k]->type));
+    initial[k] = cast(initial[k], states[k]->type);
+  }
+  node.ordered = parts.others.empty();
+  if (!node.ordered) {
+    check_state_counts(what, states, parts.others, parts.combined);
+    check_state_values(what, states, parts.combined, "combined");
+    check_combined(parts, ranges);
+    node.states.insert(node.states.end(), parts.others.begin(), parts.others.end());
+    for (size_t k = 0; k < states.size(); ++k) {
+      node.operands.push_back(cast(parts.combined[k], states[k]->type));
+    }
+  }
+  node.ranges = std::move(ranges);
+  if (condition) {
+    split_condition(condition, node.condition, node.predicate);
+  }
+  const ExprPtr reduction = make(std::move(node));
+  std::vector<ExprPtr> operands = {reduction};
+  operands.insert(operands.end(), initial.begin(), initial.end());
+  std::vector<ExprPtr> results;
+  for (size_t k = 0; k < states.size(); ++k) {
+    Expr result = node_of(ExprKind::Fold, states[k]->type, operands);
+    result.position = k;
+    results.push_back(make(std::move(result)));
+  }
+  return results;
+}
+
+FoldParts fold_parts(const Expr &reduction) {
+  const auto all = static_cast<std::ptrdiff_t>(reduction.states.size());
+  const std::ptrdiff_t count = reduction.ordered ? all : all / 2;
+  const auto states = reduction.states.begin();
+  const auto values = reduction.operands.begin();
+  return {{states, states + count},
+          {values, values + count},
+          {states + count, reduction.states.end()},
+          {values + count, reduction.operands.end()}};
+}
+
+const Expr *reduction_of(const Expr &value) {
+  return value.kind == ExprKind::Reduce ? &value
+         : value.kind == ExprKind::Fold ? value.operands.front().get()
+                                        : nullptr;
+}
+
+std::vector<ExprPtr> initial_values(const Expr &fold) {
+  return {fold.operands.begin() + 1, fold.operands.end()};
 }
 
 WhileParts while_parts(const Expr &loop) {

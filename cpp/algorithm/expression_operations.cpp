@@ -222,7 +222,7 @@ ExprPtr call_of_two(Op op, const Operand &first, const Operand &second) {
 
 ExprPtr call(Op op, std::vector<Operand> arguments) {
   const Operation &row = operation(op);
-  if (row.form == OperationForm::Reduce || op == Op::None) {
+  if (row.form == OperationForm::Reduce || row.form == OperationForm::Fold || op == Op::None) {
     refuse(quoted(op) + " is not a function of " + std::to_string(arguments.size()) + " arguments");
   }
   require_count(op, arguments.size());

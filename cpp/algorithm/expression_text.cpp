@@ -241,6 +241,11 @@ private:
       return {loop->states.size() == 1 ? text : text + "[" + std::to_string(expr->position) + "]",
               Atom};
     }
+    case ExprKind::Fold: {
+      const std::string text = print_fold(*expr);
+      return {expr->operands.size() == 2 ? text : text + "[" + std::to_string(expr->position) + "]",
+              Atom};
+    }
     }
     return {};
   }
@@ -332,6 +337,21 @@ private:
     return {text + ")", Atom};
   }
 
+  /// "fold(s -> s * x + c[k] for k in range(0, K), initial=0)"
+  std::string print_fold(const Expr &expr) {
+    const Expr &reduction = *expr.operands.front();
+    const FoldParts parts = fold_parts(reduction);
+    std::string text = "fold(";
+    std::string initial;
+    for (size_t k = 0; k < parts.states.size(); ++k) {
+      text += (k == 0 ? "" : ", ") + parts.states[k]->name + " -> " + print(parts.next[k]).text;
+      initial += (k == 0 ? "" : ", ") + print(expr.operands[k + 1]).text;
+    }
+    text += instances_text(reduction);
+    text += ", initial=" + (parts.states.size() == 1 ? initial : "(" + initial + ")");
+    return text + (reduction.ordered ? "" : ", associative") + ")";
+  }
+
   Text print_reduce(const Expr &expr) {
     const ExprPtr &body = expr.operands[0];
     ExprPtr shown = body;
@@ -345,7 +365,16 @@ private:
         shown = body->operands[0];
       }
     }
-    std::string text = op_name(expr.op) + "(" + print(shown).text;
+    std::string text = op_name(expr.op) + "(" + print(shown).text + instances_text(expr);
+    if (expr.ordered) {
+      text += ", ordered";
+    }
+    return {text + ")", Atom};
+  }
+
+  /// " for k in range(0, K) if k < i"
+  std::string instances_text(const Expr &expr) {
+    std::string text;
     for (const ReduceRange &range : expr.ranges) {
       text += " for " + range.iterator + " in range(" + print_index(range.lower) + ", " +
               print_index(range.upper) + ")";
@@ -356,10 +385,7 @@ private:
     } else if (expr.condition || expr.predicate) {
       text += " if " + print(expr.condition ? expr.condition : expr.predicate).text;
     }
-    if (expr.ordered) {
-      text += ", ordered";
-    }
-    return {text + ")", Atom};
+    return text;
   }
 
   std::unordered_map<const Expr *, int> uses_; ///< empty: everything is written out

@@ -2,6 +2,7 @@
 #include "algorithm/expression.h"
 #include "algorithm/expression_depth.h"
 #include "algorithm/free_iterators.h"
+#include "algorithm/reductions.h"
 #include "polyhedral/interruption.h"
 
 #include <algorithm>
@@ -93,6 +94,20 @@ std::vector<ExprPtr> parents_first(const std::vector<ExprPtr> &roots,
 
 namespace {
 
+/// The same loop over states with state variables of its own. Two loops that differ must not share
+/// them: one may stand inside the other (an element read at a subscript that is such an element).
+ExprPtr with_fresh_states(const ExprPtr &loop) {
+  std::vector<ExprPtr> fresh;
+  std::unordered_map<const Expr *, ExprPtr> by;
+  for (const ExprPtr &variable : loop->states) {
+    fresh.push_back(state(variable->name, variable->type));
+    by.emplace(variable.get(), fresh.back());
+  }
+  Expr copy = *with_replaced(loop, std::move(by));
+  copy.states = std::move(fresh);
+  return finished(std::move(copy));
+}
+
 using Names = std::set<std::string>;
 
 class Substitution {
@@ -127,6 +142,9 @@ public:
         operands.push_back(rewrite(operand, scope));
       }
       result = with_operands(expr, std::move(operands));
+    }
+    if (result != expr && !expr->states.empty()) {
+      result = with_fresh_states(result);
     }
     scope.rewritten.emplace(expr.get(), result);
     return result;
@@ -183,9 +201,11 @@ private:
     }
     copy.condition = rewrite(expr->condition, scope);
     copy.predicate = rewrite(expr->predicate, scope);
-    copy.operands[0] = rewrite(expr->operands[0], scope);
+    for (ExprPtr &operand : copy.operands) {
+      operand = rewrite(operand, scope);
+    }
     changed = changed || copy.condition != expr->condition || copy.predicate != expr->predicate ||
-              copy.operands[0] != expr->operands[0];
+              copy.operands != expr->operands;
     return changed ? finished(std::move(copy)) : expr;
   }
 

@@ -78,7 +78,9 @@ void InstanceWalk::operator()(const std::vector<ExprPtr> &roots, const isl::set 
         terms(*node, instances_of_terms);
       }
       walk_predicate(node->predicate, instances_of_terms, inner, is_certain);
-      (*this)({node->operands.front()}, instances_of_terms, inner, is_certain && !node->predicate);
+      // How a fold combines two results is not computed for its terms.
+      (*this)(node->op == Op::ReduceFold ? fold_parts(*node).next : node->operands,
+              instances_of_terms, inner, is_certain && !node->predicate);
       break;
     }
     default:

@@ -106,6 +106,24 @@ ExprPtr first_reduction(const ExprPtr &part) {
   return part;
 }
 
+/// Is it a part of a loop over states (tw.while_loop, tw.fold), and reads them?
+bool reads_outer_states(const ExprPtr &part) {
+  if (!contains_kind(part, ExprKind::State)) {
+    return false;
+  }
+  std::set<const Expr *> read;
+  std::set<const Expr *> own;
+  visit(part, [&](const ExprPtr &node) {
+    if (node->kind == ExprKind::State) {
+      read.insert(node.get());
+    }
+    for (const ExprPtr &variable : node->states) {
+      own.insert(variable.get());
+    }
+  });
+  return !std::includes(own.begin(), own.end(), read.begin(), read.end());
+}
+
 /// What was isolated, by key.
 struct Isolated {
   ComputationPtr computation;
@@ -220,7 +238,8 @@ private:
     // What changes the type, a comparison above all, leaves the reduction to others who need it.
     if (at.node == own_ || !(at.node->type == first_reduction(at.node)->type) ||
         kept.size() != used.size() || around.size() != at.iterators.size() ||
-        contains_kind(at.node, ExprKind::State)) {
+        at.node->op == Op::ReduceFold || at.node->kind == ExprKind::While ||
+        reads_outer_states(at.node)) {
       return false;
     }
     ExpressionKey key = key_of(at.node);
@@ -245,8 +264,8 @@ private:
     if (const auto known = registry_.find(key.text); known != registry_.end()) {
       return known->second.computation.get() != &computation_;
     }
-    return part.kind == ExprKind::Reduce && reduction_combiner(part.op) != Op::None &&
-           (occurrences_.several(key.text) || !has_few_terms(part));
+    return is_combined(part) &&
+           (occurrences_.several(key.text) || !has_few_terms(*reduction_of(part)));
   }
 
   static isl::set projected(const InstanceNode &at, const std::vector<unsigned> &kept) {

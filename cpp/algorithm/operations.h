@@ -21,7 +21,7 @@ enum class Op {
 };
 // clang-format on
 
-enum class OperationForm { Unary, Binary, Call, Composed, Reduce };
+enum class OperationForm { Unary, Binary, Call, Composed, Reduce, Fold };
 enum class OperandRule { Same, Math, Division, Widened, Whole, Component, Free };
 enum class ResultRule { Operand, Truth, Component, Complex, Count };
 

@@ -13,6 +13,7 @@ namespace {
 std::vector<ExprPtr> computed_with(const Expr &node) {
   switch (node.kind) {
   case ExprKind::Reduce:
+  case ExprKind::Fold:
   case ExprKind::While:
   case ExprKind::Access:
     return {};
@@ -60,12 +61,16 @@ std::vector<ExprPtr> schedulable_reductions(const Computation &computation) {
   std::vector<ExprPtr> found;
   for (const ExprPtr &node : computed_always(value)) {
     // Where it is all of the value, what is stored may be narrower.
-    if (node->kind == ExprKind::Reduce && reduction_combiner(node->op) != Op::None &&
-        (node == value || node->type == computation.type)) {
+    if (is_combined(*node) && (node == value || node->type == computation.type)) {
       found.push_back(node);
     }
   }
   return found.empty() || reads(value, computation) ? std::vector<ExprPtr>{} : found;
+}
+
+bool is_combined(const Expr &value) {
+  return (value.kind == ExprKind::Reduce && reduction_combiner(value.op) != Op::None) ||
+         (value.kind == ExprKind::Fold && initial_values(value).size() == 1);
 }
 
 ExprPtr scheduled_reduction(const Computation &computation) {

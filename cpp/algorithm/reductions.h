@@ -12,11 +12,15 @@
 
 namespace tilewright {
 
-/// The reduction by whose terms `computation` is scheduled, or null. The computation has one piece
-/// and does not read itself; the reduction has a combiner of two operands and, unless it is all of
-/// the value, the computation's type, and is computed for every element: it does not stand in a
-/// branch of a select, in a loop over states, in a subscript or in another reduction. Of several
-/// the first one as they are written.
+/// Whether terms can be combined one by one in the element itself: a Reduce with a combiner of two
+/// operands, a Fold of one state.
+bool is_combined(const Expr &value);
+
+/// The reduction by whose terms `computation` is scheduled (a Reduce or a Fold), or null. The
+/// computation has one piece and does not read itself; the reduction is combined and, unless it is
+/// all of the value, the computation's type, and is computed for every element: it does not stand
+/// in a branch of a select, in a loop over states, in a subscript or in another reduction. Of
+/// several the first one as they are written.
 ExprPtr scheduled_reduction(const Computation &computation);
 
 /// All of which it is the first one.

@@ -302,9 +302,25 @@ std::shared_ptr<const Function> copy_writes(const Function &function, const std:
 
 namespace {
 
+/// The same reduction (a Reduce or a Fold of one state) of other terms: `next` is what a fold makes
+/// of its state for each of them, and otherwise the body.
+ExprPtr reduction_like(const ExprPtr &reduction, std::vector<ReduceRange> ranges,
+                       const ExprPtr &next, const ExprPtr &condition, const ExprPtr &predicate) {
+  Expr terms = *reduction_of(*reduction); // of a sum that was made narrow, its type stays
+  terms.ranges = std::move(ranges);
+  terms.operands.front() = cast(next, terms.type);
+  terms.condition = condition;
+  terms.predicate = predicate;
+  const ExprPtr made = finished(std::move(terms));
+  return reduction->kind == ExprKind::Fold
+             ? with_operands(reduction, {made, reduction->operands.back()})
+             : made;
+}
+
 /// The value of a partial result: the reduction over what the factor leaves of the iterators.
-ExprPtr partial_sum(const Expr &root, const ReductionFactor &factor,
+ExprPtr partial_sum(const ExprPtr &reduction, const ReductionFactor &factor,
                     const std::vector<std::string> &iterators) {
+  const Expr &root = *reduction_of(*reduction);
   std::vector<ReduceRange> ranges;
   ExprPtr condition = root.condition;
   std::vector<std::string> body_iterators = iterators;
@@ -326,12 +342,21 @@ ExprPtr partial_sum(const Expr &root, const ReductionFactor &factor,
   if (!factor.is_iterator) {
     also(binary(Op::Eq, from_affine(factor.value, body_iterators), iterator(factor.iterator)));
   }
-  const ExprPtr inner = cast(root.operands.front(), root.type);
+  ExprPtr inner = cast(root.operands.front(), root.type);
   if (!ranges.empty()) {
+    if (reduction->kind == ExprKind::Fold) {
+      return reduction_like(reduction, ranges, inner, condition, root.predicate);
+    }
     return reduce(root.op, ranges, inner, condition, false, root.predicate);
   }
-  return root.predicate ? select(root.predicate, inner, reduction_identity(root.op, root.type))
-                        : inner;
+  ExprPtr identity;
+  if (reduction->kind == ExprKind::Fold) { // one term
+    identity = initial_values(*reduction).front();
+    inner = with_replaced(inner, fold_parts(root).states.front(), identity);
+  } else {
+    identity = reduction_identity(root.op, root.type);
+  }
+  return root.predicate ? select(root.predicate, inner, identity) : inner;
 }
 
 } // namespace
@@ -345,7 +370,7 @@ std::shared_ptr<const Function> factor_reduction(const Function &function, const
   Piece &piece = computation->pieces.front();
   const ExprPtr value = piece.value;
   const ExprPtr reduction = scheduled_reduction(*computation);
-  const Expr &root = *reduction;
+  const Expr &root = *reduction_of(*reduction);
   const auto outer = static_cast<unsigned>(computation->rank());
 
   // Instances of the partial results: the image of the body's instances under (i, k) -> (i, r).
@@ -357,7 +382,7 @@ std::shared_ptr<const Function> factor_reduction(const Function &function, const
                            isl_dim_in, piece.domain.tuple_id().release()));
   const ReduceRange range =
       range_of(factor.iterator, by_outer, piece.domain, computation->iterators);
-  const ExprPtr whole = reduce(root.op, {range}, reduction_identity(root.op, root.type));
+  const ExprPtr whole = reduce(Op::ReduceSum, {range}, constant(std::int64_t{0}, Int64));
   isl::set instances = reduction_domain(*whole, piece.domain, computation->iterators, where);
   isl::set needed = checked(by_outer.wrap().flatten(), "partial results");
   needed = isl::manage(isl_set_set_tuple_id(needed.release(), instances.tuple_id().release()));
@@ -378,7 +403,7 @@ std::shared_ptr<const Function> factor_reduction(const Function &function, const
 
   const ComputationPtr partial = declare_computation(to_text(checked(instances, "partial results")),
                                                      root.type, {}, computation->where);
-  define_piece(partial, nullptr, partial_sum(root, factor, computation->iterators),
+  define_piece(partial, nullptr, partial_sum(reduction, factor, computation->iterators),
                computation->where);
 
   std::vector<ExprPtr> subscripts;
@@ -386,13 +411,13 @@ std::shared_ptr<const Function> factor_reduction(const Function &function, const
     subscripts.push_back(iterator(own));
   }
   subscripts.push_back(iterator(factor.iterator));
-  // A sum of integers that was made narrow keeps its type.
-  Expr sum = root;
-  sum.ranges = {range};
-  sum.operands = {access(partial, subscripts, computation->where)};
-  sum.condition = nullptr;
-  sum.predicate = nullptr;
-  piece.value = with_replaced(value, reduction, finished(std::move(sum)));
+  ExprPtr term = access(partial, subscripts, computation->where);
+  if (reduction->kind == ExprKind::Fold) {
+    const FoldParts parts = fold_parts(root);
+    term = with_replaced(parts.combined.front(), parts.others.front(), term);
+  }
+  piece.value =
+      with_replaced(value, reduction, reduction_like(reduction, {range}, term, nullptr, nullptr));
   const auto position =
       std::find(result->computations.begin(), result->computations.end(), computation);
   result->computations.insert(position, partial);
@@ -407,13 +432,12 @@ std::shared_ptr<const Function> merge_reductions(const Function &function, const
   const ComputationPtr gone = copies.at(function.find(inner)->get());
   const ExprPtr value = kept->pieces.front().value;
   const ExprPtr reduction = scheduled_reduction(*kept);
-  const Expr &sum = *reduction;
-  const Expr &terms = *gone->pieces.front().value;
-  Expr merged = terms;
-  merged.type = sum.type;
-  merged.operands = {cast(terms.operands.front(), sum.type)};
-  merged.ranges.insert(merged.ranges.begin(), sum.ranges.begin(), sum.ranges.end());
-  kept->pieces.front().value = with_replaced(value, reduction, finished(std::move(merged)));
+  const Expr &terms = *reduction_of(*gone->pieces.front().value);
+  std::vector<ReduceRange> ranges = reduction_of(*reduction)->ranges;
+  ranges.insert(ranges.end(), terms.ranges.begin(), terms.ranges.end());
+  const ExprPtr merged =
+      reduction_like(reduction, ranges, terms.operands.front(), terms.condition, terms.predicate);
+  kept->pieces.front().value = with_replaced(value, reduction, merged);
   std::erase(result->computations, gone);
   return result;
 }

@@ -20,7 +20,8 @@ using namespace scalars;
 template <class T>
 constexpr bool has(Op op, int operands) {
   const Operation &row = operation(op);
-  const bool is_node = row.form != OperationForm::Composed && row.form != OperationForm::Reduce;
+  const bool is_node = row.form == OperationForm::Unary || row.form == OperationForm::Binary ||
+                       row.form == OperationForm::Call;
   if (op == Op::MakeComplex && !std::is_same_v<T, float> && !std::is_same_v<T, double>) {
     return false;
   }
@@ -80,6 +81,8 @@ T integer_result(T a, T b) {
     return power(a, b);
   } else if constexpr (op == Op::Fmod) {
     return remainder_towards_zero(a, b);
+  } else if constexpr (op == Op::TruncatedDivide) {
+    return divide_towards_zero(a, b);
   } else if constexpr (op == Op::SaturatingAdd) {
     return saturating_add(a, b);
   } else if constexpr (op == Op::SaturatingSubtract) {

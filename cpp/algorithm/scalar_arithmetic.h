@@ -53,6 +53,20 @@ T remainder(T a, T b) {
   }
 }
 
+/// C's, and 0 where the divisor is; the smallest number divided by -1 is itself.
+template <class T>
+T divide_towards_zero(T a, T b) {
+  if (b == 0) {
+    return 0;
+  }
+  if constexpr (std::is_signed_v<T>) {
+    if (b == -1) {
+      return wrap<T>(0 - bits_of(a));
+    }
+  }
+  return static_cast<T>(a / b);
+}
+
 /// C's, and 0 where the divisor is.
 template <class T>
 T remainder_towards_zero(T a, T b) {

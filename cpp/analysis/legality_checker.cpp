@@ -39,27 +39,6 @@ bool holds_one_value_each(const Program &program, size_t buffer) {
   return checked(relation.is_injective(), "storage of a computation");
 }
 
-std::string loop_name(const Statement &statement, int level) {
-  const auto position = static_cast<size_t>(level);
-  return position < statement.loop_names.size() ? statement.loop_names[position]
-                                                : std::to_string(level);
-}
-
-std::string tag_name(const Statement &statement, int level) {
-  const LoopTag &tag = statement.tags[static_cast<size_t>(level)];
-  return tag.tag == Tag::Vector ? "a vector loop"
-         : is_gpu(tag.tag)      ? "parallel (" + gpu_tag_name(tag.tag, tag.axis) + ")"
-                                : "parallel";
-}
-
-/// Whether this statement's loop `level` may combine terms of one element at the same time: threads
-/// in one step each, lanes and the threads of a GPU's block among each other.
-bool combines(const Statement &update, size_t level) {
-  const LoopTag &tag = update.tags[level];
-  return tag.tag == Tag::Vector || tag.tag == Tag::GpuThread ||
-         (tag.tag == Tag::GpuMma && tag.axis >= 2) || (update.atomic && is_concurrent(tag.tag));
-}
-
 /// Why a dependence may not be there, as the end of a sentence; empty when it is there for certain.
 std::string doubt_about(const Statement &source, const Statement &sink, const ReadAccess &read) {
   if (!read.exact) {
@@ -204,7 +183,8 @@ bool LegalityChecker::is_settled(const Statement &source, const Statement &sink)
     return false;
   }
   const std::vector<const Statement *> &writers = writers_[source.buffer];
-  return apart_[source.buffer] ||
+  // What is private to an iteration asks more than that each element holds one value.
+  return (apart_[source.buffer] && program_.buffers[source.buffer].level == 0) ||
          (unchanged_.buffer(source.buffer) &&
           std::all_of(writers.begin(), writers.end(),
                       [&](const Statement *writer) { return unchanged_.pair(sink, *writer); }));
@@ -258,76 +238,6 @@ bool LegalityChecker::reads_stay_ordered(const Statement &sink, const Computatio
              return writes_stay_ordered(*source, *writer);
            });
          });
-}
-
-/// Initialisation first; updates of one element in any order, but not at once.
-void LegalityChecker::check_accumulation(const Statement &update) {
-  const isl::map value = defined_value(update);
-  check_accumulated(update, value);
-  const auto consecutive = [&] {
-    return same_replica(value.apply_range(value.reverse()), update.replicas)
-        .intersect(isl::map::lex_lt(update.domain.space()));
-  };
-  if (!violation_ && update.ordered) {
-    check_order_of_terms(update, consecutive());
-    return;
-  }
-  if (violation_ || !terms_may_meet(update)) {
-    return;
-  }
-  const isl::map pairs = promised(update, update, consecutive(), !update.predicate);
-  if (violation_) {
-    return;
-  }
-  if (auto levels = unchanged_.newly_concurrent(update, update)) {
-    std::erase_if(*levels, [&](size_t level) { return combines(update, level); });
-    if (!differ_first_at(*levels, update, update, pairs)) {
-      return;
-    }
-  }
-  for (const UnorderedPairs &forward : not_before(program_, update, update, pairs)) {
-    if (!forward.concurrent || combines(update, static_cast<size_t>(forward.level))) {
-      continue;
-    }
-    const isl::map race = checked(forward.pairs.lexmin(), "races of a reduction");
-    const bool by_data = update.predicate != nullptr;
-    report(by_data ? Violation::Kind::Undecided : Violation::Kind::Race, update, update, race,
-           std::string(by_data ? "both add to the same element where data let both happen"
-                               : "both add to the same element") +
-               ", and loop '" + loop_name(update, forward.level) + "' is " +
-               tag_name(update, forward.level) + ", so neither comes first");
-    add_element(update);
-    return;
-  }
-}
-
-/// Terms are added to what the sum begins with, and what is computed from the sum has all of them.
-void LegalityChecker::check_accumulated(const Statement &sink, const isl::map &value) {
-  if (reads_stay_ordered(sink, *sink.computation, value)) {
-    return;
-  }
-  for (const Statement *source : statements_of_[sink.computation.get()]) {
-    if (source->role < sink.role && !violation_ && !is_settled(*source, sink)) {
-      check_flow(*source, sink, flow_relation(*source, sink, value), "");
-    }
-  }
-}
-
-/// An ordered reduction combines its terms in lexicographic order.
-void LegalityChecker::check_order_of_terms(const Statement &update, const isl::map &pairs) {
-  if (stay_ordered(update, update, pairs, true)) {
-    return;
-  }
-  for (const UnorderedPairs &wrong : not_before(program_, update, update, pairs)) {
-    report(Violation::Kind::Order, update, update,
-           checked(wrong.pairs.lexmin(), "the order of a reduction"),
-           update.computation->name + " is an ordered reduction, and loop '" +
-               loop_name(update, wrong.level) + "' " +
-               (wrong.concurrent ? "is " + tag_name(update, wrong.level)
-                                 : std::string("takes its terms in another order")));
-    add_element(update);
-    return;
-  }
 }
 
 void LegalityChecker::check_read(const Statement &sink, const ReadAccess &read) {
@@ -413,7 +323,8 @@ void LegalityChecker::check_flow(const Statement &source, const Statement &sink,
     violation_->concurrent = wrong.concurrent;
     return;
   }
-  if (apart_[source.buffer] || checked(flow.is_empty(), "a flow")) {
+  check_private(source, sink, flow, doubt);
+  if (violation_ || apart_[source.buffer] || checked(flow.is_empty(), "a flow")) {
     return;
   }
   const size_t together = loops_together(source, sink, flow);
@@ -422,6 +333,30 @@ void LegalityChecker::check_flow(const Statement &source, const Statement &sink,
         !(writer == &source && read_before_next_write(source, sink, flow))) {
       check_overwrite(source, sink, *writer, flow, doubt);
     }
+  }
+}
+
+/// A buffer inside loops is another one in each iteration of them: what is written in one is read
+/// in the same one. (compute_at has no other flows.)
+void LegalityChecker::check_private(const Statement &source, const Statement &sink,
+                                    const isl::map &flow, const std::string &doubt) {
+  const auto levels = static_cast<size_t>(program_.buffers[source.buffer].level);
+  if (source.replicas > 0) {
+    return;
+  }
+  for (size_t level = 0; level < levels && !violation_; ++level) {
+    const isl::map same =
+        isl::manage(isl_pw_aff_eq_map(source.loops[level].copy(), sink.loops[level].copy()));
+    const isl::map apart = checked(flow.subtract(same), "a private value");
+    if (checked(apart.is_empty(), "a private value")) {
+      continue;
+    }
+    report(doubt.empty() ? Violation::Kind::Overwrite : Violation::Kind::Undecided, source, sink,
+           checked(apart.lexmin(), "a private value"),
+           "it is written in one iteration of loop '" + loop_name(source, static_cast<int>(level)) +
+               "' and read in another one, and " + source.computation->name +
+               " is private to each" + doubt);
+    violation_->level = static_cast<int>(level);
   }
 }
 

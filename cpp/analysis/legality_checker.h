@@ -38,11 +38,17 @@ private:
   bool writes_stay_ordered(const Statement &source, const Statement &writer) const;
   bool reads_stay_ordered(const Statement &sink, const Computation &producer,
                           const isl::map &read) const;
+  static std::string loop_name(const Statement &statement, int level);
+  static std::string tag_name(const Statement &statement, int level);
+  // ---- legality_reductions.cpp ----
   void check_accumulation(const Statement &update);
   void check_accumulated(const Statement &sink, const isl::map &value);
   void check_order_of_terms(const Statement &update, const isl::map &pairs);
+  // ---- legality_checker.cpp ----
   void check_read(const Statement &sink, const ReadAccess &read);
   void check_input(const Statement &sink, const ReadAccess &read);
+  void check_private(const Statement &source, const Statement &sink, const isl::map &flow,
+                     const std::string &doubt);
   void check_flow(const Statement &source, const Statement &sink, isl::map flow,
                   const std::string &doubt);
   void check_overwrite(const Statement &source, const Statement &sink, const Statement &writer,

@@ -57,8 +57,10 @@ public:
     walk.into_affine_conditions = false;
     walk.visit = [&](const InstanceNode &at) { return count(at); };
     walk.terms = [&](const Expr &reduce, const isl::set &terms) {
-      // One combination for each term.
-      operation(reduction_combiner(reduce.op), reduce.operands.front()->type, tally_of(terms));
+      // One combination for each term; that of a fold is counted as it is written.
+      if (reduce.op != Op::ReduceFold) {
+        operation(reduction_combiner(reduce.op), reduce.operands.front()->type, tally_of(terms));
+      }
     };
     if (statement.predicate) {
       walk({statement.predicate}, statement.domain, statement.iterators);
@@ -66,7 +68,9 @@ public:
     }
     walk({statement.value}, statement.domain, statement.iterators);
     if (statement.role == StatementRole::Update) {
-      operation(statement.combine, statement.computation->type, 0);
+      if (!statement.state) {
+        operation(statement.combine, statement.computation->type, 0);
+      }
       tallies_[0].loaded += statement.computation->type.bytes();
     }
   }

@@ -366,21 +366,46 @@ void KernelFunction::solve(BoundCall &call) const {
     }
     return;
   }
-  // Given parameters first, then the inputs' shapes, then those of given outputs.
-  std::vector<bool> known(parameter_names_.size());
-  for (size_t i = 0; i < known.size(); ++i) {
-    known[i] = call.sources[i].kind == ParameterSource::Kind::Keyword;
-  }
+  // Given parameters first, then the inputs' shapes, then those of given outputs, and where these
+  // do not say, the schedule.
   std::vector<std::vector<Extent>> extents;
   for (size_t i = 0; i < arguments_.size(); ++i) {
     extents.push_back(call.arrays[i].is_given() ? arguments_[i].extents : std::vector<Extent>());
   }
-  for (const auto &step : plan_steps(extents, known)) {
-    solve_axis(step, call);
-  }
+  do {
+    std::vector<bool> known(parameter_names_.size());
+    for (size_t i = 0; i < known.size(); ++i) {
+      known[i] = call.sources[i].kind != ParameterSource::Kind::Unknown;
+    }
+    for (const auto &step : plan_steps(extents, known)) {
+      solve_axis(step, call);
+    }
+  } while (take_fixed(call));
   for (size_t i = 0; i < call.sources.size(); ++i) {
     if (call.sources[i].kind == ParameterSource::Kind::Unknown) {
       CallExplainer(*this).unknown_parameter(i);
+    }
+  }
+}
+
+bool KernelFunction::take_fixed(BoundCall &call) const {
+  bool took = false;
+  for (size_t p = 0; p < call.sources.size() && !fixed_.empty(); ++p) {
+    const auto known = fixed_.find(function().parameters[p]);
+    if (known != fixed_.end() && call.sources[p].kind == ParameterSource::Kind::Unknown) {
+      call.parameters[p] = known->second;
+      call.sources[p] = {ParameterSource::Kind::Schedule};
+      took = true;
+    }
+  }
+  return took;
+}
+
+void KernelFunction::require_fixed(const BoundCall &call) const {
+  for (size_t p = 0; p < call.sources.size() && !fixed_.empty(); ++p) {
+    const auto known = fixed_.find(function().parameters[p]);
+    if (known != fixed_.end() && call.parameters[p] != known->second) {
+      CallExplainer(*this).not_fixed(p, known->second, call);
     }
   }
 }

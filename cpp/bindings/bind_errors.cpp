@@ -93,6 +93,18 @@ const char *kind_name(ArgumentProblem problem) {
 
 } // namespace
 
+void raise_of_function(const Error &error, const py::object &function) {
+  if (raise_from_handler()) {
+    throw py::error_already_set();
+  }
+  raise_in_python(error);
+  py::error_already_set raised;
+  if (error.kind == ErrorKind::IllegalSchedule) {
+    raised.value().attr("function") = function;
+  }
+  throw raised;
+}
+
 void throw_argument_error(ArgumentProblem problem, const std::string &message,
                           const py::object &cause) {
   const py::object exception = make_error(kind_name(problem), message, py::none(), py::dict());

@@ -2,6 +2,8 @@
 // Python has registered (callbacks.h), so the extension imports without the package.
 #pragma once
 
+#include "polyhedral/error.h"
+
 #include <pybind11/pybind11.h>
 
 #include <string>
@@ -14,6 +16,9 @@ enum class ArgumentProblem { Type, Value, Overflow };
 /// Throws what Python shows as that error; `cause` is the Python exception that led to it.
 [[noreturn]] void throw_argument_error(ArgumentProblem problem, const std::string &message,
                                        const pybind11::object &cause = {});
+
+/// Throws what Python shows as `error`, of a function whose schedule it leaves as it was.
+[[noreturn]] void raise_of_function(const Error &error, const pybind11::object &function);
 
 /// Registers the translation of tilewright::Error for the whole extension.
 void bind_errors(pybind11::module_ &module);

@@ -2,6 +2,7 @@
 // Python's class Function derives from it, so that a call goes straight to C++ (the slot tp_call).
 #include "algorithm/function.h"
 #include "bindings/bind_language.h"
+#include "bindings/bind_transactions.h"
 #include "bindings/command_values.h"
 #include "bindings/foreign_arrays.h"
 #include "bindings/function_options.h"
@@ -243,7 +244,8 @@ void bind_schedule(FunctionClass &type) {
              const IslLock lock;
              require_computation(self, computation);
              std::vector<std::pair<std::string, std::string>> loops;
-             for (const auto &dimension : self.mapping().time_space(computation).dimensions) {
+             const Mapping &mapping = self.scheduled().mapping_so_far();
+             for (const auto &dimension : mapping.time_space(computation).dimensions) {
                loops.emplace_back(dimension.name, tag_text(dimension.tag));
              }
              return loops;
@@ -255,6 +257,8 @@ void bind_schedule(FunctionClass &type) {
            })
       .def("_replay", [](KernelFunction &self, const std::vector<CommandTuple> &commands,
                          const py::handle &where) { self.replay(to_schedule(commands, where)); })
+      .def("_require_no_transaction",
+           [](const KernelFunction &self) { self.scheduled().require_no_transaction(); })
       .def("_commands", reading([](const KernelFunction &self) {
              return from_schedule({self.scheduled().commands()});
            }))
@@ -339,6 +343,7 @@ void bind_functions(py::module_ &module) {
         return to_string(to_schedule(commands, py::none()));
       },
       py::arg("commands"));
+  bind_transactions(module);
   bind_pickling(module);
   bind_runtime(module);
 }

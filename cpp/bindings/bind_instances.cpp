@@ -1,17 +1,22 @@
 #include "bindings/bind_instances.h"
 
+#include "algorithm/affine.h"
 #include "analysis/legality.h"
+#include "bindings/bind_language.h"
 #include "bindings/kernel_call.h"
 #include "mapping/accesses.h"
 #include "mapping/command_table.h"
 #include "mapping/commands.h"
 #include "mapping/program.h"
 #include "polyhedral/isl.h"
+#include "polyhedral/set_text.h"
 
 #include <pybind11/stl.h>
 
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <regex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -116,6 +121,44 @@ py::list dependences_at(const KernelFunction &function, const Sizes &sizes) {
   return result;
 }
 
+/// What a condition on parameters says, as a command has it: "N mod 8 = 0".
+std::string parameter_condition(const ExprHandle &given, const py::handle &where) {
+  constexpr const char *what = "a condition on parameters";
+  const IslLock lock;
+  const OperationLimit limit(5'000'000);
+  const ExprPtr &condition = given.expr;
+  const auto refuse = [&](const std::string &problem) {
+    throw Error(ErrorKind::Schedule, "specialize(" + to_string(condition) + "): " + problem,
+                to_location(where));
+  };
+  visit(condition, [&](const ExprPtr &node) {
+    if (node->kind == ExprKind::Access) {
+      refuse("the condition reads " + node->producer->name +
+             "; which version runs is decided by parameters alone, before any array is read");
+    }
+    if (node->kind == ExprKind::Iterator) {
+      refuse("the condition depends on the iterator " + node->name +
+             "; a version is chosen once for a call, by parameters alone");
+    }
+  });
+  if (!condition->type.is_bool()) {
+    refuse("expected a comparison such as N % 8 == 0, got a value of " +
+           type_name(condition->type));
+  }
+  const std::optional<isl::set> holds = to_set(condition, {});
+  if (!holds) {
+    refuse("the condition is not affine: it may compare sums of parameters times constants, // and "
+           "% by constants, and join comparisons by &");
+  }
+  const isl::set parameters = checked(holds->params().coalesce(), what);
+  if (checked(parameters.is_empty(), what)) {
+    refuse("the condition never holds");
+  }
+  const std::string text = constraint_text(parameters);
+  // isl writes (N) mod 8.
+  return std::regex_replace(text, std::regex(R"(\((\w+)\) mod )"), "$1 mod ");
+}
+
 py::dict command_traits() {
   py::dict result;
   for (const auto &[name, traits] : command_table()) {
@@ -125,6 +168,8 @@ py::dict command_traits() {
     row["makes"] = traits.makes;
     row["turns"] = traits.turns;
     row["takes_map"] = traits.takes_map;
+    row["of_function"] = traits.of_function != nullptr;
+    row["takes_pairs"] = traits.takes_pairs;
     row["cuts"] = traits.cuts;
     row["positional"] = traits.positional;
     row["keywords"] = traits.keywords;
@@ -143,6 +188,8 @@ void bind_instances(py::module_ &module) {
   module.def("dependences_at", &dependences_at, py::arg("function"), py::arg("sizes"),
              "The flow dependences of the scheduled program at concrete values of all parameters: "
              "(source, sink, array, exact, [(source instance, sink instance), ...]) of each.");
+  module.def("parameter_condition", &parameter_condition, py::arg("condition"),
+             py::arg("where") = py::none(), "A condition on parameters, as specialize takes it.");
   module.def("command_names", &command_names, "The names of all commands of Layers II and III.");
   module.def("command_traits", &command_traits,
              "What Python asks of each command, by its name (mapping/command_table.h).");

@@ -142,6 +142,8 @@ const char *kind_name(ExprKind kind) {
     return "while result";
   case ExprKind::State:
     return "state";
+  case ExprKind::Fold:
+    return "fold";
   }
   return "unknown";
 }
@@ -207,7 +209,8 @@ std::string promote_names(const std::string &a, const std::string &b) {
 /// The columns of a row that Python derives functions, stubs and tests from.
 py::dict operation_row(Op op) {
   const Operation &row = operation(op);
-  constexpr std::array<const char *, 5> forms = {"unary", "binary", "call", "composed", "reduce"};
+  constexpr std::array<const char *, 6> forms = {"unary",    "binary", "call",
+                                                 "composed", "reduce", "fold"};
   py::dict columns;
   columns["op"] = op;
   columns["form"] = forms.at(static_cast<size_t>(row.form));
@@ -377,13 +380,30 @@ void bind_loops(py::module_ &module) {
          const py::handle &condition, bool ordered) {
         const OperationLimit limit(5'000'000);
         const ExprPtr value = to_expression(body);
-        EnclosedRanges enclosed =
-            enclose_ranges(op, to_reduce_ranges(ranges), value, to_optional_expression(condition));
+        EnclosedRanges enclosed = enclose_ranges(op, to_reduce_ranges(ranges), {value},
+                                                 to_optional_expression(condition));
         return ExprHandle{
             reduce(op, std::move(enclosed.ranges), value, enclosed.condition, ordered)};
       },
       py::arg("op"), py::arg("ranges"), py::arg("body"), py::arg("condition") = py::none(),
       py::arg("ordered") = false);
+  module.def(
+      "fold",
+      [](const std::vector<ExprHandle> &states, const std::vector<ExprHandle> &initial,
+         const std::vector<RangeTuple> &ranges, const std::vector<ExprHandle> &next,
+         const py::handle &condition, const std::vector<ExprHandle> &others,
+         const std::vector<ExprHandle> &combined) {
+        const OperationLimit limit(5'000'000);
+        const FoldParts parts{to_expressions(states), to_expressions(next), to_expressions(others),
+                              to_expressions(combined)};
+        EnclosedRanges enclosed = enclose_ranges(Op::ReduceFold, to_reduce_ranges(ranges),
+                                                 parts.next, to_optional_expression(condition));
+        return to_handles(
+            fold(parts, to_expressions(initial), std::move(enclosed.ranges), enclosed.condition));
+      },
+      py::arg("states"), py::arg("initial"), py::arg("ranges"), py::arg("next"),
+      py::arg("condition") = py::none(), py::arg("others") = std::vector<ExprHandle>(),
+      py::arg("combined") = std::vector<ExprHandle>());
   module.def(
       "state",
       [](const std::string &name, const std::string &type) {

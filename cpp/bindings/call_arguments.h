@@ -24,7 +24,7 @@ struct ArrayArgument {
   pybind11::dtype dtype;
   pybind11::object interned_name;
   std::vector<Extent> extents;
-  int constant_tail = 0; ///< so many of the last extents are constants
+  int constant_tail = 0; ///< so many of the last extents are numbers, by the schedule at hand
   bool is_output = false;
   bool is_field = false;    ///< of a structured array: need not be aligned
   bool needs_zeros = false; ///< output: its computation does not write every element
@@ -32,7 +32,7 @@ struct ArrayArgument {
 
 /// Where the value of a parameter came from, for messages.
 struct ParameterSource {
-  enum class Kind { Unknown, Keyword, Axis } kind = Kind::Unknown;
+  enum class Kind { Unknown, Keyword, Axis, Schedule } kind = Kind::Unknown;
   int argument = 0;
   int axis = 0;
 };

@@ -341,6 +341,9 @@ std::string CallExplainer::source_text(int parameter, const BoundCall &call) con
     return to_string(extent.expression()) + " is the length of axis " +
            std::to_string(source.axis) + " of " + shown(static_cast<size_t>(source.argument));
   }
+  case ParameterSource::Kind::Schedule:
+    return name + " = " + std::to_string(call.parameters[static_cast<size_t>(parameter)]) +
+           " is fixed by the schedule";
   case ParameterSource::Kind::Unknown:
     break;
   }
@@ -395,6 +398,33 @@ void CallExplainer::bad_context(const BoundCall &call) const {
                                                    " is outside the function's context " +
                                                    to_text(function_.function().context) + " (" +
                                                    sources_text(all, call) + ")");
+}
+
+void CallExplainer::not_fixed(size_t parameter, std::int64_t value, const BoundCall &call) const {
+  const std::string &name = function_.function().parameters[parameter];
+  const ParameterSource &source = call.sources[parameter];
+  const std::string fixed = "fixed at " + std::to_string(value) + " by the schedule";
+  const std::string way_out =
+      "; a copy with another schedule (" + function_.function().name + ".copy()) takes other sizes";
+  if (source.kind != ParameterSource::Kind::Axis) {
+    throw_argument_error(ArgumentProblem::Value,
+                         function_.function().name + ": " + name + " is " + fixed + ", got " +
+                             name + " = " + std::to_string(call.parameters[parameter]) + way_out);
+  }
+  const auto argument = static_cast<size_t>(source.argument);
+  const Extent &extent = function_.arguments_[argument].extents[static_cast<size_t>(source.axis)];
+  llvm::SmallVector<std::int64_t, 8> expected = call.parameters;
+  for (size_t p = 0; p < expected.size(); ++p) {
+    const auto known = function_.fixed_.find(function_.function().parameters[p]);
+    expected[p] = known == function_.fixed_.end() ? expected[p] : known->second;
+  }
+  const std::string expression = to_string(extent.expression());
+  throw_argument_error(ArgumentProblem::Value,
+                       argument_text(argument) + ": axis " + std::to_string(source.axis) + " has " +
+                           counted(call.arrays[argument].dimensions[source.axis], "element") +
+                           ", expected " + expression + " = " +
+                           std::to_string(extent.evaluate(expected.data())) + ": " + name + " is " +
+                           fixed + way_out);
 }
 
 void CallExplainer::impossible_output(size_t argument, llvm::ArrayRef<std::int64_t> shape,

@@ -42,6 +42,8 @@ public:
   [[noreturn]] void unsolvable(const SolveStep &step, const BoundCall &call) const;
   [[noreturn]] void bad_shape(size_t argument, int axis, const BoundCall &call) const;
   [[noreturn]] void bad_context(const BoundCall &call) const;
+  /// Another value of a parameter than the one at which the schedule fixes it.
+  [[noreturn]] void not_fixed(size_t parameter, std::int64_t value, const BoundCall &call) const;
   /// An array to be made of which NumPy says that there is none: too many bytes or dimensions.
   [[noreturn]] void impossible_output(size_t argument, llvm::ArrayRef<std::int64_t> shape,
                                       const pybind11::error_already_set &error) const;

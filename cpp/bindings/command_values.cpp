@@ -42,9 +42,15 @@ Command to_command(const std::string &computation, const std::string &name,
   command.computation = computation;
   command.name = name;
   command.where = to_location(where);
+  const bool is_transaction = computation.empty() && name == transaction_name;
   for (const auto &argument : arguments) {
     try {
-      command.arguments.push_back(to_argument(argument));
+      if (is_transaction) {
+        const auto [own, given, values] = argument.cast<CommandTuple>();
+        command.commands.push_back(to_command(own, given, values, where));
+      } else {
+        command.arguments.push_back(to_argument(argument));
+      }
     } catch (const py::cast_error &) {
       throw Error(ErrorKind::Schedule,
                   computation + "." + name +
@@ -67,7 +73,7 @@ Schedule to_schedule(const std::vector<CommandTuple> &commands, const py::handle
 py::list from_schedule(const Schedule &schedule) {
   py::list commands;
   for (const auto &command : schedule.commands) {
-    py::list arguments;
+    py::list arguments = from_schedule({command.commands});
     for (const auto &argument : command.arguments) {
       arguments.append(from_argument(argument));
     }

@@ -12,7 +12,8 @@
 
 namespace tilewright {
 
-/// (computation, command, arguments): a command as Python holds it.
+/// (computation, command, arguments): a command as Python holds it. The computation is empty of one
+/// that is given to the whole function; the arguments of a transaction are its commands.
 using CommandTuple = std::tuple<std::string, std::string, std::vector<pybind11::object>>;
 
 /// Throws Error(Schedule) for an argument that no command takes. `where`: the line that gives it.

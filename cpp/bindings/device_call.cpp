@@ -172,6 +172,7 @@ TargetSelection KernelFunction::target_of(const Device &device) const {
 
 std::shared_ptr<CallPlan> KernelFunction::make_device_plan(BoundCall &call) {
   solve_shapes(call);
+  require_fixed(call);
   require_apart_in_themselves(call);
   auto plan = std::make_shared<CallPlan>();
   plan->key = plan_key(call);
@@ -297,7 +298,7 @@ void KernelFunction::bind_for_device(const CallArguments &given, BoundCall &call
 }
 
 py::object KernelFunction::compile_for_device(const CallArguments &given) {
-  const std::vector<ArrayLayout> row_major = row_major_layouts(function());
+  const std::vector<ArrayLayout> row_major = row_major_layouts(function(), fixed_);
   Layouts layouts(row_major.begin(), row_major.end());
   TargetSelection target = scheduled_->options().target;
   std::uint64_t version = version_;

@@ -107,6 +107,7 @@ std::shared_ptr<const CompiledKernel> KernelFunction::sharing_kernel(const CallP
 
 std::shared_ptr<CallPlan> KernelFunction::make_plan(BoundCall &call) {
   solve_shapes(call);
+  require_fixed(call);
   auto plan = std::make_shared<CallPlan>();
   plan->key = plan_key(call);
   require_apart_in_themselves(call);
@@ -198,7 +199,7 @@ py::object KernelFunction::call_once(const CallArguments &given) {
 }
 
 Layouts KernelFunction::layouts_of(const CallArguments &given, std::uint64_t &version) {
-  const std::vector<ArrayLayout> row_major = row_major_layouts(function());
+  const std::vector<ArrayLayout> row_major = row_major_layouts(function(), fixed_);
   Layouts layouts(row_major.begin(), row_major.end());
   if (given.positional == 0 && given.names == nullptr) {
     return layouts;
@@ -212,6 +213,7 @@ Layouts KernelFunction::layouts_of(const CallArguments &given, std::uint64_t &ve
   bind_arguments(given, call);
   version = call.version;
   solve_shapes(call);
+  require_fixed(call);
   if (overwrites_) {
     place_in_inputs(call);
   }

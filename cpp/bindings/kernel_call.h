@@ -74,6 +74,11 @@ public:
   /// One more command: checked for sense and legality; nothing changes when it throws.
   void apply(const Command &command);
   void replay(const Schedule &schedule);
+  /// A transaction of commands (scheduling/scheduled_function.h).
+  std::uint64_t begin(const SourceLocation &where);
+  void commit(std::uint64_t transaction);
+  /// Waits for nobody, and throws nothing.
+  void roll_back(std::uint64_t transaction) const noexcept;
   void set_target(const TargetSelection &target);
   void set_check_bounds(bool check);
   /// The mapping; the default one is made when it is first asked for. Throws where there is no
@@ -82,7 +87,7 @@ public:
   Mapping mapping_that_runs() const;
   /// For row-major arrays.
   CompileOptions default_options() const {
-    return scheduled_->options_for(row_major_layouts(function()));
+    return scheduled_->options_for(row_major_layouts(function(), scheduled_->fixed()));
   }
   /// Throws Error(IllegalSchedule) when the default mapping is not legal; asks once.
   void require_checked();
@@ -101,6 +106,7 @@ private:
   /// Does it again where the schedule changed on the way.
   template <class Work>
   pybind11::object with_one_schedule(const Work &work) {
+    scheduled_->require_no_transaction();
     while (true) {
       try {
         return work();
@@ -143,6 +149,11 @@ private:
   void solve(BoundCall &call) const;
   void solve_axis(const SolveStep &step, BoundCall &call) const;
   void check_shapes(const BoundCall &call) const;
+  /// Gives parameters that nothing gave the values at which the schedule fixes them: whether there
+  /// were such.
+  bool take_fixed(BoundCall &call) const;
+  /// Refuses other values of parameters that the schedule fixes.
+  void require_fixed(const BoundCall &call) const;
   /// No written array has elements.
   bool writes_nothing(const BoundCall &call) const;
 
@@ -251,7 +262,8 @@ private:
   ContextCheck context_;
   std::vector<SizeParameter> sizes_;
   bool on_device_ = false;
-  bool overwrites_ = false;       ///< some input
+  std::map<std::string, std::int64_t> fixed_; ///< parameters of one value
+  bool overwrites_ = false;                   ///< some input
   std::vector<bool> overwritten_; ///< by argument: an input in which something is stored
   std::vector<int> stored_in_;    ///< by argument: the input whose array an output is, or -1
   std::vector<CompiledEntry> kernels_;

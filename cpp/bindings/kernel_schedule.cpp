@@ -4,6 +4,7 @@
 #include "bindings/signals.h"
 
 #include <algorithm>
+#include <new>
 
 namespace tilewright {
 
@@ -34,8 +35,6 @@ KernelFunction::KernelFunction(std::shared_ptr<ScheduledFunction> scheduled)
     argument.interned_name = interned(computation.name);
     for (const auto &extent : computation.extents) {
       argument.extents.emplace_back(extent, function().parameters);
-      argument.constant_tail =
-          argument.extents.back().parameters().empty() ? argument.constant_tail + 1 : 0;
     }
     argument.is_output = is_output;
     argument.is_field = !computation.record.empty();
@@ -73,6 +72,36 @@ void KernelFunction::replay(const Schedule &schedule) {
   follow_schedule();
 }
 
+std::uint64_t KernelFunction::begin(const SourceLocation &where) {
+  return analyse_unlocked([&] { return scheduled_->begin(where); });
+}
+
+void KernelFunction::commit(std::uint64_t transaction) {
+  try {
+    analyse_unlocked([&] { scheduled_->commit(transaction); });
+  } catch (...) { // perhaps while it waited for isl's lock
+    roll_back(transaction);
+    throw;
+  }
+  follow_schedule();
+}
+
+void KernelFunction::roll_back(std::uint64_t transaction) const noexcept {
+  struct Dropped {
+    std::shared_ptr<ScheduledFunction> scheduled;
+    std::uint64_t transaction;
+  };
+  scheduled_->leave(transaction);
+  auto *const dropped = new (std::nothrow) Dropped{scheduled_, transaction};
+  if (dropped == nullptr) {
+    return; // it stays open, and is no thread's: commands are refused until there is memory
+  }
+  free_with_isl_lock(dropped, [](void *given) {
+    const std::unique_ptr<Dropped> own(static_cast<Dropped *>(given));
+    own->scheduled->roll_back(own->transaction);
+  });
+}
+
 void KernelFunction::set_target(const TargetSelection &target) {
   const IslLock lock;
   scheduled_->set_target(target);
@@ -105,6 +134,14 @@ void KernelFunction::follow_schedule() {
   on_device_ = scheduled_->options().target.target->has_devices() &&
                scheduled_->options().instrumentation == Instrumentation{} &&
                scheduled_->has_gpu_loops();
+  fixed_ = scheduled_->fixed();
+  for (ArrayArgument &described : arguments_) {
+    described.constant_tail = 0;
+    for (auto extent = described.extents.rbegin();
+         extent != described.extents.rend() && is_number(extent->expression(), fixed_); ++extent) {
+      ++described.constant_tail;
+    }
+  }
   overwrites_ = false;
   overwritten_.assign(arguments_.size(), false);
   stored_in_.assign(arguments_.size(), -1);

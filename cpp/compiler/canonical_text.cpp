@@ -43,6 +43,11 @@ std::string canonical_text(const Mapping &mapping, const CompileOptions &options
   out.line(fmt::format("fast_math {} layouts{}", options.fast_math, layouts));
   out.function(function);
   write_state(out, mapping.state());
+  if (options.declared != nullptr) {
+    out.line("declared");
+    out.function(options.declared->function());
+    write_state(out, options.declared->state());
+  }
   return out.take();
 }
 

@@ -15,12 +15,16 @@
 #include "compiler/improve.h"
 #include "compiler/kernel_metadata.h"
 #include "loops/estimate_work.h"
-#include "loops/traverse.h"
+#include "loops/linear.h"
+#include "loops/versions.h"
 #include "lowering/lower.h"
+#include "lowering/translate.h"
 #include "mapping/program.h"
 #include "planning/default_tags.h"
 #include "runtime/cache.h"
 #include "runtime/jit.h"
+
+#include <fmt/format.h>
 
 #include <functional>
 #include <utility>
@@ -50,7 +54,7 @@ TargetFeatures features_of(const CompileOptions &options) {
 }
 
 /// What runs: the mapping, or what the default schedule makes of it.
-DefaultSchedule choose_schedule(const Mapping &mapping, const CompileOptions &options) {
+Mapping choose_schedule(const Mapping &mapping, const CompileOptions &options) {
   if (options.default_schedule) {
     const OperationLimit limit(default_limit);
     try {
@@ -61,49 +65,74 @@ DefaultSchedule choose_schedule(const Mapping &mapping, const CompileOptions &op
       }
     }
   }
-  return {mapping};
+  return mapping;
 }
 
-/// Gives the timed nests of `from` numbers after those of `to`, which has them all then.
-void append_nests(Kernel &from, Kernel &to) {
-  const auto first = static_cast<std::int64_t>(to.nests.size());
-  const std::function<StmtPtr(const StmtPtr &)> renumber = [&](const StmtPtr &statement) {
-    const auto *nest = as<Timed>(statement);
-    return nest == nullptr ? map_children(statement, renumber)
-                           : timed(nest->nest + first, nest->body());
-  };
-  if (!from.nests.empty()) {
-    from.body = renumber(from.body);
-    to.nests.insert(to.nests.end(), from.nests.begin(), from.nests.end());
+/// The loops as declared, which run where there is little to do; null where none do.
+const Mapping *declared_loops(const Mapping &given, const Mapping &running,
+                              const CompileOptions &options) {
+  if (running.state().work.declared == 0) {
+    return nullptr;
   }
+  return options.default_schedule ? &given : options.declared.get();
 }
 
-/// The loops of a default schedule. Little work keeps those of `plain` where they are faster then.
-Kernel lower_default(const Mapping &plain, const Program &program, const DefaultSchedule &running,
-                     const LoweringOptions &lowering) {
-  std::optional<Kernel> kernel;
+/// Whether parameters with which there is little to do in `declared` are given.
+ValuePtr is_little_work(const Kernel &declared, const WorkLimits &limits) {
+  const LoopStatement &body = *declared.body;
+  const ValuePtr work = work_within(body, limits.around);
+  ValuePtr is_little = binary_value(Op::Lt, work, integer(limits.declared));
+  if (limits.around > 0 && limits.threads > 0) {
+    // Many small ones together may be worth threads.
+    is_little =
+        both(is_little, binary_value(Op::Lt, estimated_work(body), integer(limits.threads)));
+  }
+  return is_little;
+}
+
+/// The loops of a mapping for each case of the parameters, in one kernel.
+Kernel lower_versions(const Mapping &mapping, const LoweringOptions &lowering) {
+  std::vector<Version> cases;
+  if (!mapping.state().variants.empty()) {
+    cases = versions(mapping);
+  }
+  if (cases.size() < 2 || lowering.instrumentation.bounds || lowering.instrumentation.values) {
+    const bool has_one = cases.size() == 1;
+    return lower(build_program(has_one ? cases.front().mapping : mapping), lowering);
+  }
+  Kernel kernel = lower(build_program(cases.back().mapping), lowering);
+  LoweringOptions unobserved = lowering; // the passes of `kernel` have been told
+  unobserved.observer = {};
+  for (size_t v = cases.size() - 1; v-- > 0;) { // the first that holds is asked first
+    const Version &version = cases[v];
+    const isl::set asked = checked(version.condition->gist_params(mapping.function().context),
+                                   "the condition of a version");
+    add_version(kernel, lower(build_program(version.mapping), unobserved),
+                holds(asked, kernel.parameters), SameMapping::Yes);
+  }
+  return kernel;
+}
+
+/// The same; nothing for a default schedule whose loops take too long to find.
+std::optional<Kernel> lower_scheduled(const Mapping &running, const CompileOptions &options,
+                                      const LoweringOptions &lowering) {
+  if (!options.default_schedule) {
+    return lower_versions(running, lowering);
+  }
   try {
     const OperationLimit limit(default_limit);
-    kernel = lower(program, lowering);
+    return lower_versions(running, lowering);
   } catch (const Error &error) {
     if (error.kind != ErrorKind::Limit) {
       throw;
     }
-    return lower(build_program(plain), lowering);
+    return std::nullopt;
   }
-  if (running.little > 0 && lowering.vectorize && kernel->sites.empty()) {
-    LoweringOptions unobserved = lowering; // the passes of `kernel` have been told
-    unobserved.observer = {};
-    Kernel declared = lower(build_program(plain), unobserved);
-    append_nests(declared, *kernel);
-    kernel->body = by_work(declared, *kernel, running.little, running.around);
-  }
-  return std::move(*kernel);
 }
 
-/// The loops of `program`, which `running` gives.
-Kernel lower_program(const Mapping &plain, const Program &program, const DefaultSchedule &running,
-                     const CompileOptions &options, bool vectorize) {
+/// What runs for `given`, of which `running` was made. `vectorize`: false for what a schedule says.
+Kernel lower_mapping(const Mapping &given, const Mapping &running, const CompileOptions &options,
+                     bool vectorize) {
   const TargetFeatures features = features_of(options);
   LoweringOptions lowering;
   lowering.layouts = options.layouts;
@@ -113,15 +142,25 @@ Kernel lower_program(const Mapping &plain, const Program &program, const Default
   lowering.observer = options.observer;
   lowering.gpu = features.launches;
   lowering.asynchronous_copies = features.asynchronous_copies;
-  return options.default_schedule ? lower_default(plain, program, running, lowering)
-                                  : lower(program, lowering);
+  std::optional<Kernel> kernel = lower_scheduled(running, options, lowering);
+  if (!kernel) {
+    return lower(build_program(given), lowering);
+  }
+  const Mapping *declared = declared_loops(given, running, options);
+  const bool is_watched = options.instrumentation.bounds || options.instrumentation.values;
+  if (declared != nullptr && vectorize && !is_watched) {
+    lowering.observer = {};
+    const Kernel plain = lower(build_program(*declared), lowering);
+    add_version(*kernel, plain, is_little_work(plain, running.state().work), SameMapping::No);
+  }
+  kernel->least_work_for_threads = running.state().work.threads;
+  return std::move(*kernel);
 }
 
 /// Of resolved options. `vectorize`: false for what a schedule says.
 Kernel make_loops(const Mapping &mapping, const CompileOptions &options, bool vectorize) {
   const OperationLimit limit(lowering_limit);
-  const DefaultSchedule running = choose_schedule(mapping, options);
-  return lower_program(mapping, build_program(running.mapping), running, options, vectorize);
+  return lower_mapping(mapping, choose_schedule(mapping, options), options, vectorize);
 }
 
 bool improves_later(const CompileOptions &options, const Kernel &loops) {
@@ -184,12 +223,11 @@ TargetOptions target_options(const CompileOptions &options) {
   asked.cpu = options.cpu;
   asked.fast_math = options.fast_math;
   asked.optimize = options.optimize;
-  asked.threads_where_worthwhile = options.default_schedule;
   return asked;
 }
 
 Mapping mapping_that_runs(const Mapping &mapping, const CompileOptions &options) {
-  return choose_schedule(mapping, resolved(options, mapping)).mapping;
+  return choose_schedule(mapping, resolved(options, mapping));
 }
 
 std::string kernel_key_text(const Mapping &mapping, const CompileOptions &options) {
@@ -232,15 +270,14 @@ PreparedKernel prepare(const Mapping &mapping, const CompileOptions &given) {
     prepared.ticket.reset();
     return prepared;
   }
-  std::optional<DefaultSchedule> running;
-  std::optional<Program> program;
+  std::optional<Mapping> running;
   {
     const Phase phase(kernel.milliseconds, "analyse");
     running = choose_schedule(mapping, options);
-    program = build_program(running->mapping);
   }
   const Phase phase(kernel.milliseconds, "lower");
-  prepared.loops = lower_program(mapping, *program, *running, options, true);
+  prepared.loops = lower_mapping(mapping, *running, options, true);
+  prepared.options.declared.reset();
   return prepared;
 }
 
@@ -327,8 +364,32 @@ std::vector<PassText> pass_texts(const Mapping &mapping, const CompileOptions &o
   return texts.texts();
 }
 
+namespace {
+
+/// When other loops run than those that are printed, or on one thread.
+std::string work_text(const WorkLimits &limits) {
+  std::string text;
+  if (limits.declared > 0) {
+    const std::string where = limits.around == 0
+                                  ? ""
+                                  : fmt::format(" in one iteration of {} outer loop{}",
+                                                limits.around, limits.around == 1 ? "" : "s");
+    text += fmt::format("# work{} < {}: loops as declared\n", where, limits.declared);
+  }
+  if (limits.threads > 0) {
+    text += fmt::format("# parallel loops of work < {}: one thread\n", limits.threads);
+  }
+  return text;
+}
+
+} // namespace
+
 std::string loops_text(const Mapping &mapping, const CompileOptions &options) {
-  return print_loop_ir(make_loops(mapping, resolved(options, mapping), false));
+  const OperationLimit limit(lowering_limit);
+  const CompileOptions resolving = resolved(options, mapping);
+  const Mapping running = choose_schedule(mapping, resolving);
+  return work_text(running.state().work) +
+         print_loop_ir(lower_mapping(mapping, running, resolving, false));
 }
 
 std::string code_text(std::string_view form, const Mapping &mapping,

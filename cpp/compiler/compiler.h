@@ -28,9 +28,10 @@ struct CompileOptions {
       false; ///< allows reassociation, contraction and approximate functions in all arithmetic
   std::string cpu; ///< a level or model of runtime/cpu.h; empty: this machine's level
   Optimization optimize = Optimization::Automatic;
-  /// The mapping is nobody's choice: it gets the tags of planning/default_tags.h, and its parallel
-  /// loops run on threads only where that is worth while.
+  /// The mapping is nobody's choice: it gets the tags of planning/default_tags.h.
   bool default_schedule = false;
+  /// The loops as declared, of a mapping that says when they run (when_work); null: none do.
+  std::shared_ptr<const Mapping> declared;
   /// What makes the code. Kernels for which it has nothing to add are the CPU's.
   TargetSelection target;
   Instrumentation instrumentation;

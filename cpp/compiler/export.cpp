@@ -141,7 +141,7 @@ ExportedSource export_source(const Mapping &mapping, CompileOptions options,
     function.sizes.push_back(size.position);
   }
   ExportedSource exported;
-  exported.source = c_source(kernel, function, target_options(options));
+  exported.source = c_source(kernel, function);
   for (const IndexSite &site : kernel.sites) {
     exported.subscripts.push_back(site.text);
   }

@@ -36,6 +36,10 @@ std::optional<std::int64_t> fold(Op op, std::int64_t a, std::int64_t b) {
     return divisible ? std::optional(floor_quotient(a, b)) : std::nullopt;
   case Op::Mod:
     return divisible ? std::optional(a - floor_quotient(a, b) * b) : std::nullopt;
+  case Op::TruncatedDivide:
+    return divisible ? std::optional(a / b) : std::nullopt;
+  case Op::Fmod:
+    return divisible ? std::optional(a % b) : std::nullopt;
   case Op::Min:
     return std::min(a, b);
   case Op::Max:
@@ -170,6 +174,13 @@ ValuePtr binary_value(Op op, const ValuePtr &a, const ValuePtr &b) {
 }
 
 ValuePtr call_value(Op op, std::vector<ValuePtr> arguments, ScalarType type) {
+  if (arguments.size() == 2 && is_int64(arguments[0]) && is_int64(arguments[1])) {
+    const auto x = as_integer(arguments[0]);
+    const auto y = as_integer(arguments[1]);
+    if (const auto folded = x && y ? fold(op, *x, *y) : std::nullopt) {
+      return integer(*folded);
+    }
+  }
   const ValueType all{type, lanes_of(arguments)};
   return std::make_shared<Call>(op, all, std::move(arguments));
 }

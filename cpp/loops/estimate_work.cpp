@@ -28,7 +28,7 @@ std::int64_t cost_of(const Value &value) {
   case ValueKind::Select:
     return registers;
   case ValueKind::Call:
-    return 20 * registers;
+    return (cast<Call>(value).op == Op::TruncatedDivide ? 8 : 20) * registers;
   case ValueKind::Unary:
   case ValueKind::Binary: {
     const Op op = is<Unary>(value) ? cast<Unary>(value).op : cast<Binary>(value).op;
@@ -126,7 +126,11 @@ private:
 
 } // namespace
 
-ValuePtr estimated_work(const LoopStatement &statement) { return Estimator().of(statement); }
+ValuePtr estimated_work(const LoopStatement &statement) { return work_within(statement, 0); }
+
+ValuePtr work_within(const LoopStatement &statement, int around) {
+  return Estimator(around).of(statement);
+}
 
 namespace {
 
@@ -266,74 +270,6 @@ bool WorkBounds::surely_counts(const LoopStatement &statement) {
     return std::any_of(statement.children.begin(), statement.children.end(),
                        [&](const StmtPtr &child) { return surely_counts(*child); });
   }
-}
-
-namespace {
-
-/// The statements of one kernel on the buffers of another one.
-class OtherBuffers {
-public:
-  OtherBuffers(const Kernel &from, const Kernel &to)
-      : rewrite_([&](const ValuePtr &value) -> ValuePtr {
-          if (!is<Load>(value)) {
-            return nullptr;
-          }
-          auto moved = copy_of<Load>(*value);
-          moved->buffer = at(moved->buffer);
-          for (ValuePtr &operand : moved->operands) {
-            operand = rewrite_(operand);
-          }
-          return moved;
-        }) {
-    for (const KernelBuffer &buffer : from.buffers) {
-      const auto found =
-          std::find_if(to.buffers.begin(), to.buffers.end(), [&](const KernelBuffer &candidate) {
-            return candidate.name == buffer.name;
-          });
-      if (found == to.buffers.end()) {
-        throw Error(ErrorKind::Internal, "a kernel lacks the buffer " + buffer.name);
-      }
-      numbers_.push_back(found - to.buffers.begin());
-    }
-  }
-
-  StmtPtr operator()(const StmtPtr &statement) {
-    std::vector<StmtPtr> children;
-    for (const StmtPtr &child : statement->children) {
-      children.push_back((*this)(child));
-    }
-    std::shared_ptr<LoopStatement> moved = map_values(statement, std::ref(rewrite_));
-    moved->children = std::move(children);
-    if (auto *change = as<ElementChange>(*moved)) {
-      change->buffer = at(change->buffer);
-    } else if (auto *allocate = as<Allocate>(*moved)) {
-      allocate->buffer = at(allocate->buffer);
-    } else if (auto *loop = as<For>(*moved)) {
-      for (auto &[buffer, distance] : loop->prefetches) {
-        buffer = at(buffer);
-      }
-    }
-    return moved;
-  }
-
-private:
-  std::int64_t at(std::int64_t buffer) const { return numbers_[static_cast<size_t>(buffer)]; }
-
-  std::vector<std::int64_t> numbers_;
-  ValueRewriter rewrite_;
-};
-
-} // namespace
-
-StmtPtr by_work(const Kernel &simple, const Kernel &large, std::int64_t little, int around) {
-  const StmtPtr body = OtherBuffers(simple, large)(simple.body);
-  Numbers numbers(std::make_shared<Block>(std::vector{body, large.body}));
-  ValuePtr is_little = binary_value(Op::Lt, Estimator(around).of(*body), integer(little));
-  if (around > 0) {
-    is_little = both(is_little,
-                     binary_value(Op::Lt, estimated_work(*body), integer(least_work_for_threads)));
-  }
-  return if_then(is_little, copy_with(body, {}, numbers), large.body);
 }
 
 } // namespace tilewright

@@ -14,6 +14,8 @@ namespace tilewright {
 /// In operations of a processor on one register, at most 2^40 for a loop; int64, of what is known
 /// outside of `statement`.
 ValuePtr estimated_work(const LoopStatement &statement);
+/// The same in one iteration of the `around` outermost loops: of one product of a batch.
+ValuePtr work_within(const LoopStatement &statement, int around);
 
 /// Which loops of a kernel have to count what they do, so that a thread never works for long
 /// without looking up: those whose work has no small bound. Answers are remembered by statement.
@@ -40,14 +42,5 @@ private:
 
   std::unordered_map<const LoopStatement *, std::optional<std::int64_t>> known_;
 };
-
-/// The body of `large` with that of `simple` for less than `little` work in one iteration of the
-/// `around` outermost loops, as long as threads are not worth while. Both compute the same; `large`
-/// has all buffers of `simple`, by name.
-StmtPtr by_work(const Kernel &simple, const Kernel &large, std::int64_t little, int around = 0);
-
-/// What is worth several threads in a default schedule, in estimated work: some ten microseconds,
-/// several times what it takes to wake them.
-inline constexpr std::int64_t least_work_for_threads = 60'000;
 
 } // namespace tilewright

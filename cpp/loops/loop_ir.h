@@ -84,6 +84,8 @@ struct Kernel {
   std::vector<TimedNest> nests;
   std::vector<KernelStatement> statements; ///< in order of declaration
   bool is_gpu = false;                     ///< what touches arrays does so in launches
+  /// Parallel loops of less estimated work run in the thread that meets them; 0: none do.
+  std::int64_t least_work_for_threads = 0;
   StmtPtr body;
 };
 

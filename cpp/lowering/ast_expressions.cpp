@@ -1,5 +1,7 @@
 #include "lowering/ast_expressions.h"
 
+#include "lowering/expression_forms.h"
+
 #include <isl/aff.h>
 #include <isl/ast.h>
 #include <isl/id.h>
@@ -29,9 +31,10 @@ std::int64_t integer_of(isl_val *value) {
 
 } // namespace
 
-AstExpressions::AstExpressions(const std::vector<std::string> &parameters) {
-  for (size_t i = 0; i < parameters.size(); ++i) {
-    names_[parameters[i]] = parameter_value(static_cast<std::int64_t>(i), parameters[i]);
+AstExpressions::AstExpressions(const std::vector<std::string> &parameters,
+                               const std::map<std::string, std::int64_t> &fixed) {
+  for (const std::string &name : parameters) {
+    names_[name] = value_of_parameter(name, parameters, fixed);
   }
 }
 

@@ -5,6 +5,7 @@
 #include "lowering/loop_scan.h"
 #include "polyhedral/isl.h"
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -13,7 +14,8 @@ namespace tilewright {
 
 class AstExpressions {
 public:
-  explicit AstExpressions(const std::vector<std::string> &parameters);
+  explicit AstExpressions(const std::vector<std::string> &parameters,
+                          const std::map<std::string, std::int64_t> &fixed = {});
 
   void set(const std::string &name, const ValuePtr &value) { names_[name] = value; }
 

@@ -39,13 +39,16 @@ bool is_named(const Value &value) {
   return is<Local>(value) || is<Variable>(value);
 }
 
-std::int64_t parameter_position(const std::vector<std::string> &parameters,
-                                const std::string &name) {
+ValuePtr value_of_parameter(const std::string &name, const std::vector<std::string> &parameters,
+                            const std::map<std::string, std::int64_t> &fixed) {
+  if (const auto number = fixed.find(name); number != fixed.end()) {
+    return integer(number->second);
+  }
   const auto found = std::find(parameters.begin(), parameters.end(), name);
   if (found == parameters.end()) {
     throw Error(ErrorKind::Internal, "parameter '" + name + "' is not one of the program's");
   }
-  return found - parameters.begin();
+  return parameter_value(found - parameters.begin(), name);
 }
 
 ValuePtr apply_node(const Expr &expr, const std::vector<ValuePtr> &operands) {
@@ -99,14 +102,14 @@ ExprPtr flattened(const ExprPtr &expr, const IterationSpace &space) {
   return affine ? from_affine(*affine, space.iterators) : expr;
 }
 
-ValuePtr translate_parameters(const ExprPtr &root, const std::vector<std::string> &parameters) {
+ValuePtr translate_parameters(const ExprPtr &root, const Program &program) {
   const ExprPtr expr = flattened(root, {});
   return applied(expr, [&](const ExprPtr &node) -> ValuePtr {
     if (node->kind == ExprKind::Constant) {
       return constant_of(node->value, node->type);
     }
     return node->kind == ExprKind::Parameter
-               ? parameter_value(parameter_position(parameters, node->name), node->name)
+               ? value_of_parameter(node->name, program.parameters, program.fixed)
                : nullptr;
   });
 }

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -25,8 +26,9 @@ bool is_large(const Expr &select);
 /// A local or a variable, or a number a constant distance from it: of the addresses of x[at] and
 /// x[at + 1], the same in all lanes.
 bool is_named(const Value &value);
-std::int64_t parameter_position(const std::vector<std::string> &parameters,
-                                const std::string &name);
+/// A parameter as an argument of the kernel, or the number at which it is fixed.
+ValuePtr value_of_parameter(const std::string &name, const std::vector<std::string> &parameters,
+                            const std::map<std::string, std::int64_t> &fixed);
 /// The nodes whose translation is the same everywhere: only their operands matter.
 ValuePtr apply_node(const Expr &expr, const std::vector<ValuePtr> &operands);
 /// What the nodes of an expression make of the values that `leaf` gives for some; each node once.

@@ -94,7 +94,7 @@ ValuePtr ExpressionTranslator::compute(const ExprPtr &expr) {
   case ExprKind::Constant:
     return constant_of(expr->value, expr->type);
   case ExprKind::Parameter:
-    return parameter_value(parameter_position(state_.program.parameters, expr->name), expr->name);
+    return value_of_parameter(expr->name, state_.program.parameters, state_.program.fixed);
   case ExprKind::Iterator: {
     const auto found = frame_.iterators.find(expr->name);
     if (found == frame_.iterators.end()) {
@@ -113,6 +113,8 @@ ValuePtr ExpressionTranslator::compute(const ExprPtr &expr) {
                : translate_reduce(expr);
   case ExprKind::WhileResult:
     return translate_while(expr->operands[0]).at(expr->position);
+  case ExprKind::Fold:
+    return translate_fold(*expr).at(expr->position);
   case ExprKind::State: {
     const auto found = states_.find(expr.get());
     if (found == states_.end()) {
@@ -145,7 +147,7 @@ ValuePtr ExpressionTranslator::checked_subscript(const Expr &access, size_t dime
   const ComputationPtr &producer = access.producer;
   ValuePtr upper;
   if (dimension < producer->extents.size()) {
-    upper = translate_parameters(producer->extents[dimension], state_.program.parameters);
+    upper = translate_parameters(producer->extents[dimension], state_.program);
   } else {
     // A computation without a declared shape: its place has the shape of its domain.
     const Program::Place &place = state_.program.places.at(producer->name);
@@ -452,14 +454,7 @@ const std::vector<ValuePtr> &ExpressionTranslator::translate_while(const ExprPtr
       limit = local(id, "limit", {Int64, 1});
     }
   }
-  std::vector<std::shared_ptr<const Local>> states;
-  for (size_t k = 0; k < initial.size(); ++k) {
-    const Expr &variable = *expr->states[k];
-    const std::int64_t id = state_.numbers.next();
-    emit(declare_local(id, variable.name, initial[k]));
-    states.push_back(local(id, variable.name, {variable.type, 1}));
-    states_[&variable] = states.back();
-  }
+  const States states = declare_states(expr->states, initial);
   std::shared_ptr<const Local> count;
   if (limit) {
     const std::int64_t id = state_.numbers.next();
@@ -468,7 +463,7 @@ const std::vector<ValuePtr> &ExpressionTranslator::translate_while(const ExprPtr
   }
   const ValuePtr below = count ? binary_value(Op::Lt, count, limit) : boolean(true);
   const auto iterate = [&] {
-    while_body(*expr, states);
+    assign_states(states, parts.next);
     if (count) {
       emit(assign_local(count->id, "count", add(count, integer(1))));
     }
@@ -491,10 +486,42 @@ const std::vector<ValuePtr> &ExpressionTranslator::translate_while(const ExprPtr
   return frame_.loops[expr.get()] = {states.begin(), states.end()};
 }
 
-void ExpressionTranslator::while_body(const Expr &loop,
-                                      const std::vector<std::shared_ptr<const Local>> &states) {
+void ExpressionTranslator::set_state(const ExprPtr &state, ValuePtr value) {
+  states_[state.get()] = std::move(value);
+}
+
+ExpressionTranslator::States
+ExpressionTranslator::declare_states(const std::vector<ExprPtr> &states,
+                                     const std::vector<ValuePtr> &initial) {
+  States locals;
+  for (size_t k = 0; k < states.size(); ++k) {
+    const Expr &variable = *states[k];
+    const std::int64_t id = state_.numbers.next();
+    emit(declare_local(id, variable.name, initial[k]));
+    locals.push_back(local(id, variable.name, {variable.type, 1}));
+    set_state(states[k], locals.back());
+  }
+  return locals;
+}
+
+const std::vector<ValuePtr> &ExpressionTranslator::translate_fold(const Expr &fold) {
+  const Expr &reduction = *fold.operands.front();
+  if (const auto found = frame_.loops.find(&reduction); found != frame_.loops.end()) {
+    return found->second;
+  }
+  std::vector<ValuePtr> initial;
+  for (const ExprPtr &value : initial_values(fold)) {
+    initial.push_back(translate(value));
+  }
+  const FoldParts parts = fold_parts(reduction);
+  const States states = declare_states(parts.states, initial);
+  reduce_loops(reduction, [&] { assign_states(states, parts.next); });
+  return frame_.loops[&reduction] = {states.begin(), states.end()};
+}
+
+void ExpressionTranslator::assign_states(const States &states, const std::vector<ExprPtr> &values) {
   std::vector<ValuePtr> next;
-  for (const ExprPtr &value : while_parts(loop).next) {
+  for (const ExprPtr &value : values) {
     next.push_back(translate(value));
   }
   // All change at once: a value that reads a state assigned before it is computed first.

@@ -39,6 +39,8 @@ public:
 
   /// The value of an expression at this instance; appends what must run before it to `statements`.
   ValuePtr translate(const ExprPtr &expr);
+  /// From here on, what `state` of a fold holds.
+  void set_state(const ExprPtr &state, ValuePtr value);
   /// Writes what `body` writes where `condition` holds; a null condition always does. What one part
   /// of a conjunction needs is computed where those before it hold.
   void guarded(const ExprPtr &condition, const std::function<void()> &body);
@@ -92,8 +94,9 @@ private:
     std::vector<std::string> names; ///< of the iterators, in the order of `domain`
     isl::set domain; ///< the instances for which the code runs, guards left out; null: not known
     std::unordered_map<const Expr *, ValuePtr> done;
-    std::unordered_map<const Expr *, bool> readable;               ///< what always_readable said
-    std::unordered_map<const Expr *, std::vector<ValuePtr>> loops; ///< final states of While nodes
+    std::unordered_map<const Expr *, bool> readable; ///< what always_readable said
+    /// Final states of the While nodes and of the folds' Reduce nodes.
+    std::unordered_map<const Expr *, std::vector<ValuePtr>> loops;
     std::vector<CheckedSubscript> checked;
     std::vector<StmtPtr> statements;
   };
@@ -104,7 +107,12 @@ private:
   ValuePtr translate_reduce(const ExprPtr &expr);
   ValuePtr translate_argument_reduce(const ExprPtr &expr);
   const std::vector<ValuePtr> &translate_while(const ExprPtr &expr);
-  void while_body(const Expr &loop, const std::vector<std::shared_ptr<const Local>> &states);
+  const std::vector<ValuePtr> &translate_fold(const Expr &fold);
+  using States = std::vector<std::shared_ptr<const Local>>;
+  /// Locals for `states`, with their initial values.
+  States declare_states(const std::vector<ExprPtr> &states, const std::vector<ValuePtr> &initial);
+  /// All take their next values at once.
+  void assign_states(const States &states, const std::vector<ExprPtr> &values);
   /// What `body` writes; values computed in it are forgotten, as it may not run.
   StmtPtr scoped(const std::function<void()> &body);
   void guarded(std::span<const ExprPtr> conjuncts, const std::function<void()> &body);
@@ -127,7 +135,7 @@ private:
   ComputedParts computed_parts_;
   std::unordered_map<const Expr *, ExprPtr> flat_;
   std::int64_t translations_ = 0;
-  std::unordered_map<const Expr *, ValuePtr> states_; ///< of the while loops around
+  std::unordered_map<const Expr *, ValuePtr> states_; ///< of the while loops and folds around
   bool is_traced_ = false;
   int nesting_ = 0; ///< branches and loops inside the instance around what is translated
   std::vector<TracedRead> traced_;
@@ -137,6 +145,6 @@ private:
 };
 
 /// An expression over parameters only.
-ValuePtr translate_parameters(const ExprPtr &expr, const std::vector<std::string> &parameters);
+ValuePtr translate_parameters(const ExprPtr &expr, const Program &program);
 
 } // namespace tilewright

@@ -60,6 +60,8 @@ private:
       return holds(value->operands[1], limit, upper) && holds(value->operands[2], limit, upper);
     case ValueKind::Binary:
       return operation_holds(cast<Binary>(value), limit, upper);
+    case ValueKind::Call:
+      return remainder_holds(cast<Call>(value), limit, upper);
     case ValueKind::Constant: {
       const auto *number = std::get_if<std::int64_t>(&cast<Constant>(value).value);
       const auto distance = number == nullptr ? std::nullopt
@@ -102,6 +104,18 @@ private:
     default:
       return false;
     }
+  }
+
+  /// Of fmod(a, b): smaller than b, and of the sign of a.
+  bool remainder_holds(const Call &value, const Linear &limit, bool upper) const {
+    const auto divisor = value.op == Op::Fmod ? as_integer(value.operands[1]) : std::nullopt;
+    if (!divisor || *divisor == 0 || *divisor == std::numeric_limits<std::int64_t>::min()) {
+      return false;
+    }
+    if (upper) {
+      return not_negative(*combine(limit, Linear{{}, std::abs(*divisor) - 1}, -1));
+    }
+    return not_negative(*combine(Linear{}, limit, -1)) && holds(value.operands[0], {}, false);
   }
 
   ValuePtr definition_of(const Value &value) const {

@@ -25,7 +25,7 @@ AstTranslator::AstTranslator(const Program &program, const GeneratedAst &ast,
                              const LoweringOptions &options)
     : program_(program), ast_(ast),
       state_{program, kernel_, {}, std::nullopt, {}, options.instrumentation},
-      expressions_(program.parameters) {
+      expressions_(program.parameters, program.fixed) {
   if (options.gpu && !options.instrumentation.is_serial()) {
     gpu_.emplace(program);
     check_copies_ahead(program, *gpu_);

@@ -19,8 +19,7 @@ void AstTranslator::add_buffers(const LoweringOptions &options) {
     buffer.command = from.command;
     buffer.where = from.where;
     for (const ExprPtr &extent : from.extents) {
-      buffer.extents.push_back(
-          cast_value(translate_parameters(extent, program_.parameters), Int64));
+      buffer.extents.push_back(cast_value(translate_parameters(extent, program_), Int64));
     }
     buffer.layout.unit = static_cast<int>(from.extents.size()) - 1;
     if (buffer.is_argument && i < options.layouts.size()) {

@@ -132,6 +132,13 @@ StmtPtr AstTranslator::translate_instance(const Statement &statement,
   translator.guarded(statement.predicate, [&] {
     translator.check_write(index);
     translator.begin_value();
+    ValuePtr before;
+    if (statement.role == StatementRole::Update && !atomic && !combined) {
+      before = load(number, buffer.name, {buffer.type, 1}, index);
+    }
+    if (statement.state) {
+      translator.set_state(statement.state, before);
+    }
     ValuePtr value = cast_value(translator.translate(statement.value), buffer.type);
     if (atomic || combined) {
       auto update = atomic_update(statement.combine, number, buffer.name, index, value);
@@ -141,9 +148,7 @@ StmtPtr AstTranslator::translate_instance(const Statement &statement,
       translator.emit(update);
       return;
     }
-    ValuePtr before;
-    if (statement.role == StatementRole::Update) {
-      before = load(number, buffer.name, {buffer.type, 1}, index);
+    if (before && !statement.state) {
       value = binary_value(statement.combine, before, value);
     }
     if (translator.is_traced()) {

@@ -21,10 +21,14 @@ void refuse_part(const Command &command, const Command &inner, const Error &erro
   refuse(command, text.substr(prefix.size()));
 }
 
-isl::map read_command_map(const MappingState &state, const Command &command,
-                          const std::string &text, const std::string &example) {
+namespace {
+
+/// `read` reads the text, with all of its parameters.
+template <class Map>
+Map read_as(const MappingState &state, const Command &command, const std::string &text,
+            const std::string &example, Map (*read)(const std::string &, std::string &)) {
   std::string problem;
-  const isl::map map = parse_map(text, problem);
+  const Map map = read(text, problem);
   if (map.is_null()) {
     refuse(command,
            "isl cannot read this map: " + problem + "; expected one such as \"" + example + "\"");
@@ -36,11 +40,25 @@ isl::map read_command_map(const MappingState &state, const Command &command,
       for (const std::string &each : known) {
         list += (list.empty() ? "" : ", ") + each;
       }
-      refuse(command, "'" + name + "' is no parameter of the function; its parameters are: " +
+      const std::string place = place_of_word(text, name);
+      refuse(command, (place.empty() ? "" : place + ": ") + "'" + name +
+                          "' is no parameter of the function; its parameters are: " +
                           (list.empty() ? "none" : list));
     }
   }
   return map;
+}
+
+} // namespace
+
+isl::map read_command_map(const MappingState &state, const Command &command,
+                          const std::string &text, const std::string &example) {
+  return read_as(state, command, text, example, &parse_map);
+}
+
+isl::union_map read_command_maps(const MappingState &state, const Command &command,
+                                 const std::string &text, const std::string &example) {
+  return read_as(state, command, text, example, &parse_union_map);
 }
 
 std::string tag_description(Tag tag) {

@@ -52,6 +52,9 @@ void apply_part(const Command &command, const Command &inner, Part &&part) {
 /// anything else, with the column and `example`.
 isl::map read_command_map(const MappingState &state, const Command &command,
                           const std::string &text, const std::string &example);
+/// As many maps as the text has.
+isl::union_map read_command_maps(const MappingState &state, const Command &command,
+                                 const std::string &text, const std::string &example);
 
 /// "a vector loop (vectorize)": what a tag makes of a loop, and the command that gives it.
 std::string tag_description(Tag tag);

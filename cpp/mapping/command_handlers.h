@@ -20,7 +20,13 @@ void transform_command(MappingState &state, const Command &command);
 void parallelize_command(MappingState &state, const Command &command);
 void vectorize_command(MappingState &state, const Command &command);
 void unroll_command(MappingState &state, const Command &command);
+
+// set_schedule_command.cpp
 void set_schedule_command(MappingState &state, const Command &command);
+void set_schedules_command(MappingState &state, const Command &command);
+
+// apply_schedule_command.cpp
+void apply_schedule_command(MappingState &state, const Command &command);
 
 // order_commands.cpp
 void after_command(MappingState &state, const Command &command);
@@ -29,6 +35,7 @@ void then_command(MappingState &state, const Command &command);
 
 void compute_at_command(MappingState &state, const Command &command);
 void store_at_command(MappingState &state, const Command &command);
+void private_command(MappingState &state, const Command &command);
 void fuse_with_command(MappingState &state, const Command &command);
 void fission_command(MappingState &state, const Command &command);
 
@@ -62,6 +69,13 @@ void storage_fold_command(MappingState &state, const Command &command);
 void auto_allocate_map_command(MappingState &state, const Command &command);
 void store_in_command(MappingState &state, const Command &command);
 
+// function_commands.cpp
+void fix_command(MappingState &state, const Command &command);
+void specialize_command(MappingState &state, const Command &command);
+void when_work_command(MappingState &state, const Command &command);
+/// Refuses a test of work beside what the declared loops cannot replace.
+void require_replaceable(const MappingState &state, const Command &command);
+
 // hint_commands.cpp
 void stream_command(MappingState &state, const Command &command);
 void prefetch_command(MappingState &state, const Command &command);
@@ -70,6 +84,9 @@ void prefetch_command(MappingState &state, const Command &command);
 void independent_command(MappingState &state, const Command &command);
 void assume_command(MappingState &state, const Command &command);
 void atomic_command(MappingState &state, const Command &command);
+
+/// "A, B, C": what a function computes.
+std::string computation_list(const MappingState &state);
 
 /// "C[0,1] (N = 2)".
 std::string instance_text(const std::string &name, const Point &point);

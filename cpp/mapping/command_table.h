@@ -14,10 +14,13 @@ namespace tilewright {
 
 struct CommandTraits {
   void (*handler)(MappingState &, const Command &) = nullptr;
-  bool places = false;    ///< its first argument is another computation
-  bool reads = false;     ///< its first argument is an array, perhaps a computation
-  bool turns = false;     ///< it is the other computation that Python's method returns
-  bool takes_map = false; ///< its first argument is the text of a map from the computation
+  /// The same command given to the whole function; its computation is empty then.
+  void (*of_function)(MappingState &, const Command &) = nullptr;
+  bool places = false;      ///< its first argument is another computation
+  bool reads = false;       ///< its first argument is an array, perhaps a computation
+  bool turns = false;       ///< it is the other computation that Python's method returns
+  bool takes_map = false;   ///< its first argument is the text of a map from the computation
+  bool takes_pairs = false; ///< arguments are pairs of a name and a number, by keyword in Python
   /// Makes a computation, which Python's method returns; this argument is its name, or left out.
   std::optional<size_t> makes = std::nullopt;
   bool cuts = false; ///< cuts loops by sizes

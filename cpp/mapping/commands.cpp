@@ -11,10 +11,33 @@ namespace tilewright {
 
 namespace {
 
+/// A private buffer lives in the loop that was named, wherever that is now; of a loop that was
+/// split, in what took its place.
+bool fits_private(const MappingState &state, const std::string &name, Allocation &allocation) {
+  const std::vector<LoopDimension> &loops = state.time_space.at(name).dimensions;
+  const auto loop = std::find_if(loops.begin(), loops.end(), [&](const LoopDimension &candidate) {
+    return candidate.name == allocation.loop;
+  });
+  if (loop != loops.end()) {
+    allocation.levels = static_cast<int>(loop - loops.begin()) + 1;
+  } else if (static_cast<size_t>(allocation.levels) <= loops.size()) {
+    allocation.loop = loops[static_cast<size_t>(allocation.levels) - 1].name;
+  } else {
+    return false;
+  }
+  const Placement *placement = find_placement(state, name);
+  return placement == nullptr || !placement->compute_at;
+}
+
 /// A buffer lives no deeper than its computation runs, and only while that runs in its reader.
 void fit_allocations(MappingState &state) {
   for (auto entry = state.allocations.begin(); entry != state.allocations.end();) {
     Allocation &allocation = entry->second;
+    if (allocation.is_private()) {
+      entry = fits_private(state, entry->first, allocation) ? std::next(entry)
+                                                            : state.allocations.erase(entry);
+      continue;
+    }
     const Placement *placement = find_placement(state, entry->first);
     const bool inside = placement != nullptr && placement->compute_at &&
                         placement->other == allocation.other && placement->shared > 0;
@@ -54,8 +77,12 @@ void require_private_buffers(const MappingState &state, const Command &command) 
     const std::string &buffer = state.storage.at(owner).buffer;
     for (const auto &[name, storage] : state.storage) {
       if (name != owner && storage.buffer == buffer) {
-        refuse(command, "buffer '" + buffer + "' of " + owner + " lives inside the loops of " +
-                            allocation.other + " (store_at), so it cannot hold " + name + " too");
+        refuse(command,
+               "buffer '" + buffer + "' of " + owner +
+                   (allocation.is_private()
+                        ? " is private to an iteration of loop '" + allocation.loop + "'"
+                        : " lives inside the loops of " + allocation.other + " (store_at)") +
+                   ", so it cannot hold " + name + " too");
       }
     }
   }
@@ -100,6 +127,14 @@ std::string instance_text(const std::string &name, const Point &point) {
   return parameters.empty() ? text : text + " (" + parameters + ")";
 }
 
+std::string computation_list(const MappingState &state) {
+  std::string known;
+  for (const auto &[name, map] : state.time_space) {
+    known += (known.empty() ? "" : ", ") + name;
+  }
+  return known;
+}
+
 std::vector<std::string> command_names() {
   std::vector<std::string> names;
   for (const auto &[name, traits] : command_table()) {
@@ -109,7 +144,17 @@ std::vector<std::string> command_names() {
 }
 
 void apply_command(MappingState &state, const Command &command) {
-  const auto handler = traits(command).handler;
+  const CommandTraits &asked = traits(command);
+  const bool to_function = command.computation.empty();
+  const auto handler = to_function ? asked.of_function : asked.handler;
+  if (handler == nullptr && to_function && asked.handler != nullptr) {
+    refuse(command, "this is a command of a computation, not of the whole function");
+  }
+  if (handler == nullptr && !to_function && asked.of_function != nullptr) {
+    refuse(command,
+           "this is a command of the whole function, not of one computation; give it as f." +
+               command.name + "(...)");
+  }
   if (handler == nullptr) {
     std::string known;
     for (const std::string &name : command_names()) {
@@ -117,13 +162,10 @@ void apply_command(MappingState &state, const Command &command) {
     }
     refuse(command, "there is no such command; the commands are: " + known);
   }
-  if (state.time_space.count(command.computation) == 0) {
-    std::string known;
-    for (const auto &[name, map] : state.time_space) {
-      known += (known.empty() ? "" : ", ") + name;
-    }
+  if (!to_function && state.time_space.count(command.computation) == 0) {
     refuse(command, "'" + command.computation + "' is not a computation of function '" +
-                        state.function->name + "'; its computations are: " + known);
+                        state.function->name +
+                        "'; its computations are: " + computation_list(state));
   }
   const std::shared_ptr<const Function> before = state.function;
   handler(state, command);
@@ -133,6 +175,7 @@ void apply_command(MappingState &state, const Command &command) {
   fit_allocations(state);
   fit_joined_loops(state);
   require_private_buffers(state, command);
+  require_replaceable(state, command);
 }
 
 } // namespace tilewright

@@ -8,6 +8,34 @@
 
 namespace tilewright {
 
+namespace {
+
+/// instance -> [d0, ..., d(levels-1)]
+isl::map outer_loops(const Statement &statement, size_t levels) {
+  isl_pw_aff_list *loops = isl_pw_aff_list_alloc(isl_context().get(), static_cast<int>(levels));
+  for (size_t level = 0; level < levels; ++level) {
+    loops = isl_pw_aff_list_add(loops, statement.loops[level].copy());
+  }
+  isl_space *space = isl_space_from_domain(statement.domain.space().release());
+  space = isl_space_add_dims(space, isl_dim_out, static_cast<unsigned>(levels));
+  const isl::multi_pw_aff prefix = isl::manage(isl_multi_pw_aff_from_pw_aff_list(space, loops));
+  return prefix.as_map();
+}
+
+} // namespace
+
+isl::map written_footprint(const std::vector<const Statement *> &writers, size_t levels) {
+  isl::map result;
+  for (const Statement *writer : writers) {
+    const isl::map part = outer_loops(*writer, levels)
+                              .intersect_domain(writer->domain)
+                              .reverse()
+                              .apply_range(defined_value(*writer));
+    result = result.is_null() ? part : result.unite(part);
+  }
+  return checked(result, "a footprint").coalesce();
+}
+
 isl::map footprint(const std::vector<const Statement *> &readers, const Computation &computation,
                    size_t levels) {
   isl::map result;
@@ -16,14 +44,7 @@ isl::map footprint(const std::vector<const Statement *> &readers, const Computat
       if (read.producer.get() != &computation) {
         continue;
       }
-      isl_pw_aff_list *loops = isl_pw_aff_list_alloc(isl_context().get(), static_cast<int>(levels));
-      for (size_t level = 0; level < levels; ++level) {
-        loops = isl_pw_aff_list_add(loops, reader->loops[level].copy());
-      }
-      isl_space *space = isl_space_from_domain(reader->domain.space().release());
-      space = isl_space_add_dims(space, isl_dim_out, static_cast<unsigned>(levels));
-      const isl::multi_pw_aff prefix = isl::manage(isl_multi_pw_aff_from_pw_aff_list(space, loops));
-      const isl::map part = prefix.as_map().reverse().apply_range(read.relation);
+      const isl::map part = outer_loops(*reader, levels).reverse().apply_range(read.relation);
       result = result.is_null() ? part : result.unite(part);
     }
   }

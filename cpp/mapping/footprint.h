@@ -14,6 +14,9 @@ namespace tilewright {
 isl::map footprint(const std::vector<const Statement *> &readers, const Computation &computation,
                    size_t levels);
 
+/// The same of what statements of `computation` itself write.
+isl::map written_footprint(const std::vector<const Statement *> &writers, size_t levels);
+
 /// The footprint as one convex set in each iteration, with which one plain loop computes it: the
 /// same elements where its pieces join without a gap, else, if `more` allows it, elements of
 /// `domain` in a few holes and corners besides. The footprint itself where there is no such set.

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace tilewright {
 
@@ -101,11 +102,12 @@ InstanceSpace instance_space(const Computation &computation) {
   space.iterators = computation.iterators;
   if (const ExprPtr reduction = scheduled_reduction(computation)) {
     const Piece &piece = computation.pieces.front();
-    space.domain = reduction_domain(*reduction, piece.domain, computation.iterators, piece.where);
-    for (const ReduceRange &range : reduction->ranges) {
+    const Expr &terms = *reduction_of(*reduction);
+    space.domain = reduction_domain(terms, piece.domain, computation.iterators, piece.where);
+    for (const ReduceRange &range : terms.ranges) {
       space.iterators.push_back(range.iterator);
     }
-    space.reduced = reduction->ranges.size();
+    space.reduced = terms.ranges.size();
     return space;
   }
   space.domain = isl::set::empty(computation.domain.space());
@@ -136,6 +138,15 @@ Mapping::Mapping(const std::shared_ptr<const Function> &function) {
 
 Mapping Mapping::with(const Command &command) const {
   require_stack(*state_.function);
+  if (!command.commands.empty()) {
+    Mapping all = *this;
+    for (const Command &each : command.commands) {
+      all = all.with(each);
+    }
+    Schedule recorded = state_.schedule;
+    recorded.commands.push_back(command);
+    return all.recorded_as(std::move(recorded));
+  }
   const OperationLimit limit(mapping_operation_limit);
   Mapping result = *this;
   apply_command(result.state_, command);
@@ -144,9 +155,9 @@ Mapping Mapping::with(const Command &command) const {
   return result;
 }
 
-Mapping Mapping::as_starting_point() const {
+Mapping Mapping::recorded_as(Schedule schedule) const {
   Mapping result = *this;
-  result.state_.schedule = {};
+  result.state_.schedule = std::move(schedule);
   return result;
 }
 
@@ -180,12 +191,43 @@ Mapping Mapping::sharing(const std::vector<SharedArray> &arrays) const {
   return result;
 }
 
+Mapping Mapping::where(const isl::set &condition) const {
+  Mapping result = *this;
+  auto narrowed = make_isl_shared<Function>(*state_.function);
+  narrowed->context =
+      checked(narrowed->context.intersect(condition), "a version for some parameters");
+  result.state_.function = std::move(narrowed);
+  result.state_.variants.clear();
+  return result;
+}
+
 const TimeSpaceMap &Mapping::time_space(const std::string &computation) const {
   return state_.time_space.at(computation);
 }
 
 const Storage &Mapping::storage(const std::string &computation) const {
   return state_.storage.at(computation);
+}
+
+std::vector<Version> versions(const Mapping &mapping) {
+  constexpr const char *doing = "versions for some parameters";
+  std::vector<Version> all;
+  isl::set left = mapping.function().context;
+  for (const Variant &variant : mapping.state().variants) {
+    if (checked(left.intersect(variant.condition).is_empty(), doing)) {
+      continue;
+    }
+    Mapping version = mapping.where(variant.condition);
+    if (checked(left.is_subset(variant.condition), doing)) {
+      all.push_back({std::move(version), std::nullopt});
+      return all;
+    }
+    all.push_back({std::move(version), variant.condition});
+    left = checked(left.subtract(variant.condition), doing);
+  }
+  all.push_back({mapping.where(isl::manage(isl_set_universe(left.space().params().release()))),
+                 std::nullopt});
+  return all;
 }
 
 bool has_gpu_loops(const Mapping &mapping) {

@@ -127,9 +127,11 @@ struct Storage {
 };
 
 /// store_at: the buffer of a computation lives inside one iteration of the `levels` outermost loops
-/// it shares with `other`, as large as what is read there.
+/// it shares with `other`, as large as what is read there. private: the same for a computation that
+/// stands beside its readers, as large as what is written and read there; `loop` is the innermost
+/// of those loops.
 struct Allocation {
-  std::string other;
+  std::string other; ///< empty: private
   int levels = 0;
   std::string memory =
       "auto"; ///< "auto", "registers", "stack", "heap"; in a GPU's kernel "shared", "private"
@@ -139,6 +141,9 @@ struct Allocation {
   SourceLocation where; ///< of that command
   std::int64_t pad = 0; ///< elements more along the innermost dimension of the buffer
   int stages = 1;       ///< so many of it; more than one: a GPU's threads copy ahead (cache)
+  std::string loop;     ///< private: the loop as the computation itself has it
+
+  bool is_private() const { return other.empty(); }
 };
 
 /// independent(i): in no two different iterations of the loop do instances of these computations
@@ -167,6 +172,21 @@ struct SharedArray {
   bool operator==(const SharedArray &) const = default;
 };
 
+/// specialize: where the condition holds of the parameters, the same loops with that known.
+struct Variant {
+  std::string text;   ///< of the condition, as the command has it
+  isl::set condition; ///< on parameters
+};
+
+/// when_work: what is too little work (loops/estimate_work.h) for the loops of a schedule.
+struct WorkLimits {
+  std::int64_t declared = 0; ///< less than this runs as declared; 0: nothing does
+  std::int64_t threads = 0;  ///< parallel loops of less than this run in one thread; 0: none do
+  int around = 0;            ///< `declared` counts one iteration of so many outermost loops
+
+  bool operator==(const WorkLimits &) const = default;
+};
+
 /// Everything that commands change. Commands work on a copy, so that a failure changes nothing.
 struct MappingState {
   std::shared_ptr<const Function> function;
@@ -178,9 +198,12 @@ struct MappingState {
   std::map<std::string, Allocation> allocations;
   std::vector<IndependencePromise> independent;
   std::vector<ValuePromise> assumed;
-  std::set<std::string> streamed;        ///< computations whose elements go past the caches
-  std::set<std::string> atomic;          ///< reductions whose updates of one element may meet
-  std::map<std::string, Storage> shared; ///< inputs that lie in another input's array (sharing)
+  std::set<std::string> streamed;            ///< computations whose elements go past the caches
+  std::set<std::string> atomic;              ///< reductions whose updates of one element may meet
+  std::map<std::string, Storage> shared;     ///< inputs that lie in another input's array (sharing)
+  std::map<std::string, std::int64_t> fixed; ///< parameters that have one value (fix)
+  std::vector<Variant> variants;             ///< the first that holds runs (specialize)
+  WorkLimits work;                           ///< (when_work)
 };
 
 /// isl operations that one command, or building one program, may take.
@@ -193,15 +216,20 @@ public:
   /// is legal.
   explicit Mapping(const std::shared_ptr<const Function> &function);
 
-  /// The mapping after one more command. Strong guarantee: *this is never changed.
+  /// The mapping after one more command, or after all commands of a transaction. Strong guarantee:
+  /// *this is never changed.
   Mapping with(const Command &command) const;
 
-  /// The same mapping with an empty list of commands: what a planner did is where a person starts.
-  Mapping as_starting_point() const;
+  /// The same mapping with another list of commands: that of a transaction where its commands were,
+  /// or none, as what a planner did is where a person starts.
+  Mapping recorded_as(Schedule schedule) const;
 
   /// The mapping for calls whose arrays share memory in this way. Whether it is legal is to be
   /// asked again. Throws Error(Schedule) where types or ranks differ.
   Mapping sharing(const std::vector<SharedArray> &arrays) const;
+
+  /// The same loops, of one version: for parameters of which `condition` holds.
+  Mapping where(const isl::set &condition) const;
 
   const Function &function() const { return *state_.function; }
   const std::shared_ptr<const Function> &function_pointer() const { return state_.function; }
@@ -213,6 +241,16 @@ public:
 private:
   MappingState state_;
 };
+
+/// The loops for one case of the parameters.
+struct Version {
+  Mapping mapping;                   ///< without variants
+  std::optional<isl::set> condition; ///< nothing: for what is left
+};
+
+/// The cases that a call tells apart, in the order in which it asks (specialize); the last one is
+/// for what is left. Conditions that what is known of parameters decides are not asked.
+std::vector<Version> versions(const Mapping &mapping);
 
 /// Whether all instances run in the order in which `mapping` has them after one more command, too:
 /// split or unroll of a sequential loop that no other computation shares.

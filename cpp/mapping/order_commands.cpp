@@ -66,13 +66,24 @@ void place(MappingState &state, const Command &command, const std::string &compu
 std::string existing_computation(const MappingState &state, const Command &command,
                                  const std::string &name) {
   if (state.time_space.count(name) == 0) {
-    std::string known;
-    for (const auto &[other, map] : state.time_space) {
-      known += (known.empty() ? "" : ", ") + other;
-    }
-    refuse(command, "there is no computation named '" + name + "'; the computations are: " + known);
+    refuse(command, "there is no computation named '" + name +
+                        "'; the computations are: " + computation_list(state));
   }
   return name;
+}
+
+/// Where a buffer inside loops shall be: an optional argument.
+std::string memory_argument(const CommandArguments &arguments, const Command &command,
+                            size_t position) {
+  const std::string memory = arguments.optional_name(position, "the memory").value_or("auto");
+  if (memory != "auto" && memory != "registers" && memory != "stack" && memory != "heap" &&
+      memory != "shared" && memory != "private") {
+    refuse(command,
+           "the memory must be \"auto\", \"registers\", \"stack\", \"heap\", \"shared\" or "
+           "\"private\", got \"" +
+               memory + "\"");
+  }
+  return memory;
 }
 
 void place_by_arguments(MappingState &state, const Command &command, bool before, bool swap) {
@@ -146,14 +157,7 @@ void store_at_command(MappingState &state, const Command &command) {
                         name + " shares " + std::to_string(placement->shared) + " loops with " +
                         reader);
   }
-  const std::string memory = arguments.optional_name(2, "the memory").value_or("auto");
-  if (memory != "auto" && memory != "registers" && memory != "stack" && memory != "heap" &&
-      memory != "shared" && memory != "private") {
-    refuse(command,
-           "the memory must be \"auto\", \"registers\", \"stack\", \"heap\", \"shared\" or "
-           "\"private\", got \"" +
-               memory + "\"");
-  }
+  const std::string memory = memory_argument(arguments, command, 2);
   const std::int64_t pad = arguments.size() > 3 ? arguments.integer(3, "the padding", 0) : 0;
   if (pad > 0 && (memory == "registers" || memory == "private")) {
     refuse(command, "padding is for memory with an order of its own; in memory=\"" + memory +
@@ -163,7 +167,35 @@ void store_at_command(MappingState &state, const Command &command) {
     refuse(command, name + " has no dimension that could be padded");
   }
   state.storage[name] = Storage::identity(**state.function->find(name));
-  state.allocations[name] = {reader, levels, memory, {}, to_string(command), command.where, pad, 1};
+  state.allocations[name] = {reader,        levels, memory, {}, to_string(command),
+                             command.where, pad,    1,      {}};
+}
+
+void private_command(MappingState &state, const Command &command) {
+  const CommandArguments arguments(command);
+  arguments.expect_between(1, 2, "private(i, memory=\"auto\")");
+  const std::string &name = command.computation;
+  const std::string loop = arguments.name(0, "a loop");
+  const auto position = static_cast<int>(find_loop(state.time_space.at(name), loop, command));
+  const Placement *placement = find_placement(state, name);
+  if (placement != nullptr && placement->compute_at) {
+    refuse(command, name + " is computed inside the loops of " + placement->other +
+                        "; give it a buffer there with store_at");
+  }
+  for (const ComputationPtr &output : state.function->outputs) {
+    if (output->name == name) {
+      refuse(command, name + " is an output; its elements are in the caller's array");
+    }
+  }
+  const std::string memory = memory_argument(arguments, command, 1);
+  state.storage[name] = Storage::identity(**state.function->find(name));
+  Allocation allocation;
+  allocation.levels = position + 1;
+  allocation.memory = memory;
+  allocation.command = to_string(command);
+  allocation.where = command.where;
+  allocation.loop = loop;
+  state.allocations[name] = std::move(allocation);
 }
 
 void fuse_with_command(MappingState &state, const Command &command) {

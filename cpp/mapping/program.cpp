@@ -5,9 +5,13 @@
 #include "mapping/command_handlers.h"
 #include "mapping/command_table.h"
 #include "mapping/local_memory.h"
+#include "mapping/number_limits.h"
 #include "mapping/program_builder.h"
 #include "mapping/static_order.h"
 #include "polyhedral/set_text.h"
+
+#include <isl/set.h>
+#include <isl/val.h>
 
 #include <algorithm>
 #include <optional>
@@ -30,6 +34,7 @@ Program ProgramBuilder::build() {
   program_.function = state_.function;
   program_.parameters = function_.parameters;
   program_.context = function_.context;
+  find_fixed();
   relevant_.emplace(program_.context);
   for (const IndependencePromise &promise : state_.independent) {
     program_.independent_loops.push_back(promise.loop);
@@ -46,6 +51,11 @@ Program ProgramBuilder::build() {
     add_statements(*computation);
   }
   put_in_order();
+  for (const auto &[name, allocation] : state_.allocations) {
+    if (allocation.is_private()) {
+      allocate_private(**function_.find(name), allocation);
+    }
+  }
   for (Statement &statement : program_.statements) {
     program_.depth = std::max(program_.depth, static_cast<int>(statement.loops.size()));
   }
@@ -53,6 +63,21 @@ Program ProgramBuilder::build() {
     finish(statement);
   }
   return std::move(program_);
+}
+
+void ProgramBuilder::find_fixed() {
+  const isl::set &context = program_.context;
+  const isl::val widest(isl_context(), static_cast<long>(largest_number));
+  for (isl_size p = 0; p < isl_set_dim(context.get(), isl_dim_param); ++p) {
+    const isl::val value = checked(isl::manage(isl_set_plain_get_val_if_fixed(
+                                       context.get(), isl_dim_param, static_cast<unsigned>(p))),
+                                   "the parameters of a program");
+    if (value.is_int().is_true() && value.abs().le(widest).is_true()) {
+      const char *name =
+          isl_set_get_dim_name(context.get(), isl_dim_param, static_cast<unsigned>(p));
+      program_.fixed[name] = isl_val_get_num_si(value.get());
+    }
+  }
 }
 
 void ProgramBuilder::add_statements(const ComputationPtr &computation) {
@@ -100,14 +125,16 @@ void ProgramBuilder::add_reduction(const ComputationPtr &computation,
                                    const InstanceSpace &instances, const TimeSpaceMap &map) {
   const ExprPtr &value = computation->pieces.front().value;
   const ExprPtr reduction = scheduled_reduction(*computation);
+  const Expr &terms = *reduction_of(*reduction);
   Statement update = statement_of(computation, 0);
   update.role = StatementRole::Update;
   update.iterators = instances.iterators;
   update.domain = instances.domain;
-  update.value = cast(reduction->operands.front(), reduction->type);
-  update.predicate = reduction->predicate;
-  update.combine = reduction_combiner(reduction->op);
-  update.ordered = reduction->ordered;
+  update.value = cast(terms.operands.front(), terms.type);
+  update.state = terms.states.empty() ? nullptr : terms.states.front();
+  update.predicate = terms.predicate;
+  update.combine = reduction_combiner(terms.op);
+  update.ordered = terms.ordered;
   for (const LoopDimension &loop : map.dimensions) {
     add_loop(update, loop);
   }
@@ -117,7 +144,9 @@ void ProgramBuilder::add_reduction(const ComputationPtr &computation,
 
   Statement init = beside(update, StatementRole::Initialise, -1, map, instances.reduced);
   init.name = unique_name(computation->name + "_init");
-  init.value = cast(reduction_identity(reduction->op, reduction->type), computation->type);
+  init.value = cast(update.state ? initial_values(*reduction).front()
+                                 : reduction_identity(terms.op, terms.type),
+                    computation->type);
   program_.statements.push_back(std::move(init));
   if (value == reduction) {
     program_.statements.push_back(std::move(update));
@@ -256,11 +285,12 @@ void ProgramBuilder::add_promises(Statement &statement) const {
   statement.streamed = statement.role == StatementRole::Value && state_.streamed.contains(name);
   statement.atomic = statement.role == StatementRole::Update && state_.atomic.contains(name);
   statement.mapped_at = statement.computation->where;
-  for (const Command &command : state_.schedule.commands) {
-    if (command.computation == name && traits(command).maps_to_gpu) {
+  for_each_command(state_.schedule.commands, [&](const Command &command) {
+    if ((command.computation == name || command.computation.empty()) &&
+        traits(command).maps_to_gpu) {
       statement.mapped_at = command.where;
     }
-  }
+  });
 }
 
 void ProgramBuilder::put_in_order() {
@@ -341,6 +371,12 @@ Program build_program(const MappingState &state) {
   require_stack(*state.function);
   const OperationLimit limit(mapping_operation_limit);
   return ProgramBuilder(state).build();
+}
+
+void require_places(const Mapping &mapping) {
+  require_stack(mapping.function());
+  const OperationLimit limit(mapping_operation_limit);
+  ProgramBuilder(mapping.state()).require_places();
 }
 
 Program build_program(const Mapping &mapping) { return build_program(mapping.state()); }

@@ -32,8 +32,10 @@ struct Buffer {
 /// In the order in which they come to one element of a reduction.
 enum class StatementRole {
   Value,      ///< buffer[index] = value
-  Initialise, ///< buffer[index] = value (the identity of the reduction)
-  Update,     ///< buffer[index] = combine(buffer[index], value), where `predicate` holds
+  Initialise, ///< buffer[index] = value (the identity of the reduction, a fold's initial value)
+  Update,     ///< buffer[index] = combine(buffer[index], value), where `predicate` holds; of a
+              ///< fold, which has no `combine`, buffer[index] = value, in which `state` stands for
+              ///< buffer[index]
   Finish      ///< buffer[index] = value, which reads what the terms came to at `accumulated`
 };
 
@@ -54,11 +56,12 @@ struct Statement {
   std::vector<std::string> loop_names; ///< one for each loop level this statement really has
                                        ///< (deeper ones are fixed at 0)
   ExprPtr value;                       ///< Update: the reduction's body
-  ExprPtr predicate;                   ///< Update: a condition that reads data, or null: always
-  Op combine = Op::None;               ///< Update: Add, Mul, Min, Max, And, Or
-  bool ordered = false;                ///< Update: in lexicographic order of the terms only
-  ExprPtr accumulated; ///< Finish: in `value`, the access to its own element before it is written
-  size_t buffer = 0;   ///< index into Program::buffers
+  ExprPtr state;     ///< Update of a fold: stands in `value` for the element before it; else null
+  ExprPtr predicate; ///< Update: a condition that reads data, or null: always
+  Op combine = Op::None; ///< Update: Add, Mul, Min, Max, And, Or; None of a fold
+  bool ordered = false;  ///< Update: in lexicographic order of the terms only
+  ExprPtr accumulated;   ///< Finish: in `value`, the access to its own element before it is written
+  size_t buffer = 0;     ///< index into Program::buffers
   std::vector<ExprPtr> index; ///< element written, in terms of the computation's iterators
   bool streamed = false;      ///< Value: the element goes past the caches (stream)
   std::map<std::string, std::vector<Prefetch>> prefetches; ///< by name of the loop
@@ -73,7 +76,8 @@ struct Program {
   std::shared_ptr<const Function> function;
   std::vector<std::string> parameters;
   isl::set context;
-  int depth = 0;                     ///< loops in the time space
+  std::map<std::string, std::int64_t> fixed; ///< parameters that have one value, by fix
+  int depth = 0;                             ///< loops in the time space
   std::vector<Buffer> buffers;       ///< inputs and outputs in argument order, then temporaries
   std::vector<Statement> statements; ///< in order of declaration
   std::vector<std::string> independent_loops; ///< by promise (independent): for messages
@@ -90,6 +94,11 @@ struct Program {
 
 Program build_program(const Mapping &mapping);
 Program build_program(const MappingState &state);
+
+/// Error(Schedule) where elements cannot be where the mapping has them: two types in one buffer, an
+/// element outside of the caller's array. A part of what build_program asks, for a mapping whose
+/// loops are in the making.
+void require_places(const Mapping &mapping);
 
 /// name[iterators] -> [s0, d0, s1, ..., sD], an anonymous tuple of 2 * depth + 1 dimensions. Made
 /// only where isl has to generate loops: legality needs no more than Statement::order and

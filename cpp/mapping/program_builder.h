@@ -20,6 +20,8 @@ class ProgramBuilder {
 public:
   explicit ProgramBuilder(const MappingState &state);
   Program build();
+  /// What build() asks of the places of elements, and nothing else of it.
+  void require_places() { add_buffers(); }
 
 private:
   /// The static order of what stands at a position: room is left before it and after it for what
@@ -28,6 +30,8 @@ private:
 
   // ---- program.cpp ----
 
+  /// The parameters to which the context leaves one value.
+  void find_fixed();
   void add_statements(const ComputationPtr &computation);
   void add_values(const ComputationPtr &computation, const TimeSpaceMap &map);
   /// Initialise, update and finish of a reduction scheduled by its terms. The first and the last
@@ -62,8 +66,10 @@ private:
   // ---- program_places.cpp ----
 
   void add_buffers();
-  static Buffer buffer_of(const std::string &name, ScalarType type, BufferKind kind,
-                          const std::vector<ExprPtr> &extents);
+  Buffer buffer_of(const std::string &name, ScalarType type, BufferKind kind,
+                   const std::vector<ExprPtr> &extents) const;
+  /// The extent as a number, where the context says which.
+  ExprPtr known_extent(const ExprPtr &extent) const;
   void add_place(const Computation &computation, BufferKind kind);
   /// A buffer of several computations: one type, one rank, the larger extents. An output's or an
   /// input's buffer is the caller's array: one output to a buffer, and what else is stored there
@@ -105,6 +111,12 @@ private:
   void allocate_inside(const Computation &computation, const Allocation &allocation,
                        const std::vector<const Statement *> &readers, const isl::map &needed,
                        size_t first);
+  /// private: a buffer inside loops that the computation shares with all its readers, as large as
+  /// what is written and read in one iteration of them.
+  void allocate_private(const Computation &computation, const Allocation &allocation);
+  /// The buffer of a computation that lives inside of loops, with a place in it for what is `held`
+  /// in one iteration of them.
+  void hold(const Computation &computation, const Allocation &allocation, const isl::map &held);
 
   const MappingState &state_;
   const Function &function_;

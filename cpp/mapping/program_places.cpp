@@ -1,7 +1,12 @@
 // Where elements lie: the buffers of a program and the place of each computation in them.
+#include "algorithm/affine.h"
 #include "mapping/command_handlers.h"
+#include "mapping/number_limits.h"
 #include "mapping/program_builder.h"
 #include "polyhedral/set_text.h"
+
+#include <isl/aff.h>
+#include <isl/val.h>
 
 #include <algorithm>
 #include <optional>
@@ -44,13 +49,33 @@ void ProgramBuilder::add_buffers() {
 }
 
 Buffer ProgramBuilder::buffer_of(const std::string &name, ScalarType type, BufferKind kind,
-                                 const std::vector<ExprPtr> &extents) {
+                                 const std::vector<ExprPtr> &extents) const {
   Buffer buffer;
   buffer.name = name;
   buffer.type = type;
   buffer.kind = kind;
-  buffer.extents = extents;
+  for (const ExprPtr &extent : extents) {
+    buffer.extents.push_back(known_extent(extent));
+  }
   return buffer;
+}
+
+ExprPtr ProgramBuilder::known_extent(const ExprPtr &extent) const {
+  if (program_.fixed.empty() || extent->kind == ExprKind::Constant) {
+    return extent;
+  }
+  constexpr const char *doing = "the extent of a buffer";
+  const std::optional<isl::pw_aff> value = to_affine(extent, {});
+  if (!value) {
+    return extent;
+  }
+  const isl::pw_aff known = checked(value->intersect_params(program_.context), doing);
+  const isl::val least = isl::manage(isl_pw_aff_min_val(known.copy()));
+  const isl::val most = isl::manage(isl_pw_aff_max_val(known.copy()));
+  const isl::val widest(isl_context(), static_cast<long>(largest_number));
+  const bool is_one = !least.is_null() && !most.is_null() && least.is_int().is_true() &&
+                      least.eq(most).is_true() && most.abs().le(widest).is_true();
+  return is_one ? constant(std::int64_t{isl_val_get_num_si(most.get())}, Int64) : extent;
 }
 
 void ProgramBuilder::add_place(const Computation &computation, BufferKind kind) {

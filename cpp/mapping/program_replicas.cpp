@@ -185,13 +185,64 @@ void ProgramBuilder::allocate_inside(const Computation &computation, const Alloc
                                      const std::vector<const Statement *> &readers,
                                      const isl::map &needed, size_t first) {
   const auto levels = static_cast<size_t>(allocation.levels);
-  Program::Place &place = program_.places.at(computation.name);
-  Buffer &buffer = program_.buffers[place.buffer];
   const auto inner = static_cast<unsigned>(shared_ - levels);
   const isl::map computed = isl::manage(
       isl_map_project_out(needed.copy(), isl_dim_in, static_cast<unsigned>(levels), inner));
   const isl::map held =
       inner == 0 ? needed : footprint(readers, computation, levels).unite(computed).coalesce();
+  hold(computation, allocation, held);
+  const Program::Place &place = program_.places.at(computation.name);
+  for (size_t s = first; s < program_.statements.size(); ++s) {
+    program_.statements[s].index = place.index;
+  }
+}
+
+void ProgramBuilder::allocate_private(const Computation &computation,
+                                      const Allocation &allocation) {
+  const auto levels = static_cast<size_t>(allocation.levels);
+  std::vector<const Statement *> own;
+  for (const Statement &statement : program_.statements) {
+    if (statement.computation.get() == &computation) {
+      own.push_back(&statement);
+    }
+  }
+  const std::vector<const Statement *> readers = readers_of(program_.statements, computation);
+  const Statement &first = *own.front();
+  const auto require_inside = [&](const Statement &statement, const std::string &does) {
+    if (statement.loop_names.size() < levels ||
+        !std::equal(statement.order.begin(),
+                    statement.order.begin() + static_cast<std::ptrdiff_t>(levels),
+                    first.order.begin())) {
+      throw Error(ErrorKind::Schedule,
+                  computation.name + " is private to an iteration of loop '" + allocation.loop +
+                      "', but " + statement.computation->name + " " + does +
+                      " outside of that loop; fuse them first (after, fuse_with), or choose a loop "
+                      "that they share",
+                  allocation.where);
+    }
+  };
+  for (const Statement *statement : own) {
+    require_inside(*statement, "begins or ends");
+  }
+  for (const Statement *reader : readers) {
+    require_inside(*reader, "reads it");
+  }
+  isl::map held = written_footprint(own, levels);
+  if (!readers.empty()) {
+    held = held.unite(footprint(readers, computation, levels)).coalesce();
+  }
+  hold(computation, allocation, held);
+  for (Statement &statement : program_.statements) {
+    if (statement.computation.get() == &computation) {
+      statement.index = program_.places.at(computation.name).index;
+    }
+  }
+}
+
+void ProgramBuilder::hold(const Computation &computation, const Allocation &allocation,
+                          const isl::map &held) {
+  Program::Place &place = program_.places.at(computation.name);
+  Buffer &buffer = program_.buffers[place.buffer];
   const FootprintBox box = footprint_box(checked(held, "a footprint"), program_.context);
   buffer.level = allocation.levels;
   buffer.memory = allocation.memory;
@@ -202,16 +253,13 @@ void ProgramBuilder::allocate_inside(const Computation &computation, const Alloc
   place.index.clear();
   for (size_t d = 0; d < computation.rank(); ++d) {
     const size_t of = allocation.order.empty() ? d : static_cast<size_t>(allocation.order[d]);
-    buffer.extents.push_back(box.extents[of]);
+    buffer.extents.push_back(known_extent(box.extents[of]));
     place.index.push_back(binary(Op::Sub, iterator(computation.iterators[of]), box.lower[of]));
   }
   if (allocation.pad > 0) {
     buffer.extents.back() = padded(buffer.extents.back(), allocation.pad);
   }
   require_fits(buffer, allocation);
-  for (size_t s = first; s < program_.statements.size(); ++s) {
-    program_.statements[s].index = place.index;
-  }
 }
 
 } // namespace tilewright

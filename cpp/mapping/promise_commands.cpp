@@ -99,6 +99,11 @@ void atomic_command(MappingState &state, const Command &command) {
   if (instance_space(computation).reduced == 0) {
     refuse(command, command.computation + " is not a reduction scheduled by its body");
   }
+  if (scheduled_reduction(computation)->kind == ExprKind::Fold) {
+    refuse(command, command.computation +
+                        " is a fold, and only sums, products, minima and maxima have updates in "
+                        "one step");
+  }
   if (scheduled_reduction(computation)->ordered) {
     refuse(command,
            command.computation + " is an ordered reduction, and atomic updates come in any order");

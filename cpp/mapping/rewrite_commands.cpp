@@ -191,8 +191,13 @@ void factor_loop(MappingState &state, const Command &command, size_t factored,
     refuse(command,
            "loop '" + loop.name + "' must run over the reduced iterators, and over nothing else");
   }
-  if (scheduled_reduction(before)->ordered) {
-    refuse(command, name + " is an ordered reduction, and partial results would change its order");
+  const ExprPtr reduction = scheduled_reduction(before);
+  if (reduction_of(*reduction)->ordered) {
+    refuse(command, name + (reduction->kind == ExprKind::Fold
+                                ? " is a fold whose terms are combined in order; if its function "
+                                  "is associative, say so: tw.fold(..., associative=True)"
+                                : " is an ordered reduction, and partial results would change its "
+                                  "order"));
   }
   const ReductionFactor factor = factor_of(before, instances, loop, partial_name);
   try {

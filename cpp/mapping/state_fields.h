@@ -73,7 +73,7 @@ void visit_fields(const Storage &given, Visitor &&visitor) {
 
 template <class Visitor>
 void visit_fields(const Allocation &given, Visitor &&visitor) {
-  const auto &[other, levels, memory, order, command, where, pad, stages] = given;
+  const auto &[other, levels, memory, order, command, where, pad, stages, loop] = given;
   visitor.visit("other", other);
   visitor.visit("levels", levels);
   visitor.visit("memory", memory);
@@ -82,6 +82,7 @@ void visit_fields(const Allocation &given, Visitor &&visitor) {
   visitor.aside("where", where);
   visitor.visit("pad", pad);
   visitor.visit("stages", stages);
+  visitor.visit("loop", loop);
 }
 
 template <class Visitor>
@@ -99,12 +100,27 @@ void visit_fields(const ValuePromise &given, Visitor &&visitor) {
   visitor.visit("values", values);
 }
 
+template <class Visitor>
+void visit_fields(const Variant &given, Visitor &&visitor) {
+  const auto &[text, condition] = given;
+  visitor.aside("text", text); // what `condition` says
+  visitor.visit("condition", condition);
+}
+
+template <class Visitor>
+void visit_fields(const WorkLimits &given, Visitor &&visitor) {
+  const auto &[declared, threads, around] = given;
+  visitor.visit("declared", declared);
+  visitor.visit("threads", threads);
+  visitor.visit("around", around);
+}
+
 /// Promises are visited, too: by what they say of reads, compute_at and store_at leave instances
 /// and elements out, which a function without them needs.
 template <class Visitor>
 void visit_fields(const MappingState &given, Visitor &&visitor) {
   const auto &[function, schedule, time_space, storage, placements, order, allocations, independent,
-               assumed, streamed, atomic, shared] = given;
+               assumed, streamed, atomic, shared, fixed, variants, work] = given;
   visitor.aside("function", function);
   visitor.aside("schedule", schedule);
   visitor.visit("time_space", time_space);
@@ -117,6 +133,9 @@ void visit_fields(const MappingState &given, Visitor &&visitor) {
   visitor.visit("streamed", streamed);
   visitor.visit("atomic", atomic);
   visitor.visit("shared", shared);
+  visitor.visit("fixed", fixed);
+  visitor.visit("variants", variants);
+  visitor.visit("work", work);
 }
 
 } // namespace tilewright

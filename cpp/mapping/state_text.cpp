@@ -29,6 +29,7 @@ public:
 private:
   void write(const std::string &value) { out_.line(path_ + " " + sized_text(value)); }
   void write(const isl::pw_aff &value) { out_.line(path_ + " " + canonical_text(value)); }
+  void write(const isl::set &value) { out_.line(path_ + " " + canonical_text(value)); }
   void write(const isl::map &value) { out_.line(path_ + " " + canonical_text(value)); }
   void write(const ExprPtr &value) { out_.expression(path_, value); }
 

@@ -51,6 +51,9 @@ private:
       changed = changed || operands.back() != operand;
     }
     ValuePtr node = changed ? with_operands(value, std::move(operands)) : value;
+    if (const auto *call = as<Call>(node)) {
+      return simplify_truncation(*call, node);
+    }
     const auto *binary = as<Binary>(node);
     const auto *unary = as<Unary>(node);
     if (binary == nullptr && (unary == nullptr || unary->op != Op::Neg)) {
@@ -64,6 +67,21 @@ private:
       return simplify_comparison(node);
     }
     return node;
+  }
+
+  /// Above zero, towards zero is downwards.
+  ValuePtr simplify_truncation(const Call &call, const ValuePtr &node) {
+    if ((call.op != Op::TruncatedDivide && call.op != Op::Fmod) || !is_index(call.operands[0])) {
+      return node;
+    }
+    const ValuePtr &a = call.operands[0];
+    const bool is_positive =
+        as_integer(call.operands[1]).value_or(0) > 0 && ranges_.of(a).lower.value_or(-1) >= 0;
+    if (!is_positive) {
+      return node;
+    }
+    const Op op = call.op == Op::Fmod ? Op::Mod : Op::FloorDiv;
+    return (*this)(binary_value(op, a, call.operands[1]));
   }
 
   ValuePtr simplify_index(const ValuePtr &node) {

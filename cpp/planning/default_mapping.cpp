@@ -286,7 +286,7 @@ PlannedMapping plan_default(const std::shared_ptr<const Function> &function) {
     mapping = fused(mapping, group);
   }
   if (auto legal = legal_program(mapping)) {
-    return {mapping.as_starting_point(), std::move(legal), groups.empty()};
+    return {mapping.recorded_as({}), std::move(legal), groups.empty()};
   }
   // Together knows nothing of the initialisation of reductions; apart keeps it before its readers.
   for (const bool apart : {false, true}) {
@@ -295,10 +295,10 @@ PlannedMapping plan_default(const std::shared_ptr<const Function> &function) {
     });
     auto legal = candidate ? legal_program(*candidate) : nullptr;
     if (legal) {
-      return {candidate->as_starting_point(), std::move(legal)};
+      return {candidate->recorded_as({}), std::move(legal)};
     }
   }
-  return {mapping.as_starting_point(), nullptr};
+  return {mapping.recorded_as({}), nullptr};
 }
 
 Mapping default_mapping(const std::shared_ptr<const Function> &function) {

@@ -7,6 +7,7 @@
 #include "mapping/accesses.h"
 #include "mapping/program.h"
 #include "planning/access_steps.h"
+#include "planning/shared_rows.h"
 #include "polyhedral/interruption.h"
 
 #include <isl/aff.h>
@@ -57,8 +58,9 @@ public:
     simple_ = !space_.iterators.empty() && !computation.type.is_complex();
     for (const Piece &piece : computation.pieces) {
       const ExprPtr reduction = space_.reduced > 0 ? scheduled_reduction(computation) : nullptr;
-      collect(reduction ? reduction->operands.front() : piece.value, computation.name);
-      simple_ = simple_ && !(reduction && reduction->predicate);
+      const Expr *terms = reduction ? reduction_of(*reduction) : nullptr;
+      collect(terms != nullptr ? terms->operands.front() : piece.value, computation.name);
+      simple_ = simple_ && (terms == nullptr || !terms->predicate);
     }
     extents_.assign(space_.iterators.size(), std::nullopt);
     for (size_t d = 0; d < extents_.size(); ++d) {
@@ -414,6 +416,15 @@ std::shared_ptr<const LegalProgram> legal_program(const Mapping &mapping,
   }
 }
 
+bool has_parallel_loops(const Mapping &mapping) {
+  const auto &maps = mapping.state().time_space;
+  return std::any_of(maps.begin(), maps.end(), [](const auto &entry) {
+    const std::vector<LoopDimension> &loops = entry.second.dimensions;
+    return std::any_of(loops.begin(), loops.end(),
+                       [](const LoopDimension &loop) { return loop.tag.tag == Tag::Parallel; });
+  });
+}
+
 bool reads_itself(const Computation &computation) {
   bool found = false;
   for (const Piece &piece : computation.pieces) {
@@ -439,6 +450,16 @@ struct Candidate {
   bool reads_itself;
 };
 
+/// A mapping with default tags.
+struct DefaultSchedule {
+  Mapping mapping;
+  /// Less work than this altogether is done sooner by the loops as they were; 0 where these are
+  /// never faster.
+  std::int64_t little = 0;
+  /// That is work in one iteration of so many outermost loops: of one product of a batch.
+  int around = 0;
+};
+
 /// Chooses the tags: all at once where that is legal, else one computation after the other.
 class TagChoice {
 public:
@@ -459,10 +480,23 @@ public:
       all.little = std::max(all.little, little_for_several);
       all.around = 0;
     }
-    return legal_program(all.mapping, nullptr) ? all : one_by_one();
+    std::shared_ptr<const LegalProgram> legal = legal_program(all.mapping, nullptr);
+    return legal ? in_rows(all, *legal) : one_by_one();
   }
 
 private:
+  /// Computations that read each other's rows share a loop, if that is legal.
+  static DefaultSchedule in_rows(const DefaultSchedule &given, const LegalProgram &legal) {
+    const Mapping shared = with_shared_rows(given.mapping);
+    if (shared.state().placements.size() == given.mapping.state().placements.size() ||
+        !legal_program(shared, &legal)) {
+      return given;
+    }
+    DefaultSchedule result = given;
+    result.mapping = shared;
+    return result;
+  }
+
   /// `before` with the tags of one more computation; nothing where it cannot have them.
   std::optional<DefaultSchedule> tagged(const DefaultSchedule &before, const Candidate &candidate,
                                         bool vector, std::optional<size_t> parallel) const {
@@ -544,8 +578,20 @@ private:
 
 } // namespace
 
-DefaultSchedule with_default_tags(const Mapping &plain, bool wide) {
-  return TagChoice(plain, wide).choose();
+Mapping with_default_tags(const Mapping &plain, bool wide) {
+  const DefaultSchedule chosen = TagChoice(plain, wide).choose();
+  const std::int64_t threads = has_parallel_loops(chosen.mapping) ? least_work_for_threads : 0;
+  if (chosen.little == 0 && threads == 0) {
+    return chosen.mapping;
+  }
+  std::vector<Argument> limits = {chosen.little};
+  if (threads > 0 || chosen.around > 0) {
+    limits.emplace_back(threads);
+  }
+  if (chosen.around > 0) {
+    limits.emplace_back(std::int64_t{chosen.around});
+  }
+  return chosen.mapping.with({"", "when_work", std::move(limits), {}});
 }
 
 } // namespace tilewright

@@ -12,17 +12,12 @@
 
 namespace tilewright {
 
-struct DefaultSchedule {
-  /// With the commands of the default schedule.
-  Mapping mapping;
-  /// Less work than this (loops/estimate_work.h) altogether is done sooner by the loops as they
-  /// were; 0 where these are never faster.
-  std::int64_t little = 0;
-  /// That is work in one iteration of so many outermost loops: of one product of a batch.
-  int around = 0;
-};
+/// What is worth several threads, in estimated work (loops/estimate_work.h): some ten microseconds,
+/// several times what it takes to wake them.
+inline constexpr std::int64_t least_work_for_threads = 60'000;
 
-/// `plain`, which is legal, with these tags. `wide`: there are 32 registers of 64 bytes.
-DefaultSchedule with_default_tags(const Mapping &plain, bool wide);
+/// `plain`, which is legal, with these tags, and with what is too little work for them (when_work).
+/// `wide`: there are 32 registers of 64 bytes.
+Mapping with_default_tags(const Mapping &plain, bool wide);
 
 } // namespace tilewright

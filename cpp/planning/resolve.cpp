@@ -46,8 +46,12 @@ std::optional<std::int64_t> smallest_fold(const Mapping &mapping, const Command 
   return std::nullopt;
 }
 
+bool needs_legal_order(const Command &command) {
+  return traits(command).completed && command.arguments.size() == 1;
+}
+
 Command resolve(const Mapping &mapping, const Command &command) {
-  if (!traits(command).completed || command.arguments.size() != 1) {
+  if (!needs_legal_order(command)) {
     return command;
   }
   const std::optional<std::int64_t> size = smallest_fold(mapping, command);

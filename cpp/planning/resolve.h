@@ -8,6 +8,9 @@
 
 namespace tilewright {
 
+/// Whether a command leaves something out that is found by asking which orders are legal.
+bool needs_legal_order(const Command &command);
+
 /// storage_fold(i) becomes storage_fold(i, d) with the smallest legal d; other commands stay as
 /// they are.
 Command resolve(const Mapping &mapping, const Command &command);

@@ -237,6 +237,11 @@ std::vector<std::string> parameter_names(const isl::set &set) {
   return parameter_names(isl::manage(isl_map_from_range(set.copy())));
 }
 
+std::vector<std::string> parameter_names(const isl::union_map &maps) {
+  return parameter_names(
+      isl::manage(isl_set_universe(isl_union_map_get_space(checked(maps, "parameters").get()))));
+}
+
 std::string to_text(const isl::set &set) {
   const OperationLimit limit(printing_limit, OperationLimit::Inside::Keep);
   char *text = isl_set_to_str(set.get());

@@ -93,6 +93,7 @@ bool sample_point(const isl::set &set, Point &point);
 /// The names of the parameters that a set or map lists, used or not.
 std::vector<std::string> parameter_names(const isl::set &set);
 std::vector<std::string> parameter_names(const isl::map &map);
+std::vector<std::string> parameter_names(const isl::union_map &maps);
 
 std::string to_text(const isl::set &set);
 std::string to_text(const isl::map &map);

@@ -288,6 +288,15 @@ isl::union_map parse_union_map(const std::string &text, std::string &problem) {
   return parse<isl::union_map>(text, problem, isl_stream_read_union_map, "union of maps");
 }
 
+std::string place_of_word(const std::string &text, const std::string &name) {
+  for (const Token &word : tokens_of(text)) {
+    if (word.is_name && word.text == name) {
+      return place_in(text, word.start);
+    }
+  }
+  return "";
+}
+
 isl::set read_set(const std::string &text, const std::string &what, const SourceLocation &where) {
   const OperationLimit limit(reading_limit);
   std::string problem;

@@ -22,6 +22,10 @@ isl::map parse_map(const std::string &text, std::string &problem);
 isl::union_set parse_union_set(const std::string &text, std::string &problem);
 isl::union_map parse_union_map(const std::string &text, std::string &problem);
 
+/// "column 7", or "line 2, column 3" of a text with several lines: where a name first stands in a
+/// text; "" where it does not.
+std::string place_of_word(const std::string &text, const std::string &name);
+
 /// Reads "{ C[i,j] : 0 <= i < N }" as parse_set does, or throws Error(Declaration); `what` names
 /// the thing that is read.
 isl::set read_set(const std::string &text, const std::string &what, const SourceLocation &where);

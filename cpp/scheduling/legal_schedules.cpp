@@ -48,6 +48,17 @@ std::string argument_text(const Argument &argument) {
       argument);
 }
 
+std::string command_text(const Command &command) {
+  std::string text = quoted(command.computation) + quoted(command.name);
+  for (const Argument &argument : command.arguments) {
+    text += argument_text(argument);
+  }
+  for (const Command &each : command.commands) {
+    text += "c" + quoted(command_text(each));
+  }
+  return text;
+}
+
 std::set<std::string> digests_of(const std::string &text) {
   std::set<std::string> digests;
   for (size_t at = 0; at + digest_size <= text.size(); at += digest_size) {
@@ -78,11 +89,7 @@ LegalSchedules::LegalSchedules(const Function &function)
 }
 
 std::string LegalSchedules::after(const std::string &schedule, const Command &command) {
-  std::string text = schedule + quoted(command.computation) + quoted(command.name);
-  for (const Argument &argument : command.arguments) {
-    text += argument_text(argument);
-  }
-  return cache_key(text);
+  return cache_key(schedule + command_text(command));
 }
 
 bool LegalSchedules::contains(const std::string &schedule) const {

@@ -42,6 +42,20 @@ with_isolated_reductions(const std::shared_ptr<const Function> &function) {
   }
 }
 
+/// The program of a mapping; what refuses it is said to be at the end of a transaction.
+Program program_after(const Mapping &mapping, const Command &command) {
+  try {
+    return build_program(mapping);
+  } catch (const Error &error) {
+    if (command.commands.empty() || error.kind != ErrorKind::Schedule) {
+      throw;
+    }
+    Error named(error.kind, to_string(command) + ": " + error.what(), command.where);
+    named.details = error.details;
+    throw named;
+  }
+}
+
 } // namespace
 
 ScheduledFunction::ScheduledFunction(std::shared_ptr<const Function> declared,
@@ -53,7 +67,9 @@ ScheduledFunction::ScheduledFunction(std::shared_ptr<const Function> declared,
 
 ScheduledFunction::ScheduledFunction(const ScheduledFunction &other)
     : declared_(other.declared_), isolated_(other.isolated_), options_(other.options_),
-      current_(other.current_) {}
+      current_(other.current_) {
+  other.require_no_transaction();
+}
 
 // ---- what is scheduled ----
 
@@ -78,7 +94,20 @@ ScheduledFunction::State ScheduledFunction::default_state() const {
   return {std::move(planned.mapping), known.none(), is_legal, std::move(planned.legal)};
 }
 
+const Function &ScheduledFunction::function() const {
+  if (const Mapping *made = transaction_.made_here()) {
+    return made->function();
+  }
+  return current_ ? current_->mapping.function() : *isolated_;
+}
+
+const Mapping &ScheduledFunction::mapping_so_far() const {
+  const Mapping *made = transaction_.made_here();
+  return made != nullptr ? *made : mapping();
+}
+
 const Mapping &ScheduledFunction::mapping() const {
+  require_no_transaction();
   if (!current_) {
     current_ = default_state();
   }
@@ -116,16 +145,58 @@ bool ScheduledFunction::has_gpu_loops() const {
   return current_ && tilewright::has_gpu_loops(current_->mapping);
 }
 
+const std::map<std::string, std::int64_t> &ScheduledFunction::fixed() const {
+  static const std::map<std::string, std::int64_t> none;
+  return current_ ? current_->mapping.state().fixed : none;
+}
+
+std::shared_ptr<const Mapping> ScheduledFunction::declared_loops() const {
+  if (!current_ || current_->mapping.state().work.declared == 0) {
+    return nullptr;
+  }
+  if (declared_loops_ == nullptr) {
+    Mapping mapping = default_state().mapping;
+    Command fix{"", "fix", {}, {}};
+    for (const auto &[name, value] : current_->mapping.state().fixed) {
+      fix.arguments.insert(fix.arguments.end(), {Argument(name), Argument(value)});
+    }
+    mapping = fix.arguments.empty() ? mapping : mapping.with(fix);
+    declared_loops_ = make_isl_shared<Mapping>(std::move(mapping));
+  }
+  return declared_loops_;
+}
+
 // ---- commands ----
+
+std::vector<Command> ScheduledFunction::commands() const {
+  std::vector<Command> all =
+      current_ ? current_->mapping.schedule().commands : std::vector<Command>();
+  if (transaction_.made_here() != nullptr && !transaction_.commands().empty()) {
+    all.push_back(transaction_.command());
+  }
+  return all;
+}
 
 ScheduledFunction::State ScheduledFunction::after(const State &state,
                                                   const Command &command) const {
+  return legal_after(state, state.mapping.with(command), command);
+}
+
+ScheduledFunction::State ScheduledFunction::legal_after(const State &state, Mapping mapping,
+                                                        const Command &command) const {
   LegalSchedules &known = legal_schedules();
-  State next{state.mapping.with(command), known.after(state.digest, command), true, nullptr};
+  State next{std::move(mapping), known.after(state.digest, command), true, nullptr};
   if (known.contains(next.digest)) {
     return next;
   }
-  Program program = build_program(next.mapping);
+  if (next.mapping.state().work.declared > 0 && state.mapping.state().work.declared == 0 &&
+      !default_state().is_legal) {
+    throw Error(ErrorKind::Schedule,
+                to_string(command) + ": no legal order of the loops as declared was found, so they "
+                                     "cannot run where there is little work; give when_work(0)",
+                command.where);
+  }
+  Program program = program_after(next.mapping, command);
   if (state.program != nullptr && keeps_order(state.mapping, command)) {
     next.program = still_legal(std::move(program), *state.program);
   } else {
@@ -143,22 +214,84 @@ ScheduledFunction::State ScheduledFunction::after(const State &state,
 void ScheduledFunction::change(State next) {
   current_ = std::move(next);
   sharing_.clear();
+  declared_loops_.reset();
   ++version_;
 }
 
 void ScheduledFunction::apply(const Command &command) {
   const OperationLimit limit(planning_limit);
+  if (transaction_.is_open()) {
+    transaction_.require_here(*declared_, command.where);
+    transaction_.add(resolved_in_transaction(command));
+    return;
+  }
   const Command resolved = resolve(mapping(), command);
   change(after(*current_, resolved));
 }
 
 void ScheduledFunction::replay(const Schedule &schedule) {
   const OperationLimit limit(planning_limit);
+  if (transaction_.is_open()) {
+    const SourceLocation where =
+        schedule.commands.empty() ? SourceLocation{} : schedule.commands.front().where;
+    transaction_.require_here(*declared_, where);
+    throw Error(ErrorKind::Schedule,
+                declared_->name + ": a schedule replaces all commands of a function, and cannot " +
+                    "be a part of the transaction that is open; give it before the transaction, " +
+                    "or after its end",
+                where);
+  }
   State next = default_state();
   for (const Command &command : schedule.commands) {
     next = after(next, command);
   }
   change(std::move(next));
+}
+
+// ---- transactions ----
+
+std::uint64_t ScheduledFunction::begin(const SourceLocation &where) {
+  if (transaction_.is_open()) {
+    transaction_.require_here(*declared_, where);
+    return transaction_.begin_inside();
+  }
+  return transaction_.begin(mapping(), where);
+}
+
+Command ScheduledFunction::resolved_in_transaction(const Command &command) const {
+  const Mapping &made = *transaction_.made_here();
+  if (!needs_legal_order(command)) {
+    return command;
+  }
+  if (const std::optional<Violation> violation =
+          find_violation(program_after(made, transaction_.command()))) {
+    throw Error(ErrorKind::Schedule,
+                to_string(command) +
+                    ": what is left out follows from a legal order, and the commands of this "
+                    "transaction so far do not make one (" +
+                    violation->explanation +
+                    "); say it here, or give the command after the transaction",
+                command.where);
+  }
+  return resolve(made, command);
+}
+
+void ScheduledFunction::commit(std::uint64_t transaction) {
+  const OperationLimit limit(planning_limit);
+  std::optional<OpenTransaction::Made> made = transaction_.end(*declared_, transaction);
+  if (!made || made->command.commands.empty()) {
+    return;
+  }
+  // The transaction is over: whatever is thrown now, the function is as it was.
+  Schedule recorded = current_->mapping.schedule();
+  recorded.commands.push_back(made->command);
+  change(legal_after(*current_, made->mapping.recorded_as(std::move(recorded)), made->command));
+}
+
+void ScheduledFunction::roll_back(std::uint64_t transaction) { transaction_.drop(transaction); }
+
+void ScheduledFunction::require_no_transaction() const {
+  transaction_.require_none_here(*declared_);
 }
 
 void ScheduledFunction::require_legal() {
@@ -179,6 +312,17 @@ const SharingVerdict &ScheduledFunction::sharing(const std::vector<SharedArray> 
   return sharing_.back().verdict;
 }
 
+std::shared_ptr<const Mapping>
+ScheduledFunction::sharing_declared(const std::vector<SharedArray> &shared) const {
+  const std::shared_ptr<const Mapping> declared = declared_loops();
+  if (declared == nullptr) {
+    return nullptr;
+  }
+  Mapping mapping = declared->sharing(shared);
+  const bool is_legal = !find_violation(build_program(mapping));
+  return is_legal ? make_isl_shared<Mapping>(std::move(mapping)) : nullptr;
+}
+
 SharingVerdict ScheduledFunction::find_sharing(const std::vector<SharedArray> &shared) const {
   const OperationLimit limit(sharing_limit);
   SharingVerdict found;
@@ -188,6 +332,7 @@ SharingVerdict ScheduledFunction::find_sharing(const std::vector<SharedArray> &s
       found.reason = violation->explanation + overwritten_text(*violation);
     } else {
       found.mapping = std::move(mapping);
+      found.declared = sharing_declared(shared);
     }
   } catch (const Error &error) {
     if (error.kind != ErrorKind::Schedule && error.kind != ErrorKind::Limit) {
@@ -214,9 +359,14 @@ void ScheduledFunction::set_check_bounds(bool check) {
   }
 }
 
+bool ScheduledFunction::uses_default_schedule() const {
+  return options_.default_schedule && (!current_ || current_->mapping.schedule().commands.empty());
+}
+
 CompileOptions ScheduledFunction::options_for(std::vector<ArrayLayout> layouts) const {
   CompileOptions options = options_;
   options.default_schedule = uses_default_schedule();
+  options.declared = declared_loops();
   options.layouts = std::move(layouts);
   return options;
 }
@@ -243,6 +393,7 @@ PreparedKernel ScheduledFunction::prepare(const KernelRequest &request, std::uin
                                          "does not allow that: " +
                                          verdict.reason);
   }
+  options.declared = verdict.declared;
   return tilewright::prepare(*verdict.mapping, options);
 }
 
@@ -256,18 +407,22 @@ std::shared_ptr<const CompiledKernel> ScheduledFunction::compile(const KernelReq
 
 void ScheduledFunction::store_verdicts() { legal_schedules().store(); }
 
-std::vector<ArrayLayout> row_major_layouts(const Function &function) {
+bool is_number(const ExprPtr &extent, const std::map<std::string, std::int64_t> &fixed) {
+  bool known = true;
+  visit(extent, [&](const ExprPtr &node) {
+    known = known && (node->kind != ExprKind::Parameter || fixed.contains(node->name));
+  });
+  return known;
+}
+
+std::vector<ArrayLayout> row_major_layouts(const Function &function,
+                                           const std::map<std::string, std::int64_t> &fixed) {
   std::vector<ArrayLayout> layouts;
-  const auto is_constant = [](const ExprPtr &extent) {
-    bool constant = true;
-    visit(extent,
-          [&](const ExprPtr &node) { constant = constant && node->kind != ExprKind::Parameter; });
-    return constant;
-  };
   const auto add = [&](const Computation &computation) {
     const int rank = static_cast<int>(computation.extents.size());
     int packed = 0; // inner dimensions of constant extents
-    for (int d = rank - 1; d > 0 && is_constant(computation.extents[static_cast<size_t>(d)]); --d) {
+    for (int d = rank - 1; d > 0 && is_number(computation.extents[static_cast<size_t>(d)], fixed);
+         --d) {
       ++packed;
     }
     layouts.push_back({rank - 1, packed});

@@ -2,7 +2,8 @@
 // known of its legality, the options it is compiled with, and a number that tells each of these
 // states from the others. Free of Python: bindings, front doors, a tuner and C++ tests schedule and
 // compile with it. A command that is not legal throws with a witness (analysis/legality.h) and
-// changes nothing.
+// changes nothing. In a transaction (scheduling/transaction.h) that is asked once, at its end:
+// until then the function is as it was for whoever calls or compiles it.
 #pragma once
 
 #include "analysis/legality.h"
@@ -10,10 +11,12 @@
 #include "mapping/mapping.h"
 #include "mapping/schedule.h"
 #include "scheduling/legal_schedules.h"
+#include "scheduling/transaction.h"
 
 #include <atomic>
 #include <cstdint>
 #include <list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,7 +32,9 @@ struct ScheduleChanged {};
 /// Whether calls whose arrays share memory in some way are safe.
 struct SharingVerdict {
   std::optional<Mapping> mapping; ///< legal for such calls, else nothing
-  std::string reason;             ///< why it is not
+  /// The loops as declared, where they run too (when_work) and are legal for such calls.
+  std::shared_ptr<const Mapping> declared;
+  std::string reason; ///< why it is not
 };
 
 /// What a kernel is compiled for, beside the function's own options.
@@ -51,10 +56,14 @@ public:
   // ---- what is scheduled ----
   const Function &declared() const { return *declared_; }
   /// What is scheduled: with reductions isolated (algorithm/isolate_reductions.h), and as inline(),
-  /// rfactor() and cache() made it so far.
-  const Function &function() const { return current_ ? current_->mapping.function() : *isolated_; }
-  /// The mapping; the default one is made when it is first asked for.
+  /// rfactor() and cache() made it so far; in this thread's transaction, too.
+  const Function &function() const;
+  /// The mapping; the default one is made when it is first asked for. Throws Error(Schedule) in
+  /// this thread's transaction: what its commands have made so far may not be legal.
   const Mapping &mapping() const;
+  /// The same, or what the commands of this thread's transaction have made so far: to be looked at,
+  /// and not to be run.
+  const Mapping &mapping_so_far() const;
   /// `mapping()`, or what the default schedule makes of it where that is used.
   Mapping mapping_that_runs() const;
   /// Each input that a schedule overwrites, with the computations stored in its array, in the order
@@ -62,14 +71,31 @@ public:
   std::vector<std::pair<std::string, std::vector<std::string>>> overwritten() const;
   /// Whether a loop is over the blocks or threads of a GPU. Asks for no mapping.
   bool has_gpu_loops() const;
+  /// The parameters that have one value (fix). Asks for no mapping.
+  const std::map<std::string, std::int64_t> &fixed() const;
 
   // ---- commands ----
-  std::vector<Command> commands() const {
-    return current_ ? current_->mapping.schedule().commands : std::vector<Command>();
-  }
+  /// Those given so far; those of this thread's transaction are the last one.
+  std::vector<Command> commands() const;
+  /// Asks at once whether it is legal; in this thread's transaction, whether it makes sense. While
+  /// another thread has a transaction, Error(Schedule).
   void apply(const Command &command);
-  /// These commands instead of those so far.
+  /// These commands instead of those so far. Error(Schedule) in a transaction.
   void replay(const Schedule &schedule);
+
+  // ---- transactions ----
+  /// Opens a transaction of this thread, or one within it, which joins it. The number ends it.
+  std::uint64_t begin(const SourceLocation &where);
+  /// The end of a transaction: of the outermost one, the commands become one command, which is
+  /// legal, or throws as apply() does, and all of them are forgotten. Any thread may end it.
+  void commit(std::uint64_t transaction);
+  /// Forgets the commands since begin(); nothing where the transaction is over.
+  void roll_back(std::uint64_t transaction);
+  /// Before a roll_back() that has to wait for isl's lock: the thread is out of the transaction.
+  /// Needs no lock.
+  void leave(std::uint64_t transaction) noexcept { transaction_.leave(transaction); }
+  /// Error(Schedule) in this thread's transaction. Needs no lock.
+  void require_no_transaction() const;
   /// Throws Error(IllegalSchedule) when the default mapping is not legal; asks once.
   void require_legal();
   /// Asks once for each way.
@@ -82,7 +108,7 @@ public:
   /// Whether each access is checked from now on.
   void set_check_bounds(bool check);
   /// Whether the library schedules the function: it may, and nobody has given a command.
-  bool uses_default_schedule() const { return options_.default_schedule && commands().empty(); }
+  bool uses_default_schedule() const;
   /// Those of a compilation for arrays of these layouts.
   CompileOptions options_for(std::vector<ArrayLayout> layouts) const;
   /// Goes up with each change of schedule or options.
@@ -116,19 +142,32 @@ private:
   State default_state() const;
   /// After one more command. Throws where that is not legal.
   State after(const State &state, const Command &command) const;
+  /// `mapping`, made of that of `state` by one more command, where it is legal.
+  State legal_after(const State &state, Mapping mapping, const Command &command) const;
+  /// The command with what it left out; in a transaction that may need a legal order.
+  Command resolved_in_transaction(const Command &command) const;
   void change(State next);
   SharingVerdict find_sharing(const std::vector<SharedArray> &shared) const;
+  std::shared_ptr<const Mapping> sharing_declared(const std::vector<SharedArray> &shared) const;
+  /// The loops as declared, with what the schedule says of parameters; null where they never run.
+  std::shared_ptr<const Mapping> declared_loops() const;
 
   std::shared_ptr<const Function> declared_;
   std::shared_ptr<const Function> isolated_; ///< where every schedule starts
   CompileOptions options_;
   mutable std::optional<State> current_; ///< not legal where no legal order was found
   mutable std::unique_ptr<LegalSchedules> legal_schedules_;
+  mutable std::shared_ptr<const Mapping> declared_loops_; ///< of the schedule, once asked for
   std::list<KnownSharing> sharing_;
+  OpenTransaction transaction_;
   std::atomic<std::uint64_t> version_{0};
 };
 
+/// Whether the length of an axis is a number, where these parameters have one value.
+bool is_number(const ExprPtr &extent, const std::map<std::string, std::int64_t> &fixed);
+
 /// The layouts of row-major arrays without gaps, for all arguments of a function.
-std::vector<ArrayLayout> row_major_layouts(const Function &function);
+std::vector<ArrayLayout> row_major_layouts(const Function &function,
+                                           const std::map<std::string, std::int64_t> &fixed = {});
 
 } // namespace tilewright

@@ -46,8 +46,6 @@ struct TargetOptions {
   std::string cpu;    ///< a level or model of runtime/cpu.h; empty: this machine's level
   bool fast_math = false;
   Optimization optimize = Optimization::Automatic;
-  /// Parallel loops of little work run in the thread that meets them.
-  bool threads_where_worthwhile = false;
   std::string symbol;           ///< of the kernel's entry; empty: kernel_symbol of its name
   bool may_be_improved = false; ///< the artifact is to have what improve() takes
 };

@@ -122,6 +122,7 @@ from .language.elementary import (
     tan,
     tanh,
     trunc,
+    truncated_divide,
 )
 from .language.expressions import (
     DType,
@@ -146,6 +147,7 @@ from .language.expressions import (
     uint64,
 )
 from .language.expressions import bool_ as bool
+from .language.folds import fold
 from .language.inputs import StructInput, input
 from .language.names import Iterator, Parameter, iter, iters, param, params
 from .language.reductions import all, any, argmax, argmin, max, min, prod, sum
@@ -271,6 +273,7 @@ __all__ = [
     "fmax",
     "fmin",
     "fmod",
+    "fold",
     "function",
     "get_num_threads",
     "hypot",
@@ -329,6 +332,7 @@ __all__ = [
     "tanh",
     "to_device",
     "trunc",
+    "truncated_divide",
     "uint8",
     "uint16",
     "uint32",

@@ -141,7 +141,7 @@ public:
     artifact.symbol = options.symbol.empty() ? kernel_symbol(kernel.name) : options.symbol;
     const Phase phase(artifact.milliseconds, "emit");
     const CSourceFunction function = plain_c_function(kernel, artifact.symbol);
-    const CSourceText made = c_source(kernel, function, options);
+    const CSourceText made = c_source(kernel, function);
     artifact.text = made.includes + c_source_statuses(function.status_prefix) + "\n" + made.text;
     return artifact;
   }
@@ -191,8 +191,7 @@ CSourceFunction plain_c_function(const Kernel &kernel, const std::string &symbol
   return function;
 }
 
-CSourceText c_source(const Kernel &kernel, const CSourceFunction &function,
-                     const TargetOptions &options) {
+CSourceText c_source(const Kernel &kernel, const CSourceFunction &function) {
   CHelpers helpers;
   CNames names;
   CArrays arrays;
@@ -223,8 +222,7 @@ CSourceText c_source(const Kernel &kernel, const CSourceFunction &function,
     }
   }
   const std::vector<std::string> refused = refused_sizes(kernel, function, expressions, helpers);
-  CStatements statements(kernel, helpers, names, arrays, expressions, function.status_prefix,
-                         options.threads_where_worthwhile);
+  CStatements statements(kernel, helpers, names, arrays, expressions, function.status_prefix);
   const std::string body = statements.body(refused);
   return {includes(helpers), helpers.text() + function.prototype + " {\n" +
                                  unused_arguments(function, body) + body + "}\n"};

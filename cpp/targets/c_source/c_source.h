@@ -40,8 +40,7 @@ struct CSourceText {
 };
 
 /// Throws Error(Schedule) for loops over the blocks and threads of a GPU.
-CSourceText c_source(const Kernel &kernel, const CSourceFunction &function,
-                     const TargetOptions &options);
+CSourceText c_source(const Kernel &kernel, const CSourceFunction &function);
 
 /// A function for a kernel alone: int symbol(parameters, pointers).
 CSourceFunction plain_c_function(const Kernel &kernel, const std::string &symbol);

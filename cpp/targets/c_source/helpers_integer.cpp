@@ -55,6 +55,14 @@ const char *signed_division(Op op) {
   return b == 0 || b == -1 ? 0 : ($T)(a % b);
 }
 )";
+  case Op::TruncatedDivide:
+    return R"(static inline $T $name($T a, $T b) {
+  if (b == 0) {
+    return 0;
+  }
+  return b == -1 ? ($T)(0 - ($W)a) : ($T)(a / b);
+}
+)";
   default:
     return nullptr;
   }
@@ -63,6 +71,7 @@ const char *signed_division(Op op) {
 const char *unsigned_division(Op op) {
   switch (op) {
   case Op::FloorDiv:
+  case Op::TruncatedDivide:
     return "static inline $T $name($T a, $T b) { return b == 0 ? 0 : ($T)(a / b); }\n";
   case Op::Mod:
   case Op::Fmod:
@@ -193,6 +202,7 @@ const char *definition(Op op, bool is_signed) {
   case Op::FloorDiv:
   case Op::Mod:
   case Op::Fmod:
+  case Op::TruncatedDivide:
     return is_signed ? signed_division(op) : unsigned_division(op);
   default:
     return wrapping(op) != nullptr ? wrapping(op) : bits(op);

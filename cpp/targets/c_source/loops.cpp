@@ -181,7 +181,7 @@ std::string CStatements::work_estimate(const For &head) const {
   for (const std::int64_t parameter : work.parameters) {
     text += " * " + expressions_.text(parameter_value(parameter, "")).text;
   }
-  return text + fmt::format(" >= {}", least_work_for_threads);
+  return text + fmt::format(" >= {}", kernel_.least_work_for_threads);
 }
 
 std::string CStatements::parallel_clauses(const For &head, size_t joined) {
@@ -191,7 +191,7 @@ std::string CStatements::parallel_clauses(const For &head, size_t joined) {
   const std::int64_t chunk = std::max<std::int64_t>(schedule.chunk, dynamic ? 1 : 0);
   clauses += dynamic ? " schedule(dynamic" : " schedule(static";
   clauses += (chunk > 0 ? ", " + std::to_string(chunk) : "") + ")";
-  if (threads_where_worthwhile_) {
+  if (kernel_.least_work_for_threads > 0) {
     clauses += " if(" + work_estimate(head) + ")";
   }
   return clauses;

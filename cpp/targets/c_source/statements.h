@@ -34,10 +34,9 @@ private:
 class CStatements {
 public:
   CStatements(const Kernel &kernel, CHelpers &helpers, CNames &names, CArrays &arrays,
-              CExpressions &expressions, std::string status_prefix, bool threads_where_worthwhile)
+              CExpressions &expressions, std::string status_prefix)
       : kernel_(kernel), helpers_(helpers), names_(names), arrays_(arrays),
-        expressions_(expressions), status_prefix_(std::move(status_prefix)),
-        threads_where_worthwhile_(threads_where_worthwhile) {}
+        expressions_(expressions), status_prefix_(std::move(status_prefix)) {}
 
   /// The kernel's body, which goes between braces, with its temporaries and the returns.
   std::string body(const std::vector<std::string> &refused_sizes);
@@ -106,7 +105,6 @@ private:
   CArrays &arrays_;
   CExpressions &expressions_;
   std::string status_prefix_;
-  bool threads_where_worthwhile_;
   std::string text_;
   int depth_ = 1;
   CNames labels_;

@@ -100,7 +100,6 @@ EmitOptions emit_options(const TargetOptions &options, const DeviceCode *threads
   emit.symbol = options.symbol;
   emit.tuning = describe_cpu(options.cpu).tuning;
   emit.fast_math = options.fast_math;
-  emit.threads_where_worthwhile = options.threads_where_worthwhile;
   emit.threads = threads;
   emit.device = options.device;
   return emit;

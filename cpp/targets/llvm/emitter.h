@@ -24,8 +24,6 @@ struct EmitOptions {
   std::string tuning;     ///< the CPU model whose timings are assumed; empty: the machine's own
   bool fast_math = false; ///< reassociation, contraction, reciprocals, approximate functions; NaN
                           ///< and infinity stay honest
-  /// Parallel loops of little work run in the thread that meets them.
-  bool threads_where_worthwhile = false;
   /// What becomes of the threads of launches; null: there are no launches.
   const DeviceCode *threads = nullptr;
   std::string device; ///< of `threads`

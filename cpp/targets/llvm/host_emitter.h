@@ -17,8 +17,7 @@ class HostEmitter final : public CodeEmitter {
 public:
   HostEmitter(const Kernel &kernel, llvm::Module &module, const EmitOptions &options,
               MathTarget target)
-      : CodeEmitter(kernel, module, options, target, false),
-        threads_where_worthwhile_(options.threads_where_worthwhile) {}
+      : CodeEmitter(kernel, module, options, target, false) {}
 
   /// Before emit(), where the kernel has launches: emits what their threads do.
   void set_threads(ThreadEmitter &threads) { threads_ = &threads; }
@@ -77,7 +76,6 @@ private:
   llvm::Function *emulated_entry(const Launched &launched);
   llvm::GlobalVariable *text_constant(const std::string &text, const std::string &name);
 
-  bool threads_where_worthwhile_;
   ThreadEmitter *threads_ = nullptr; ///< the emitter of the launches' threads
   std::vector<Launched> launched_;
   std::vector<ValuePtr> estimates_; ///< values that are no part of the kernel: `known` names them

@@ -64,11 +64,12 @@ llvm::Value *Semantics::bool_binary(Op op, llvm::Value *a, llvm::Value *b) {
 }
 
 llvm::Value *Semantics::integer_divide(Op op, ScalarType type, llvm::Value *a, llvm::Value *b) {
-  const bool quotient = op == Op::FloorDiv;
+  const bool truncates = op == Op::Fmod || op == Op::TruncatedDivide;
+  const bool quotient = op == Op::FloorDiv || op == Op::TruncatedDivide;
   if (const llvm::ConstantInt *divisor = uniform_integer(b)) {
     const llvm::APInt &bits = divisor->getValue();
     const bool is_negative = type.is_signed_integer() && bits.isNegative();
-    const bool floors = op != Op::Fmod || !type.is_signed_integer();
+    const bool floors = !truncates || !type.is_signed_integer();
     if (bits.isPowerOf2() && !is_negative && floors) {
       if (!quotient) {
         return builder_.CreateAnd(a, llvm::ConstantInt::get(a->getType(), bits - 1));
@@ -97,6 +98,9 @@ llvm::Value *Semantics::integer_divide(Op op, ScalarType type, llvm::Value *a, l
   llvm::Value *nonzero = builder_.CreateSelect(by_zero, one, b);
   llvm::Value *safe = builder_.CreateSelect(overflow, one, nonzero);
   llvm::Value *truncated = builder_.CreateSDiv(a, safe);
+  if (op == Op::TruncatedDivide) {
+    return builder_.CreateSelect(by_zero, zero, truncated);
+  }
   llvm::Value *remainder = builder_.CreateSub(a, builder_.CreateMul(truncated, safe));
   if (op == Op::Fmod) {
     return builder_.CreateSelect(by_zero, zero, remainder);
@@ -172,6 +176,7 @@ llvm::Value *Semantics::integer_binary(Op op, ScalarType type, llvm::Value *a, l
   case Op::FloorDiv:
   case Op::Mod:
   case Op::Fmod:
+  case Op::TruncatedDivide:
     return integer_divide(op, type, a, b);
   case Op::Pow:
     return integer_power(type, a, b);

@@ -160,15 +160,14 @@ llvm::Value *HostEmitter::call_on_threads(const For &statement, const Iterations
     return builder_.CreateCall(run, {iterations.begin, iterations.end, closure.memory, body,
                                      builder_.getInt64(static_cast<std::uint64_t>(dealing)), work});
   };
-  if (!threads_where_worthwhile_) {
+  if (kernel_.least_work_for_threads == 0) {
     return on_threads();
   }
   llvm::BasicBlock *many = new_block("threads");
   llvm::BasicBlock *one = new_block("alone");
   llvm::BasicBlock *done = new_block("done");
-  builder_.CreateCondBr(
-      builder_.CreateICmpSGE(work, builder_.getInt64(std::uint64_t{least_work_for_threads})), many,
-      one);
+  llvm::Value *least = llvm::ConstantInt::getSigned(i64, kernel_.least_work_for_threads);
+  builder_.CreateCondBr(builder_.CreateICmpSGE(work, least), many, one);
   builder_.SetInsertPoint(many);
   llvm::Value *of_threads = on_threads();
   builder_.CreateBr(done);

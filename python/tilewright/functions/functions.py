@@ -6,14 +6,12 @@ machine code, in memory and on disk; later calls only run it.
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import keyword
 import re
 import time
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Future
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -37,7 +35,10 @@ from ..inspection.profiling import Profile, profile_of
 from ..schedule.commands import ComputationHandle
 from ..schedule.computations import Computation
 from ..schedule.gpu_mapping import map_to_gpu
-from . import background, pickling
+from . import pickling
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 __all__ = ["Function"]
 
@@ -114,6 +115,8 @@ class Function(ExportableFunction):
                 for each in dir(type(self))
                 if getattr(getattr(type(self), each), "fset", None) is not None
             ]
+            import difflib
+
             near = difflib.get_close_matches(name, settable, 1)
             hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(settable)}"
             raise AttributeError(f"functions have no attribute {name!r} that can be set; {hint}")
@@ -164,6 +167,9 @@ class Function(ExportableFunction):
             >>> sorted(ready.result())
             ['from_cache', 'key', 'milliseconds', 'optimized', 'pending', 'problem']
         """
+        from . import background  # with Python's thread pools
+
+        self._require_no_transaction()
         return background.submit(lambda: self.compile(*arrays, **keywords))
 
     def wait_optimized(self, timeout: float | None = None) -> bool:

@@ -26,6 +26,7 @@ Kind = TypeVar("Kind", bound=ScheduledFunction)
 
 def reduced_function(function: ScheduledFunction) -> tuple[Any, ...]:
     """What `pickle` keeps of a function."""
+    function._require_no_transaction()
     records: dict[str, np.dtype[Any]] = {}
     for name, record, _ in function._fields:
         if record:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
-from concurrent.futures import Future, as_completed
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..base.checks import a_boolean, a_list
 from ..base.errors import ArgumentTypeError
 from .functions import Function
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 __all__ = ["compile_all"]
 
@@ -55,6 +57,8 @@ def compile_all(
             )
         calls.append((parts[0], parts[1:]))
     futures = [f.compile_async(*arrays) for f, arrays in calls]
+    from concurrent.futures import as_completed  # imported by the first compile_async
+
     done: Iterable[Future[dict[str, Any]]] = as_completed(futures)
     if _shows_progress(progress):
         done = _with_progress(done, len(futures))

@@ -11,6 +11,7 @@ from typing import Any
 from .. import _core
 from ..base.checks import SCHEDULE, a_mapping, an_integer
 from ..base.errors import ScheduleError
+from ..schedule.schedule_text import each_command
 from ..schedule.scheduled_functions import ScheduledFunction
 
 __all__ = ["Execution", "Instance", "InstanceDependence", "execution_at"]
@@ -115,16 +116,23 @@ class Execution:
 
 
 def concrete_sizes(function: ScheduledFunction, sizes: Mapping[Any, int] | None) -> dict[str, int]:
-    """The value of each parameter of a function, as integers by name.
+    """The value of each parameter of a function, as integers by name. Those that the schedule fixes
+    may be left out.
 
     Raises:
-        ScheduleError: a parameter has no value, or a value no parameter.
+        ScheduleError: a parameter has no value, or a value no parameter, or the schedule fixes it at
+            another one.
     """
     asked = {} if sizes is None else a_mapping(sizes, "sizes", SCHEDULE, '{"N": 4}')
     given = {
         getattr(key, "name", key): an_integer(value, f"the size {key}", SCHEDULE, bits=64)
         for key, value in asked.items()
     }
+    for name, value in _fixed(function).items():
+        if given.setdefault(name, value) != value:
+            raise ScheduleError(
+                f"sizes gives {name} = {given[name]}, but the schedule fixes {name} at {value}"
+            )
     known = list(function.parameters)
     missing = [name for name in known if name not in given]
     unknown = [str(name) for name in given if name not in known]
@@ -139,6 +147,16 @@ def concrete_sizes(function: ScheduledFunction, sizes: Mapping[Any, int] | None)
             f"{', '.join(known) or 'none'}, as in sizes={{'N': 4}}"
         )
     return given
+
+
+def _fixed(function: ScheduledFunction) -> dict[str, int]:
+    """The parameters that the schedule gives a value."""
+    return {
+        name: value
+        for _, command, arguments in each_command(function.schedule.commands)
+        if command == "fix"
+        for name, value in zip(arguments[::2], arguments[1::2], strict=True)
+    }
 
 
 def execution_at(function: ScheduledFunction, sizes: Mapping[Any, int] | None = None) -> Execution:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import overload
 
 from ..base.checks import ARGUMENT, a_list, an_integer, made_by
-from ..base.display import LoopsText, Text, code, code_table
+from ..base.display import LoopsText, Text, code, code_table, escaped
 from ..base.results import Result
 
 __all__ = ["CompilerPass", "Passes"]
@@ -101,6 +100,6 @@ class Passes(Sequence[CompilerPass]):
             name = code(one.name)
             if one.changed:
                 name = f"<details><summary>{name}</summary>{one.loops._repr_html_()}</details>"
-            time = html.escape(f"{one.milliseconds:.3f}")
+            time = escaped(f"{one.milliseconds:.3f}")
             rows.append(f'<tr><td style="text-align: left">{name}</td><td>{time}</td></tr>')
         return code_table(head, "".join(rows))

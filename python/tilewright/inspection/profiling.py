@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..base.display import code_table
+from ..base.display import code_table, escaped
 from ..base.drawing import Drawing, new_figure
 from ..base.errors import ArgumentError
 from ..base.results import Result
@@ -233,16 +232,14 @@ class Profile(Result):
 
     def _repr_html_(self) -> str:
         headings = self._headings()
-        cells = "".join(f"<th>{html.escape(text)}</th>" for text in headings)
+        cells = "".join(f"<th>{escaped(text)}</th>" for text in headings)
         rows = "".join(
-            "<tr>"
-            + "".join(f"<td>{html.escape(text)}</td>" for text in row[: len(headings)])
-            + "</tr>"
+            "<tr>" + "".join(f"<td>{escaped(text)}</td>" for text in row[: len(headings)]) + "</tr>"
             for row in self.rows
         )
-        notes = "".join(f"<div>{html.escape(text)}</div>" for text in self._notes())
+        notes = "".join(f"<div>{escaped(text)}</div>" for text in self._notes())
         return (
-            f"<div><div>{html.escape(self._title())}</div>"
+            f"<div><div>{escaped(self._title())}</div>"
             f"{code_table(f'<tr>{cells}</tr>', rows)}{notes}</div>"
         )
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from ..schedule.schedule_text import commands_with, each_command
 from ..schedule.scheduled_functions import ScheduledFunction
-from ..schedule.schedules import commands_with
 from .instances import Instance
 
 __all__ = ["Box", "Position", "tile_boxes"]
@@ -29,7 +29,7 @@ def _tile_loops(function: ScheduledFunction, computation: str) -> list[list[str]
     """The loops over tiles that are still there, one list for each level of tiling."""
     level: dict[str, int] = {}  # loops that splits made -> how often they were cut
     outer: dict[str, int] = {}
-    for own, name, arguments in function.schedule.commands:
+    for own, name, arguments in each_command(function.schedule.commands):
         if own != computation or name not in commands_with("cuts"):
             continue
         loops = [argument for argument in arguments if isinstance(argument, str)]

@@ -68,6 +68,7 @@ __all__ = [
     "tan",
     "tanh",
     "trunc",
+    "truncated_divide",
 ]
 
 
@@ -277,6 +278,14 @@ def copysign(value: ExpressionLike, sign: ExpressionLike) -> Expression:
 def fmod(a: ExpressionLike, b: ExpressionLike) -> Expression:
     """The remainder of division towards zero: it has the sign of `a`; of integers 0 where `b` is 0 (np.fmod)."""
     return call(Op.Fmod, a, b)
+
+
+def truncated_divide(a: ExpressionLike, b: ExpressionLike) -> Expression:
+    """The quotient of integers rounded towards zero, C's a / b; 0 where `b` is 0.
+
+    Its remainder, C's a % b, is fmod(a, b).
+    """
+    return call(Op.TruncatedDivide, a, b)
 
 
 def fmin(a: ExpressionLike, b: ExpressionLike) -> Expression:

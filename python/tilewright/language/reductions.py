@@ -8,9 +8,11 @@ products of bool and narrow integers are kept in (u)int64, as NumPy does.
 
 from __future__ import annotations
 
+import builtins
 import functools
-from collections.abc import Iterable, Mapping
-from typing import TypeAlias
+import operator
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeAlias
 
 from .. import _core
 from .._core import Op
@@ -76,19 +78,27 @@ def _bound(value: object, name: str, what: str) -> Operand:
     return bound
 
 
-def _reduce(
-    op: Op,
-    name: str,
-    value: ExpressionLike,
-    over: Ranges | None,
-    where: ExpressionLike | None,
-    ordered: bool = False,
-) -> Expression:
+#: What combines a reduction with an initial value.
+_COMBINERS: dict[Op, Callable[[Any, Any], Expression]] = {
+    Op.ReduceSum: operator.add,
+    Op.ReduceProd: operator.mul,
+    Op.ReduceMin: minimum,
+    Op.ReduceMax: maximum,
+}
+
+
+def reduced_ranges(
+    over: Ranges | None, name: str, example: str
+) -> list[tuple[str, Operand, Operand]]:
+    """The ranges of `over=` of the reduction tw.`name`, outermost first.
+
+    Raises:
+        DeclarationError: when a range has no bound.
+        DeclarationTypeError: when there are no ranges, or they are not of a form of `Ranges`.
+    """
     what = f"the reduction tw.{name}"
     if over is None:
-        raise DeclarationTypeError(
-            f"tw.{name} needs the iterators that it reduces: tw.{name}(x[k], over={{k: K}})"
-        )
+        raise DeclarationTypeError(f"tw.{name} needs the iterators that it reduces: {example}")
     if isinstance(over, Iterator):
         over = [over]  # type: ignore[list-item]  # refused below, with its name
     pairs = (
@@ -101,9 +111,35 @@ def _reduce(
         is_pair = isinstance(pair, tuple) and len(pair) == 2
         iterator, bounds = pair if is_pair else (pair, None)
         ranges.append(range_operands(iterator, bounds, what))
+    return ranges
+
+
+def _reduce(
+    op: Op,
+    name: str,
+    value: ExpressionLike,
+    over: Ranges | None,
+    where: ExpressionLike | None,
+    ordered: bool = False,
+    initial: ExpressionLike | None = None,
+) -> Expression:
+    ranges = reduced_ranges(over, name, f"tw.{name}(x[k], over={{k: K}})")
     condition = condition_operand(where, f"where= of tw.{name}")
     in_order = a_boolean(ordered, f"ordered= of tw.{name}", DECLARATION)
-    return Expression(_core.reduce(op, ranges, operand(value), condition, in_order))
+    if initial is None:
+        return Expression(_core.reduce(op, ranges, operand(value), condition, in_order))
+    combine = _COMBINERS[op]
+    if not in_order:
+        reduced = _core.reduce(op, ranges, operand(value), condition, False)
+        return combine(Expression(reduced), initial)
+    # The first term is combined with the initial value, not all of them.
+    term = _core.reduce(op, ranges, operand(value), None, True).type
+    both = operand(combine(Expression(_core.state(name, term)), initial))
+    kind = _core.strengthen(both).type
+    state = _core.state(name, kind)
+    following = _core.cast(operand(combine(Expression(state), value)), kind)
+    first = _core.cast(_core.strengthen(operand(initial)), kind)
+    return Expression(_core.fold([state], [first], ranges, [following], condition)[0])
 
 
 def sum(
@@ -112,6 +148,7 @@ def sum(
     over: Ranges | None = None,
     where: ExpressionLike | None = None,
     ordered: bool = False,
+    initial: ExpressionLike | None = None,
 ) -> Expression:
     """The sum over all points of `over` where `where` holds; 0 over none.
 
@@ -133,8 +170,9 @@ def sum(
             is a sparse matrix (CSR) times a vector, without a test in its inner loop.
         ordered: add the terms one after the other in the order of `over` and in no other: schedules
             that change it are refused. (`fast_math` of a function allows the compiler more.)
+        initial: what the terms are added to, as np.sum has it (0); if `ordered`, first.
     """
-    return _reduce(Op.ReduceSum, "sum", value, over, where, ordered)
+    return _reduce(Op.ReduceSum, "sum", value, over, where, ordered, initial)
 
 
 def prod(
@@ -143,9 +181,10 @@ def prod(
     over: Ranges | None = None,
     where: ExpressionLike | None = None,
     ordered: bool = False,
+    initial: ExpressionLike | None = None,
 ) -> Expression:
     """The product over all points of `over`; 1 over none. Arguments as of `sum`."""
-    return _reduce(Op.ReduceProd, "prod", value, over, where, ordered)
+    return _reduce(Op.ReduceProd, "prod", value, over, where, ordered, initial)
 
 
 def min(
@@ -153,16 +192,19 @@ def min(
     *others: ExpressionLike,
     over: Ranges | None = None,
     where: ExpressionLike | None = None,
+    initial: ExpressionLike | None = None,
 ) -> Expression:
     """The smallest value over all points of `over`; NaN if any is. Over none, the type's largest
     value.
 
+    `initial` counts as one value more: over none, it is the result.
+
     With several values and no `over`, their minimum: `tw.min(a, b)`.
     """
     if others:
-        _no_ranges("min", over, where)
+        _no_ranges("min", over, where, initial)
         return functools.reduce(minimum, others[1:], minimum(value, others[0]))
-    return _reduce(Op.ReduceMin, "min", value, over, where)
+    return _reduce(Op.ReduceMin, "min", value, over, where, initial=initial)
 
 
 def max(
@@ -170,20 +212,23 @@ def max(
     *others: ExpressionLike,
     over: Ranges | None = None,
     where: ExpressionLike | None = None,
+    initial: ExpressionLike | None = None,
 ) -> Expression:
     """The largest value over all points of `over`; NaN if any is. Over none, the type's smallest
     value.
 
+    `initial` counts as one value more: over none, it is the result.
+
     With several values and no `over`, their maximum: `tw.max(a, b)`.
     """
     if others:
-        _no_ranges("max", over, where)
+        _no_ranges("max", over, where, initial)
         return functools.reduce(maximum, others[1:], maximum(value, others[0]))
-    return _reduce(Op.ReduceMax, "max", value, over, where)
+    return _reduce(Op.ReduceMax, "max", value, over, where, initial=initial)
 
 
-def _no_ranges(name: str, over: Ranges | None, where: ExpressionLike | None) -> None:
-    if over is not None or where is not None:
+def _no_ranges(name: str, *given: object) -> None:
+    if builtins.any(one is not None for one in given):
         raise DeclarationTypeError(
             f"tw.{name} takes either several values or one value with over=, not both"
         )

@@ -7,8 +7,6 @@ state lives in registers, so it is nothing that other iterations could see.
 
 from __future__ import annotations
 
-import inspect
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any, overload
 
@@ -16,20 +14,9 @@ from .. import _core
 from ..base.checks import DECLARATION, a_callable
 from ..base.errors import DeclarationError, DeclarationTypeError
 from .expressions import Expression, ExpressionLike, Operand, operand
+from .states import declared_states
 
 __all__ = ["while_loop"]
-
-_WEAK = {bool: "weak bool", int: "weak int", float: "weak float", complex: "weak complex"}
-
-
-class _Active(threading.local):
-    """The state variables of the loops that this thread is declaring, outermost first."""
-
-    def __init__(self) -> None:
-        self.names: list[str] = []
-
-
-_active = _Active()
 
 
 @overload
@@ -77,7 +64,8 @@ def while_loop(
         condition: of the states; an expression of type bool. It is asked before each iteration.
         body: of the states; the next states, as many as there are.
         initial: the first states, a tuple, or a single one. A state has the type to which the
-            initial value and what the body gives promote; a Python float takes the body's type.
+            initial value and what the body gives promote; a Python number does not widen floats
+            (0 is int64 among integers).
         limit: the most iterations that are made, an integer; at the limit the loop ends with the
             state that it has. Without one, it is the caller's promise that the loop ends (the
             evaluator gives up after 2**24 iterations).
@@ -95,31 +83,10 @@ def while_loop(
     values = [operand(value) for value in ([initial] if is_single else initial)]
     if not values:
         raise DeclarationError("tw.while_loop needs at least one state in initial=")
-    names = _state_names(body, condition, len(values))
-    # Promotion goes up only, so this ends.
-    types = [_first_type(value) for value in values]
-    outer = len(_active.names)
-    _active.names.extend(names)
-    try:
-        while True:
-            states = [_core.state(name, kind) for name, kind in zip(names, types, strict=True)]
-            arguments = [Expression(state) for state in states]
-            following = _next_states(body(*arguments), len(values), is_single)
-            wider = [
-                _core.promote(kind, _type_of(value))
-                for kind, value in zip(types, following, strict=True)
-            ]
-            if wider == types:
-                wider = [
-                    "float64" if kind == "float16" and isinstance(value, float) else kind
-                    for kind, value in zip(types, values, strict=True)
-                ]
-            if wider == types:
-                break
-            types = wider
-        test = operand(condition(*arguments))
-    finally:
-        del _active.names[outer:]
+    with declared_states(
+        "the body of tw.while_loop", body, (condition,), values, is_single
+    ) as states:
+        test = operand(condition(*states.arguments))
     asked = _core.strengthen(test)
     if asked.type != "bool":
         raise DeclarationTypeError(
@@ -127,74 +94,10 @@ def while_loop(
             f"but {asked} is of type {asked.type}"
         )
     results = _core.while_loop(
-        states,
-        [_bring(value, kind) for value, kind in zip(values, types, strict=True)],
-        asked,
-        [_bring(value, kind) for value, kind in zip(following, types, strict=True)],
-        _limit_operand(limit),
+        states.variables, states.initial, asked, states.following, _limit_operand(limit)
     )
     final = tuple(Expression(result) for result in results)
     return final[0] if is_single else final
-
-
-def _state_names(body: Callable[..., Any], condition: Callable[..., Any], count: int) -> list[str]:
-    """The names of the states: those of the body's parameters, and different from those of the
-    loops around."""
-    names = [f"state{k}" for k in range(count)]
-    for function in (condition, body):
-        try:
-            parameters = list(inspect.signature(function).parameters.values())
-        except (TypeError, ValueError):
-            continue
-        positional = (
-            inspect.Parameter.POSITIONAL_ONLY,
-            inspect.Parameter.POSITIONAL_OR_KEYWORD,
-        )
-        if len(parameters) == count and all(p.kind in positional for p in parameters):
-            names = [p.name for p in parameters]
-    unique: list[str] = []
-    for name in names:
-        new = name
-        number = 2
-        while new in _active.names or new in unique:
-            new = f"{name}_{number}"
-            number += 1
-        unique.append(new)
-    return unique
-
-
-def _type_of(value: Operand) -> str:
-    return value.type if isinstance(value, _core.Expr) else _WEAK[type(value)]
-
-
-def _first_type(value: Operand) -> str:
-    """The type of a first state; a Python float is as narrow as the body lets it be."""
-    if isinstance(value, float):
-        return "float16"
-    return _core.strengthen(value).type
-
-
-def _bring(value: Operand, kind: str) -> _core.Expr:
-    if isinstance(value, _core.Expr):
-        return value
-    return _core.constant(value, kind)
-
-
-def _next_states(result: object, count: int, is_single: bool) -> list[Operand]:
-    if is_single:
-        if isinstance(result, tuple | list):
-            raise DeclarationTypeError(
-                f"the body of tw.while_loop must give one state, as initial= is one, "
-                f"not {len(result)} of them"
-            )
-        return [operand(result)]
-    if not isinstance(result, tuple | list) or len(result) != count:
-        given = f"{len(result)} of them" if isinstance(result, tuple | list) else f"{result!r}"
-        raise DeclarationTypeError(
-            f"the body of tw.while_loop must give a tuple of {count} states, as initial= does, "
-            f"not {given}"
-        )
-    return [operand(value) for value in result]
 
 
 def _limit_operand(limit: ExpressionLike | None) -> Operand | None:

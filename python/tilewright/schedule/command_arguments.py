@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..base.checks import SCHEDULE, a_string, an_integer, an_isl_text, described
 from ..base.errors import ScheduleTypeError
+from ..sets.values import Map
 
 
 def name_of(thing: object, what: str) -> str:
@@ -37,6 +38,11 @@ def text(value: object, what: str) -> str:
 def isl_text(value: object, what: str) -> str:
     """A set or map in isl's notation."""
     return an_isl_text(value, what, SCHEDULE)
+
+
+def map_text(value: object, what: str) -> str:
+    """A map in isl's notation, or a `Map`."""
+    return str(value) if isinstance(value, Map) else isl_text(value, what)
 
 
 def new_names(loop: str, outer: object | None, inner: object | None) -> list[str]:

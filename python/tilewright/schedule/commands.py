@@ -26,8 +26,9 @@ from ..base.checks import SCHEDULE, a_list, described, made_by
 from ..base.errors import ScheduleError, ScheduleTypeError
 from ..language.arrays import Array
 from ..language.expressions import Expression
+from ..sets.values import Map
 from .buffers import Buffer, BufferElement
-from .command_arguments import integer, isl_text, loop_name, name_of, text
+from .command_arguments import integer, isl_text, loop_name, map_text, name_of, text
 from .execution_commands import ExecutionCommands
 from .gpu_commands import GpuCommands
 from .loop_commands import LoopCommands
@@ -138,7 +139,7 @@ class ScheduleCommands(
         function, _ = self._command_target()
         return ComputationHandle(function, name_of(other, "a computation"))
 
-    def set_schedule(self: Self, isl_map: str) -> Self:
+    def set_schedule(self: Self, isl_map: str | Map) -> Self:
         """Gives the time-space map of this computation directly, as isl text.
 
         Before::
@@ -154,9 +155,64 @@ class ScheduleCommands(
                     C[i, j] = ...
 
         Computations that are given such maps share one time space: their instances run in
-        lexicographic order of it.
+        lexicographic order of it. `Function.set_schedule` gives the maps of all of them at once.
+
+        The names that the map gives to its dimensions are those of the loops. A loop over an
+        iterator has that one's name where the map gives it none, and others are called t0, t1 and
+        so on, by their positions.
+
+        Before::
+
+            for i in range(0, N):
+                for j in range(0, M):
+                    C[i, j] = ...
+
+        After ``C.set_schedule("{ C[i,j] -> [wave = i + j, j] }")``::
+
+            for wave in range(0, N + M - 1):
+                for j in range(max(0, wave - N + 1), min(M, wave + 1)):
+                    C[wave - j, j] = ...
+
+        Args:
+            isl_map: each instance's time, as isl text or a `Map`; behind a dimension its tag:
+                ``j(vec(8))``.
+
+        Raises:
+            ScheduleError: the text is no map; it gives an instance no time, or several, or two
+                instances the same one, which the message names.
         """
-        self._give("set_schedule", [isl_text(isl_map, "the isl map of set_schedule")])
+        self._give("set_schedule", [map_text(isl_map, "the isl map of set_schedule")])
+        return self
+
+    def apply_schedule(self: Self, isl_map: str | Map) -> Self:
+        """Maps the loops that this computation has to others: composes a map with its schedule.
+
+        Before::
+
+            for i in range(0, N):
+                for j in range(0, M):
+                    C[i, j] = ...
+
+        After ``C.apply_schedule("{ [i, j] -> [wave = i + j, j] }")``::
+
+            for wave in range(0, N + M - 1):
+                for j in range(max(0, wave - N + 1), min(M, wave + 1)):
+                    C[wave - j, j] = ...
+
+        The map starts from all loops, outermost first, in a tuple without a name. A dimension that
+        is one of the loops as it was keeps its name and its tag; names that the map gives come
+        first, and others are t0, t1 and so on, by their positions.
+
+        Args:
+            isl_map: from the loops to the new ones, as isl text or a `Map`; behind a dimension its
+                tag: ``j(vec(8))``.
+
+        Raises:
+            ScheduleError: the map starts from something else than the loops; it makes several
+                iterations of one, none, or one of two; another loop is made of one that is
+                parallel, a vector, unrolled or a GPU's.
+        """
+        self._give("apply_schedule", [map_text(isl_map, "the isl map of apply_schedule")])
         return self
 
     # ---- copies and partial results: computations of their own ----

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from typing import Any
 
@@ -81,6 +80,8 @@ class Questions(CommandReceiver):
         name = a_string(command, "the name of a command", SCHEDULE)
         known = _commands(type(self))
         if name not in known:
+            import difflib
+
             near = difflib.get_close_matches(name, known, 1)
             hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
             raise ScheduleError(f"there is no command {described(name)}; {hint}")

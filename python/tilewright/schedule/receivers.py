@@ -15,7 +15,7 @@ from ..base.source import caller_location
 from ..language.expressions import Expression
 from ..language.owners import owners_of
 
-__all__ = ["CommandReceiver", "Loop", "command_target_of"]
+__all__ = ["CommandReceiver", "Loop", "command_target_of", "give"]
 
 Loop: TypeAlias = str | Expression
 
@@ -38,6 +38,17 @@ def command_target_of(handle: _core.Computation) -> tuple[_core.Function, str]:
     return functions[0], name
 
 
+def give(
+    function: _core.Function, computation: str, command: str, arguments: Sequence[Any]
+) -> None:
+    """Gives a command to a function: to one of its computations, or to all of it ("")."""
+    try:
+        function._apply(computation, command, list(arguments), caller_location())
+    except IllegalScheduleError as error:
+        error.function = cast(Any, function)  # a tw.Function, above this wing
+        raise
+
+
 class CommandReceiver:
     """A computation that can be scheduled."""
 
@@ -54,8 +65,4 @@ class CommandReceiver:
 
     def _give(self, command: str, arguments: Sequence[Any]) -> None:
         function, name = self._command_target()
-        try:
-            function._apply(name, command, list(arguments), caller_location())
-        except IllegalScheduleError as error:
-            error.function = cast(Any, function)  # a tw.Function, above this wing
-            raise
+        give(function, name, command, arguments)

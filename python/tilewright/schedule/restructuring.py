@@ -228,6 +228,46 @@ class RestructuringCommands(CommandReceiver):
         self._give("store_at", arguments)
         return self
 
+    def private(self: Self, i: Loop, memory: str = "auto") -> Self:
+        """Gives each iteration of loop `i` a buffer of its own for this computation.
+
+        The computation stands beside its readers in that loop (`after`, `fuse_with`), and what it
+        writes in one iteration is read in the same one: a scalar, a row, the values of a
+        recurrence along a row. The buffer is as large as what one iteration writes and reads, and
+        threads do not share it, so that the loop may be parallel.
+
+        Before::
+
+            for i in range(0, N):
+                for j in range(0, M):
+                    B[i, j] = A[i, j] + 1
+                for j in range(0, M):
+                    C[i, j] = 2 * B[i, j]
+
+        After ``B.private(i)``::
+
+            for i in range(0, N):
+                B = empty(1, M)
+                for j in range(0, M):
+                    B[0, j] = A[i, j] + 1
+                for j in range(0, M):
+                    C[i, j] = 2 * B[0, j]
+
+        Args:
+            i: a loop of this computation that all its readers share with it.
+            memory: as for `store_at`.
+
+        Raises:
+            ScheduleError: some reader stands outside of the loop, or the buffer does not fit the
+                memory.
+            IllegalScheduleError: a value is read in another iteration than the one that writes it.
+
+        Privatization (PENCIL report, section 4.4), by command and of whole arrays.
+        """
+        where = text(memory, "the memory")
+        self._give("private", [loop_name(i)] if where == "auto" else [loop_name(i), where])
+        return self
+
     def inline(self: Self) -> Self:
         """Computes this computation in its readers, anew for each read; it gets no storage.
 

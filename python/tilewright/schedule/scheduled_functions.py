@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from contextlib import AbstractContextManager
+from typing import Any, TypeVar, cast
 
 from .. import _core
 from ..base.checks import described, made_by
@@ -18,9 +19,12 @@ from ..language.expressions import Expression
 from ..language.owners import register_owner
 from ..language.records import Slot
 from ..sets.values import Map, Set
+from .command_arguments import map_text
 from .commands import ComputationHandle
 from .computations import Computation
+from .function_commands import FunctionCommands
 from .questions import relations_of
+from .receivers import give
 from .schedules import Schedule
 from .verdicts import Verdict, verdict_of
 
@@ -29,7 +33,7 @@ __all__ = ["ScheduledFunction"]
 Self = TypeVar("Self", bound="ScheduledFunction")
 
 
-class ScheduledFunction(_core.Function):
+class ScheduledFunction(FunctionCommands, _core.Function):
     """The core's function with its schedule as Python has it."""
 
     _declared: tuple[str, ...]
@@ -78,21 +82,93 @@ class ScheduledFunction(_core.Function):
         """The commands that the library runs the function by as long as nobody has given any.
 
         Empty once a command is given, or with ``default_schedule=False``. Given as commands of one's
-        own (``f.default_schedule.apply_to(f)``), they make the same loops, to go on from; those run
-        as they are at all sizes, without the tests of a default schedule whether threads and tiles
-        are worth their while.
+        own (``f.default_schedule.apply_to(f)``), they make the same code, to go on from: when threads
+        and tiles are worth their while is a command of it, too (`when_work`).
         """
         return Schedule(self._default_commands())
 
-    def set_schedule(self: Self, schedule: Schedule) -> Self:
-        """Replaces the schedule; the same as ``schedule.apply_to(self)``."""
-        if not isinstance(schedule, Schedule):
+    def set_schedule(self: Self, schedule: Schedule | str | Map) -> Self:
+        """Gives every computation its time-space map, as isl text; or replaces the schedule.
+
+        Before::
+
+            for i in range(0, N):
+                B[i] = ...
+            for i in range(0, N):
+                C[i] = ... B[i] ...
+
+        After ``f.set_schedule("{ B[i] -> [t = i, 0]; C[i] -> [t = i, 1] }")``::
+
+            for t in range(0, N):
+                B[t] = ...
+                C[t] = ... B[t] ...
+
+        The maps are one command, which is checked once: none of them has to be legal without the
+        others. What a map, its names and tags mean, `Computation.set_schedule` says. Commands given
+        before stay where they speak of storage; the order that they made is replaced.
+
+        A `tw.Schedule` replaces all commands, as ``schedule.apply_to(f)`` does.
+
+        Args:
+            schedule: the time of each instance of every computation, as isl text or a `Map`; or a
+                schedule as `schedule` gives it.
+
+        Raises:
+            ScheduleError: the text is no union of maps; it names something else than a
+                computation or a parameter, leaves a computation out, or has times of different
+                numbers of dimensions; or what `Computation.set_schedule` refuses.
+            IllegalScheduleError: the order would change the result. The function keeps the schedule
+                that it had.
+        """
+        if isinstance(schedule, Schedule):
+            return schedule.apply_to(self)
+        if not isinstance(schedule, str | Map):
             raise ScheduleTypeError(
-                f"{self.name}.set_schedule takes a tw.Schedule, got {described(schedule)}; the map "
-                f'of one computation is given to it: {self.name}["{self.computations[-1]}"]'
-                ".set_schedule(...)"
+                f"{self.name}.set_schedule takes a tw.Schedule, or the times of all computations "
+                f"as isl text or a tw.Map, got {described(schedule)}"
             )
-        return schedule.apply_to(self)
+        give(self, "", "set_schedule", [map_text(schedule, "the isl map of set_schedule")])
+        return self
+
+    def transaction(self: Self) -> AbstractContextManager[Self]:
+        """Commands that are checked together, at the end of a ``with`` block.
+
+        What each command is given is checked when it is given; whether all of them are legal is
+        asked once, when the block is left. So an order can be set whose single steps would not be
+        legal. At the end the commands are kept as one, of which `schedule` knows: it prints, saves
+        and replays them as a transaction. Where the block raises, or its commands are not legal, the
+        function is as it was before the block.
+
+        Before::
+
+            for i in range(0, N):
+                B[i] = ...
+                C[i] = ... B[i] ...
+
+        After ``with f.transaction(): C.reverse(i); B.reverse(i)``::
+
+            for i in range(-N + 1, 1):
+                B[-i] = ...
+                C[-i] = ... B[-i] ...
+
+        Until then the function cannot be called, compiled, copied or printed as loops by this
+        thread; ``C.loops``, ``C.tags`` and `schedule` show what the commands have made so far. For
+        other threads it is what it was: they call it as before, and give no commands. A transaction
+        within another one joins it: its commands are checked at the end of the outer one, and those
+        of an inner block that raises are forgotten. A schedule (``schedule.apply_to(f)``), which
+        replaces all commands, cannot be a part of a transaction, and ``C.storage_fold(i)`` without
+        a size needs an order that is legal at that point.
+
+        Returns:
+            a context manager, for one ``with``; it gives the function.
+
+        Raises:
+            ScheduleError: (from a command) its arguments make no sense; (at the end) loops that
+                a computation should run in are not there.
+            IllegalScheduleError: (at the end) the commands would change the result.
+        """
+        manager: Any = _core.Transaction(self, caller_location())
+        return cast("AbstractContextManager[Self]", manager)
 
     def reset_schedule(self: Self) -> Self:
         """Forgets all commands."""

@@ -1,21 +1,18 @@
 """Schedules as values: the list of commands that a function was given.
 
 A schedule is printed as the Python that makes it, compared, hashed by its content, saved as JSON and
-replayed on another function of the same shape.
+replayed on another function of the same shape. The commands of a transaction are one command of it,
+``("", "transaction", commands)``; those given to the whole function have no computation either.
 """
 
 from __future__ import annotations
 
-import difflib
-import functools
-import hashlib
-import itertools
 import json
 import os
 import pathlib
 import re
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from typing import Any, Protocol, TypeAlias, TypeVar
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Protocol, TypeVar
 
 from .. import _core
 from ..base.checks import (
@@ -31,10 +28,19 @@ from ..base.checks import (
 from ..base.display import preformatted, preformatted_lines
 from ..base.errors import ScheduleError, ScheduleTypeError
 from ..base.source import SourceLocation, caller_location
+from .schedule_text import (
+    TRANSACTION,
+    Command,
+    command_text,
+    commands_with,
+    each_command,
+    function_name,
+    is_transaction,
+    made_by_command,
+    python_lines,
+)
 
 __all__ = ["Schedule", "ScheduleDifference"]
-
-Command: TypeAlias = tuple[str, str, tuple[Any, ...]]
 
 
 class Replayable(Protocol):
@@ -55,25 +61,14 @@ class Replayable(Protocol):
 Target = TypeVar("Target", bound=Replayable)
 
 _FORMAT = "tilewright schedule"
-_VERSION = 1
-
-
-@functools.cache
-def commands_with(trait: str) -> frozenset[str]:
-    """The commands that have a trait; the table stands in the core."""
-    traits = _core.command_traits()
-    return frozenset(name for name, row in traits.items() if row[trait] not in (False, None))
-
-
-@functools.cache
-def _keywords(command: str) -> tuple[int, tuple[str, ...]]:
-    """How many arguments of a command stand in front of those that are given by keyword, and these."""
-    row = _core.command_traits().get(command)
-    return (row["positional"], tuple(row["keywords"])) if row else (0, ())
+#: What is written where all commands are given to one computation each; transactions, and commands
+#: given to the whole function, came with the second version.
+_VERSION, _LATEST_VERSION = 1, 2
 
 
 class Schedule:
-    """What a function was told: commands, in order. Printed, it is the Python that makes it.
+    """What a function was told: commands, in order. Printed, it is the Python that makes it, with `f`
+    for the function itself.
 
     Schedules compare by their commands and can be replayed on another function whose computations
     and loops have the same names::
@@ -84,7 +79,8 @@ class Schedule:
 
     Args:
         commands: (computation, command, arguments) of each command; arguments are integers, texts,
-            or lists of either.
+            or lists of either. The computation is "" of a command that is given to the whole
+            function, and the arguments of ``("", "transaction", ...)`` are the commands of it.
 
     Raises:
         ScheduleError: when something else is given.
@@ -96,22 +92,33 @@ class Schedule:
 
     def __init__(self, commands: Iterable[tuple[str, str, Iterable[Any]]] = ()) -> None:
         given = a_list(commands, "the commands of a schedule", SCHEDULE, "commands")
-        self._commands = tuple(_command(command) for command in given)
+        # A transaction without a command is none.
+        self._commands = tuple(one for one in map(_command, given) if one != (*TRANSACTION, ()))
 
     @property
     def commands(self) -> tuple[Command, ...]:
-        """(computation, command, arguments) of each command."""
+        """(computation, command, arguments) of each command; a transaction is one."""
         return self._commands
 
     @property
     def computations(self) -> tuple[str, ...]:
         """The computations that are given commands, in the order of their first."""
-        return tuple(dict.fromkeys(computation for computation, _, _ in self._commands))
+        named = (
+            name for command in each_command(self._commands) for name in _computations(command)
+        )
+        return tuple(dict.fromkeys(named))
 
     @property
     def key(self) -> str:
         """A hash of the content, in hexadecimal: the same in every process and on every machine."""
-        return hashlib.sha256(_compact_json(self._commands).encode()).hexdigest()
+        import hashlib  # which brings OpenSSL along
+
+        text = json.dumps([_FORMAT, self._version(), self._commands], separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def _version(self) -> int:
+        """The first version of the format that can hold this schedule."""
+        return _VERSION if all(computation for computation, _, _ in self._commands) else 2
 
     # ---- replaying ----
 
@@ -139,8 +146,8 @@ class Schedule:
 
     def _require_computations(self, function: Replayable) -> None:
         known = set(function._declared)
-        for computation, name, arguments in self._commands:
-            mentioned = [computation]
+        for computation, name, arguments in each_command(self._commands):
+            mentioned = _computations((computation, name, arguments))
             if name in commands_with("places") and arguments and isinstance(arguments[0], str):
                 mentioned.append(arguments[0])
             for other in mentioned:
@@ -152,13 +159,10 @@ class Schedule:
                         'Rename with schedule.renamed({"old": "new"}) where only the names differ'
                     )
             if name in commands_with("makes"):
-                known.add(_made((computation, name, arguments), known))
+                known.add(made_by_command((computation, name, arguments), known))
 
     def _as_lists(self) -> list[tuple[str, str, list[Any]]]:
-        return [
-            (computation, name, [list(a) if isinstance(a, tuple) else a for a in arguments])
-            for computation, name, arguments in self._commands
-        ]
+        return [_as_list(command) for command in self._commands]
 
     # ---- comparing ----
 
@@ -186,12 +190,9 @@ class Schedule:
 
     def to_json(self) -> str:
         """The schedule as JSON text, for `from_json`."""
-        commands = ",\n".join(
-            f"    {json.dumps([computation, name, list(arguments)])}"
-            for computation, name, arguments in self._commands
-        )
-        body = f"[\n{commands}\n  ]" if commands else "[]"
-        return f'{{\n  "format": "{_FORMAT}",\n  "version": {_VERSION},\n  "commands": {body}\n}}\n'
+        body = _json_list(self._commands, "  ")
+        version = self._version()
+        return f'{{\n  "format": "{_FORMAT}",\n  "version": {version},\n  "commands": {body}\n}}\n'
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Schedule:
@@ -213,10 +214,10 @@ class Schedule:
         if not isinstance(content, dict) or content.get("format") != _FORMAT:
             raise ScheduleError(f'this JSON text is no schedule: it has no "format": "{_FORMAT}"')
         version = content.get("version")
-        if version != _VERSION or isinstance(version, bool):
+        if version not in range(_VERSION, _LATEST_VERSION + 1) or isinstance(version, bool):
             raise ScheduleError(
                 f"this schedule was saved in version {version} of the format; "
-                f"this tilewright reads version {_VERSION}"
+                f"this tilewright reads versions {_VERSION} to {_LATEST_VERSION}"
             )
         commands = content.get("commands")
         if not isinstance(commands, list):
@@ -255,7 +256,7 @@ class Schedule:
         return bool(self._commands)
 
     def __str__(self) -> str:
-        return "\n".join(_python_lines(self._commands))
+        return "\n".join(python_lines(self._commands))
 
     def __repr__(self) -> str:
         return str(self) or "Schedule()"
@@ -276,41 +277,61 @@ class ScheduleDifference:
     It is true where the schedules differ.
     """
 
-    __slots__ = ("_lines",)
+    __slots__ = ("_function", "_lines")
 
-    _lines: tuple[tuple[str, Command], ...]
+    #: The sign of each command, and whether it is one of a transaction. A transaction is a line
+    #: without arguments, and its commands follow.
+    _lines: tuple[tuple[str, Command, bool], ...]
+    _function: str
 
     def __init__(self, old: Schedule, new: Schedule) -> None:
         for schedule in (old, new):
             made_by("Schedule.diff", schedule, Schedule, "tw.ScheduleDifference", SCHEDULE)
-        a, b = old.commands, new.commands
-        lines: list[tuple[str, Command]] = []
+        import difflib
+
+        a, b = list(_lines_of(old.commands)), list(_lines_of(new.commands))
+        lines: list[tuple[str, Command, bool]] = []
         matcher = difflib.SequenceMatcher(None, a, b, autojunk=False)
         for operation, a0, a1, b0, b1 in matcher.get_opcodes():
             if operation == "equal":
-                lines += [(" ", command) for command in a[a0:a1]]
+                lines += [(" ", *line) for line in a[a0:a1]]
             else:
-                lines += [("-", command) for command in a[a0:a1]]
-                lines += [("+", command) for command in b[b0:b1]]
+                lines += [("-", *line) for line in a[a0:a1]]
+                lines += [("+", *line) for line in b[b0:b1]]
         self._lines = tuple(lines)
+        self._function = function_name([*old.commands, *new.commands])
 
     @property
     def added(self) -> tuple[Command, ...]:
-        """The commands that only the other schedule has."""
-        return tuple(command for sign, command in self._lines if sign == "+")
+        """The commands that only the other schedule has, those of transactions one by one."""
+        return self._with_sign("+")
 
     @property
     def removed(self) -> tuple[Command, ...]:
-        """The commands that only the first schedule has."""
-        return tuple(command for sign, command in self._lines if sign == "-")
+        """The commands that only the first schedule has, those of transactions one by one."""
+        return self._with_sign("-")
+
+    def _with_sign(self, wanted: str) -> tuple[Command, ...]:
+        return tuple(
+            command
+            for sign, command, _ in self._lines
+            if sign == wanted and not is_transaction(command)
+        )
+
+    def _texts(self) -> list[tuple[str, str]]:
+        """The sign and the text of each line."""
+        return [
+            (sign, f"{sign} {'    ' if inside else ''}{command_text(command, self._function)}")
+            for sign, command, inside in self._lines
+        ]
 
     def __bool__(self) -> bool:
-        return any(sign != " " for sign, _ in self._lines)
+        return any(sign != " " for sign, _, _ in self._lines)
 
     def __str__(self) -> str:
         if not self:
             return "no difference"
-        return "\n".join(f"{sign} {command_text(command)}" for sign, command in self._lines)
+        return "\n".join(text for _, text in self._texts())
 
     def __repr__(self) -> str:
         return str(self)
@@ -319,9 +340,17 @@ class ScheduleDifference:
         if not self:
             return preformatted(str(self))
         colours = {"+": "#1a7f37", "-": "#b3261e", " ": ""}
-        return preformatted_lines(
-            (f"{sign} {command_text(command)}", colours[sign]) for sign, command in self._lines
-        )
+        return preformatted_lines((text, colours[sign]) for sign, text in self._texts())
+
+
+def _lines_of(commands: Iterable[Command]) -> Iterator[tuple[Command, bool]]:
+    """What a difference has a line for: commands, and whether they are those of a transaction."""
+    for command in commands:
+        if is_transaction(command):
+            yield (*TRANSACTION, ()), False
+            yield from ((each, True) for each in command[2])
+        else:
+            yield command, False
 
 
 def _require_function(value: object) -> None:
@@ -345,9 +374,22 @@ def _command(command: Any) -> Command:
             "a command names a computation and a command, got "
             f"{described(computation)} and {described(name)}"
         )
-    what = f"{computation}.{name}"
+    if (computation, name) == TRANSACTION:
+        return computation, name, _commands_of_transaction(arguments)
+    what = f"{computation or 'f'}.{name}"
     given = a_list(arguments, f"the arguments of {what}", SCHEDULE)
     return computation, name, tuple(_argument(argument, what) for argument in given)
+
+
+def _commands_of_transaction(given: Any) -> tuple[Command, ...]:
+    inside = a_list(given, "the commands of a transaction", SCHEDULE, "commands")
+    for command in inside:
+        if isinstance(command, list | tuple) and tuple(command[:2]) == TRANSACTION:
+            raise ScheduleError(
+                "a transaction of a schedule holds commands; one within another joins it, so give "
+                "the commands of both as one"
+            )
+    return tuple(map(_command, inside))
 
 
 def _argument(value: Any, what: str) -> Any:
@@ -367,131 +409,53 @@ def _single(value: Any, what: str) -> int | str:
     return an_integer(value, f"an argument of {what}", SCHEDULE, bits=64)
 
 
-def _compact_json(commands: tuple[Command, ...]) -> str:
-    return json.dumps([_FORMAT, _VERSION, commands], separators=(",", ":"))
+def _as_list(command: Command) -> tuple[str, str, list[Any]]:
+    """A command as the core takes it."""
+    computation, name, arguments = command
+    if is_transaction(command):
+        return computation, name, [_as_list(each) for each in arguments]
+    return computation, name, [list(a) if isinstance(a, tuple) else a for a in arguments]
+
+
+def _json_list(commands: tuple[Command, ...], indent: str) -> str:
+    """A JSON list with a command a line."""
+    lines = []
+    for command in commands:
+        computation, name, arguments = command
+        text = json.dumps([computation, name, list(arguments)])
+        if is_transaction(command):
+            text = f'["", "{name}", {_json_list(arguments, indent + "  ")}]'
+        lines.append(f"{indent}  {text}")
+    body = ",\n".join(lines)
+    return f"[\n{body}\n{indent}]" if lines else "[]"
+
+
+#: The name of a tuple from which a map starts.
+_MAPPED = r"\b(\w+)(?=\s*\[[^\]]*\]\s*->)"
+
+
+def _computations(command: Command) -> list[str]:
+    """The computations that a command is given to."""
+    computation, name, arguments = command
+    if computation:
+        return [computation]
+    takes_map = name in commands_with("takes_map") and arguments and isinstance(arguments[0], str)
+    return list(dict.fromkeys(re.findall(_MAPPED, arguments[0]))) if takes_map else []
 
 
 def _renamed(command: Command, names: Mapping[str, str]) -> Command:
     computation, name, arguments = command
+    if is_transaction(command):
+        return computation, name, tuple(_renamed(each, names) for each in arguments)
     new = list(arguments)
     naming = commands_with("places") | commands_with("reads")
     if name in naming and new and isinstance(new[0], str):
         new[0] = names.get(new[0], new[0])
+    if name in commands_with("takes_map") and new and not computation:
+        new[0] = re.sub(_MAPPED, lambda found: names.get(found[1], found[1]), str(new[0]))
     if name in commands_with("takes_map") and new and computation in names:
         # The tuple before the arrow is the computation's.
         new[0] = re.sub(
             rf"\b{re.escape(computation)}(?=\s*\[)", names[computation], new[0], count=1
         )
     return names.get(computation, computation), name, tuple(new)
-
-
-# ---- as Python ----
-
-
-def _made(command: Command, known: Container[str]) -> str:
-    """The computation that a command makes, where those of `known` are there already."""
-    computation, name, arguments = command
-    position = _core.command_traits()[name]["makes"]
-    if len(arguments) > position and arguments[position]:
-        return str(arguments[position])
-    if name not in commands_with("reads"):
-        return f"{computation}_partial"
-    kind = "local" if arguments and arguments[0] == computation else "cache"
-    first = f"{arguments[0]}_{kind}" if arguments else kind
-    numbered = (f"{first}{number}" for number in itertools.count(2))
-    return next(made for made in itertools.chain([first], numbered) if made not in known)
-
-
-def _quoted(value: int | str) -> str:
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else str(value)
-
-
-def _listed(values: Iterable[int | str]) -> str:
-    return f"[{', '.join(map(_quoted, values))}]"
-
-
-def _matrix_text(entries: tuple[int, ...], size: int) -> str:
-    rows = (entries[start : start + size] for start in range(0, len(entries), size))
-    return f"[{', '.join(map(_listed, rows))}]"
-
-
-def _split_subscripts(text: str) -> list[str]:
-    """ "i, (j + 1) % 2" at its outer commas."""
-    parts, depth = [""], 0
-    for character in text:
-        depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(character, 0)
-        if character == "," and depth == 0:
-            parts.append("")
-        else:
-            parts[-1] += character
-    return [part.strip() for part in parts if part.strip()]
-
-
-def _transform_text(arguments: tuple[Any, ...]) -> str:
-    """Recorded with the matrix row by row; the method takes a list of rows."""
-    size = len(arguments) - 1
-    if size > 0 and isinstance(arguments[-1], tuple) and len(arguments[-1]) == size * size:
-        return f".transform({_listed(arguments[:-1])}, {_matrix_text(arguments[-1], size)})"
-    return ""
-
-
-def _store_text(arguments: tuple[Any, ...]) -> str:
-    """Recorded as a text and the sizes of its buffer; the method takes an element of a Buffer."""
-    if len(arguments) not in (2, 4) or not isinstance(arguments[0], str):
-        return ""
-    buffer, _, subscripts = arguments[0].partition("[")
-    shape = _listed(int(e) if str(e).isdigit() else e for e in arguments[1])
-    index = _listed(_split_subscripts(subscripts.rpartition("]")[0]))
-    record = ""
-    if len(arguments) == 4:
-        place = ", ".join(map(str, arguments[3]))
-        record = f", record=({_quoted(arguments[2])}, {place})"
-    return f".store_in(tw.Buffer({_quoted(buffer.strip())}, {shape}{record}), {index})"
-
-
-# The commands that Python's methods take in another form than the recorded one.
-_SPECIAL: dict[str, Callable[[tuple[Any, ...]], str]] = {
-    "transform": _transform_text,
-    "store_in": _store_text,
-}
-
-
-def _call(command: Command) -> str:
-    """ ".tile("i", "j", 32, 32)": what Python's method takes, which for a few commands is not what
-    is recorded."""
-    _, name, arguments = command
-    special = _SPECIAL.get(name)
-    if special and (text := special(arguments)):
-        return text
-    texts = [_listed(a) if isinstance(a, tuple) else _quoted(a) for a in arguments]
-    # Recorded in order, the last ones if given.
-    position, names = _keywords(name)
-    keywords = zip(names, arguments[position:], texts[position:], strict=False)
-    texts[position:] = [
-        f"{keyword}={text}" for keyword, value, text in keywords if value not in ("", "auto", (), 0)
-    ] + texts[position + len(names) :]
-    return f".{name}({', '.join(texts)})"
-
-
-def command_text(command: Command) -> str:
-    """One command as Python: ``C.tile("i", "j", 32, 32)``."""
-    return command[0] + _call(command)
-
-
-def _python_lines(commands: Iterable[Command]) -> list[str]:
-    """The Python that makes a schedule: a line for each run of commands of one computation."""
-    lines: list[str] = []
-    current: str | None = None
-    made: set[str] = set()
-    for command in commands:
-        computation, name, _ = command
-        if name in commands_with("makes"):
-            made.add(new := _made(command, made))
-            lines.append(f"{new} = {command_text(command)}")
-        elif computation == current:
-            lines[-1] += _call(command)
-        else:
-            lines.append(command_text(command))
-        returns_another = name in commands_with("turns") | commands_with("makes")
-        current = None if returns_another else computation
-    return lines

@@ -23,7 +23,9 @@ import tilewright as tw
 from .. import _core
 from ..base.docstrings import markdown
 from ..schedule.commands import ScheduleCommands
+from ..schedule.function_commands import FunctionCommands
 from ..schedule.loop_commands import LoopCommands
+from ..schedule.scheduled_functions import ScheduledFunction
 
 __all__ = ["commands", "entry", "main", "page"]
 
@@ -219,6 +221,9 @@ EXAMPLES = {
     "gpu_spread": Example(_STENCIL, 'C.gpu_tile(i, 64)\nA_cache = C.cache(A, "i0")'),
     "unroll": Example(_POINTWISE),
     "set_schedule": Example(_POINTWISE_2D),
+    "apply_schedule": Example(_POINTWISE_2D),
+    "f.set_schedule": Example(_PAIR),
+    "f.transaction": Example(_PAIR, "C.after(B, i)"),
     "store_in": Example(_PAIR_2D),
     "reorder": Example(_MATMUL),
     "transform": Example(_TIME),
@@ -226,6 +231,7 @@ EXAMPLES = {
     "fission": Example(_PAIR, "C.fuse_with(B)"),
     "compute_at": Example(_WINDOW, "C.split(i, 32)"),
     "store_at": Example(_WINDOW, 'C.split(i, 32)\nB.compute_at(C, "i0")'),
+    "private": Example(_PAIR_2D, "C.fuse_with(B, i)"),
     "cache": Example(_STENCIL, "C.split(i, 32)"),
     "inline": Example(_PAIR),
     "rfactor": Example(_SUM, "C.split(k, 64)"),
@@ -234,6 +240,9 @@ EXAMPLES = {
     "atomic": Example(_ROW_SUMS),
     "set_access": Example(_PAIR_2D, "C.fuse_with(B)"),
     "storage_fold": Example(_STEPS),
+    "fix": Example(_POINTWISE, "C.split(i, 32)"),
+    "specialize": Example(_POINTWISE, "C.split(i, 8)"),
+    "when_work": Example(_POINTWISE_2D, "C.parallelize(i).vectorize(j, 16)"),
     "auto_allocate_map": Example(_PAIR, 'C.fuse_with(B)\nB.store_in("buffer[i % 2]")'),
 }
 
@@ -243,6 +252,7 @@ FURTHER: dict[str, tuple[Example, ...]] = {
     "fuse_with": (Example(_CHAIN, "D.after(C, i)"),),
     "cache": (Example(_ROWS, "C.split(i, 4)"), Example(_SLICES, _IN_BLOCKS)),
     "store_in": (Example(_POINTWISE_2D),),
+    "set_schedule": (Example(_POINTWISE_2D),),
 }
 
 _AFTER = re.compile(r"^After ``(?P<command>.+)``(?P<condition>.*)::$")
@@ -290,22 +300,31 @@ class Entry(Shown):
 
 
 def commands() -> list[str]:
-    """The names of all commands: those of loops first, then class by class, as they are declared."""
+    """The names of all commands: those of loops first, then class by class, as they are declared, and
+    those of the whole function last."""
     declared: dict[str, None] = {}
-    for owner in [LoopCommands, *ScheduleCommands.__mro__]:
+    for owner in [LoopCommands, *ScheduleCommands.__mro__, FunctionCommands]:
         for name, value in vars(owner).items():
             if inspect.isfunction(value) and not name.startswith("_"):
                 declared[name] = None
     return list(declared)
 
 
+def function_commands() -> list[str]:
+    """The names of what is given to a whole function, as it is called: "f.transaction"."""
+    return ["f.set_schedule", "f.transaction"]
+
+
 def entry(name: str) -> Entry:
-    """One command.
+    """One command; of a whole function where its name begins with "f.".
 
     Raises:
         ValueError: its docstring has no loops before and after, or they have no example.
     """
-    method = getattr(ScheduleCommands, name)
+    if name.startswith("f."):
+        method = getattr(ScheduledFunction, name.removeprefix("f."))
+    else:
+        method = getattr(ScheduleCommands, name, None) or getattr(FunctionCommands, name)
     text, pairs = _parts(inspect.getdoc(method) or "")
     if not pairs or not all(pair.before and pair.after for pair in pairs):
         raise ValueError(f"the docstring of {name} must show the loops before and after")
@@ -419,8 +438,11 @@ _HEAD = """# Commands
 
 A command changes how one computation of a function is run or where it is stored. Commands are
 methods of computations (`C.split(i, 32)`) and of the handles `f["C"]`; loops are given by an iterator
-or by name. Each command is checked at once: one that would change a result raises
-`tw.IllegalScheduleError` and changes nothing.
+or by name. `fix`, `specialize` and `when_work` are of the whole function (`f.fix(N=1024)`). Each
+command is checked at once: one that would change a result raises `tw.IllegalScheduleError` and
+changes nothing. Commands that are legal only together are given to the whole function: as the times
+of all computations (`f.set_schedule(...)`), or one by one in a transaction
+(`with f.transaction(): ...`).
 
 Each entry shows the loops before and after in general, and then what the library makes of the
 command for a small program: `print(f.loops)` before and after it. Commands start from the loops as
@@ -430,9 +452,9 @@ they are declared; `default_schedule=False` shows these before there is a comman
 
 def page() -> str:
     """The whole page, as Markdown."""
-    entries = [entry(name) for name in commands()]
+    entries = [entry(name) for name in [*commands(), *function_commands()]]
     lines = [_HEAD]
-    lines.append(" ".join(f"[{e.name}](#{e.name})" for e in entries) + "\n")
+    lines.append(" ".join(f"[{e.name}](#{e.name.replace('.', '')})" for e in entries) + "\n")
     lines += [_entry_text(e) for e in entries]
     return "\n".join(lines)
 

@@ -54,6 +54,16 @@ TEST(ToAffine, DivisionsMinMaxAbsAndSelect) {
   EXPECT_TRUE(is_function(binary(Op::FloorDiv, i(), number(-4)), "{ C[i,j] -> [floor(-i/4)] }"));
   EXPECT_TRUE(is_function(binary(Op::Mod, i(), number(4)), "{ C[i,j] -> [i mod 4] }"));
   EXPECT_TRUE(is_function(binary(Op::Mod, i(), number(-4)), "{ C[i,j] -> [i + 4*floor(-i/4)] }"));
+  const ExprPtr from = binary(Op::Sub, i(), n());
+  EXPECT_TRUE(is_function(call(Op::TruncatedDivide, {from, number(4)}),
+                          "[N] -> { C[i,j] -> [floor((i - N)/4)] : i >= N; "
+                          "C[i,j] -> [-floor((N - i)/4)] : i < N }"));
+  EXPECT_TRUE(is_function(call(Op::TruncatedDivide, {from, number(-4)}),
+                          "[N] -> { C[i,j] -> [-floor((i - N)/4)] : i >= N; "
+                          "C[i,j] -> [floor((N - i)/4)] : i < N }"));
+  EXPECT_TRUE(is_function(call(Op::Fmod, {from, number(4)}),
+                          "[N] -> { C[i,j] -> [(i - N) mod 4] : i >= N; "
+                          "C[i,j] -> [-((N - i) mod 4)] : i < N }"));
   EXPECT_TRUE(
       is_function(binary(Op::Max, binary(Op::Min, i(), binary(Op::Sub, n(), number(1))), number(0)),
                   "[N] -> { C[i,j] -> [max(0, min(i, N - 1))] }"));
@@ -71,6 +81,8 @@ TEST(ToAffine, RefusesWhatIsNotAffine) {
   EXPECT_FALSE(to_affine(binary(Op::Mul, i(), n()), space));
   EXPECT_FALSE(to_affine(binary(Op::FloorDiv, i(), n()), space));
   EXPECT_FALSE(to_affine(binary(Op::FloorDiv, i(), number(0)), space));
+  EXPECT_FALSE(to_affine(call(Op::TruncatedDivide, {i(), n()}), space));
+  EXPECT_FALSE(to_affine(call(Op::Fmod, {i(), number(0)}), space));
   EXPECT_FALSE(to_affine(access(a, {i()}), space));
   EXPECT_FALSE(to_affine(iterator("k"), space));
   EXPECT_FALSE(to_affine(cast(i(), ScalarType{TypeKind::Int, 8}), space));

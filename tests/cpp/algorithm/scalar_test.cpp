@@ -276,6 +276,12 @@ TEST(Scalar, BitsAndSaturation) {
   EXPECT_EQ(ints(Op::Fmod, Int32, -7, 3), -1);
   EXPECT_EQ(ints(Op::Fmod, Int32, 7, 0), 0);
   EXPECT_EQ(ints(Op::Fmod, Int32, INT32_MIN, -1), 0);
+  EXPECT_EQ(ints(Op::TruncatedDivide, Int32, -7, 2), -3);
+  EXPECT_EQ(ints(Op::TruncatedDivide, Int32, 7, -2), -3);
+  EXPECT_EQ(ints(Op::TruncatedDivide, Int32, 7, 0), 0);
+  EXPECT_EQ(ints(Op::TruncatedDivide, Int8, -128, -1), -128);
+  EXPECT_EQ(ints(Op::TruncatedDivide, Int64, INT64_MIN, -1), INT64_MIN);
+  EXPECT_EQ(ints(Op::TruncatedDivide, UInt8, 255, 2), 127);
 }
 
 /// The operations of so many operands that nodes can have.

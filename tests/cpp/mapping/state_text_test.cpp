@@ -75,7 +75,7 @@ TEST(StateText, WhereSomethingWasWrittenIsLeftOut) {
   visit_fields(Allocation{}, names);
   EXPECT_THAT(names.aside_, testing::ElementsAre("command", "where"));
   MappingState state = Mapping(map_1d()).state();
-  state.allocations["C"] = {"D", 1, "auto", {}, "C.store_at(...)", {"a.py", 3, "line"}, 0, 1};
+  state.allocations["C"] = {"D", 1, "auto", {}, "C.store_at(...)", {"a.py", 3, "line"}, 0, 1, {}};
   EXPECT_THAT(to_string(state), Not(HasSubstr("a.py")));
   EXPECT_THAT(to_string(state), HasSubstr("allocations.levels 1"));
 }

@@ -133,5 +133,38 @@ TEST(StoreIn, ComputationsOfOneBufferHaveOneType) {
               HasSubstr("cannot be stored in buffer 'C'"));
 }
 
+/// B and C of pointwise_pair in one loop over i.
+Mapping fused_pair() { return Mapping(pointwise_pair()).with(command("C", "after", {"B", "i"})); }
+
+TEST(Private, ABufferForEachIteration) {
+  const Mapping mapping = fused_pair().with(command("B", "private", {"i"}));
+  EXPECT_THAT(extents_of(mapping, "B"), ElementsAre("1", "M"));
+  const Program program = build_program(mapping);
+  for (const Buffer &buffer : program.buffers) {
+    EXPECT_EQ(buffer.level, buffer.name == "B" ? 1 : 0);
+  }
+}
+
+TEST(Private, FollowsTheLoopThatWasNamed) {
+  const Mapping split =
+      fused_pair().with(command("B", "private", {"i"})).with(command("B", "reverse", {"i"}));
+  EXPECT_EQ(split.state().allocations.at("B").levels, 1);
+  const Mapping both = Mapping(pointwise_pair()).with(command("C", "after", {"B", "j"}));
+  const Mapping inner = both.with(command("B", "private", {"j"}));
+  EXPECT_EQ(inner.state().allocations.at("B").levels, 2);
+  EXPECT_THAT(extents_of(inner, "B"), ElementsAre("1", "1"));
+}
+
+TEST(Private, EndsWhereItIsPlacedAnew) {
+  const Mapping moved =
+      fused_pair().with(command("B", "private", {"i"})).with(command("B", "store_in", {"b[i, j]"}));
+  EXPECT_TRUE(moved.state().allocations.empty());
+}
+
+TEST(Private, IsRefusedWhereAReaderStandsOutside) {
+  EXPECT_THAT(program_refusal(Mapping(pointwise_pair()), command("B", "private", {"i"})),
+              HasSubstr("C reads it outside of that loop"));
+}
+
 } // namespace
 } // namespace tilewright

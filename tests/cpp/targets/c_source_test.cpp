@@ -93,10 +93,8 @@ TEST(CSource, ParallelLoopsHaveTheirSchedule) {
   const auto alone = rows.over_i(rows.over_j(rows.into_y(f32(1))), LoopKind::Parallel);
   rows.kernel.body = alone;
   EXPECT_THAT(definition_of(rows.kernel), HasSubstr("#pragma omp parallel for schedule(static)\n"));
-  TargetOptions worthwhile;
-  worthwhile.threads_where_worthwhile = true;
-  EXPECT_THAT(definition_of(rows.kernel, worthwhile),
-              HasSubstr("schedule(static) if(1.0 * N * M >= 60000)\n"));
+  rows.kernel.least_work_for_threads = 60'000;
+  EXPECT_THAT(definition_of(rows.kernel), HasSubstr("schedule(static) if(1.0 * N * M >= 60000)\n"));
 }
 
 TEST(CSource, VectorLoopsThatSumUpStayPlain) {

@@ -189,6 +189,8 @@ import _thread, os, signal, threading
 import numpy as np
 import tilewright as tw
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job ignores it
+
 N = tw.param("N")
 i, j, k = tw.iters("i j k")
 x = tw.input("x", [N, N], tw.float64)

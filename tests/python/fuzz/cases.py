@@ -27,6 +27,7 @@ from fuzz.programs import (
 from fuzz.rewriting import points
 from fuzz.sources import SourceOracle
 from fuzz.space import World
+from fuzz.transactions import Failure, flat, give_together, kind_of
 from tilewright import _core
 
 Case = dict[str, Any]
@@ -39,15 +40,6 @@ SEARCHED = [
     for c in range(6)
     if a + b + c == total
 ] + [(7, 7, 7), (8, 8, 8), (9, 7, 8), (7, 9, 6)]
-
-
-class Failure(Exception):
-    """The library and the judge disagree, or values differ."""
-
-    def __init__(self, kind: str, message: str, commands: list[Command]) -> None:
-        super().__init__(f"{kind}: {message}")
-        self.kind = kind
-        self.commands = commands
 
 
 def draw_case(seed: str) -> Case:
@@ -111,6 +103,7 @@ class Runner:
             if self.model.iterators[name] != one["iterators"]:
                 text = f"{name} is scheduled by {one['iterators']}, not by {self.model.iterators[name]}"
                 raise Failure("instances", text, [])
+        self.model.parameters = list(self.function.parameters)
         self.model.shapes = {
             name: extents for name, _, extents, is_output in self.function._arguments if is_output
         }
@@ -140,6 +133,9 @@ class Runner:
                 self.count("default schedules judged")
             else:
                 for _ in range(rng.randint(1, 7)):
+                    if not self.lost and rng.random() < 0.12:
+                        give_together(self, None, abandoned=rng.random() < 0.2)
+                        continue
                     command = draw_command(rng, self.model)
                     if command is not None:
                         self.step(command)
@@ -148,7 +144,7 @@ class Runner:
                 self.step(command)
         if not self.lost:
             self.same_times(self.model)
-        if any(command[1] == "independent" for command in self.done):
+        if any(command[1] == "independent" for command in flat(self.done)):
             self.count("values not compared: a promise was drawn, which need not be true")
         elif self.compiled:
             for sizes in self.case["sizes"]:
@@ -179,7 +175,7 @@ class Runner:
 
     def same_times(self, model: Model) -> None:
         """Every instance runs at the time that the model says, and writes the element that it says."""
-        sizes = self.case["sizes"][-1]
+        sizes = model.at(self.case["sizes"][-1])
         try:
             judge = self.judge(model, sizes)
         except TooLarge:
@@ -218,7 +214,29 @@ class Runner:
             self.lower()
             self.count(f"not judged ({self.lost}): legal")
 
+    def take_names(self, command: Command, after: Model, attempted: list[Command]) -> None:
+        """What the library calls the loops of a map: those that the map names have these names."""
+        maps: dict[str, Any] = {}
+        if command[1] in ("set_schedule", "apply_schedule"):
+            computation, _, arguments = command
+            maps = {computation: arguments} if computation else {c: m for c, *m in arguments[0]}
+        for computation, (dimensions, *rest) in maps.items():
+            found = [name for name, _ in self.function._loops(computation)]
+            given = rest[0] if rest else [""] * len(dimensions)
+            wrong = [g for g, name in zip(given, found, strict=True) if g and g != name]
+            if wrong:
+                raise Failure("names", f"loops {found}, not {given}", attempted)
+            if command[1] == "set_schedule":
+                after.named(computation, found)
+            elif found != [loop.name for loop in after.nests[computation].loops]:
+                expected = [loop.name for loop in after.nests[computation].loops]
+                raise Failure("names", f"loops {found}, not {expected}", attempted)
+
     def step(self, command: Command) -> None:
+        if command[1] in ("transaction", "abandoned"):
+            if not self.lost:
+                give_together(self, command[2], command[1] == "abandoned")
+            return
         if command[1] == "storage_fold" and len(command[2]) == 1:
             self.smallest_fold(command)
             return
@@ -239,7 +257,7 @@ class Runner:
         try:
             give(self.function, command, self.model)
         except tw.IllegalScheduleError as error:
-            self.count(f"refused: {command[1]}")
+            self.count(f"refused: {kind_of(command)}")
             if after is not None:
                 self.confirm(error, after, attempted)
             else:
@@ -251,7 +269,7 @@ class Runner:
                 raise Failure(
                     "command", f"refused, but it makes sense: {error}", attempted
                 ) from error
-            self.count(f"without sense: {command[1]}")
+            self.count(f"without sense: {kind_of(command)}")
             self.count("verdicts: no sense / no sense")
             return
         except tw.AnalysisLimitError:
@@ -259,9 +277,8 @@ class Runner:
             return
         if after is None:
             raise Failure("accepted", "accepted, but it makes no sense", attempted)
-        if command[1] == "set_schedule":
-            after.named(command[0], [name for name, _ in self.function._loops(command[0])])
-        self.count(f"legal: {command[1]}")
+        self.take_names(command, after, attempted)
+        self.count(f"legal: {kind_of(command)}")
         self.done = attempted
         self.model = after
         self.agree(after)
@@ -325,7 +342,7 @@ class Runner:
     def problem(self, model: Model, sizes: tuple[int, ...], limit: int = 12000) -> str | None:
         """What the judge finds wrong, "" for nothing, None where there is too much to look at."""
         try:
-            judge = self.judge(model, sizes, limit)
+            judge = self.judge(model, model.at(sizes), limit)
             return None if judge is None else judge.violation() or ""
         except TooLarge:
             return None
@@ -339,7 +356,8 @@ class Runner:
         witness = tuple(known.get(axis, 3) for axis in AXES)
         tried = 0
         too_large = False
-        for sizes in [witness, *self.case["sizes"], *SEARCHED]:
+        searched = map(model.at, [witness, *self.case["sizes"], *SEARCHED])
+        for sizes in dict.fromkeys(searched):
             if max(sizes) > 40:
                 continue
             problem = self.problem(model, sizes, 150000 if sizes == witness else 12000)
@@ -377,7 +395,8 @@ class Runner:
             self.count("calls of default schedules")
 
     def compare(self, sizes: tuple[int, ...], function: tw.Function | None = None) -> None:
-        function = self.function if function is None else function
+        if function is None:
+            function, sizes = self.function, self.model.at(sizes)
         known = dict(zip(AXES, sizes, strict=True))
         rng = np.random.default_rng(sum(s * 7**k for k, s in enumerate(sizes)))
         arrays = {}

@@ -1,7 +1,8 @@
 """Random scheduling commands, and how each is given to the library.
 
-A command is ``[computation, name, arguments]`` in the judge's notation: names, integers, and for set_schedule and
-store_in structured subscripts, which become text only for the library.
+A command is ``[computation, name, arguments]`` in the judge's notation: names, integers, and for set_schedule,
+apply_schedule, store_in and specialize structured subscripts and conditions, which become text only for the library. Of
+what is given to the whole function, the computation is "".
 """
 
 from __future__ import annotations
@@ -9,8 +10,9 @@ from __future__ import annotations
 import random
 from typing import Any
 
+from fuzz.function_model import condition_text
 from fuzz.model import Model
-from fuzz.programs import walk
+from fuzz.programs import AXES, walk
 
 Command = list[Any]
 
@@ -30,6 +32,8 @@ WEIGHTS = {
     "vectorize": 9,
     "unroll": 4,
     "set_schedule": 5,
+    "apply_schedule": 7,
+    "set_schedules": 3,
     "store_in": 12,
     "storage_fold": 4,
     "fuse_with": 5,
@@ -43,8 +47,18 @@ WEIGHTS = {
     "prefetch": 2,
 }
 #: Commands that change what is computed where: not only when, and not only where it is stored.
-RESTRUCTURING = {"compute_at": 14, "inline": 4, "rfactor": 9, "store_at": 9, "cache": 9}
+RESTRUCTURING = {
+    "compute_at": 14,
+    "inline": 4,
+    "rfactor": 9,
+    "store_at": 9,
+    "private": 9,
+    "cache": 9,
+}
 WEIGHTS.update(RESTRUCTURING)
+#: Commands of the whole function.
+OF_FUNCTION = {"fix": 4, "specialize": 4, "when_work": 3}
+WEIGHTS.update(OF_FUNCTION)
 
 #: How parallelize deals out iterations.
 DEALINGS = (["dynamic"], ["dynamic", 2], ["static", 1], ["static", 3])
@@ -53,6 +67,8 @@ DEALINGS = (["dynamic"], ["dynamic", 2], ["static", 1], ["static", 3])
 def draw_command(rng: random.Random, model: Model) -> Command | None:
     """A command that mostly makes sense for the model; None when nothing fits what was drawn."""
     name = rng.choices(list(WEIGHTS), list(WEIGHTS.values()))[0]
+    if name in OF_FUNCTION:
+        return draw_of_function(rng, model, name)
     computation = rng.choice(model.order)
     size = rng.choice((1, 2, 2, 3, 4))
     if name in ("after", "before", "then", "fuse_with"):
@@ -61,6 +77,8 @@ def draw_command(rng: random.Random, model: Model) -> Command | None:
         return draw_storage(rng, model, computation)
     if name == "set_schedule":
         return draw_schedule(rng, model, computation)
+    if name == "set_schedules":
+        return draw_schedules(rng, model)
     if name in RESTRUCTURING:
         return draw_restructuring(rng, model, computation, name)
     if name in ("storage_fold", "auto_allocate_map", "atomic", "stream", "assume"):
@@ -70,9 +88,33 @@ def draw_command(rng: random.Random, model: Model) -> Command | None:
     loop = rng.choice([loop.name for loop in model.nests[computation].loops])
     if name == "split":
         return [computation, name, [loop, size]]
+    if name == "apply_schedule":
+        return draw_new_loops(rng, model, computation)
     if name in ("tile", "reorder", "transform", "skew"):
         return draw_several_loops(rng, model, computation, name)
     return draw_one_loop(rng, model, computation, name, loop)
+
+
+def draw_of_function(rng: random.Random, model: Model, name: str) -> Command:
+    """fix, specialize or when_work."""
+    if name == "when_work":
+        limits = [rng.choice((0, 20, 200, 2000, 10**6)), rng.choice((0, 100)), rng.choice((0, 1))]
+        return ["", name, limits[: rng.randint(1, 3)]]
+    known = model.parameters if model.parameters and rng.random() < 0.95 else AXES
+    if name == "fix":
+        axes = rng.sample(known, rng.randint(1, min(2, len(known))))
+        return ["", name, [part for a in axes for part in (a, rng.choice((0, 1, 3, 4, 5, 6, 8)))]]
+
+    def condition(kinds: str = "ge ge le eq") -> list[Any]:
+        axis = rng.choice(known)
+        if rng.random() < 0.6:
+            divisor = rng.choice((2, 3, 4))
+            return ["mod", axis, divisor, rng.randrange(divisor) if rng.random() < 0.3 else 0]
+        return [rng.choice(kinds.split()), axis, rng.randint(1, 6)]
+
+    if rng.random() < 0.3:
+        return ["", name, [["and", condition(), condition()]]]
+    return ["", name, [condition("ge ge le eq ne")]]
 
 
 def draw_place(rng: random.Random, model: Model, computation: str, name: str) -> Command | None:
@@ -175,8 +217,18 @@ def draw_one_loop(
 def draw_restructuring(
     rng: random.Random, model: Model, computation: str, name: str
 ) -> Command | None:
-    """compute_at, store_at, cache, inline or rfactor; sometimes one that cannot be."""
+    """compute_at, store_at, private, cache, inline or rfactor; sometimes one that cannot be."""
     mostly = rng.random() < 0.9
+    if name == "private":
+        fused = [p.computation for p in model.placements if not p.inside and p.shared]
+        fused += [p.other for p in model.placements if not p.inside and p.shared]
+        chosen = [n for n in fused if n not in model.outputs]
+        if chosen and mostly:
+            computation = rng.choice(chosen)
+        loops = [loop.name for loop in model.nests[computation].loops]
+        if not loops:
+            return None
+        return [computation, name, [loops[0] if rng.random() < 0.6 else rng.choice(loops)]]
     if name == "inline":
         return [computation, name, []]
     if name == "rfactor":
@@ -240,7 +292,70 @@ def draw_schedule(rng: random.Random, model: Model, computation: str) -> Command
         dimensions.insert(0, ["div", rng.choice(dimensions), rng.choice((2, 4))])
     place = rng.randint(0, len(dimensions)) if rng.random() < 0.7 else 0
     dimensions.insert(place, [rng.randint(0, 3), {}])
-    return [computation, "set_schedule", [dimensions]]
+    return [computation, "set_schedule", [dimensions, draw_names(rng, len(dimensions))]]
+
+
+def draw_names(rng: random.Random, count: int) -> list[str]:
+    """Names that a map gives to its dimensions; "" to most."""
+    names = ["t", "u", "v", "t0", "t1", *(f"w{n}" for n in range(count))]
+    return [name if rng.random() < 0.2 else "" for name in rng.sample(names, count)]
+
+
+def draw_schedules(rng: random.Random, model: Model) -> Command:
+    """The times of all computations: mostly one after the other, or together in the loops of their iterators."""
+    kind = rng.random()
+    maps: list[list[Any]] = []
+    for rank, computation in enumerate(model.order):
+        if kind < 0.3:
+            dimensions = [[0, {i: 1}] for i in model.iterators[computation]]
+            dimensions.append([rank, {}])
+        else:
+            (dimensions, _) = draw_schedule(rng, model, computation)[2]
+            if kind < 0.8:
+                dimensions = [[rank, {}], *dimensions]
+        maps.append([computation, dimensions])
+    most = max(len(dimensions) for _, dimensions in maps)
+    result = []
+    for computation, dimensions in maps:
+        before = dimensions[:-1] if kind < 0.3 else dimensions
+        padding = [[0, {}] for _ in range(most - len(dimensions))]
+        padded = before + padding + dimensions[len(before) :]
+        result.append([computation, padded, draw_names(rng, len(padded))])
+    wrong = rng.random()
+    if wrong < 0.05 and len(result) > 1:
+        del result[rng.randrange(len(result))]
+    elif wrong < 0.1 and len(result) > 1:
+        _, padded, names = result[0]
+        padded.append([0, {}])
+        names.append("")
+    return ["", "set_schedule", [result]]
+
+
+def draw_new_loops(rng: random.Random, model: Model, computation: str) -> Command:
+    """A map from the loops that there are, one to one: unimodular, perhaps in blocks, with a constant among them."""
+    loops = model.nests[computation].loops
+    plain = [loop.name for loop in loops if not loop.tag and not loop.prefetched]
+    dimensions: list[Any] = [[0, {loop.name: 1}] for loop in loops]
+    changed = [d for d, loop in enumerate(loops) if loop.name in plain or rng.random() < 0.1]
+    for d in changed:
+        if rng.random() < 0.3:
+            other = rng.choice(loops).name
+            if other != loops[d].name:
+                # Outer ones into inner ones, so that each can be told from the others.
+                first, second = sorted((d, [loop.name for loop in loops].index(other)))
+                dimensions[second][1][loops[first].name] = rng.choice((1, -1, 2))
+        elif rng.random() < 0.2:
+            constant, terms = dimensions[d]
+            dimensions[d] = [rng.randint(-2, 2) - constant, {n: -c for n, c in terms.items()}]
+    if changed and rng.random() < 0.3:
+        d = rng.choice(changed)
+        size = rng.choice((2, 3))
+        dimensions[d : d + 1] = [["div", dimensions[d], size], ["mod", dimensions[d], size]]
+    if rng.random() < 0.5:
+        rng.shuffle(dimensions)
+    if rng.random() < 0.2:
+        dimensions.insert(rng.randint(0, len(dimensions)), [rng.randint(0, 2), {}])
+    return [computation, "apply_schedule", [dimensions, draw_names(rng, len(dimensions))]]
 
 
 def draw_storage(rng: random.Random, model: Model, computation: str) -> Command | None:
@@ -288,6 +403,22 @@ def draw_storage(rng: random.Random, model: Model, computation: str) -> Command 
 # ---- for the library ----
 
 
+def tuple_text(dimensions: list[Any], names: list[str] | None = None) -> str:
+    named = zip(dimensions, names or [""] * len(dimensions), strict=True)
+    return f"[{', '.join((f'{name} = ' if name else '') + affine_text(d) for d, name in named)}]"
+
+
+def with_names(value: list[Any], names: dict[str, str]) -> list[Any]:
+    """A dimension in other names."""
+    if value[0] in ("div", "mod"):
+        return [value[0], with_names(value[1], names), value[2]]
+    return [value[0], {names[name]: factor for name, factor in value[1].items()}]
+
+
+def time_text(model: Model, c: str, dimensions: list[Any], names: list[str] | None = None) -> str:
+    return f"{c}[{', '.join(model.iterators[c])}] -> {tuple_text(dimensions, names)}"
+
+
 def affine_text(value: list[Any]) -> str:
     if value[0] == "mod":
         return f"({affine_text(value[1])}) mod {value[2]}"
@@ -302,11 +433,27 @@ def affine_text(value: list[Any]) -> str:
 def give(function: Any, command: Command, model: Model) -> None:
     """Calls the command of the library; raises what it raises."""
     computation, name, arguments = command
+    if name == "fix":
+        function.fix(dict(zip(arguments[::2], arguments[1::2], strict=True)))
+        return
+    if name == "specialize":
+        function.specialize(condition_text(arguments[0]))
+        return
+    if name == "when_work":
+        function.when_work(*arguments)
+        return
+    if not computation:
+        maps = (time_text(model, c, *rest) for c, *rest in arguments[0])
+        function.set_schedule(f"{{ {'; '.join(maps)} }}")
+        return
     handle = function[computation]
     if name == "set_schedule":
-        iterators = ", ".join(model.iterators[computation])
-        times = ", ".join(affine_text(d) for d in arguments[0])
-        handle.set_schedule(f"{{ {computation}[{iterators}] -> [{times}] }}")
+        handle.set_schedule(f"{{ {time_text(model, computation, *arguments)} }}")
+    elif name == "apply_schedule":
+        # In names of the text's own: those of new loops may be those of others.
+        places = {loop.name: f"p{d}" for d, loop in enumerate(model.nests[computation].loops)}
+        times = tuple_text([with_names(d, places) for d in arguments[0]], arguments[1])
+        handle.apply_schedule(f"{{ [{', '.join(places.values())}] -> {times} }}")
     elif name == "store_in":
         handle.store_in(f"{arguments[0]}[{', '.join(affine_text(i) for i in arguments[1])}]")
     elif name == "assume":

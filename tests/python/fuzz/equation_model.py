@@ -14,6 +14,7 @@ from fuzz.rewriting import (
     factored,
     inlined,
     is_computed,
+    is_ordered,
     points,
     reading,
     reads_of,
@@ -102,7 +103,7 @@ class EquationCommands(OrderCommands):
             raise Refused("not a loop over reduced iterators only")
         root = self.reduction(c)
         assert root is not None
-        if root[1].startswith("osum"):
+        if is_ordered(root):
             raise Refused("ordered")
         itself = next((i for i in self.iterators[c] if loop.value == iterator(i)), None)
         new = itself or loop.name

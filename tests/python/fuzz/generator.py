@@ -259,6 +259,10 @@ class Generator:
             op = "sum" if op != "prod" else op
         if op == "sum" and rng.random() < 0.08:
             op = "osum"
+        value = body[3] if body[0] == "guard" else body
+        kind = type_of(value, self.known).kind
+        if kind != "b" and rng.random() < 0.12:
+            op = "fold" if kind in "iu" and rng.random() < 0.5 else "ofold"
         return ["reduce", op, ranges, where, body]
 
     def epilogue(self, around: dict[str, str], needs: list[Any]) -> tuple[list[Any], str]:

@@ -198,12 +198,11 @@ class Isolation:
                 return
             used = mentioned(value)
             kept = [n for n in around if n in used]
-            # A loop's states are known inside of it only; conditions on terms belong to these. What changes the type
-            # leaves the reduction to others who need it.
+            # Conditions on terms belong to these. What changes the type leaves the reduction to others who need it.
             stays = value is own or value[0] == "only" or len(set(around)) < len(around)
             first = next(node for node in plain_nodes(value) if node[0] == "reduce")
             stays = stays or type_of(plain(value), self.types) != type_of(plain(first), self.types)
-            if not stays and not any(node[0] == "while" for node in nodes(value)):
+            if not stays:
                 part = Part(one, value, kept, certain, self.types)
                 if len(kept) < len(around) or self._whole(name, part):
                     found.append(part)
@@ -290,7 +289,7 @@ class Isolation:
 
     def _new_name(self, reader: str, value: list[Any]) -> str:
         first = next(n for n in plain_nodes(value) if n[0] == "reduce")
-        operation = first[1].partition("/")[0].replace("osum", "sum")
+        operation = first[1].partition("/")[0].removeprefix("o")
         stem = name = f"{reader}_{operation}"
         number = 2
         while name in self.taken:

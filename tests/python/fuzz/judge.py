@@ -16,6 +16,7 @@ from typing import Any
 
 from fuzz.linear import Loop, iterator
 from fuzz.model import Model
+from fuzz.rewriting import is_fold, is_ordered
 from fuzz.space import Base, Cell, Pairs, Space, World, compiled, index_source, places
 from fuzz.statements import Statement, Time, happens_before, positions
 
@@ -190,6 +191,12 @@ class Judge:
         source = f"({''.join(index_source(i, at) + ',' for i in index)})"
         key = (name, statement.role, buffer, source)
         make = compiled(source)
+        if self._is_private(name):
+            levels = self.model.allocations[name][1]
+            return [
+                (buffer, statement.prefix(row, levels) + make(cell))
+                for row, cell in enumerate(statement.cells)
+            ]
         if name in self.model.allocations:
             levels = self.model.allocations[name][1]
             return [
@@ -201,6 +208,10 @@ class Judge:
         if key not in self.space.made:
             self.space.made[key] = [(buffer, make(cell)) for cell in statement.cells]
         return self.space.made[key]
+
+    def _is_private(self, name: str) -> bool:
+        """Whether each iteration of loops of its own has a buffer for it (private)."""
+        return self.model.allocations.get(name, ("-", 0))[0] == ""
 
     def _shared_buffers(self) -> set[str]:
         """Buffers in which one element may hold several values."""
@@ -266,7 +277,8 @@ class Judge:
                 known = (id(source.times), id(sink.times), concurrent)
                 overwritten = bool(self.shared) and source in self.written
                 promises = self._promises(source, sink)
-                if known in self.space.in_order and not overwritten and not promises:
+                levels = self.model.allocations[producer][1] if self._is_private(producer) else 0
+                if known in self.space.in_order and not overwritten and not promises and not levels:
                     continue
                 first, second = source.times, sink.times
                 certain = not self._guarded(source) and not self._guarded(sink)
@@ -279,6 +291,11 @@ class Judge:
                         return (
                             f"{sink.instance(b)} reads what {source.instance(a)} writes, which "
                             "does not come before it"
+                        )
+                    if source.prefix(a, levels) != sink.prefix(b, levels):
+                        return (
+                            f"{sink.instance(b)} reads what {source.instance(a)} writes, which is "
+                            "private to another iteration"
                         )
                     problem = self._overwritten(source, a, sink, b) if overwritten else None
                     if problem:
@@ -375,7 +392,7 @@ class Judge:
             if problem:
                 return problem
         reduction = self.model.reduction(update.name)
-        ordered = reduction is not None and reduction[1].startswith("osum")
+        ordered = reduction is not None and is_ordered(reduction)
         promises = [x for x, _ in self._promises(update, update)] if self._may_meet(update) else []
         if promises and not ordered:
             apart: dict[Any, list[int]] = defaultdict(list)
@@ -395,8 +412,11 @@ class Judge:
             # Neighbours in lexicographic order share the most loops: where two updates are not ordered, two
             # neighbours are not.
             times = sorted(update.times[row] for row in rows)
-            # Lanes of a vector combine their terms; threads may meet where each update is one step.
+            # Lanes of a vector combine their terms, except of a fold; threads may meet where each update is one
+            # step.
             races = frozenset() if update.name in self.model.atomic else update.threads
+            if reduction is not None and is_fold(reduction):
+                races = update.concurrent
             for a, b in itertools.pairwise(times):
                 if not happens_before(a, b, races):
                     return f"two updates of {update.name}{update.cells[rows[0]]} are not ordered"

@@ -124,10 +124,55 @@ class LoopCommands(MappingState):
                 value = value.plus(old, flat[row * len(names) + column])
             nest.change(name, value=value, extent=0)
 
-    def _set_schedule(self, c: str, dimensions: list[Any]) -> None:
-        loops = [Loop(f"t{position}", time(value)) for position, value in enumerate(dimensions)]
+    def _set_schedule(self, c: str, dimensions: list[Any], names: list[str] | None = None) -> None:
+        """`names` are those that the map gives, "" where it gives none."""
+        given = [""] * len(dimensions) if names is None else names
+        loops = [
+            Loop(name or f"t{position}", time(value))
+            for position, (name, value) in enumerate(zip(given, dimensions, strict=True))
+        ]
         self.nests[c] = Nest(loops, True)
         self.placements = [p for p in self.placements if p.computation != c]
+
+    def _function_set_schedule(self, maps: list[list[Any]]) -> None:
+        """The maps of all computations: [computation, dimensions, names] of each."""
+        if sorted(c for c, *_ in maps) != sorted(self.nests):
+            raise Refused("other computations than there are")
+        if len({len(dimensions) for _, dimensions, _ in maps}) > 1:
+            raise Refused("times of several spaces")
+        for c, dimensions, names in maps:
+            self._set_schedule(c, dimensions, names)
+
+    def _apply_schedule(self, c: str, dimensions: list[Any], names: list[str]) -> None:
+        """Each dimension is a value of the loops, by their names."""
+        nest = self.nests[c]
+        old = {loop.name: loop for loop in nest.loops}
+        kept: list[Loop | None] = []
+        for value in dimensions:
+            same = [name for name in old if value == [0, {name: 1}] and old[name] not in kept]
+            kept.append(old[same[0]] if same else None)
+        for loop in nest.loops:
+            if loop not in kept and (loop.tag or loop.prefetched):
+                raise Refused("another loop is made of one of which something is said")
+        inherited = self.inherited(c)
+        for placed, other, shared, _, inside in self.placements:
+            shares = other == c or (placed == c and not inside)
+            if shares and shared > len(dimensions) + inherited:
+                raise Refused("loops that another computation shares")
+        taken = {name for name in names if name}
+        made = []
+        for position, (name, value, loop) in enumerate(zip(names, dimensions, kept, strict=True)):
+            if not name and loop is not None and loop.name not in taken:
+                name = loop.name
+            if not name:
+                name = f"t{position}"
+                while name in taken:
+                    name += "_"
+            taken.add(name)
+            made.append(
+                loop.but(name=name) if loop is not None else Loop(name, of_loops(value, old))
+            )
+        self.nests[c] = Nest(made, nest.explicit)
 
     def named(self, c: str, names: list[str]) -> None:
         """What set_schedule names its loops follows from which of them are iterators everywhere on the domain, so the
@@ -142,3 +187,15 @@ def time(value: list[Any]) -> Linear:
         return time(value[1]).floor(value[2])
     constant, terms = value
     return Linear(constant, {("iterator", n): k for n, k in terms.items()})
+
+
+def of_loops(value: list[Any], loops: dict[str, Loop]) -> Linear:
+    """One dimension of apply_schedule: affine in loops, or a floor of that, or what it leaves."""
+    if value[0] in ("div", "mod"):
+        inner = of_loops(value[1], loops)
+        block = inner.floor(value[2])
+        return block if value[0] == "div" else inner.plus(block, -value[2])
+    result = Linear(value[0])
+    for name, coefficient in value[1].items():
+        result = result.plus(loops[name].value, coefficient)
+    return result

@@ -10,11 +10,14 @@ import copy
 from typing import Any
 
 from fuzz.equation_model import EquationCommands
+from fuzz.function_model import FunctionCommands
 from fuzz.linear import Nest, Refused
 from fuzz.loop_model import LoopCommands
 from fuzz.programs import walk
 from fuzz.rewriting import (
     is_computed,
+    is_fold,
+    is_ordered,
 )
 from fuzz.state import NotModelled
 from fuzz.storage_model import StorageCommands
@@ -22,35 +25,45 @@ from fuzz.storage_model import StorageCommands
 __all__ = ["Model", "NotModelled"]
 
 
-class Model(LoopCommands, EquationCommands, StorageCommands):
+class Model(LoopCommands, EquationCommands, StorageCommands, FunctionCommands):
     """A mapping, and what each command makes of it."""
 
-    def after(self, command: list[Any]) -> Model:
-        """The model after [computation, name, arguments]; raises Refused."""
+    def after(self, command: list[Any], whole: bool = True) -> Model:
+        """The model after [computation, name, arguments]; raises Refused. What a whole function is given has no
+        computation. With `whole` false, as in a transaction, what has to hold of loops inside each other is not asked
+        yet: `require_inside` asks it at the end."""
         result = copy.copy(self)
         for name in ("order", "placements", "inputs"):
             setattr(result, name, copy.copy(getattr(self, name)))
-        for name in ("computations", "iterators", "reduced", "storage", "allocations"):
+        copied = ("computations", "iterators", "reduced", "storage", "allocations", "private_loops")
+        for name in copied:
             setattr(result, name, dict(getattr(self, name)))
         result.types, result.planned = dict(self.types), dict(self.planned)
         result.atomic, result.assumed = set(self.atomic), dict(self.assumed)
         result.independent = list(self.independent)
+        result.fixed, result.variants = dict(self.fixed), list(self.variants)
         result.nests = {n: Nest(list(nest.loops), nest.explicit) for n, nest in self.nests.items()}
         computation, name, arguments = command
-        if computation not in self.nests:
+        if not computation and hasattr(result, "_function_" + name):
+            getattr(result, "_function_" + name)(*arguments)
+        elif computation not in self.nests and computation:
             raise Refused(f"no computation {computation}")
-        getattr(result, "_" + name)(computation, *arguments)
+        else:
+            getattr(result, "_" + name)(computation, *arguments)
         if result.rewritten != self.rewritten:
             result._forget_promises(self)
         result._fit()
+        if whole:
+            result.require_inside()
+            result.require_replaceable()
         return result
 
     # ---- promises ----
 
     def _atomic(self, c: str) -> None:
         reduction = self.reduction(c)
-        if reduction is None or reduction[1].startswith("osum"):
-            raise Refused("no reduction that takes its terms in any order")
+        if reduction is None or is_ordered(reduction) or is_fold(reduction):
+            raise Refused("no reduction that takes its terms in any order, in one step each")
         if self.types[c].startswith("complex"):
             raise Refused("two parts")
         self.atomic.add(c)

@@ -1,4 +1,4 @@
-"""Deliberate breaks of the legality checker, some thirty; the unit tests and the fuzzer's judge must notice each.
+"""Deliberate breaks of the legality checker, some sixty; the unit tests and the fuzzer's judge must notice each.
 
     python tests/python/fuzz/mutations.py                 # all, by tests and fuzzer; minutes of building
     python tests/python/fuzz/mutations.py --only 3 7      # some
@@ -22,12 +22,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[3]
 ORDER = "cpp/analysis/happens_before.cpp"
 CHECKER = "cpp/analysis/legality_checker.cpp"
+TERMS = "cpp/analysis/legality_reductions.cpp"
 UNCHANGED = "cpp/analysis/unchanged.cpp"
 ACCESSES = "cpp/mapping/accesses.cpp"
 MAPPING = "cpp/mapping/mapping.cpp"
 LOOPS = "cpp/mapping/loop_commands.cpp"
 PROGRAM = "cpp/mapping/program.cpp"
 REDUCTIONS = "cpp/algorithm/reductions.cpp"
+FIXED = "cpp/algorithm/fixed_parameters.cpp"
 
 
 @dataclass
@@ -113,7 +115,7 @@ MUTATIONS = [
     ),
     Mutation(
         "races of reductions are not looked for",
-        CHECKER,
+        TERMS,
         "if (violation_ || !terms_may_meet(update)) {",
         "if (!violation_) {",
     ),
@@ -125,7 +127,7 @@ MUTATIONS = [
     ),
     Mutation(
         "every reduction counts as atomic",
-        CHECKER,
+        TERMS,
         "(update.atomic && is_concurrent(tag.tag));",
         "is_concurrent(tag.tag);",
     ),
@@ -259,7 +261,7 @@ MUTATIONS = [
     ),
     Mutation(
         "with new tags terms of a reduction never meet",
-        CHECKER,
+        TERMS,
         "if (!differ_first_at(*levels, update, update, pairs)) {",
         "if (!levels->empty() || !differ_first_at(*levels, update, update, pairs)) {",
     ),
@@ -271,7 +273,7 @@ MUTATIONS = [
     ),
     Mutation(
         "what is made of a reduction does not wait for its terms",
-        CHECKER,
+        TERMS,
         "if (source->role < sink.role && !violation_ && !is_settled(*source, sink)) {",
         "if (source->role < sink.role && sink.role != StatementRole::Finish && !violation_ && "
         "!is_settled(*source, sink)) {",
@@ -329,6 +331,66 @@ MUTATIONS = [
         "cpp/mapping/program_replicas.cpp",
         "bool inside = reader->loops.size() >= shared_;",
         "bool inside = reader->loops.size() >= shared_; if (reader->role == StatementRole::Finish) { continue; }",
+    ),
+    Mutation(
+        "lanes combine the terms of a fold",
+        TERMS,
+        "if (update.state) {",
+        "if (update.state && update.ordered) {",
+    ),
+    Mutation(
+        "a fold takes its terms in any order",
+        PROGRAM,
+        "update.ordered = terms.ordered;",
+        "update.ordered = terms.ordered && terms.op != Op::ReduceFold;",
+    ),
+    Mutation(
+        "what is private to an iteration is read in another one",
+        CHECKER,
+        "check_private(source, sink, flow, doubt);",
+        "",
+    ),
+    Mutation(
+        "fixed parameters are not part of the context",
+        FIXED,
+        "result->context = checked(result->context.intersect(value_of(name, value)), doing);",
+        "result->context = checked(result->context.coalesce(), doing);",
+    ),
+    Mutation(
+        "expressions have a number beside the fixed one",
+        FIXED,
+        "constant(value->second, Int64)",
+        "constant(value->second + 1, Int64)",
+    ),
+    Mutation(
+        "a version runs for other parameters than those that it is made for",
+        MAPPING,
+        "all.push_back({std::move(version), variant.condition});",
+        "all.push_back({std::move(version), variant.condition.complement()});",
+    ),
+    Mutation(
+        "nobody asks whether the commands of a transaction are legal",
+        "cpp/scheduling/scheduled_function.cpp",
+        "change(legal_after(*current_, made->mapping.recorded_as(std::move(recorded)), made->command));",
+        "change(State{made->mapping.recorded_as(std::move(recorded)), current_->digest, true, nullptr});",
+    ),
+    Mutation(
+        "each command of a transaction begins where the transaction did",
+        "cpp/scheduling/transaction.cpp",
+        "Mapping next = now_->mapping.with(command);",
+        "Mapping next = now_->levels.front().before.with(command);",
+    ),
+    Mutation(
+        "a loop that a map keeps is the one that stood in its new place",
+        "cpp/mapping/apply_schedule_command.cpp",
+        "LoopDimension loop = kept[d] ? loops[*kept[d]] : LoopDimension{};",
+        "LoopDimension loop = kept[d] ? loops[std::min(d, loops.size() - 1)] : LoopDimension{};",
+    ),
+    Mutation(
+        "computations with maps of their own do not share a space",
+        "cpp/mapping/set_schedule_command.cpp",
+        "result.explicit_time = true;",
+        "result.explicit_time = command.computation.empty();",
     ),
 ]
 

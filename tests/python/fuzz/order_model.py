@@ -15,14 +15,6 @@ from fuzz.state import MappingState, Placement
 class OrderCommands(MappingState):
     """Order among computations."""
 
-    def placement(self, c: str) -> Placement | None:
-        return next((p for p in self.placements if p.computation == c), None)
-
-    def inherited(self, c: str) -> int:
-        """How many loops a computation shares by compute_at; they stand outside its own."""
-        found = self.placement(c)
-        return found.shared if found is not None and found.inside else 0
-
     def _require_no_circle(self, c: str, other: str) -> None:
         current: str | None = other
         while current is not None:
@@ -163,9 +155,52 @@ class OrderCommands(MappingState):
         self.storage[c] = (c, [[0, {n: 1}] for n in self.own(c)])
         self.allocations[c] = (reader, levels)
 
+    def _private(self, c: str, loop: str) -> None:
+        placement = self.placement(c)
+        if c in self.outputs or (placement is not None and placement.inside):
+            raise Refused("an output, or computed in its reader")
+        names = [one.name for one in self.nests[c].loops]
+        if loop not in names:
+            raise Refused("no such loop")
+        self.storage[c] = (c, [[0, {n: 1}] for n in self.own(c)])
+        self.allocations[c] = ("", names.index(loop) + 1)
+        self.private_loops[c] = loop
+
+    def _fit_private(self, c: str) -> None:
+        """The loop that was named, wherever it is now; of one that was split, what took its place."""
+        names = [one.name for one in self.nests[c].loops]
+        _, levels = self.allocations[c]
+        placement = self.placement(c)
+        if self.private_loops[c] in names:
+            self.allocations[c] = ("", names.index(self.private_loops[c]) + 1)
+        elif levels <= len(names):
+            self.private_loops[c] = names[levels - 1]
+        else:
+            del self.allocations[c]
+        if placement is not None and placement.inside:
+            self.allocations.pop(c, None)
+
+    def _require_together(self, c: str) -> None:
+        """All that writes and reads a private computation stands in the loops of its buffer."""
+        _, levels = self.allocations[c]
+        paths = self.paths()
+        if self.outside_terms(c) < levels:
+            raise Refused("it begins or ends outside of the loop")
+        for reader in {n for n, one in self.computations.items() if reads_of(one, c)}:
+            loops = self.inherited(reader) + len(self.nests[reader].loops)
+            if loops < levels or paths[reader][:levels] != paths[c][:levels]:
+                raise Refused("read outside of the loop")
+            around = self.inherited(reader) + self.outside_terms(reader)
+            if around < levels and self.finish_reads(reader, c):
+                raise Refused("read when all terms are there, outside of the loops over these")
+
     def _fit(self) -> None:
-        """What has to hold after each command: readers inside the loops, buffers no deeper than their computations."""
+        """What has to hold after each command: buffers no deeper than their computations, and for one of them."""
+        for c in [c for c, (reader, _) in self.allocations.items() if not reader]:
+            self._fit_private(c)
         for c, (reader, levels) in list(self.allocations.items()):
+            if not reader:
+                continue
             placement = self.placement(c)
             if placement is None or not placement.inside or placement.other != reader:
                 del self.allocations[c]
@@ -176,6 +211,11 @@ class OrderCommands(MappingState):
         for c in self.allocations:
             if any(self.storage[n][0] == self.storage[c][0] for n in self.storage if n != c):
                 raise Refused("a buffer inside loops holds two computations")
+
+    def require_inside(self) -> None:
+        """Readers are inside the loops in which a computation runs, and in those of its buffer."""
+        for c in [c for c, (reader, _) in self.allocations.items() if not reader]:
+            self._require_together(c)
         inside = [p for p in self.placements if p.inside]
         paths = self.paths() if inside else {}
         for c, _, shared, _, _ in inside:

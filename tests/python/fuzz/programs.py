@@ -11,7 +11,8 @@ Affine expressions are ``[constant, {name: coefficient}]``. Subscripts are affin
     ["select", [affine >= 0, ...], a, b]  ["choose", a, b, c, d] (c where a < b, else d)
     ["cast", type, a]  ["while", first, bound, step, n] (add step while below the bound, n times at most)
     ["reduce", op, [[iterator, low, high], ...], [affine >= 0, ...], body]
-    (op "osum": a sum in the order of the iterators)
+    (op "osum": a sum in the order of the iterators; "ofold": a fold s -> body - s from 0, in order; "fold": an
+    associative one, s -> s + body + s * body from 0)
     ["guard", a, b, body] as the body of a reduction: only the terms where a < b
 """
 
@@ -98,6 +99,7 @@ CALLED = {
     "fmin": (2, "iuf"),
     "fmax": (2, "iuf"),
     "fmod": (2, "iu"),
+    "truncated_divide": (2, "iu"),
     "sign": (1, "iuf"),
     "square": (1, "iuf"),
     "absolute_difference": (2, "iuf"),
@@ -283,6 +285,16 @@ class Declaration:
             together = self.affine(affine(0)) >= 0
         return together if condition[0] == "all" else ~together
 
+    @staticmethod
+    def fold(op: str, body: Any, over: dict[Any, Any], condition: Any) -> Any:
+        """A fold of one state, of the body's type."""
+        first = tw.cast(0, body.dtype)
+        if op == "ofold":
+            return tw.fold(lambda s, v: v - s, first, body, over=over, where=condition)
+        return tw.fold(
+            lambda s, v: s + v + s * v, first, body, over=over, where=condition, associative=True
+        )
+
     def name(self, name: str) -> Any:
         return self.parameters[name] if name in self.parameters else tw.iter(name)
 
@@ -337,6 +349,8 @@ class Declaration:
                 below = self.value(body[1]) < self.value(body[2])
                 condition = below if condition is None else condition & below
                 body = body[3]
+            if op in ("ofold", "fold"):
+                return self.fold(op, self.value(body), over, condition)
             if op == "osum":
                 return tw.sum(self.value(body), over=over, where=condition, ordered=True)
             return getattr(tw, op)(self.value(body), over=over, where=condition)

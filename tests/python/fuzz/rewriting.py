@@ -193,6 +193,15 @@ def reads_of(computation: dict[str, Any], name: str) -> list[list[Any]]:
 # ---- types, and what can be decided without the contents of arrays ----
 
 
+def is_ordered(reduction: list[Any]) -> bool:
+    """Whether a reduction takes its terms in the order of its iterators only."""
+    return bool(reduction[1].partition("/")[0] in ("osum", "ofold"))
+
+
+def is_fold(reduction: list[Any]) -> bool:
+    return bool(reduction[1] in ("fold", "ofold"))
+
+
 def narrowed(value: list[Any], dtype: str, types: dict[str, str]) -> list[Any] | None:
     """A sum or product of integers in a type with as many bits or fewer, which is a reduction again; else None."""
     natural, wanted = type_of(value, types), dtype_of(dtype)

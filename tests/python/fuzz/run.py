@@ -134,6 +134,11 @@ def smaller(case: Case) -> Any:
     commands = case["commands"]
     for k in range(len(commands)):
         yield {**case, "commands": commands[:k] + commands[k + 1 :]}
+        computation, name, arguments = commands[k]
+        if name in ("transaction", "abandoned"):
+            for part in range(len(arguments)):
+                rest = [computation, name, arguments[:part] + arguments[part + 1 :]]
+                yield {**case, "commands": [*commands[:k], rest, *commands[k + 1 :]]}
     program = case["program"]
     for k, computation in enumerate(program["computations"]):
         one = copy.deepcopy(program)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from fuzz.isolation import Isolation
 from fuzz.linear import Linear, Loop, Nest, iterator
-from fuzz.programs import Program, types_of, walk
+from fuzz.programs import AXES, Program, types_of, walk
 from fuzz.reductions import scheduled
 from fuzz.rewriting import with_replaced
 
@@ -57,13 +57,21 @@ class MappingState:
         self.reduced: dict[str, int] = {}
         self.nests: dict[str, Nest] = {}
         self.storage: dict[str, tuple[str, list[Any]]] = {}
-        #: store_at: the buffer lives inside so many loops of a reader.
+        #: store_at: the buffer lives inside so many loops of a reader; private: of no reader, of the computation's own.
         self.allocations: dict[str, tuple[str, int]] = {}
+        #: private: the innermost of these loops.
+        self.private_loops: dict[str, str] = {}
         #: Reductions whose updates may meet; what is known of subscripts: (reader, index array) -> their largest value.
         self.atomic: set[str] = set()
         self.assumed: dict[tuple[str, str], int] = {}
         #: For each promise: the values of the loop that it was given for, by computation.
         self.independent: list[dict[str, Linear]] = []
+        #: Of the function: its parameters, those of one value, the conditions of versions, the work below which the
+        #: declared loops run.
+        self.parameters: list[str] = list(AXES)
+        self.fixed: dict[str, int] = {}
+        self.variants: list[list[Any]] = []
+        self.least_work = 0
         #: Computations whose loops at the start are a planner's: their values are looked up in a table, by the
         #: instances that they had at the start.
         self.planned: dict[str, list[str]] = {}
@@ -119,6 +127,14 @@ class MappingState:
             return False
         rest = with_replaced(value, reduction, ["const", 0])
         return any(node[:2] == ["read", array] for node in walk(rest))
+
+    def placement(self, c: str) -> Placement | None:
+        return next((p for p in self.placements if p.computation == c), None)
+
+    def inherited(self, c: str) -> int:
+        """How many loops a computation shares by compute_at; they stand outside its own."""
+        found = self.placement(c)
+        return found.shared if found is not None and found.inside else 0
 
     def _find_instances(self, c: str) -> None:
         """What the instances of a computation are, from its equation."""

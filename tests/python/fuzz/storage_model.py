@@ -74,15 +74,15 @@ class StorageCommands(MappingState):
         known["select"] = lambda condition, a, b: a if condition else b
         return [eval(text, {"__builtins__": {}}, known) for text in self.shapes[c]]
 
-    @staticmethod
-    def _everywhere(check: Callable[[dict[str, int]], bool]) -> bool:
+    def _everywhere(self, check: Callable[[dict[str, int]], bool]) -> bool:
         """Whether it holds at small sizes."""
+        small = [*itertools.product(range(6), repeat=3), *itertools.product((0, 4, 9), repeat=3)]
         return all(
             check(dict(zip(AXES, sizes, strict=True)))
-            for sizes in [
-                *itertools.product(range(6), repeat=3),
-                *itertools.product((0, 4, 9), repeat=3),
-            ]
+            for sizes in dict.fromkeys(
+                tuple(self.fixed.get(a, s) for a, s in zip(AXES, sizes, strict=True))
+                for sizes in small
+            )
         )
 
     def _cells(self, c: str, sizes: dict[str, int]) -> list[dict[str, int]]:

@@ -362,6 +362,49 @@ def test_judge_and_library_know_what_an_expression_makes_of_a_reduction(
     assert statistics.get("verdicts: refused / refused", 0) == (legal is False)
 
 
+def lagged() -> dict[str, Any]:
+    """R[i] = x[i] + N for i < 4, else R[i - 4] + x[i] + N."""
+    at = {"iterators": ["i"], "axes": ["N"], "ranges": [[affine(0), affine(N=1)]], "where": []}
+    at |= {"domain": [affine(i=1), affine(-1, N=1, i=-1)], "dtype": "int64", "name": "R"}
+    x = ["add", ["read", "x", [affine(i=1)]], ["aff", affine(N=1)]]
+    later = ["add", ["read", "R", [affine(-4, i=1)]], x]
+    first = [affine(3, i=-1)]
+    at["pieces"] = [[["all", first], x], [["not", first], later]]
+    array = {"name": "x", "axes": ["N"], "extents": [affine(N=1)], "dtype": "int64"}
+    return {"inputs": [array], "computations": [at], "outputs": ["R"]}
+
+
+IN_THREADS = ["R", "parallelize", ["i"]]
+KNOWN = [
+    ([IN_THREADS], False),
+    ([["", "fix", ["N", 4]], IN_THREADS], True),
+    ([["", "fix", ["N", 5]], IN_THREADS], False),
+    ([["R", "split", ["i", 4]], ["", "fix", ["N", 8]], ["R", "parallelize", ["i1"]]], True),
+    ([["", "fix", ["N", 4]], ["", "fix", ["N", 5]]], None),
+    ([["", "fix", ["M", 4]]], None),
+    # A version knows what the others do not; a schedule is legal for all of them.
+    ([["", "specialize", [["eq", "N", 4]]], IN_THREADS], False),
+    ([["", "specialize", [["mod", "N", 3, 0]]], ["R", "split", ["i", 3]]], True),
+    ([["", "specialize", [["mod", "N", 2, 0]]], ["", "specialize", [["mod", "N", 4, 0]]]], None),
+    ([["", "fix", ["N", 6]], ["", "specialize", [["mod", "N", 3, 0]]]], None),
+    ([["", "when_work", [50]], ["R", "split", ["i", 3]]], True),
+    ([["", "when_work", [50]], ["R", "store_in", ["x", [affine(i=1)]]]], None),
+    ([["", "when_work", [0]], ["R", "store_in", ["x", [affine(i=1)]]]], True),
+]
+
+
+@pytest.mark.parametrize(("commands", "legal"), KNOWN)
+def test_judge_and_library_know_what_is_known_of_parameters(
+    commands: list[Any], legal: bool | None
+) -> None:
+    """None: the last command makes no sense."""
+    case = {"program": lagged(), "sizes": [(0, 0, 0), (3, 0, 0), (8, 0, 0)], "seed": ""}
+    statistics = Runner({**case, "commands": commands}).run()
+    assert sum(c for w, c in statistics.items() if w.startswith("not judged")) == 0
+    assert statistics.get("verdicts: no sense / no sense", 0) == (legal is None)
+    assert statistics.get("verdicts: refused / refused", 0) == (legal is False)
+
+
 def test_the_judge_finds_the_reduction_that_is_scheduled() -> None:
     sums = [["reduce", "sum", [[n, affine(0), affine(3)]], [], ["aff", affine(i=1)]] for n in "klm"]
     other = ["const", 2]

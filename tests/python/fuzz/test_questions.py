@@ -59,7 +59,13 @@ class Asking:
         self.seen: Counter[str] = Counter()
 
     def __call__(self, function: tw.Function, command: Command, model: Model) -> None:
+        if not command[0]:  # questions are asked of computations
+            give(function, command, model)
+            return
         recording = Recording(function)
+        if not command[0]:  # for the whole function, of which `can` does not speak
+            give(function, command, model)
+            return
         give(recording, command, model)
         called = recording.recorder.called if recording.recorder is not None else []
         if not called:

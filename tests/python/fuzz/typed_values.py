@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from fuzz.programs import AXES, dtype_of, type_of
-from fuzz.rewriting import is_affine
+from fuzz.rewriting import is_affine, is_fold, is_ordered
 
 
 def parts(value: list[Any]) -> list[list[Any]]:
@@ -172,7 +172,7 @@ def key_of(value: list[Any]) -> str:
 
 def with_inner_terms(value: list[Any], types: dict[str, str]) -> list[Any]:
     """A reduction of a reduction of the same operation as one over the iterators of both; others as they are."""
-    if value[0] != "reduce" or value[1].startswith("osum") or value[4][0] == "only":
+    if value[0] != "reduce" or is_ordered(value) or is_fold(value) or value[4][0] == "only":
         return value
     inner = with_inner_terms(value[4], types)
     if inner[0] != "reduce" or inner[4][0] == "only":

@@ -11,7 +11,7 @@ from tilewright.language.expressions import ALL_TYPES, call
 NUMPY_TYPES = [dtype for dtype in ALL_TYPES if dtype.name != "bfloat16"]
 
 #: The rows of operations.def that are functions of elements.
-ROWS = [row for row in _core.operations() if row["form"] != "reduce"]
+ROWS = [row for row in _core.operations() if row["form"] not in ("reduce", "fold")]
 
 
 def functions_of(arguments):

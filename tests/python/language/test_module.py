@@ -99,3 +99,17 @@ def test_every_error_is_a_usual_python_error_too():
     for name, base in usual.items():
         error = getattr(tw, name)
         assert issubclass(error, base) and issubclass(error, tw.TilewrightError)
+
+
+def test_import_brings_no_libraries_that_few_calls_need():
+    """Each takes milliseconds, in every process."""
+    rarely = ("concurrent.futures", "difflib", "hashlib", "html", "json.tool", "matplotlib", "tqdm")
+    program = "\n".join(
+        [
+            "import sys, numpy, ml_dtypes",
+            "before = set(sys.modules)",
+            "import tilewright",
+            f"print([name for name in {rarely} if name in set(sys.modules) - before])",
+        ]
+    )
+    assert run_python("-c", program).stdout.strip() == "[]"

@@ -281,6 +281,63 @@ def test_sums_of_integers_that_end_at_their_types_range(dtype):
     assert found.tolist() == [[abs(v) for v in row] for row in wide]
 
 
+@pytest.mark.parametrize("dtype", INTEGERS, ids=str)
+def test_quotients_towards_zero(dtype):
+    """C's a / b, of which fmod is the rest; by zero 0, and the smallest number by -1 is itself."""
+    a = edge_values(dtype)
+    found = evaluate_binary(tw.truncated_divide, a, a)
+    rest = evaluate_binary(tw.fmod, a, a)
+    bits = 8 * a.dtype.itemsize
+
+    def quotient(x, y):
+        magnitude = abs(x) // abs(y) if y else 0
+        value = magnitude if (x < 0) == (y < 0) else -magnitude
+        wraps = np.dtype(dtype).kind == "i" and value == 2 ** (bits - 1)
+        return -value if wraps else value
+
+    expected = [[quotient(int(x), int(y)) for y in a] for x in a]
+    assert found.dtype == a.dtype
+    assert found.tolist() == expected
+    with np.errstate(all="ignore"):
+        whole = (found * a[None, :] + rest).astype(a.dtype)
+    divisible = (a != 0)[None, :] & np.ones_like(a, bool)[:, None]
+    np.testing.assert_array_equal(
+        whole[divisible], np.broadcast_to(a[:, None], whole.shape)[divisible]
+    )
+
+
+@pytest.mark.parametrize("divisor", [1, 2, 3, 4, 8, 10, -1, -4, -7])
+def test_quotients_towards_zero_by_constants(divisor):
+    a = edge_values("int32")
+    a = a[1:] if divisor == -1 else a  # the smallest number wraps
+    found = evaluate_unary(lambda x: tw.truncated_divide(x, divisor), a)
+    signs = [1 if (v < 0) == (divisor < 0) else -1 for v in a]
+    assert found.tolist() == [
+        s * (abs(int(v)) // abs(divisor)) for s, v in zip(signs, a, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("size", [1, 3, 4])
+def test_subscripts_rounded_towards_zero(size):
+    """They are affine: no check when it runs, and refused where they leave the array."""
+    n, i = tw.param("N"), tw.iter("i")
+    x = tw.input("x", [64], tw.int32)
+    values = np.arange(64, dtype=np.int32)
+    near = tw.truncated_divide(i - 20, size) + 20
+    C = tw.computation("C", {i: 40}, x[near] + x[tw.truncated_divide(i, size)])
+    f = tw.function("f", outputs=[C])
+    at = [int((v - 20) / size) + 20 for v in range(40)]
+    np.testing.assert_array_equal(f(values), values[at] + values[[v // size for v in range(40)]])
+    np.testing.assert_array_equal(f.evaluate(values), f(values))
+    assert "truncated_divide(i," not in f.loops
+    g = tw.function("g", outputs=[tw.computation("D", {i: n}, x[tw.fmod(i, size)])])
+    np.testing.assert_array_equal(g(values, N=70), values[np.arange(70) % size])
+    with pytest.raises(tw.DomainError):
+        tw.function(
+            "h", outputs=[tw.computation("E", {i: 40}, x[tw.truncated_divide(i - 20, size)])]
+        )
+
+
 @pytest.mark.parametrize("dtype", [*FLOATS, tw.complex64], ids=str)
 def test_distances_of_floats(dtype):
     a = edge_values(dtype)

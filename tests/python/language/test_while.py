@@ -362,6 +362,7 @@ def test_the_printed_layers_and_loops():
     assert (
         str(f.loops).rstrip()
         == """\
+# parallel loops of work < 60000: one thread
 for i in range(0, N):  # parallel
   x = n[i]
   steps = 0

@@ -71,6 +71,19 @@ def pair() -> Program:
     )
 
 
+def fused() -> Program:
+    """C in the loops of B, which it reads: neither can be reversed alone."""
+    program = pair()
+    program.function["C"].after("B", "i")
+    return program
+
+
+def backwards(function: tw.Function) -> None:
+    with function.transaction():
+        function["C"].reverse(i)
+        function["B"].reverse(i)
+
+
 def stencils() -> Program:
     """Three stages in one dimension, each of two neighbours."""
     n = tw.param("N")

@@ -167,8 +167,8 @@ def test_equality_key_hash_and_difference_agree(a, b):
 def test_a_difference_leads_from_one_to_the_other(a, b):
     difference = a.diff(b)
     lines = difference._lines
-    assert tuple(c for sign, c in lines if sign in " -") == a.commands
-    assert tuple(c for sign, c in lines if sign in " +") == b.commands
+    assert tuple(c for sign, c, _ in lines if sign in " -") == a.commands
+    assert tuple(c for sign, c, _ in lines if sign in " +") == b.commands
     assert len(difference.added) - len(difference.removed) == len(b) - len(a)
 
 

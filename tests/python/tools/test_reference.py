@@ -11,10 +11,12 @@ import pytest
 from children import run_python
 from tilewright import _core
 from tilewright.schedule.commands import ScheduleCommands
+from tilewright.schedule.function_commands import FunctionCommands
 from tilewright.tools import reference
 
 PAGE = pathlib.Path(__file__).parents[3] / "docs" / "commands.md"
 NAMES = reference.commands()
+OF_FUNCTIONS = reference.function_commands()
 
 
 def test_the_page_is_up_to_date():
@@ -27,18 +29,19 @@ def test_every_command_of_python_and_of_the_core_has_an_entry():
     assert set(NAMES) == set(_core.command_names())
     public = {
         name
-        for name, value in inspect.getmembers(ScheduleCommands, inspect.isfunction)
+        for owner in (ScheduleCommands, FunctionCommands)
+        for name, value in inspect.getmembers(owner, inspect.isfunction)
         if not name.startswith("_")
     }
     assert set(NAMES) == public
-    titles = re.findall(r"^## (\w+)$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
-    assert titles == NAMES
+    titles = re.findall(r"^## (\S+)$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    assert titles == [*NAMES, *OF_FUNCTIONS]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES, *OF_FUNCTIONS])
 def test_an_entry_shows_the_command_itself(name):
     entry = reference.entry(name)
-    assert f".{name}(" in entry.command
+    assert f".{name.removeprefix('f.')}(" in entry.command
     assert entry.before and entry.after and entry.before != entry.after
     assert entry.real_before != entry.real_after
     assert entry.description.strip()
@@ -70,7 +73,7 @@ LEFT_OUT = {
 }
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in LEFT_OUT])
+@pytest.mark.parametrize("name", [name for name in [*NAMES, *OF_FUNCTIONS] if name not in LEFT_OUT])
 def test_the_loops_of_a_docstring_are_those_that_are_made(name):
     entry = reference.entry(name)
     for shown in (entry, *entry.further):

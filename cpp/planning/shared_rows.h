@@ -1,0 +1,22 @@
+// Computations of one row after the other: what a computation needs of the row at hand is computed
+// beside it, while the row is in a cache. Reductions that stood within an expression are fused back
+// with it so (a softmax: the maximum, the sum and the quotients of one row), and stages of a
+// pipeline that read each other's rows.
+#pragma once
+
+#include "mapping/mapping.h"
+
+namespace tilewright {
+
+/// `mapping`, in which computations that follow each other share their outermost loop:
+///     parallel for i: m[i] = ...
+///     parallel for i: y[i, j] = x[i, j] - m[i]
+/// becomes
+///     parallel for i:
+///       m[i] = ...
+///       y[i, j] = x[i, j] - m[i]
+/// Each of the loops is parallel, runs over the same values and has others inside; each computation
+/// reads earlier ones that share the loop at its own row only. Not yet asked for its legality.
+Mapping with_shared_rows(Mapping mapping);
+
+} // namespace tilewright

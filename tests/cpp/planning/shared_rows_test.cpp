@@ -1,0 +1,65 @@
+// Which computations share the loop over their rows: by what they read, over what they run, and
+// what their loops are.
+#include "analysis/legality.h"
+#include "mapping/example_functions.h"
+#include "planning/shared_rows.h"
+
+namespace tilewright {
+namespace {
+
+using namespace examples;
+
+/// m[i] = max over k of x[i,k]; y[i,j] = x[i,j] - m[row] for i < `rows`, both parallel over i.
+Mapping normalised(const ExprPtr &row, const std::string &rows = "N") {
+  const auto x = input("x", {size("N"), size("M")});
+  const auto m = define("[N] -> { m[i] : 0 <= i < N }",
+                        reduce(Op::ReduceMax, {{"k", constant(std::int64_t{0}, Int64), size("M")}},
+                               access(x, {at("i"), at("k")})));
+  const auto y = define("[N,M] -> { y[i,j] : 0 <= i < " + rows + " and 0 <= j < M }",
+                        minus(access(x, {at("i"), at("j")}), access(m, {row})));
+  return Mapping(function({y}))
+      .with(command("m", "parallelize", {"i"}))
+      .with(command("y", "parallelize", {"i"}));
+}
+
+size_t shared(const Mapping &mapping) {
+  const Mapping together = with_shared_rows(mapping);
+  EXPECT_FALSE(find_violation(build_program(together)));
+  return together.state().placements.size();
+}
+
+TEST(SharedRows, OfAReductionAndItsReader) {
+  const Mapping together = with_shared_rows(normalised(at("i")));
+  ASSERT_EQ(together.state().placements.size(), 1U);
+  const Placement &placement = together.state().placements.front();
+  EXPECT_EQ(placement.computation, "y");
+  EXPECT_EQ(placement.other, "m");
+  EXPECT_EQ(placement.shared, 1);
+  EXPECT_FALSE(placement.before);
+}
+
+TEST(SharedRows, NotIfAnotherRowIsRead) {
+  EXPECT_EQ(shared(normalised(constant(std::int64_t{0}, Int64))), 0U);
+}
+
+TEST(SharedRows, NotOverOtherRows) { EXPECT_EQ(shared(normalised(at("i"), "N - 1")), 0U); }
+
+TEST(SharedRows, NotOfLoopsThatAreSerialOrCutOrSharedAlready) {
+  const Mapping plain = normalised(at("i"));
+  EXPECT_EQ(shared(plain.with(command("y", "split", {"i", 4}))), 0U);
+  EXPECT_EQ(shared(Mapping(plain.function_pointer())), 0U);
+  EXPECT_EQ(shared(plain.with(command("y", "after", {"m", "i"}))), 1U);
+}
+
+TEST(SharedRows, NotOfSingleLoops) {
+  const auto x = input("x", {size("N")});
+  const auto b = define("[N] -> { B[i] : 0 <= i < N }", plus(access(x, {at("i")}), whole(1)));
+  const auto c = define("[N] -> { C[i] : 0 <= i < N }", plus(access(b, {at("i")}), whole(1)));
+  EXPECT_EQ(shared(Mapping(function({c}))
+                       .with(command("B", "parallelize", {"i"}))
+                       .with(command("C", "parallelize", {"i"}))),
+            0U);
+}
+
+} // namespace
+} // namespace tilewright

@@ -1,0 +1,191 @@
+// Transactions: commands that are checked together, by the thread that opened them.
+#include "mapping/example_functions.h"
+#include "polyhedral/isl_lock.h"
+#include "scheduling/cache_fixture.h"
+#include "scheduling/scheduled_function.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+namespace tilewright {
+namespace {
+
+using namespace examples;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+std::string text_of(const Error &error) { return error.what(); }
+
+/// What `work` is refused with.
+template <class Work>
+std::string refused(ErrorKind kind, const Work &work) {
+  try {
+    work();
+  } catch (const Error &error) {
+    EXPECT_EQ(error.kind, kind) << error.what();
+    return text_of(error);
+  }
+  ADD_FAILURE() << "nothing was refused";
+  return "";
+}
+
+class TransactionTest : public test::CacheFixture {
+protected:
+  /// C in the loops of B, which it reads.
+  static std::unique_ptr<ScheduledFunction> fused() {
+    auto function = std::make_unique<ScheduledFunction>(pointwise_pair(), CompileOptions{});
+    function->apply(command("C", "after", {"B", "i"}));
+    return function;
+  }
+  static Command reverse(const std::string &computation) {
+    return command(computation, "reverse", {"i"});
+  }
+};
+
+TEST_F(TransactionTest, APrefixMayBeIllegal) {
+  const auto function = fused();
+  EXPECT_THROW(function->apply(reverse("C")), Error);
+  const std::uint64_t version = function->version();
+  const std::uint64_t transaction = function->begin({});
+  function->apply(reverse("C"));
+  function->apply(reverse("B"));
+  EXPECT_EQ(function->version(), version);
+  function->commit(transaction);
+  EXPECT_EQ(function->version(), version + 1);
+  ASSERT_EQ(function->commands().size(), 2U);
+  EXPECT_EQ(function->commands()[1].commands, (std::vector<Command>{reverse("C"), reverse("B")}));
+  EXPECT_NO_THROW(function->require_legal());
+}
+
+TEST_F(TransactionTest, ARefusalAtTheEndChangesNothing) {
+  const auto function = fused();
+  const std::uint64_t version = function->version();
+  const std::uint64_t transaction = function->begin({"here.py", 3, "with f.transaction():"});
+  function->apply(reverse("C"));
+  try {
+    function->commit(transaction);
+    FAIL() << "C runs before B";
+  } catch (const Error &error) {
+    EXPECT_EQ(error.kind, ErrorKind::IllegalSchedule);
+    EXPECT_THAT(text_of(error), StartsWith("with f.transaction(): C.reverse(\"i\") is illegal: "));
+    EXPECT_EQ(error.where.line, 3);
+  }
+  EXPECT_EQ(function->version(), version);
+  EXPECT_EQ(function->commands().size(), 1U);
+  EXPECT_NO_THROW(function->mapping());
+  EXPECT_NO_THROW(function->apply(command("C", "split", {"j", std::int64_t{4}})));
+}
+
+TEST_F(TransactionTest, ItIsReplayedAsOneCommand) {
+  const auto function = fused();
+  const std::uint64_t transaction = function->begin({});
+  function->apply(reverse("C"));
+  function->apply(reverse("B"));
+  function->commit(transaction);
+  const Schedule schedule{function->commands()};
+  EXPECT_EQ(to_string(schedule), "C.after(\"B\", \"i\")\n"
+                                 "with f.transaction():\n"
+                                 "    C.reverse(\"i\")\n"
+                                 "    B.reverse(\"i\")");
+  ScheduledFunction other(pointwise_pair(), {});
+  other.replay(schedule);
+  EXPECT_EQ(other.commands(), schedule.commands);
+  Schedule broken = schedule;
+  broken.commands[1].commands.pop_back();
+  EXPECT_THAT(refused(ErrorKind::IllegalSchedule, [&] { other.replay(broken); }),
+              HasSubstr("with f.transaction(): C.reverse(\"i\") is illegal"));
+  EXPECT_EQ(other.commands(), schedule.commands);
+}
+
+TEST_F(TransactionTest, GroupsAreOtherSchedulesToTheVerdicts) {
+  const Command one = transaction_of({reverse("C"), reverse("B")}, {});
+  const Command other = transaction_of({reverse("C")}, {});
+  EXPECT_NE(LegalSchedules::after("", one), LegalSchedules::after("", other));
+  EXPECT_NE(LegalSchedules::after("", one), LegalSchedules::after("", reverse("C")));
+}
+
+TEST_F(TransactionTest, InnerOnesJoinAndTakeTheirOwnBack) {
+  const auto function = fused();
+  const std::uint64_t outer = function->begin({});
+  function->apply(reverse("C"));
+  const std::uint64_t given_up = function->begin({});
+  function->apply(command("B", "split", {"i", std::int64_t{4}}));
+  function->roll_back(given_up);
+  const std::uint64_t joined = function->begin({});
+  function->apply(reverse("B"));
+  function->commit(joined);
+  EXPECT_EQ(function->mapping_so_far().time_space("B").dimensions.size(), 2U);
+  function->commit(outer);
+  EXPECT_EQ(function->commands().at(1).commands.size(), 2U);
+  EXPECT_THAT(refused(ErrorKind::Schedule, [&] { function->commit(joined); }),
+              HasSubstr("this transaction is over"));
+}
+
+TEST_F(TransactionTest, AnEmptyOneLeavesNothing) {
+  const auto function = fused();
+  const std::uint64_t version = function->version();
+  function->commit(function->begin({}));
+  EXPECT_EQ(function->version(), version);
+  EXPECT_EQ(function->commands().size(), 1U);
+}
+
+TEST_F(TransactionTest, WhatRunsIsRefusedWithin) {
+  const auto function = fused();
+  const std::uint64_t transaction = function->begin({});
+  for (const auto &work : std::vector<std::function<void()>>{
+           [&] { function->mapping(); }, [&] { function->require_legal(); },
+           [&] { function->mapping_that_runs(); }, [&] { ScheduledFunction(*function).version(); },
+           [&] { function->require_no_transaction(); }}) {
+    EXPECT_THAT(refused(ErrorKind::Schedule, work), HasSubstr("a transaction is open"));
+  }
+  EXPECT_THAT(refused(ErrorKind::Schedule, [&] { function->replay({}); }),
+              HasSubstr("a schedule replaces all commands"));
+  function->roll_back(transaction);
+  EXPECT_NO_THROW(function->mapping());
+}
+
+TEST_F(TransactionTest, OtherThreadsSeeTheFunctionAsItWas) {
+  const auto function = fused();
+  const std::uint64_t transaction = function->begin({});
+  function->apply(command("C", "split", {"j", std::int64_t{4}}));
+  EXPECT_EQ(function->mapping_so_far().time_space("C").dimensions.size(), 3U);
+  std::thread([&] {
+    const IslLock lock;
+    EXPECT_EQ(function->mapping().time_space("C").dimensions.size(), 2U);
+    EXPECT_EQ(function->mapping_so_far().time_space("C").dimensions.size(), 2U);
+    EXPECT_EQ(function->commands().size(), 1U);
+    EXPECT_NO_THROW(ScheduledFunction(*function).version());
+    EXPECT_THAT(refused(ErrorKind::Schedule, [&] { function->apply(reverse("C")); }),
+                HasSubstr("another thread has a transaction open"));
+    EXPECT_THAT(refused(ErrorKind::Schedule, [&] { function->begin({}); }),
+                HasSubstr("another thread has a transaction open"));
+    EXPECT_NO_THROW(function->commit(transaction)); // whoever ends it
+  }).join();
+  EXPECT_EQ(function->commands().size(), 2U);
+}
+
+TEST_F(TransactionTest, PlacesAreAskedAtTheCommand) {
+  const auto function = fused();
+  const std::uint64_t transaction = function->begin({});
+  EXPECT_THAT(refused(ErrorKind::Schedule,
+                      [&] {
+                        function->apply(command("B", "store_in", {"b[i]"}));
+                        function->apply(command("C", "store_in", {"b[i, j]"}));
+                      }),
+              Not(testing::IsEmpty()));
+  function->roll_back(transaction);
+}
+
+TEST_F(TransactionTest, TheSmallestFoldNeedsALegalOrder) {
+  ScheduledFunction function(prefix_sum(), {});
+  const std::uint64_t transaction = function.begin({});
+  function.apply(command("P", "reverse", {"i"}));
+  EXPECT_THAT(
+      refused(ErrorKind::Schedule, [&] { function.apply(command("P", "storage_fold", {"i"})); }),
+      HasSubstr("follows from a legal order"));
+  function.roll_back(transaction);
+}
+
+} // namespace
+} // namespace tilewright

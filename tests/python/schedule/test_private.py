@@ -1,0 +1,189 @@
+"""private(i): each iteration of a loop has a buffer of its own."""
+
+import numpy as np
+import pytest
+
+import tilewright as tw
+
+i, j, k = tw.iters("i j k")
+N, M, K = tw.params("N M K")
+
+rng = np.random.default_rng(0)
+
+
+def scanned(**options):
+    """C[i, j] = S[i, j] / (S[i, M - 1] + 1), where S is a running sum along each row."""
+    A = tw.input("A", [N, M], tw.float64)
+    S = tw.computation(
+        "S",
+        {i: N, j: M},
+        lambda S: [(j == 0, A[i, j]), (j > 0, S[i, j - 1] + A[i, j])],
+        dtype=tw.float64,
+    )
+    C = tw.computation("C", {i: N, j: M}, S[i, j] / (S[i, M - 1] + 1))
+    return tw.function("f", outputs=[C], default_schedule=False, **options)
+
+
+def in_rows(f):
+    f["C"].after("S", "i")
+    return f
+
+
+def wanted(a):
+    s = np.cumsum(a, axis=1)
+    return s / (s[:, -1:] + 1)
+
+
+def check(f, *shapes):
+    for shape in shapes or ((7, 5), (1, 1), (0, 3), (3, 0)):
+        a = rng.random(shape)
+        np.testing.assert_allclose(f(a), wanted(a), rtol=1e-12)
+
+
+class TestRecurrences:
+    def test_a_row_for_each_iteration(self):
+        f = in_rows(scanned())
+        f["S"].private("i")
+        check(f)
+        lines = [line.strip() for line in str(f.loops).splitlines()]
+        loop = next(n for n, line in enumerate(lines) if line.startswith("for i "))
+        assert any(line.startswith("S = empty((1, M)") for line in lines[loop:]), f.loops
+
+    def test_parallel_rows(self):
+        f = in_rows(scanned())
+        f["S"].private("i").parallelize("i")
+        f["C"].parallelize("i")
+        check(f, (50, 33), (1, 4))
+
+    def test_blocks_of_rows(self):
+        f = scanned()
+        f["S"].split("i", 4)
+        f["C"].split("i", 4)
+        f["C"].after("S", "i0")
+        f["S"].private("i0")
+        check(f, (9, 5), (4, 4), (3, 7))
+
+    def test_on_the_stack_where_the_size_is_known(self):
+        A = tw.input("A", [N, 8], tw.float32)
+        S = tw.computation("S", {i: N, j: 8}, 2 * A[i, j])
+        C = tw.computation("C", {i: N, j: 8}, S[i, 7 - j] + S[i, j])
+        f = tw.function("f", outputs=[C], default_schedule=False)
+        f["C"].after("S", "i")
+        f["S"].private("i", memory="stack")
+        a = rng.random((5, 8), np.float32)
+        np.testing.assert_array_equal(f(a), 2 * a[:, ::-1] + 2 * a)
+        with pytest.raises(tw.ScheduleError, match="stack"):
+            in_rows(scanned())["S"].private("i", memory="stack")
+
+
+class TestSums:
+    def test_a_scalar_for_each_row(self):
+        A = tw.input("A", [N, M], tw.float64)
+        total = tw.computation("total", {i: N}, tw.sum(A[i, k], over={k: M}))
+        C = tw.computation("C", {i: N, j: M}, A[i, j] / total[i])
+        f = tw.function("f", outputs=[C], default_schedule=False)
+        f["C"].after("total", "i")
+        f["total"].private("i", memory="registers").parallelize("i")
+        f["C"].parallelize("i").vectorize("j", 4)
+        a = rng.random((6, 9)) + 1
+        np.testing.assert_allclose(f(a), a / a.sum(axis=1, keepdims=True), rtol=1e-12)
+
+    def test_not_inside_its_terms(self):
+        A = tw.input("A", [N, M], tw.float64)
+        total = tw.computation("total", {i: N}, tw.sum(A[i, k], over={k: M}))
+        C = tw.computation("C", {i: N}, 2 * total[i])
+        f = tw.function("f", outputs=[C], default_schedule=False)
+        f["C"].after("total", "i")
+        with pytest.raises(tw.ScheduleError, match="begins or ends outside of that loop"):
+            f["total"].private("k")
+
+
+class TestRefusals:
+    def test_read_outside_of_the_loop(self):
+        with pytest.raises(tw.ScheduleError, match="C reads it outside of that loop; fuse them"):
+            scanned()["S"].private("i")
+
+    def test_read_in_another_iteration(self):
+        A = tw.input("A", [N], tw.float64)
+        S = tw.computation("S", {i: N}, A[i] * 2)
+        C = tw.computation("C", {i: N}, S[tw.maximum(i - 1, 0)] + S[i])
+        f = tw.function("f", outputs=[C], default_schedule=False)
+        f["C"].after("S", "i")
+        with pytest.raises(tw.IllegalScheduleError, match="private to each"):
+            f["S"].private("i")
+        a = rng.random(5)
+        np.testing.assert_allclose(f(a), 2 * a[np.maximum(np.arange(5) - 1, 0)] + 2 * a)
+
+    def test_a_recurrence_along_the_loop(self):
+        f = in_rows(scanned())
+        with pytest.raises(tw.ScheduleError):
+            f["S"].private("j")
+
+    def test_commands_that_move_readers_out(self):
+        f = in_rows(scanned())
+        f["S"].private("i")
+        with pytest.raises(tw.ScheduleError, match="outside of that loop"):
+            f["C"].fission("i")
+
+    def test_an_output(self):
+        with pytest.raises(tw.ScheduleError, match="C is an output"):
+            in_rows(scanned())["C"].private("i")
+
+    def test_computed_in_its_reader(self):
+        A = tw.input("A", [N], tw.float64)
+        S = tw.computation("S", {i: N}, A[i] * 2)
+        C = tw.computation("C", {i: N}, S[i])
+        f = tw.function("f", outputs=[C], default_schedule=False)
+        f["S"].compute_at("C", "i")
+        with pytest.raises(tw.ScheduleError, match="store_at"):
+            f["S"].private("i")
+
+    def test_no_such_loop(self):
+        with pytest.raises(tw.ScheduleError, match="no loop"):
+            in_rows(scanned())["S"].private("x")
+
+    def test_no_such_memory(self):
+        with pytest.raises(tw.ScheduleError, match="the memory must be"):
+            in_rows(scanned())["S"].private("i", memory="fast")
+
+    def test_a_buffer_of_two(self):
+        A = tw.input("A", [N], tw.float64)
+        S = tw.computation("S", {i: N}, A[i] * 2)
+        T = tw.computation("T", {i: N}, A[i] * 3)
+        C = tw.computation("C", {i: N}, S[i] + T[i])
+        f = tw.function("f", outputs=[C], default_schedule=False)
+        f["T"].after("S", "i")
+        f["C"].after("T", "i")
+        f["S"].private("i")
+        with pytest.raises(tw.ScheduleError, match="is private to an iteration of loop 'i'"):
+            f["T"].store_in("S[i]")
+
+
+class TestAsAValue:
+    def test_replays_and_prints(self):
+        f = in_rows(scanned())
+        f["S"].private("i")
+        assert 'S.private("i"' in str(f.schedule)
+        other = scanned()
+        f.schedule.apply_to(other)
+        assert str(other.loops) == str(f.loops)
+        assert tw.Schedule.from_json(f.schedule.to_json()) == f.schedule
+
+    def test_follows_the_loop(self):
+        """The buffer is that of the loop that was named, wherever it goes."""
+        A = tw.input("A", [N, M], tw.float64)
+        S = tw.computation("S", {i: N, j: M}, A[i, j] * 2)
+        C = tw.computation("C", {i: N, j: M}, S[i, j] + 1)
+        f = tw.function("f", outputs=[C], default_schedule=False)
+        f["C"].after("S", "i")
+        f["S"].private("i")
+        f["S"].split("j", 4)
+        a = rng.random((6, 5))
+        np.testing.assert_allclose(f(a), 2 * a + 1)
+        with pytest.raises(tw.ScheduleError, match="outside of that loop"):
+            f["S"].interchange("i", "j0")
+
+    def test_gpu(self):
+        f = in_rows(scanned(target="gpu-emulator"))
+        f["S"].private("i")
+        check(f, (5, 4))

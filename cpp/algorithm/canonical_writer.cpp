@@ -1,5 +1,6 @@
 #include "algorithm/canonical_writer.h"
 
+#include "algorithm/expression_depth.h"
 #include "polyhedral/interruption.h"
 
 #include <fmt/format.h>
@@ -50,6 +51,7 @@ std::string canonical_text(const isl::pw_aff &affine) {
 }
 
 void CanonicalWriter::expression(const std::string &label, const ExprPtr &expr) {
+  require_stack(expr);
   const std::string number = std::to_string(node(expr));
   line(label + " #" + number);
 }

@@ -11,6 +11,7 @@
 //   later     improve  better code in the background, where it may pay        compiler/improve.h
 #include "compiler/compiler.h"
 
+#include "algorithm/expression_depth.h"
 #include "compiler/canonical_text.h"
 #include "compiler/improve.h"
 #include "compiler/kernel_metadata.h"
@@ -55,6 +56,7 @@ TargetFeatures features_of(const CompileOptions &options) {
 
 /// What runs: the mapping, or what the default schedule makes of it.
 Mapping choose_schedule(const Mapping &mapping, const CompileOptions &options) {
+  require_stack(mapping.function());
   if (options.default_schedule) {
     const OperationLimit limit(default_limit);
     try {

@@ -8,6 +8,8 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+import small_stack
+from children import run_python
 
 import tilewright as tw
 
@@ -78,25 +80,21 @@ def test_small_stacks():
     assert "threading.stack_size" in str(error)
 
 
-def test_what_another_thread_declared():
-    C = tw.computation("C", {i: N}, sum_of(1200))
-    f = tw.function("deep", outputs=[C])
-    a = np.ones(3, np.float32)
-    for look in (
-        lambda: f.evaluate(a),
-        lambda: f(a),
-        lambda: str(f.layers),
-        lambda: str(f.loops),
-        lambda: C.split(i, 4),
-        lambda: f.trace_nan(a),
-    ):
-        (error,) = on_a_thread(look, 256)
-        assert isinstance(error, tw.DeclarationError)
-        assert "of stack" in str(error)
-    np.testing.assert_array_equal(f(a), 1201 * a)
-    # Freeing needs no stack.
-    waiting = [sum_of(DEEPEST - 2)]
-    assert on_a_thread(waiting.clear, 128) == []
+SCRIPT = small_stack.__file__
+NEED_NO_STACK = ("freed", "made", "pickle", "copy")
+RUN_AT_ONCE = ("call", "compile")  # once the function is compiled
+
+
+@pytest.mark.parametrize("entry", small_stack.ENTRIES)
+def test_what_another_thread_declared(entry: str):
+    """Each in a process of its own: small_stack.py says why."""
+    for state in ((), ("warm",)):
+        run = run_python(SCRIPT, entry, "256", *state)
+        if entry in NEED_NO_STACK or (state and entry in RUN_AT_ONCE):
+            assert run.stdout == "nothing\n"
+        else:
+            assert run.stdout.startswith("DeclarationError: [TW100] an expression of depth")
+            assert "of stack" in run.stdout
 
 
 def test_inlining_that_makes_an_expression_too_deep():

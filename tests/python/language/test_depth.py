@@ -9,9 +9,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import small_stack
-from children import run_python
 
 import tilewright as tw
+from children import run_python
 
 DEEPEST = 2000
 

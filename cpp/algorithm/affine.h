@@ -49,4 +49,7 @@ isl::set reduction_domain(const Expr &reduce, const isl::set &outer,
 /// some value.
 ExprPtr from_affine(const isl::pw_aff &affine, const std::vector<std::string> &iterators);
 
+/// A set, whose dimensions have these names, as a condition; null where it is everything.
+ExprPtr from_set(const isl::set &set, const std::vector<std::string> &iterators);
+
 } // namespace tilewright

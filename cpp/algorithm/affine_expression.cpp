@@ -272,4 +272,9 @@ ExprPtr from_affine(const isl::pw_aff &affine, const std::vector<std::string> &i
   return result;
 }
 
+ExprPtr from_set(const isl::set &set, const std::vector<std::string> &iterators) {
+  const OperationLimit limit(5'000'000);
+  return Reader(iterators).condition(set);
+}
+
 } // namespace tilewright

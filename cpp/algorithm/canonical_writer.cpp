@@ -117,6 +117,9 @@ void CanonicalWriter::computation(const Computation &computation) {
                    static_cast<int>(computation.type.kind), computation.type.bits,
                    computation.is_input, sized_text(computation.record),
                    sized_text(computation.field)));
+  if (computation.is_view) {
+    line("view");
+  }
   names("iterators", computation.iterators);
   line("domain " + canonical_text(computation.domain));
   for (const ExprPtr &extent : computation.extents) {

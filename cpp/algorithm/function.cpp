@@ -4,6 +4,7 @@
 #include "algorithm/declaration_checks.h"
 #include "algorithm/expression_depth.h"
 #include "algorithm/function_extents.h"
+#include "algorithm/views.h"
 #include "polyhedral/set_text.h"
 
 #include <isl/set.h>
@@ -183,6 +184,26 @@ void add_piece(Computation &computation, const isl::set &domain, const ExprPtr &
   computation.pieces.push_back(std::move(piece));
 }
 
+/// A piece; of a view one for each read.
+void add_pieces(Computation &computation, const isl::set &domain, const ExprPtr &value,
+                const std::vector<ExprPtr> &mentioned, const SourceLocation &where) {
+  if (!computation.is_view) {
+    add_piece(computation, domain, value, mentioned, where);
+    return;
+  }
+  require_stack(value);
+  check_scopes(computation.name, computation.iterators, value, where);
+  const size_t before = computation.pieces.size();
+  try {
+    for (const auto &[part, read] : parts_of_view(computation, domain, value, where)) {
+      add_piece(computation, part, read, mentioned, where);
+    }
+  } catch (...) {
+    computation.pieces.resize(before); // all of them or none
+    throw;
+  }
+}
+
 void require_computation(const ComputationPtr &computation, const ExprPtr &value,
                          const SourceLocation &where) {
   if (computation == nullptr || value == nullptr) {
@@ -203,6 +224,8 @@ void pass_input_ordinal(std::uint64_t ordinal) {
   while (latest < ordinal && !latest_ordinal.compare_exchange_weak(latest, ordinal)) {
   }
 }
+
+void make_view(const ComputationPtr &computation) { computation->is_view = true; }
 
 ComputationPtr declare_input(const std::string &name, std::vector<ExprPtr> extents, ScalarType type,
                              SourceLocation where) {
@@ -319,7 +342,7 @@ void define_piece(const ComputationPtr &computation, const ExprPtr &condition, c
   if (condition != nullptr) {
     domain = domain.intersect(affine_condition(*computation, condition, where));
   }
-  add_piece(*computation, domain, value, {value, condition}, where);
+  add_pieces(*computation, domain, value, {value, condition}, where);
 }
 
 void define_piece_isl(const ComputationPtr &computation, const std::string &isl_set_text,
@@ -356,7 +379,7 @@ void define_piece_isl(const ComputationPtr &computation, const std::string &isl_
                     ", which is outside its domain " + braced_text(computation->domain),
                 where);
   }
-  add_piece(*computation, domain, value, {value}, where);
+  add_pieces(*computation, domain, value, {value}, where);
 }
 
 } // namespace tilewright

@@ -35,6 +35,7 @@ struct Computation {
   isl::set context; ///< parameter set: the constraints of all parameters in the declaration and the
                     ///< pieces
   bool is_input = false;
+  bool is_view = false;      ///< the value of each piece is a read (algorithm/views.h)
   std::uint64_t ordinal = 0; ///< of an input: which declaration it was, counted from 1 in a process
   std::string record;        ///< an input that is a field of a structured array: the array's name
   std::string field;         ///< and the field's
@@ -66,6 +67,9 @@ ComputationPtr declare_computation(const std::string &name, const std::vector<Ra
 /// The same from isl text as the papers write it: "[N] -> { C[i,j] : 0 <= i < N and 0 <= j <= i }".
 ComputationPtr declare_computation(const std::string &isl_text, ScalarType type,
                                    std::vector<ExprPtr> extents, SourceLocation where);
+
+/// From now on only reads can define it; before its first piece.
+void make_view(const ComputationPtr &computation);
 
 /// Adds `value` on the part of the domain where `condition` holds (null: the whole domain). Checks
 /// type (the value is cast where NumPy's same_kind casting allows, else Error(Type)), overlap with

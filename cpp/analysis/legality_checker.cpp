@@ -111,6 +111,11 @@ std::optional<Violation> LegalityChecker::find() {
       }
     }
   }
+  for (const Program::View &view : program_.views) {
+    if (!violation_) {
+      check_shown(view);
+    }
+  }
   return violation_;
 }
 
@@ -510,6 +515,28 @@ void LegalityChecker::check_survival(const Statement &source) {
              writer->name + " overwrites an element of the output " + source.computation->name);
       add_element(*writer);
       return;
+    }
+  }
+}
+
+/// What an output shows of another computation is there at the end. (Of inputs, nobody overwrites
+/// what is shown: the program was built so.)
+void LegalityChecker::check_shown(const Program::View &view) {
+  for (const Statement *source : statements_of_[view.producer.get()]) {
+    if (apart_[source->buffer]) {
+      return;
+    }
+    const isl::set shown = checked(
+        defined_value(*source).intersect_range(view.elements.range()).domain(), "shown elements");
+    for (const Statement *writer : writers_[source->buffer]) {
+      const isl::map others = other_writes(*source, *writer).intersect_range(shown);
+      for (const UnorderedPairs &wrong : not_before(program_, *writer, *source, others)) {
+        report(Violation::Kind::Overwrite, *writer, *source, wrong.pairs,
+               writer->name + " overwrites an element that the output " + view.output->name +
+                   " shows of " + view.producer->name);
+        add_element(*writer);
+        return;
+      }
     }
   }
 }

@@ -60,6 +60,7 @@ private:
   bool read_before_next_write(const Statement &source, const Statement &sink,
                               const isl::map &flow) const;
   void check_survival(const Statement &source);
+  void check_shown(const Program::View &view);
   const isl::map &other_writes(const Statement &source, const Statement &writer) const;
   const std::vector<UnorderedPairs> &not_earlier(const Statement &source,
                                                  const Statement &writer) const;

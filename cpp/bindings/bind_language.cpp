@@ -1,8 +1,12 @@
 #include "bindings/bind_language.h"
 
+#include "algorithm/affine.h"
+#include "algorithm/declaration_checks.h"
 #include "algorithm/enclosing_ranges.h"
 #include "algorithm/expression_depth.h"
 #include "algorithm/function.h"
+#include "algorithm/predicates.h"
+#include "algorithm/views.h"
 #include "bindings/bind_sets.h"
 #include "polyhedral/interruption.h"
 #include "polyhedral/isl_lock.h"
@@ -499,6 +503,35 @@ void bind_computations(py::module_ &module) {
 }
 
 void bind_pieces(py::module_ &module) {
+  module.def(
+      "conjuncts",
+      [](const ExprHandle &condition) {
+        std::vector<ExprHandle> parts;
+        for (const ExprPtr &part : conjuncts_of(condition.expr)) {
+          parts.push_back(ExprHandle{part});
+        }
+        return parts;
+      },
+      py::arg("condition"));
+  module.def(
+      "is_affine_condition",
+      [](const ExprHandle &condition, const std::vector<std::string> &iterators) {
+        const IslLock lock;
+        const OperationLimit limit(declaration_operation_limit);
+        require_stack(condition.expr);
+        return to_set(condition.expr, {"", iterators}).has_value();
+      },
+      py::arg("condition"), py::arg("iterators"));
+  module.def(
+      "make_view", [](const ComputationPtr &computation) { make_view(computation); },
+      py::arg("computation"));
+  module.def(
+      "phi",
+      [](const std::vector<ExprHandle> &reads, const py::handle &where) {
+        const IslLock lock;
+        return ExprHandle{phi(to_expressions(reads), to_location(where))};
+      },
+      py::arg("reads"), py::arg("where") = py::none());
   module.def(
       "define_piece",
       [](const ComputationPtr &computation, const py::handle &condition, const py::handle &value,

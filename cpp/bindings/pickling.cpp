@@ -23,7 +23,7 @@ namespace {
 
 /// Raised when what `packed` gives changes. Another version of tilewright may have other kinds of
 /// nodes, so it is part of the state, too.
-constexpr int format = 3;
+constexpr int format = 4;
 
 constexpr std::uint64_t parsing_limit = 20'000'000;
 
@@ -122,11 +122,11 @@ public:
       for (const ExprPtr &extent : computation.extents) {
         extents.append(expression(extent));
       }
-      all.append(
-          py::make_tuple(computation.name, type_name(computation.type), computation.iterators,
-                         py::tuple(pieces), from_set(computation.domain), py::tuple(extents),
-                         from_set(computation.context), computation.is_input, computation.record,
-                         computation.field, from_location(computation.where), computation.ordinal));
+      all.append(py::make_tuple(
+          computation.name, type_name(computation.type), computation.iterators, py::tuple(pieces),
+          from_set(computation.domain), py::tuple(extents), from_set(computation.context),
+          computation.is_input, computation.record, computation.field,
+          from_location(computation.where), computation.ordinal, computation.is_view));
     }
     return py::make_tuple(format, TILEWRIGHT_VERSION, py::tuple(nodes_), py::tuple(all));
   }
@@ -259,6 +259,7 @@ private:
     computation.field = state[9].cast<std::string>();
     computation.where = to_location(state[10]);
     computation.ordinal = state[11].cast<std::uint64_t>();
+    computation.is_view = state[12].cast<bool>();
     pass_input_ordinal(computation.ordinal);
   }
 

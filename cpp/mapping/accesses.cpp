@@ -181,6 +181,15 @@ isl::map flow_relation(const Statement &source, const Statement &sink, const isl
   return checked(pairs, "a dependence");
 }
 
+isl::map folded(const isl::map &places, unsigned dimension, std::int64_t size) {
+  const isl::space buffer = places.range().space();
+  isl_multi_aff *fold = isl_multi_aff_identity_on_domain_space(isl_space_copy(buffer.get()));
+  isl_aff *index = isl_multi_aff_get_aff(fold, static_cast<int>(dimension));
+  index = isl_aff_mod_val(index, isl_val_int_from_si(isl_context().get(), static_cast<long>(size)));
+  fold = isl_multi_aff_set_aff(fold, static_cast<int>(dimension), index);
+  return checked(places.apply_range(isl::manage(isl_map_from_multi_aff(fold))), "storage_fold");
+}
+
 bool terms_may_meet(const Statement &update) {
   const auto outer = static_cast<unsigned>(update.replicas + update.computation->rank());
   const auto reduced = static_cast<unsigned>(update.iterators.size()) - outer;

@@ -35,6 +35,9 @@ isl::map flow_relation(const Statement &source, const Statement &sink, const isl
 /// is driven by reduced iterators, in which alone they differ.
 bool terms_may_meet(const Statement &update);
 
+/// The same relation with range dimension `dimension` taken modulo `size`.
+isl::map folded(const isl::map &places, unsigned dimension, std::int64_t size);
+
 /// statement instance -> buffer[index].
 isl::map written_element(const Program &program, const Statement &statement);
 

@@ -117,6 +117,9 @@ void ProgramBuilder::add_values(const ComputationPtr &computation, const TimeSpa
     for (int position : order_.at(computation->name)) {
       statement.order.push_back(order_at(position));
     }
+    if (lies_in_place(statement)) {
+      continue;
+    }
     program_.statements.push_back(std::move(statement));
   }
 }

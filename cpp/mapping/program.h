@@ -90,6 +90,15 @@ struct Program {
     isl::map relation; ///< computation[iterators] -> buffer[index]
   };
   std::map<std::string, Place> places;
+
+  /// A part of an output that shows elements of another computation or of an input, and lies where
+  /// they lie: no statement copies it.
+  struct View {
+    ComputationPtr output;
+    ComputationPtr producer;
+    isl::map elements; ///< output[iterators] -> producer[iterators]
+  };
+  std::vector<View> views;
 };
 
 Program build_program(const Mapping &mapping);

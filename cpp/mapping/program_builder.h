@@ -1,6 +1,7 @@
-// From a mapping to the scheduled program, as one class in three files: statements and their loops
-// (program.cpp), buffers and the places of elements (program_places.cpp), and computations inside
-// of other ones' loops (program_replicas.cpp).
+// From a mapping to the scheduled program, as one class in four files: statements and their loops
+// (program.cpp), buffers and the places of elements (program_places.cpp), computations inside of
+// other ones' loops (program_replicas.cpp), and outputs that show what others store
+// (program_views.cpp).
 #pragma once
 
 #include "mapping/program.h"
@@ -84,6 +85,15 @@ private:
   /// write it either.
   void require_room(const Computation &computation, const Storage &storage,
                     const Buffer &buffer) const;
+
+  // ---- program_views.cpp ----
+
+  /// Does a statement of an output only read what lies where it would put it? Then it is a view of
+  /// the program (Program::views), and no statement: nobody but the caller reads it.
+  bool lies_in_place(Statement copy);
+  bool is_read_at_all(const Computation &computation) const;
+  /// Is another value stored, at some time, where the elements lie that a view shows?
+  bool is_overwritten(const Program::View &view) const;
 
   // ---- program_replicas.cpp ----
 

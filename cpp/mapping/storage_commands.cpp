@@ -1,8 +1,10 @@
 // store_in: Layer III of one computation, an affine map from its elements to the elements of a
 // buffer.
 #include "algorithm/affine.h"
+#include "mapping/accesses.h"
 #include "mapping/command_arguments.h"
 #include "mapping/command_handlers.h"
+#include "mapping/number_limits.h"
 #include "polyhedral/set_text.h"
 
 #include <algorithm>
@@ -38,16 +40,6 @@ std::string parameter_list(const MappingState &state) {
     text += (text.empty() ? "" : ",") + name;
   }
   return text;
-}
-
-/// The same relation with range dimension `dimension` taken modulo `size`.
-isl::map folded(const isl::map &relation, unsigned dimension, std::int64_t size) {
-  const isl::space buffer = relation.range().space();
-  isl_multi_aff *fold = isl_multi_aff_identity_on_domain_space(isl_space_copy(buffer.get()));
-  isl_aff *index = isl_multi_aff_get_aff(fold, static_cast<int>(dimension));
-  index = isl_aff_mod_val(index, isl_val_int_from_si(isl_context().get(), static_cast<long>(size)));
-  fold = isl_multi_aff_set_aff(fold, static_cast<int>(dimension), index);
-  return checked(relation.apply_range(isl::manage(isl_map_from_multi_aff(fold))), "storage_fold");
 }
 
 /// Whether none of these characters is in a text that becomes a part of a map.
@@ -191,6 +183,40 @@ void lay_out(const MappingState &state, const Command &command, const Computatio
   }
 }
 
+/// What storage_fold says of each dimension of the buffer: its size, 0 where it stays as it is.
+std::vector<std::int64_t> folds_of(const Storage &storage, const Command &command) {
+  const CommandArguments arguments(command);
+  arguments.expect_between(1, 2, "storage_fold(i, d)");
+  if (arguments.size() == 1) {
+    const auto *sizes = std::get_if<std::vector<std::int64_t>>(&command.arguments.front());
+    if (sizes == nullptr || sizes->size() != storage.index.size()) {
+      refuse(command, "the folds must be " + std::to_string(storage.index.size()) +
+                          " integers, one for each dimension of buffer '" + storage.buffer +
+                          "', and 0 for those that stay whole");
+    }
+    for (const std::int64_t size : *sizes) {
+      if (size < 0 || size > largest_size) {
+        refuse(command, "a fold must be 0 (the whole dimension) to " +
+                            std::to_string(largest_size) + ", got " + std::to_string(size));
+      }
+    }
+    return *sizes;
+  }
+  const std::string name = arguments.name(0, "an iterator");
+  const std::int64_t size = arguments.integer(1, "the fold", 1);
+  std::vector<std::int64_t> folds(storage.index.size(), 0);
+  for (size_t d = 0; d < folds.size(); ++d) {
+    if (storage.index[d]->kind == ExprKind::Iterator && storage.index[d]->name == name) {
+      folds[d] = size;
+    }
+  }
+  if (std::count(folds.begin(), folds.end(), 0) == static_cast<std::ptrdiff_t>(folds.size())) {
+    refuse(command,
+           "no dimension of buffer '" + storage.buffer + "' is indexed by '" + name + "' alone");
+  }
+  return folds;
+}
+
 } // namespace
 
 /// Stores the command's computation by `given`: computation[iterators] -> buffer[index], in a
@@ -226,7 +252,8 @@ void store(MappingState &state, const Command &command, const isl::map &given,
   if (sample_point(checked(written.subtract(relation.domain()), "store_in"), point)) {
     refuse(command, "the map gives no element to " + instance_text(computation.name, point));
   }
-  lay_out(state, command, overwritten, sizes, checked(relation.range(), "store_in"), storage);
+  lay_out(state, command, overwritten, sizes, checked(relation.range().coalesce(), "store_in"),
+          storage);
   state.storage[computation.name] = std::move(storage);
 }
 
@@ -311,25 +338,19 @@ void set_access_command(MappingState &state, const Command &command) {
 }
 
 void storage_fold_command(MappingState &state, const Command &command) {
-  const CommandArguments arguments(command);
-  arguments.expect_between(2, 2, "storage_fold(i, d)");
-  const std::string name = arguments.name(0, "an iterator");
-  const std::int64_t size = arguments.integer(1, "the fold", 1);
   const Computation &computation = **state.function->find(command.computation);
   const Storage &storage = state.storage.at(computation.name);
+  const std::vector<std::int64_t> folds = folds_of(storage, command);
   isl::map relation = storage.relation;
-  std::vector<std::string> sizes(storage.index.size());
-  bool found = false;
-  for (size_t d = 0; d < storage.index.size(); ++d) {
-    if (storage.index[d]->kind == ExprKind::Iterator && storage.index[d]->name == name) {
-      relation = folded(relation, static_cast<unsigned>(d), size);
-      sizes[d] = std::to_string(size);
-      found = true;
+  std::vector<std::string> sizes(folds.size());
+  for (size_t d = 0; d < folds.size(); ++d) {
+    if (folds[d] > 0) {
+      relation = folded(relation, static_cast<unsigned>(d), folds[d]);
+      sizes[d] = std::to_string(folds[d]);
     }
   }
-  if (!found) {
-    refuse(command,
-           "no dimension of buffer '" + storage.buffer + "' is indexed by '" + name + "' alone");
+  if (std::all_of(folds.begin(), folds.end(), [](std::int64_t fold) { return fold == 0; })) {
+    sizes.clear(); // of an input's array, too
   }
   const Record record = storage.record;
   store(state, command, checked(relation, "storage_fold"), sizes);

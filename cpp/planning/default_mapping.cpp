@@ -3,6 +3,7 @@
 #include "analysis/legality.h"
 #include "mapping/accesses.h"
 #include "mapping/program.h"
+#include "planning/views_in_place.h"
 
 #include <isl/schedule.h>
 
@@ -276,9 +277,7 @@ Mapping scheduled_apart(const Mapping &mapping,
   return result;
 }
 
-} // namespace
-
-PlannedMapping plan_default(const std::shared_ptr<const Function> &function) {
+PlannedMapping plan_loops(const std::shared_ptr<const Function> &function) {
   const Mapping identity(function);
   const std::vector<std::vector<std::string>> groups = recurrence_groups(*function);
   Mapping mapping = identity;
@@ -299,6 +298,19 @@ PlannedMapping plan_default(const std::shared_ptr<const Function> &function) {
     }
   }
   return {mapping.recorded_as({}), nullptr};
+}
+
+} // namespace
+
+PlannedMapping plan_default(const std::shared_ptr<const Function> &function) {
+  PlannedMapping planned = plan_loops(function);
+  if (planned.legal == nullptr) {
+    return planned;
+  }
+  if (auto legal = store_views_in_place(planned.mapping, legal_program)) {
+    return {planned.mapping.recorded_as({}), std::move(legal)};
+  }
+  return planned;
 }
 
 Mapping default_mapping(const std::shared_ptr<const Function> &function) {

@@ -1,7 +1,7 @@
 // The mapping of a function that nobody has scheduled: always legal. Loops in iterator order,
 // producers first; where a recurrence forbids that, computations that need each other are fused or
 // run backwards, and as the last resort isl's scheduler gives the order (Pluto's algorithm as isl
-// implements it).
+// implements it). Producers that an output only shows are stored in it.
 #pragma once
 
 #include "analysis/unchanged.h"

@@ -1,6 +1,8 @@
 #include "scheduling/scheduled_function.h"
 
 #include "algorithm/isolate_reductions.h"
+#include "algorithm/views.h"
+#include "mapping/command_table.h"
 #include "mapping/commands.h"
 #include "mapping/program.h"
 #include "planning/default_mapping.h"
@@ -16,7 +18,7 @@ namespace {
 /// Of a default mapping, or of one command with all that is asked about it; each part has a tighter
 /// one.
 constexpr std::uint64_t planning_limit = 500'000'000;
-/// Of isolating reductions, which is done for every function.
+/// Of resolving views and of isolating reductions, which is done for every function.
 constexpr std::uint64_t isolating_limit = 20'000'000;
 /// Of the question whether arrays may share memory.
 constexpr std::uint64_t sharing_limit = 100'000'000;
@@ -28,17 +30,42 @@ std::string overwritten_text(const Violation &violation) {
              : "";
 }
 
-/// Where that takes too long, reductions stay where they are.
-std::shared_ptr<const Function>
-with_isolated_reductions(const std::shared_ptr<const Function> &function) {
+/// `rewrite` of it; the function itself where that takes too long.
+template <class Rewrite>
+std::shared_ptr<const Function> within_limit(const Rewrite &rewrite,
+                                             const std::shared_ptr<const Function> &function) {
   const OperationLimit limit(isolating_limit);
   try {
-    return isolate_reductions(function);
+    return rewrite(function);
   } catch (const Error &error) {
     if (error.kind != ErrorKind::Limit) {
       throw;
     }
     return function;
+  }
+}
+
+/// A view that is read through has no loops and no place of its own.
+void require_no_view(const Function &declared, const Function &scheduled, const Command &command) {
+  const auto require = [&](const std::string &name) {
+    const ComputationPtr *computation = declared.find(name);
+    if (computation != nullptr && (*computation)->is_view && scheduled.find(name) == nullptr) {
+      throw Error(ErrorKind::Schedule,
+                  to_string(command) + ": " + name +
+                      " is a view: who reads it reads what it shows, so it has no loops and no "
+                      "memory to schedule; give commands to what it shows and to its readers, or "
+                      "declare it with tw.computation",
+                  command.where);
+    }
+  };
+  for (const Command &each : command.commands) {
+    require_no_view(declared, scheduled, each);
+  }
+  require(command.computation);
+  const bool names_other = traits(command).places && !command.arguments.empty();
+  if (const auto *other =
+          names_other ? std::get_if<std::string>(&command.arguments.front()) : nullptr) {
+    require(*other);
   }
 }
 
@@ -60,7 +87,8 @@ Program program_after(const Mapping &mapping, const Command &command) {
 
 ScheduledFunction::ScheduledFunction(std::shared_ptr<const Function> declared,
                                      CompileOptions options)
-    : declared_(std::move(declared)), isolated_(with_isolated_reductions(declared_)),
+    : declared_(std::move(declared)),
+      isolated_(within_limit(isolate_reductions, within_limit(resolve_views, declared_))),
       options_(std::move(options)) {
   describe_cpu(options_.cpu);
 }
@@ -220,6 +248,7 @@ void ScheduledFunction::change(State next) {
 
 void ScheduledFunction::apply(const Command &command) {
   const OperationLimit limit(planning_limit);
+  require_no_view(*declared_, function(), command);
   if (transaction_.is_open()) {
     transaction_.require_here(*declared_, command.where);
     transaction_.add(resolved_in_transaction(command));
@@ -243,6 +272,7 @@ void ScheduledFunction::replay(const Schedule &schedule) {
   }
   State next = default_state();
   for (const Command &command : schedule.commands) {
+    require_no_view(*declared_, *isolated_, command);
     next = after(next, command);
   }
   change(std::move(next));

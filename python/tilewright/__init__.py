@@ -151,10 +151,11 @@ from .language.folds import fold
 from .language.inputs import StructInput, input
 from .language.names import Iterator, Parameter, iter, iters, param, params
 from .language.reductions import all, any, argmax, argmin, max, min, prod, sum
+from .language.views import phi
 from .language.while_loops import while_loop
 from .schedule.buffers import Buffer
 from .schedule.commands import ComputationHandle
-from .schedule.computations import Computation, computation
+from .schedule.computations import Computation, computation, view
 from .schedule.schedules import Schedule, ScheduleDifference
 from .schedule.verdicts import Verdict, Witness
 from .sets.cardinality import Cardinality
@@ -303,6 +304,7 @@ __all__ = [
     "minimum",
     "param",
     "params",
+    "phi",
     "plot_domain",
     "prod",
     "promote_types",
@@ -337,6 +339,7 @@ __all__ = [
     "uint16",
     "uint32",
     "uint64",
+    "view",
     "while_loop",
 ]
 

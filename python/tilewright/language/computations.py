@@ -15,6 +15,7 @@ from ..base.checks import DECLARATION, a_list, a_string, an_isl_text
 from ..base.errors import DeclarationError, DeclarationTypeError
 from ..base.source import SourceLocation, caller_location
 from .arrays import Array, extent_operand
+from .data_conditions import Conditions, Pieces, conditions_of
 from .expressions import (
     DType,
     DTypeLike,
@@ -96,11 +97,14 @@ def declare(
     where: ExpressionLike | None,
     dtype: DTypeLike | None,
     shape: Sequence[ExpressionLike] | None,
+    otherwise: ExpressionLike | None = None,
+    is_view: bool = False,
 ) -> Kind:
-    """Declares a computation; `tw.computation` says what the arguments are.
+    """Declares a computation; `tw.computation` and `tw.view` say what the arguments are.
 
     Args:
         kind: the class of what is made.
+        is_view: whether it only reads.
     """
     location = caller_location()
     if not isinstance(name, str):
@@ -111,37 +115,40 @@ def declare(
                 "a computation whose domain is isl text takes one value after it, "
                 "tw.computation('{ C[i] : ... }', value)"
             )
+        if where is not None or otherwise is not None:
+            raise DeclarationError(
+                "a domain given as isl text holds its conditions itself: drop where= and otherwise="
+            )
         return _declare_isl(
-            kind, name, value if domain is None else domain, where, dtype, shape, location
+            kind, name, value if domain is None else domain, dtype, shape, location, is_view
         )
     a_string(name, "the name of a computation", DECLARATION)
     extents = _extents(shape, name)
     what = f"the domain of {name}"
     ranges = [range_operands(iterator, bounds, what) for iterator, bounds in _domain(domain, name)]
     check_identifier(name, "computation")
-    condition = condition_operand(where, f"where= of {name}")
+    conditions = conditions_of(name, [iterator for iterator, _, _ in ranges], where, otherwise)
     pieces = _pieces(value)
+    if pieces is not None:
+        pieces = conditions.of_pieces(pieces)
+    type_name = _value_type(name, pieces, dtype).name
     result = kind(
-        _core.declare_computation(
-            name, ranges, condition, _value_type(name, pieces, dtype).name, extents, location
-        )
+        _core.declare_computation(name, ranges, conditions.domain, type_name, extents, location)
     )
-    return _with_pieces(result, value, pieces, location)
+    if is_view:
+        _core.make_view(result._handle)
+    return _with_pieces(result, value, pieces, conditions, location)
 
 
 def _declare_isl(
     kind: type[Kind],
     text: str,
     value: object,
-    where: ExpressionLike | None,
     dtype: DTypeLike | None,
     shape: Sequence[ExpressionLike] | None,
     location: SourceLocation | None,
+    is_view: bool,
 ) -> Kind:
-    if where is not None:
-        raise DeclarationError(
-            "a domain given as isl text holds its conditions itself: drop where="
-        )
     an_isl_text(text, "the domain as isl text", DECLARATION)
     extents = _extents(shape, text)
     pieces = _pieces(value)
@@ -150,7 +157,11 @@ def _declare_isl(
             text, _value_type(text, pieces, dtype).name, extents, location
         )
     )
-    return _with_pieces(result, value, pieces, location)
+    if is_view:
+        _core.make_view(result._handle)
+    iterators = [iterator.name for iterator in result.iterators]
+    conditions = conditions_of(result.name, iterators, None, None)
+    return _with_pieces(result, value, pieces, conditions, location)
 
 
 def _extents(shape: Sequence[ExpressionLike] | None, name: str) -> list[Operand]:
@@ -164,16 +175,18 @@ def _extents(shape: Sequence[ExpressionLike] | None, name: str) -> list[Operand]
 def _with_pieces(
     result: Kind,
     value: object,
-    pieces: list[tuple[ExpressionLike | str | None, ExpressionLike]] | None,
+    pieces: Pieces | None,
+    conditions: Conditions,
     location: SourceLocation | None,
 ) -> Kind:
     if pieces is None and callable(value):
-        pieces = _pieces(value(result))
-        if pieces is None:
+        returned = _pieces(value(result))
+        if returned is None:
             raise DeclarationTypeError(
                 f"the function that defines {result.name} must return an expression or a list of "
                 "(condition, expression)"
             )
+        pieces = conditions.of_pieces(returned)
     for condition, element in pieces or ():
         result._define(condition, element, location)
     return result
@@ -192,9 +205,7 @@ def _domain(domain: object, name: str) -> Iterable[tuple[Iterator, RangeLike]]:
     )
 
 
-def _pieces(
-    value: object,
-) -> list[tuple[ExpressionLike | str | None, ExpressionLike]] | None:
+def _pieces(value: object) -> Pieces | None:
     """(condition, element) of each piece; None when the value is a function or comes later."""
     if value is None or (callable(value) and not isinstance(value, Expression)):
         return None
@@ -210,7 +221,7 @@ def _pieces(
 
 def _value_type(
     name: str,
-    pieces: list[tuple[ExpressionLike | str | None, ExpressionLike]] | None,
+    pieces: Pieces | None,
     dtype: DTypeLike | None,
 ) -> DType:
     if dtype is not None:

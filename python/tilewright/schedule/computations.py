@@ -12,7 +12,7 @@ from ..language.reductions import RangeLike
 from .commands import ScheduleCommands
 from .questions import Questions
 
-__all__ = ["Computation", "computation"]
+__all__ = ["Computation", "computation", "view"]
 
 Piece: TypeAlias = tuple[ExpressionLike, ExpressionLike]
 IslPiece: TypeAlias = tuple[str, ExpressionLike]
@@ -36,6 +36,7 @@ def computation(
     value: Value | Callable[[Computation], Value] | None = None,
     *,
     where: ExpressionLike | None = None,
+    otherwise: ExpressionLike | None = None,
     dtype: DTypeLike | None = None,
     shape: Sequence[ExpressionLike] | None = None,
 ) -> Computation: ...
@@ -48,6 +49,7 @@ def computation(
     value: Value | Callable[[Computation], Value] | None = None,
     *,
     where: ExpressionLike | None = None,
+    otherwise: ExpressionLike | None = None,
     dtype: DTypeLike | None = None,
     shape: Sequence[ExpressionLike] | None = None,
 ) -> Computation: ...
@@ -72,6 +74,7 @@ def computation(  # the isl form gives the value in the second place
     value: object = None,
     *,
     where: ExpressionLike | None = None,
+    otherwise: ExpressionLike | None = None,
     dtype: DTypeLike | None = None,
     shape: Sequence[ExpressionLike] | None = None,
 ) -> Computation:
@@ -80,6 +83,8 @@ def computation(  # the isl form gives the value in the second place
         C = tw.computation("C", {i: N, j: (1, M)}, A[i, j] * 2)           # 0 <= i < N, 1 <= j < M
         C = tw.computation("C", {i: N, j: M}, A[i, j], where=j <= i)
         C = tw.computation("C", {i: N}, [(i == 0, x[0]), (i > 0, y[i])])  # disjoint pieces
+        C = tw.computation("C", {i: N}, x[i], where=mask[i], otherwise=y[i])
+        C = tw.computation("C", {i: N}, [(x[i] < 0, -1), (x[i] > 0, 1), (None, 0)])
         C = tw.computation("C", {i: N}, lambda C: [(i == 0, x[0]), (i > 0, C[i - 1] + x[i])],
                            dtype=tw.float64)                              # over earlier instances
         C = tw.computation("[N] -> { C[i,j] : 0 <= j <= i < N }", A[i, j])
@@ -90,9 +95,13 @@ def computation(  # the isl form gives the value in the second place
         domain: iterators, outermost first, with their ranges: an upper bound, or a half-open pair.
             Bounds may use parameters and earlier iterators. {} for a single value.
         value: the element; a list of (condition, element) for disjoint pieces (with isl text: of
-            (isl text, element)); a function that gets the computation and returns either, for
-            recurrences; or None, and `Computation.define` follows.
-        where: an affine condition that restricts the domain.
+            (isl text, element)), of which the first that holds counts where conditions read data,
+            and (None, element) at the end is for all others; a function that gets the computation
+            and returns either, for recurrences; or None, and `Computation.define` follows.
+        where: a condition. An affine one restricts the domain. One that reads data needs
+            `otherwise`; its parts are asked in order, each where those before it hold.
+        otherwise: the elements where `where` does not hold, or no piece that data decide about; the
+            domain is that of the ranges then.
         dtype: the type of an element; that of the value unless given. Needed where the value is a
             function or comes later.
         shape: the shape of the array, unless it is index 0 to the largest of the domain.
@@ -102,4 +111,69 @@ def computation(  # the isl form gives the value in the second place
         DomainError: when the value reads outside a domain or shape.
         DeclarationTypeError: when a type is missing, or does not hold the value.
     """
-    return declare(Computation, name, domain, value, where, dtype, shape)
+    return declare(Computation, name, domain, value, where, dtype, shape, otherwise)
+
+
+@overload
+def view(
+    name: str,
+    domain: Mapping[Iterator, RangeLike] | Iterable[tuple[Iterator, RangeLike]],
+    value: Value | None = None,
+    *,
+    where: ExpressionLike | None = None,
+    dtype: DTypeLike | None = None,
+    shape: Sequence[ExpressionLike] | None = None,
+) -> Computation: ...
+
+
+@overload
+def view(
+    name: str,
+    domain: ExpressionLike | Sequence[IslPiece] | None = None,
+    *,
+    dtype: DTypeLike | None = None,
+    shape: Sequence[ExpressionLike] | None = None,
+) -> Computation: ...
+
+
+def view(  # the isl form gives the value in the second place
+    name: str,
+    domain: object = None,
+    value: object = None,
+    *,
+    where: ExpressionLike | None = None,
+    dtype: DTypeLike | None = None,
+    shape: Sequence[ExpressionLike] | None = None,
+) -> Computation:
+    """Declares a computation that only reads: which element of which array each of its own is::
+
+        edges = tw.view("edges", {i: N}, [(i == 0, left[0]), (i > 0, body[i - 1])])
+        x = tw.view("x", {i: N}, tw.select(i < 3, head[i], tail[i - 3]))
+        last = tw.view("last", {i: N}, u[T, i])                # the last values of a recurrence
+        t = tw.view("t", {i: N, j: M}, A[j, i])
+
+    A view makes no statement and no copy. Whoever reads one reads what it shows instead. An output
+    that is a view lies in the caller's array, as every output does; the default schedule stores
+    what it shows there too, wherever that is legal, so that several computations write one array
+    and a recurrence leaves its last values in it. What cannot be stored there is copied: loops of
+    the view's own, which commands schedule.
+
+    A view that is read at a subscript that data decide about, or that reads itself, is stored like
+    any other computation.
+
+    Args:
+        name, domain, where, shape: as of `computation`.
+        value: reads of arrays, A[i], chosen by `select` with affine conditions, by `phi`, or by a
+            list of (condition, read) for disjoint pieces; None, and `Computation.define` follows.
+        dtype: the type of an element, which is that of what is read.
+
+    Raises:
+        DeclarationError: as of `computation`; for a value that computes anything, or that is chosen
+            by data.
+        DomainError: when a read is outside a domain or shape.
+        DeclarationTypeError: when a type is missing, or what is read has another one.
+
+    Source: array versions of exact dataflow (PENCIL report, INRIA RT-0457, section 4); output
+    equations of Alpha (CSU TR CS12-101, section 2).
+    """
+    return declare(Computation, name, domain, value, where, dtype, shape, is_view=True)

@@ -304,7 +304,9 @@ class RestructuringCommands(CommandReceiver):
         self._give("set_access", [isl_text(isl_map, "the isl map of set_access")])
         return self
 
-    def storage_fold(self: Self, i: Loop, d: int | None = None) -> Self:
+    def storage_fold(
+        self: Self, i: Loop | Sequence[int] | None = None, d: int | None = None
+    ) -> Self:
         """Keeps `d` elements along iterator `i`: the index is taken modulo `d`.
 
         Before::
@@ -317,9 +319,29 @@ class RestructuringCommands(CommandReceiver):
 
         Args:
             i: the iterator that indexes the folded dimension.
+                Or a fold for each dimension of the buffer, `[2, 0]`, 0 for those that stay whole.
+                Without it every dimension is folded as far as values that are alive at one time
+                allow, the outermost first (successive modulo), and those of which more than 64
+                are alive stay whole; the schedule records the folds.
             d: elements kept, at least 1. Too few are refused, since values still needed would be
                 overwritten. The smallest legal number (up to 64) when it is left out.
+
+        Source: Lefebvre and Feautrier, "Automatic storage management for parallel programs"
+        (Parallel Computing 24, 1998), section 4.
         """
+        if i is None:
+            if d is not None:
+                raise ScheduleError(
+                    f"storage_fold of {d} elements needs the iterator that is folded, "
+                    f"storage_fold(i, {d})"
+                )
+            self._give("storage_fold", [])
+            return self
+        if isinstance(i, list | tuple):
+            if d is not None:
+                raise ScheduleError("storage_fold takes a list of folds, or an iterator and a fold")
+            self._give("storage_fold", [[integer(size, "a fold") for size in i]])
+            return self
         name = loop_name(i)
         self._give("storage_fold", [name] if d is None else [name, integer(d, "the fold")])
         return self

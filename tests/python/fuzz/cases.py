@@ -237,8 +237,11 @@ class Runner:
             if not self.lost:
                 give_together(self, command[2], command[1] == "abandoned")
             return
-        if command[1] == "storage_fold" and len(command[2]) == 1:
+        if command[1] == "storage_fold" and len(command[2]) == 1 and isinstance(command[2][0], str):
             self.smallest_fold(command)
+            return
+        if command[1] == "storage_fold" and not command[2]:
+            self.smallest_buffer(command)
             return
         self.attempted.append(command)
         self.count("commands")
@@ -338,6 +341,32 @@ class Runner:
         self.agree(self.model)
         self.count("verdicts: legal / legal")
         self.count("legal: storage_fold without a size")
+
+    def smallest_buffer(self, command: Command) -> None:
+        """storage_fold of everything: the library's folds are legal, wherever some are."""
+        computation, name, _ = command
+        rank = len(self.model.storage[computation][1]) if computation in self.model.storage else 0
+        self.attempted.append(command)
+        self.count("commands")
+        try:
+            give(self.function, command, self.model)
+        except tw.IllegalScheduleError as error:
+            text = f"the library's own folds are illegal: {error}"
+            raise Failure("false refusal", text, [*self.done, command]) from error
+        except (tw.ScheduleError, KeyError):
+            self.count("without sense: storage_fold of everything")
+            return
+        except tw.AnalysisLimitError:
+            self.count("operation limit reached")
+            return
+        (folds,) = self.function._commands()[-1][2]
+        if len(folds) != rank:
+            raise Failure("accepted", f"{folds} for {rank} dimensions", [*self.done, command])
+        self.done = [*self.done, [computation, name, [folds]]]
+        self.model = self.model.after(self.done[-1])
+        self.agree(self.model)
+        self.count("verdicts: legal / legal")
+        self.count("legal: storage_fold of everything")
 
     def problem(self, model: Model, sizes: tuple[int, ...], limit: int = 12000) -> str | None:
         """What the judge finds wrong, "" for nothing, None where there is too much to look at."""

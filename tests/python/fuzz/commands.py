@@ -139,6 +139,10 @@ def draw_storing(rng: random.Random, model: Model, computation: str, name: str) 
             return None
         if rng.random() < 0.2:
             return [computation, name, [rng.choice(own)]]
+        if rng.random() < 0.2:
+            buffers = [buffer for buffer, _ in model.storage.values()]
+            if buffers.count(model.storage[computation][0]) == 1:
+                return [computation, name, []]
         return [computation, name, [rng.choice(own), rng.choice((1, 2, 2, 3))]]
     if name == "atomic":
         sums = [n for n in model.order if model.reduced[n]]

@@ -16,7 +16,7 @@ from typing import Any
 
 from fuzz.linear import Loop, iterator
 from fuzz.model import Model
-from fuzz.rewriting import is_fold, is_ordered
+from fuzz.rewriting import evaluate_index, holds, is_fold, is_ordered, with_names
 from fuzz.space import Base, Cell, Pairs, Space, World, compiled, index_source, places
 from fuzz.statements import Statement, Time, happens_before, positions
 
@@ -53,6 +53,8 @@ class Judge:
             (len(path) + len(model.iterators[n]) for n, path in self.paths.items()), default=0
         )
         self.width = 2 * (deepest + -deepest % 8) + 1
+        #: What outputs show without a copy: the output, the computation or input, and the cell of it.
+        self.shown: list[tuple[str, str, Cell]] = []
         #: The statements of each computation; readers are made before what they read.
         self.statements: dict[str, list[Statement]] = {}
         self.tags: dict[str, list[str]] = {}
@@ -80,7 +82,9 @@ class Judge:
             statement = Statement(base, positions(tags, ("parallel", "vector")), inherited)
             statement.threads = positions(tags, ("parallel",))
             times = self._own_times(base, statics[inherited:], chosen, inherited)
-            if needed is None:
+            if needed is None and base.role == "value" and model.in_place(name):
+                self._without(statement, times, model.in_place(name))
+            elif needed is None:
                 statement.times = times
             else:
                 self._replicate(statement, times, statics[:inherited], needed)
@@ -148,6 +152,28 @@ class Judge:
         rows = self._extended(self.space.bases[name][0])
         return len(set(map(compiled(source), rows))) == len(rows)
 
+    def _without(
+        self, statement: Statement, times: list[Time], shown: list[tuple[list[Any], list[Any]]]
+    ) -> None:
+        """An output's elements that lie in place make no instances; what they show has to survive."""
+        base = statement.base
+        statement.rows, statement.cells, statement.reads, statement.keys = [], [], [], []
+        for row, cell in enumerate(base.rows):
+            env = {**self.space.base, **dict(zip(base.names, cell, strict=True))}
+            read = next(
+                (r for conditions, r in shown if all(holds(c, env) for c in conditions)), None
+            )
+            if read is not None:
+                at = tuple(evaluate_index(s, env) for s in read[2])
+                self.shown.append((base.name, read[1], at))
+                continue
+            statement.rows.append(cell)
+            statement.origin.append(row)
+            statement.cells.append(base.cells[row])
+            statement.reads.append(base.reads[row])
+            statement.keys.append(((), base.cells[row]))
+            statement.times.append(times[row])
+
     def _needed(self, name: str, levels: int) -> dict[Cell, set[Cell]]:
         """For each element: the iterations of the shared loops in which it is read."""
         needed: dict[Cell, set[Cell]] = defaultdict(set)
@@ -188,6 +214,7 @@ class Judge:
         name = statement.name
         buffer, index = self.model.storage[name]
         at = places(self.model.own(name))
+        index = [self._sized(i) for i in index]
         source = f"({''.join(index_source(i, at) + ',' for i in index)})"
         key = (name, statement.role, buffer, source)
         make = compiled(source)
@@ -208,6 +235,10 @@ class Judge:
         if key not in self.space.made:
             self.space.made[key] = [(buffer, make(cell)) for cell in statement.cells]
         return self.space.made[key]
+
+    def _sized(self, index: Any) -> Any:
+        """A subscript of a place with numbers for sizes."""
+        return with_names(index, {name: [size, {}] for name, size in self.space.sizes.items()})
 
     def _is_private(self, name: str) -> bool:
         """Whether each iteration of loops of its own has a buffer for it (private)."""
@@ -493,19 +524,31 @@ class Judge:
     def _survival(self) -> str | None:
         for name in self.model.outputs:
             for source in self.statements[name]:
-                for at, element in enumerate(self.written.get(source, ())):
-                    value = (name, self._value(source, at))
-                    for other, writer, when in (
-                        self.writes[element] if element in self.shared else ()
-                    ):
-                        concurrent = writer.concurrent | source.concurrent
-                        if other != value and not happens_before(
-                            writer.times[when], source.times[at], concurrent
-                        ):
-                            return (
-                                f"{writer.instance(when)} overwrites {element}, the output of "
-                                f"{source.instance(at)}"
-                            )
+                for at in range(len(self.written.get(source, ()))):
+                    problem = self._lost(source, at)
+                    if problem:
+                        return problem
+        for _, name, cell in self.shown:
+            for source in self.statements.get(name, ()):
+                rows = source.base.by_cell.get(cell, ())
+                if source.rows is not source.base.rows:
+                    rows = [at for at, own in enumerate(source.cells) if own == cell]
+                for at in rows if source in self.written else ():
+                    problem = self._lost(source, at)
+                    if problem:
+                        return problem
+        return None
+
+    def _lost(self, source: Statement, at: int) -> str | None:
+        """What overwrites a value that is there at the end."""
+        element = self.written[source][at]
+        value = (source.name, self._value(source, at))
+        for other, writer, when in self.writes[element] if element in self.shared else ():
+            concurrent = writer.concurrent | source.concurrent
+            if other != value and not happens_before(
+                writer.times[when], source.times[at], concurrent
+            ):
+                return f"{writer.instance(when)} overwrites {element}, the output of {source.instance(at)}"
         return None
 
 

@@ -392,6 +392,30 @@ MUTATIONS = [
         "result.explicit_time = true;",
         "result.explicit_time = command.computation.empty();",
     ),
+    Mutation(
+        "what an output shows need not stay",
+        CHECKER,
+        "for (const Program::View &view : program_.views) { if (!violation_) {",
+        "for (const Program::View &view : program_.views) { if (false) {",
+    ),
+    Mutation(
+        "an output in the buffer of what it shows needs no copy",
+        "cpp/mapping/program_views.cpp",
+        "if (!checked(known(here).is_subset(known(there)), doing)) { return false; }",
+        "",
+    ),
+    Mutation(
+        "what an output shows of an input may be overwritten",
+        "cpp/mapping/program_views.cpp",
+        "if (view.producer->is_input && is_overwritten(view)) {",
+        "if (false) {",
+    ),
+    Mutation(
+        "a view is its last piece",
+        "cpp/algorithm/views.cpp",
+        "for (size_t p = view.pieces.size() - 1; p-- > 0;) {",
+        "for (size_t p = 0; p-- > 0;) {",
+    ),
 ]
 
 

@@ -14,6 +14,8 @@ Affine expressions are ``[constant, {name: coefficient}]``. Subscripts are affin
     (op "osum": a sum in the order of the iterators; "ofold": a fold s -> body - s from 0, in order; "fold": an
     associative one, s -> s + body + s * body from 0)
     ["guard", a, b, body] as the body of a reduction: only the terms where a < b
+
+A computation with "view" is one: its pieces are reads.
 """
 
 from __future__ import annotations
@@ -242,7 +244,8 @@ class Declaration:
             value = pieces[0][1] if computation["pieces"][0][0] is None else pieces
             if dtype is not None:
                 value = self.cast(value, dtype)
-            self.arrays[computation["name"]] = tw.computation(
+            kind = tw.view if computation.get("view") else tw.computation
+            self.arrays[computation["name"]] = kind(
                 computation["name"], ranges, value, where=where, dtype=dtype and named(dtype)
             )
             return

@@ -30,10 +30,18 @@ def evaluate_affine(value: Any, env: Env) -> int:
 
 def evaluate_index(index: Any, env: Env) -> int:
     if not callable(index) and index[0] == "mod":
-        return evaluate_affine(index[1], env) % int(index[2])
+        return evaluate_index(index[1], env) % int(index[2])
     if not callable(index) and index[0] == "div":
-        return evaluate_affine(index[1], env) // int(index[2])
+        return evaluate_index(index[1], env) // int(index[2])
     return evaluate_affine(index, env)
+
+
+def holds(condition: Any, env: Env) -> bool:
+    """Of a piece."""
+    if condition is None:
+        return True
+    together = all(evaluate_affine(c, env) >= 0 for c in condition[1])
+    return together if condition[0] == "all" else not together
 
 
 def points(names: list[str], ranges: list[Any], where: list[Any], env: Env) -> Iterator[Env]:

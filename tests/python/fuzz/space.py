@@ -13,6 +13,7 @@ from fuzz.rewriting import (
     evaluate,
     evaluate_affine,
     evaluate_index,
+    holds,
     is_affine,
     is_value,
     points,
@@ -23,13 +24,6 @@ Sizes = dict[str, int]
 Cell = tuple[int, ...]
 #: Of a computation, or of an input that is overwritten: its name, the cell, and whether it is this one for certain.
 Read = tuple[str, Cell, bool]
-
-
-def holds(condition: Any, env: dict[Any, int]) -> bool:
-    if condition is None:
-        return True
-    together = all(evaluate_affine(c, env) >= 0 for c in condition[1])
-    return together if condition[0] == "all" else not together
 
 
 #: More than any subscript.

@@ -10,6 +10,7 @@ from fuzz.linear import Linear, Loop, Nest, iterator
 from fuzz.programs import AXES, Program, types_of, walk
 from fuzz.reductions import scheduled
 from fuzz.rewriting import with_replaced
+from fuzz.views import affine_of, read_through
 
 
 class NotModelled(Exception):
@@ -46,9 +47,13 @@ class MappingState:
         self.outputs = list(program["outputs"])
         self.types = types_of(program)
         inputs = [array["name"] for array in program["inputs"]]
+        through = read_through(by_name, self.outputs)
+        declared = {n: through[n] for n in declared}
         self.computations = Isolation(declared, inputs, self.types).computations
         #: What `reduction` has found, and of which equations.
         self._scheduled: dict[str, tuple[dict[str, Any], list[Any] | None]] = {}
+        #: What is known of outputs that lie in place.
+        self._in_place: dict[Any, list[Any]] = {}
         #: The extents of outputs, as texts.
         self.shapes: dict[str, list[str]] = {}
         #: Changes with every rewriting; programs with one key have the same instances.
@@ -96,6 +101,8 @@ class MappingState:
                     self.planned_driven.add((name, position))
         self.nests[name] = Nest(loops, one["explicit"])
         self.storage[name] = (name, [[0, {n: 1}] for n in own])
+        if one["buffer"] != name:  # in an output that shows it
+            self.storage[name] = (one["buffer"], [affine_of(index) for index in one["index"]])
 
     def reduction(self, c: str) -> list[Any] | None:
         """The reduction by whose terms a computation is scheduled."""

@@ -11,21 +11,32 @@ from fuzz.programs import AXES
 from fuzz.rewriting import (
     evaluate_affine,
     evaluate_index,
+    holds,
+    is_computed,
     points,
+    reads_of,
 )
 from fuzz.state import MappingState
+from fuzz.views import leaves
 
 
 class StorageCommands(MappingState):
     """Storage: buffers, folds, the arrays of inputs."""
 
-    def _storage_fold(self, c: str, i: str, d: int) -> None:
+    def _storage_fold(self, c: str, i: str | list[int], d: int = 0) -> None:
         buffer, index = self.storage[c]
-        if [0, {i: 1}] not in index:
+        if isinstance(i, list):
+            folds = i
+            if len(folds) != len(index) or min(folds, default=0) < 0:
+                raise Refused("not a fold for each dimension")
+        elif [0, {i: 1}] not in index:
             raise Refused("no such dimension")
-        if buffer in self.inputs:
+        else:
+            folds = [d if s == [0, {i: 1}] else 0 for s in index]
+        if buffer in self.inputs and any(folds):
             raise Refused("the size of an input is the caller's")
-        self._store_in(c, buffer, [["mod", s, d] if s == [0, {i: 1}] else s for s in index])
+        folded = [["mod", s, m] if m else s for s, m in zip(index, folds, strict=True)]
+        self._store_in(c, buffer, folded)
 
     def _store_in(self, c: str, buffer: str, index: list[Any]) -> None:
         if buffer in self.inputs:
@@ -96,6 +107,70 @@ class StorageCommands(MappingState):
             for env in self._cells(c, sizes)
             for s, i in zip(index, own, strict=True)
         )
+
+    def in_place(self, c: str) -> list[tuple[list[Any], list[Any]]]:
+        """The reads of an output, with their conditions, which lie where it would put them, so that no statement copies
+        them."""
+        key = (c, self.key(), tuple(sorted((n, repr(s)) for n, s in self.storage.items())))
+        key = (*key, tuple(self.placements), tuple(sorted(self.allocations)))
+        if key not in self._in_place:
+            self._in_place[key] = self._find_in_place(c)
+        return self._in_place[key]
+
+    def _find_in_place(self, c: str) -> list[tuple[list[Any], list[Any]]]:
+        runs_somebody = any(p.inside and p.other == c for p in self.placements)
+        if c not in self.outputs or runs_somebody or any(map(self._reads_it(c), self.computations)):
+            return []
+        return [leaf for leaf in leaves(self.computations[c]) if self._lies_in_place(c, *leaf)]
+
+    def _reads_it(self, c: str) -> Callable[[str], bool]:
+        return lambda reader: bool(reads_of(self.computations[reader], c))
+
+    def _lies_in_place(self, c: str, conditions: list[Any], read: list[Any]) -> bool:
+        _, source, subscripts = read
+        own_buffer, own_index = self.storage[c]
+        if source in self.inputs:
+            buffer: str = source
+            index = [[0, {f"{source}.{d}": 1}] for d in range(len(subscripts))]
+            names = [f"{source}.{d}" for d in range(len(subscripts))]
+        else:
+            buffer, index = self.storage[source]
+            names = self.own(source)
+        if (
+            source == c
+            or buffer != own_buffer
+            or source in self.allocations
+            or any(p.inside and p.computation == source for p in self.placements)
+            or self.types[source] != self.types[c]
+            or any(is_computed(s) for s in subscripts)
+        ):
+            return False
+
+        def same(sizes: dict[str, int]) -> bool:
+            shown = set()
+            for env in self._cells(c, sizes):
+                if not all(holds(condition, env) for condition in conditions):
+                    continue
+                at = {
+                    **env,
+                    **{n: evaluate_index(s, env) for n, s in zip(names, subscripts, strict=True)},
+                }
+                place = tuple(evaluate_index(s, at) for s in index)
+                if place != tuple(evaluate_index(s, env) for s in own_index):
+                    return False
+                shown.add(place)
+            return source not in self.inputs or not (shown & self._stored_in(buffer, c, sizes))
+
+        return self._everywhere(same)
+
+    def _stored_in(self, buffer: str, but: str, sizes: dict[str, int]) -> set[Any]:
+        """The elements of a buffer in which computations are stored, one of them left out."""
+        return {
+            tuple(evaluate_index(s, env) for s in index)
+            for name, (own, index) in self.storage.items()
+            if own == buffer and name != but
+            for env in self._cells(name, sizes)
+        }
 
     def _has_room(self, together: list[str], sizes: dict[str, int]) -> bool:
         """Whether the others write only what the one that is an output writes."""

@@ -31,7 +31,9 @@ def kind_of(command: Command) -> str:
 
 def needs_legal_order(command: Command) -> bool:
     """Whether a command is looked for by asking which orders are legal: no part of a transaction."""
-    return command[1] == "storage_fold" and len(command[2]) == 1
+    return command[1] == "storage_fold" and (
+        not command[2] or (len(command[2]) == 1 and isinstance(command[2][0], str))
+    )
 
 
 def flat(commands: list[Command]) -> list[Command]:

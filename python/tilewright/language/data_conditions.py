@@ -1,0 +1,114 @@
+"""Conditions on data in declarations: which elements a computation computes, and which of its pieces holds.
+
+A domain is affine; what data decide becomes a choice of the value (if-conversion: Benabderrahmane et al., "The
+polyhedral model is more widely applicable than you think", 2010; PENCIL report, INRIA RT-0457, section 5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, TypeAlias
+
+from .. import _core
+from ..base.errors import DeclarationError
+from .expressions import Expression, ExpressionLike, Operand, condition_operand, operand, select
+
+__all__ = ["Conditions", "Pieces", "conditions_of"]
+
+Pieces: TypeAlias = Sequence[tuple[ExpressionLike | str | None, ExpressionLike]]
+
+
+class Conditions(NamedTuple):
+    """What `where=` and `otherwise=` of a computation come to."""
+
+    owner: str
+    iterators: list[str]
+    domain: Operand | None
+    """The part of the condition that restricts the domain."""
+    asked: list[Operand]
+    """What is asked of each element, in order, each where those before it hold."""
+    otherwise: ExpressionLike | None
+
+    def of_pieces(self, pieces: Pieces) -> Pieces:
+        """The pieces with values that ask what data decide."""
+        if any(self._reads_data(condition) for condition, _ in pieces):
+            pieces = [(None, self._first_that_holds(pieces))]
+        elif self.otherwise is not None and not self.asked:
+            raise DeclarationError(
+                f"otherwise= of {self.owner} is for elements that where=, or the conditions of "
+                "pieces that read data, leave out; there are none"
+            )
+        return [(condition, self._where_asked(value)) for condition, value in pieces]
+
+    def _where_asked(self, value: ExpressionLike) -> ExpressionLike:
+        for condition in reversed(self.asked):
+            value = select(Expression(condition), value, self.otherwise)
+        return value
+
+    def _reads_data(self, condition: ExpressionLike | str | None) -> bool:
+        if condition is None or isinstance(condition, str):
+            return False
+        handle = condition_operand(condition, f"the condition of a piece of {self.owner}")
+        return isinstance(handle, _core.Expr) and not _core.is_affine_condition(
+            handle, self.iterators
+        )
+
+    def _first_that_holds(self, pieces: Pieces) -> ExpressionLike:
+        *chosen, (last, value) = pieces
+        if last is not None and last is not True:
+            if self.otherwise is None:
+                raise DeclarationError(
+                    f"data decide which piece of {self.owner} holds, and none may: end them with "
+                    f"(None, value) for all other elements, or give otherwise="
+                )
+            chosen, value = list(pieces), self.otherwise
+        for condition, element in reversed(chosen):
+            if condition is None or isinstance(condition, str):
+                raise DeclarationError(
+                    f"the pieces of {self.owner} are asked in order, as data decide among them; "
+                    + (
+                        f"its condition {condition!r} is isl text, which reads no data: write it "
+                        "as an expression"
+                        if isinstance(condition, str)
+                        else "(None, value), which always holds, must be the last one"
+                    )
+                )
+            what = f"the condition of a piece of {self.owner}"
+            handle = condition_operand(condition, what)
+            if handle is None:
+                value = element
+                continue
+            for part in reversed(_parts(handle)):
+                value = select(Expression(part), element, value)
+        return value
+
+
+def conditions_of(
+    owner: str,
+    iterators: list[str],
+    where: ExpressionLike | None,
+    otherwise: ExpressionLike | None,
+) -> Conditions:
+    """Splits `where=` of a computation.
+
+    Raises:
+        DeclarationError: when it reads data and nothing is said of the other elements.
+    """
+    condition = condition_operand(where, f"where= of {owner}")
+    if condition is None:
+        return Conditions(owner, iterators, None, [], otherwise)
+    parts = _parts(condition)
+    if otherwise is not None:
+        operand(otherwise)  # refuses what is no expression
+        return Conditions(owner, iterators, None, parts, otherwise)
+    for part in parts:
+        if isinstance(part, _core.Expr) and not _core.is_affine_condition(part, iterators):
+            raise DeclarationError(
+                f"where= of {owner} depends on data, {part}: its other elements need a value, too; "
+                "say which, otherwise=0 or otherwise=old[i], or choose with tw.select"
+            )
+    return Conditions(owner, iterators, condition, [], None)
+
+
+def _parts(condition: Operand) -> list[Operand]:
+    return list(_core.conjuncts(condition)) if isinstance(condition, _core.Expr) else [condition]

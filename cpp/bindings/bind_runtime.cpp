@@ -2,6 +2,7 @@
 #include "polyhedral/isl.h"
 #include "runtime/cache.h"
 #include "runtime/cpu.h"
+#include "runtime/environment.h"
 #include "runtime/jit.h"
 #include "runtime/memory.h"
 #include "runtime/parallel.h"
@@ -29,6 +30,7 @@ void bind_runtime(py::module_ &module) {
     return result;
   });
   module.def("cache_info", [] {
+    take_environment();
     const CacheInfo info = cache_info();
     py::dict result;
     // Paths are bytes: file systems take more than UTF-8.
@@ -42,20 +44,33 @@ void bind_runtime(py::module_ &module) {
     return result;
   });
   module.def("cache_clear", [] {
+    take_environment();
     LegalSchedules::forget_all();
     return cache_clear();
   });
   module.def("cache_verify", [] {
+    take_environment();
     const CacheCheck check = cache_verify();
     return std::make_pair(check.whole, check.deleted);
   });
-  module.def("cache_prune", &cache_prune, py::arg("bytes"));
   module.def(
-      "cache_load_note", [](const std::string &text) { return cache_load_note(cache_key(text)); },
+      "cache_prune",
+      [](std::int64_t bytes) {
+        take_environment();
+        return cache_prune(bytes);
+      },
+      py::arg("bytes"));
+  module.def(
+      "cache_load_note",
+      [](const std::string &text) {
+        take_environment();
+        return cache_load_note(cache_key(text));
+      },
       py::arg("text"));
   module.def(
       "cache_store_note",
       [](const std::string &text, const std::string &note) {
+        take_environment();
         cache_store_note(cache_key(text), note);
       },
       py::arg("text"), py::arg("note"));

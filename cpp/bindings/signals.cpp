@@ -3,6 +3,7 @@
 #include "polyhedral/interruption.h"
 #include "polyhedral/isl.h"
 #include "polyhedral/isl_work.h"
+#include "runtime/environment.h"
 
 #include <algorithm>
 #include <array>
@@ -237,6 +238,7 @@ void InterruptibleCall::end_watching() { stop_watching(); }
 InterruptibleAnalysis::InterruptibleAnalysis()
     : is_outermost_(!watch.analysis.load(std::memory_order_relaxed) &&
                     PyThreadState_Get()->thread_id == main_thread.load()) {
+  take_environment();
   if (is_outermost_) {
     const bool interrupts = has_usual_handler();
     begin_watching();

@@ -1,5 +1,7 @@
 #include "passes/pass_texts.h"
 
+#include "runtime/environment.h"
+
 #include <fmt/format.h>
 
 #include <atomic>
@@ -47,10 +49,7 @@ PassObserver PassTexts::observer() const {
   };
 }
 
-std::string dump_passes_to() {
-  const char *where = std::getenv("TILEWRIGHT_DUMP_PASSES");
-  return where == nullptr ? "" : where;
-}
+std::string dump_passes_to() { return environment("TILEWRIGHT_DUMP_PASSES").value_or(""); }
 
 PassObserver dumping_observer(const std::string &where, const std::string &kernel) {
   const bool to_stderr = where == "stderr";

@@ -1,6 +1,7 @@
 #include "runtime/cache.h"
 
 #include "runtime/cache_file.h"
+#include "runtime/environment.h"
 #include "runtime/fork_safe.h"
 
 #include <llvm/ADT/StringExtras.h>
@@ -59,22 +60,17 @@ struct State {
 
 State &state() { return fork_safe<State>(); }
 
-std::string environment(const char *name) {
-  const char *text = std::getenv(name);
-  return text == nullptr ? std::string() : std::string(text);
-}
-
 std::string current_directory(State &cache) {
   if (!cache.chosen_directory.empty()) {
     return cache.chosen_directory;
   }
-  if (const std::string given = environment("TILEWRIGHT_CACHE_DIR"); !given.empty()) {
-    return cache.absolute(given);
+  if (const auto given = environment("TILEWRIGHT_CACHE_DIR"); given && !given->empty()) {
+    return cache.absolute(*given);
   }
-  if (const std::string base = environment("XDG_CACHE_HOME"); base.starts_with('/')) {
-    return base + "/tilewright";
+  if (const auto base = environment("XDG_CACHE_HOME"); base && base->starts_with('/')) {
+    return *base + "/tilewright";
   }
-  const std::string home = environment("HOME");
+  const std::string home = environment("HOME").value_or("");
   return home.empty() ? home : home + "/.cache/tilewright";
 }
 

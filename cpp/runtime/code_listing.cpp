@@ -1,5 +1,7 @@
 #include "runtime/code_listing.h"
 
+#include "runtime/environment.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -46,10 +48,7 @@ namespace tilewright {
 
 namespace {
 
-bool is_set(const char *name, const char *value) {
-  const char *text = std::getenv(name);
-  return text != nullptr && std::string_view(text) == value;
-}
+bool is_set(const char *name, const char *value) { return environment(name) == value; }
 
 /// Nothing where the bytes end before.
 template <class T>

@@ -1,6 +1,7 @@
 #include "runtime/memory.h"
 
 #include "hardware/processor.h"
+#include "runtime/environment.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -30,10 +31,10 @@ std::size_t rounded_up(std::size_t bytes, std::size_t to) { return (bytes + to -
 
 std::size_t initial_limit() {
   std::size_t limit = usual_limit;
-  if (const char *text = std::getenv("TILEWRIGHT_KEEP_MEMORY")) {
+  if (const auto text = environment("TILEWRIGHT_KEEP_MEMORY")) {
     char *end = nullptr;
-    const long long mebibytes = std::strtoll(text, &end, 10);
-    if (end != text && *end == '\0' && mebibytes >= 0 && mebibytes < 1LL << 40) {
+    const long long mebibytes = std::strtoll(text->c_str(), &end, 10);
+    if (end != text->c_str() && *end == '\0' && mebibytes >= 0 && mebibytes < 1LL << 40) {
       limit = static_cast<std::size_t>(mebibytes) << 20;
     }
   }

@@ -53,9 +53,9 @@ class Model(LoopCommands, EquationCommands, StorageCommands, FunctionCommands):
         if result.rewritten != self.rewritten:
             result._forget_promises(self)
         result._fit()
+        result.require_replaceable()
         if whole:
             result.require_inside()
-            result.require_replaceable()
         return result
 
     # ---- promises ----

@@ -183,6 +183,20 @@ void lay_out(const MappingState &state, const Command &command, const Computatio
   }
 }
 
+/// What else lies in the array of an output goes where the output goes.
+void take_along(MappingState &state, const Computation &output, const Storage &place) {
+  for (auto &[name, storage] : state.storage) {
+    if (name == output.name || storage.buffer != output.name || place.buffer == output.name) {
+      continue;
+    }
+    storage.buffer = place.buffer;
+    storage.extents = place.extents;
+    storage.relation = checked(isl::manage(isl_map_set_tuple_name(
+                                   storage.relation.copy(), isl_dim_out, place.buffer.c_str())),
+                               "store_in");
+  }
+}
+
 /// What storage_fold says of each dimension of the buffer: its size, 0 where it stays as it is.
 std::vector<std::int64_t> folds_of(const Storage &storage, const Command &command) {
   const CommandArguments arguments(command);
@@ -254,6 +268,9 @@ void store(MappingState &state, const Command &command, const isl::map &given,
   }
   lay_out(state, command, overwritten, sizes, checked(relation.range().coalesce(), "store_in"),
           storage);
+  if (is_output(state, computation.name)) {
+    take_along(state, computation, storage);
+  }
   state.storage[computation.name] = std::move(storage);
 }
 

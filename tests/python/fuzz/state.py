@@ -10,7 +10,7 @@ from fuzz.linear import Linear, Loop, Nest, iterator
 from fuzz.programs import AXES, Program, types_of, walk
 from fuzz.reductions import scheduled
 from fuzz.rewriting import with_replaced
-from fuzz.views import affine_of, read_through
+from fuzz.views import affine_of, names_reached, read_through
 
 
 class NotModelled(Exception):
@@ -35,20 +35,13 @@ class MappingState:
         self.placements = [Placement(*p) for p in description["placements"]]
         #: The equations, as rewritten by commands, in the order of the function.
         by_name = {c["name"]: c for c in program["computations"]}
-        declared = {n: by_name[n] for n in description["computations"] if n in by_name}
-        read = {
-            node[1]
-            for one in program["computations"]
-            for _, value in one["pieces"]
-            for node in walk(value)
-            if node[0] == "read"
-        }
+        read = names_reached(by_name, program["outputs"])
         self.inputs = {a["name"]: a for a in program["inputs"] if a["name"] in read}
         self.outputs = list(program["outputs"])
         self.types = types_of(program)
         inputs = [array["name"] for array in program["inputs"]]
         through = read_through(by_name, self.outputs)
-        declared = {n: through[n] for n in declared}
+        declared = {n: through[n] for n in description["computations"] if n in by_name}
         self.computations = Isolation(declared, inputs, self.types).computations
         #: What `reduction` has found, and of which equations.
         self._scheduled: dict[str, tuple[dict[str, Any], list[Any] | None]] = {}

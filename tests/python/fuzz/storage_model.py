@@ -41,6 +41,11 @@ class StorageCommands(MappingState):
     def _store_in(self, c: str, buffer: str, index: list[Any]) -> None:
         if buffer in self.inputs:
             self._require_same_array(c, self.inputs[buffer], index)
+        if c in self.outputs:  # what else lies in its array goes along
+            self.storage = {
+                n: (buffer if n != c and own == c else own, at)
+                for n, (own, at) in self.storage.items()
+            }
         self.storage[c] = (buffer, index)
         self.allocations.pop(c, None)
         if c in self.outputs and not self._everywhere(lambda sizes: self._in_its_place(c, sizes)):
@@ -128,6 +133,8 @@ class StorageCommands(MappingState):
 
     def _lies_in_place(self, c: str, conditions: list[Any], read: list[Any]) -> bool:
         _, source, subscripts = read
+        if source not in self.storage and source not in self.inputs:
+            return False  # of a piece without elements, which nobody needs
         own_buffer, own_index = self.storage[c]
         if source in self.inputs:
             buffer: str = source

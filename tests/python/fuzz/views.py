@@ -6,10 +6,11 @@ From the documentation of the library, on equations as plain data.
 from __future__ import annotations
 
 import ast
+import itertools
 from typing import Any
 
-from fuzz.programs import walk
-from fuzz.rewriting import is_computed, replaced, substituted
+from fuzz.programs import AXES, walk
+from fuzz.rewriting import holds, is_computed, points, replaced, substituted
 
 Computations = dict[str, dict[str, Any]]
 
@@ -30,6 +31,40 @@ def shown_by(view: dict[str, Any], read: list[Any]) -> list[Any]:
     return at_subscripts(["select", condition, first, second], view, read)
 
 
+def with_elements(view: dict[str, Any]) -> dict[str, Any]:
+    """The view without pieces that have no element, whatever the sizes are."""
+    pieces = [piece for piece in view["pieces"] if _has_elements(view, piece[0])]
+    if len(pieces) == 1:
+        pieces = [[None, pieces[0][1]]]
+    return {**view, "pieces": pieces or view["pieces"][:1]}
+
+
+def _has_elements(view: dict[str, Any], condition: Any) -> bool:
+    return any(
+        holds(condition, env)
+        for sizes in (*itertools.product(range(6), repeat=3), *itertools.product((7, 9), repeat=3))
+        for env in points(
+            view["iterators"], view["ranges"], view["where"], dict(zip(AXES, sizes, strict=True))
+        )
+    )
+
+
+def names_reached(computations: Computations, outputs: list[str]) -> set[str]:
+    """The arrays that the outputs are made of; pieces of views without elements need none."""
+    reached: set[str] = set()
+    waiting = list(outputs)
+    while waiting:
+        name = waiting.pop()
+        if name in reached or name not in computations:
+            reached.add(name)
+            continue
+        reached.add(name)
+        one = computations[name]
+        pieces = with_elements(one)["pieces"] if one.get("view") else one["pieces"]
+        waiting += [n[1] for _, value in pieces for n in walk(value) if n[0] == "read"]
+    return reached
+
+
 def needs_elements(name: str, computations: Computations) -> bool:
     """Whether somebody reads it at a computed subscript."""
     return any(
@@ -42,7 +77,7 @@ def needs_elements(name: str, computations: Computations) -> bool:
 
 def read_through(computations: Computations, outputs: list[str]) -> Computations:
     """The computations without views that are no outputs; nobody reads those that are."""
-    result = dict(computations)
+    result = {n: with_elements(c) if c.get("view") else c for n, c in computations.items()}
     for name in computations:
         view = result[name]
         if not view.get("view") or needs_elements(name, result):

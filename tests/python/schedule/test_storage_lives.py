@@ -50,7 +50,7 @@ def test_time_steps_are_folded(reach: int):
     u.storage_fold(t)
     assert str(g.schedule) == f'u.storage_fold("t", {reach + 1})'
     with pytest.raises(tw.IllegalScheduleError):
-        u.storage_fold(t, reach)
+        u.auto_allocate_map().storage_fold(t, reach)
 
 
 def test_the_order_decides():

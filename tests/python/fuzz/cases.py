@@ -113,6 +113,8 @@ class Runner:
             self.count("no default schedule found")
             return self.statistics
         try:
+            if any(self.model.in_place(name) for name in self.model.planned):
+                raise Unknown("times of what makes no statement")
             self.agree(self.model)
             if self.model.planned:
                 self.same_times(self.model)

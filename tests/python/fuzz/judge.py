@@ -113,14 +113,10 @@ class Judge:
         key = (base.name, base.role)
         if key not in self.space.made:
             known = set(self.model.planned[base.name])
-            lies = base.name in self.model.outputs
             kept = [k for k, name in enumerate(base.names) if name in known]
             rows = []
             for row in base.rows:
-                at = (base.name, tuple(row[k] for k in kept))
-                # What lies in place had no time.
-                idle = dict.fromkeys(range(self.width), 0)
-                values = self.start.get(at, idle) if lies else self.start[at]
+                values = self.start[base.name, tuple(row[k] for k in kept)]
                 rows.append((*row, *(values.get(p, 0) for p in range(max(values, default=-1) + 1))))
             self.space.made[key] = rows
         return self.space.made[key]

@@ -23,6 +23,7 @@
 #include "mapping/program.h"
 #include "planning/default_tags.h"
 #include "runtime/cache.h"
+#include "runtime/environment.h"
 #include "runtime/jit.h"
 
 #include <fmt/format.h>
@@ -142,6 +143,7 @@ Kernel lower_mapping(const Mapping &given, const Mapping &running, const Compile
   lowering.vectorize = vectorize;
   lowering.instrumentation = options.instrumentation;
   lowering.observer = options.observer;
+  lowering.dump_to = environment("TILEWRIGHT_DUMP_PASSES").value_or("");
   lowering.gpu = features.launches;
   lowering.asynchronous_copies = features.asynchronous_copies;
   std::optional<Kernel> kernel = lower_scheduled(running, options, lowering);

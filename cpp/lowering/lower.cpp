@@ -6,7 +6,6 @@
 #include "passes/pass_texts.h"
 
 #include <chrono>
-#include <string>
 
 namespace tilewright {
 
@@ -16,9 +15,9 @@ Kernel lower(const Program &program, const LoweringOptions &options) {
   Kernel kernel = translate(program, ast, options);
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
   PassObserver observer = options.observer;
-  const std::string dumps_to = options.vectorize && !observer ? dump_passes_to() : "";
-  if (!dumps_to.empty()) {
-    observer = dumping_observer(dumps_to, kernel.name);
+  const bool dumps = options.vectorize && !observer && !options.dump_to.empty();
+  if (dumps) {
+    observer = dumping_observer(options.dump_to, kernel.name);
   }
   if (observer) {
     observer("translate", kernel, taken.count());
@@ -29,7 +28,7 @@ Kernel lower(const Program &program, const LoweringOptions &options) {
   passes.asynchronous_copies = options.asynchronous_copies;
   passes.is_instrumented = options.instrumentation != Instrumentation{};
   passes.for_people = !options.vectorize;
-  run_passes(kernel, passes, observer, options.verifies || !dumps_to.empty());
+  run_passes(kernel, passes, observer, options.verifies || dumps);
   return kernel;
 }
 

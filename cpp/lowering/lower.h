@@ -7,6 +7,7 @@
 #include "mapping/program.h"
 #include "passes/road.h"
 
+#include <string>
 #include <vector>
 
 namespace tilewright {
@@ -22,10 +23,11 @@ struct LoweringOptions {
   bool asynchronous_copies = false; ///< of global to shared memory, which that GPU has
   PassObserver observer = {};       ///< told of "translate", then of each pass; may be empty
   bool verifies = false;            ///< after each pass
+  /// Without an observer: where a kernel that is to be compiled is dumped (pass_texts.h), and
+  /// verified, after each pass; empty: nowhere.
+  std::string dump_to = {};
 };
 
-/// Without an observer, a kernel that is to be compiled is dumped where TILEWRIGHT_DUMP_PASSES says
-/// it (pass_texts.h), and verified after each pass then.
 Kernel lower(const Program &program, const LoweringOptions &options);
 
 } // namespace tilewright

@@ -1,7 +1,5 @@
 #include "passes/pass_texts.h"
 
-#include "runtime/environment.h"
-
 #include <fmt/format.h>
 
 #include <atomic>
@@ -48,8 +46,6 @@ PassObserver PassTexts::observer() const {
     texts->push_back({name, seconds * milliseconds_in_second, changed, std::move(text)});
   };
 }
-
-std::string dump_passes_to() { return environment("TILEWRIGHT_DUMP_PASSES").value_or(""); }
 
 PassObserver dumping_observer(const std::string &where, const std::string &kernel) {
   const bool to_stderr = where == "stderr";

@@ -27,11 +27,8 @@ private:
   std::shared_ptr<std::vector<PassText>> texts_ = std::make_shared<std::vector<PassText>>();
 };
 
-/// The environment's TILEWRIGHT_DUMP_PASSES: "stderr", or a folder, which is made; else empty.
-std::string dump_passes_to();
-
-/// Writes what each pass changes in the kernel of this name: to stderr, or into files
-/// `where`/NAME-PID-NUMBER/STEP-PASS.txt. A folder that cannot be written to is an
+/// Writes what each pass changes in the kernel of this name: to stderr, where `where` is "stderr",
+/// or into files `where`/NAME-PID-NUMBER/STEP-PASS.txt. A folder that cannot be written to is an
 /// Error(Argument).
 PassObserver dumping_observer(const std::string &where, const std::string &kernel);
 

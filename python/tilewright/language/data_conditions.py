@@ -25,7 +25,7 @@ class Conditions(NamedTuple):
     iterators: list[str]
     domain: Operand | None
     """The part of the condition that restricts the domain."""
-    asked: list[Operand]
+    asked: list[_core.Expr]
     """What is asked of each element, in order, each where those before it hold."""
     otherwise: ExpressionLike | None
 
@@ -41,6 +41,8 @@ class Conditions(NamedTuple):
         return [(condition, self._where_asked(value)) for condition, value in pieces]
 
     def _where_asked(self, value: ExpressionLike) -> ExpressionLike:
+        if self.otherwise is None:
+            return value
         for condition in reversed(self.asked):
             value = select(Expression(condition), value, self.otherwise)
         return value
@@ -102,7 +104,7 @@ def conditions_of(
         operand(otherwise)  # refuses what is no expression
         return Conditions(owner, iterators, None, parts, otherwise)
     for part in parts:
-        if isinstance(part, _core.Expr) and not _core.is_affine_condition(part, iterators):
+        if not _core.is_affine_condition(part, iterators):
             raise DeclarationError(
                 f"where= of {owner} depends on data, {part}: its other elements need a value, too; "
                 "say which, otherwise=0 or otherwise=old[i], or choose with tw.select"
@@ -110,5 +112,5 @@ def conditions_of(
     return Conditions(owner, iterators, condition, [], None)
 
 
-def _parts(condition: Operand) -> list[Operand]:
-    return list(_core.conjuncts(condition)) if isinstance(condition, _core.Expr) else [condition]
+def _parts(condition: Operand) -> list[_core.Expr]:
+    return _core.conjuncts(_core.strengthen(condition))

@@ -12,7 +12,7 @@ import tilewright as tw
 from fuzz.circles import has_circle
 from fuzz.commands import Command, draw_command, give
 from fuzz.generator import draw_program
-from fuzz.judge import Judge, TooLarge, Unknown, disagreement, start_table
+from fuzz.judge import Judge, TooLarge
 from fuzz.linear import Refused
 from fuzz.model import Model, NotModelled
 from fuzz.programs import (
@@ -25,21 +25,14 @@ from fuzz.programs import (
     walk,
 )
 from fuzz.rewriting import points
+from fuzz.smallest import smallest_buffer, smallest_fold
 from fuzz.sources import SourceOracle
-from fuzz.space import World
+from fuzz.space import SEARCHED, World
+from fuzz.starting import Unknown, disagreement, start_table
 from fuzz.transactions import Failure, flat, give_together, kind_of
 from tilewright import _core
 
 Case = dict[str, Any]
-#: Sizes at which a refusal that the witness does not show is looked for.
-SEARCHED = [
-    (a, b, c)
-    for total in range(16)
-    for a in range(6)
-    for b in range(6)
-    for c in range(6)
-    if a + b + c == total
-] + [(7, 7, 7), (8, 8, 8), (9, 7, 8), (7, 9, 6)]
 
 
 def draw_case(seed: str) -> Case:
@@ -240,10 +233,10 @@ class Runner:
                 give_together(self, command[2], command[1] == "abandoned")
             return
         if command[1] == "storage_fold" and len(command[2]) == 1 and isinstance(command[2][0], str):
-            self.smallest_fold(command)
+            smallest_fold(self, command)
             return
         if command[1] == "storage_fold" and not command[2]:
-            self.smallest_buffer(command)
+            smallest_buffer(self, command)
             return
         self.attempted.append(command)
         self.count("commands")
@@ -289,86 +282,6 @@ class Runner:
         self.agree(after)
         self.lower()
         self.count("verdicts: legal / legal")
-
-    def smallest_fold(self, command: Command) -> None:
-        """storage_fold without a size: the library's is legal, and no smaller one is."""
-        computation, name, (iterator,) = command
-        attempted = [*self.done, command]
-        self.attempted.append(command)
-        self.count("commands")
-        try:
-            before = [self.model.after([computation, name, [iterator, d]]) for d in (1, 2)]
-        except (Refused, NotModelled):
-            before = []
-        try:
-            give(self.function, command, self.model)
-        except tw.IllegalScheduleError as error:
-            if not before:
-                raise Failure(
-                    "accepted", f"no sense, yet only refused: {error}", attempted
-                ) from error
-            # Each size has a witness of its own.
-            for d, model in enumerate(before, start=1):
-                try:
-                    give(self.function, [computation, name, [iterator, d]], self.model)
-                except tw.IllegalScheduleError as refusal:
-                    self.confirm(refusal, model, attempted)
-                else:
-                    raise Failure(
-                        "false refusal", f"{error}; yet {d} is legal", attempted
-                    ) from error
-            self.count("refused: storage_fold without a size")
-            return
-        except (tw.ScheduleError, KeyError) as error:
-            if before:
-                raise Failure(
-                    "command", f"refused, but it makes sense: {error}", attempted
-                ) from error
-            self.count("without sense: storage_fold without a size")
-            self.count("verdicts: no sense / no sense")
-            return
-        except tw.AnalysisLimitError:
-            self.count("operation limit reached")
-            return
-        if not before:
-            raise Failure("accepted", "accepted, but it makes no sense", attempted)
-        size = self.function._commands()[-1][2][1]
-        for smaller in range(1, size):
-            model = self.model.after([computation, name, [iterator, smaller]])
-            if not any(self.problem(model, sizes) for sizes in [*self.case["sizes"], *SEARCHED]):
-                text = f"a fold of {smaller} does as well as the smallest, {size}"
-                raise Failure("false refusal", text, attempted)
-        self.done = attempted
-        self.model = self.model.after([computation, name, [iterator, size]])
-        self.agree(self.model)
-        self.count("verdicts: legal / legal")
-        self.count("legal: storage_fold without a size")
-
-    def smallest_buffer(self, command: Command) -> None:
-        """storage_fold of everything: the library's folds are legal, wherever some are."""
-        computation, name, _ = command
-        rank = len(self.model.storage[computation][1]) if computation in self.model.storage else 0
-        self.attempted.append(command)
-        self.count("commands")
-        try:
-            give(self.function, command, self.model)
-        except tw.IllegalScheduleError as error:
-            text = f"the library's own folds are illegal: {error}"
-            raise Failure("false refusal", text, [*self.done, command]) from error
-        except (tw.ScheduleError, KeyError):
-            self.count("without sense: storage_fold of everything")
-            return
-        except tw.AnalysisLimitError:
-            self.count("operation limit reached")
-            return
-        (folds,) = self.function._commands()[-1][2]
-        if len(folds) != rank:
-            raise Failure("accepted", f"{folds} for {rank} dimensions", [*self.done, command])
-        self.done = [*self.done, [computation, name, [folds]]]
-        self.model = self.model.after(self.done[-1])
-        self.agree(self.model)
-        self.count("verdicts: legal / legal")
-        self.count("legal: storage_fold of everything")
 
     def problem(self, model: Model, sizes: tuple[int, ...], limit: int = 12000) -> str | None:
         """What the judge finds wrong, "" for nothing, None where there is too much to look at."""

@@ -393,6 +393,18 @@ MUTATIONS = [
         "result.explicit_time = command.computation.empty();",
     ),
     Mutation(
+        "a value lives on while what replaces it reads it",
+        "cpp/analysis/storage_conflicts.cpp",
+        "between = between.subtract(isl::map::identity(between.space()));",
+        "",
+    ),
+    Mutation(
+        "an element of a sum lives from its last term",
+        "cpp/analysis/storage_conflicts.cpp",
+        "if (source->role != StatementRole::Value && source->role != StatementRole::Initialise) {",
+        "if (source->role != StatementRole::Value && source->role != StatementRole::Update) {",
+    ),
+    Mutation(
         "what an output shows need not stay",
         CHECKER,
         "for (const Program::View &view : program_.views) { if (!violation_) {",

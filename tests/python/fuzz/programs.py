@@ -244,6 +244,9 @@ class Declaration:
             value = pieces[0][1] if computation["pieces"][0][0] is None else pieces
             if dtype is not None:
                 value = self.cast(value, dtype)
+            if self.is_chosen_by_data(computation):
+                self.declare_chosen(computation)
+                return
             kind = tw.view if computation.get("view") else tw.computation
             self.arrays[computation["name"]] = kind(
                 computation["name"], ranges, value, where=where, dtype=dtype and named(dtype)
@@ -257,6 +260,25 @@ class Declaration:
             for condition, value in one["pieces"]:
                 cast = tw.cast(self.value(value), named(one["dtype"] or "float64"))
                 self.arrays[one["name"]].define(self.condition(condition), cast)
+
+    def is_chosen_by_data(self, computation: dict[str, Any]) -> bool:
+        """A value that data choose over a whole box, of one type: said by where= and otherwise=, too."""
+        condition, value = computation["pieces"][0]
+        if condition is not None or value[0] != "choose" or computation["where"]:
+            return False
+        return self.value(value[3]).dtype is self.value(value[4]).dtype
+
+    def declare_chosen(self, computation: dict[str, Any]) -> None:
+        _, a, b, chosen, otherwise = computation["pieces"][0][1]
+        dtype = computation["dtype"] or self.value(chosen).dtype.name
+        name, (ranges, _) = computation["name"], self.domain(computation)
+        holds = self.value(a) < self.value(b)
+        first, other = (self.cast(self.value(v), dtype) for v in (chosen, otherwise))
+        if name in "CEGPR":
+            made = tw.computation(name, ranges, first, where=holds, otherwise=other)
+        else:
+            made = tw.computation(name, ranges, [(holds, first), (None, other)])
+        self.arrays[name] = made
 
     @staticmethod
     def cast(value: Any, dtype: str) -> Any:

@@ -20,6 +20,16 @@ from fuzz.rewriting import (
     with_replaced,
 )
 
+#: Sizes at which a refusal that the witness does not show is looked for.
+SEARCHED = [
+    (a, b, c)
+    for total in range(16)
+    for a in range(6)
+    for b in range(6)
+    for c in range(6)
+    if a + b + c == total
+] + [(7, 7, 7), (8, 8, 8), (9, 7, 8), (7, 9, 6)]
+
 Sizes = dict[str, int]
 Cell = tuple[int, ...]
 #: Of a computation, or of an input that is overwritten: its name, the cell, and whether it is this one for certain.

@@ -49,8 +49,8 @@ void append_parts(const Computation &view, const isl::set &domain, const ExprPtr
     }
     throw Error(ErrorKind::Declaration,
                 "the view " + view.name + " chooses by " + to_string(value->operands[0]) +
-                    ", which is not affine in its iterators: its elements are chosen anew with the "
-                    "data; declare it with tw.computation",
+                    ", which is not affine in its iterators: data decide; declare it with "
+                    "tw.computation",
                 where);
   }
   if (!is_read(value)) {

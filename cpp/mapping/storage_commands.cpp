@@ -204,9 +204,10 @@ std::vector<std::int64_t> folds_of(const Storage &storage, const Command &comman
   if (arguments.size() == 1) {
     const auto *sizes = std::get_if<std::vector<std::int64_t>>(&command.arguments.front());
     if (sizes == nullptr || sizes->size() != storage.index.size()) {
-      refuse(command, "the folds must be " + std::to_string(storage.index.size()) +
-                          " integers, one for each dimension of buffer '" + storage.buffer +
-                          "', and 0 for those that stay whole");
+      refuse(command, "expected a fold for each of the " + std::to_string(storage.index.size()) +
+                          " dimensions of buffer '" + storage.buffer +
+                          "' (0 for those that stay whole), got " +
+                          (sizes == nullptr ? "none" : std::to_string(sizes->size())));
     }
     for (const std::int64_t size : *sizes) {
       if (size < 0 || size > largest_size) {

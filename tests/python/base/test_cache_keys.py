@@ -18,8 +18,9 @@ import tilewright as tw
 from children import PACKAGE, run_python
 from fuzz.cases import Runner
 from fuzz.generator import draw_program
-from fuzz.judge import TooLarge, Unknown
+from fuzz.judge import TooLarge
 from fuzz.programs import Declaration, walk
+from fuzz.starting import Unknown
 
 PYTHON = pathlib.Path(__file__).parents[1]
 SEEDS = st.integers(0, 10**6)

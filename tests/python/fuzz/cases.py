@@ -344,15 +344,8 @@ class Runner:
         known = dict(zip(AXES, sizes, strict=True))
         rng = np.random.default_rng(sum(s * 7**k for k, s in enumerate(sizes)))
         arrays = {}
-        used = {
-            n[1]
-            for c in self.program["computations"]
-            for _, v in c["pieces"]
-            for n in walk(v)
-            if n[0] == "read"
-        }
         for array in self.program["inputs"]:
-            if array["name"] not in used:
+            if array["name"] not in function.inputs:
                 continue
             shape = tuple(
                 e[0] + sum(c * known[a] for a, c in e[1].items()) for e in array["extents"]

@@ -94,7 +94,7 @@ class MappingState:
                     self.planned_driven.add((name, position))
         self.nests[name] = Nest(loops, one["explicit"])
         self.storage[name] = (name, [[0, {n: 1}] for n in own])
-        if one["buffer"] != name:  # in an output that shows it
+        if one.get("buffer", name) != name:  # in an output that shows it
             self.storage[name] = (one["buffer"], [affine_of(index) for index in one["index"]])
 
     def reduction(self, c: str) -> list[Any] | None:

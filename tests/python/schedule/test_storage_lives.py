@@ -128,9 +128,9 @@ def test_what_cannot_be_folded():
     with pytest.raises(tw.ScheduleError, match="needs the iterator"):
         u.storage_fold(None, 2)
     for folds, message in (
-        ([2], "must be 2 integers"),
+        ([2], "each of the 2 dimensions"),
         ([2, -1], "got -1"),
-        ([0, 0, 0], "2 integers"),
+        ([0, 0, 0], "got 3"),
     ):
         with pytest.raises(tw.ScheduleError, match=message):
             u.storage_fold(folds)

@@ -399,10 +399,10 @@ MUTATIONS = [
         "",
     ),
     Mutation(
-        "an element of a sum lives from its last term",
+        "nobody else's reads keep a value alive",
         "cpp/analysis/storage_conflicts.cpp",
-        "if (source->role != StatementRole::Value && source->role != StatementRole::Initialise) {",
-        "if (source->role != StatementRole::Value && source->role != StatementRole::Update) {",
+        "if (read.producer->name == question_.computation) {",
+        "if (read.producer == sink.computation) {",
     ),
     Mutation(
         "what an output shows need not stay",
@@ -413,8 +413,8 @@ MUTATIONS = [
     Mutation(
         "an output in the buffer of what it shows needs no copy",
         "cpp/mapping/program_views.cpp",
-        "if (!checked(known(here).is_subset(known(there)), doing)) { return false; }",
-        "",
+        "if (!checked(known(here).is_subset(known(there)), doing)) {",
+        "if (checked(known(here).is_disjoint(known(there)), doing)) {",
     ),
     Mutation(
         "what an output shows of an input may be overwritten",

@@ -3,6 +3,7 @@
 #include "algorithm/enclosing_ranges.h"
 #include "algorithm/expression_depth.h"
 #include "algorithm/function.h"
+#include "algorithm/function_extents.h"
 #include "bindings/bind_sets.h"
 #include "polyhedral/interruption.h"
 #include "polyhedral/isl_lock.h"
@@ -157,14 +158,14 @@ std::vector<ExprHandle> to_handles(const std::vector<ExprPtr> &expressions) {
   return handles;
 }
 
-/// (iterator, lower, upper), the bounds numbers or expressions.
-using RangeTuple = std::tuple<std::string, py::object, py::object>;
+/// (iterator, lower, upper, step), the bounds numbers or expressions.
+using RangeTuple = std::tuple<std::string, py::object, py::object, std::int64_t>;
 
 std::vector<Range> to_ranges(const std::vector<RangeTuple> &tuples) {
   std::vector<Range> ranges;
   ranges.reserve(tuples.size());
-  for (const auto &[iterator, lower, upper] : tuples) {
-    ranges.push_back({iterator, to_expression(lower), to_expression(upper)});
+  for (const auto &[iterator, lower, upper, step] : tuples) {
+    ranges.push_back({iterator, to_expression(lower), to_expression(upper), step});
   }
   return ranges;
 }
@@ -172,8 +173,8 @@ std::vector<Range> to_ranges(const std::vector<RangeTuple> &tuples) {
 std::vector<ReduceRange> to_reduce_ranges(const std::vector<RangeTuple> &tuples) {
   std::vector<ReduceRange> ranges;
   ranges.reserve(tuples.size());
-  for (const auto &[iterator, lower, upper] : tuples) {
-    ranges.push_back({iterator, to_expression(lower), to_expression(upper)});
+  for (const auto &[iterator, lower, upper, step] : tuples) {
+    ranges.push_back({iterator, to_expression(lower), to_expression(upper), step});
   }
   return ranges;
 }
@@ -432,6 +433,14 @@ void bind_computations(py::module_ &module) {
       .def_property_readonly("rank", &Computation::rank)
       .def_property_readonly("extents",
                              [](const Computation &self) { return to_handles(self.extents); })
+      .def_property_readonly("origin",
+                             [](const Computation &self) {
+                               std::vector<ExprPtr> origin;
+                               for (size_t d = 0; d < self.extents.size(); ++d) {
+                                 origin.push_back(first_index(self.origin, d));
+                               }
+                               return to_handles(origin);
+                             })
       .def_property_readonly("domain",
                              [](const Computation &self) {
                                return analyse_unlocked([&] {

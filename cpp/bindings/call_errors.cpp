@@ -1,5 +1,6 @@
 #include "bindings/call_errors.h"
 
+#include "algorithm/function_extents.h"
 #include "bindings/bind_errors.h"
 #include "bindings/watched_sites.h"
 #include "polyhedral/isl.h"
@@ -498,16 +499,38 @@ void CallExplainer::self_overlap(size_t argument) const {
 
 namespace {
 
+/// The first index of the array along the axis that a check is about; null for 0.
+ExprPtr first_of(const IndexSite &site, const Function &function) {
+  const ComputationPtr *array = site.from_origin ? function.find(site.array) : nullptr;
+  return array == nullptr ? nullptr
+                          : first_index((*array)->origin, static_cast<size_t>(site.dimension));
+}
+
 /// The subscript as it was computed.
-std::string subscript_text(const IndexSite &site, const KernelFailure &failure) {
+std::string subscript_text(const IndexSite &site, const KernelFailure &failure,
+                           const Function &function) {
+  if (const ExprPtr first = first_of(site, function)) {
+    const auto *known = std::get_if<std::int64_t>(&first->value);
+    const bool is_number = first->kind == ExprKind::Constant && known != nullptr;
+    return is_number ? std::to_string(*known + failure.value)
+                     : to_string(first) + (failure.value < 0 ? " - " : " + ") +
+                           std::to_string(std::abs(failure.value));
+  }
   return site.is_unsigned ? std::to_string(static_cast<std::uint64_t>(failure.value))
                           : std::to_string(failure.value);
+}
+
+/// Of an array that does not begin at 0.
+std::string origin_text(const IndexSite &site, const Function &function) {
+  const ExprPtr first = first_of(site, function);
+  return first ? " from " + to_string(first) + " on" : "";
 }
 
 } // namespace
 
 void CallExplainer::outside(const IndexSite &site, const KernelFailure &failure) const {
   const Function &function = function_.function();
+  const Function &mapped = function_.scheduled().function();
   const WatchedInstance instance = instance_of(site, failure);
   const std::string axis = std::to_string(site.dimension);
   const bool own = site.memory.empty();
@@ -518,10 +541,11 @@ void CallExplainer::outside(const IndexSite &site, const KernelFailure &failure)
   Error error(
       ErrorKind::Access,
       function.name + ": " + site.text + ", " + (site.writes ? "written" : "read") + " by " +
-          point + ": subscript " + subscript_text(site, failure) + " is out of bounds for axis " +
+          point + ": subscript " + subscript_text(site, failure, mapped) +
+          " is out of bounds for axis " +
           axis + " of " +
           (own ? site.array : "the buffer " + site.memory + ", where " + site.array + " lies,") +
-          " with size " + std::to_string(failure.extent),
+          " with size " + std::to_string(failure.extent) + origin_text(site, mapped),
       location_of(site, function_.scheduled().function()));
   error.details["access"] = site.text;
   error.details["array"] = site.array;
@@ -532,7 +556,7 @@ void CallExplainer::outside(const IndexSite &site, const KernelFailure &failure)
     all += (all.empty() ? "" : ", ") + name + " = " + std::to_string(value);
   }
   error.details["axis"] = axis;
-  error.details["value"] = subscript_text(site, failure);
+  error.details["value"] = subscript_text(site, failure, mapped);
   error.details["extent"] = std::to_string(failure.extent);
   error.details["buffer"] = own ? site.array : site.memory;
   error.details["kind"] = site.writes ? "write" : "read";
@@ -551,13 +575,15 @@ void CallExplainer::failed(const CompiledKernel &kernel, std::int32_t status,
     std::string read = "a read";
     std::string array = "the array";
     std::string value = std::to_string(failure.value);
+    std::string origin;
     int dimension = 0;
     SourceLocation where = function.where;
     if (failure.site >= 0 && static_cast<size_t>(failure.site) < kernel.sites.size()) {
       const IndexSite &site = kernel.sites[static_cast<size_t>(failure.site)];
       read = site.text;
       array = site.array;
-      value = subscript_text(site, failure);
+      value = subscript_text(site, failure, function_.scheduled().function());
+      origin = origin_text(site, function_.scheduled().function());
       dimension = site.dimension;
       const SourceLocation line = location_of(site, function_.scheduled().function());
       where = line.known() ? line : where;
@@ -566,7 +592,7 @@ void CallExplainer::failed(const CompiledKernel &kernel, std::int32_t status,
         ErrorKind::Index,
         function.name + ": " + read + ": subscript " + value + " is out of bounds for axis " +
             std::to_string(dimension) + " of " + array + " with size " +
-            std::to_string(failure.extent) +
+            std::to_string(failure.extent) + origin +
             (first ? "; the first such read is " + first->read + ", by " + first->instance : ""),
         where);
     if (first) {

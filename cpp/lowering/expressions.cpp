@@ -3,6 +3,7 @@
 #include "algorithm/affine.h"
 #include "algorithm/expression_depth.h"
 #include "algorithm/function.h"
+#include "algorithm/function_extents.h"
 #include "algorithm/predicates.h"
 #include "loops/traverse.h"
 #include "lowering/expression_forms.h"
@@ -145,6 +146,21 @@ bool ExpressionTranslator::is_affine(const ExprPtr &expr) const {
 ValuePtr ExpressionTranslator::checked_subscript(const Expr &access, size_t dimension,
                                                  const ValuePtr &value) {
   const ComputationPtr &producer = access.producer;
+  const ExprPtr first = first_index(producer->origin, dimension);
+  if (!is_zero(first)) { // what is checked counts from the first element
+    const ValuePtr origin = translate_parameters(first, state_.program);
+    ValuePtr distance = sub(value, origin);
+    if (is_wide_unsigned(*access.operands[dimension])) { // 2**63 and more look negative
+      distance = select_value(binary_value(Op::Lt, value, integer(0)), integer(-1), distance);
+    }
+    return add(checked_from_zero(access, dimension, distance), origin);
+  }
+  return checked_from_zero(access, dimension, value);
+}
+
+ValuePtr ExpressionTranslator::checked_from_zero(const Expr &access, size_t dimension,
+                                                 const ValuePtr &value) {
+  const ComputationPtr &producer = access.producer;
   ValuePtr upper;
   if (dimension < producer->extents.size()) {
     upper = translate_parameters(producer->extents[dimension], state_.program);
@@ -185,6 +201,7 @@ ValuePtr ExpressionTranslator::checked_subscript(const Expr &access, size_t dime
   site.array = producer->name;
   site.dimension = static_cast<int>(dimension);
   site.is_unsigned = is_wide_unsigned(*access.operands[dimension]);
+  site.from_origin = !is_zero(first_index(producer->origin, dimension));
   state_.kernel.sites.push_back(std::move(site));
   emit(check_index(static_cast<std::int64_t>(state_.kernel.sites.size()) - 1, subscript, upper,
                    nullptr, std::move(reported)));
@@ -399,8 +416,16 @@ void ExpressionTranslator::reduce_loops(const Expr &reduce, const std::function<
   for (const ReduceRange &range : reduce.ranges) {
     Loop loop{
         state_.numbers.next(), range.iterator, translate(range.lower), translate(range.upper), {}};
+    ValuePtr value = variable(loop.id, loop.name);
+    if (range.step != 1) { // loops count their iterations
+      const ValuePtr step = integer(range.step);
+      value = add(loop.lower, mul(step, value));
+      const ValuePtr distance = add(sub(loop.upper, loop.lower), integer(range.step - 1));
+      loop.upper = floor_div(distance, step);
+      loop.lower = integer(0);
+    }
     loop.before = take_statements();
-    frame_.iterators[range.iterator] = variable(loop.id, loop.name);
+    frame_.iterators[range.iterator] = std::move(value);
     frame_.names.push_back(range.iterator);
     frame_.done.clear();
     loops.push_back(std::move(loop));

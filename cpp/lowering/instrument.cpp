@@ -1,5 +1,6 @@
 // What is written beside an instance's value where instrumentation.h asks for it: checks of the
 // elements that it touches, and of whether its value is the first that is no number.
+#include "algorithm/function_extents.h"
 #include "lowering/expressions.h"
 #include "lowering/parameter_ranges.h"
 
@@ -96,6 +97,7 @@ void ExpressionTranslator::check_place(IndexSite site, size_t buffer,
     }
     site.memory = memory.name;
   }
+  const std::vector<ExprPtr> &origin = state_.program.buffers.at(buffer).origin;
   if (!state_.known) {
     state_.known = parameter_ranges(state_.program);
   }
@@ -110,6 +112,8 @@ void ExpressionTranslator::check_place(IndexSite site, size_t buffer,
       continue;
     }
     site.dimension = static_cast<int>(d);
+    site.from_origin = site.memory.empty() && state_.program.buffers.at(buffer).level == 0 &&
+                       !is_zero(first_index(origin, d));
     state_.kernel.sites.push_back(site);
     emit(check_index(static_cast<std::int64_t>(state_.kernel.sites.size()) - 1, value, upper,
                      nullptr, instance()));

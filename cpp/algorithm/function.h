@@ -41,6 +41,8 @@ struct Computation {
                                 ///< when given or derived
   std::vector<ExprPtr> origin;  ///< the coordinates of the array's first element, affine in
                                 ///< parameters; empty: zeros, as of inputs and outputs
+  size_t enclosed = 0; ///< one more than the last dimension along which the derived array may be
+                       ///< larger than the domain; 0: none. Outputs have none
   isl::set context; ///< parameter set: the constraints of all parameters in the declaration and the
                     ///< pieces
   bool is_input = false;

@@ -7,6 +7,7 @@
 #include <isl/set.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace tilewright {
@@ -50,35 +51,46 @@ bool may_be_negative(const Computation &computation, size_t d, const isl::set &c
   return !checked(negative.is_empty(), "checking the domain of a computation");
 }
 
-/// Between the smallest and the largest value of an iterator.
-Interval spanned(const Computation &computation, size_t d, bool from_zero,
-                 const isl::set &context) {
+/// Between the smallest and the largest value of a dimension. Nothing where isl needs more operations
+/// for it than are worth while.
+std::optional<Interval> spanned(const isl::set &domain, size_t d, bool from_zero,
+                                const isl::set &context) {
   // The pieces of the answer may be as many as the product of all divisors in the conditions.
   constexpr std::uint64_t extent_operation_limit = 400'000;
   try {
     const OperationLimit limit(extent_operation_limit);
-    const isl::set possible = computation.domain.intersect_params(context);
+    const isl::set possible = domain.intersect_params(context);
     const isl::pw_aff end = possible.dim_max(static_cast<int>(d)).add_constant(1);
     const auto expression = [&](const isl::pw_aff &value) {
       return from_affine(checked(value.gist(context), doing), {});
     };
     if (from_zero) {
-      return {nullptr, expression(end)};
+      return Interval{nullptr, expression(end)};
     }
     const isl::pw_aff first = possible.dim_min(static_cast<int>(d));
-    return {expression(first.coalesce()), expression(end.sub(first).coalesce())};
+    return Interval{expression(first.coalesce()), expression(end.sub(first).coalesce())};
   } catch (const Error &error) {
     if (error.kind != ErrorKind::Limit) {
       throw;
     }
-    const std::string &name = computation.iterators[d];
-    throw Error(ErrorKind::Limit,
-                "the shape of " + computation.name + ": the largest " + name +
-                    " of its domain takes more integer-set operations than the limit allows; give "
-                    "the shape (shape=[...]), or simplify the conditions on " +
-                    name,
-                computation.where);
+    return std::nullopt;
   }
+}
+
+/// A domain of plain inequalities around another one.
+isl::set simple_hull(const isl::set &domain) {
+  isl_set *plain = isl_set_remove_divs(domain.copy());
+  return checked(isl::manage(isl_set_from_basic_set(isl_set_simple_hull(plain))), doing);
+}
+
+[[noreturn]] void refuse_shape(const Computation &computation, size_t d) {
+  const std::string &name = computation.iterators[d];
+  throw Error(ErrorKind::Limit,
+              "the shape of " + computation.name + ": the largest " + name +
+                  " of its domain takes more integer-set operations than the limit allows; give "
+                  "the shape (shape=[...]), or simplify the conditions on " +
+                  name,
+              computation.where);
 }
 
 } // namespace
@@ -104,6 +116,12 @@ ExprPtr combined(Op op, const ExprPtr &a, const ExprPtr &b) {
                             : op == Op::Min ? first->min(*second)
                                             : first->max(*second);
   return from_affine(checked(value.coalesce(), doing), {});
+}
+
+void require_exact_shape(const Computation &output) {
+  if (output.enclosed > 0) {
+    refuse_shape(output, output.enclosed - 1);
+  }
 }
 
 bool starts_at_zero(const Computation &computation) {
@@ -161,8 +179,6 @@ void check_extents(const Computation &computation, const isl::set &context) {
 
 void derive_extents(Computation &computation, const std::vector<Range> &ranges, bool is_box,
                     const isl::set &context) {
-  computation.extents.clear();
-  computation.origin.clear();
   std::vector<ExprPtr> origin;
   for (size_t d = 0; d < computation.rank(); ++d) {
     const bool from_zero = !may_be_negative(computation, d, context);
@@ -172,7 +188,15 @@ void derive_extents(Computation &computation, const std::vector<Range> &ranges, 
       const ExprPtr lower = cast(ranges[d].lower, Int64);
       interval = from_zero ? Interval{nullptr, upper} : Interval{lower, combined(Op::Sub, upper, lower)};
     } else {
-      interval = spanned(computation, d, from_zero, context);
+      auto found = spanned(computation.domain, d, from_zero, context);
+      if (!found) {
+        computation.enclosed = d + 1;
+        found = spanned(simple_hull(computation.domain), d, from_zero, context);
+      }
+      if (!found) {
+        refuse_shape(computation, d);
+      }
+      interval = std::move(*found);
     }
     computation.extents.push_back(not_negative(interval.extent, context));
     origin.push_back(from_zero ? constant(std::int64_t{0}, Int64) : interval.first);

@@ -330,6 +330,7 @@ std::shared_ptr<Function> make_function(const std::string &name,
   }
   check_outputs(name, outputs, where);
   for (const ComputationPtr &output : outputs) {
+    require_exact_shape(*output);
     if (!starts_at_zero(*output)) {
       check_indices(*output, output->context,
                     "it is an output, whose array begins at 0 (temporaries may begin anywhere)");

@@ -135,7 +135,7 @@ public:
                          py::tuple(pieces), from_set(computation.domain), py::tuple(extents),
                          from_set(computation.context), computation.is_input, computation.record,
                          computation.field, from_location(computation.where), computation.ordinal,
-                         py::tuple(origin), py::tuple(strides)));
+                         py::tuple(origin), py::tuple(strides), computation.enclosed));
     }
     return py::make_tuple(format, TILEWRIGHT_VERSION, py::tuple(nodes_), py::tuple(all));
   }
@@ -272,6 +272,7 @@ private:
     computation.ordinal = state[11].cast<std::uint64_t>();
     pass_input_ordinal(computation.ordinal);
     computation.origin = expressions(state[12]);
+    computation.enclosed = state[14].cast<size_t>();
     for (const py::handle &entry : state[13].cast<py::tuple>()) {
       const auto stride = entry.cast<py::tuple>();
       computation.strides.push_back({expression(stride[0]), stride[1].cast<std::int64_t>()});

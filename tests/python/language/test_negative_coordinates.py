@@ -10,12 +10,18 @@ from language.oracles import checked, checked_on_emulator
 
 i, j, k, r = tw.iters("i j k r")
 N, M, K, R = tw.params("N M K R")
+L, W = tw.params("L W", minimum=1)  # of arrays whose border is read
 
 rng = np.random.default_rng(0)
 
 
 def numbers(*shape, dtype=np.float64):
     return rng.integers(-9, 10, shape).astype(dtype)
+
+
+def at(array, index, size):
+    """The element that is nearest to a place outside."""
+    return array[tw.minimum(tw.maximum(index, 0), size - 1)]
 
 
 def three_points(**options):
@@ -64,12 +70,14 @@ def test_a_halo(schedule, size):
 
 
 def test_what_layers_and_loops_say():
-    f = three_points(default_schedule=False)
-    assert tuple(map(str, f["T"].origin)) == ("-1",)
-    assert tuple(map(str, f["T"].shape)) == ("N + 2",)
-    assert tuple(map(str, f["y"].origin)) == ("0",)
-    assert "T[-1:N + 1]" in str(f)
-    assert "T[i + 1]" in f.layers
+    T = tw.computation("T", {i: (-1, N + 1)}, 1.0 * i)
+    y = tw.computation("y", {i: N}, T[i - 1] + T[i + 1])
+    f = tw.function("f", outputs=[y], default_schedule=False)
+    assert tuple(map(str, T.origin)) == ("-1",)
+    assert tuple(map(str, T.shape)) == ("N + 2",)
+    assert tuple(map(str, y.origin)) == ("0",)
+    assert "T[-1:N + 1]" in str(f.layers)
+    assert "T[i + 1]" in str(f.layers)
     assert "T = empty((N + 2,), float64)" in str(f.loops)
 
 
@@ -143,21 +151,16 @@ def test_a_window_of_parametric_size(size, radius):
     ):
         f = tw.function("f", outputs=[y])
         schedule(f)
-        assert str(f["y"].origin) != ""
-        np.testing.assert_array_equal(checked(f, x=values, w=weights), expected)
-    f = tw.function("f", outputs=[y])
-    assert tuple(map(str, f["P"].origin)) == ("-R",)
-    assert tuple(map(str, f["P"].shape)) in (("N + 2 * R",), ("2 * R + N",))
+        np.testing.assert_array_equal(checked(f, x=values, w=weights, R=radius), expected)
+    assert tuple(map(str, P.origin)) == ("-R",)
+    assert set(map(str, P.shape)) <= {"N + 2 * R", "2 * R + N"}
 
 
 def test_two_dimensions_and_tiles():
-    A = tw.input("A", [N, M], tw.float64)
-    P = tw.computation(
-        "P",
-        {i: (-1, N + 1), j: (-1, M + 1)},
-        A[tw.clip(i, 0, N - 1), tw.clip(j, 0, M - 1)],
-    )
-    y = tw.computation("y", {i: N, j: M}, P[i - 1, j] + P[i + 1, j] + P[i, j - 1] + P[i, j + 1])
+    A = tw.input("A", [L, W], tw.float64)
+    inside = [tw.minimum(tw.maximum(n, 0), size - 1) for n, size in ((i, L), (j, W))]
+    P = tw.computation("P", {i: (-1, L + 1), j: (-1, W + 1)}, A[tuple(inside)])
+    y = tw.computation("y", {i: L, j: W}, P[i - 1, j] + P[i + 1, j] + P[i, j - 1] + P[i, j + 1])
     f = tw.function("f", outputs=[y])
     a = numbers(13, 17)
     p = np.pad(a, 1, mode="edge")
@@ -220,7 +223,7 @@ def test_large_unsigned_subscripts_are_not_negative():
     f = tw.function("f", outputs=[tw.computation("y", {i: N}, T[index[i]])])
     with pytest.raises(IndexError):
         f(x=numbers(5), index=np.array([2**64 - 1], np.uint64))
-    with pytest.raises((IndexError, tw.Error)):
+    with pytest.raises(IndexError):
         f.evaluate(x=numbers(5), index=np.array([2**64 - 1], np.uint64))
 
 
@@ -232,13 +235,11 @@ def test_check_bounds():
 
 def test_isolated_reductions():
     """A reduction for each row of a halo becomes a computation below 0."""
-    A = tw.input("A", [N, K], tw.float64)
+    A = tw.input("A", [L, K], tw.float64)
     T = tw.computation(
-        "T",
-        {i: (-1, N), j: 3},
-        tw.sum(A[tw.maximum(i, 0), k], over={k: K}) * j,
+        "T", {i: (-1, L), j: 3}, tw.sum(A[tw.maximum(i, 0), k], over={k: K}) * j
     )
-    y = tw.computation("y", {i: N, j: 3}, T[i - 1, j] + T[i, j])
+    y = tw.computation("y", {i: L, j: 3}, T[i - 1, j] + T[i, j])
     f = tw.function("f", outputs=[y])
     a = numbers(6, 5)
     sums = np.concatenate([a[:1], a]).sum(1)[:, None] * np.arange(3)
@@ -269,9 +270,9 @@ def test_with_steps():
 )
 def test_on_the_gpu_emulator(mapped):
     def outputs():
-        x = tw.input("x", [N], tw.float32)
-        T = tw.computation("T", {i: (-1, N + 1)}, x[tw.clip(i, 0, N - 1)])
-        return [tw.computation("y", {i: N}, T[i - 1] + 10 * T[i] + 100 * T[i + 1])]
+        x = tw.input("x", [L], tw.float32)
+        T = tw.computation("T", {i: (-1, L + 1)}, at(x, i, L))
+        return [tw.computation("y", {i: L}, T[i - 1] + 10 * T[i] + 100 * T[i + 1])]
 
     x = numbers(29, dtype=np.float32)
     found = checked_on_emulator(outputs, mapped, x=x)
@@ -293,9 +294,9 @@ def test_pickles():
 
 
 def test_text_domains():
-    x = tw.input("x", [N], tw.float64)
-    T = tw.computation("[N] -> { T[i] : -2 <= i < N }", x[tw.maximum(i, 0)])
-    y = tw.computation("y", {i: N}, T[i - 2])
+    x = tw.input("x", [L], tw.float64)
+    T = tw.computation("[L] -> { T[i] : -2 <= i < L }", at(x, i, L))
+    y = tw.computation("y", {i: L}, T[i - 2])
     f = tw.function("f", outputs=[y])
     values = numbers(9)
     np.testing.assert_array_equal(
@@ -305,8 +306,7 @@ def test_text_domains():
 
 class TestErrors:
     def test_an_output(self):
-        x = tw.input("x", [N], tw.float64)
-        C = tw.computation("C", {i: (-1, N)}, x[tw.maximum(i, 0)])
+        C = tw.computation("C", {i: (-1, N)}, 1.0 * i)
         with pytest.raises(tw.DeclarationError, match=r"C\[-1\].*output.*begins at 0.*shift i"):
             tw.function("f", outputs=[C])
 
@@ -321,7 +321,7 @@ class TestErrors:
 
     def test_an_input(self):
         f = three_points()
-        with pytest.raises(tw.ScheduleError, match=r"x\[-1\] lies outside.*shift the subscript"):
+        with pytest.raises(tw.ScheduleError, match=r"x\[-1\] .*lies outside.*shift the subscript"):
             f["T"].store_in("x[i]")
 
     def test_an_output_s_array(self):

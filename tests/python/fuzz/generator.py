@@ -125,9 +125,7 @@ class Generator:
             return affine(step * self.rng.randint(-1, 1), **{self.rng.choice(alike): 1})
         fitting = [name for name, own in around.items() if own == axis] or list(around)
         if fitting:
-            return affine(
-                low + step * self.rng.randint(-1, 1), **{self.rng.choice(fitting): step}
-            )
+            return affine(low + step * self.rng.randint(-1, 1), **{self.rng.choice(fitting): step})
         return affine(low)
 
     def read(

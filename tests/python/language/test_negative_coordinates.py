@@ -147,7 +147,6 @@ def test_a_window_of_parametric_size(size, radius):
         lambda f: f,
         lambda f: f["y"].interchange(i, r),
         lambda f: f["P"].compute_at(f["y"], i).store_at(f["y"], i),
-        lambda f: f["P"].inline(),
     ):
         f = tw.function("f", outputs=[y])
         schedule(f)
@@ -236,9 +235,7 @@ def test_check_bounds():
 def test_isolated_reductions():
     """A reduction for each row of a halo becomes a computation below 0."""
     A = tw.input("A", [L, K], tw.float64)
-    T = tw.computation(
-        "T", {i: (-1, L), j: 3}, tw.sum(A[tw.maximum(i, 0), k], over={k: K}) * j
-    )
+    T = tw.computation("T", {i: (-1, L), j: 3}, tw.sum(A[tw.maximum(i, 0), k], over={k: K}) * j)
     y = tw.computation("y", {i: L, j: 3}, T[i - 1, j] + T[i, j])
     f = tw.function("f", outputs=[y])
     a = numbers(6, 5)
@@ -299,9 +296,7 @@ def test_text_domains():
     y = tw.computation("y", {i: L}, T[i - 2])
     f = tw.function("f", outputs=[y])
     values = numbers(9)
-    np.testing.assert_array_equal(
-        checked(f, x=values), values[[0, 0, 0, 1, 2, 3, 4, 5, 6]]
-    )
+    np.testing.assert_array_equal(checked(f, x=values), values[[0, 0, 0, 1, 2, 3, 4, 5, 6]])
 
 
 class TestErrors:

@@ -127,7 +127,9 @@ def test_bounds_over_outer_iterators():
 def test_red_and_black():
     """Two colours of a grid, each where the sum of the indices is even or odd."""
     A = tw.input("A", [N, N], tw.float64)
-    red = tw.computation("red", {i: (1, N - 1), j: (1 + i % 2, N - 1, 2)}, A[i, j - 1] + A[i, j + 1])
+    red = tw.computation(
+        "red", {i: (1, N - 1), j: (1 + i % 2, N - 1, 2)}, A[i, j - 1] + A[i, j + 1]
+    )
     around = red[i - 1, j] + red[i + 1, j] + red[i, j - 1] + red[i, j + 1]
     black = tw.computation("black", {i: (2, N - 2), j: (2 + i % 2, N - 2, 2)}, around)
     f = tw.function("f", outputs=[black])
@@ -156,7 +158,10 @@ REDUCTIONS = {
     "max": (lambda v, over: tw.max(v, over=over), lambda a: a.max(1)),
     "argmax": (lambda v, over: tw.argmax(v, over=over), lambda a: 1 + 3 * a.argmax(1)),
     "fold": (lambda v, over: tw.fold(lambda s, t: s + t, 0.0, v, over=over), lambda a: a.sum(1)),
-    "within an expression": (lambda v, over: 2 * tw.sum(v, over=over) + 1, lambda a: 2 * a.sum(1) + 1),
+    "within an expression": (
+        lambda v, over: 2 * tw.sum(v, over=over) + 1,
+        lambda a: 2 * a.sum(1) + 1,
+    ),
     "two": (
         lambda v, over: tw.sum(v, over=over) / tw.sum(1.0 + 0 * v, over=over),
         lambda a: a.mean(1),
@@ -202,9 +207,7 @@ def test_schedules_of_reductions(schedule):
 
 def test_products():
     A, B = tw.input("A", [N, K], tw.float64), tw.input("B", [K, M], tw.float64)
-    C = tw.computation(
-        "C", {i: N, j: (0, M, 2)}, tw.sum(A[i, k] * B[k, j], over={k: (0, K, 2)})
-    )
+    C = tw.computation("C", {i: N, j: (0, M, 2)}, tw.sum(A[i, k] * B[k, j], over={k: (0, K, 2)}))
     f = tw.function("f", outputs=[C])
     a, b = numbers(70, 90), numbers(90, 50)
     expected = np.zeros((70, 49))

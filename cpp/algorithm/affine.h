@@ -34,8 +34,8 @@ std::optional<isl::set> to_set(const ExprPtr &condition, const IterationSpace &s
 std::optional<isl::set> compare(Op comparison, const ExprPtr &a, const ExprPtr &b,
                                 const IterationSpace &space);
 
-/// The points of `space` where `value` is a whole number of steps from `first`, or nothing when they
-/// are not affine.
+/// The points of `space` where `value` is a whole number of steps from `first`, or nothing when
+/// they are not affine.
 std::optional<isl::set> stepped(const ExprPtr &value, const ExprPtr &first, std::int64_t step,
                                 const IterationSpace &space);
 

@@ -114,7 +114,8 @@ void finish(Computation &computation, const std::vector<Range> &ranges, bool is_
     derive_extents(computation, ranges, is_box, computation.context);
     return;
   }
-  check_indices(computation, computation.context, "the array of a given shape begins at 0 (shape= may be left out)");
+  check_indices(computation, computation.context,
+                "the array of a given shape begins at 0 (shape= may be left out)");
   if (extents.size() != computation.rank()) {
     throw Error(ErrorKind::Declaration,
                 computation.name + " has " + std::to_string(computation.rank()) +

@@ -34,7 +34,7 @@ struct Computation {
   ScalarType type;
   std::vector<std::string> iterators;
   std::vector<Stride> strides; ///< of the iterators: what their loops count; empty: all of step 1
-  std::vector<Piece> pieces; ///< empty for inputs
+  std::vector<Piece> pieces;   ///< empty for inputs
   isl::set domain; ///< declared domain; for inputs the box of the extents. Pieces partition or
                    ///< cover part of it
   std::vector<ExprPtr> extents; ///< array shape, affine in parameters; inputs always, computations
@@ -56,8 +56,8 @@ struct Computation {
 
 struct Range {
   std::string iterator;
-  ExprPtr lower; ///< inclusive; affine in parameters and earlier iterators
-  ExprPtr upper; ///< exclusive
+  ExprPtr lower;         ///< inclusive; affine in parameters and earlier iterators
+  ExprPtr upper;         ///< exclusive
   std::int64_t step = 1; ///< as of ReduceRange
 };
 

@@ -51,8 +51,8 @@ bool may_be_negative(const Computation &computation, size_t d, const isl::set &c
   return !checked(negative.is_empty(), "checking the domain of a computation");
 }
 
-/// Between the smallest and the largest value of a dimension. Nothing where isl needs more operations
-/// for it than are worth while.
+/// Between the smallest and the largest value of a dimension. Nothing where isl needs more
+/// operations for it than are worth while.
 std::optional<Interval> spanned(const isl::set &domain, size_t d, bool from_zero,
                                 const isl::set &context) {
   // The pieces of the answer may be as many as the product of all divisors in the conditions.
@@ -186,7 +186,8 @@ void derive_extents(Computation &computation, const std::vector<Range> &ranges, 
     if (is_box && ranges[d].upper != nullptr && !depends_on_iterators(ranges[d].upper)) {
       const ExprPtr upper = cast(ranges[d].upper, Int64);
       const ExprPtr lower = cast(ranges[d].lower, Int64);
-      interval = from_zero ? Interval{nullptr, upper} : Interval{lower, combined(Op::Sub, upper, lower)};
+      interval =
+          from_zero ? Interval{nullptr, upper} : Interval{lower, combined(Op::Sub, upper, lower)};
     } else {
       auto found = spanned(computation.domain, d, from_zero, context);
       if (!found) {

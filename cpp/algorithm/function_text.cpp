@@ -24,7 +24,8 @@ std::string shape_text(const Computation &computation) {
     text += d == 0 ? "" : ", ";
     const ExprPtr first = first_index(computation.origin, d);
     text += is_zero(first) ? to_string(computation.extents[d])
-                           : to_string(first) + ":" + to_string(combined(Op::Add, first, computation.extents[d]));
+                           : to_string(first) + ":" +
+                                 to_string(combined(Op::Add, first, computation.extents[d]));
   }
   return text + "] : " + type_name(computation.type);
 }

@@ -424,6 +424,15 @@ void bind_loops(py::module_ &module) {
       py::arg("limit") = py::none());
 }
 
+/// The coordinates of the first element of a computation's array.
+std::vector<ExprPtr> origin_of(const Computation &computation) {
+  std::vector<ExprPtr> origin;
+  for (size_t d = 0; d < computation.extents.size(); ++d) {
+    origin.push_back(first_index(computation.origin, d));
+  }
+  return origin;
+}
+
 void bind_computations(py::module_ &module) {
   py::class_<Computation, ComputationPtr>(module, "Computation")
       .def_readonly("name", &Computation::name)
@@ -434,13 +443,7 @@ void bind_computations(py::module_ &module) {
       .def_property_readonly("extents",
                              [](const Computation &self) { return to_handles(self.extents); })
       .def_property_readonly("origin",
-                             [](const Computation &self) {
-                               std::vector<ExprPtr> origin;
-                               for (size_t d = 0; d < self.extents.size(); ++d) {
-                                 origin.push_back(first_index(self.origin, d));
-                               }
-                               return to_handles(origin);
-                             })
+                             [](const Computation &self) { return to_handles(origin_of(self)); })
       .def_property_readonly("domain",
                              [](const Computation &self) {
                                return analyse_unlocked([&] {

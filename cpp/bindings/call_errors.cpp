@@ -1,6 +1,5 @@
 #include "bindings/call_errors.h"
 
-#include "algorithm/function_extents.h"
 #include "bindings/bind_errors.h"
 #include "bindings/watched_sites.h"
 #include "polyhedral/isl.h"
@@ -497,37 +496,6 @@ void CallExplainer::self_overlap(size_t argument) const {
           ": elements of the array share memory (a broadcast view?); it cannot be written");
 }
 
-namespace {
-
-/// The first index of the array along the axis that a check is about; null for 0.
-ExprPtr first_of(const IndexSite &site, const Function &function) {
-  const ComputationPtr *array = site.from_origin ? function.find(site.array) : nullptr;
-  return array == nullptr ? nullptr
-                          : first_index((*array)->origin, static_cast<size_t>(site.dimension));
-}
-
-/// The subscript as it was computed.
-std::string subscript_text(const IndexSite &site, const KernelFailure &failure,
-                           const Function &function) {
-  if (const ExprPtr first = first_of(site, function)) {
-    const auto *known = std::get_if<std::int64_t>(&first->value);
-    const bool is_number = first->kind == ExprKind::Constant && known != nullptr;
-    return is_number ? std::to_string(*known + failure.value)
-                     : to_string(first) + (failure.value < 0 ? " - " : " + ") +
-                           std::to_string(std::abs(failure.value));
-  }
-  return site.is_unsigned ? std::to_string(static_cast<std::uint64_t>(failure.value))
-                          : std::to_string(failure.value);
-}
-
-/// Of an array that does not begin at 0.
-std::string origin_text(const IndexSite &site, const Function &function) {
-  const ExprPtr first = first_of(site, function);
-  return first ? " from " + to_string(first) + " on" : "";
-}
-
-} // namespace
-
 void CallExplainer::outside(const IndexSite &site, const KernelFailure &failure) const {
   const Function &function = function_.function();
   const Function &mapped = function_.scheduled().function();
@@ -542,8 +510,7 @@ void CallExplainer::outside(const IndexSite &site, const KernelFailure &failure)
       ErrorKind::Access,
       function.name + ": " + site.text + ", " + (site.writes ? "written" : "read") + " by " +
           point + ": subscript " + subscript_text(site, failure, mapped) +
-          " is out of bounds for axis " +
-          axis + " of " +
+          " is out of bounds for axis " + axis + " of " +
           (own ? site.array : "the buffer " + site.memory + ", where " + site.array + " lies,") +
           " with size " + std::to_string(failure.extent) + origin_text(site, mapped),
       location_of(site, function_.scheduled().function()));

@@ -241,9 +241,8 @@ private:
     expr.producer = computation(state[7]);
     for (const py::handle &entry : state[8].cast<py::tuple>()) {
       const auto range = entry.cast<py::tuple>();
-      expr.ranges.push_back(
-          {range[0].cast<std::string>(), expression(range[1]), expression(range[2]),
-           range[3].cast<std::int64_t>()});
+      expr.ranges.push_back({range[0].cast<std::string>(), expression(range[1]),
+                             expression(range[2]), range[3].cast<std::int64_t>()});
     }
     expr.condition = expression(state[9]);
     expr.predicate = expression(state[10]);

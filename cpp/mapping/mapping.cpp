@@ -119,14 +119,13 @@ InstanceSpace instance_space(const Computation &computation) {
 
 isl::pw_aff declared_loop(const InstanceSpace &instances, size_t position) {
   constexpr const char *doing = "the loop of an iterator";
-  const isl::pw_aff value =
-      isl::pw_aff::var_on_domain(isl::local_space(instances.domain.space()), isl::dim::set,
-                                 static_cast<unsigned>(position));
+  const isl::pw_aff value = isl::pw_aff::var_on_domain(
+      isl::local_space(instances.domain.space()), isl::dim::set, static_cast<unsigned>(position));
   const Stride &stride = instances.strides[position];
-  const auto first = stride.step == 1
-                         ? std::nullopt
-                         : to_affine(stride.first,
-                                     {instances.domain.tuple_id().name(), instances.iterators});
+  const auto first =
+      stride.step == 1
+          ? std::nullopt
+          : to_affine(stride.first, {instances.domain.tuple_id().name(), instances.iterators});
   if (!first) {
     return checked(value, doing);
   }

@@ -86,15 +86,14 @@ ExprPtr derived_extent(const isl::set &image, unsigned dimension, const isl::set
 }
 
 bool may_be_negative(const isl::set &image, unsigned dimension) {
-  const isl::set negative = isl::manage(
-      isl_set_upper_bound_si(image.copy(), isl_dim_set, dimension, -1));
+  const isl::set negative =
+      isl::manage(isl_set_upper_bound_si(image.copy(), isl_dim_set, dimension, -1));
   return !checked(negative.is_empty(), "extent of a buffer");
 }
 
 /// Of a buffer that holds the elements `image`, some of negative index: the first one along a
 /// dimension, and how many there are.
-void add_box(const isl::set &image, unsigned dimension, const isl::set &context,
-             Storage &storage) {
+void add_box(const isl::set &image, unsigned dimension, const isl::set &context, Storage &storage) {
   const auto d = static_cast<int>(dimension);
   const isl::pw_aff first = image.dim_min(d);
   const isl::pw_aff size = image.dim_max(d).sub(first).add_constant(1L);
@@ -203,10 +202,10 @@ void lay_out(const MappingState &state, const Command &command, const Computatio
       add_box(image, d, state.function->context, storage);
       continue;
     }
-    storage.extents.push_back(
-        !given                   ? derived_extent(image, d, state.function->context)
-        : overwritten != nullptr ? overwritten->extents[d]
-                                 : size_expression(command, parameter_list(state), sizes[d]));
+    storage.extents.push_back(!given ? derived_extent(image, d, state.function->context)
+                              : overwritten != nullptr
+                                  ? overwritten->extents[d]
+                                  : size_expression(command, parameter_list(state), sizes[d]));
     const std::optional<isl::pw_aff> size = to_affine(storage.extents[d], elements);
     const isl::pw_aff position =
         isl::pw_aff::var_on_domain(isl::local_space(image.space()), isl::dim::set, d);
@@ -217,12 +216,13 @@ void lay_out(const MappingState &state, const Command &command, const Computatio
   if (sample_point(checked(image.subtract(inside), "store_in"), point)) {
     const bool below = std::any_of(point.coordinates.begin(), point.coordinates.end(),
                                    [](std::int64_t index) { return index < 0; });
-    refuse(command, "element " + instance_text(storage.buffer, point) + " lies outside the " +
-                        (overwritten != nullptr ? "array" : "buffer") +
-                        (!below                  ? ""
-                         : overwritten != nullptr ? ", which begins at 0: shift the subscript"
-                                                  : ", which begins at 0 if its size is given: leave "
-                                                    "the size out, or shift the subscript"));
+    refuse(command,
+           "element " + instance_text(storage.buffer, point) + " lies outside the " +
+               (overwritten != nullptr ? "array" : "buffer") +
+               (!below                   ? ""
+                : overwritten != nullptr ? ", which begins at 0: shift the subscript"
+                                         : ", which begins at 0 if its size is given: leave "
+                                           "the size out, or shift the subscript"));
   }
 }
 

@@ -194,9 +194,10 @@ def sum(
     Args:
         value: the expression that is summed.
         over: {k: K} for 0 <= k < K, {k: (1, K)} for 1 <= k < K, {k: (1, K, 2)} for the odd ones of
-            these; several iterators, outermost first. Bounds may read integer arrays, {p: (row[i], row[i + 1])}, where `value` reads some
-            array at p itself: as in a slice, what lies beyond that array's extent is left out.
-            Bounds of inner iterators are read where those of outer ones hold.
+            these; several iterators, outermost first. Bounds may read integer arrays,
+            {p: (row[i], row[i + 1])}, where `value` reads some array at p itself: as in a slice,
+            what lies beyond that array's extent is left out. Bounds of inner iterators are read
+            where those of outer ones hold.
         where: a condition, such as `(k < i) & (mask[k] > 0)`. What is affine in it bounds the
             domain; what reads arrays is asked of each of its points, and the value is computed
             (and read) only where it holds. Its parts are asked in order, as by Python's `and`:

@@ -34,6 +34,11 @@ std::optional<isl::set> to_set(const ExprPtr &condition, const IterationSpace &s
 std::optional<isl::set> compare(Op comparison, const ExprPtr &a, const ExprPtr &b,
                                 const IterationSpace &space);
 
+/// The points of `space` where `value` is a whole number of steps from `first`, or nothing when
+/// they are not affine.
+std::optional<isl::set> stepped(const ExprPtr &value, const ExprPtr &first, std::int64_t step,
+                                const IterationSpace &space);
+
 /// The set of parameters and their constraints that occur in an expression, as a parameter-set
 /// context.
 isl::set parameter_context(const std::vector<ExprPtr> &exprs);

@@ -57,10 +57,27 @@ isl::set bounded_below_and_above(const Expr &reduce, const ReduceRange &range,
     }
     result = result.intersect(*side);
   }
+  if (range.step != 1) {
+    const auto steps = stepped(reduced, range.lower, range.step, space);
+    if (!steps) {
+      throw Error(ErrorKind::Declaration,
+                  "the lower bound of " + range.iterator + " in the " + describe(reduce) +
+                      " is not affine in parameters and outer iterators: " + to_string(range.lower),
+                  where);
+    }
+    result = result.intersect(*steps);
+  }
   return result;
 }
 
 } // namespace
+
+std::optional<isl::set> stepped(const ExprPtr &value, const ExprPtr &first, std::int64_t step,
+                                const IterationSpace &space) {
+  const ExprPtr distance = binary(Op::Sub, value, first);
+  return compare(Op::Eq, binary(Op::Mod, distance, constant(step, Int64)),
+                 constant(std::int64_t{0}, Int64), space);
+}
 
 isl::set parameter_context(const std::vector<ExprPtr> &exprs) {
   std::vector<std::string> names;

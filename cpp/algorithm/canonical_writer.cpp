@@ -90,6 +90,9 @@ size_t CanonicalWriter::node(const ExprPtr &expr) {
   for (const ReduceRange &range : expr->ranges) {
     text += fmt::format(" {} #{} #{}", sized_text(range.iterator), node(range.lower),
                         node(range.upper));
+    if (range.step != 1) {
+      text += fmt::format(" step {}", range.step);
+    }
   }
   for (const ExprPtr &state : expr->states) {
     text += " state #" + std::to_string(node(state));
@@ -124,6 +127,13 @@ void CanonicalWriter::computation(const Computation &computation) {
   line("domain " + canonical_text(computation.domain));
   for (const ExprPtr &extent : computation.extents) {
     expression("extent", extent);
+  }
+  for (const ExprPtr &first : computation.origin) {
+    expression("origin", first);
+  }
+  for (const Stride &stride : computation.strides) {
+    line(fmt::format("stride {}", stride.step));
+    expression("first", stride.first);
   }
   for (const Piece &piece : computation.pieces) {
     line("piece " + canonical_text(piece.domain));

@@ -144,12 +144,17 @@ EnclosedRanges enclose_ranges(Op op, const std::vector<ReduceRange> &ranges,
       reads.uppers = {given.upper};
     }
     if (by_lower) {
+      if (given.step != 1) {
+        const ExprPtr rest =
+            binary(Op::Mod, binary(Op::Sub, counter, given.lower), constant(given.step, Int64));
+        restrict_by(binary(Op::Eq, rest, constant(std::int64_t{0}, Int64)));
+      }
       restrict_by(binary(Op::Le, given.lower, counter));
     } else {
       reads.lowers = {given.lower};
     }
     result.ranges[r] = {given.iterator, joined(Op::Max, reads.lowers),
-                        joined(Op::Min, reads.uppers)};
+                        joined(Op::Min, reads.uppers), by_lower ? 1 : given.step};
   }
   return result;
 }

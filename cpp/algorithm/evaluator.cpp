@@ -328,7 +328,7 @@ private:
     }
     prepare(site.target);
     Target &target = targets_[index];
-    const std::int64_t offset = target.box.offset(subscripts_);
+    const std::int64_t offset = has_wide_subscript(site) ? -1 : target.box.offset(subscripts_);
     const State state = offset < 0 ? State::Absent : target.states[static_cast<size_t>(offset)];
     if (state == State::Done) {
       out = target.values[static_cast<size_t>(offset)];
@@ -349,6 +349,16 @@ private:
       throw error;
     }
     enter(site.target, piece, offset, subscripts_);
+    return false;
+  }
+
+  /// Whether some subscript, of an unsigned type, is 2**63 or more.
+  bool has_wide_subscript(const InstanceRead &site) const {
+    for (size_t i = 0; i < subscripts_.size(); ++i) {
+      if (subscripts_[i] < 0 && is_wide_unsigned(*site.access->operands[i])) {
+        return true;
+      }
+    }
     return false;
   }
 

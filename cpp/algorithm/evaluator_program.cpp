@@ -302,11 +302,16 @@ private:
     const ReduceRange &range = expr.ranges[level];
     const std::int32_t lower = emit_as(range.lower, Int64);
     const std::int32_t upper = emit_as(range.upper, Int64);
+    const std::int32_t step = range.step == 1 ? -1 : emit(tilewright::constant(range.step, Int64));
     const std::int32_t counter = fresh();
     add(InstructionCode::Move, counter, lower);
     const size_t test = add(InstructionCode::LoopTest, 0, counter, upper);
     bind(range.iterator, counter, [&] { emit_loop(expr, level + 1, out); });
-    add(InstructionCode::Next, counter, counter);
+    if (range.step == 1) {
+      add(InstructionCode::Next, counter, counter);
+    } else {
+      add_binary(binary_function(Op::Add, Int64), counter, counter, step);
+    }
     program_.code[add(InstructionCode::Jump, 0, 0)].target = static_cast<std::int32_t>(test);
     land(test);
   }

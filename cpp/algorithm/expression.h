@@ -43,12 +43,16 @@ using ExprPtr = std::shared_ptr<const Expr>;
 /// Constants keep full precision: bool and integers in (u)int64, floats in double.
 using ConstantValue = std::variant<bool, std::int64_t, std::uint64_t, double, std::complex<double>>;
 
-/// One reduced iterator with its half-open range; the bounds may use outer iterators and earlier
-/// reduced ones.
+/// The largest step of a range.
+inline constexpr std::int64_t largest_step = 1'000'000'000;
+
+/// One reduced iterator with its half-open range: lower, lower + step, ... below upper. The bounds
+/// may use outer iterators and earlier reduced ones.
 struct ReduceRange {
   std::string iterator;
   ExprPtr lower;
   ExprPtr upper;
+  std::int64_t step = 1; ///< 1 to largest_step; `lower` is there where it is not 1
 };
 
 /// One node. The fields below `operands` are used by the kinds named beside them. Iterators and

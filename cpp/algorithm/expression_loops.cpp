@@ -55,6 +55,10 @@ void check_instances(Op op, std::vector<ReduceRange> &ranges,
     if (range.iterator.empty() || !seen.insert(range.iterator).second) {
       refuse(quoted(op) + " reduces over '" + range.iterator + "' twice");
     }
+    if (range.step < 1 || range.step > largest_step) {
+      refuse("the step of '" + range.iterator + "' in " + quoted(op) + " must be 1 to " +
+             std::to_string(largest_step) + ", not " + std::to_string(range.step));
+    }
     for (ExprPtr *bound : {&range.lower, &range.upper}) {
       require(*bound, quoted(op) + " over '" + range.iterator + "'");
       if (!(*bound)->type.is_integer()) {

@@ -377,7 +377,8 @@ private:
     std::string text;
     for (const ReduceRange &range : expr.ranges) {
       text += " for " + range.iterator + " in range(" + print_index(range.lower) + ", " +
-              print_index(range.upper) + ")";
+              print_index(range.upper) +
+              (range.step != 1 ? ", " + std::to_string(range.step) : "") + ")";
     }
     if (expr.condition && expr.predicate) {
       text += " if " + print(expr.condition).at_least(BitAnd) + " & " +

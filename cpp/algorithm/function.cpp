@@ -48,7 +48,18 @@ std::vector<std::string> input_iterators(const std::vector<ExprPtr> &extents) {
   return names;
 }
 
-/// lower <= iterator < upper over the iterators declared so far.
+void require_step(const Computation &computation, const Range &range) {
+  if (range.step >= 1 && range.step <= largest_step && range.lower != nullptr) {
+    return;
+  }
+  throw Error(ErrorKind::Declaration,
+              "the step of " + range.iterator + " in " + computation.name + " must be 1 to " +
+                  std::to_string(largest_step) + ", from a lower bound on, not " +
+                  std::to_string(range.step),
+              computation.where);
+}
+
+/// The values of a range over the iterators declared so far.
 void constrain(Computation &computation, const Range &range, size_t position) {
   const IterationSpace space{computation.name, computation.iterators};
   const std::vector<std::string> earlier(computation.iterators.begin(),
@@ -70,6 +81,13 @@ void constrain(Computation &computation, const Range &range, size_t position) {
                   computation.where);
     }
     computation.domain = computation.domain.intersect(*side);
+  }
+  if (range.step != 1) {
+    require_step(computation, range);
+    computation.domain =
+        computation.domain.intersect(stepped(self, range.lower, range.step, space).value());
+    computation.strides.resize(computation.rank());
+    computation.strides[position] = {range.lower, range.step};
   }
 }
 
@@ -93,11 +111,12 @@ void finish(Computation &computation, const std::vector<Range> &ranges, bool is_
   const SourceLocation &where = computation.where;
   checked(computation.domain, "building the domain of a computation");
   check_parameters(computation.name, computation.iterators, computation.domain, where);
-  check_indices(computation, computation.context);
   if (extents.empty() && computation.rank() > 0) {
-    computation.extents = derived_extents(computation, ranges, is_box, computation.context);
+    derive_extents(computation, ranges, is_box, computation.context);
     return;
   }
+  check_indices(computation, computation.context,
+                "the array of a given shape begins at 0 (shape= may be left out)");
   if (extents.size() != computation.rank()) {
     throw Error(ErrorKind::Declaration,
                 computation.name + " has " + std::to_string(computation.rank()) +

@@ -23,15 +23,26 @@ struct Piece {
   SourceLocation where;
 };
 
+/// The values of an iterator whose range has a step: first, first + step, ...
+struct Stride {
+  ExprPtr first; ///< affine in parameters and the iterators before; null for step 1
+  std::int64_t step = 1;
+};
+
 struct Computation {
   std::string name;
   ScalarType type;
   std::vector<std::string> iterators;
-  std::vector<Piece> pieces; ///< empty for inputs
+  std::vector<Stride> strides; ///< of the iterators: what their loops count; empty: all of step 1
+  std::vector<Piece> pieces;   ///< empty for inputs
   isl::set domain; ///< declared domain; for inputs the box of the extents. Pieces partition or
                    ///< cover part of it
   std::vector<ExprPtr> extents; ///< array shape, affine in parameters; inputs always, computations
                                 ///< when given or derived
+  std::vector<ExprPtr> origin;  ///< the coordinates of the array's first element, affine in
+                                ///< parameters; empty: zeros, as of inputs and outputs
+  size_t enclosed = 0; ///< one more than the last dimension along which the derived array may be
+                       ///< larger than the domain; 0: none. Outputs have none
   isl::set context; ///< parameter set: the constraints of all parameters in the declaration and the
                     ///< pieces
   bool is_input = false;
@@ -46,9 +57,13 @@ struct Computation {
 
 struct Range {
   std::string iterator;
-  ExprPtr lower; ///< inclusive; affine in parameters and earlier iterators
-  ExprPtr upper; ///< exclusive
+  ExprPtr lower;         ///< inclusive; affine in parameters and earlier iterators
+  ExprPtr upper;         ///< exclusive
+  std::int64_t step = 1; ///< as of ReduceRange
 };
+
+/// Whether element [0...] is the first one of the array of a computation.
+bool starts_at_zero(const Computation &computation);
 
 /// An input array of the given shape (affine in parameters).
 ComputationPtr declare_input(const std::string &name, std::vector<ExprPtr> extents, ScalarType type,
@@ -59,8 +74,8 @@ ComputationPtr declare_input(const std::string &name, std::vector<ExprPtr> exten
 void pass_input_ordinal(std::uint64_t ordinal);
 
 /// A computation without pieces yet. `ranges` bound the iterators in order; `condition` (may be
-/// null) is an affine condition over them. `extents` empty: derived from the domain's bounding box
-/// (index 0 .. max).
+/// null) is an affine condition over them. `extents` empty: derived from the domain's bounding box,
+/// from 0 on, or from the smallest index where that may be negative (Computation::origin).
 ComputationPtr declare_computation(const std::string &name, const std::vector<Range> &ranges,
                                    const ExprPtr &condition, ScalarType type,
                                    std::vector<ExprPtr> extents, SourceLocation where);

@@ -6,6 +6,10 @@
 
 #include <isl/set.h>
 
+#include <algorithm>
+#include <optional>
+#include <utility>
+
 namespace tilewright {
 
 namespace {
@@ -28,39 +32,106 @@ bool depends_on_iterators(const ExprPtr &expr) {
   return found;
 }
 
-/// One more than the largest value of an iterator.
-ExprPtr past_last(const Computation &computation, size_t d, const isl::set &context) {
+constexpr const char *doing = "deriving the extents of a computation";
+
+/// The indices of one dimension: so many, from `first` on (null: 0).
+struct Interval {
+  ExprPtr first;
+  ExprPtr extent;
+};
+
+isl::set negative_part(const Computation &computation, size_t d) {
+  return checked(isl::manage(isl_set_upper_bound_si(computation.domain.copy(), isl_dim_set,
+                                                    static_cast<unsigned>(d), -1)),
+                 "checking the domain of a computation");
+}
+
+bool may_be_negative(const Computation &computation, size_t d, const isl::set &context) {
+  const isl::set negative = negative_part(computation, d).intersect_params(context);
+  return !checked(negative.is_empty(), "checking the domain of a computation");
+}
+
+/// Between the smallest and the largest value of a dimension. Nothing where isl needs more
+/// operations for it than are worth while.
+std::optional<Interval> spanned(const isl::set &domain, size_t d, bool from_zero,
+                                const isl::set &context) {
   // The pieces of the answer may be as many as the product of all divisors in the conditions.
   constexpr std::uint64_t extent_operation_limit = 400'000;
   try {
     const OperationLimit limit(extent_operation_limit);
-    const isl::set possible = computation.domain.intersect_params(context);
-    const isl::pw_aff last =
-        checked(possible.dim_max(static_cast<int>(d)).add_constant(1).gist(context),
-                "deriving the extents of a computation");
-    return from_affine(last, {});
+    const isl::set possible = domain.intersect_params(context);
+    const isl::pw_aff end = possible.dim_max(static_cast<int>(d)).add_constant(1);
+    const auto expression = [&](const isl::pw_aff &value) {
+      return from_affine(checked(value.gist(context), doing), {});
+    };
+    if (from_zero) {
+      return Interval{nullptr, expression(end)};
+    }
+    const isl::pw_aff first = possible.dim_min(static_cast<int>(d));
+    return Interval{expression(first.coalesce()), expression(end.sub(first).coalesce())};
   } catch (const Error &error) {
     if (error.kind != ErrorKind::Limit) {
       throw;
     }
-    const std::string &name = computation.iterators[d];
-    throw Error(ErrorKind::Limit,
-                "the shape of " + computation.name + ": the largest " + name +
-                    " of its domain takes more integer-set operations than the limit allows; give "
-                    "the shape (shape=[...]), or simplify the conditions on " +
-                    name,
-                computation.where);
+    return std::nullopt;
   }
+}
+
+/// A domain of plain inequalities around another one.
+isl::set simple_hull(const isl::set &domain) {
+  isl_set *plain = isl_set_remove_divs(domain.copy());
+  return checked(isl::manage(isl_set_from_basic_set(isl_set_simple_hull(plain))), doing);
+}
+
+[[noreturn]] void refuse_shape(const Computation &computation, size_t d) {
+  const std::string &name = computation.iterators[d];
+  throw Error(ErrorKind::Limit,
+              "the shape of " + computation.name + ": the largest " + name +
+                  " of its domain takes more integer-set operations than the limit allows; give "
+                  "the shape (shape=[...]), or simplify the conditions on " +
+                  name,
+              computation.where);
 }
 
 } // namespace
 
-void check_indices(const Computation &computation, const isl::set &context) {
+bool is_zero(const ExprPtr &value) {
+  const auto *number =
+      value->kind == ExprKind::Constant ? std::get_if<std::int64_t>(&value->value) : nullptr;
+  return number != nullptr && *number == 0;
+}
+
+ExprPtr first_index(const std::vector<ExprPtr> &origin, size_t d) {
+  return d < origin.size() ? origin[d] : constant(std::int64_t{0}, Int64);
+}
+
+ExprPtr combined(Op op, const ExprPtr &a, const ExprPtr &b) {
+  const auto first = to_affine(a, IterationSpace{});
+  const auto second = to_affine(b, IterationSpace{});
+  if (!first || !second) {
+    return binary(op, a, b);
+  }
+  const isl::pw_aff value = op == Op::Add   ? first->add(*second)
+                            : op == Op::Sub ? first->sub(*second)
+                            : op == Op::Min ? first->min(*second)
+                                            : first->max(*second);
+  return from_affine(checked(value.coalesce(), doing), {});
+}
+
+void require_exact_shape(const Computation &output) {
+  if (output.enclosed > 0) {
+    refuse_shape(output, output.enclosed - 1);
+  }
+}
+
+bool starts_at_zero(const Computation &computation) {
+  return std::all_of(computation.origin.begin(), computation.origin.end(), is_zero);
+}
+
+void check_indices(const Computation &computation, const isl::set &context,
+                   const std::string &why) {
   for (size_t d = 0; d < computation.rank(); ++d) {
-    const isl::set negative =
-        checked(isl::manage(isl_set_upper_bound_si(computation.domain.copy(), isl_dim_set,
-                                                   static_cast<unsigned>(d), -1)),
-                "checking the domain of a computation");
+    const isl::set negative = negative_part(computation, d);
     if (checked(negative.is_empty(), "checking the domain of a computation")) {
       continue;
     }
@@ -72,9 +143,8 @@ void check_indices(const Computation &computation, const isl::set &context) {
     const std::string parameters = parameter_text(point);
     Error error(ErrorKind::Declaration,
                 "the domain of " + computation.name + " holds " + at +
-                    (parameters.empty() ? "" : " (" + parameters + ")") +
-                    ", but indices must be >= 0: shift " + computation.iterators[d] +
-                    " so that it starts at 0",
+                    (parameters.empty() ? "" : " (" + parameters + ")") + ", but " + why +
+                    ": shift " + computation.iterators[d] + " so that it starts at 0",
                 computation.where);
     error.details["point"] = at;
     error.details["parameters"] = parameters;
@@ -107,18 +177,34 @@ void check_extents(const Computation &computation, const isl::set &context) {
   }
 }
 
-std::vector<ExprPtr> derived_extents(const Computation &computation,
-                                     const std::vector<Range> &ranges, bool is_box,
-                                     const isl::set &context) {
-  std::vector<ExprPtr> extents;
+void derive_extents(Computation &computation, const std::vector<Range> &ranges, bool is_box,
+                    const isl::set &context) {
+  std::vector<ExprPtr> origin;
   for (size_t d = 0; d < computation.rank(); ++d) {
+    const bool from_zero = !may_be_negative(computation, d, context);
+    Interval interval;
     if (is_box && ranges[d].upper != nullptr && !depends_on_iterators(ranges[d].upper)) {
-      extents.push_back(not_negative(cast(ranges[d].upper, Int64), context));
+      const ExprPtr upper = cast(ranges[d].upper, Int64);
+      const ExprPtr lower = cast(ranges[d].lower, Int64);
+      interval =
+          from_zero ? Interval{nullptr, upper} : Interval{lower, combined(Op::Sub, upper, lower)};
     } else {
-      extents.push_back(not_negative(past_last(computation, d, context), context));
+      auto found = spanned(computation.domain, d, from_zero, context);
+      if (!found) {
+        computation.enclosed = d + 1;
+        found = spanned(simple_hull(computation.domain), d, from_zero, context);
+      }
+      if (!found) {
+        refuse_shape(computation, d);
+      }
+      interval = std::move(*found);
     }
+    computation.extents.push_back(not_negative(interval.extent, context));
+    origin.push_back(from_zero ? constant(std::int64_t{0}, Int64) : interval.first);
   }
-  return extents;
+  if (!std::all_of(origin.begin(), origin.end(), is_zero)) {
+    computation.origin = std::move(origin);
+  }
 }
 
 } // namespace tilewright

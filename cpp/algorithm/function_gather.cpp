@@ -3,6 +3,7 @@
 #include "algorithm/declaration_checks.h"
 #include "algorithm/expression_depth.h"
 #include "algorithm/function.h"
+#include "algorithm/function_extents.h"
 #include "algorithm/self_dependence.h"
 #include "polyhedral/relevant_context.h"
 #include "polyhedral/set_text.h"
@@ -20,6 +21,7 @@ namespace {
 /// Every expression of a declaration, in the order in which it is read.
 std::vector<ExprPtr> expressions_of(const Computation &computation) {
   std::vector<ExprPtr> result = computation.extents;
+  result.insert(result.end(), computation.origin.begin(), computation.origin.end());
   for (const Piece &piece : computation.pieces) {
     result.push_back(piece.value);
   }
@@ -327,6 +329,13 @@ std::shared_ptr<Function> make_function(const std::string &name,
                 where);
   }
   check_outputs(name, outputs, where);
+  for (const ComputationPtr &output : outputs) {
+    require_exact_shape(*output);
+    if (!starts_at_zero(*output)) {
+      check_indices(*output, output->context,
+                    "it is an output, whose array begins at 0 (temporaries may begin anywhere)");
+    }
+  }
   auto function = make_isl_shared<Function>();
   function->name = name;
   function->where = std::move(where);

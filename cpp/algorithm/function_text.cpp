@@ -1,6 +1,7 @@
 // Layer I as text, in the notation of the papers.
 #include "algorithm/declaration_checks.h"
 #include "algorithm/function.h"
+#include "algorithm/function_extents.h"
 #include "polyhedral/set_text.h"
 
 #include <algorithm>
@@ -20,7 +21,11 @@ std::string names_text(const std::vector<ComputationPtr> &list) {
 std::string shape_text(const Computation &computation) {
   std::string text = computation.name + "[";
   for (size_t d = 0; d < computation.extents.size(); ++d) {
-    text += (d == 0 ? "" : ", ") + to_string(computation.extents[d]);
+    text += d == 0 ? "" : ", ";
+    const ExprPtr first = first_index(computation.origin, d);
+    text += is_zero(first) ? to_string(computation.extents[d])
+                           : to_string(first) + ":" +
+                                 to_string(combined(Op::Add, first, computation.extents[d]));
   }
   return text + "] : " + type_name(computation.type);
 }

@@ -40,10 +40,14 @@ bool has_few_terms(const Expr &reduction) {
   for (const ReduceRange &range : reduction.ranges) {
     const auto lower = known_integer(range.lower);
     const auto upper = known_integer(range.upper);
-    if (!lower || !upper || *upper - *lower > few_terms) {
+    if (!lower || !upper) {
       return false;
     }
-    terms *= std::max<std::int64_t>(0, *upper - *lower);
+    const std::int64_t few = few_terms * range.step;
+    if (*upper - *lower > few) {
+      return false;
+    }
+    terms *= (std::max<std::int64_t>(0, *upper - *lower) + range.step - 1) / range.step;
     if (terms > few_terms) {
       return false;
     }
@@ -439,8 +443,29 @@ private:
     return name;
   }
 
-  /// Nothing where there can be no such computation: it would have negative coordinates, or no
-  /// shape.
+  /// Its loops count what those of the reader of the same name count: they may be shared.
+  static void copy_strides(Computation &isolated, const Computation &reader) {
+    if (reader.strides.empty()) {
+      return;
+    }
+    const std::vector<std::string> &kept = isolated.iterators;
+    isolated.strides.resize(kept.size());
+    FreeIterators free;
+    for (size_t d = 0; d < reader.rank(); ++d) {
+      const auto position = std::find(kept.begin(), kept.end(), reader.iterators[d]);
+      if (position == kept.end() || reader.strides[d].step == 1) {
+        continue;
+      }
+      const std::set<std::string> &used = free.of(reader.strides[d].first);
+      if (std::all_of(used.begin(), used.end(), [&](const std::string &name) {
+            return std::find(kept.begin(), position, name) != position;
+          })) {
+        isolated.strides[static_cast<size_t>(position - kept.begin())] = reader.strides[d];
+      }
+    }
+  }
+
+  /// Nothing where there can be no such computation: it would have no shape.
   Isolated declared(const Found &found, const Computation &reader) {
     const std::string name = new_name(reader.name, found.part);
     isl_set *domain = isl_set_set_tuple_name(found.certain->copy(), name.c_str());
@@ -459,6 +484,7 @@ private:
       names_.erase(name);
       return {};
     }
+    copy_strides(*result.computation, reader);
     for (const std::string &iterator : found.iterators) {
       const auto &all = found.key.iterators;
       result.positions.push_back(

@@ -337,6 +337,12 @@ ExprPtr partial_sum(const ExprPtr &reduction, const ReductionFactor &factor,
       also(binary(Op::Le, range.lower, iterator(range.iterator)));
       also(binary(Op::Lt, iterator(range.iterator), range.upper));
     }
+    const bool is_factor = factor.is_iterator && range.iterator == factor.iterator;
+    if (is_factor && range.step != 1) {
+      const ExprPtr distance = binary(Op::Sub, iterator(range.iterator), range.lower);
+      also(binary(Op::Eq, binary(Op::Mod, distance, constant(range.step, Int64)),
+                  constant(std::int64_t{0}, Int64)));
+    }
     body_iterators.push_back(range.iterator);
   }
   if (!factor.is_iterator) {
@@ -403,6 +409,8 @@ std::shared_ptr<const Function> factor_reduction(const Function &function, const
 
   const ComputationPtr partial = declare_computation(to_text(checked(instances, "partial results")),
                                                      root.type, {}, computation->where);
+  partial->strides = computation->strides;
+  partial->strides.resize(partial->strides.empty() ? 0 : partial->rank());
   define_piece(partial, nullptr, partial_sum(reduction, factor, computation->iterators),
                computation->where);
 

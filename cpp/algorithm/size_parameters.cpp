@@ -20,6 +20,8 @@ public:
       all_of(extent);
       remember_bound(extent);
     }
+    std::for_each(computation.origin.begin(), computation.origin.end(),
+                  [&](const ExprPtr &first) { all_of(first); });
   }
 
   void domain(const isl::set &set) {

@@ -1,13 +1,11 @@
 #include "bindings/bind_language.h"
 
-#include "algorithm/affine.h"
-#include "algorithm/declaration_checks.h"
 #include "algorithm/enclosing_ranges.h"
 #include "algorithm/expression_depth.h"
 #include "algorithm/function.h"
-#include "algorithm/predicates.h"
-#include "algorithm/views.h"
+#include "algorithm/function_extents.h"
 #include "bindings/bind_sets.h"
+#include "bindings/bind_views.h"
 #include "polyhedral/interruption.h"
 #include "polyhedral/isl_lock.h"
 #include "polyhedral/set_text.h"
@@ -161,14 +159,14 @@ std::vector<ExprHandle> to_handles(const std::vector<ExprPtr> &expressions) {
   return handles;
 }
 
-/// (iterator, lower, upper), the bounds numbers or expressions.
-using RangeTuple = std::tuple<std::string, py::object, py::object>;
+/// (iterator, lower, upper, step), the bounds numbers or expressions.
+using RangeTuple = std::tuple<std::string, py::object, py::object, std::int64_t>;
 
 std::vector<Range> to_ranges(const std::vector<RangeTuple> &tuples) {
   std::vector<Range> ranges;
   ranges.reserve(tuples.size());
-  for (const auto &[iterator, lower, upper] : tuples) {
-    ranges.push_back({iterator, to_expression(lower), to_expression(upper)});
+  for (const auto &[iterator, lower, upper, step] : tuples) {
+    ranges.push_back({iterator, to_expression(lower), to_expression(upper), step});
   }
   return ranges;
 }
@@ -176,8 +174,8 @@ std::vector<Range> to_ranges(const std::vector<RangeTuple> &tuples) {
 std::vector<ReduceRange> to_reduce_ranges(const std::vector<RangeTuple> &tuples) {
   std::vector<ReduceRange> ranges;
   ranges.reserve(tuples.size());
-  for (const auto &[iterator, lower, upper] : tuples) {
-    ranges.push_back({iterator, to_expression(lower), to_expression(upper)});
+  for (const auto &[iterator, lower, upper, step] : tuples) {
+    ranges.push_back({iterator, to_expression(lower), to_expression(upper), step});
   }
   return ranges;
 }
@@ -427,6 +425,15 @@ void bind_loops(py::module_ &module) {
       py::arg("limit") = py::none());
 }
 
+/// The coordinates of the first element of a computation's array.
+std::vector<ExprPtr> origin_of(const Computation &computation) {
+  std::vector<ExprPtr> origin;
+  for (size_t d = 0; d < computation.extents.size(); ++d) {
+    origin.push_back(first_index(computation.origin, d));
+  }
+  return origin;
+}
+
 void bind_computations(py::module_ &module) {
   py::class_<Computation, ComputationPtr>(module, "Computation")
       .def_readonly("name", &Computation::name)
@@ -436,6 +443,8 @@ void bind_computations(py::module_ &module) {
       .def_property_readonly("rank", &Computation::rank)
       .def_property_readonly("extents",
                              [](const Computation &self) { return to_handles(self.extents); })
+      .def_property_readonly("origin",
+                             [](const Computation &self) { return to_handles(origin_of(self)); })
       .def_property_readonly("domain",
                              [](const Computation &self) {
                                return analyse_unlocked([&] {
@@ -504,35 +513,6 @@ void bind_computations(py::module_ &module) {
 
 void bind_pieces(py::module_ &module) {
   module.def(
-      "conjuncts",
-      [](const ExprHandle &condition) {
-        std::vector<ExprHandle> parts;
-        for (const ExprPtr &part : conjuncts_of(condition.expr)) {
-          parts.push_back(ExprHandle{part});
-        }
-        return parts;
-      },
-      py::arg("condition"));
-  module.def(
-      "is_affine_condition",
-      [](const ExprHandle &condition, const std::vector<std::string> &iterators) {
-        const IslLock lock;
-        const OperationLimit limit(declaration_operation_limit);
-        require_stack(condition.expr);
-        return to_set(condition.expr, {"", iterators}).has_value();
-      },
-      py::arg("condition"), py::arg("iterators"));
-  module.def(
-      "make_view", [](const ComputationPtr &computation) { make_view(computation); },
-      py::arg("computation"));
-  module.def(
-      "phi",
-      [](const std::vector<ExprHandle> &reads, const py::handle &where) {
-        const IslLock lock;
-        return ExprHandle{phi(to_expressions(reads), to_location(where))};
-      },
-      py::arg("reads"), py::arg("where") = py::none());
-  module.def(
       "define_piece",
       [](const ComputationPtr &computation, const py::handle &condition, const py::handle &value,
          const py::handle &where) {
@@ -586,6 +566,7 @@ void bind_language(py::module_ &module) {
   bind_loops(module);
   bind_computations(module);
   bind_pieces(module);
+  bind_views(module);
 }
 
 } // namespace tilewright

@@ -496,18 +496,9 @@ void CallExplainer::self_overlap(size_t argument) const {
           ": elements of the array share memory (a broadcast view?); it cannot be written");
 }
 
-namespace {
-
-/// The subscript as it was computed.
-std::string subscript_text(const IndexSite &site, const KernelFailure &failure) {
-  return site.is_unsigned ? std::to_string(static_cast<std::uint64_t>(failure.value))
-                          : std::to_string(failure.value);
-}
-
-} // namespace
-
 void CallExplainer::outside(const IndexSite &site, const KernelFailure &failure) const {
   const Function &function = function_.function();
+  const Function &mapped = function_.scheduled().function();
   const WatchedInstance instance = instance_of(site, failure);
   const std::string axis = std::to_string(site.dimension);
   const bool own = site.memory.empty();
@@ -518,10 +509,10 @@ void CallExplainer::outside(const IndexSite &site, const KernelFailure &failure)
   Error error(
       ErrorKind::Access,
       function.name + ": " + site.text + ", " + (site.writes ? "written" : "read") + " by " +
-          point + ": subscript " + subscript_text(site, failure) + " is out of bounds for axis " +
-          axis + " of " +
+          point + ": subscript " + subscript_text(site, failure, mapped) +
+          " is out of bounds for axis " + axis + " of " +
           (own ? site.array : "the buffer " + site.memory + ", where " + site.array + " lies,") +
-          " with size " + std::to_string(failure.extent),
+          " with size " + std::to_string(failure.extent) + origin_text(site, mapped),
       location_of(site, function_.scheduled().function()));
   error.details["access"] = site.text;
   error.details["array"] = site.array;
@@ -532,7 +523,7 @@ void CallExplainer::outside(const IndexSite &site, const KernelFailure &failure)
     all += (all.empty() ? "" : ", ") + name + " = " + std::to_string(value);
   }
   error.details["axis"] = axis;
-  error.details["value"] = subscript_text(site, failure);
+  error.details["value"] = subscript_text(site, failure, mapped);
   error.details["extent"] = std::to_string(failure.extent);
   error.details["buffer"] = own ? site.array : site.memory;
   error.details["kind"] = site.writes ? "write" : "read";
@@ -551,13 +542,15 @@ void CallExplainer::failed(const CompiledKernel &kernel, std::int32_t status,
     std::string read = "a read";
     std::string array = "the array";
     std::string value = std::to_string(failure.value);
+    std::string origin;
     int dimension = 0;
     SourceLocation where = function.where;
     if (failure.site >= 0 && static_cast<size_t>(failure.site) < kernel.sites.size()) {
       const IndexSite &site = kernel.sites[static_cast<size_t>(failure.site)];
       read = site.text;
       array = site.array;
-      value = subscript_text(site, failure);
+      value = subscript_text(site, failure, function_.scheduled().function());
+      origin = origin_text(site, function_.scheduled().function());
       dimension = site.dimension;
       const SourceLocation line = location_of(site, function_.scheduled().function());
       where = line.known() ? line : where;
@@ -566,7 +559,7 @@ void CallExplainer::failed(const CompiledKernel &kernel, std::int32_t status,
         ErrorKind::Index,
         function.name + ": " + read + ": subscript " + value + " is out of bounds for axis " +
             std::to_string(dimension) + " of " + array + " with size " +
-            std::to_string(failure.extent) +
+            std::to_string(failure.extent) + origin +
             (first ? "; the first such read is " + first->read + ", by " + first->instance : ""),
         where);
     if (first) {

@@ -122,11 +122,20 @@ public:
       for (const ExprPtr &extent : computation.extents) {
         extents.append(expression(extent));
       }
+      py::list origin;
+      for (const ExprPtr &first : computation.origin) {
+        origin.append(expression(first));
+      }
+      py::list strides;
+      for (const Stride &stride : computation.strides) {
+        strides.append(py::make_tuple(expression(stride.first), stride.step));
+      }
       all.append(py::make_tuple(
           computation.name, type_name(computation.type), computation.iterators, py::tuple(pieces),
           from_set(computation.domain), py::tuple(extents), from_set(computation.context),
           computation.is_input, computation.record, computation.field,
-          from_location(computation.where), computation.ordinal, computation.is_view));
+          from_location(computation.where), computation.ordinal, py::tuple(origin),
+          py::tuple(strides), computation.enclosed, computation.is_view));
     }
     return py::make_tuple(format, TILEWRIGHT_VERSION, py::tuple(nodes_), py::tuple(all));
   }
@@ -155,7 +164,8 @@ private:
   py::tuple node(const Expr &expr) {
     py::list ranges;
     for (const ReduceRange &range : expr.ranges) {
-      ranges.append(py::make_tuple(range.iterator, number(range.lower), number(range.upper)));
+      ranges.append(
+          py::make_tuple(range.iterator, number(range.lower), number(range.upper), range.step));
     }
     return py::make_tuple(
         static_cast<int>(expr.kind), type_name(expr.type), list(expr.operands),
@@ -231,8 +241,8 @@ private:
     expr.producer = computation(state[7]);
     for (const py::handle &entry : state[8].cast<py::tuple>()) {
       const auto range = entry.cast<py::tuple>();
-      expr.ranges.push_back(
-          {range[0].cast<std::string>(), expression(range[1]), expression(range[2])});
+      expr.ranges.push_back({range[0].cast<std::string>(), expression(range[1]),
+                             expression(range[2]), range[3].cast<std::int64_t>()});
     }
     expr.condition = expression(state[9]);
     expr.predicate = expression(state[10]);
@@ -259,8 +269,14 @@ private:
     computation.field = state[9].cast<std::string>();
     computation.where = to_location(state[10]);
     computation.ordinal = state[11].cast<std::uint64_t>();
-    computation.is_view = state[12].cast<bool>();
+    computation.is_view = state[15].cast<bool>();
     pass_input_ordinal(computation.ordinal);
+    computation.origin = expressions(state[12]);
+    computation.enclosed = state[14].cast<size_t>();
+    for (const py::handle &entry : state[13].cast<py::tuple>()) {
+      const auto stride = entry.cast<py::tuple>();
+      computation.strides.push_back({expression(stride[0]), stride[1].cast<std::int64_t>()});
+    }
   }
 
   std::vector<ComputationPtr> computations_;

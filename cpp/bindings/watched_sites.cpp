@@ -1,6 +1,10 @@
 #include "bindings/watched_sites.h"
 
+#include "algorithm/function_extents.h"
+
 #include <algorithm>
+#include <cstdlib>
+#include <variant>
 
 namespace tilewright {
 
@@ -24,6 +28,13 @@ SourceLocation line_of_read(const Piece &piece, const std::string &text) {
     }
   });
   return where;
+}
+
+/// The first index of the array along the axis that a check is about; null for 0.
+ExprPtr first_of(const IndexSite &site, const Function &function) {
+  const ComputationPtr *array = site.from_origin ? function.find(site.array) : nullptr;
+  return array == nullptr ? nullptr
+                          : first_index((*array)->origin, static_cast<size_t>(site.dimension));
 }
 
 } // namespace
@@ -69,6 +80,24 @@ WatchedInstance instance_of(const IndexSite &site, const KernelFailure &failure)
   }
   instance.element += "]";
   return instance;
+}
+
+std::string subscript_text(const IndexSite &site, const KernelFailure &failure,
+                           const Function &function) {
+  if (const ExprPtr first = first_of(site, function)) {
+    const auto *known = std::get_if<std::int64_t>(&first->value);
+    const bool is_number = first->kind == ExprKind::Constant && known != nullptr;
+    return is_number ? std::to_string(*known + failure.value)
+                     : to_string(first) + (failure.value < 0 ? " - " : " + ") +
+                           std::to_string(std::abs(failure.value));
+  }
+  return site.is_unsigned ? std::to_string(static_cast<std::uint64_t>(failure.value))
+                          : std::to_string(failure.value);
+}
+
+std::string origin_text(const IndexSite &site, const Function &function) {
+  const ExprPtr first = first_of(site, function);
+  return first ? " from " + to_string(first) + " on" : "";
 }
 
 } // namespace tilewright

@@ -24,4 +24,10 @@ struct WatchedInstance {
 };
 WatchedInstance instance_of(const IndexSite &site, const KernelFailure &failure);
 
+/// The subscript that a check of `function`, as it is scheduled, found outside.
+std::string subscript_text(const IndexSite &site, const KernelFailure &failure,
+                           const Function &function);
+/// " from -1 on" of an array that does not begin at 0.
+std::string origin_text(const IndexSite &site, const Function &function);
+
 } // namespace tilewright

@@ -84,6 +84,9 @@ std::string encode_metadata(const KernelMetadata &metadata) {
     if (site.is_unsigned) {
       described["unsigned"] = true;
     }
+    if (site.from_origin) {
+      described["from_origin"] = true;
+    }
     if (!site.computation.empty()) {
       encode_report(site, described);
     }
@@ -131,6 +134,7 @@ std::optional<KernelMetadata> decode_metadata(const std::string &text) {
     described.array = array->str();
     described.dimension = static_cast<int>(*dimension);
     described.is_unsigned = site->getBoolean("unsigned").value_or(false);
+    described.from_origin = site->getBoolean("from_origin").value_or(false);
     if (site->get("computation") != nullptr && !decode_report(*site, described)) {
       return std::nullopt;
     }

@@ -53,6 +53,7 @@ struct IndexSite {
   std::string array;
   int dimension = 0;
   bool is_unsigned = false; ///< the subscript is of uint64: what fails below 0 is 2**63 or more
+  bool from_origin = false; ///< the subscript counts from the first element (Computation::origin)
   /// Of checks that were asked for (instrumentation.h): whose instance fails; else empty.
   std::string computation = {};
   std::vector<std::string> iterators = {}; ///< of the instance, which is reported: its own first

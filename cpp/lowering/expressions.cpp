@@ -142,56 +142,6 @@ bool ExpressionTranslator::is_affine(const ExprPtr &expr) const {
   return to_affine(expr, {statement_.name, frame_.names}).has_value();
 }
 
-ValuePtr ExpressionTranslator::checked_subscript(const Expr &access, size_t dimension,
-                                                 const ValuePtr &value) {
-  const ComputationPtr &producer = access.producer;
-  ValuePtr upper;
-  if (dimension < producer->extents.size()) {
-    upper = translate_parameters(producer->extents[dimension], state_.program);
-  } else {
-    // A computation without a declared shape: its place has the shape of its domain.
-    const Program::Place &place = state_.program.places.at(producer->name);
-    upper = state_.kernel.buffers[place.buffer].extents.at(dimension);
-  }
-  if (!state_.known) {
-    state_.known = parameter_ranges(state_.program);
-  }
-  if (always_inside(value, upper, *state_.known, state_.definitions)) {
-    return value;
-  }
-  for (const CheckedSubscript &known : frame_.checked) {
-    if (known.value == value && same_value(known.upper, upper)) {
-      return known.subscript;
-    }
-  }
-  ValuePtr subscript = value;
-  if (!is<Variable>(value) && !is<Constant>(value)) {
-    const std::int64_t id = state_.numbers.next();
-    emit(let(id, "index", value));
-    state_.definitions.emplace(id, value);
-    subscript = variable(id, "index");
-  }
-  std::string text = producer->name + "[";
-  for (size_t i = 0; i < access.operands.size(); ++i) {
-    text += (i == 0 ? "" : ", ") + to_string(access.operands[i]);
-  }
-  IndexSite site;
-  std::vector<ValuePtr> reported;
-  if (state_.instrumentation.bounds) {
-    site = site_of_instance();
-    reported = instance();
-  }
-  site.text = text + "]";
-  site.array = producer->name;
-  site.dimension = static_cast<int>(dimension);
-  site.is_unsigned = is_wide_unsigned(*access.operands[dimension]);
-  state_.kernel.sites.push_back(std::move(site));
-  emit(check_index(static_cast<std::int64_t>(state_.kernel.sites.size()) - 1, subscript, upper,
-                   nullptr, std::move(reported)));
-  frame_.checked.push_back({value, upper, subscript});
-  return subscript;
-}
-
 ValuePtr ExpressionTranslator::translate_access(const Expr &expr) {
   const auto found = state_.program.places.find(expr.producer->name);
   if (found == state_.program.places.end()) {
@@ -399,8 +349,16 @@ void ExpressionTranslator::reduce_loops(const Expr &reduce, const std::function<
   for (const ReduceRange &range : reduce.ranges) {
     Loop loop{
         state_.numbers.next(), range.iterator, translate(range.lower), translate(range.upper), {}};
+    ValuePtr value = variable(loop.id, loop.name);
+    if (range.step != 1) { // loops count their iterations
+      const ValuePtr step = integer(range.step);
+      value = add(loop.lower, mul(step, value));
+      const ValuePtr distance = add(sub(loop.upper, loop.lower), integer(range.step - 1));
+      loop.upper = floor_div(distance, step);
+      loop.lower = integer(0);
+    }
     loop.before = take_statements();
-    frame_.iterators[range.iterator] = variable(loop.id, loop.name);
+    frame_.iterators[range.iterator] = std::move(value);
     frame_.names.push_back(range.iterator);
     frame_.done.clear();
     loops.push_back(std::move(loop));

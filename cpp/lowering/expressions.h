@@ -119,6 +119,7 @@ private:
   /// Opens loops over the reduced iterators around what `body` writes.
   void reduce_loops(const Expr &reduce, const std::function<void()> &body);
   ValuePtr checked_subscript(const Expr &access, size_t dimension, const ValuePtr &value);
+  ValuePtr checked_from_zero(const Expr &access, size_t dimension, const ValuePtr &value);
   bool is_affine(const ExprPtr &expr) const;
   bool always_readable(const ExprPtr &expr);
   bool always_in_bounds(const Expr &access) const;

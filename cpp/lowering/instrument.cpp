@@ -1,5 +1,6 @@
 // What is written beside an instance's value where instrumentation.h asks for it: checks of the
 // elements that it touches, and of whether its value is the first that is no number.
+#include "algorithm/function_extents.h"
 #include "lowering/expressions.h"
 #include "lowering/parameter_ranges.h"
 
@@ -85,6 +86,74 @@ std::vector<ValuePtr> ExpressionTranslator::instance() const {
   return values;
 }
 
+// ---- subscripts, and elements that are touched ----
+
+ValuePtr ExpressionTranslator::checked_subscript(const Expr &access, size_t dimension,
+                                                 const ValuePtr &value) {
+  const ComputationPtr &producer = access.producer;
+  const ExprPtr first = first_index(producer->origin, dimension);
+  if (!is_zero(first)) { // what is checked counts from the first element
+    const ValuePtr origin = translate_parameters(first, state_.program);
+    ValuePtr distance = sub(value, origin);
+    if (is_wide_unsigned(*access.operands[dimension])) { // 2**63 and more look negative
+      distance = select_value(binary_value(Op::Lt, value, integer(0)), integer(-1), distance);
+    }
+    return add(checked_from_zero(access, dimension, distance), origin);
+  }
+  return checked_from_zero(access, dimension, value);
+}
+
+ValuePtr ExpressionTranslator::checked_from_zero(const Expr &access, size_t dimension,
+                                                 const ValuePtr &value) {
+  const ComputationPtr &producer = access.producer;
+  ValuePtr upper;
+  if (dimension < producer->extents.size()) {
+    upper = translate_parameters(producer->extents[dimension], state_.program);
+  } else {
+    // A computation without a declared shape: its place has the shape of its domain.
+    const Program::Place &place = state_.program.places.at(producer->name);
+    upper = state_.kernel.buffers[place.buffer].extents.at(dimension);
+  }
+  if (!state_.known) {
+    state_.known = parameter_ranges(state_.program);
+  }
+  if (always_inside(value, upper, *state_.known, state_.definitions)) {
+    return value;
+  }
+  for (const CheckedSubscript &known : frame_.checked) {
+    if (known.value == value && same_value(known.upper, upper)) {
+      return known.subscript;
+    }
+  }
+  ValuePtr subscript = value;
+  if (!is<Variable>(value) && !is<Constant>(value)) {
+    const std::int64_t id = state_.numbers.next();
+    emit(let(id, "index", value));
+    state_.definitions.emplace(id, value);
+    subscript = variable(id, "index");
+  }
+  std::string text = producer->name + "[";
+  for (size_t i = 0; i < access.operands.size(); ++i) {
+    text += (i == 0 ? "" : ", ") + to_string(access.operands[i]);
+  }
+  IndexSite site;
+  std::vector<ValuePtr> reported;
+  if (state_.instrumentation.bounds) {
+    site = site_of_instance();
+    reported = instance();
+  }
+  site.text = text + "]";
+  site.array = producer->name;
+  site.dimension = static_cast<int>(dimension);
+  site.is_unsigned = is_wide_unsigned(*access.operands[dimension]);
+  site.from_origin = !is_zero(first_index(producer->origin, dimension));
+  state_.kernel.sites.push_back(std::move(site));
+  emit(check_index(static_cast<std::int64_t>(state_.kernel.sites.size()) - 1, subscript, upper,
+                   nullptr, std::move(reported)));
+  frame_.checked.push_back({value, upper, subscript});
+  return subscript;
+}
+
 void ExpressionTranslator::check_place(IndexSite site, size_t buffer,
                                        const std::vector<ValuePtr> &subscripts) {
   const KernelBuffer &memory = state_.kernel.buffers.at(buffer);
@@ -96,6 +165,7 @@ void ExpressionTranslator::check_place(IndexSite site, size_t buffer,
     }
     site.memory = memory.name;
   }
+  const std::vector<ExprPtr> &origin = state_.program.buffers.at(buffer).origin;
   if (!state_.known) {
     state_.known = parameter_ranges(state_.program);
   }
@@ -110,6 +180,8 @@ void ExpressionTranslator::check_place(IndexSite site, size_t buffer,
       continue;
     }
     site.dimension = static_cast<int>(d);
+    site.from_origin = site.memory.empty() && state_.program.buffers.at(buffer).level == 0 &&
+                       !is_zero(first_index(origin, d));
     state_.kernel.sites.push_back(site);
     emit(check_index(static_cast<std::int64_t>(state_.kernel.sites.size()) - 1, value, upper,
                      nullptr, instance()));

@@ -130,14 +130,11 @@ void cache_reads(MappingState &state, const Command &command, const CacheArgumen
   }
   const Computation &copy = **state.function->find(given.name);
   // The copy's loops run in the order of its memory.
+  const InstanceSpace instances = instance_space(copy);
   TimeSpaceMap map;
   for (size_t d = 0; d < copy.rank(); ++d) {
     const size_t of = given.order.empty() ? d : static_cast<size_t>(given.order[d]);
-    map.dimensions.push_back({copy.iterators[of],
-                              isl::pw_aff::var_on_domain(isl::local_space(copy.domain.space()),
-                                                         isl::dim::set, static_cast<unsigned>(of)),
-                              {},
-                              0});
+    map.dimensions.push_back({copy.iterators[of], declared_loop(instances, of), {}, 0});
     if (given.memory == "shared") {
       map.dimensions.back().tag.tag = Tag::GpuSpread;
     }
@@ -239,11 +236,7 @@ void complete(TimeSpaceMap &map, const Computation &computation, size_t levels) 
                        [&](const LoopDimension &loop) { return loop.name == name; })) {
       name += "_";
     }
-    map.dimensions.push_back({name,
-                              isl::pw_aff::var_on_domain(isl::local_space(instances.domain.space()),
-                                                         isl::dim::set, static_cast<unsigned>(d)),
-                              {},
-                              0});
+    map.dimensions.push_back({name, declared_loop(instances, d), {}, 0});
   }
 }
 

@@ -39,6 +39,7 @@ Storage moved(const Storage &storage, const Computation &input,
   Storage result = storage;
   result.buffer = input.name;
   result.extents = input.extents;
+  result.origin.clear();
   for (size_t d = 0; d < offset.size(); ++d) {
     if (offset[d] != 0) {
       result.index[d] = binary(Op::Add, result.index[d], constant(offset[d], Int64));
@@ -50,17 +51,11 @@ Storage moved(const Storage &storage, const Computation &input,
   return result;
 }
 
-isl::pw_aff iterator_value(const isl::set &domain, size_t position) {
-  return checked(isl::pw_aff::var_on_domain(isl::local_space(domain.space()), isl::dim::set,
-                                            static_cast<unsigned>(position)),
-                 "loop of an iterator");
-}
-
 TimeSpaceMap identity_time(const Computation &computation) {
   const InstanceSpace instances = instance_space(computation);
   TimeSpaceMap map;
   for (size_t d = 0; d < instances.iterators.size(); ++d) {
-    map.dimensions.push_back({instances.iterators[d], iterator_value(instances.domain, d), {}, 0});
+    map.dimensions.push_back({instances.iterators[d], declared_loop(instances, d), {}, 0});
   }
   return map;
 }
@@ -92,6 +87,7 @@ Storage Storage::identity(const Computation &computation) {
     storage.index.push_back(iterator(name));
   }
   storage.extents = computation.extents;
+  storage.origin = computation.origin;
   storage.relation =
       checked(isl::map::identity(computation.domain.space().map_from_set()), "default storage");
   return storage;
@@ -100,12 +96,15 @@ Storage Storage::identity(const Computation &computation) {
 InstanceSpace instance_space(const Computation &computation) {
   InstanceSpace space;
   space.iterators = computation.iterators;
+  space.strides = computation.strides;
+  space.strides.resize(computation.rank());
   if (const ExprPtr reduction = scheduled_reduction(computation)) {
     const Piece &piece = computation.pieces.front();
     const Expr &terms = *reduction_of(*reduction);
     space.domain = reduction_domain(terms, piece.domain, computation.iterators, piece.where);
     for (const ReduceRange &range : terms.ranges) {
       space.iterators.push_back(range.iterator);
+      space.strides.push_back({range.step == 1 ? nullptr : range.lower, range.step});
     }
     space.reduced = terms.ranges.size();
     return space;
@@ -116,6 +115,22 @@ InstanceSpace instance_space(const Computation &computation) {
   }
   space.domain = checked(space.domain, "instances of a computation");
   return space;
+}
+
+isl::pw_aff declared_loop(const InstanceSpace &instances, size_t position) {
+  constexpr const char *doing = "the loop of an iterator";
+  const isl::pw_aff value = isl::pw_aff::var_on_domain(
+      isl::local_space(instances.domain.space()), isl::dim::set, static_cast<unsigned>(position));
+  const Stride &stride = instances.strides[position];
+  const auto first =
+      stride.step == 1
+          ? std::nullopt
+          : to_affine(stride.first, {instances.domain.tuple_id().name(), instances.iterators});
+  if (!first) {
+    return checked(value, doing);
+  }
+  const isl::val step(isl_context(), static_cast<long>(stride.step));
+  return checked(value.sub(*first).scale_down(step).floor(), doing);
 }
 
 const Placement *find_placement(const MappingState &state, const std::string &computation) {

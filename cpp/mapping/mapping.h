@@ -98,10 +98,15 @@ const Placement *find_placement(const struct MappingState &state, const std::str
 /// C[i..., k...].
 struct InstanceSpace {
   std::vector<std::string> iterators; ///< reduced ones last
+  std::vector<Stride> strides;        ///< of all of them
   size_t reduced = 0;                 ///< how many of them are reduced
   isl::set domain;                    ///< tuple name = computation name
 };
 InstanceSpace instance_space(const Computation &computation);
+
+/// The loop of an iterator as it is declared: its value; if its range has a step, the number of its
+/// value in the range, from 0 on, so that loops have no gaps.
+isl::pw_aff declared_loop(const InstanceSpace &instances, size_t position);
 
 /// A buffer that is a field of an array of structures: each of its elements lies `offset` bytes
 /// into a record of `size` bytes, beside the elements of the record's other fields.
@@ -114,11 +119,13 @@ struct Record {
 };
 
 /// Layer III of one computation: element [index...] of `buffer` holds the computation's element;
-/// index is quasi-affine in the computation's own iterators (not the reduced ones).
+/// index is quasi-affine in the computation's own iterators (not the reduced ones). Temporaries may
+/// have elements of negative index: the buffer begins at `origin`.
 struct Storage {
   std::string buffer;
   std::vector<ExprPtr> index;
   std::vector<ExprPtr> extents; ///< of the buffer; affine in parameters
+  std::vector<ExprPtr> origin;  ///< the buffer's first element, affine in parameters; empty: zeros
   isl::map relation;            ///< computation[iterators] -> buffer[index]
   Record record;                ///< of the buffer
 

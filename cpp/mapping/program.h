@@ -21,6 +21,7 @@ struct Buffer {
   ScalarType type;
   BufferKind kind = BufferKind::Temporary;
   std::vector<ExprPtr> extents; ///< affine in parameters
+  std::vector<ExprPtr> origin;  ///< as of Storage; Program::Place::index counts from here
   int level = 0; ///< > 0: there is one for each iteration of so many outermost loops (store_at)
   std::string memory = "auto";
   Record record;        ///< temporaries

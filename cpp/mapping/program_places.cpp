@@ -1,5 +1,6 @@
 // Where elements lie: the buffers of a program and the place of each computation in them.
 #include "algorithm/affine.h"
+#include "algorithm/function_extents.h"
 #include "mapping/command_handlers.h"
 #include "mapping/number_limits.h"
 #include "mapping/program_builder.h"
@@ -46,6 +47,14 @@ void ProgramBuilder::add_buffers() {
       add_place(*computation, BufferKind::Temporary);
     }
   }
+  for (auto &[name, place] : program_.places) {
+    const std::vector<ExprPtr> &origin = program_.buffers[place.buffer].origin;
+    for (size_t d = 0; d < origin.size(); ++d) {
+      if (!is_zero(origin[d])) {
+        place.index[d] = binary(Op::Sub, place.index[d], origin[d]);
+      }
+    }
+  }
 }
 
 Buffer ProgramBuilder::buffer_of(const std::string &name, ScalarType type, BufferKind kind,
@@ -85,6 +94,7 @@ void ProgramBuilder::add_place(const Computation &computation, BufferKind kind) 
   if (found == program_.buffers.end()) {
     program_.buffers.push_back(buffer_of(storage.buffer, computation.type, kind, storage.extents));
     found = program_.buffers.end() - 1;
+    found->origin = storage.origin;
     found->record = storage.record;
     require_place_in_record(computation, *found);
   } else {
@@ -128,10 +138,25 @@ void ProgramBuilder::share(const Computation &computation, const Storage &storag
   if (buffer.kind != BufferKind::Temporary) {
     return;
   }
+  std::vector<ExprPtr> origin;
   for (size_t d = 0; d < buffer.extents.size(); ++d) {
-    if (to_string(buffer.extents[d]) != to_string(storage.extents[d])) {
-      buffer.extents[d] = binary(Op::Max, buffer.extents[d], storage.extents[d]);
+    const ExprPtr first = first_index(buffer.origin, d);
+    const ExprPtr own_first = first_index(storage.origin, d);
+    ExprPtr &extent = buffer.extents[d];
+    if (to_string(first) != to_string(own_first)) {
+      origin.push_back(combined(Op::Min, first, own_first));
+      const ExprPtr end = combined(Op::Max, combined(Op::Add, first, extent),
+                                   combined(Op::Add, own_first, storage.extents[d]));
+      extent = known_extent(combined(Op::Sub, end, origin.back()));
+      continue;
     }
+    origin.push_back(first);
+    if (to_string(extent) != to_string(storage.extents[d])) {
+      extent = binary(Op::Max, extent, storage.extents[d]);
+    }
+  }
+  if (!std::all_of(origin.begin(), origin.end(), is_zero)) {
+    buffer.origin = std::move(origin);
   }
 }
 

@@ -55,9 +55,7 @@ void add_missing_loops(TimeSpaceMap &map, const InstanceSpace &instances) {
                        [&](const LoopDimension &loop) { return loop.name == name; })) {
       name += "_";
     }
-    const isl::pw_aff value =
-        isl::pw_aff::var_on_domain(isl::local_space(instances.domain.space()), isl::dim::set, k);
-    map.dimensions.push_back({name, checked(value, "the loop of an iterator"), {}, 0});
+    map.dimensions.push_back({name, declared_loop(instances, k), {}, 0});
   }
 }
 

@@ -63,10 +63,11 @@ void visit_fields(const Record &given, Visitor &&visitor) {
 
 template <class Visitor>
 void visit_fields(const Storage &given, Visitor &&visitor) {
-  const auto &[buffer, index, extents, relation, record] = given;
+  const auto &[buffer, index, extents, origin, relation, record] = given;
   visitor.visit("buffer", buffer);
   visitor.visit("index", index);
   visitor.visit("extents", extents);
+  visitor.visit("origin", origin);
   visitor.aside("relation", relation); // what `index` says, as a map
   visitor.visit("record", record);
 }

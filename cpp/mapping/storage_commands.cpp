@@ -60,9 +60,8 @@ ExprPtr size_expression(const Command &command, const std::string &parameters,
   return from_affine(checked(size.as_pw_multi_aff().at(0), "the size of a buffer"), {});
 }
 
-/// One more than the largest index along a dimension; 0 where nothing is stored.
-ExprPtr derived_extent(const isl::set &image, unsigned dimension, const isl::set &context) {
-  isl::pw_aff extent = image.dim_max(static_cast<int>(dimension)).add_constant(1L);
+/// A size along a dimension of a buffer, known where something is stored; 0 elsewhere.
+ExprPtr size_of(isl::pw_aff extent, const isl::set &context) {
   const isl::pw_aff simple = extent.gist(extent.domain().intersect(context)).coalesce();
   const isl::pw_aff nothing = isl::pw_aff(context, isl::val(isl_context(), 0L));
   if (checked(context.is_subset(simple.ge_set(nothing)), "extent of a buffer")) {
@@ -71,6 +70,29 @@ ExprPtr derived_extent(const isl::set &image, unsigned dimension, const isl::set
   const isl::set elsewhere = context.subtract(extent.domain());
   extent = extent.union_add(isl::pw_aff(elsewhere, isl::val(isl_context(), 0L)));
   return from_affine(checked(extent.gist(context).coalesce(), "extent of a buffer"), {});
+}
+
+/// One more than the largest index along a dimension.
+ExprPtr derived_extent(const isl::set &image, unsigned dimension, const isl::set &context) {
+  return size_of(image.dim_max(static_cast<int>(dimension)).add_constant(1L), context);
+}
+
+bool may_be_negative(const isl::set &image, unsigned dimension) {
+  const isl::set negative =
+      isl::manage(isl_set_upper_bound_si(image.copy(), isl_dim_set, dimension, -1));
+  return !checked(negative.is_empty(), "extent of a buffer");
+}
+
+/// Of a buffer that holds the elements `image`, some of negative index: the first one along a
+/// dimension, and how many there are.
+void add_box(const isl::set &image, unsigned dimension, const isl::set &context, Storage &storage) {
+  const auto d = static_cast<int>(dimension);
+  const isl::pw_aff first = image.dim_min(d);
+  const isl::pw_aff size = image.dim_max(d).sub(first).add_constant(1L);
+  storage.origin.resize(dimension, constant(std::int64_t{0}, Int64));
+  storage.origin.push_back(
+      from_affine(checked(first.gist(context).coalesce(), "extent of a buffer"), {}));
+  storage.extents.push_back(size_of(checked(size.coalesce(), "extent of a buffer"), context));
 }
 
 std::string shape_text(const Computation &array) {
@@ -167,19 +189,32 @@ void lay_out(const MappingState &state, const Command &command, const Computatio
   isl::set inside = isl::set::universe(image.space());
   for (unsigned d = 0; d < rank; ++d) {
     storage.index.push_back(from_affine(index.at(static_cast<int>(d)), computation.iterators));
-    storage.extents.push_back(overwritten != nullptr ? overwritten->extents[d]
-                              : sized && !sizes[d].empty()
-                                  ? size_expression(command, parameter_list(state), sizes[d])
-                                  : derived_extent(image, d, state.function->context));
+    const bool given = overwritten != nullptr || (sized && !sizes[d].empty());
+    if (!given && may_be_negative(image, d)) {
+      add_box(image, d, state.function->context, storage);
+      continue;
+    }
+    storage.extents.push_back(!given ? derived_extent(image, d, state.function->context)
+                              : overwritten != nullptr
+                                  ? overwritten->extents[d]
+                                  : size_expression(command, parameter_list(state), sizes[d]));
     const std::optional<isl::pw_aff> size = to_affine(storage.extents[d], elements);
     const isl::pw_aff position =
         isl::pw_aff::var_on_domain(isl::local_space(image.space()), isl::dim::set, d);
     inside = inside.lower_bound_si(isl::dim::set, d, 0).intersect(position.lt_set(size.value()));
   }
+  storage.origin.resize(storage.origin.empty() ? 0 : rank, constant(std::int64_t{0}, Int64));
   Point point;
   if (sample_point(checked(image.subtract(inside), "store_in"), point)) {
-    refuse(command, "element " + instance_text(storage.buffer, point) + " lies outside the " +
-                        (overwritten != nullptr ? "array" : "buffer"));
+    const bool below = std::any_of(point.coordinates.begin(), point.coordinates.end(),
+                                   [](std::int64_t index) { return index < 0; });
+    refuse(command,
+           "element " + instance_text(storage.buffer, point) + " lies outside the " +
+               (overwritten != nullptr ? "array" : "buffer") +
+               (!below                   ? ""
+                : overwritten != nullptr ? ", which begins at 0: shift the subscript"
+                                         : ", which begins at 0 if its size is given: leave "
+                                           "the size out, or shift the subscript"));
   }
 }
 
@@ -191,6 +226,7 @@ void take_along(MappingState &state, const Computation &output, const Storage &p
     }
     storage.buffer = place.buffer;
     storage.extents = place.extents;
+    storage.origin = place.origin;
     storage.relation = checked(isl::manage(isl_map_set_tuple_name(
                                    storage.relation.copy(), isl_dim_out, place.buffer.c_str())),
                                "store_in");

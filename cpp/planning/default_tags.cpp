@@ -205,7 +205,8 @@ private:
     };
     const auto low = bound(isl_set_dim_min_val(values.copy(), 0));
     const auto high = bound(isl_set_dim_max_val(values.copy(), 0));
-    return low && high ? std::optional(*high - *low + 1) : std::nullopt;
+    return low && high ? std::optional((*high - *low) / space_.strides[iterator].step + 1)
+                       : std::nullopt;
   }
 
   InstanceSpace space_;

@@ -110,7 +110,7 @@ class IntegerMap:
 
 _Where: TypeAlias = tuple[str, int, str] | None
 _Operand: TypeAlias = Expr | bool | int | float | complex
-_Range: TypeAlias = tuple[str, _Operand, _Operand]
+_Range: TypeAlias = tuple[str, _Operand, _Operand, int]
 
 class Op:
     Neg: ClassVar[Op]
@@ -244,6 +244,8 @@ class Computation:
     def rank(self) -> int: ...
     @property
     def extents(self) -> list[Expr]: ...
+    @property
+    def origin(self) -> list[Expr]: ...
     @property
     def domain(self) -> IntegerSet: ...
     @property

@@ -50,6 +50,12 @@ class Array:
         return tuple(Expression(extent) for extent in self._handle.extents)
 
     @property
+    def origin(self) -> tuple[Expression, ...]:
+        """The coordinates of the array's first element, in terms of parameters: zeros, but for
+        computations with negative coordinates."""
+        return tuple(Expression(first) for first in self._handle.origin)
+
+    @property
     def domain(self) -> Set:
         """The index set."""
         return Set._of(self._handle.domain)

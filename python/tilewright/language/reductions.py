@@ -1,7 +1,7 @@
 """Reductions are expressions: `tw.sum(A[i, k] * B[k, j], over={k: K})`.
 
-The ranges may be half-open pairs, and their bounds may use outer iterators and earlier reduced
-ones; `where` adds a condition, which may read arrays as np.sum's may. As the person wrote a
+The ranges may be half-open pairs, or triples with a step, and their bounds may use outer iterators
+and earlier reduced ones; `where` adds a condition, which may read arrays as np.sum's may. As the person wrote a
 reduction, its elements may be combined in any order, unless `ordered` says otherwise; sums and
 products of bool and narrow integers are kept in (u)int64, as NumPy does.
 """
@@ -12,7 +12,7 @@ import builtins
 import functools
 import operator
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeAlias
+from typing import Any, SupportsIndex, TypeAlias
 
 from .. import _core
 from .._core import Op
@@ -24,16 +24,28 @@ from .names import Iterator
 
 __all__ = ["all", "any", "argmax", "argmin", "max", "min", "prod", "sum"]
 
-RangeLike: TypeAlias = ExpressionLike | tuple[ExpressionLike, ExpressionLike] | range
+RangeLike: TypeAlias = (
+    ExpressionLike
+    | tuple[ExpressionLike, ExpressionLike]
+    | tuple[ExpressionLike, ExpressionLike, int]
+    | range
+    | slice
+)
 Ranges: TypeAlias = Mapping[Iterator, RangeLike] | Iterable[tuple[Iterator, RangeLike]]
 
 
-def range_operands(iterator: object, bounds: object, what: str) -> tuple[str, Operand, Operand]:
-    """(name, lower, upper) of one half-open range, given as an upper bound, a pair or a Python
-    range.
+#: The largest step of a range, as the core has it.
+_LARGEST_STEP = 1_000_000_000
+
+
+def range_operands(
+    iterator: object, bounds: object, what: str
+) -> tuple[str, Operand, Operand, int]:
+    """(name, lower, upper, step) of one half-open range, given as an upper bound, a pair, a triple
+    with a step, a Python range or a slice.
 
     Raises:
-        DeclarationError: when a bound is missing.
+        DeclarationError: when a bound is missing, or the step is none of a range.
         DeclarationTypeError: when the iterator is none, or the bounds are not of a form above.
     """
     if isinstance(iterator, str):
@@ -44,19 +56,21 @@ def range_operands(iterator: object, bounds: object, what: str) -> tuple[str, Op
             f"{iterator!r} is no iterator (make one with tw.iter)"
         )
     name = iterator.name
-    if isinstance(bounds, range):
-        if bounds.step != 1:
-            raise DeclarationError(f"the range of {name} in {what} must have step 1: {bounds}")
-        bounds = (bounds.start, bounds.stop)
     lower: object
     upper: object
-    if isinstance(bounds, tuple | list):
-        if len(bounds) != 2:
+    step: object = 1
+    if isinstance(bounds, range | slice):
+        lower, upper, step = bounds.start, bounds.stop, bounds.step
+        if isinstance(bounds, slice):
+            lower, step = (0 if lower is None else lower), (1 if step is None else step)
+    elif isinstance(bounds, tuple | list):
+        if len(bounds) not in (2, 3):
             raise DeclarationTypeError(
-                f"the range of {name} in {what} must be an upper bound or a pair "
-                f"(lower, upper), not {bounds!r}"
+                f"the range of {name} in {what} must be an upper bound, a pair (lower, upper) or "
+                f"a triple (lower, upper, step), not {bounds!r}"
             )
-        lower, upper = bounds
+        lower, upper, *steps = bounds
+        step = steps[0] if steps else 1
     else:
         lower, upper = 0, bounds
     if lower is None or upper is None or upper is Ellipsis:
@@ -65,7 +79,32 @@ def range_operands(iterator: object, bounds: object, what: str) -> tuple[str, Op
             f"{what} is unbounded: {name} has no {side} bound; "
             f"give both as {{{name}: (lower, upper)}}"
         )
-    return name, _bound(lower, name, what), _bound(upper, name, what)
+    step = _step(step, name, what)
+    return name, _bound(lower, name, what), _bound(upper, name, what), step
+
+
+def _step(value: object, name: str, what: str) -> int:
+    if isinstance(value, Expression):
+        raise DeclarationTypeError(
+            f"the step of {name} in {what} must be a number, not {value!r}: kernels are made for "
+            f"one step; declare the function for each, or run over the number of the value and "
+            f"compute it where it is used"
+        )
+    if isinstance(value, bool) or not isinstance(value, SupportsIndex):
+        raise DeclarationTypeError(
+            f"the step of {name} in {what} must be an integer such as 2, not {value!r}"
+        )
+    step = operator.index(value)
+    if step < 0:
+        raise DeclarationError(
+            f"the step of {name} in {what} must be positive, not {step}: a range is a set of "
+            f"values, given upwards, and reverse({name!r}) runs its loop backwards"
+        )
+    if not 1 <= step <= _LARGEST_STEP:
+        raise DeclarationError(
+            f"the step of {name} in {what} must be 1 to {_LARGEST_STEP}, not {step}"
+        )
+    return step
 
 
 def _bound(value: object, name: str, what: str) -> Operand:
@@ -89,7 +128,7 @@ _COMBINERS: dict[Op, Callable[[Any, Any], Expression]] = {
 
 def reduced_ranges(
     over: Ranges | None, name: str, example: str
-) -> list[tuple[str, Operand, Operand]]:
+) -> list[tuple[str, Operand, Operand, int]]:
     """The ranges of `over=` of the reduction tw.`name`, outermost first.
 
     Raises:
@@ -154,10 +193,11 @@ def sum(
 
     Args:
         value: the expression that is summed.
-        over: {k: K} for 0 <= k < K, {k: (1, K)} for 1 <= k < K; several iterators, outermost first.
-            Bounds may read integer arrays, {p: (row[i], row[i + 1])}, where `value` reads some
-            array at p itself: as in a slice, what lies beyond that array's extent is left out.
-            Bounds of inner iterators are read where those of outer ones hold.
+        over: {k: K} for 0 <= k < K, {k: (1, K)} for 1 <= k < K, {k: (1, K, 2)} for the odd ones of
+            these; several iterators, outermost first. Bounds may read integer arrays,
+            {p: (row[i], row[i + 1])}, where `value` reads some array at p itself: as in a slice,
+            what lies beyond that array's extent is left out. Bounds of inner iterators are read
+            where those of outer ones hold.
         where: a condition, such as `(k < i) & (mask[k] > 0)`. What is affine in it bounds the
             domain; what reads arrays is asked of each of its points, and the value is computed
             (and read) only where it holds. Its parts are asked in order, as by Python's `and`:

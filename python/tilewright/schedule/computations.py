@@ -92,8 +92,10 @@ def computation(  # the isl form gives the value in the second place
     Args:
         name: the name; or isl text of the domain with the name in it, and then the value comes
             next.
-        domain: iterators, outermost first, with their ranges: an upper bound, or a half-open pair.
-            Bounds may use parameters and earlier iterators. {} for a single value.
+        domain: iterators, outermost first, with their ranges: an upper bound, a half-open pair, or a
+            triple with a step, (1, N, 2), whose loop counts the values. Bounds may use parameters and
+            earlier iterators. {} for a single value. Of outputs, from 0 on; other computations may
+            have negative coordinates.
         value: the element; a list of (condition, element) for disjoint pieces (with isl text: of
             (isl text, element)), of which the first that holds counts where conditions read data,
             and (None, element) at the end is for all others; a function that gets the computation
@@ -104,7 +106,8 @@ def computation(  # the isl form gives the value in the second place
             domain is that of the ranges then.
         dtype: the type of an element; that of the value unless given. Needed where the value is a
             function or comes later.
-        shape: the shape of the array, unless it is index 0 to the largest of the domain.
+        shape: the shape of the array, unless it is index 0 (or the smallest of the domain, if that
+            may be negative) to the largest of the domain.
 
     Raises:
         DeclarationError: for an unbounded domain, pieces that overlap, a bound that is not affine.

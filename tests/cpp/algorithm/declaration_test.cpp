@@ -153,10 +153,49 @@ TEST(Declaration, GivenExtentsMustHoldTheDomain) {
   });
 }
 
-TEST(Declaration, NegativeIndicesAndUnboundedDomainsAreRefused) {
-  refused(ErrorKind::Declaration, {"C[-1]", ">= 0", "N = 0"}, [] {
-    declare_computation("C", {{"i", number(-1), n()}}, nullptr, Float32, {}, line(1));
+TEST(Declaration, NegativeIndicesMoveTheOrigin) {
+  const auto origin_text = [](const ComputationPtr &computation) {
+    std::string text;
+    for (const ExprPtr &first : computation->origin) {
+      text += (text.empty() ? "" : ", ") + to_string(first);
+    }
+    return text;
+  };
+  const ComputationPtr halo =
+      declare_computation("C", {{"i", number(-1), plus(n(), 1)}}, nullptr, Float32, {}, line(1));
+  EXPECT_EQ(origin_text(halo), "-1");
+  EXPECT_EQ(extents_text(halo), "N + 2");
+  const ComputationPtr wide =
+      declare_computation("C", {range("j", n()), {"i", unary(Op::Neg, m()), plus(n(), 1)}}, nullptr,
+                          Float32, {}, line(1));
+  EXPECT_EQ(origin_text(wide), "0, -M");
+  EXPECT_EQ(extents_text(wide), "N, M + N + 1");
+  const ComputationPtr triangle =
+      declare_computation("{ C[i,j] : 0 <= i < 4 and -i <= j <= 0 }", Float32, {}, line(1));
+  EXPECT_EQ(origin_text(triangle), "0, -3");
+  EXPECT_EQ(extents_text(triangle), "4, 4");
+  EXPECT_TRUE(
+      declare_computation("C", {range("i", n())}, nullptr, Float32, {}, line(1))->origin.empty());
+  refused(ErrorKind::Declaration, {"C[-1]", "begins at 0", "shape="}, [] {
+    declare_computation("C", {{"i", number(-1), n()}}, nullptr, Float32, {n()}, line(1));
   });
+}
+
+TEST(Declaration, Steps) {
+  const ComputationPtr odd =
+      declare_computation("C", {{"i", number(1), n(), 2}}, nullptr, Float32, {}, line(1));
+  EXPECT_TRUE(checked(
+      odd->domain.is_equal(isl::set(isl_context(), "[N] -> { C[i] : 1 <= i < N and i mod 2 = 1 }")),
+      "comparing"));
+  EXPECT_EQ(extents_text(odd), "N");
+  ASSERT_EQ(odd->strides.size(), 1u);
+  EXPECT_EQ(odd->strides[0].step, 2);
+  refused(ErrorKind::Declaration, {"the step of i in C must be 1 to 1000000000", "not 0"}, [] {
+    declare_computation("C", {{"i", number(1), n(), 0}}, nullptr, Float32, {}, line(1));
+  });
+}
+
+TEST(Declaration, UnboundedDomainsAreRefused) {
   refused(ErrorKind::Declaration, {"unbounded", "i has no upper bound"},
           [] { declare_computation("{ C[i] : 0 <= i }", Float32, {}, line(1)); });
   refused(ErrorKind::Declaration, {"unbounded", "j has no bounds"}, [] {

@@ -153,8 +153,8 @@ def test_bounds_and_conditions_that_are_not_affine():
 def test_domains_that_start_below_zero():
     refuse(
         tw.DeclarationError,
-        r"the domain of C holds C\[-1\].* shift i",
-        lambda: tw.computation("C", {i: (-1, N)}, 0),
+        r"the domain of C holds C\[-1\].* an output.* shift i",
+        lambda: tw.function("f", outputs=[tw.computation("C", {i: (-1, N)}, 0)]),
     )
 
 

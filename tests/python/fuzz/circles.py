@@ -72,8 +72,10 @@ def _exists(instance: Instance, computations: dict[str, Any], sizes: dict[str, i
     computation = computations[instance[0]]
     env = {**sizes, **dict(zip(computation["iterators"], instance[1], strict=True))}
     inside = all(
-        evaluate_affine(low, env) <= env[i] < evaluate_affine(high, env)
-        for i, (low, high) in zip(computation["iterators"], computation["ranges"], strict=True)
+        env[i] in range(evaluate_affine(low, env), evaluate_affine(high, env), *step)
+        for i, (low, high, *step) in zip(
+            computation["iterators"], computation["ranges"], strict=True
+        )
     )
     return inside and all(evaluate_affine(c, env) >= 0 for c in computation["where"])
 

@@ -48,7 +48,7 @@ class EquationCommands(OrderCommands):
         nest = self.nests[c]
         for name in self.iterators[c]:
             if not any(loop.value.uses({name}) for loop in nest.loops):
-                nest.loops.append(Loop(nest.fresh(name), iterator(name)))
+                nest.loops.append(Loop(nest.fresh(name), self.declared_loop(c, name)))
 
     def _inline(self, c: str) -> None:
         gone = self.computations[c]
@@ -70,7 +70,7 @@ class EquationCommands(OrderCommands):
                 # What the reader now reduces runs inside its loops.
                 nest = self.nests[reader]
                 for name in now:
-                    nest.loops.append(Loop(nest.fresh(name), iterator(name)))
+                    nest.loops.append(Loop(nest.fresh(name), self.declared_loop(reader, name)))
         self.rewritten += (("inline", c),)
         self.placements = [p for p in self.placements if c not in p[:2]]
         for table in (self.computations, self.nests, self.storage, self.iterators, self.reduced):
@@ -165,7 +165,7 @@ class EquationCommands(OrderCommands):
     def _require_a_range(
         self, computation: dict[str, Any], root: list[Any], loop: Linear, alone: bool
     ) -> None:
-        """Partial results are elements from 0 on; where each is one term, the terms must stand without gaps."""
+        """Where each partial result is one term, the terms must stand without gaps."""
         names = [r[0] for r in root[2]]
         ranges = [r[1:] for r in root[2]]
         for sizes in [(4, 4, 4), (5, 3, 2), (6, 6, 6), *itertools.product(range(3), repeat=3)]:
@@ -174,8 +174,6 @@ class EquationCommands(OrderCommands):
                 computation["iterators"], computation["ranges"], computation["where"], base
             ):
                 values = {loop.evaluate(e) for e in points(names, ranges, root[3], env)}
-                if values and min(values) < 0:
-                    raise Refused("negative")
                 if values and alone and len(values) != max(values) - min(values) + 1:
                     raise Refused("gaps")
 
@@ -208,7 +206,8 @@ class EquationCommands(OrderCommands):
         self.computations[c] = reading(self.computations[c], array, name)
         own = copy_of["iterators"]
         by_memory = [own[d] for d in order] if order else own
-        self._add(copy_of, c, [Loop(i, iterator(i)) for i in by_memory], self.types[array])
+        self._add(copy_of, c, [], self.types[array])
+        self.nests[name] = Nest([Loop(i, self.declared_loop(name, i)) for i in by_memory])
         self.rewritten += (("cache", c, array, name),)
         self._compute_at(name, c, loop)
         self._store_at(name, c, loop)
@@ -241,7 +240,7 @@ class EquationCommands(OrderCommands):
         if not self._tells_apart(c):
             kept = self.nests[c] = Nest(self.nests[c].loops[: level + 1])
             for i in self.iterators[c]:
-                kept.loops.append(Loop(kept.fresh(i), iterator(i)))
+                kept.loops.append(Loop(kept.fresh(i), self.declared_loop(c, i)))
         self._compute_at(name, c, loop)
         self._store_at(name, c, loop)
         # What ran inside the loops for the reads of the computation runs there for the local one's.

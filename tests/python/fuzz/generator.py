@@ -64,6 +64,10 @@ class Generator:
         #: Sums of these round even where their terms are small integers, so no value may decide between others.
         self.rough = bool({"float16", "bfloat16"} & set(self.types))
         self.slack = rng.randint(0, 2)
+        #: How often ranges begin below 0.
+        self.below = rng.choice((0, 0, 0, 0.3))
+        #: The iterators of the computation at hand whose ranges have steps: (first value, step).
+        self.stepping: dict[str, tuple[int, int]] = {}
 
     # ---- pieces of a program ----
 
@@ -108,11 +112,29 @@ class Generator:
             return affine(self.rng.randint(-reach, reach), **{name: 1})
         return affine(self.rng.randint(0, 1))
 
+    @staticmethod
+    def steps_of(array: dict[str, Any]) -> dict[int, tuple[int, int]]:
+        """(first value, step) of the dimensions whose ranges have one."""
+        ranges = array.get("ranges", [])
+        return {d: (r[0][0], r[2]) for d, r in enumerate(ranges) if len(r) == 3}
+
+    def stepped(self, low: int, step: int, axis: str, around: dict[str, str]) -> list[Any]:
+        """A subscript that is a whole number of steps from `low`, wherever it is inside."""
+        alike = [n for n, own in self.stepping.items() if n in around and own == (low, step)]
+        if alike and self.rng.random() < 0.8:
+            return affine(step * self.rng.randint(-1, 1), **{self.rng.choice(alike): 1})
+        fitting = [name for name, own in around.items() if own == axis] or list(around)
+        if fitting:
+            return affine(low + step * self.rng.randint(-1, 1), **{self.rng.choice(fitting): step})
+        return affine(low)
+
     def read(
         self, array: dict[str, Any], around: dict[str, str], needs: list[Any], reach: int = 1
     ) -> list[Any]:
         """A read and, in `needs`, what must hold for it to stay inside."""
         subscripts: list[Any] = [self.subscript(axis, around, reach) for axis in array["axes"]]
+        for d, (low, step) in self.steps_of(array).items():
+            subscripts[d] = self.stepped(low, step, array["axes"][d], around)
         if self.rng.random() < 0.04 and array["axes"] and around:
             # Indirect, clamped by the contents of an index input that are always 0: inside wherever anything is.
             index = next((x for x in self.inputs if x.get("index")), None)
@@ -240,7 +262,8 @@ class Generator:
                     affine(rng.choice((0, 0, 1))),
                     affine(rng.choice((0, 0, -1)), **{axis: 1}),
                 )
-            ranges.append([name, low, high])
+            step = [rng.choice((2, 2, 3))] if rng.random() < 0.12 else []
+            ranges.append([name, low, high, *step])
             inner[name] = axis
         body_needs: list[Any] = []
         body = self.value(inner, body_needs, min(depth, 1), [])
@@ -318,6 +341,8 @@ class Generator:
                     high = affine(0, **{axis: 1, other: -1})  # N - i: the other triangle
             elif rng.random() < 0.2:
                 low = affine(1)
+            elif rng.random() < self.below:
+                low = rng.choice((affine(-1), affine(-2), affine(-1, **{axis: -1})))
             if high[1] == {axis: 1} and rng.random() < 0.2:
                 high = shifted(high, rng.choice((-1, 1)))
             ranges.append([low, high])
@@ -368,6 +393,10 @@ class Generator:
         axes = self.axes(rank)
         iterators = self.iterators(rank)
         result = self.declare(name, iterators, axes)
+        for bounds in result["ranges"]:
+            if not bounds[0][1] and rng.random() < 0.07:
+                bounds.append(rng.choice((2, 2, 3)))
+        self.stepping = {iterators[d]: own for d, own in self.steps_of(result).items()}
         around = dict(zip(iterators, axes, strict=True))
         needs: list[Any] = []
         draw = rng.random()
@@ -390,6 +419,7 @@ class Generator:
             result["pieces"] = [[None, self.value(around, needs, 2, [])]]
         self.restrict(result, needs)
         self.computations.append(result)
+        self.stepping = {}
         return result
 
     def view(self, name: str) -> None:
@@ -524,6 +554,42 @@ class Generator:
             own["pieces"] = [[["all", inside], body], [["not", inside], start]]
         self.computations.extend((a, b))
 
+    @staticmethod
+    def below_zero(computation: dict[str, Any]) -> dict[str, list[Any]]:
+        """How far each iterator may go below 0."""
+        found: dict[str, list[Any]] = {}
+        for name, (low, *_) in zip(computation["iterators"], computation["ranges"], strict=True):
+            constant, terms = substitute(low, found)
+            found[name] = [min(0, constant), {n: c for n, c in terms.items() if c < 0}]
+        return found
+
+    def begins_below(self, computation: dict[str, Any]) -> bool:
+        return any(by != affine() for by in self.below_zero(computation).values())
+
+    def from_zero(self, name: str, below: dict[str, Any]) -> None:
+        """A computation of the same elements as one with negative coordinates, which no output has."""
+        moved = self.below_zero(below)
+        back = {i: substitute([0, {i: 1, "by": 1}], {"by": by}) for i, by in moved.items()}
+        ranges = []
+        for i, (low, high, *step) in zip(below["iterators"], below["ranges"], strict=True):
+            ends = [substitute(end, back) for end in (low, high)]
+            away = [substitute([0, {"e": 1, "by": -1}], {"e": e, "by": moved[i]}) for e in ends]
+            ranges.append([*away, *step])
+        around = dict(zip(below["iterators"], below["axes"], strict=True))
+        self.known[name] = self.known[below["name"]]
+        self.computations.append(
+            {
+                "name": name,
+                "iterators": list(around),
+                "axes": below["axes"],
+                "ranges": ranges,
+                "domain": [substitute(c, back) for c in below["domain"]],
+                "where": [substitute(c, back) for c in below["where"]],
+                "dtype": self.known[below["name"]],
+                "pieces": [[None, ["read", below["name"], list(back.values())]]],
+            }
+        )
+
     def program(self) -> Program:
         rng = self.rng
         for _ in range(rng.choice((1, 2))):
@@ -540,11 +606,18 @@ class Generator:
             else:
                 self.plain(next(names))
         read = {name for c in self.computations for name in names_read(c)}
+        for c in list(self.computations):
+            is_last = c is self.computations[-1]
+            if (is_last or c["name"] not in read) and self.begins_below(c):
+                self.from_zero(next(names), c)
+                read.add(c["name"])
         last = self.computations[-1]["name"]
         outputs = [
             c["name"]
             for c in self.computations
-            if c["name"] == last or c["name"] not in read or rng.random() < 0.1
+            if c["name"] == last
+            or c["name"] not in read
+            or (rng.random() < 0.1 and not self.begins_below(c))
         ]
         return pruned(
             {"inputs": self.inputs, "computations": self.computations, "outputs": outputs}

@@ -118,11 +118,25 @@ class Part:
         """Not negative where it is."""
         return 0 if tuple(env[i] for i in self.iterators) in self.needed(env) else -1
 
+    def strides(self) -> dict[str, tuple[Any, int]]:
+        """The steps of its reader's ranges: loops of one name count the same values."""
+        found = {}
+        for name, (low, _, *step) in zip(
+            self.reader["iterators"], self.reader["ranges"], strict=True
+        ):
+            low, given = self.reader.get("strides", {}).get(name, (low, (*step, 1)[0]))
+            if given == 1 or name not in self.iterators:
+                continue
+            if set(low[1]) <= {*AXES, *self.iterators[: self.iterators.index(name)]}:
+                found[name] = (low, given)
+        return found
+
     def computation(self, name: str) -> dict[str, Any]:
         dimensions = range(len(self.iterators))
         return {
             "name": name,
             "iterators": list(self.iterators),
+            "strides": self.strides(),
             "ranges": [[self.bound(d, False), self.bound(d, True)] for d in dimensions],
             "where": [self.is_needed],
             "pieces": [[None, self.node]],

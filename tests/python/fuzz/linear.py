@@ -88,6 +88,14 @@ def iterator(name: str) -> Linear:
     return Linear(0, {("iterator", name): 1})
 
 
+def counted(name: str, low: list[Any], step: int) -> Linear:
+    """Which value of a range an iterator has, from 0 on: low, low + step, ..."""
+    if step == 1:
+        return iterator(name)
+    first = Linear(low[0], {("iterator", n): c for n, c in low[1].items()})
+    return iterator(name).plus(first, -1).floor(step)
+
+
 class Loop:
     """One loop of a nest; never changed once it is made, so that nests can share them."""
 

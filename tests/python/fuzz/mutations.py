@@ -28,6 +28,7 @@ ACCESSES = "cpp/mapping/accesses.cpp"
 MAPPING = "cpp/mapping/mapping.cpp"
 LOOPS = "cpp/mapping/loop_commands.cpp"
 PROGRAM = "cpp/mapping/program.cpp"
+STORAGE = "cpp/mapping/storage_commands.cpp"
 REDUCTIONS = "cpp/algorithm/reductions.cpp"
 FIXED = "cpp/algorithm/fixed_parameters.cpp"
 
@@ -46,6 +47,25 @@ MUTATIONS = [
         LOOPS,
         'loop.value.scale(integer_value(factor)), "scale"',
         'loop.value.add_constant(integer_value(factor)), "scale"',
+    ),
+    Mutation(
+        "a loop over a range with a step counts too far",
+        MAPPING,
+        "value.sub(*first).scale_down(step).floor()",
+        "value.sub(*first).scale_down(step).floor().add(value.sub(*first))",
+    ),
+    Mutation(
+        "reductions over ranges with a step take all values",
+        "cpp/algorithm/affine_domain.cpp",
+        "result = result.intersect(*steps);",
+        "",
+    ),
+    Mutation(
+        "elements of negative index are kept modulo the size of a fold plus one",
+        STORAGE,
+        "index = isl_aff_mod_val(index, isl_val_int_from_si(isl_context().get(), static_cast<long>(size)));",
+        "index = isl_aff_add_constant_si(isl_aff_mod_val(index, isl_val_int_from_si("
+        "isl_context().get(), static_cast<long>(size + 1))), 0);",
     ),
     Mutation(
         "parallel loops are taken for ordered",

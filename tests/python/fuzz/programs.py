@@ -10,7 +10,7 @@ Affine expressions are ``[constant, {name: coefficient}]``. Subscripts are affin
     ["add" | "sub" | "mul" | "min" | "max", a, b]  ["neg", a]  ["call", function, a, ...] (of CALLED)
     ["select", [affine >= 0, ...], a, b]  ["choose", a, b, c, d] (c where a < b, else d)
     ["cast", type, a]  ["while", first, bound, step, n] (add step while below the bound, n times at most)
-    ["reduce", op, [[iterator, low, high], ...], [affine >= 0, ...], body]
+    ["reduce", op, [[iterator, low, high], ...], [affine >= 0, ...], body] (and a step behind `high`, unless it is 1)
     (op "osum": a sum in the order of the iterators; "ofold": a fold s -> body - s from 0, in order; "fold": an
     associative one, s -> s + body + s * body from 0)
     ["guard", a, b, body] as the body of a reduction: only the terms where a < b
@@ -288,8 +288,8 @@ class Declaration:
 
     def domain(self, computation: dict[str, Any]) -> tuple[Any, Any]:
         ranges = {
-            tw.iter(name): (self.affine(low), self.affine(high))
-            for name, (low, high) in zip(
+            tw.iter(name): (self.affine(low), self.affine(high), *step)
+            for name, (low, high, *step) in zip(
                 computation["iterators"], computation["ranges"], strict=True
             )
         }
@@ -368,7 +368,10 @@ class Declaration:
             return tw.while_loop(lambda s: s < bound, lambda s: s + step, first, limit=rest[3])
         if operation == "reduce":
             op, ranges, where, body = rest
-            over = {tw.iter(n): (self.affine(low), self.affine(high)) for n, low, high in ranges}
+            over = {
+                tw.iter(n): (self.affine(low), self.affine(high), *step)
+                for n, low, high, *step in ranges
+            }
             condition = self.all(where)
             if body[0] == "guard":
                 below = self.value(body[1]) < self.value(body[2])

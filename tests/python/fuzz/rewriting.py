@@ -50,8 +50,8 @@ def points(names: list[str], ranges: list[Any], where: list[Any], env: Env) -> I
         if all(evaluate_affine(c, env) >= 0 for c in where):
             yield dict(env)
         return
-    low, high = (evaluate_affine(bound, env) for bound in ranges[0])
-    for value in range(low, high):
+    low, high = (evaluate_affine(bound, env) for bound in ranges[0][:2])
+    for value in range(low, high, *ranges[0][2:]):
         yield from points(names[1:], ranges[1:], where, {**env, names[0]: value})
 
 
@@ -148,7 +148,10 @@ def substituted(value: list[Any], names: dict[str, Any]) -> list[Any]:
         return ["select", [with_names(c, names) for c in result[1]], *result[2:]]
     if operation == "reduce":
         _, op, ranges, where, body = result
-        bounds = [[n, with_names(low, names), with_names(high, names)] for n, low, high in ranges]
+        bounds = [
+            [n, with_names(low, names), with_names(high, names), *step]
+            for n, low, high, *step in ranges
+        ]
         return ["reduce", op, bounds, [with_names(c, names) for c in where], body]
     return result
 
@@ -177,8 +180,9 @@ def with_other_iterators(value: list[Any], taken: set[str]) -> list[Any]:
             next(iter(names[n][1])) if n in names else n,
             with_names(low, names),
             with_names(high, names),
+            *step,
         ]
-        for n, low, high in ranges
+        for n, low, high, *step in ranges
     ]
     return [
         "reduce",
@@ -329,6 +333,7 @@ def factored(
         "name": name,
         "iterators": [*computation["iterators"], iterator],
         "ranges": [*computation["ranges"], [low, high]],
+        "strides": computation.get("strides", {}),
         "where": computation["where"],
         "pieces": [[None, ["reduce", op, kept, where, body] if kept else body]],
     }
@@ -354,6 +359,7 @@ def copied(array: dict[str, Any], name: str) -> dict[str, Any]:
         "name": name,
         "iterators": iterators,
         "ranges": ranges,
+        "strides": array.get("strides", {}),
         "where": where,
         "pieces": [[None, ["read", array["name"], own]]],
     }

@@ -6,7 +6,7 @@ import re
 from typing import Any, NamedTuple
 
 from fuzz.isolation import Isolation
-from fuzz.linear import Linear, Loop, Nest, iterator
+from fuzz.linear import Linear, Loop, Nest, counted
 from fuzz.programs import AXES, Program, types_of, walk
 from fuzz.reductions import scheduled
 from fuzz.rewriting import with_replaced
@@ -85,7 +85,7 @@ class MappingState:
         loops = []
         for position, loop in enumerate(one["loops"]):
             if not one["explicit"] and loop["name"] in names:
-                loops.append(Loop(loop["name"], iterator(loop["name"])))
+                loops.append(Loop(loop["name"], self.declared_loop(name, loop["name"])))
             else:
                 loops.append(Loop(loop["name"], Linear(0, {("start", position): 1})))
                 self.planned[name] = names
@@ -104,6 +104,15 @@ class MappingState:
             found = scheduled(self.computations[c], self.types)
             known = self._scheduled[c] = (self.computations[c], found)
         return known[1]
+
+    def declared_loop(self, c: str, name: str) -> Linear:
+        """The loop of an iterator: its values, or, of a range with a step, their numbers."""
+        one, reduction = self.computations[c], self.reduction(c)
+        ranges = dict(zip(one["iterators"], one["ranges"], strict=True))
+        ranges.update({r[0]: r[1:] for r in (reduction[2] if reduction else ())})
+        low, _, step = (*ranges[name], 1)[:3]
+        low, step = one.get("strides", {}).get(name, (low, step))
+        return counted(name, low, step)
 
     def reduced_names(self, c: str) -> list[str]:
         reduction = self.reduction(c)

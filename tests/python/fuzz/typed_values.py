@@ -123,7 +123,7 @@ def mentioned(value: list[Any], bound: frozenset[str] = frozenset()) -> list[str
     elif operation == "select":
         found = [n for condition in value[1] for n in names(condition)]
     elif operation == "reduce":
-        for name, low, high in value[2]:
+        for name, low, high, *_ in value[2]:
             found += mentioned(["aff", low], bound) + mentioned(["aff", high], bound)
             bound |= {name}
         found += [n for condition in value[3] for n in mentioned(["aff", condition], bound)]
@@ -156,8 +156,8 @@ def key_of(value: list[Any]) -> str:
             ]
         if operation == "reduce":
             ranges = []
-            for r, (name, low, high) in enumerate(rest[1]):
-                ranges.append([affine(low, known), affine(high, known)])
+            for r, (name, low, high, *step) in enumerate(rest[1]):
+                ranges.append([affine(low, known), affine(high, known), *step])
                 known = {**known, name: f"%{depth}.{r}"}
             where = [affine(c, known) for c in rest[2]]
             return [operation, rest[0], ranges, where, text(rest[3], known, depth + 1)]
@@ -197,10 +197,10 @@ def joined(value: list[Any], types: dict[str, str]) -> list[Any]:
 
 def has_few_terms(reduction: list[Any]) -> bool:
     terms = 1
-    for _, low, high in reduction[2]:
+    for _, low, high, *step in reduction[2]:
         if low[1] or high[1]:
             return False
-        terms *= max(0, high[0] - low[0])
+        terms *= len(range(low[0], high[0], *step))
     return terms <= 16
 
 

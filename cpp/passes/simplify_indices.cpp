@@ -350,8 +350,13 @@ private:
     EnclosingLoops::Known before = around_.assume(test.condition);
     const StmtPtr then = (*this)(test.then());
     around_.forget(std::move(before));
-    return if_then(test.condition, then,
-                   test.has_otherwise() ? (*this)(test.otherwise()) : nullptr);
+    const StmtPtr otherwise = test.has_otherwise() ? (*this)(test.otherwise()) : nullptr;
+    if (test.by_lanes) {
+      auto choice = copy_of<If>(test);
+      choice->children = {then, otherwise};
+      return choice;
+    }
+    return if_then(test.condition, then, otherwise);
   }
 
   StmtPtr simplify_loop(const StmtPtr &node, Simplifier &simplify) {

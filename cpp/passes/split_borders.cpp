@@ -90,6 +90,9 @@ private:
   }
 
   void collect(const StmtPtr &statement) {
+    if (const auto *test = as<If>(statement); test != nullptr && test->by_lanes) {
+      return;
+    }
     // The bounds of a loop are outside of it.
     std::set<const Value *> seen;
     const std::function<void(const ValuePtr &)> visit = [&](const ValuePtr &value) {

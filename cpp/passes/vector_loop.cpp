@@ -3,7 +3,7 @@
 #include "loops/dispatch.h"
 #include "loops/gpu_queries.h"
 #include "loops/index_tests.h"
-#include "loops/linear.h"
+#include "loops/tile_extent.h"
 #include "loops/traverse.h"
 #include "passes/gpu/thread_reductions.h"
 
@@ -42,7 +42,7 @@ public:
   StmtPtr convert(const For &loop, bool partial) {
     const StmtPtr &body = loop.body();
     vectors_[loop.id] = ramp(loop.lower, 1, lanes_);
-    find_locals(body, loop.id);
+    find_locals(body, loop.id, partial);
     if (partial) {
       // At least one lane runs, so what all lanes share may be read.
       const ValuePtr inside = binary_value(Op::Lt, variable(loop.id, loop.name), loop.upper);
@@ -66,8 +66,8 @@ private:
   // ---- locals ----
 
   /// Which locals differ between lanes: those that are given such a value, and so on until nothing
-  /// changes.
-  void find_locals(const StmtPtr &body, std::int64_t loop) {
+  /// changes. `partial`: all of them, as not all lanes run.
+  void find_locals(const StmtPtr &body, std::int64_t loop, bool partial) {
     visit_statements(body, [&](const LoopStatement &inner) {
       if (const auto *declaration = as<DeclareLocal>(inner)) {
         own_locals_.insert(declaration->id);
@@ -76,7 +76,7 @@ private:
     std::set<std::int64_t> varying{loop};
     for (bool changed = true; changed;) {
       changed = false;
-      mark(body, varying, false, changed);
+      mark(body, varying, partial, changed);
     }
   }
 
@@ -327,13 +327,6 @@ private:
     return true;
   }
 
-  static std::optional<std::int64_t> constant_extent(const For &loop) {
-    const auto lower = linear_of(loop.lower);
-    const auto upper = linear_of(loop.upper);
-    const auto extent = lower && upper ? combine(*upper, *lower, -1) : std::nullopt;
-    return extent && extent->is_constant() ? std::optional(extent->constant) : std::nullopt;
-  }
-
   StmtPtr in_lanes(const For &loop) {
     const auto extent = constant_extent(loop);
     if (loop.loop == LoopKind::Vector && may_nest_ && extent && *extent > 1 &&
@@ -420,7 +413,34 @@ private:
     return result;
   }
 
+  /// Lanes choose between two values, whose loads are under masks.
+  StmtPtr choice(const If &node) {
+    const auto &then = cast<AssignLocal>(node.then());
+    const auto &otherwise = cast<AssignLocal>(node.otherwise());
+    if (!vector_locals_.contains(then.id) || lanes_of_local_[then.id] != lanes_) {
+      return fail();
+    }
+    const ValuePtr test = widened(value(node.condition));
+    const std::int64_t id = numbers_.next();
+    const ValuePtr holds = local(id, "holds", test->type);
+    const auto of_lanes = [&](const ValuePtr &condition, const ValuePtr &chosen) {
+      ValuePtr result;
+      within({nullptr, narrowed(condition)}, [&] {
+        result = widened(value(chosen));
+        return block({});
+      });
+      return result;
+    };
+    const ValuePtr first = of_lanes(holds, then.value);
+    const ValuePtr second = of_lanes(unary_value(Op::Not, holds), otherwise.value);
+    return block({declare_local(id, "holds", test),
+                  assign_local(then.id, then.name, select_value(holds, first, second))});
+  }
+
   StmtPtr in_lanes(const If &node) {
+    if (node.by_lanes) {
+      return choice(node);
+    }
     const ValuePtr test = value(node.condition);
     const StmtPtr otherwise = node.has_otherwise() ? node.otherwise() : nullptr;
     if (test->type.lanes == 1) {

@@ -46,14 +46,32 @@ def jax_of(function: Callable[[Any, Any], Callable[..., Any]], *arrays: Array) -
 def case(
     name: str,
     natural: tw.Function,
-    hand: tw.Function,
+    hand: tw.Function | None,
     arrays: tuple[Array, ...],
     numpy: Callable[..., Array],
     jax: Callable[[Any, Any], Callable[..., Any]],
     scale: float,
 ) -> Case:
-    """One program; `scale` is how large its values are."""
-    out, other = natural(*arrays), hand(*arrays)
+    """One program; `scale` is how large its values are.
+
+    "with fast_math" is the same program and schedule where multiplications may be fused with
+    additions, as they are by JAX and NumPy's library. It is not the default, since sums would depend
+    on what the processor has.
+    """
+    fast = tw.function(
+        f"{natural.name}_fast",
+        outputs=list(natural.outputs),
+        inputs=list(natural.inputs),
+        fast_math=True,
+    )
+    out, quick = natural(*arrays), fast(*arrays)
+    peers: dict[str, Callable[[], Any] | Missing] = {}
+    if hand is not None:
+        other = hand(*arrays)
+        peers["by hand"] = lambda: hand(*arrays, out=other)
+    peers["with fast_math"] = lambda: fast(*arrays, out=quick)
+    peers["NumPy"] = lambda: numpy(*arrays)
+    peers["JAX"] = jax_of(jax, *arrays)
 
     def close(got: Any, expected: Any) -> None:
         np.testing.assert_allclose(got[0], expected[0], rtol=1e-4, atol=1e-5 * scale)
@@ -61,11 +79,7 @@ def case(
     return Case(
         name,
         ours=lambda: natural(*arrays, out=out),
-        peers={
-            "by hand": lambda: hand(*arrays, out=other),
-            "NumPy": lambda: numpy(*arrays),
-            "JAX": jax_of(jax, *arrays),
-        },
+        peers=peers,
         compare=close,
         goals={"by hand": 0.95, "JAX": 1.0},
     )
@@ -248,12 +262,144 @@ def convolution(channels: int, size: int) -> Case:
     return case(name, natural, hand, arrays, numpy, jax, channels)
 
 
+def convolution_nhwc(channels: int, size: int, window: int) -> Case:
+    """Channels last, not padded."""
+    C, F, H, W = tw.params("C F H W")
+    f, y, x, c, r, s = tw.iters("f y x c r s")
+    X = tw.input("X", [H + window - 1, W + window - 1, C], tw.float32)
+    w = tw.input("w", [window, window, C, F], tw.float32)
+    terms = X[y + r, x + s, c] * w[r, s, c, f]
+    Y = tw.computation(
+        "Y", {y: H, x: W, f: F}, tw.sum(terms, over={r: window, s: window, c: C})
+    )
+    natural = tw.function("convolution_nhwc", outputs=[Y], inputs=[X, w])
+
+    def numpy(image: Array, weights: Array) -> Array:
+        windows = np.lib.stride_tricks.sliding_window_view(image, (window, window), (0, 1))
+        return np.asarray(np.tensordot(windows, weights, ((3, 4, 2), (0, 1, 2))))
+
+    def jax(jax: Any, np: Any) -> Any:
+        layout = ("NHWC", "HWIO", "NHWC")
+        return lambda image, weights: jax.lax.conv_general_dilated(
+            image[None], weights, (1, 1), "VALID", dimension_numbers=layout
+        )[0]
+
+    edge = size + window - 1
+    arrays = random(edge, edge, channels), random(window, window, channels, channels)
+    name = f"conv {window}x{window} NHWC {channels} x {size} x {size}"
+    return case(name, natural, None, arrays, numpy, jax, channels)
+
+
+def depthwise(channels: int, size: int) -> Case:
+    """3 x 3, a filter for each channel, channels last."""
+    C, H, W = tw.params("C H W")
+    y, x, c, r, s = tw.iters("y x c r s")
+    X = tw.input("X", [H + 2, W + 2, C], tw.float32)
+    w = tw.input("w", [3, 3, C], tw.float32)
+    Y = tw.computation(
+        "Y", {y: H, x: W, c: C}, tw.sum(X[y + r, x + s, c] * w[r, s, c], over={r: 3, s: 3})
+    )
+    natural = tw.function("depthwise", outputs=[Y], inputs=[X, w])
+
+    def numpy(image: Array, weights: Array) -> Array:
+        windows = np.lib.stride_tricks.sliding_window_view(image, (3, 3), (0, 1))
+        return np.einsum("yxcrs,rsc->yxc", windows, weights)
+
+    def jax(jax: Any, np: Any) -> Any:
+        layout = ("NHWC", "HWIO", "NHWC")
+        return lambda image, weights: jax.lax.conv_general_dilated(
+            image[None],
+            weights[:, :, None, :],
+            (1, 1),
+            "VALID",
+            dimension_numbers=layout,
+            feature_group_count=channels,
+        )[0]
+
+    arrays = random(size + 2, size + 2, channels), random(3, 3, channels)
+    name = f"depthwise 3x3 {channels} x {size} x {size}"
+    return case(name, natural, None, arrays, numpy, jax, 3)
+
+
+# ---- other contractions and rows ----
+
+
+def batched(count: int, n: int) -> Case:
+    T, t = tw.param("T"), tw.iter("t")
+    A, B = tw.input("A", [T, N, K], tw.float32), tw.input("B", [T, K, M], tw.float32)
+    C = tw.computation("C", {t: T, i: N, j: M}, tw.sum(A[t, i, k] * B[t, k, j], over={k: K}))
+    natural = tw.function("batched", outputs=[C], inputs=[A, B])
+    return case(
+        f"batch of {count} products {n}",
+        natural,
+        None,
+        (random(count, n, n), random(count, n, n)),
+        np.matmul,
+        lambda _, np: np.matmul,
+        n,
+    )
+
+
+def three_factors(n: int) -> Case:
+    """The sum of three factors, of which none is as large as the result."""
+    A, B, v = matrix("A", N, K), matrix("B", M, K), tw.input("v", [K], tw.float32)
+    C = tw.computation("C", {i: N, j: M}, tw.sum(A[i, k] * v[k] * B[j, k], over={k: K}))
+    natural = tw.function("three_factors", outputs=[C], inputs=[A, B, v])
+    return case(
+        f"einsum ik,jk,k->ij {n}",
+        natural,
+        None,
+        (random(n, n), random(n, n), random(n)),
+        lambda a, b, v: (a * v) @ b.T,
+        lambda _, np: lambda a, b, v: np.einsum("ik,jk,k->ij", a, b, v),
+        n,
+    )
+
+
+def log_softmax(n: int) -> Case:
+    x = matrix("x", N, M)
+    largest, also = (tw.max(x[i, r], over={r: M}) for r in (d, e))
+    total = tw.log(tw.sum(tw.exp(x[i, k] - also), over={k: M}))
+    y = tw.computation("y", {i: N, j: M}, x[i, j] - largest - total)
+    natural = tw.function("log_softmax", outputs=[y])
+
+    def numpy(x: Array) -> Array:
+        centred = x - x.max(1, keepdims=True)
+        return np.asarray(centred - np.log(np.exp(centred).sum(1, keepdims=True)))
+
+    jax = lambda jax, _: lambda x: jax.nn.log_softmax(x, axis=1)  # noqa: E731
+    return case(f"log-softmax {n}", natural, None, (random(n, n),), numpy, jax, 10)
+
+
+def rms_norm(n: int) -> Case:
+    x, g = matrix("x", N, M), tw.input("g", [M], tw.float32)
+    mean = tw.sum(x[i, k] ** 2, over={k: M}) / tw.cast(M, tw.float32)
+    y = tw.computation("y", {i: N, j: M}, x[i, j] / tw.sqrt(mean + 1e-5) * g[j])
+    natural = tw.function("rms_norm", outputs=[y], inputs=[x, g])
+
+    def numpy(x: Array, g: Array) -> Array:
+        return np.asarray(x / np.sqrt(np.mean(x**2, 1, keepdims=True) + 1e-5) * g)
+
+    def jax(_: Any, np: Any) -> Any:
+        return lambda x, g: x / np.sqrt(np.mean(x**2, 1, keepdims=True) + 1e-5) * g
+
+    return case(f"RMS norm {n}", natural, None, (random(n, n), random(n)), numpy, jax, 1)
+
+
 def cases(context: Context) -> Iterator[Case]:
     for n in (64,) if context.quick else (256, 1024):
         yield bias_relu(n)
         yield chain(n)
         yield attention(n)
+        yield three_factors(n)
     for n in (64,) if context.quick else (512, 2048):
         yield softmax(n)
+        yield log_softmax(n)
         yield layer_norm(n)
-    yield convolution(*((4, 16) if context.quick else (32, 64)))
+        yield rms_norm(n)
+    yield batched(*((4, 16) if context.quick else (64, 64)))
+    channels, size = (4, 16) if context.quick else (32, 64)
+    yield convolution(channels, size)
+    yield convolution_nhwc(channels, size, 3)
+    yield convolution_nhwc(channels, size, 1)
+    yield depthwise(channels, size)

@@ -124,9 +124,6 @@ struct If final : StatementNode<StatementKind::If> {
   If(ValuePtr condition, std::vector<StmtPtr> branches)
       : StatementNode(std::move(branches)), condition(std::move(condition)) {}
   ValuePtr condition;
-  /// In a vector loop: lanes choose between two values, and no code is made without the test. Each
-  /// branch is one AssignLocal.
-  bool by_lanes = false;
 
   const StmtPtr &then() const { return children[0]; }
   bool has_otherwise() const { return children.size() > 1; }

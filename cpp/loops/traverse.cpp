@@ -154,7 +154,7 @@ StmtPtr with_children(const StmtPtr &statement, std::vector<StmtPtr> children) {
   if (is<Block>(statement)) {
     return block(std::move(children));
   }
-  if (const auto *test = as<If>(statement); test != nullptr && !test->by_lanes) {
+  if (const auto *test = as<If>(statement)) {
     return if_then(test->condition, children[0], children.size() > 1 ? children[1] : nullptr);
   }
   auto copy = copy_statement(*statement);

@@ -22,7 +22,7 @@ bool is_of_indices(const ValuePtr &test) {
 
 class Choices {
 public:
-  explicit Choices(int masked_bytes) : masked_bytes_(masked_bytes) {}
+  Choices(const StmtPtr &root, int masked_bytes) : numbers_(root), masked_bytes_(masked_bytes) {}
 
   StmtPtr operator()(const StmtPtr &statement) {
     const auto *loop = as<For>(statement);
@@ -31,9 +31,10 @@ public:
       if (test == nullptr || !is_choice(*test)) {
         return map_children(statement, *this);
       }
-      auto marked = copy_of<If>(*test);
-      marked->by_lanes = true;
-      return marked;
+      const std::int64_t id = numbers_.next();
+      return block(
+          {declare_local(id, "holds", test->condition),
+           if_then(local(id, "holds", test->condition->type), test->then(), test->otherwise())});
     }
     around_.push_back(loop);
     StmtPtr result = map_children(statement, *this);
@@ -77,6 +78,7 @@ private:
     return possible;
   }
 
+  Numbers numbers_;
   int masked_bytes_;
   std::vector<const For *> around_;
 };
@@ -84,7 +86,7 @@ private:
 } // namespace
 
 StmtPtr choose_by_lanes(const StmtPtr &body, int masked_bytes) {
-  return Choices(masked_bytes)(body);
+  return Choices(body, masked_bytes)(body);
 }
 
 } // namespace tilewright

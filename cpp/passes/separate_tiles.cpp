@@ -105,7 +105,7 @@ void decide_tests(const For &loop, Candidate &candidate) {
   visit_statements(loop.body(), [&](const LoopStatement &inner) {
     std::vector<Linear> wanted;
     const auto *test = as<If>(inner);
-    if (test == nullptr || test->by_lanes || !as_conditions(test->condition, wanted)) {
+    if (test == nullptr || !as_conditions(test->condition, wanted)) {
       return;
     }
     bool varies = false;

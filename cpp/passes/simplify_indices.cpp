@@ -350,13 +350,8 @@ private:
     EnclosingLoops::Known before = around_.assume(test.condition);
     const StmtPtr then = (*this)(test.then());
     around_.forget(std::move(before));
-    const StmtPtr otherwise = test.has_otherwise() ? (*this)(test.otherwise()) : nullptr;
-    if (test.by_lanes) {
-      auto choice = copy_of<If>(test);
-      choice->children = {then, otherwise};
-      return choice;
-    }
-    return if_then(test.condition, then, otherwise);
+    return if_then(test.condition, then,
+                   test.has_otherwise() ? (*this)(test.otherwise()) : nullptr);
   }
 
   StmtPtr simplify_loop(const StmtPtr &node, Simplifier &simplify) {

@@ -68,7 +68,7 @@ private:
   static ValuePtr invariant_test(const StmtPtr &root, const std::set<std::int64_t> &inside) {
     ValuePtr found;
     visit_statements(root, [&](const LoopStatement &statement) {
-      if (const auto *test = as<If>(statement); test != nullptr && !test->by_lanes && !found) {
+      if (const auto *test = as<If>(statement); test != nullptr && !found) {
         found = invariant_part(test->condition, inside);
       }
     });

@@ -17,8 +17,7 @@ namespace tilewright {
 
 namespace {
 
-/// Wider vectors than any target has are split by the back end; these would be split into many.
-constexpr int max_lanes = 256;
+constexpr int max_lanes = 256; ///< wider vectors would be split into very many
 
 bool loads(const StmtPtr &root) {
   bool found = false;
@@ -413,44 +412,45 @@ private:
     return result;
   }
 
-  /// Lanes choose between two values, whose loads are under masks.
-  StmtPtr choice(const If &node) {
-    const auto &then = cast<AssignLocal>(node.then());
-    const auto &otherwise = cast<AssignLocal>(node.otherwise());
-    if (!vector_locals_.contains(then.id) || lanes_of_local_[then.id] != lanes_) {
-      return fail();
+  /// Lanes choose between two values, whose loads are under masks; null if there is more to it.
+  StmtPtr choice(const If &node, const ValuePtr &holds) {
+    const auto *then = as<AssignLocal>(node.then());
+    const auto *otherwise = node.has_otherwise() ? as<AssignLocal>(node.otherwise()) : nullptr;
+    if (then == nullptr || otherwise == nullptr || then->id != otherwise->id ||
+        !vector_locals_.contains(then->id) || lanes_of_local_[then->id] != lanes_) {
+      return nullptr;
     }
-    const ValuePtr test = widened(value(node.condition));
-    const std::int64_t id = numbers_.next();
-    const ValuePtr holds = local(id, "holds", test->type);
+    bool shares = false; // what all lanes share is read only where one lane reads it
     const auto of_lanes = [&](const ValuePtr &condition, const ValuePtr &chosen) {
       ValuePtr result;
       within({nullptr, narrowed(condition)}, [&] {
         result = widened(value(chosen));
         return block({});
       });
+      visit_value(result, [&](const Value &part) {
+        shares = shares || (is<Load>(part) && part.type.lanes == 1);
+      });
       return result;
     };
-    const ValuePtr first = of_lanes(holds, then.value);
-    const ValuePtr second = of_lanes(unary_value(Op::Not, holds), otherwise.value);
-    return block({declare_local(id, "holds", test),
-                  assign_local(then.id, then.name, select_value(holds, first, second))});
+    const ValuePtr first = of_lanes(holds, then->value);
+    const ValuePtr second = of_lanes(unary_value(Op::Not, holds), otherwise->value);
+    return shares ? nullptr
+                  : assign_local(then->id, then->name, select_value(holds, first, second));
   }
 
   StmtPtr in_lanes(const If &node) {
-    if (node.by_lanes) {
-      return choice(node);
-    }
     const ValuePtr test = value(node.condition);
     const StmtPtr otherwise = node.has_otherwise() ? node.otherwise() : nullptr;
     if (test->type.lanes == 1) {
       const StmtPtr then = statement(node.then());
       return if_then(test, then, otherwise ? statement(otherwise) : nullptr);
     }
-    std::vector<StmtPtr> parts;
     const std::int64_t id = numbers_.next();
     const ValuePtr holds = local(id, "holds", test->type);
-    parts.push_back(declare_local(id, "holds", test));
+    std::vector<StmtPtr> parts = {declare_local(id, "holds", test)};
+    if (const StmtPtr chosen = choice(node, holds)) {
+      return block({parts.front(), chosen});
+    }
     parts.push_back(where(holds, node.then()));
     if (otherwise) {
       parts.push_back(where(unary_value(Op::Not, holds), otherwise));

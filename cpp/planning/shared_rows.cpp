@@ -70,10 +70,47 @@ Reads reads_of(const Computation &reader, const std::vector<std::string> &togeth
   return reads;
 }
 
+/// The computations that read `name`.
+std::vector<std::string> readers_of(const Function &function, const std::string &name) {
+  std::vector<std::string> readers;
+  for (const ComputationPtr &computation : function.computations) {
+    bool reads = false;
+    for (const Piece &piece : computation->pieces) {
+      visit(piece.value, [&](const ExprPtr &node) {
+        reads = reads || (node->kind == ExprKind::Access && node->producer->name == name);
+      });
+    }
+    if (reads) {
+      readers.push_back(computation->name);
+    }
+  }
+  return readers;
+}
+
+/// Rows that only those read who share the loop are kept for one iteration.
+Mapping with_private_rows(Mapping mapping, const std::vector<std::string> &together) {
+  const Function &function = mapping.function();
+  for (const std::string &name : together) {
+    const ComputationPtr &computation = *function.find(name);
+    const std::vector<std::string> readers = readers_of(function, name);
+    const auto shares = [&](const std::string &reader) {
+      return std::find(together.begin(), together.end(), reader) != together.end();
+    };
+    if (computation->rank() > 1 && std::all_of(readers.begin(), readers.end(), shares) &&
+        std::find(function.outputs.begin(), function.outputs.end(), computation) ==
+            function.outputs.end()) {
+      const std::string &loop = mapping.time_space(name).dimensions.front().name;
+      mapping = mapping.with({name, "private", {loop}, {}});
+    }
+  }
+  return mapping;
+}
+
 } // namespace
 
 Mapping with_shared_rows(Mapping mapping) {
   const MappingState before = mapping.state();
+  std::vector<std::vector<std::string>> groups;
   std::vector<std::string> together; // those that share the loop at hand
   isl::set rows;                     // over which it runs
   for (const std::string &name : before.order) {
@@ -85,11 +122,18 @@ Mapping with_shared_rows(Mapping mapping) {
       const std::string &loop = mapping.time_space(last).dimensions.front().name;
       mapping = mapping.with({name, "after", {last, loop}, {}});
     } else {
+      groups.push_back(std::move(together));
       together.clear();
       rows = own;
     }
     if (!own.is_null()) {
       together.push_back(name);
+    }
+  }
+  groups.push_back(std::move(together));
+  for (const std::vector<std::string> &group : groups) {
+    if (group.size() > 1) {
+      mapping = with_private_rows(std::move(mapping), group);
     }
   }
   return mapping;

@@ -15,6 +15,7 @@ namespace tilewright {
 ///     parallel for i:
 ///       m[i] = ...
 ///       y[i, j] = x[i, j] - m[i]
+/// and a row that nobody else reads is kept for one iteration (private).
 /// Each of the loops is parallel, runs over the same values and has others inside; each computation
 /// reads earlier ones that share the loop at its own row only. Not yet asked for its legality.
 Mapping with_shared_rows(Mapping mapping);

@@ -43,9 +43,14 @@ def jax_of(function: Callable[[Any, Any], Callable[..., Any]], *arrays: Array) -
     return lambda: compiled(*there).block_until_ready()
 
 
+def both(name: str, **options: Any) -> tuple[tw.Function, tw.Function]:
+    """A function, and the same with fast_math."""
+    return tw.function(name, **options), tw.function(f"{name}_fast", fast_math=True, **options)
+
+
 def case(
     name: str,
-    natural: tw.Function,
+    natural: tuple[tw.Function, tw.Function],
     hand: tw.Function | None,
     arrays: tuple[Array, ...],
     numpy: Callable[..., Array],
@@ -58,13 +63,8 @@ def case(
     additions, as they are by JAX and NumPy's library. It is not the default, since sums would depend
     on what the processor has.
     """
-    fast = tw.function(
-        f"{natural.name}_fast",
-        outputs=list(natural.outputs),
-        inputs=list(natural.inputs),
-        fast_math=True,
-    )
-    out, quick = natural(*arrays), fast(*arrays)
+    ours, fast = natural
+    out, quick = ours(*arrays), fast(*arrays)
     peers: dict[str, Callable[[], Any] | Missing] = {}
     if hand is not None:
         other = hand(*arrays)
@@ -78,7 +78,7 @@ def case(
 
     return Case(
         name,
-        ours=lambda: natural(*arrays, out=out),
+        ours=lambda: ours(*arrays, out=out),
         peers=peers,
         compare=close,
         goals={"by hand": 0.95, "JAX": 1.0},
@@ -93,7 +93,7 @@ def bias_relu(n: int) -> Case:
     C = tw.computation(
         "C", {i: N, j: M}, tw.maximum(tw.sum(A[i, k] * B[k, j], over={k: K}) + b[j], 0)
     )
-    natural = tw.function("bias_relu", outputs=[C], inputs=[A, B, b])
+    natural = both("bias_relu", outputs=[C], inputs=[A, B, b])
     S = tw.computation("S", {i: N, j: M}, tw.sum(A[i, k] * B[k, j], over={k: K}))
     R = tw.computation("R", {i: N, j: M}, tw.maximum(S[i, j] + b[j], 0))
     hand = tw.function("bias_relu_by_hand", outputs=[R], inputs=[A, B, b])
@@ -113,7 +113,7 @@ def chain(n: int) -> Case:
     A, B, C = matrix("A", N, K), matrix("B", K, M), matrix("C", M, D)
     product = tw.sum(A[i, k] * B[k, j], over={k: K})
     P = tw.computation("P", {i: N, d: D}, tw.sum(1.5 * product * C[j, d], over={j: M}))
-    natural = tw.function("chain", outputs=[P], inputs=[A, B, C])
+    natural = both("chain", outputs=[P], inputs=[A, B, C])
     S = tw.computation("S", {i: N, j: M}, tw.sum(1.5 * A[i, k] * B[k, j], over={k: K}))
     Q = tw.computation("Q", {i: N, d: D}, tw.sum(S[i, j] * C[j, d], over={j: M}))
     hand = tw.function("chain_by_hand", outputs=[Q], inputs=[A, B, C])
@@ -137,7 +137,7 @@ def softmax(n: int) -> Case:
     largest, also = (tw.max(x[i, r], over={r: M}) for r in (d, e))
     exponentials = tw.sum(tw.exp(x[i, k] - also), over={k: M})
     y = tw.computation("y", {i: N, j: M}, tw.exp(x[i, j] - largest) / exponentials)
-    natural = tw.function("softmax", outputs=[y])
+    natural = both("softmax", outputs=[y])
     m = tw.computation("m", {i: N}, tw.max(x[i, k], over={k: M}))
     s = tw.computation("s", {i: N}, tw.sum(tw.exp(x[i, k] - m[i]), over={k: M}))
     z = tw.computation("z", {i: N, j: M}, tw.exp(x[i, j] - m[i]) / s[i])
@@ -159,7 +159,7 @@ def layer_norm(n: int) -> Case:
     also = tw.sum(x[i, e], over={e: M}) / size
     variance = tw.sum((x[i, d] - also) ** 2, over={d: M}) / size
     y = tw.computation("y", {i: N, j: M}, (x[i, j] - mean) / tw.sqrt(variance + 1e-5) * g[j])
-    natural = tw.function("layer_norm", outputs=[y], inputs=[x, g])
+    natural = both("layer_norm", outputs=[y], inputs=[x, g])
     m = tw.computation("m", {i: N}, tw.sum(x[i, k], over={k: M}) / size)
     v = tw.computation(
         "v", {i: N}, tw.sqrt(tw.sum((x[i, k] - m[i]) ** 2, over={k: M}) / size + 1e-5)
@@ -197,7 +197,7 @@ def attention(n: int) -> Case:
     exponential = tw.exp(weight(j) - tw.max(weight(k), over={k: M}))
     total = tw.sum(exponential, over={j: M})
     O = tw.computation("O", {i: N, e: D}, tw.sum(exponential * V[j, e], over={j: M}) / total)
-    natural = tw.function("attention", outputs=[O], inputs=[Q, keys, V])
+    natural = both("attention", outputs=[O], inputs=[Q, keys, V])
     S = tw.computation("S", {i: N, j: M}, tw.sum(Q[i, d] * keys[j, d], over={d: D}))
     m = tw.computation("m", {i: N}, tw.max(S[i, k] * 0.125, over={k: M}))
     P = tw.computation("P", {i: N, j: M}, tw.exp(S[i, j] * 0.125 - m[i]))
@@ -232,7 +232,7 @@ def convolution(channels: int, size: int) -> Case:
     over: dict[tw.Iterator, Any] = {c: C, r: 3, s: 3}
     total = tw.sum(w[f, c, r, s] * padded, over=over)
     Y = tw.computation("Y", {f: F, y: H, x: W}, tw.maximum(total + b[f], 0))
-    natural = tw.function("convolution", outputs=[Y], inputs=[X, w, b])
+    natural = both("convolution", outputs=[Y], inputs=[X, w, b])
     here = (y >= 1) & (y < H + 1) & (x >= 1) & (x < W + 1)
     P = tw.computation("P", {c: C, y: H + 2, x: W + 2}, tw.select(here, X[c, y - 1, x - 1], 0))
     Z = tw.computation(
@@ -269,10 +269,8 @@ def convolution_nhwc(channels: int, size: int, window: int) -> Case:
     X = tw.input("X", [H + window - 1, W + window - 1, C], tw.float32)
     w = tw.input("w", [window, window, C, F], tw.float32)
     terms = X[y + r, x + s, c] * w[r, s, c, f]
-    Y = tw.computation(
-        "Y", {y: H, x: W, f: F}, tw.sum(terms, over={r: window, s: window, c: C})
-    )
-    natural = tw.function("convolution_nhwc", outputs=[Y], inputs=[X, w])
+    Y = tw.computation("Y", {y: H, x: W, f: F}, tw.sum(terms, over={r: window, s: window, c: C}))
+    natural = both("convolution_nhwc", outputs=[Y], inputs=[X, w])
 
     def numpy(image: Array, weights: Array) -> Array:
         windows = np.lib.stride_tricks.sliding_window_view(image, (window, window), (0, 1))
@@ -299,7 +297,7 @@ def depthwise(channels: int, size: int) -> Case:
     Y = tw.computation(
         "Y", {y: H, x: W, c: C}, tw.sum(X[y + r, x + s, c] * w[r, s, c], over={r: 3, s: 3})
     )
-    natural = tw.function("depthwise", outputs=[Y], inputs=[X, w])
+    natural = both("depthwise", outputs=[Y], inputs=[X, w])
 
     def numpy(image: Array, weights: Array) -> Array:
         windows = np.lib.stride_tricks.sliding_window_view(image, (3, 3), (0, 1))
@@ -328,7 +326,7 @@ def batched(count: int, n: int) -> Case:
     T, t = tw.param("T"), tw.iter("t")
     A, B = tw.input("A", [T, N, K], tw.float32), tw.input("B", [T, K, M], tw.float32)
     C = tw.computation("C", {t: T, i: N, j: M}, tw.sum(A[t, i, k] * B[t, k, j], over={k: K}))
-    natural = tw.function("batched", outputs=[C], inputs=[A, B])
+    natural = both("batched", outputs=[C], inputs=[A, B])
     return case(
         f"batch of {count} products {n}",
         natural,
@@ -344,7 +342,7 @@ def three_factors(n: int) -> Case:
     """The sum of three factors, of which none is as large as the result."""
     A, B, v = matrix("A", N, K), matrix("B", M, K), tw.input("v", [K], tw.float32)
     C = tw.computation("C", {i: N, j: M}, tw.sum(A[i, k] * v[k] * B[j, k], over={k: K}))
-    natural = tw.function("three_factors", outputs=[C], inputs=[A, B, v])
+    natural = both("three_factors", outputs=[C], inputs=[A, B, v])
     return case(
         f"einsum ik,jk,k->ij {n}",
         natural,
@@ -361,7 +359,7 @@ def log_softmax(n: int) -> Case:
     largest, also = (tw.max(x[i, r], over={r: M}) for r in (d, e))
     total = tw.log(tw.sum(tw.exp(x[i, k] - also), over={k: M}))
     y = tw.computation("y", {i: N, j: M}, x[i, j] - largest - total)
-    natural = tw.function("log_softmax", outputs=[y])
+    natural = both("log_softmax", outputs=[y])
 
     def numpy(x: Array) -> Array:
         centred = x - x.max(1, keepdims=True)
@@ -375,7 +373,7 @@ def rms_norm(n: int) -> Case:
     x, g = matrix("x", N, M), tw.input("g", [M], tw.float32)
     mean = tw.sum(x[i, k] ** 2, over={k: M}) / tw.cast(M, tw.float32)
     y = tw.computation("y", {i: N, j: M}, x[i, j] / tw.sqrt(mean + 1e-5) * g[j])
-    natural = tw.function("rms_norm", outputs=[y], inputs=[x, g])
+    natural = both("rms_norm", outputs=[y], inputs=[x, g])
 
     def numpy(x: Array, g: Array) -> Array:
         return np.asarray(x / np.sqrt(np.mean(x**2, 1, keepdims=True) + 1e-5) * g)

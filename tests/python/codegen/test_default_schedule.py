@@ -70,7 +70,7 @@ def test_matrix_product_is_tiled() -> None:
     A, B = tw.input("A", [N, K], tw.float32), tw.input("B", [K, M], tw.float32)
     f = function(tw.computation("C", {i: N, j: M}, tw.sum(A[i, k] * B[k, j], over={k: K})))
     text = f.loops
-    for part in ("# parallel", "# unroll", "# vector(16)"):
+    for part in ("# parallel", "# unroll", "# vector("):
         assert part in text
 
     def make(n: int, m: int, terms: int) -> tuple[np.ndarray, ...]:
@@ -409,9 +409,7 @@ def test_convolutions_with_channels_last_have_tiles_of_neighbours(size: int) -> 
     X = tw.input("X", [H + size - 1, W + size - 1, C], tw.float32)
     w = tw.input("w", [size, size, C, F], tw.float32)
     terms = X[y + r, x + s, c] * w[r, s, c, f]
-    Y = tw.computation(
-        "Y", {y: H, x: W, f: F}, tw.sum(terms, over={r: size, s: size, c: C})
-    )
+    Y = tw.computation("Y", {y: H, x: W, f: F}, tw.sum(terms, over={r: size, s: size, c: C}))
     g = tw.function("g", outputs=[Y], inputs=[X, w])
     chosen = str(g.default_schedule)
     assert 'unroll("x11"' in chosen and 'vectorize("f1"' in chosen
@@ -428,15 +426,12 @@ def test_three_factors_are_one_contraction() -> None:
     v = tw.input("v", [K], tw.float32)
     f = function(tw.computation("C", {i: N, j: M}, tw.sum(A[i, k] * v[k] * B[j, k], over={k: K})))
     assert "B_cache" in f.loops
-    check(
-        f,
-        lambda n, m, terms: (
-            (a := random(n, terms)),
-            (v := random(terms)),
-            (b := random(m, terms)),
-            (a * v) @ b.T,
-        ),
-    )
+
+    def make(n: int, m: int, terms: int) -> tuple[np.ndarray, ...]:
+        a, b, c = random(n, terms), random(m, terms), random(terms)
+        return a, b, c, (a * c) @ b.T
+
+    check(f, make)
 
 
 def test_the_exponentials_of_a_softmax_are_computed_once() -> None:

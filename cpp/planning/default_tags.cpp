@@ -322,11 +322,17 @@ private:
   /// Computations that read each other's rows share a loop, if that is legal.
   static DefaultSchedule in_rows(const DefaultSchedule &given, const LegalProgram &legal) {
     const Mapping shared = with_shared_rows(given.mapping);
-    if (placements(shared) == placements(given.mapping) || !legal_program(shared, &legal)) {
+    if (placements(shared) == placements(given.mapping)) {
       return given;
     }
+    const auto legal_shared = legal_program(shared, &legal);
+    if (!legal_shared) {
+      return given;
+    }
+    const Mapping stored = with_rows_in_results(shared);
+    const bool is_stored = stored.schedule().commands.size() > shared.schedule().commands.size();
     DefaultSchedule result = given;
-    result.mapping = shared;
+    result.mapping = is_stored && legal_program(stored, legal_shared.get()) ? stored : shared;
     return result;
   }
 

@@ -70,47 +70,49 @@ Reads reads_of(const Computation &reader, const std::vector<std::string> &togeth
   return reads;
 }
 
-/// The computations that read `name`.
-std::vector<std::string> readers_of(const Function &function, const std::string &name) {
-  std::vector<std::string> readers;
-  for (const ComputationPtr &computation : function.computations) {
-    bool reads = false;
-    for (const Piece &piece : computation->pieces) {
-      visit(piece.value, [&](const ExprPtr &node) {
-        reads = reads || (node->kind == ExprKind::Access && node->producer->name == name);
-      });
-    }
-    if (reads) {
-      readers.push_back(computation->name);
-    }
+/// Does `reader` read `producer`, and each element for its own only?
+bool reads_own_element(const Computation &reader, const Computation &producer) {
+  bool reads = false;
+  bool own = true;
+  for (const Piece &piece : reader.pieces) {
+    visit(piece.value, [&](const ExprPtr &node) {
+      if (node->kind != ExprKind::Access || node->producer->name != producer.name) {
+        return;
+      }
+      reads = true;
+      for (size_t d = 0; d < node->operands.size(); ++d) {
+        const Expr &index = *node->operands[d];
+        own = own && index.kind == ExprKind::Iterator && index.name == reader.iterators[d];
+      }
+    });
   }
-  return readers;
+  return reads && own;
 }
 
-/// Rows that only those read who share the loop are kept for one iteration.
-Mapping with_private_rows(Mapping mapping, const std::vector<std::string> &together) {
-  const Function &function = mapping.function();
-  for (const std::string &name : together) {
-    const ComputationPtr &computation = *function.find(name);
-    const std::vector<std::string> readers = readers_of(function, name);
-    const auto shares = [&](const std::string &reader) {
-      return std::find(together.begin(), together.end(), reader) != together.end();
-    };
-    if (computation->rank() > 1 && std::all_of(readers.begin(), readers.end(), shares) &&
-        std::find(function.outputs.begin(), function.outputs.end(), computation) ==
-            function.outputs.end()) {
-      const std::string &loop = mapping.time_space(name).dimensions.front().name;
-      mapping = mapping.with({name, "private", {loop}, {}});
+bool have_same_elements(const Computation &one, const Computation &other) {
+  return one.rank() == other.rank() && one.type == other.type &&
+         checked(isl::manage(isl_set_reset_tuple_id(one.domain.copy()))
+                     .is_equal(isl::manage(isl_set_reset_tuple_id(other.domain.copy()))),
+                 doing);
+}
+
+/// Do they share a loop?
+bool are_together(const MappingState &state, const std::string &one, const std::string &other) {
+  // Each of a group was placed behind the one before it.
+  const auto root = [&](std::string name) {
+    for (const Placement *placement = find_placement(state, name); placement != nullptr;
+         placement = find_placement(state, name)) {
+      name = placement->other;
     }
-  }
-  return mapping;
+    return name;
+  };
+  return root(one) == root(other);
 }
 
 } // namespace
 
 Mapping with_shared_rows(Mapping mapping) {
   const MappingState before = mapping.state();
-  std::vector<std::vector<std::string>> groups;
   std::vector<std::string> together; // those that share the loop at hand
   isl::set rows;                     // over which it runs
   for (const std::string &name : before.order) {
@@ -122,7 +124,6 @@ Mapping with_shared_rows(Mapping mapping) {
       const std::string &loop = mapping.time_space(last).dimensions.front().name;
       mapping = mapping.with({name, "after", {last, loop}, {}});
     } else {
-      groups.push_back(std::move(together));
       together.clear();
       rows = own;
     }
@@ -130,10 +131,29 @@ Mapping with_shared_rows(Mapping mapping) {
       together.push_back(name);
     }
   }
-  groups.push_back(std::move(together));
-  for (const std::vector<std::string> &group : groups) {
-    if (group.size() > 1) {
-      mapping = with_private_rows(std::move(mapping), group);
+  return mapping;
+}
+
+Mapping with_rows_in_results(Mapping mapping) {
+  const MappingState before = mapping.state();
+  const Function &function = *before.function;
+  std::vector<ComputationPtr> taken = function.outputs;
+  for (const ComputationPtr &output : function.outputs) {
+    if (output->rank() < 2) {
+      continue;
+    }
+    for (const ComputationPtr &row : function.computations) {
+      if (std::find(taken.begin(), taken.end(), row) == taken.end() &&
+          reads_own_element(*output, *row) && have_same_elements(*output, *row) &&
+          are_together(before, row->name, output->name)) {
+        std::string element = output->name;
+        for (size_t d = 0; d < row->rank(); ++d) {
+          element += (d == 0 ? "[" : ", ") + row->iterators[d];
+        }
+        mapping = mapping.with({row->name, "store_in", {element + "]"}, {}});
+        taken.push_back(row);
+        break;
+      }
     }
   }
   return mapping;

@@ -15,9 +15,13 @@ namespace tilewright {
 ///     parallel for i:
 ///       m[i] = ...
 ///       y[i, j] = x[i, j] - m[i]
-/// and a row that nobody else reads is kept for one iteration (private).
 /// Each of the loops is parallel, runs over the same values and has others inside; each computation
 /// reads earlier ones that share the loop at its own row only. Not yet asked for its legality.
 Mapping with_shared_rows(Mapping mapping);
+
+/// `mapping`, in which a result's elements hold at first what they are computed from, if that is
+/// one element of another computation that shares the loop (the exponentials of a softmax): no
+/// other array comes between. Not yet asked for its legality, either.
+Mapping with_rows_in_results(Mapping mapping);
 
 } // namespace tilewright

@@ -269,7 +269,8 @@ def convolution_nhwc(channels: int, size: int, window: int) -> Case:
     X = tw.input("X", [H + window - 1, W + window - 1, C], tw.float32)
     w = tw.input("w", [window, window, C, F], tw.float32)
     terms = X[y + r, x + s, c] * w[r, s, c, f]
-    Y = tw.computation("Y", {y: H, x: W, f: F}, tw.sum(terms, over={r: window, s: window, c: C}))
+    over: dict[tw.Iterator, Any] = {r: window, s: window, c: C}
+    Y = tw.computation("Y", {y: H, x: W, f: F}, tw.sum(terms, over=over))
     natural = both("convolution_nhwc", outputs=[Y], inputs=[X, w])
 
     def numpy(image: Array, weights: Array) -> Array:
@@ -301,7 +302,7 @@ def depthwise(channels: int, size: int) -> Case:
 
     def numpy(image: Array, weights: Array) -> Array:
         windows = np.lib.stride_tricks.sliding_window_view(image, (3, 3), (0, 1))
-        return np.einsum("yxcrs,rsc->yxc", windows, weights)
+        return np.asarray(np.einsum("yxcrs,rsc->yxc", windows, weights))
 
     def jax(jax: Any, np: Any) -> Any:
         layout = ("NHWC", "HWIO", "NHWC")

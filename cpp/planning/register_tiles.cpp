@@ -49,11 +49,13 @@ std::int64_t lanes_for(const Shape &shape, size_t column, bool wide) {
 /// stay in the declared order.
 std::vector<size_t> order_of_terms(const Shape &shape) {
   std::vector<size_t> terms;
-  for (size_t d = shape.rank(); d < shape.rank() + shape.reduced(); ++d) {
-    terms.push_back(d);
+  for (const bool tested : {true, false}) {
+    for (size_t d = shape.rank(); d < shape.rank() + shape.reduced(); ++d) {
+      if (shape.is_tested(d) == tested) {
+        terms.push_back(d);
+      }
+    }
   }
-  std::stable_partition(terms.begin(), terms.end(),
-                        [&](size_t term) { return shape.is_tested(term); });
   return terms;
 }
 

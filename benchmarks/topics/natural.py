@@ -43,29 +43,43 @@ def jax_of(function: Callable[[Any, Any], Callable[..., Any]], *arrays: Array) -
     return lambda: compiled(*there).block_until_ready()
 
 
+def both(name: str, **options: Any) -> tuple[tw.Function, tw.Function]:
+    """A function, and the same with fast_math."""
+    return tw.function(name, **options), tw.function(f"{name}_fast", fast_math=True, **options)
+
+
 def case(
     name: str,
-    natural: tw.Function,
-    hand: tw.Function,
+    natural: tuple[tw.Function, tw.Function],
+    hand: tw.Function | None,
     arrays: tuple[Array, ...],
     numpy: Callable[..., Array],
     jax: Callable[[Any, Any], Callable[..., Any]],
     scale: float,
 ) -> Case:
-    """One program; `scale` is how large its values are."""
-    out, other = natural(*arrays), hand(*arrays)
+    """One program; `scale` is how large its values are.
+
+    "with fast_math" is the same program and schedule where multiplications may be fused with
+    additions, as they are by JAX and NumPy's library. It is not the default, since sums would depend
+    on what the processor has.
+    """
+    ours, fast = natural
+    out, quick = ours(*arrays), fast(*arrays)
+    peers: dict[str, Callable[[], Any] | Missing] = {}
+    if hand is not None:
+        other = hand(*arrays)
+        peers["by hand"] = lambda: hand(*arrays, out=other)
+    peers["with fast_math"] = lambda: fast(*arrays, out=quick)
+    peers["NumPy"] = lambda: numpy(*arrays)
+    peers["JAX"] = jax_of(jax, *arrays)
 
     def close(got: Any, expected: Any) -> None:
         np.testing.assert_allclose(got[0], expected[0], rtol=1e-4, atol=1e-5 * scale)
 
     return Case(
         name,
-        ours=lambda: natural(*arrays, out=out),
-        peers={
-            "by hand": lambda: hand(*arrays, out=other),
-            "NumPy": lambda: numpy(*arrays),
-            "JAX": jax_of(jax, *arrays),
-        },
+        ours=lambda: ours(*arrays, out=out),
+        peers=peers,
         compare=close,
         goals={"by hand": 0.95, "JAX": 1.0},
     )
@@ -79,7 +93,7 @@ def bias_relu(n: int) -> Case:
     C = tw.computation(
         "C", {i: N, j: M}, tw.maximum(tw.sum(A[i, k] * B[k, j], over={k: K}) + b[j], 0)
     )
-    natural = tw.function("bias_relu", outputs=[C], inputs=[A, B, b])
+    natural = both("bias_relu", outputs=[C], inputs=[A, B, b])
     S = tw.computation("S", {i: N, j: M}, tw.sum(A[i, k] * B[k, j], over={k: K}))
     R = tw.computation("R", {i: N, j: M}, tw.maximum(S[i, j] + b[j], 0))
     hand = tw.function("bias_relu_by_hand", outputs=[R], inputs=[A, B, b])
@@ -99,7 +113,7 @@ def chain(n: int) -> Case:
     A, B, C = matrix("A", N, K), matrix("B", K, M), matrix("C", M, D)
     product = tw.sum(A[i, k] * B[k, j], over={k: K})
     P = tw.computation("P", {i: N, d: D}, tw.sum(1.5 * product * C[j, d], over={j: M}))
-    natural = tw.function("chain", outputs=[P], inputs=[A, B, C])
+    natural = both("chain", outputs=[P], inputs=[A, B, C])
     S = tw.computation("S", {i: N, j: M}, tw.sum(1.5 * A[i, k] * B[k, j], over={k: K}))
     Q = tw.computation("Q", {i: N, d: D}, tw.sum(S[i, j] * C[j, d], over={j: M}))
     hand = tw.function("chain_by_hand", outputs=[Q], inputs=[A, B, C])
@@ -123,7 +137,7 @@ def softmax(n: int) -> Case:
     largest, also = (tw.max(x[i, r], over={r: M}) for r in (d, e))
     exponentials = tw.sum(tw.exp(x[i, k] - also), over={k: M})
     y = tw.computation("y", {i: N, j: M}, tw.exp(x[i, j] - largest) / exponentials)
-    natural = tw.function("softmax", outputs=[y])
+    natural = both("softmax", outputs=[y])
     m = tw.computation("m", {i: N}, tw.max(x[i, k], over={k: M}))
     s = tw.computation("s", {i: N}, tw.sum(tw.exp(x[i, k] - m[i]), over={k: M}))
     z = tw.computation("z", {i: N, j: M}, tw.exp(x[i, j] - m[i]) / s[i])
@@ -145,7 +159,7 @@ def layer_norm(n: int) -> Case:
     also = tw.sum(x[i, e], over={e: M}) / size
     variance = tw.sum((x[i, d] - also) ** 2, over={d: M}) / size
     y = tw.computation("y", {i: N, j: M}, (x[i, j] - mean) / tw.sqrt(variance + 1e-5) * g[j])
-    natural = tw.function("layer_norm", outputs=[y], inputs=[x, g])
+    natural = both("layer_norm", outputs=[y], inputs=[x, g])
     m = tw.computation("m", {i: N}, tw.sum(x[i, k], over={k: M}) / size)
     v = tw.computation(
         "v", {i: N}, tw.sqrt(tw.sum((x[i, k] - m[i]) ** 2, over={k: M}) / size + 1e-5)
@@ -183,7 +197,7 @@ def attention(n: int) -> Case:
     exponential = tw.exp(weight(j) - tw.max(weight(k), over={k: M}))
     total = tw.sum(exponential, over={j: M})
     O = tw.computation("O", {i: N, e: D}, tw.sum(exponential * V[j, e], over={j: M}) / total)
-    natural = tw.function("attention", outputs=[O], inputs=[Q, keys, V])
+    natural = both("attention", outputs=[O], inputs=[Q, keys, V])
     S = tw.computation("S", {i: N, j: M}, tw.sum(Q[i, d] * keys[j, d], over={d: D}))
     m = tw.computation("m", {i: N}, tw.max(S[i, k] * 0.125, over={k: M}))
     P = tw.computation("P", {i: N, j: M}, tw.exp(S[i, j] * 0.125 - m[i]))
@@ -218,7 +232,7 @@ def convolution(channels: int, size: int) -> Case:
     over: dict[tw.Iterator, Any] = {c: C, r: 3, s: 3}
     total = tw.sum(w[f, c, r, s] * padded, over=over)
     Y = tw.computation("Y", {f: F, y: H, x: W}, tw.maximum(total + b[f], 0))
-    natural = tw.function("convolution", outputs=[Y], inputs=[X, w, b])
+    natural = both("convolution", outputs=[Y], inputs=[X, w, b])
     here = (y >= 1) & (y < H + 1) & (x >= 1) & (x < W + 1)
     P = tw.computation("P", {c: C, y: H + 2, x: W + 2}, tw.select(here, X[c, y - 1, x - 1], 0))
     Z = tw.computation(
@@ -248,12 +262,143 @@ def convolution(channels: int, size: int) -> Case:
     return case(name, natural, hand, arrays, numpy, jax, channels)
 
 
+def convolution_nhwc(channels: int, size: int, window: int) -> Case:
+    """Channels last, not padded."""
+    C, F, H, W = tw.params("C F H W")
+    f, y, x, c, r, s = tw.iters("f y x c r s")
+    X = tw.input("X", [H + window - 1, W + window - 1, C], tw.float32)
+    w = tw.input("w", [window, window, C, F], tw.float32)
+    terms = X[y + r, x + s, c] * w[r, s, c, f]
+    over: dict[tw.Iterator, Any] = {r: window, s: window, c: C}
+    Y = tw.computation("Y", {y: H, x: W, f: F}, tw.sum(terms, over=over))
+    natural = both("convolution_nhwc", outputs=[Y], inputs=[X, w])
+
+    def numpy(image: Array, weights: Array) -> Array:
+        windows = np.lib.stride_tricks.sliding_window_view(image, (window, window), (0, 1))
+        return np.asarray(np.tensordot(windows, weights, ((3, 4, 2), (0, 1, 2))))
+
+    def jax(jax: Any, np: Any) -> Any:
+        layout = ("NHWC", "HWIO", "NHWC")
+        return lambda image, weights: jax.lax.conv_general_dilated(
+            image[None], weights, (1, 1), "VALID", dimension_numbers=layout
+        )[0]
+
+    edge = size + window - 1
+    arrays = random(edge, edge, channels), random(window, window, channels, channels)
+    name = f"conv {window}x{window} NHWC {channels} x {size} x {size}"
+    return case(name, natural, None, arrays, numpy, jax, channels)
+
+
+def depthwise(channels: int, size: int) -> Case:
+    """3 x 3, a filter for each channel, channels last."""
+    C, H, W = tw.params("C H W")
+    y, x, c, r, s = tw.iters("y x c r s")
+    X = tw.input("X", [H + 2, W + 2, C], tw.float32)
+    w = tw.input("w", [3, 3, C], tw.float32)
+    Y = tw.computation(
+        "Y", {y: H, x: W, c: C}, tw.sum(X[y + r, x + s, c] * w[r, s, c], over={r: 3, s: 3})
+    )
+    natural = both("depthwise", outputs=[Y], inputs=[X, w])
+
+    def numpy(image: Array, weights: Array) -> Array:
+        windows = np.lib.stride_tricks.sliding_window_view(image, (3, 3), (0, 1))
+        return np.asarray(np.einsum("yxcrs,rsc->yxc", windows, weights))
+
+    def jax(jax: Any, np: Any) -> Any:
+        layout = ("NHWC", "HWIO", "NHWC")
+        return lambda image, weights: jax.lax.conv_general_dilated(
+            image[None],
+            weights[:, :, None, :],
+            (1, 1),
+            "VALID",
+            dimension_numbers=layout,
+            feature_group_count=channels,
+        )[0]
+
+    arrays = random(size + 2, size + 2, channels), random(3, 3, channels)
+    name = f"depthwise 3x3 {channels} x {size} x {size}"
+    return case(name, natural, None, arrays, numpy, jax, 3)
+
+
+# ---- other contractions and rows ----
+
+
+def batched(count: int, n: int) -> Case:
+    T, t = tw.param("T"), tw.iter("t")
+    A, B = tw.input("A", [T, N, K], tw.float32), tw.input("B", [T, K, M], tw.float32)
+    C = tw.computation("C", {t: T, i: N, j: M}, tw.sum(A[t, i, k] * B[t, k, j], over={k: K}))
+    natural = both("batched", outputs=[C], inputs=[A, B])
+    return case(
+        f"batch of {count} products {n}",
+        natural,
+        None,
+        (random(count, n, n), random(count, n, n)),
+        np.matmul,
+        lambda _, np: np.matmul,
+        n,
+    )
+
+
+def three_factors(n: int) -> Case:
+    """The sum of three factors, of which none is as large as the result."""
+    A, B, v = matrix("A", N, K), matrix("B", M, K), tw.input("v", [K], tw.float32)
+    C = tw.computation("C", {i: N, j: M}, tw.sum(A[i, k] * v[k] * B[j, k], over={k: K}))
+    natural = both("three_factors", outputs=[C], inputs=[A, B, v])
+    return case(
+        f"einsum ik,jk,k->ij {n}",
+        natural,
+        None,
+        (random(n, n), random(n, n), random(n)),
+        lambda a, b, v: (a * v) @ b.T,
+        lambda _, np: lambda a, b, v: np.einsum("ik,jk,k->ij", a, b, v),
+        n,
+    )
+
+
+def log_softmax(n: int) -> Case:
+    x = matrix("x", N, M)
+    largest, also = (tw.max(x[i, r], over={r: M}) for r in (d, e))
+    total = tw.log(tw.sum(tw.exp(x[i, k] - also), over={k: M}))
+    y = tw.computation("y", {i: N, j: M}, x[i, j] - largest - total)
+    natural = both("log_softmax", outputs=[y])
+
+    def numpy(x: Array) -> Array:
+        centred = x - x.max(1, keepdims=True)
+        return np.asarray(centred - np.log(np.exp(centred).sum(1, keepdims=True)))
+
+    jax = lambda jax, _: lambda x: jax.nn.log_softmax(x, axis=1)  # noqa: E731
+    return case(f"log-softmax {n}", natural, None, (random(n, n),), numpy, jax, 10)
+
+
+def rms_norm(n: int) -> Case:
+    x, g = matrix("x", N, M), tw.input("g", [M], tw.float32)
+    mean = tw.sum(x[i, k] ** 2, over={k: M}) / tw.cast(M, tw.float32)
+    y = tw.computation("y", {i: N, j: M}, x[i, j] / tw.sqrt(mean + 1e-5) * g[j])
+    natural = both("rms_norm", outputs=[y], inputs=[x, g])
+
+    def numpy(x: Array, g: Array) -> Array:
+        return np.asarray(x / np.sqrt(np.mean(x**2, 1, keepdims=True) + 1e-5) * g)
+
+    def jax(_: Any, np: Any) -> Any:
+        return lambda x, g: x / np.sqrt(np.mean(x**2, 1, keepdims=True) + 1e-5) * g
+
+    return case(f"RMS norm {n}", natural, None, (random(n, n), random(n)), numpy, jax, 1)
+
+
 def cases(context: Context) -> Iterator[Case]:
     for n in (64,) if context.quick else (256, 1024):
         yield bias_relu(n)
         yield chain(n)
         yield attention(n)
+        yield three_factors(n)
     for n in (64,) if context.quick else (512, 2048):
         yield softmax(n)
+        yield log_softmax(n)
         yield layer_norm(n)
-    yield convolution(*((4, 16) if context.quick else (32, 64)))
+        yield rms_norm(n)
+    yield batched(*((4, 16) if context.quick else (64, 64)))
+    channels, size = (4, 16) if context.quick else (32, 64)
+    yield convolution(channels, size)
+    yield convolution_nhwc(channels, size, 3)
+    yield convolution_nhwc(channels, size, 1)
+    yield depthwise(channels, size)

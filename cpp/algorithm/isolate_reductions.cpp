@@ -6,6 +6,7 @@
 #include "algorithm/function_copy.h"
 #include "algorithm/instance_walk.h"
 #include "algorithm/reductions.h"
+#include "algorithm/repeated_parts.h"
 
 #include <isl/map.h>
 #include <isl/set.h>
@@ -149,33 +150,6 @@ void unite(std::optional<isl::set> &known, const isl::set &more) {
   known = known ? checked(known->unite(more).coalesce(), doing) : more;
 }
 
-/// Which reductions occur more than once in a computation, whatever their iterators are called.
-class Occurrences {
-public:
-  explicit Occurrences(const Function &function) {
-    for (const ComputationPtr &computation : function.computations) {
-      std::map<std::string, std::set<const Expr *>> found;
-      for (const Piece &piece : computation->pieces) {
-        visit(piece.value, [&](const ExprPtr &node) {
-          if (node->kind == ExprKind::Reduce) {
-            found[key_of(node).text].insert(node.get());
-          }
-        });
-      }
-      for (const auto &[key, nodes] : found) {
-        if (nodes.size() > 1 && !key.empty()) { // else too large to be compared
-          several_.insert(key);
-        }
-      }
-    }
-  }
-
-  bool several(const std::string &key) const { return several_.contains(key); }
-
-private:
-  std::set<std::string> several_;
-};
-
 /// Is there a reduction beside the one that the computation is scheduled by? Asked of every
 /// function: it takes no isl.
 bool is_worth_while(const Computation &computation) {
@@ -198,15 +172,18 @@ bool is_worth_while(const Computation &computation) {
 /// The parts of one computation that may be isolated, none of them inside of another.
 class Search {
 public:
-  Search(const Computation &computation, const Occurrences &occurrences, const Registry &registry)
-      : computation_(computation), occurrences_(occurrences), registry_(registry),
-        own_(own_reduction()) {}
+  Search(const Computation &computation, const RepeatedParts &repeated, const Registry &registry)
+      : computation_(computation), repeated_(repeated), registry_(registry), own_(own_reduction()) {
+  }
 
   std::vector<Found> find() {
     InstanceWalk walk;
     walk.name = computation_.name;
     walk.visit = [&](const InstanceNode &at) {
-      return contains_kind(at.node, ExprKind::Reduce) && !add(at);
+      if (contains_kind(at.node, ExprKind::Reduce)) {
+        return !add(at);
+      }
+      return repeated_.has_values() && !(RepeatedParts::is_costly(*at.node) && add(at));
     };
     for (const Piece &piece : computation_.pieces) {
       walk({piece.value}, piece.domain, computation_.iterators);
@@ -221,7 +198,7 @@ private:
     for (const ExprPtr &node : schedulable_reductions(computation_)) {
       if (node == computation_.pieces.front().value ||
           (free_.of(node).size() == computation_.rank() &&
-           !occurrences_.several(key_of(node).text))) {
+           !repeated_.has_reduction(key_of(node).text))) {
         return node;
       }
     }
@@ -240,7 +217,7 @@ private:
     }
     // A name may stand for two loops, one inside of the other, or for a variable of a while loop.
     // What changes the type, a comparison above all, leaves the reduction to others who need it.
-    if (at.node == own_ || !(at.node->type == first_reduction(at.node)->type) ||
+    if (at.node == own_ || is_all(at.node) || !(at.node->type == first_reduction(at.node)->type) ||
         kept.size() != used.size() || around.size() != at.iterators.size() ||
         at.node->op == Op::ReduceFold || at.node->kind == ExprKind::While ||
         reads_outer_states(at.node)) {
@@ -248,7 +225,8 @@ private:
     }
     ExpressionKey key = key_of(at.node);
     const bool is_whole = kept.size() == at.iterators.size();
-    if (is_whole && !is_isolated_whole(*at.node, key)) {
+    const bool has_reduction = contains_kind(at.node, ExprKind::Reduce);
+    if ((is_whole || !has_reduction) && !is_isolated_whole(*at.node, key)) {
       return false;
     }
     auto known = std::find_if(found_.begin(), found_.end(),
@@ -263,13 +241,23 @@ private:
     return true;
   }
 
-  /// Of a part that uses all iterators around it.
+  /// Is a value that others may need all that is computed here?
+  bool is_all(const ExprPtr &node) const {
+    return RepeatedParts::is_costly(*node) &&
+           std::any_of(computation_.pieces.begin(), computation_.pieces.end(),
+                       [&](const Piece &piece) { return piece.value == node; });
+  }
+
+  /// Of a part that uses all iterators around it, or has no reduction.
   bool is_isolated_whole(const Expr &part, const ExpressionKey &key) const {
     if (const auto known = registry_.find(key.text); known != registry_.end()) {
       return known->second.computation.get() != &computation_;
     }
+    if (repeated_.has_value(key.text)) {
+      return RepeatedParts::is_costly(part);
+    }
     return is_combined(part) &&
-           (occurrences_.several(key.text) || !has_few_terms(*reduction_of(part)));
+           (repeated_.has_reduction(key.text) || !has_few_terms(*reduction_of(part)));
   }
 
   static isl::set projected(const InstanceNode &at, const std::vector<unsigned> &kept) {
@@ -283,7 +271,7 @@ private:
   }
 
   const Computation &computation_;
-  const Occurrences &occurrences_;
+  const RepeatedParts &repeated_;
   const Registry &registry_;
   FreeIterators free_;
   ExprPtr own_;
@@ -294,7 +282,7 @@ private:
 class Isolation {
 public:
   explicit Isolation(const Function &function)
-      : result_(copy_function(function, copies_)), occurrences_(*result_) {
+      : result_(copy_function(function, copies_)), repeated_(*result_) {
     names_.insert(function.parameters.begin(), function.parameters.end());
     for (const auto *list : {&result_->inputs, &result_->computations}) {
       for (const ComputationPtr &computation : *list) {
@@ -323,7 +311,7 @@ public:
 
 private:
   std::vector<ComputationPtr> isolate(Computation &reader) {
-    if (!is_worth_while(reader)) {
+    if (!is_worth_while(reader) && !repeated_.has_values()) {
       return {};
     }
     for (Piece &piece : reader.pieces) {
@@ -333,7 +321,7 @@ private:
     }
     std::vector<ComputationPtr> made;
     std::unordered_map<const Expr *, ExprPtr> reads;
-    std::vector<Found> parts = Search(reader, occurrences_, registry_).find();
+    std::vector<Found> parts = Search(reader, repeated_, registry_).find();
     std::erase_if(parts, [&](const Found &found) { return needs(found.part, reader); });
     for (const Found &found : parts) {
       if (!is_certain(found)) {
@@ -435,7 +423,8 @@ private:
   }
 
   std::string new_name(const std::string &reader, const ExprPtr &part) {
-    const std::string stem = reader + "_" + op_name(first_reduction(part)->op);
+    const Op op = RepeatedParts::is_costly(*part) ? part->op : first_reduction(part)->op;
+    const std::string stem = reader + "_" + op_name(op);
     std::string name = stem;
     for (int number = 2; !names_.insert(name).second; ++number) {
       name = stem + std::to_string(number);
@@ -518,7 +507,7 @@ private:
 
   Copies copies_;
   std::shared_ptr<Function> result_;
-  Occurrences occurrences_;
+  RepeatedParts repeated_;
   Registry registry_;
   std::set<std::string> names_;
   std::set<ComputationPtr> isolated_;

@@ -17,7 +17,9 @@ namespace tilewright {
 /// - the largest part that contains a reduction and uses fewer iterators than there are around it,
 /// - a reduction that uses all of them, unless its computation is scheduled by it
 ///   (scheduled_reduction) or it has few terms whatever the parameters are,
-/// - a reduction that occurs once more, if only with other iterators: both read one computation.
+/// - a reduction that occurs once more, if only with other iterators: both read one computation,
+/// - a value of an elementary function that is needed in several loops: y_exp[i,j] of
+///   exp(x[i,j]) / sum(exp(x[i,k]) for k).
 /// A reduction of reductions of the same operation becomes one, over the iterators of both. A
 /// reduction stays where it is if it is all that a computation is, if data decide whether it is
 /// needed, or if it depends on its own reader. What is computed stays the same: an isolated

@@ -15,6 +15,11 @@ std::optional<Linear> difference(const ValuePtr &a, const ValuePtr &b) {
   return left && right ? combine(*left, *right, -1) : std::nullopt;
 }
 
+std::optional<std::int64_t> constant_extent(const For &loop) {
+  const auto extent = difference(loop.upper, loop.lower);
+  return extent && extent->is_constant() ? std::optional(extent->constant) : std::nullopt;
+}
+
 bool fits_factor(const For &loop) {
   std::vector<ValuePtr> uppers;
   std::vector<ValuePtr> lowers;

@@ -24,6 +24,9 @@ std::optional<TileExtent> tile_extent(const For &loop);
 /// Is the loop known to have at most `factor` iterations, perhaps never so many?
 bool fits_factor(const For &loop);
 
+/// The number of iterations where it is a constant.
+std::optional<std::int64_t> constant_extent(const For &loop);
+
 /// a - b, for index values.
 std::optional<Linear> difference(const ValuePtr &a, const ValuePtr &b);
 

@@ -2,6 +2,7 @@
 
 #include "loops/joined_loops.h"
 #include "loops/verify.h"
+#include "passes/choose_by_lanes.h"
 #include "passes/gpu/map_launches.h"
 #include "passes/gpu/staged_copies.h"
 #include "passes/gpu/thread_reductions.h"
@@ -35,6 +36,9 @@ using Options = PassOptions;
 
 bool always(const Kernel & /*kernel*/, const Options & /*options*/) { return true; }
 bool compiled(const Kernel & /*kernel*/, const Options &options) { return !options.for_people; }
+bool on_cpu(const Kernel &kernel, const Options &options) {
+  return !kernel.is_gpu && compiled(kernel, options);
+}
 bool on_gpu(const Kernel &kernel, const Options &options) {
   return kernel.is_gpu && compiled(kernel, options);
 }
@@ -82,6 +86,11 @@ constexpr auto table = std::to_array<Pass>({
     {"narrow_integers", over_body<narrow_integers>, compiled},
     {"unroll_tile_shapes", over_body<unroll_tile_shapes>, compiled},
     {"simplify_indices", simplify, compiled},
+    {"choose_by_lanes",
+     [](Kernel &kernel, const Options &options) {
+       kernel.body = choose_by_lanes(kernel.body, options.vectors.masked_bytes);
+     },
+     on_cpu},
     {"unswitch", over_body<unswitch>, compiled},
     {"split_borders",
      [](Kernel &kernel, const Options &options) {

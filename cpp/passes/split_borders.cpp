@@ -90,6 +90,10 @@ private:
   }
 
   void collect(const StmtPtr &statement) {
+    if (const auto *local = as<DeclareLocal>(statement);
+        local != nullptr && local->value->type.scalar.is_bool()) {
+      return; // lanes choose by it (choose_by_lanes.h)
+    }
     // The bounds of a loop are outside of it.
     std::set<const Value *> seen;
     const std::function<void(const ValuePtr &)> visit = [&](const ValuePtr &value) {

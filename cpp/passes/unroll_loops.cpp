@@ -1,6 +1,7 @@
 #include "passes/unroll_loops.h"
 
 #include "loops/summing_loops.h"
+#include "loops/tile_extent.h"
 #include "loops/traverse.h"
 
 #include <set>
@@ -69,7 +70,7 @@ public:
       return node;
     }
     const auto extent = constant_extent(*loop);
-    if (!extent || *extent * size_of(loop->body()) > max_statements) {
+    if (!extent || *extent > max_statements || *extent * size_of(loop->body()) > max_statements) {
       if (only_shaping_) {
         return node;
       }
@@ -85,16 +86,6 @@ public:
   }
 
 private:
-  static std::optional<std::int64_t> constant_extent(const For &loop) {
-    const auto lower = linear_of(loop.lower);
-    const auto upper = linear_of(loop.upper);
-    const auto extent = lower && upper ? combine(*upper, *lower, -1) : std::nullopt;
-    if (!extent || !extent->is_constant() || extent->constant > max_statements) {
-      return std::nullopt;
-    }
-    return extent->constant;
-  }
-
   Numbers numbers_;
   bool only_shaping_;
 };

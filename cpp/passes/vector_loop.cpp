@@ -3,7 +3,7 @@
 #include "loops/dispatch.h"
 #include "loops/gpu_queries.h"
 #include "loops/index_tests.h"
-#include "loops/linear.h"
+#include "loops/tile_extent.h"
 #include "loops/traverse.h"
 #include "passes/gpu/thread_reductions.h"
 
@@ -17,8 +17,7 @@ namespace tilewright {
 
 namespace {
 
-/// Wider vectors than any target has are split by the back end; these would be split into many.
-constexpr int max_lanes = 256;
+constexpr int max_lanes = 256; ///< wider vectors would be split into very many
 
 bool loads(const StmtPtr &root) {
   bool found = false;
@@ -42,7 +41,7 @@ public:
   StmtPtr convert(const For &loop, bool partial) {
     const StmtPtr &body = loop.body();
     vectors_[loop.id] = ramp(loop.lower, 1, lanes_);
-    find_locals(body, loop.id);
+    find_locals(body, loop.id, partial);
     if (partial) {
       // At least one lane runs, so what all lanes share may be read.
       const ValuePtr inside = binary_value(Op::Lt, variable(loop.id, loop.name), loop.upper);
@@ -66,8 +65,8 @@ private:
   // ---- locals ----
 
   /// Which locals differ between lanes: those that are given such a value, and so on until nothing
-  /// changes.
-  void find_locals(const StmtPtr &body, std::int64_t loop) {
+  /// changes. `partial`: all of them, as not all lanes run.
+  void find_locals(const StmtPtr &body, std::int64_t loop, bool partial) {
     visit_statements(body, [&](const LoopStatement &inner) {
       if (const auto *declaration = as<DeclareLocal>(inner)) {
         own_locals_.insert(declaration->id);
@@ -76,7 +75,7 @@ private:
     std::set<std::int64_t> varying{loop};
     for (bool changed = true; changed;) {
       changed = false;
-      mark(body, varying, false, changed);
+      mark(body, varying, partial, changed);
     }
   }
 
@@ -327,13 +326,6 @@ private:
     return true;
   }
 
-  static std::optional<std::int64_t> constant_extent(const For &loop) {
-    const auto lower = linear_of(loop.lower);
-    const auto upper = linear_of(loop.upper);
-    const auto extent = lower && upper ? combine(*upper, *lower, -1) : std::nullopt;
-    return extent && extent->is_constant() ? std::optional(extent->constant) : std::nullopt;
-  }
-
   StmtPtr in_lanes(const For &loop) {
     const auto extent = constant_extent(loop);
     if (loop.loop == LoopKind::Vector && may_nest_ && extent && *extent > 1 &&
@@ -420,6 +412,32 @@ private:
     return result;
   }
 
+  /// Lanes choose between two values, whose loads are under masks; null if there is more to it.
+  StmtPtr choice(const If &node, const ValuePtr &holds) {
+    const auto *then = as<AssignLocal>(node.then());
+    const auto *otherwise = node.has_otherwise() ? as<AssignLocal>(node.otherwise()) : nullptr;
+    if (then == nullptr || otherwise == nullptr || then->id != otherwise->id ||
+        !vector_locals_.contains(then->id) || lanes_of_local_[then->id] != lanes_) {
+      return nullptr;
+    }
+    bool shares = false; // what all lanes share is read only where one lane reads it
+    const auto of_lanes = [&](const ValuePtr &condition, const ValuePtr &chosen) {
+      ValuePtr result;
+      within({nullptr, narrowed(condition)}, [&] {
+        result = widened(value(chosen));
+        return block({});
+      });
+      visit_value(result, [&](const Value &part) {
+        shares = shares || (is<Load>(part) && part.type.lanes == 1);
+      });
+      return result;
+    };
+    const ValuePtr first = of_lanes(holds, then->value);
+    const ValuePtr second = of_lanes(unary_value(Op::Not, holds), otherwise->value);
+    return shares ? nullptr
+                  : assign_local(then->id, then->name, select_value(holds, first, second));
+  }
+
   StmtPtr in_lanes(const If &node) {
     const ValuePtr test = value(node.condition);
     const StmtPtr otherwise = node.has_otherwise() ? node.otherwise() : nullptr;
@@ -427,10 +445,12 @@ private:
       const StmtPtr then = statement(node.then());
       return if_then(test, then, otherwise ? statement(otherwise) : nullptr);
     }
-    std::vector<StmtPtr> parts;
     const std::int64_t id = numbers_.next();
     const ValuePtr holds = local(id, "holds", test->type);
-    parts.push_back(declare_local(id, "holds", test));
+    std::vector<StmtPtr> parts = {declare_local(id, "holds", test)};
+    if (const StmtPtr chosen = choice(node, holds)) {
+      return block({parts.front(), chosen});
+    }
     parts.push_back(where(holds, node.then()));
     if (otherwise) {
       parts.push_back(where(unary_value(Op::Not, holds), otherwise));

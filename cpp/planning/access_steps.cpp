@@ -55,15 +55,19 @@ std::optional<std::int64_t> coefficient_of(const isl::pw_aff &value, size_t iter
 
 } // namespace
 
+std::optional<std::int64_t> Access::coefficient(size_t dimension, size_t iterator) const {
+  const auto &subscript = subscripts[dimension];
+  return subscript ? coefficient_of(*subscript, iterator) : std::nullopt;
+}
+
 Step Access::step(size_t iterator) const {
   Step result = Step::None;
   for (size_t d = 0; d < subscripts.size(); ++d) {
-    const auto coefficient =
-        subscripts[d] ? coefficient_of(*subscripts[d], iterator) : std::nullopt;
-    if (!coefficient || (*coefficient != 0 && (d + 1 < subscripts.size() || *coefficient != 1))) {
+    const auto moved = coefficient(d, iterator);
+    if (!moved || (*moved != 0 && (d + 1 < subscripts.size() || *moved != 1))) {
       return Step::Other;
     }
-    result = *coefficient != 0 ? Step::Unit : result;
+    result = *moved != 0 ? Step::Unit : result;
   }
   return result;
 }
@@ -71,12 +75,11 @@ Step Access::step(size_t iterator) const {
 std::optional<size_t> Access::strided_dimension(size_t iterator) const {
   std::optional<size_t> found;
   for (size_t d = 0; d < subscripts.size(); ++d) {
-    const auto coefficient =
-        subscripts[d] ? coefficient_of(*subscripts[d], iterator) : std::nullopt;
-    if (!coefficient || (*coefficient != 0 && (found || *coefficient != 1))) {
+    const auto moved = coefficient(d, iterator);
+    if (!moved || (*moved != 0 && (found || *moved != 1))) {
       return std::nullopt;
     }
-    found = *coefficient != 0 ? std::optional(d) : found;
+    found = *moved != 0 ? std::optional(d) : found;
   }
   return found && *found + 1 < subscripts.size() ? found : std::nullopt;
 }

@@ -5,6 +5,7 @@
 #include "polyhedral/isl.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,7 +19,11 @@ enum class Step { None, Unit, Other };
 struct Access {
   std::string array;
   std::vector<std::optional<isl::pw_aff>> subscripts; ///< nothing where one is not affine
+  std::int64_t bytes = 0;                             ///< of an element
+  bool conditional = false;                           ///< whether it is read depends on a condition
 
+  /// How far a subscript moves from one iteration to the next: nothing where that differs.
+  std::optional<std::int64_t> coefficient(size_t dimension, size_t iterator) const;
   Step step(size_t iterator) const;
   /// The dimension, other than the last one, that alone moves, by one element; nothing elsewhere.
   std::optional<size_t> strided_dimension(size_t iterator) const;

@@ -1,21 +1,15 @@
 #include "planning/default_tags.h"
 
-#include "algorithm/affine.h"
-#include "algorithm/reductions.h"
 #include "analysis/legality.h"
-#include "hardware/processor.h"
-#include "mapping/accesses.h"
 #include "mapping/program.h"
-#include "planning/access_steps.h"
+#include "planning/computation_shape.h"
+#include "planning/register_tiles.h"
 #include "planning/shared_rows.h"
-#include "polyhedral/interruption.h"
 
 #include <isl/aff.h>
-#include <isl/val.h>
 
 #include <algorithm>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -23,15 +17,6 @@ namespace tilewright {
 
 namespace {
 
-/// Bytes of a vector of the largest type in a loop: two AVX registers, one of AVX-512.
-constexpr std::int64_t vector_bytes = widest_vector_bytes;
-/// Rows of a register tile where registers are wide and where not, and of a block of such tiles,
-/// which share what is packed.
-constexpr std::int64_t wide_tile_rows = 8;
-constexpr std::int64_t tile_rows = 4;
-constexpr std::int64_t block_rows = 64;
-/// Terms of a reduction that a block sums before it goes on to the next columns.
-constexpr std::int64_t block_terms = 256;
 /// So many terms of a window are written out one after the other.
 constexpr std::int64_t max_unrolled_terms = 16;
 /// Rows of a block of a transposition: of both arrays, a block touches few pages.
@@ -49,173 +34,6 @@ constexpr std::int64_t little_for_several = 600;
 constexpr std::int64_t block_columns = 1024;
 /// Functions of more computations run as they are declared: their code would take too long to make.
 constexpr size_t max_computations = 128;
-
-/// What one computation reads and computes.
-class Shape {
-public:
-  explicit Shape(const Computation &computation) : space_(instance_space(computation)) {
-    largest_bytes_ = computation.type.bytes();
-    simple_ = !space_.iterators.empty() && !computation.type.is_complex();
-    for (const Piece &piece : computation.pieces) {
-      const ExprPtr reduction = space_.reduced > 0 ? scheduled_reduction(computation) : nullptr;
-      const Expr *terms = reduction ? reduction_of(*reduction) : nullptr;
-      collect(terms != nullptr ? terms->operands.front() : piece.value, computation.name);
-      simple_ = simple_ && (terms == nullptr || !terms->predicate);
-    }
-    extents_.assign(space_.iterators.size(), std::nullopt);
-    for (size_t d = 0; d < extents_.size(); ++d) {
-      extents_[d] = constant_extent(d);
-    }
-  }
-
-  /// Is it made of affine reads and arithmetic that vectors have?
-  bool simple() const { return simple_; }
-  size_t rank() const { return space_.iterators.size() - space_.reduced; }
-  size_t reduced() const { return space_.reduced; }
-  const std::string &name(size_t iterator) const { return space_.iterators[iterator]; }
-  std::int64_t lanes() const { return std::max<std::int64_t>(2, vector_bytes / largest_bytes_); }
-  /// The number of iterations where it is a constant.
-  std::optional<std::int64_t> extent(size_t iterator) const { return extents_[iterator]; }
-
-  bool all_contiguous(size_t iterator) const {
-    return std::all_of(reads_.begin(), reads_.end(),
-                       [&](const Access &read) { return read.step(iterator) != Step::Other; });
-  }
-  bool any_contiguous(size_t iterator) const {
-    return std::any_of(reads_.begin(), reads_.end(),
-                       [&](const Access &read) { return read.step(iterator) == Step::Unit; });
-  }
-  /// Is something that vectors along `column` load the same in all iterations of `row`?
-  bool is_shared(size_t row, size_t column) const {
-    return std::any_of(reads_.begin(), reads_.end(), [&](const Access &read) {
-      return read.step(column) == Step::Unit && read.step(row) == Step::None;
-    });
-  }
-
-  bool has_border() const {
-    return std::any_of(reads_.begin(), reads_.end(),
-                       [](const Access &read) { return read.has_border(); });
-  }
-  /// What is read along `column` by vectors that all iterations of `row` share, if only from one
-  /// place of one array.
-  struct Packable {
-    std::string array;
-    std::vector<std::int64_t> order; ///< of its dimensions, where not its own is needed
-  };
-  std::optional<Packable> packable(size_t row, size_t column) const {
-    std::optional<Packable> found;
-    for (const Access &read : reads_) {
-      const auto strided = read.strided_dimension(column);
-      const bool moves = strided || read.step(column) == Step::Unit;
-      if (!moves || read.step(row) != Step::None) {
-        continue;
-      }
-      const auto same = std::count_if(reads_.begin(), reads_.end(), [&](const Access &other) {
-        return other.array == read.array;
-      });
-      if (found || same > 1 || read.has_border()) {
-        return std::nullopt;
-      }
-      found = Packable{read.array, {}};
-      for (size_t d = 0; strided && d < read.subscripts.size(); ++d) {
-        if (d != *strided) {
-          found->order.push_back(static_cast<std::int64_t>(d));
-        }
-      }
-      if (strided) {
-        found->order.push_back(static_cast<std::int64_t>(*strided));
-      }
-    }
-    return found;
-  }
-  /// Is the packable operand the only one that is not contiguous along `column`?
-  bool packs_all(size_t row, size_t column) const {
-    const auto packed = packable(row, column);
-    return packed && std::all_of(reads_.begin(), reads_.end(), [&](const Access &read) {
-             return read.array == packed->array || read.step(column) != Step::Other;
-           });
-  }
-  /// Is every read contiguous along `column`, or else along `row`, and some along `row` only?
-  bool is_transposition(size_t row, size_t column) const {
-    return std::all_of(reads_.begin(), reads_.end(),
-                       [&](const Access &read) {
-                         return read.step(column) != Step::Other ||
-                                (read.step(row) == Step::Unit && read.strided_dimension(column));
-                       }) &&
-           !all_contiguous(column) && !has_border();
-  }
-
-private:
-  void collect(const ExprPtr &root, const std::string &own) {
-    visit(root, [&](const ExprPtr &node) {
-      if (node->kind == ExprKind::While || node->kind == ExprKind::Reduce ||
-          node->type.is_complex()) {
-        simple_ = false;
-      }
-    });
-    collect_values(root, own);
-  }
-
-  /// Types count where values are computed, not in subscripts.
-  void collect_values(const ExprPtr &node, const std::string &own) {
-    if (!collected_.insert(node.get()).second) {
-      return;
-    }
-    count_visit();
-    largest_bytes_ = std::max<std::int64_t>(largest_bytes_, node->type.bytes());
-    if (node->kind != ExprKind::Access) {
-      if (node->kind == ExprKind::Select) {
-        // A condition on indices is decided outside of the vector loop, or a mask.
-        collect_values(node->operands[1], own);
-        collect_values(node->operands[2], own);
-        visit(node->operands[0], [&](const ExprPtr &part) {
-          if (part->kind == ExprKind::Access) {
-            collect_values(part, own);
-          }
-        });
-        return;
-      }
-      for (const ExprPtr &operand : node->operands) {
-        if (operand->kind != ExprKind::Constant && operand->kind != ExprKind::Parameter) {
-          collect_values(operand, own);
-        }
-      }
-      return;
-    }
-    Access access;
-    access.array = node->producer->name;
-    for (const ExprPtr &index : node->operands) {
-      access.subscripts.push_back(to_affine(index, {own, space_.iterators}));
-    }
-    simple_ = simple_ && access.is_affine();
-    reads_.push_back(std::move(access));
-  }
-
-  std::optional<std::int64_t> constant_extent(size_t iterator) const {
-    const isl::set values = isl::manage(isl_set_project_out(
-        isl_set_project_out(space_.domain.copy(), isl_dim_set, static_cast<unsigned>(iterator) + 1,
-                            static_cast<unsigned>(space_.iterators.size() - iterator - 1)),
-        isl_dim_set, 0, static_cast<unsigned>(iterator)));
-    const auto bound = [](isl_val *raw) -> std::optional<std::int64_t> {
-      const isl::val value = isl::manage(raw);
-      if (value.is_null() || isl_val_is_int(value.get()) != isl_bool_true) {
-        return std::nullopt;
-      }
-      return isl_val_get_num_si(value.get());
-    };
-    const auto low = bound(isl_set_dim_min_val(values.copy(), 0));
-    const auto high = bound(isl_set_dim_max_val(values.copy(), 0));
-    return low && high ? std::optional((*high - *low) / space_.strides[iterator].step + 1)
-                       : std::nullopt;
-  }
-
-  InstanceSpace space_;
-  std::vector<Access> reads_;
-  std::set<const Expr *> collected_; ///< whose values were looked at
-  std::vector<std::optional<std::int64_t>> extents_;
-  std::int64_t largest_bytes_ = 1;
-  bool simple_ = true;
-};
 
 /// The mapping while it gets its tags.
 class Tagging {
@@ -239,7 +57,8 @@ public:
     }
     if (shape_.rank() > 0 && long_enough(column) &&
         (shape_.all_contiguous(column) || contiguous_when_packed(column))) {
-      shape_.reduced() == 0 ? give("vectorize", {shape_.name(column), lanes}) : tile(column, lanes);
+      shape_.reduced() == 0 ? give("vectorize", {shape_.name(column), lanes})
+                            : reduce(column, lanes);
       return;
     }
     if (shape_.rank() > 1 && shape_.reduced() == 0 && shape_.is_transposition(column - 1, column) &&
@@ -257,6 +76,16 @@ public:
         long_enough(term)) {
       give("vectorize", {shape_.name(term), lanes}); // partial sums in lanes
     }
+  }
+
+  /// The loops over blocks of a tiled reduction run as one parallel loop. If `keeps_rows`, the
+  /// first one stays for others to share if it is a whole loop. False if there are not several.
+  bool join_blocks(bool keeps_rows) {
+    if (blocks_.size() < 2 || (keeps_rows && has_rows())) {
+      return false;
+    }
+    give("parallelize", {blocks_.begin(), blocks_.end()});
+    return true;
   }
 
   /// The outermost of the loops that no reduced iterator drives and that is none of `tried`.
@@ -279,6 +108,9 @@ public:
     return false;
   }
 
+  /// Is it tiled, and its first loop a whole one?
+  bool has_rows() const { return !blocks_.empty() && blocks_.front() == shape_.name(0); }
+
   const Mapping &mapping() const { return mapping_; }
   std::int64_t little() const { return little_; }
   int around() const { return around_; }
@@ -288,67 +120,57 @@ private:
     mapping_ = mapping_.with({computation_, command, std::move(arguments), {}});
   }
 
-  /// Are there few terms, whatever the parameters?
-  bool has_small_window() const {
-    bool small = true;
-    for (size_t d = shape_.rank(); d < shape_.rank() + shape_.reduced(); ++d) {
-      small = small && shape_.extent(d).value_or(block_terms) <= block_terms / 4;
-    }
-    return small;
-  }
-
-  std::int64_t tile_height() const { return wide_ ? wide_tile_rows : tile_rows; }
-
-  /// Do the rows around `column` share what is read along it?
-  bool has_rows(size_t column) const {
-    return column > 0 && (shape_.is_shared(column - 1, column) || contiguous_when_packed(column)) &&
-           shape_.extent(column - 1).value_or(block_rows) >= tile_height();
-  }
-
   /// Is all that is read contiguous along `column` once a shared operand is packed?
   bool contiguous_when_packed(size_t column) const {
-    return shape_.reduced() > 0 && column > 0 && !has_small_window() &&
-           shape_.extent(column - 1).value_or(block_rows) >= tile_height() &&
-           shape_.packs_all(column - 1, column);
+    return !shape_.all_contiguous(column) && find_row(shape_, column);
+  }
+
+  /// The tile in its blocks.
+  void tile(const RegisterTile &plan) {
+    little_ = little_for_tiles;
+    around_ = static_cast<int>(std::min(plan.row, plan.column));
+    const std::string row = shape_.name(plan.row);
+    const std::string column = shape_.name(plan.column);
+    give("split", {row, plan.block_rows});
+    give("split", {row + "1", plan.height});
+    give("split", {column, plan.lanes});
+    std::vector<Argument> order;
+    blocks_.clear();
+    for (size_t d = 0; d < shape_.rank(); ++d) {
+      const bool cut = d == plan.row || d == plan.column;
+      blocks_.push_back(shape_.name(d) + (cut ? "0" : ""));
+    }
+    order.assign(blocks_.begin(), blocks_.end());
+    if (plan.split) {
+      give("split", {shape_.name(*plan.split), plan.block_terms});
+      order.emplace_back(shape_.name(*plan.split) + "0");
+    }
+    const Argument level = order.back();
+    order.emplace_back(row + "10");
+    for (const size_t term : plan.terms) {
+      order.emplace_back(shape_.name(term) + (plan.split == term ? "1" : ""));
+    }
+    order.emplace_back(row + "11");
+    order.emplace_back(column + "1");
+    give("reorder", order);
+    give("unroll", {row + "11", plan.height});
+    give("vectorize", {column + "1", plan.lanes});
+    if (plan.packed) {
+      pack(*plan.packed, std::get<std::string>(level), plan.lanes);
+    }
   }
 
   /// A reduction whose results lie side by side along `column`.
-  void tile(size_t column, std::int64_t lanes) {
+  void reduce(size_t column, std::int64_t lanes) {
     const std::string j = shape_.name(column);
     std::vector<std::string> terms;
     for (size_t d = shape_.rank(); d < shape_.rank() + shape_.reduced(); ++d) {
       terms.push_back(shape_.name(d));
     }
-    const bool small_window = has_small_window();
-    const std::int64_t height = tile_height();
     std::vector<Argument> order;
-    if (has_rows(column)) {
-      // i0 (a block), k0, j0, (what is packed,) i10, k1, i11 (unrolled), j1 (a vector)
-      little_ = little_for_tiles;
-      around_ = static_cast<int>(column) - 1;
-      const std::string i = shape_.name(column - 1);
-      give("split", {i, block_rows});
-      give("split", {i + "1", height});
-      give("split", {j, lanes});
-      order.emplace_back(i + "0");
-      if (!small_window) {
-        give("split", {terms.front(), block_terms});
-        order.emplace_back(terms.front() + "0");
-        terms.front() += "1";
-      }
-      order.emplace_back(j + "0");
-      order.emplace_back(i + "10");
-      order.insert(order.end(), terms.begin(), terms.end());
-      order.emplace_back(i + "11");
-      order.emplace_back(j + "1");
-      give("reorder", order);
-      give("unroll", {i + "11", height});
-      give("vectorize", {j + "1", lanes});
-      const auto packed = small_window ? std::nullopt : shape_.packable(column - 1, column);
-      if (packed) {
-        pack(*packed, j + "0", lanes);
-      }
-    } else if (small_window) {
+    if (const auto plan = plan_register_tile(shape_, column, wide_)) {
+      tile(*plan);
+    } else if (has_small_window(shape_)) {
       // Every result is summed in a register.
       give("split", {j, lanes});
       order.emplace_back(j + "0");
@@ -402,6 +224,7 @@ private:
   bool wide_;
   std::int64_t little_ = 0;
   int around_ = 0;
+  std::vector<std::string> blocks_; ///< the outer loops of a tiled reduction
 };
 
 /// The program of `mapping` where it is legal, else null. `before` is one that is.
@@ -459,6 +282,8 @@ struct DefaultSchedule {
   std::int64_t little = 0;
   /// That is work in one iteration of so many outermost loops: of one product of a batch.
   int around = 0;
+  /// Something is tiled whose first loop others might share.
+  bool has_rows = false;
 };
 
 /// Chooses the tags: all at once where that is legal, else one computation after the other.
@@ -476,37 +301,58 @@ public:
     if (candidates_.size() > max_computations) {
       return {plain_};
     }
-    DefaultSchedule all = together(true);
-    if (candidates_.size() >= several) {
-      all.little = std::max(all.little, little_for_several);
-      all.around = 0;
-    }
+    const bool several_loops = candidates_.size() > 1;
+    DefaultSchedule all = together(true, several_loops);
     std::shared_ptr<const LegalProgram> legal = legal_program(all.mapping, nullptr);
-    return legal ? in_rows(all, *legal) : one_by_one();
+    if (!legal) {
+      return one_by_one();
+    }
+    const DefaultSchedule shared = in_rows(all, *legal);
+    if (!several_loops || !all.has_rows || placements(shared.mapping) > placements(plain_)) {
+      return shared;
+    }
+    // Nobody shares a loop, so blocks need not be kept apart for it.
+    const DefaultSchedule joined = together(true, false);
+    return legal_program(joined.mapping, legal.get()) ? joined : shared;
   }
 
 private:
+  static size_t placements(const Mapping &mapping) { return mapping.state().placements.size(); }
+
   /// Computations that read each other's rows share a loop, if that is legal.
   static DefaultSchedule in_rows(const DefaultSchedule &given, const LegalProgram &legal) {
     const Mapping shared = with_shared_rows(given.mapping);
-    if (shared.state().placements.size() == given.mapping.state().placements.size() ||
-        !legal_program(shared, &legal)) {
+    if (placements(shared) == placements(given.mapping)) {
       return given;
     }
+    const auto legal_shared = legal_program(shared, &legal);
+    if (!legal_shared) {
+      return given;
+    }
+    const Mapping stored = with_rows_in_results(shared);
+    const bool is_stored = stored.schedule().commands.size() > shared.schedule().commands.size();
     DefaultSchedule result = given;
-    result.mapping = shared;
+    result.mapping = is_stored && legal_program(stored, legal_shared.get()) ? stored : shared;
     return result;
   }
 
+  /// Which loops of a computation run on threads.
+  struct Threads {
+    std::optional<size_t> loop; ///< a single one
+    bool joined = false;        ///< or those over blocks
+    bool keeps_rows = false;    ///< of these, not the first one if others might share it
+  };
+
   /// `before` with the tags of one more computation; nothing where it cannot have them.
   std::optional<DefaultSchedule> tagged(const DefaultSchedule &before, const Candidate &candidate,
-                                        bool vector, std::optional<size_t> parallel) const {
+                                        bool vector, const Threads &threads) const {
     Tagging tagging(before.mapping, candidate.name, candidate.shape, wide_);
     try {
       if (vector) {
         tagging.vectorize();
       }
-      if (parallel && !tagging.parallelize(*parallel)) {
+      if ((threads.joined && !tagging.join_blocks(threads.keeps_rows)) ||
+          (threads.loop && !tagging.parallelize(*threads.loop))) {
         return std::nullopt;
       }
     } catch (const Error &error) {
@@ -516,7 +362,7 @@ private:
       return std::nullopt;
     }
     DefaultSchedule next{tagging.mapping(), std::max(before.little, tagging.little()),
-                         before.around};
+                         before.around, before.has_rows || tagging.has_rows()};
     if (tagging.little() > 0) {
       next.around =
           before.little > 0 ? std::min(before.around, tagging.around()) : tagging.around();
@@ -525,14 +371,19 @@ private:
   }
 
   /// All at once, which is legal where no computation reads itself.
-  DefaultSchedule together(bool with_recurrences) const {
+  DefaultSchedule together(bool with_recurrences, bool keeps_rows) const {
     DefaultSchedule all{plain_};
     for (const Candidate &candidate : candidates_) {
       if (with_recurrences || !candidate.reads_itself) {
-        auto next = tagged(all, candidate, true, 0);
-        next = next ? next : tagged(all, candidate, true, std::nullopt);
+        auto next = tagged(all, candidate, true, {std::nullopt, true, keeps_rows});
+        next = next ? next : tagged(all, candidate, true, {0});
+        next = next ? next : tagged(all, candidate, true, {});
         all = next ? *next : all;
       }
+    }
+    if (candidates_.size() >= several) {
+      all.little = std::max(all.little, little_for_several);
+      all.around = 0;
     }
     return all;
   }
@@ -540,7 +391,7 @@ private:
   /// One after the other, of each what is legal: of those that read themselves where that is
   /// enough.
   DefaultSchedule one_by_one() const {
-    DefaultSchedule result = together(false);
+    DefaultSchedule result = together(false, true);
     std::shared_ptr<const LegalProgram> legal = legal_program(result.mapping, nullptr);
     const bool only_recurrences = legal != nullptr;
     if (!only_recurrences) {
@@ -562,11 +413,12 @@ private:
       }
       bool found = false;
       for (const bool vector : {true, false}) {
+        found = found || accept(tagged(result, candidate, vector, {std::nullopt, true, true}));
         for (size_t loop = 0; !found && loop < candidate.shape.rank(); ++loop) {
-          found = accept(tagged(result, candidate, vector, loop));
+          found = accept(tagged(result, candidate, vector, {loop}));
         }
-        found = found || (vector && candidate.shape.simple() &&
-                          accept(tagged(result, candidate, true, std::nullopt)));
+        found = found ||
+                (vector && candidate.shape.simple() && accept(tagged(result, candidate, true, {})));
       }
     }
     return result;

@@ -70,6 +70,45 @@ Reads reads_of(const Computation &reader, const std::vector<std::string> &togeth
   return reads;
 }
 
+/// Does `reader` read `producer`, and each element for its own only?
+bool reads_own_element(const Computation &reader, const Computation &producer) {
+  bool reads = false;
+  bool own = true;
+  for (const Piece &piece : reader.pieces) {
+    visit(piece.value, [&](const ExprPtr &node) {
+      if (node->kind != ExprKind::Access || node->producer->name != producer.name) {
+        return;
+      }
+      reads = true;
+      for (size_t d = 0; d < node->operands.size(); ++d) {
+        const Expr &index = *node->operands[d];
+        own = own && index.kind == ExprKind::Iterator && index.name == reader.iterators[d];
+      }
+    });
+  }
+  return reads && own;
+}
+
+bool have_same_elements(const Computation &one, const Computation &other) {
+  return one.rank() == other.rank() && one.type == other.type &&
+         checked(isl::manage(isl_set_reset_tuple_id(one.domain.copy()))
+                     .is_equal(isl::manage(isl_set_reset_tuple_id(other.domain.copy()))),
+                 doing);
+}
+
+/// Do they share a loop?
+bool are_together(const MappingState &state, const std::string &one, const std::string &other) {
+  // Each of a group was placed behind the one before it.
+  const auto root = [&](std::string name) {
+    for (const Placement *placement = find_placement(state, name); placement != nullptr;
+         placement = find_placement(state, name)) {
+      name = placement->other;
+    }
+    return name;
+  };
+  return root(one) == root(other);
+}
+
 } // namespace
 
 Mapping with_shared_rows(Mapping mapping) {
@@ -90,6 +129,31 @@ Mapping with_shared_rows(Mapping mapping) {
     }
     if (!own.is_null()) {
       together.push_back(name);
+    }
+  }
+  return mapping;
+}
+
+Mapping with_rows_in_results(Mapping mapping) {
+  const MappingState before = mapping.state();
+  const Function &function = *before.function;
+  std::vector<ComputationPtr> taken = function.outputs;
+  for (const ComputationPtr &output : function.outputs) {
+    if (output->rank() < 2) {
+      continue;
+    }
+    for (const ComputationPtr &row : function.computations) {
+      if (std::find(taken.begin(), taken.end(), row) == taken.end() &&
+          reads_own_element(*output, *row) && have_same_elements(*output, *row) &&
+          are_together(before, row->name, output->name)) {
+        std::string element = output->name;
+        for (size_t d = 0; d < row->rank(); ++d) {
+          element += (d == 0 ? "[" : ", ") + row->iterators[d];
+        }
+        mapping = mapping.with({row->name, "store_in", {element + "]"}, {}});
+        taken.push_back(row);
+        break;
+      }
     }
   }
   return mapping;

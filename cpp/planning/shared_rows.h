@@ -19,4 +19,9 @@ namespace tilewright {
 /// reads earlier ones that share the loop at its own row only. Not yet asked for its legality.
 Mapping with_shared_rows(Mapping mapping);
 
+/// `mapping`, in which a result's elements hold at first what they are computed from, if that is
+/// one element of another computation that shares the loop (the exponentials of a softmax): no
+/// other array comes between. Not yet asked for its legality, either.
+Mapping with_rows_in_results(Mapping mapping);
+
 } // namespace tilewright

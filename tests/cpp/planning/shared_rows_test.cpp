@@ -38,6 +38,35 @@ TEST(SharedRows, OfAReductionAndItsReader) {
   EXPECT_FALSE(placement.before);
 }
 
+/// p[i,j] = x[i,j] + 1; s[i] = sum over k of p[i,k]; y[i,j] = p[i,read] - s[i], in one loop over i.
+Mapping scaled(const ExprPtr &read) {
+  const auto x = input("x", {size("N"), size("M")});
+  const auto p = define("[N,M] -> { p[i,j] : 0 <= i < N and 0 <= j < M }",
+                        plus(access(x, {at("i"), at("j")}), whole(1)));
+  const auto s = define("[N] -> { s[i] : 0 <= i < N }",
+                        reduce(Op::ReduceSum, {{"k", constant(std::int64_t{0}, Int64), size("M")}},
+                               access(p, {at("i"), at("k")})));
+  const auto y = define("[N,M] -> { y[i,j] : 0 <= i < N and 0 <= j < M }",
+                        minus(access(p, {at("i"), read}), access(s, {at("i")})));
+  Mapping mapping(function({y}));
+  for (const char *name : {"p", "s", "y"}) {
+    mapping = mapping.with(command(name, "parallelize", {"i"}));
+  }
+  return with_shared_rows(mapping);
+}
+
+TEST(SharedRows, ResultsHoldWhatTheyAreComputedFrom) {
+  const Mapping shared = scaled(at("j"));
+  const Mapping stored = with_rows_in_results(shared);
+  EXPECT_EQ(stored.state().storage.at("p").buffer, "y");
+  EXPECT_FALSE(find_violation(build_program(stored)));
+}
+
+TEST(SharedRows, NotWhatOtherElementsRead) {
+  const Mapping shared = scaled(constant(std::int64_t{0}, Int64));
+  EXPECT_EQ(with_rows_in_results(shared).state().storage.at("p").buffer, "p");
+}
+
 TEST(SharedRows, NotIfAnotherRowIsRead) {
   EXPECT_EQ(shared(normalised(constant(std::int64_t{0}, Int64))), 0U);
 }

@@ -70,7 +70,7 @@ def test_matrix_product_is_tiled() -> None:
     A, B = tw.input("A", [N, K], tw.float32), tw.input("B", [K, M], tw.float32)
     f = function(tw.computation("C", {i: N, j: M}, tw.sum(A[i, k] * B[k, j], over={k: K})))
     text = f.loops
-    for part in ("# parallel", "# unroll", "# vector(16)"):
+    for part in ("# parallel", "# unroll", "# vector("):
         assert part in text
 
     def make(n: int, m: int, terms: int) -> tuple[np.ndarray, ...]:
@@ -303,6 +303,7 @@ def test_batched_products() -> None:
     product = tw.sum(A[t, i, k] * B[t, k, j], over={k: K})
     f = function(tw.computation("C", {t: M, i: N, j: N}, product))
     assert "for t in range(0, M):  # parallel" in f.loops
+    assert f.loops.count("one with the loop outside") == 2  # blocks of one product, too
     for n, m, terms in SIZES:
         a, b = random(m, n, terms).astype(float), random(m, terms, n).astype(float)
         np.testing.assert_allclose(f(a, b), a @ b, rtol=1e-10)
@@ -364,6 +365,92 @@ def test_windows_of_a_constant_size_are_unrolled() -> None:
     for n, m, _ in SIZES:
         a, w = random(n + 2, m + 4), random(3, 5)
         np.testing.assert_array_equal(f(a, w), g(a, w))
+
+
+CONVOLUTIONS = [(1, 1, 1, 1), (3, 5, 4, 7), (8, 16, 2, 33), (9, 3, 17, 40), (17, 40, 6, 65)]
+
+
+@pytest.mark.parametrize("cpu", ["native", "x86-64-v3", "x86-64"])
+@pytest.mark.parametrize("padded", [False, True])
+def test_convolutions_have_tiles_of_filters(padded: bool, cpu: str) -> None:
+    """Filters are the rows of a tile, as all of them read the same of the image."""
+    F, C, H, W = tw.params("F C H W", "F >= 1 and C >= 1 and H >= 1 and W >= 1")
+    f, y, x, c, r, s = tw.iters("f y x c r s")
+    edge = 0 if padded else 2
+    X = tw.input("X", [C, H + edge, W + edge], tw.float32)
+    w = tw.input("w", [F, C, 3, 3], tw.float32)
+    b = tw.input("b", [F], tw.float32)
+    inside = (y + r >= 1) & (y + r < H + 1) & (x + s >= 1) & (x + s < W + 1)
+    read = tw.select(inside, X[c, y + r - 1, x + s - 1], 0) if padded else X[c, y + r, x + s]
+    total = tw.sum(w[f, c, r, s] * read, over={c: C, r: 3, s: 3})
+    Y = tw.computation("Y", {f: F, y: H, x: W}, tw.maximum(total + b[f], 0))
+    g = tw.function("g", outputs=[Y], inputs=[X, w, b], cpu=cpu)
+    chosen = str(g.default_schedule)
+    assert 'unroll("f11"' in chosen and 'vectorize("x1"' in chosen
+    assert 'parallelize("f0", "y", "x0")' in chosen
+    if padded:  # conditions are asked outside of the long loop
+        assert g.loops.index("for s in") < g.loops.index("for c1 in")
+    for filters, channels, height, width in CONVOLUTIONS:
+        image = random(channels, height, width) - 0.5
+        weights, bias = random(filters, channels, 3, 3) - 0.5, random(filters) - 0.5
+        wide = np.pad(image, ((0, 0), (1, 1), (1, 1)))
+        windows = np.lib.stride_tricks.sliding_window_view(wide, (3, 3), (1, 2))
+        expected = np.tensordot(weights, windows, ((1, 2, 3), (0, 3, 4))) + bias[:, None, None]
+        arrays = (image if padded else wide, weights, bias)
+        np.testing.assert_allclose(g(*arrays), np.maximum(expected, 0), rtol=1e-4, atol=1e-5)
+        if height * width < 30:
+            np.testing.assert_allclose(g.evaluate(*arrays), g(*arrays), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_convolutions_with_channels_last_have_tiles_of_neighbours(size: int) -> None:
+    F, C, H, W = tw.params("F C H W", "F >= 1 and C >= 1 and H >= 1 and W >= 1")
+    f, y, x, c, r, s = tw.iters("f y x c r s")
+    X = tw.input("X", [H + size - 1, W + size - 1, C], tw.float32)
+    w = tw.input("w", [size, size, C, F], tw.float32)
+    terms = X[y + r, x + s, c] * w[r, s, c, f]
+    Y = tw.computation("Y", {y: H, x: W, f: F}, tw.sum(terms, over={r: size, s: size, c: C}))
+    g = tw.function("g", outputs=[Y], inputs=[X, w])
+    chosen = str(g.default_schedule)
+    assert 'unroll("x11"' in chosen and 'vectorize("f1"' in chosen
+    for filters, channels, height, width in CONVOLUTIONS:
+        image = random(height + size - 1, width + size - 1, channels) - 0.5
+        weights = random(size, size, channels, filters) - 0.5
+        windows = np.lib.stride_tricks.sliding_window_view(image, (size, size), (0, 1))
+        expected = np.tensordot(windows, weights, ((3, 4, 2), (0, 1, 2)))
+        np.testing.assert_allclose(g(image, weights), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_three_factors_are_one_contraction() -> None:
+    A, B = tw.input("A", [N, K], tw.float32), tw.input("B", [M, K], tw.float32)
+    v = tw.input("v", [K], tw.float32)
+    f = function(tw.computation("C", {i: N, j: M}, tw.sum(A[i, k] * v[k] * B[j, k], over={k: K})))
+    assert "B_cache" in f.loops
+
+    def make(n: int, m: int, terms: int) -> tuple[np.ndarray, ...]:
+        a, b, c = random(n, terms), random(m, terms), random(terms)
+        return a, b, c, (a * c) @ b.T
+
+    check(f, make)
+
+
+def test_the_exponentials_of_a_softmax_are_computed_once() -> None:
+    x = tw.input("x", [N, M], tw.float32)
+    d, e = tw.iters("d e")
+    largest, also = (tw.max(x[i, r], over={r: M}) for r in (d, e))
+    total = tw.sum(tw.exp(x[i, k] - also), over={k: M})
+    f = function(tw.computation("y", {i: N, j: M}, tw.exp(x[i, j] - largest) / total))
+    assert f.computations == ["y_exp_max", "y_exp", "y_sum", "y"]
+    assert f.loops.count("exp(") == 1
+    assert 'y_exp.store_in("y[i, j]")' in str(f.default_schedule)
+    assert "y_exp = empty" not in f.loops
+
+    def make(n: int, m: int, _: int) -> tuple[np.ndarray, ...]:
+        a = random(n, m)
+        powers = np.exp(a - a.max(axis=1, keepdims=True))
+        return a, powers / powers.sum(axis=1, keepdims=True)
+
+    check(f, make)
 
 
 def test_one_recurrence_among_many_keeps_the_others_scheduled() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 import tilewright as tw
 from fuzz.circles import has_circle
-from fuzz.commands import Command, draw_command, give
+from fuzz.commands import Command, as_drawn, draw_command, give
 from fuzz.generator import draw_program
 from fuzz.judge import Judge, TooLarge
 from fuzz.linear import Refused
@@ -121,7 +121,7 @@ class Runner:
             default = self.original.default_schedule.commands
             if default and rng.random() < 0.2:  # what the library chooses is judged as well
                 for computation, name, arguments in default:
-                    self.step([computation, name, list(arguments)])
+                    self.step([computation, name, as_drawn(name, arguments)])
                     if not self.done or self.done[-1][1] != name:
                         text = f"a command of the default schedule is refused: {name}"
                         raise Failure("default", text, self.done)

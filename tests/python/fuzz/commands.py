@@ -8,6 +8,7 @@ what is given to the whole function, the computation is "".
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable
 from typing import Any
 
 from fuzz.function_model import condition_text
@@ -62,6 +63,15 @@ WEIGHTS.update(OF_FUNCTION)
 
 #: How parallelize deals out iterations.
 DEALINGS = (["dynamic"], ["dynamic", 2], ["static", 1], ["static", 3])
+
+
+def as_drawn(name: str, arguments: Iterable[Any]) -> list[Any]:
+    """The arguments of a command of the library's own, as they would have been drawn."""
+    given = list(arguments)
+    if name == "store_in":  # in an element of the same iterators
+        buffer, _, index = given[0].rstrip("]").partition("[")
+        return [buffer, [[0, {iterator.strip(): 1}] for iterator in index.split(",")]]
+    return given
 
 
 def draw_command(rng: random.Random, model: Model) -> Command | None:

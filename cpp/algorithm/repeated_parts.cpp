@@ -1,0 +1,109 @@
+#include "algorithm/repeated_parts.h"
+
+#include "algorithm/expression_key.h"
+
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace tilewright {
+
+namespace {
+
+/// By key: reductions, and the loops of costly values. A loop is the reduction around the value,
+/// null for that over the results.
+class Collection {
+public:
+  std::map<std::string, std::set<const Expr *>> reductions;
+  std::map<std::string, std::set<const Expr *>> loops;
+
+  void add(const ExprPtr &root) {
+    std::vector<std::pair<ExprPtr, const Expr *>> open = {{root, nullptr}};
+    while (!open.empty()) {
+      const auto [node, loop] = open.back();
+      open.pop_back();
+      if (!seen_.insert({node.get(), loop}).second) {
+        continue;
+      }
+      if (node->kind == ExprKind::Reduce) {
+        reductions[key(node)].insert(node.get());
+      } else if (RepeatedParts::is_costly(*node)) {
+        loops[key(node)].insert(loop);
+      }
+      const Expr *inside = node->kind == ExprKind::Reduce ? node.get() : loop;
+      for (const ExprPtr &operand : node->operands) {
+        open.emplace_back(operand, inside);
+      }
+    }
+  }
+
+private:
+  const std::string &key(const ExprPtr &node) {
+    auto found = keys_.find(node.get());
+    if (found == keys_.end()) {
+      found = keys_.emplace(node.get(), key_of(node).text).first;
+    }
+    return found->second;
+  }
+
+  std::set<std::pair<const Expr *, const Expr *>> seen_;
+  std::map<const Expr *, std::string> keys_;
+};
+
+void take_several(const std::map<std::string, std::set<const Expr *>> &found,
+                  std::set<std::string> &several) {
+  for (const auto &[key, places] : found) {
+    if (places.size() > 1 && !key.empty()) { // else too large to be compared
+      several.insert(key);
+    }
+  }
+}
+
+} // namespace
+
+RepeatedParts::RepeatedParts(const Function &function) {
+  for (const ComputationPtr &computation : function.computations) {
+    Collection collection;
+    for (const Piece &piece : computation->pieces) {
+      collection.add(piece.value);
+    }
+    take_several(collection.reductions, reductions_);
+    take_several(collection.loops, values_);
+  }
+}
+
+bool RepeatedParts::is_costly(const Expr &part) {
+  if (part.type.is_complex()) {
+    return false;
+  }
+  switch (part.op) {
+  case Op::Pow:
+  case Op::Cbrt:
+  case Op::Exp:
+  case Op::Exp2:
+  case Op::Expm1:
+  case Op::Log:
+  case Op::Log2:
+  case Op::Log10:
+  case Op::Log1p:
+  case Op::Sin:
+  case Op::Cos:
+  case Op::Tan:
+  case Op::Arcsin:
+  case Op::Arccos:
+  case Op::Arctan:
+  case Op::Arctan2:
+  case Op::Sinh:
+  case Op::Cosh:
+  case Op::Tanh:
+  case Op::Arcsinh:
+  case Op::Arccosh:
+  case Op::Arctanh:
+  case Op::Erf:
+    return part.kind == ExprKind::Call || part.kind == ExprKind::Binary;
+  default:
+    return false;
+  }
+}
+
+} // namespace tilewright

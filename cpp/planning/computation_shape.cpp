@@ -1,0 +1,210 @@
+#include "planning/computation_shape.h"
+
+#include "algorithm/affine.h"
+#include "algorithm/reductions.h"
+#include "hardware/processor.h"
+#include "polyhedral/interruption.h"
+
+#include <isl/aff.h>
+#include <isl/set.h>
+#include <isl/val.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace tilewright {
+
+namespace {
+
+/// `set` with one dimension left.
+isl_set *project_onto(const isl::set &set, size_t dimension, size_t rank) {
+  isl_set *rest = isl_set_project_out(set.copy(), isl_dim_set, static_cast<unsigned>(dimension) + 1,
+                                      static_cast<unsigned>(rank - dimension - 1));
+  return isl_set_project_out(rest, isl_dim_set, 0, static_cast<unsigned>(dimension));
+}
+
+} // namespace
+
+Shape::Shape(const Computation &computation) : space_(instance_space(computation)) {
+  largest_bytes_ = computation.type.bytes();
+  simple_ = !space_.iterators.empty() && !computation.type.is_complex();
+  for (const Piece &piece : computation.pieces) {
+    const ExprPtr reduction = space_.reduced > 0 ? scheduled_reduction(computation) : nullptr;
+    const Expr *terms = reduction ? reduction_of(*reduction) : nullptr;
+    collect(terms != nullptr ? terms->operands.front() : piece.value, computation.name);
+    simple_ = simple_ && (terms == nullptr || !terms->predicate);
+  }
+  extents_.assign(space_.iterators.size(), std::nullopt);
+  for (size_t d = 0; d < extents_.size(); ++d) {
+    extents_[d] = constant_extent(d);
+  }
+}
+
+std::int64_t Shape::lanes() const {
+  return std::max<std::int64_t>(2, widest_vector_bytes / largest_bytes_);
+}
+
+bool Shape::all_contiguous(size_t iterator) const {
+  return std::all_of(reads_.begin(), reads_.end(),
+                     [&](const Access &read) { return read.step(iterator) != Step::Other; });
+}
+
+bool Shape::any_contiguous(size_t iterator) const {
+  return std::any_of(reads_.begin(), reads_.end(),
+                     [&](const Access &read) { return read.step(iterator) == Step::Unit; });
+}
+
+bool Shape::has_border() const {
+  return std::any_of(reads_.begin(), reads_.end(),
+                     [](const Access &read) { return read.has_border(); });
+}
+
+bool Shape::is_shared(size_t row, size_t column) const {
+  return std::any_of(reads_.begin(), reads_.end(), [&](const Access &read) {
+    return read.step(column) == Step::Unit && read.step(row) == Step::None;
+  });
+}
+
+std::optional<Shape::Packable> Shape::packable(size_t row, size_t column) const {
+  std::optional<Packable> found;
+  for (const Access &read : reads_) {
+    const auto strided = read.strided_dimension(column);
+    const bool moves = strided || read.step(column) == Step::Unit;
+    if (!moves || read.step(row) != Step::None) {
+      continue;
+    }
+    const auto same = std::count_if(reads_.begin(), reads_.end(),
+                                    [&](const Access &other) { return other.array == read.array; });
+    if (found || same > 1 || read.has_border() || read.conditional) {
+      return std::nullopt;
+    }
+    found = Packable{read.array, {}, false, {}};
+    for (size_t d = 0; d < read.subscripts.size(); ++d) {
+      if (strided && d != *strided) {
+        found->order.push_back(static_cast<std::int64_t>(d));
+      }
+      const auto moving = std::count_if(extents_.begin(), extents_.end(),
+                                        [&, iterator = size_t{0}](const auto &) mutable {
+                                          return read.coefficient(d, iterator++) != 0;
+                                        });
+      found->is_window = found->is_window || moving > 1;
+    }
+    if (strided) {
+      found->order.push_back(static_cast<std::int64_t>(*strided));
+    }
+    for (size_t iterator = 0; iterator < extents_.size(); ++iterator) {
+      if (read.step(iterator) != Step::None) {
+        found->along.push_back(iterator);
+      }
+    }
+  }
+  return found;
+}
+
+bool Shape::packs_all(size_t row, size_t column) const {
+  const auto packed = packable(row, column);
+  return packed && std::all_of(reads_.begin(), reads_.end(), [&](const Access &read) {
+           return read.array == packed->array || read.step(column) != Step::Other;
+         });
+}
+
+bool Shape::is_transposition(size_t row, size_t column) const {
+  return std::all_of(reads_.begin(), reads_.end(),
+                     [&](const Access &read) {
+                       return read.step(column) != Step::Other ||
+                              (read.step(row) == Step::Unit && read.strided_dimension(column));
+                     }) &&
+         !all_contiguous(column) && !has_border();
+}
+
+std::int64_t Shape::shared_bytes(size_t row, size_t column, size_t term, std::int64_t lanes) const {
+  std::int64_t bytes = 0;
+  for (const Access &read : reads_) {
+    if (read.step(row) != Step::None || read.step(column) == Step::None) {
+      continue;
+    }
+    std::int64_t elements = 1;
+    for (size_t d = 0; d < read.subscripts.size(); ++d) {
+      std::int64_t range = 1;
+      for (size_t iterator = 0; iterator < extents_.size(); ++iterator) {
+        const bool inside = iterator == column || (iterator >= rank() && iterator != term);
+        const std::int64_t extent = iterator == column ? lanes : extents_[iterator].value_or(1);
+        range += inside ? std::abs(read.coefficient(d, iterator).value_or(0)) * (extent - 1) : 0;
+      }
+      elements *= range;
+    }
+    bytes += elements * read.bytes;
+  }
+  return bytes;
+}
+
+void Shape::collect(const ExprPtr &root, const std::string &own) {
+  visit(root, [&](const ExprPtr &node) {
+    if (node->kind == ExprKind::While || node->kind == ExprKind::Reduce ||
+        node->type.is_complex()) {
+      simple_ = false;
+    }
+  });
+  collect_values(root, own, false);
+}
+
+/// A condition on indices is decided outside of the vector loop, or a mask.
+void Shape::collect_choice(const ExprPtr &choice, const std::string &own) {
+  collect_values(choice->operands[1], own, true);
+  collect_values(choice->operands[2], own, true);
+  visit(choice->operands[0], [&](const ExprPtr &part) {
+    if (part->kind == ExprKind::Access) {
+      collect_values(part, own, true);
+    } else if (part->kind == ExprKind::Iterator) {
+      tested_.insert(part->name);
+    }
+  });
+}
+
+/// Types count where values are computed, not in subscripts.
+void Shape::collect_values(const ExprPtr &node, const std::string &own, bool conditional) {
+  if (!collected_.insert(node.get()).second) {
+    return;
+  }
+  count_visit();
+  largest_bytes_ = std::max<std::int64_t>(largest_bytes_, node->type.bytes());
+  if (node->kind == ExprKind::Select) {
+    collect_choice(node, own);
+    return;
+  }
+  if (node->kind != ExprKind::Access) {
+    for (const ExprPtr &operand : node->operands) {
+      if (operand->kind != ExprKind::Constant && operand->kind != ExprKind::Parameter) {
+        collect_values(operand, own, conditional);
+      }
+    }
+    return;
+  }
+  Access access;
+  access.array = node->producer->name;
+  access.bytes = node->type.bytes();
+  access.conditional = conditional;
+  for (const ExprPtr &index : node->operands) {
+    access.subscripts.push_back(to_affine(index, {own, space_.iterators}));
+  }
+  simple_ = simple_ && access.is_affine();
+  reads_.push_back(std::move(access));
+}
+
+std::optional<std::int64_t> Shape::constant_extent(size_t iterator) const {
+  const isl::set values =
+      isl::manage(project_onto(space_.domain, iterator, space_.iterators.size()));
+  const auto bound = [](isl_val *raw) -> std::optional<std::int64_t> {
+    const isl::val value = isl::manage(raw);
+    if (value.is_null() || isl_val_is_int(value.get()) != isl_bool_true) {
+      return std::nullopt;
+    }
+    return isl_val_get_num_si(value.get());
+  };
+  const auto low = bound(isl_set_dim_min_val(values.copy(), 0));
+  const auto high = bound(isl_set_dim_max_val(values.copy(), 0));
+  return low && high ? std::optional((*high - *low) / space_.strides[iterator].step + 1)
+                     : std::nullopt;
+}
+
+} // namespace tilewright

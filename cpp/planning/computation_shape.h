@@ -1,0 +1,76 @@
+// What the planner knows of one computation: its loops, how each of its reads moves along them, and
+// which operands the iterations of a loop share. Everything that decides over tiles and vectors is
+// asked here, so that a matrix product, a convolution and any other contraction are one case.
+#pragma once
+
+#include "algorithm/function.h"
+#include "mapping/program.h"
+#include "planning/access_steps.h"
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace tilewright {
+
+/// Iterators are given by their positions: those of the results first, then those that a reduction
+/// runs over.
+class Shape {
+public:
+  explicit Shape(const Computation &computation);
+
+  /// Is it made of affine reads and arithmetic that vectors have?
+  bool simple() const { return simple_; }
+  size_t rank() const { return space_.iterators.size() - space_.reduced; }
+  size_t reduced() const { return space_.reduced; }
+  const std::string &name(size_t iterator) const { return space_.iterators[iterator]; }
+  /// Of a vector of 64 bytes of the largest type that is computed with.
+  std::int64_t lanes() const;
+  /// The number of iterations where it is a constant.
+  std::optional<std::int64_t> extent(size_t iterator) const { return extents_[iterator]; }
+  /// Does a condition on indices, as that of a padded operand, depend on the iterator?
+  bool is_tested(size_t iterator) const { return tested_.contains(space_.iterators[iterator]); }
+
+  bool all_contiguous(size_t iterator) const;
+  bool any_contiguous(size_t iterator) const;
+  bool has_border() const;
+  /// Is something that vectors along `column` load the same in all iterations of `row`?
+  bool is_shared(size_t row, size_t column) const;
+
+  /// What is read along `column` by vectors that all iterations of `row` share, if only from one
+  /// place of one array.
+  struct Packable {
+    std::string array;
+    std::vector<std::int64_t> order; ///< of its dimensions, where not its own is needed
+    bool is_window = false;          ///< neighbours along a dimension read common elements
+    std::vector<size_t> along;       ///< the iterators with which it moves
+  };
+  std::optional<Packable> packable(size_t row, size_t column) const;
+  /// Is the packable operand the only one that is not contiguous along `column`?
+  bool packs_all(size_t row, size_t column) const;
+  /// Is every read contiguous along `column`, or else along `row`, and some along `row` only?
+  bool is_transposition(size_t row, size_t column) const;
+
+  /// Bytes of the elements that vectors along `column` load and all iterations of `row` share: for
+  /// `lanes` columns, one iteration of `term`, and all of the other reduced iterators that have
+  /// constant extents.
+  std::int64_t shared_bytes(size_t row, size_t column, size_t term, std::int64_t lanes) const;
+
+private:
+  void collect(const ExprPtr &root, const std::string &own);
+  void collect_values(const ExprPtr &node, const std::string &own, bool conditional);
+  void collect_choice(const ExprPtr &choice, const std::string &own);
+  std::optional<std::int64_t> constant_extent(size_t iterator) const;
+
+  InstanceSpace space_;
+  std::vector<Access> reads_;
+  std::set<std::string> tested_;
+  std::set<const Expr *> collected_; ///< whose values were looked at
+  std::vector<std::optional<std::int64_t>> extents_;
+  std::int64_t largest_bytes_ = 1;
+  bool simple_ = true;
+};
+
+} // namespace tilewright

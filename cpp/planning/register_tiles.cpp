@@ -1,0 +1,148 @@
+#include "planning/register_tiles.h"
+
+#include <algorithm>
+
+namespace tilewright {
+
+namespace {
+
+/// Rows of a tile: of 32 registers, 16 have the sums (two of each row), and of 16, 8.
+constexpr std::int64_t wide_rows = 8;
+constexpr std::int64_t narrow_rows = 4;
+constexpr std::int64_t least_rows = 2;
+/// Rows of a block: what is packed serves all of them, and threads get blocks.
+constexpr std::int64_t most_block_rows = 128;
+/// Of the shared operand, in a first-level cache of 32 KiB or more, beside little else.
+constexpr std::int64_t shared_block_bytes = 32 * 1024;
+constexpr std::int64_t least_block_terms = 8;
+/// A vector of two registers is worth while unless so much of it would be empty.
+constexpr double most_empty = 1.2;
+
+std::int64_t rounded_up(std::int64_t value, std::int64_t step) {
+  return (value + step - 1) / step * step;
+}
+
+/// Rows of a tile: where the number of rows is known, those that leave the fewest over.
+std::int64_t height_for(std::optional<std::int64_t> extent, bool wide) {
+  const std::int64_t most = wide ? wide_rows : narrow_rows;
+  if (!extent) {
+    return most;
+  }
+  std::int64_t best = std::min(most, *extent);
+  for (std::int64_t height = best; 2 * height > most; --height) {
+    if (rounded_up(*extent, height) < rounded_up(*extent, best)) {
+      best = height;
+    }
+  }
+  return best;
+}
+
+std::int64_t lanes_for(const Shape &shape, size_t column, bool wide) {
+  const std::int64_t lanes = shape.lanes();
+  const auto extent = shape.extent(column);
+  const bool fills = !extent || static_cast<double>(rounded_up(*extent, 2 * lanes)) <=
+                                    most_empty * static_cast<double>(rounded_up(*extent, lanes));
+  return wide && fills ? 2 * lanes : lanes;
+}
+
+/// Terms whose conditions depend on them run outside, so that these are asked seldom; the others
+/// stay in the declared order.
+std::vector<size_t> order_of_terms(const Shape &shape) {
+  std::vector<size_t> terms;
+  for (const bool tested : {true, false}) {
+    for (size_t d = shape.rank(); d < shape.rank() + shape.reduced(); ++d) {
+      if (shape.is_tested(d) == tested) {
+        terms.push_back(d);
+      }
+    }
+  }
+  return terms;
+}
+
+/// The term that has many iterations: the first whose number is not known, or else the longest.
+size_t long_term(const Shape &shape) {
+  size_t longest = shape.rank();
+  for (size_t d = shape.rank(); d < shape.rank() + shape.reduced(); ++d) {
+    const auto extent = shape.extent(d);
+    if (!extent) {
+      return d;
+    }
+    longest = *extent > *shape.extent(longest) ? d : longest;
+  }
+  return longest;
+}
+
+/// Is it worth a copy? One is made for each block of results, so the operand must differ between
+/// those that are no rows; of a window, neighbours find in the cache what they share.
+bool is_worth_packing(const Shape &shape, const RegisterTile &tile,
+                      const Shape::Packable &operand) {
+  if (!operand.order.empty()) {
+    return true; // it is not contiguous otherwise
+  }
+  if (operand.is_window) {
+    return false;
+  }
+  for (size_t d = 0; d < shape.rank(); ++d) {
+    const bool moves =
+        std::find(operand.along.begin(), operand.along.end(), d) != operand.along.end();
+    if (d != tile.row && !moves) {
+      return false;
+    }
+  }
+  return true;
+}
+
+} // namespace
+
+bool has_small_window(const Shape &shape) {
+  bool small = true;
+  for (size_t d = shape.rank(); d < shape.rank() + shape.reduced(); ++d) {
+    small = small && shape.extent(d).value_or(few_terms + 1) <= few_terms;
+  }
+  return small;
+}
+
+std::optional<size_t> find_row(const Shape &shape, size_t column) {
+  for (size_t row = std::min(column, shape.rank()); row-- > 0;) {
+    const bool shares =
+        shape.all_contiguous(column)
+            ? shape.is_shared(row, column)
+            : shape.reduced() > 0 && !has_small_window(shape) && shape.packs_all(row, column);
+    if (shares && shape.extent(row).value_or(least_rows) >= least_rows) {
+      return row;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<RegisterTile> plan_register_tile(const Shape &shape, size_t column, bool wide) {
+  const auto row = find_row(shape, column);
+  if (!row) {
+    return std::nullopt;
+  }
+  RegisterTile tile;
+  tile.row = *row;
+  tile.column = column;
+  tile.height = height_for(shape.extent(*row), wide);
+  tile.lanes = lanes_for(shape, column, wide);
+  tile.block_rows = most_block_rows / tile.height * tile.height;
+  tile.terms = order_of_terms(shape);
+  if (has_small_window(shape)) {
+    return tile;
+  }
+  const size_t term = long_term(shape);
+  const std::int64_t bytes =
+      std::max<std::int64_t>(1, shape.shared_bytes(*row, column, term, tile.lanes));
+  tile.split = term;
+  tile.block_terms = std::max(least_block_terms, shared_block_bytes / bytes);
+  if (shape.extent(term).value_or(tile.block_terms + 1) <= tile.block_terms) {
+    tile.split = std::nullopt; // there is one block
+  }
+  tile.packed = shape.packable(*row, column);
+  if (tile.packed && !is_worth_packing(shape, tile, *tile.packed)) {
+    tile.packed = std::nullopt;
+  }
+  return tile;
+}
+
+} // namespace tilewright

@@ -1,0 +1,53 @@
+// How a reduction is tiled whose results lie side by side: as in a library of linear algebra, but
+// found from the access functions of any contraction (a matrix product, a batch of them, a
+// convolution of any layout). What one result after the other shares decides:
+// - vectors run along the last iterator of the results, the column, where every operand is
+//   contiguous or the same (or will be once it is packed);
+// - a few iterations of another iterator of the results, the row, are written out beside each
+//   other: one for which what vectors load is the same. Their sums stay in registers.
+// - a block of such tiles reads a piece of the shared operand that stays in a first-level cache:
+//   its footprint is counted, and bounds the terms of one block. What a block of rows reads of the
+//   other operands stays in a second-level cache.
+// After Goto and van de Geijn, Anatomy of High-Performance Matrix Multiplication (2008).
+#pragma once
+
+#include "planning/computation_shape.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tilewright {
+
+/// Terms of a window of so many, whatever the parameters are, are not cut into blocks.
+inline constexpr std::int64_t few_terms = 64;
+
+/// A plan for one computation:
+///     for blocks of results: for term / term_block:
+///       [pack]
+///       for row / height in the block: for terms: for height rows (unrolled): for lanes (a vector)
+struct RegisterTile {
+  size_t row = 0;
+  size_t column = 0;
+  std::int64_t height = 1; ///< rows of a tile
+  std::int64_t lanes = 1;  ///< columns of a tile: one vector
+  std::int64_t block_rows = 1;
+  std::vector<size_t> terms;             ///< the reduced iterators in the order of their loops
+  std::optional<size_t> split;           ///< the term that is cut into blocks
+  std::int64_t block_terms = 1;          ///< iterations of it in a block
+  std::optional<Shape::Packable> packed; ///< the shared operand, if it is to be copied
+};
+
+/// Few terms, whatever the parameters are?
+bool has_small_window(const Shape &shape);
+
+/// The row for vectors along `column`: the innermost iterator that shares what they load, unless
+/// there are too few iterations.
+std::optional<size_t> find_row(const Shape &shape, size_t column);
+
+/// The plan for vectors along `column`, if there is a row. `wide`: there are 32 registers of 64
+/// bytes.
+std::optional<RegisterTile> plan_register_tile(const Shape &shape, size_t column, bool wide);
+
+} // namespace tilewright

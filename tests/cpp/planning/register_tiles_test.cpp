@@ -1,0 +1,117 @@
+// Which loops of a contraction become rows and columns of tiles in registers is found from how its
+// operands move, whatever it is called.
+#include "mapping/example_functions.h"
+#include "planning/register_tiles.h"
+
+namespace tilewright {
+namespace {
+
+using namespace examples;
+
+ReduceRange over(const std::string &name, const ExprPtr &end) {
+  return {name, constant(std::int64_t{0}, Int64), end};
+}
+
+ExprPtr number(std::int64_t value) { return constant(value, Int64); }
+
+std::optional<RegisterTile> plan(const ComputationPtr &computation, bool wide = true) {
+  const Shape shape(*computation);
+  return plan_register_tile(shape, shape.rank() - 1, wide);
+}
+
+/// Y[f,y,x] = sum(w[f,c,r,s] * X[c,y+r,x+s] over c, r, s) with a window of 3 x 3.
+ComputationPtr channels_first() {
+  const auto x = input("X", {size("C"), size("H", 2), size("W", 2)});
+  const auto w = input("w", {size("F"), size("C"), number(3), number(3)});
+  const ExprPtr product =
+      times(access(w, {at("f"), at("c"), at("r"), at("s")}),
+            access(x, {at("c"), plus(at("y"), at("r")), plus(at("x"), at("s"))}));
+  return define("[F,H,W] -> { Y[f,y,x] : 0 <= f < F and 0 <= y < H and 0 <= x < W }",
+                reduce(Op::ReduceSum,
+                       {over("c", size("C")), over("r", number(3)), over("s", number(3))},
+                       product));
+}
+
+TEST(RegisterTiles, OfAMatrixProduct) {
+  const auto tile = plan(matmul()->outputs.front());
+  ASSERT_TRUE(tile);
+  EXPECT_EQ(tile->row, 0U);
+  EXPECT_EQ(tile->column, 1U);
+  EXPECT_EQ(tile->height, 8);
+  EXPECT_EQ(tile->lanes, 32); // two registers
+  EXPECT_EQ(tile->split, 2U);
+  EXPECT_EQ(tile->block_terms * tile->lanes * 4, 32 * 1024); // of B, in a first-level cache
+  ASSERT_TRUE(tile->packed);
+  EXPECT_EQ(tile->packed->array, "B");
+  const auto narrow = plan(matmul()->outputs.front(), false);
+  EXPECT_EQ(narrow->height, 4);
+  EXPECT_EQ(narrow->lanes, 16);
+}
+
+TEST(RegisterTiles, OfAConvolutionTheRowsAreWhatSharesTheImage) {
+  const auto tile = plan(channels_first());
+  ASSERT_TRUE(tile);
+  EXPECT_EQ(tile->row, 0U); // filters: another y would be another row of the image
+  EXPECT_EQ(tile->column, 2U);
+  EXPECT_EQ(tile->split, 3U); // channels
+  // Of a channel, a window for 32 neighbours reads 3 x 34 elements.
+  EXPECT_EQ(tile->block_terms, 32 * 1024 / (3 * 34 * 4));
+  EXPECT_FALSE(tile->packed); // neighbours find in a cache what they share
+  EXPECT_EQ(tile->terms, (std::vector<size_t>{3, 4, 5}));
+}
+
+TEST(RegisterTiles, WithChannelsLastTheRowsAreNeighbours) {
+  const auto x = input("X", {size("H", 2), size("W", 2), size("C")});
+  const auto w = input("w", {number(3), number(3), size("C"), size("F")});
+  const ExprPtr product =
+      times(access(x, {plus(at("y"), at("r")), plus(at("x"), at("s")), at("c")}),
+            access(w, {at("r"), at("s"), at("c"), at("f")}));
+  const auto tile = plan(
+      define("[H,W,F] -> { Y[y,x,f] : 0 <= y < H and 0 <= x < W and 0 <= f < F }",
+             reduce(Op::ReduceSum,
+                    {over("r", number(3)), over("s", number(3)), over("c", size("C"))}, product)));
+  ASSERT_TRUE(tile);
+  EXPECT_EQ(tile->row, 1U);
+  EXPECT_EQ(tile->column, 2U);
+  EXPECT_EQ(tile->split, 5U);
+  EXPECT_FALSE(tile->packed); // each y would pack the same again
+}
+
+TEST(RegisterTiles, WhatConditionsDependOnRunsOutside) {
+  const auto x = input("X", {size("C"), size("W")});
+  const auto w = input("w", {size("F"), size("C"), number(3)});
+  const ExprPtr place = plus(at("x"), at("s", -1));
+  const ExprPtr inside =
+      binary(Op::And, binary(Op::Ge, place, whole(0)), binary(Op::Lt, place, size("W")));
+  const ExprPtr padded = select(inside, access(x, {at("c"), place}), constant(0.0, Float32));
+  const ExprPtr product = times(access(w, {at("f"), at("c"), at("s")}), padded);
+  const auto tile =
+      plan(define("[F,W] -> { Y[f,x] : 0 <= f < F and 0 <= x < W }",
+                  reduce(Op::ReduceSum, {over("c", size("C")), over("s", number(3))}, product)));
+  ASSERT_TRUE(tile);
+  EXPECT_EQ(tile->row, 0U);
+  EXPECT_EQ(tile->terms, (std::vector<size_t>{3, 2}));
+  EXPECT_FALSE(tile->packed);
+}
+
+TEST(RegisterTiles, OfKnownSizesFitThem) {
+  const auto a = input("A", {number(14), size("K")});
+  const auto b = input("B", {size("K"), number(48)});
+  const ExprPtr product = times(access(a, {at("i"), at("k")}), access(b, {at("k"), at("j")}));
+  const auto tile = plan(define("{ C[i,j] : 0 <= i < 14 and 0 <= j < 48 }",
+                                reduce(Op::ReduceSum, {over("k", size("K"))}, product)));
+  ASSERT_TRUE(tile);
+  EXPECT_EQ(tile->height, 7);
+  EXPECT_EQ(tile->lanes, 16);
+}
+
+TEST(RegisterTiles, NotWhereNothingIsShared) {
+  const auto a = input("A", {size("N"), size("M")});
+  const auto sums =
+      define("[M] -> { C[j] : 0 <= j < M }",
+             reduce(Op::ReduceSum, {over("i", size("N"))}, access(a, {at("i"), at("j")})));
+  EXPECT_FALSE(plan(sums));
+}
+
+} // namespace
+} // namespace tilewright

@@ -286,12 +286,22 @@ struct DefaultSchedule {
   bool has_rows = false;
 };
 
+/// Does an output only show what lies in its array (algorithm/views.h)? Then no loop is its own.
+bool is_shown(const MappingState &state, const Computation &computation) {
+  return computation.is_view &&
+         std::all_of(computation.pieces.begin(), computation.pieces.end(), [&](const Piece &piece) {
+           const auto storage = state.storage.find(piece.value->producer->name);
+           return storage != state.storage.end() &&
+                  storage->second.buffer == state.storage.at(computation.name).buffer;
+         });
+}
+
 /// Chooses the tags: all at once where that is legal, else one computation after the other.
 class TagChoice {
 public:
   TagChoice(const Mapping &plain, bool wide) : plain_(plain), wide_(wide) {
     for (const ComputationPtr &computation : plain.function().computations) {
-      if (is_apart(plain.state(), computation->name)) {
+      if (is_apart(plain.state(), computation->name) && !is_shown(plain.state(), *computation)) {
         candidates_.push_back({computation->name, Shape(*computation), reads_itself(*computation)});
       }
     }

@@ -127,7 +127,7 @@ def declare(
     what = f"the domain of {name}"
     ranges = [range_operands(iterator, bounds, what) for iterator, bounds in _domain(domain, name)]
     check_identifier(name, "computation")
-    conditions = conditions_of(name, [iterator for iterator, _, _ in ranges], where, otherwise)
+    conditions = conditions_of(name, [bounds[0] for bounds in ranges], where, otherwise)
     pieces = _pieces(value)
     if pieces is not None:
         pieces = conditions.of_pieces(pieces)

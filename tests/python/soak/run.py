@@ -71,7 +71,10 @@ def main() -> int:
                 print(f"\r{name} {done}/{count}", end="", file=sys.stderr, flush=True)
 
         start = time.perf_counter()
-        with tempfile.TemporaryDirectory(prefix="tilewright-soak-") as folder:
+        # A kernel that is improved in the background may be stored while the folder is removed.
+        with tempfile.TemporaryDirectory(
+            prefix="tilewright-soak-", ignore_cleanup_errors=True
+        ) as folder:
             try:
                 result = trial(pathlib.Path(folder) / "kernels", count, arguments.seed, progress)
             except Exception:

@@ -51,7 +51,9 @@ std::string to_string(const Function &function) {
   for (const ComputationPtr &computation : function.computations) {
     const bool is_output = std::find(function.outputs.begin(), function.outputs.end(),
                                      computation) != function.outputs.end();
-    text += std::string(is_output ? "output " : computation->is_view ? "" : "computation ") +
+    text += std::string(is_output              ? "output "
+                        : computation->is_view ? ""
+                                               : "computation ") +
             (computation->is_view ? "view " : "") + shape_text(*computation) + "\n";
     for (const Piece &piece : computation->pieces) {
       text += "  " + domain_text(piece.domain, function.context) + " : " + to_string(piece.value) +

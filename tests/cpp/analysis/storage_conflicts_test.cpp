@@ -1,5 +1,4 @@
 #include "analysis/storage_conflicts.h"
-
 #include "polyhedral/isl.h"
 
 #include <gtest/gtest.h>

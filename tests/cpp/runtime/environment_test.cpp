@@ -1,7 +1,8 @@
 #include "runtime/environment.h"
 
-#include <cstdlib>
 #include <gtest/gtest.h>
+
+#include <cstdlib>
 
 namespace tilewright {
 namespace {

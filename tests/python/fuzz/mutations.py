@@ -62,7 +62,7 @@ MUTATIONS = [
     ),
     Mutation(
         "elements of negative index are kept modulo the size of a fold plus one",
-        STORAGE,
+        ACCESSES,
         "index = isl_aff_mod_val(index, isl_val_int_from_si(isl_context().get(), static_cast<long>(size)));",
         "index = isl_aff_add_constant_si(isl_aff_mod_val(index, isl_val_int_from_si("
         "isl_context().get(), static_cast<long>(size + 1))), 0);",

@@ -85,8 +85,9 @@ TEST(StoreIn, Refuses) {
   EXPECT_THAT(
       refusal(mapping, command("B", "store_in", {"b[i, j]", std::vector<std::string>{"N", "M*N"}})),
       HasSubstr("'M*N' is not an affine size in the parameters"));
-  EXPECT_THAT(refusal(mapping, command("B", "store_in", {"b[i - 1, j]"})),
-              HasSubstr("lies outside the buffer"));
+  EXPECT_THAT(refusal(mapping, command("B", "store_in",
+                                       {"b[i - 1, j]", std::vector<std::string>{"N", "M"}})),
+              HasSubstr("lies outside the buffer, which begins at 0 if its size is given"));
 }
 
 TEST(StoreIn, AnOutputKeepsTheShapeThatACallerSees) {

@@ -1,7 +1,6 @@
 #include "lowering/fixture.h"
 #include "passes/pass_texts.h"
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -13,14 +12,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// TILEWRIGHT_DUMP_PASSES while it lives.
-class DumpsTo {
-public:
-  explicit DumpsTo(const std::string &where) { setenv("TILEWRIGHT_DUMP_PASSES", where.c_str(), 1); }
-  ~DumpsTo() { unsetenv("TILEWRIGHT_DUMP_PASSES"); }
-  DumpsTo(const DumpsTo &) = delete;
-  DumpsTo &operator=(const DumpsTo &) = delete;
-};
+LoweringOptions dumped_to(const std::string &where) {
+  LoweringOptions options;
+  options.dump_to = where;
+  return options;
+}
 
 Mapping tiled() {
   return Mapping(matmul()).with(command("C", "vectorize", {"j", std::int64_t{8}}));
@@ -58,12 +54,11 @@ TEST(PassTexts, SayWhatEachPassChanged) {
 TEST(PassTexts, AreDumpedIntoAFolderForEachKernel) {
   const fs::path folder = fs::temp_directory_path() / ("passes-" + std::to_string(getpid()));
   std::set<fs::path> kernels;
-  {
-    const DumpsTo dumps(folder.string());
-    lower(build_program(tiled()), {});
-    lower(build_program(tiled()), {});
-    lower(build_program(tiled()), {{}, {}, false}); // for people: nothing is compiled
-  }
+  LoweringOptions options = dumped_to(folder.string());
+  lower(build_program(tiled()), options);
+  lower(build_program(tiled()), options);
+  options.vectorize = false; // for people: nothing is compiled
+  lower(build_program(tiled()), options);
   lower(build_program(tiled()), {});
   for (const auto &entry : fs::directory_iterator(folder)) {
     kernels.insert(entry.path());
@@ -83,9 +78,8 @@ TEST(PassTexts, AreDumpedIntoAFolderForEachKernel) {
 }
 
 TEST(PassTexts, AFolderThatCannotBeIsAnError) {
-  const DumpsTo dumps("/dev/null/passes");
   try {
-    lower(build_program(tiled()), {});
+    lower(build_program(tiled()), dumped_to("/dev/null/passes"));
     FAIL() << "wrote into /dev/null/passes";
   } catch (const Error &error) {
     EXPECT_EQ(error.kind, ErrorKind::Argument);
@@ -94,9 +88,8 @@ TEST(PassTexts, AFolderThatCannotBeIsAnError) {
 }
 
 TEST(PassTexts, GoToStderr) {
-  const DumpsTo dumps("stderr");
   testing::internal::CaptureStderr();
-  lower(build_program(tiled()), {});
+  lower(build_program(tiled()), dumped_to("stderr"));
   const std::string text = testing::internal::GetCapturedStderr();
   EXPECT_EQ(text.find("# f: translate ("), 0U) << text;
   EXPECT_NE(text.find("# f: vectorize_loops ("), std::string::npos) << text;

@@ -317,7 +317,7 @@ public:
     if (!legal) {
       return one_by_one();
     }
-    const DefaultSchedule shared = in_rows(all, *legal);
+    DefaultSchedule shared = in_rows(all, *legal);
     if (!several_loops || !all.has_rows || placements(shared.mapping) > placements(plain_)) {
       return shared;
     }

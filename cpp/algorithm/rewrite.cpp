@@ -3,6 +3,7 @@
 #include "algorithm/affine.h"
 #include "algorithm/expression_depth.h"
 #include "algorithm/function_copy.h"
+#include "algorithm/reads.h"
 #include "algorithm/reductions.h"
 #include "polyhedral/interruption.h"
 
@@ -19,16 +20,6 @@ using Rewritten = std::unordered_map<const Expr *, ExprPtr>;
 
 [[noreturn]] void refuse(const std::string &message, const SourceLocation &where) {
   throw Error(ErrorKind::Schedule, message, where);
-}
-
-bool reads(const Computation &computation, const Computation *producer) {
-  bool found = false;
-  for (const Piece &piece : computation.pieces) {
-    visit(piece.value, [&](const ExprPtr &node) {
-      found = found || (node->kind == ExprKind::Access && node->producer.get() == producer);
-    });
-  }
-  return found;
 }
 
 /// Each read at other subscripts is another copy of what is inlined, and of the copies in it: the
@@ -51,17 +42,7 @@ void require_size(const Computation &reader, const ExprPtr &value, const std::st
 /// be checked.
 void require_affine_reads(const Computation &reader, const Computation &producer,
                           const SourceLocation &where) {
-  IterationSpace space{reader.name, reader.iterators};
-  for (const Piece &piece : reader.pieces) {
-    visit(piece.value, [&](const ExprPtr &node) {
-      for (const ReduceRange &range : node->ranges) {
-        if (std::find(space.iterators.begin(), space.iterators.end(), range.iterator) ==
-            space.iterators.end()) {
-          space.iterators.push_back(range.iterator);
-        }
-      }
-    });
-  }
+  const IterationSpace space = space_of_reads(reader);
   for (const Piece &piece : reader.pieces) {
     visit(piece.value, [&](const ExprPtr &node) {
       if (node->kind != ExprKind::Access || node->producer.get() != &producer) {
@@ -202,7 +183,7 @@ inline_computation(const Function &function, const std::string &name, const Sour
       function.outputs.end()) {
     refuse(name + " is an output and cannot be computed in its readers only", where);
   }
-  if (reads(*original, original.get())) {
+  if (reads(*original, *original)) {
     refuse(name + " reads its own earlier values and cannot be inlined", where);
   }
   if (original->pieces.size() != 1) {
@@ -245,7 +226,7 @@ std::shared_ptr<const Function> copy_reads(const Function &function, const std::
   std::shared_ptr<Function> result = copy_function(function, copies);
   const ComputationPtr consumer = *result->find(reader);
   const ComputationPtr producer = *result->find(array);
-  if (!reads(*consumer, producer.get())) {
+  if (!reads(*consumer, *producer)) {
     refuse(reader + " does not read " + array, where);
   }
   auto cached = make_isl_shared<Computation>(*producer);

@@ -3,6 +3,7 @@
 #include "algorithm/affine.h"
 #include "algorithm/expression_depth.h"
 #include "algorithm/function_copy.h"
+#include "algorithm/reads.h"
 
 #include <algorithm>
 #include <optional>
@@ -106,16 +107,6 @@ private:
                        [&](const ComputationPtr &other) { return reads(view, *other); });
   }
 
-  static bool reads(const Computation &reader, const Computation &producer) {
-    bool found = false;
-    for (const Piece &piece : reader.pieces) {
-      visit(piece.value, [&](const ExprPtr &node) {
-        found = found || (is_read(node) && node->producer.get() == &producer);
-      });
-    }
-    return found;
-  }
-
   /// Whether all reads of it have subscripts that isl sees, and its own have loops of no kind.
   bool can_be_read_through(const Computation &view) const {
     const auto has_loops = [](const Piece &piece) {
@@ -131,17 +122,9 @@ private:
   }
 
   static bool reads_affinely(const Computation &reader, const Computation &view) {
-    IterationSpace space{reader.name, reader.iterators};
+    const IterationSpace space = space_of_reads(reader);
     bool affine = true;
     for (const Piece &piece : reader.pieces) {
-      visit(piece.value, [&](const ExprPtr &node) {
-        for (const ReduceRange &range : node->ranges) {
-          if (std::find(space.iterators.begin(), space.iterators.end(), range.iterator) ==
-              space.iterators.end()) {
-            space.iterators.push_back(range.iterator);
-          }
-        }
-      });
       visit(piece.value, [&](const ExprPtr &node) {
         if (is_read(node) && node->producer.get() == &view) {
           affine = affine && has_affine_subscripts(*node, space);

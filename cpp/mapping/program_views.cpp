@@ -1,8 +1,10 @@
 // Outputs that only read: where their elements lie anyway, they need no statement.
+#include "algorithm/reads.h"
 #include "mapping/accesses.h"
 #include "mapping/program_builder.h"
 
 #include <isl/map.h>
+#include <isl/set.h>
 
 #include <algorithm>
 
@@ -16,20 +18,15 @@ isl::map without_buffer(const isl::map &place) {
   return checked(isl::manage(isl_map_reset_tuple_id(place.copy(), isl_dim_out)), doing);
 }
 
+isl::set without_buffer(const isl::set &elements) {
+  return checked(isl::manage(isl_set_reset_tuple_id(elements.copy())), doing);
+}
+
 } // namespace
 
 bool ProgramBuilder::is_read_at_all(const Computation &computation) const {
   return std::any_of(function_.computations.begin(), function_.computations.end(),
-                     [&](const ComputationPtr &reader) {
-                       bool found = false;
-                       for (const Piece &piece : reader->pieces) {
-                         visit(piece.value, [&](const ExprPtr &node) {
-                           found = found || (node->kind == ExprKind::Access &&
-                                             node->producer.get() == &computation);
-                         });
-                       }
-                       return found;
-                     });
+                     [&](const ComputationPtr &reader) { return reads(*reader, computation); });
 }
 
 bool ProgramBuilder::is_overwritten(const Program::View &view) const {
@@ -38,16 +35,11 @@ bool ProgramBuilder::is_overwritten(const Program::View &view) const {
   return std::any_of(
       function_.computations.begin(), function_.computations.end(),
       [&](const ComputationPtr &other) {
-        const Program::Place &its = program_.places.at(other->name);
-        if (other == view.output || its.buffer != place.buffer) {
+        if (other == view.output || program_.places.at(other->name).buffer != place.buffer) {
           return false;
         }
-        isl::set written = isl::set::empty(other->domain.space());
-        for (const Piece &piece : other->pieces) {
-          written = written.unite(piece.domain);
-        }
         const isl::set there =
-            without_buffer(its.relation.intersect_domain(written)).range().intersect(shown);
+            without_buffer(stored(*other, state_.storage.at(other->name))).intersect(shown);
         return !checked(there.intersect_params(program_.context).is_empty(), doing);
       });
 }

@@ -60,14 +60,16 @@ class Conditions(NamedTuple):
         if last is not None and last is not True:
             if self.otherwise is None:
                 raise DeclarationError(
-                    f"data decide which piece of {self.owner} holds, and none may: end them with "
-                    f"(None, value) for all other elements, or give otherwise="
+                    f"a condition of a piece of {self.owner} is not affine in its iterators, so the "
+                    "pieces are asked in order, and none may hold: end them with (None, value) for "
+                    "all other elements, or give otherwise="
                 )
             chosen, value = list(pieces), self.otherwise
         for condition, element in reversed(chosen):
             if condition is None or isinstance(condition, str):
                 raise DeclarationError(
-                    f"the pieces of {self.owner} are asked in order, as data decide among them; "
+                    f"the pieces of {self.owner} are asked in order, since not all conditions are "
+                    "affine; "
                     + (
                         f"its condition {condition!r} is isl text, which reads no data: write it "
                         "as an expression"
@@ -106,8 +108,9 @@ def conditions_of(
     for part in parts:
         if not _core.is_affine_condition(part, iterators):
             raise DeclarationError(
-                f"where= of {owner} depends on data, {part}: its other elements need a value, too; "
-                "say which, otherwise=0 or otherwise=old[i], or choose with tw.select"
+                f"where= of {owner} is not affine in its iterators, {part}, so it is asked of each "
+                "element: say what the others are, otherwise=0 or otherwise=old[i], or choose with "
+                "tw.select"
             )
     return Conditions(owner, iterators, condition, [], None)
 

@@ -129,7 +129,7 @@ def test_bounds_and_conditions_that_are_not_affine():
     )
     refuse(
         tw.DeclarationError,
-        r"where= of C depends on data, x\[i\] > 0.0: .*otherwise=0",
+        r"where= of C is not affine in its iterators, x\[i\] > 0.0, .*otherwise=0",
         lambda: tw.computation("C", {i: N}, 0, where=x[i] > 0),
     )
     refuse(
@@ -145,7 +145,7 @@ def test_bounds_and_conditions_that_are_not_affine():
     )
     refuse(
         tw.DeclarationError,
-        r"data decide which piece of C holds, and none may: end them with \(None, value\)",
+        r"of C is not affine .* none may hold: end them with \(None, value\)",
         lambda: tw.computation("C", {i: N}, [(x[i] > 0, 1.0), (x[i] <= 0, 2.0)]),
     )
 

@@ -128,14 +128,14 @@ def affine_of(text: str) -> list[Any]:
             case ast.BinOp(left, ast.Sub(), right):
                 add(left, factor)
                 add(right, -factor)
-            case ast.BinOp(ast.Constant(value), ast.Mult(), right):
-                add(right, factor * int(value))  # type: ignore[arg-type]
+            case ast.BinOp(ast.Constant(int(value)), ast.Mult(), right):
+                add(right, factor * value)
             case ast.UnaryOp(ast.USub(), operand):
                 add(operand, -factor)
             case ast.Name(name):
                 terms[name] = terms.get(name, 0) + factor
-            case ast.Constant(value):
-                constant += factor * int(value)  # type: ignore[arg-type]
+            case ast.Constant(int(value)):
+                constant += factor * value
             case _:
                 raise ValueError(f"not affine: {text}")
 

@@ -102,7 +102,8 @@ def test_reductions_of_chosen_elements():
 
 def test_what_is_refused():
     with pytest.raises(
-        tw.DeclarationError, match=r"where= of C depends on data, mask\[i\].*otherwise=0"
+        tw.DeclarationError,
+        match=r"where= of C is not affine in its iterators, mask\[i\].*otherwise=0",
     ):
         tw.computation("C", {i: N}, A[i], where=mask[i])
     with pytest.raises(tw.DeclarationError, match=r"end them with\s+\(None, value\)"):

@@ -82,7 +82,7 @@ def test_a_scan_needs_one_element():
 
 
 def test_only_multiples_of_a_distance_meet():
-    """Values three steps apart are alive together, and those one step apart: 2 places hold them."""
+    """b[i - 1] is still read when b[i + 1] is written: three places hold what is alive."""
     b = tw.computation("b", {i: N}, A[i] + 1)
     out = tw.computation("out", {i: (1, N - 1)}, b[i + 1] - b[i - 1], shape=[N])
     f = tw.function("f", outputs=[out])

@@ -95,7 +95,8 @@ std::shared_ptr<AtomicUpdate> atomic_update(Op op, std::int64_t buffer, const st
                                             const ValuePtr &value);
 StmtPtr let(std::int64_t id, const std::string &name, const ValuePtr &value);
 StmtPtr declare_local(std::int64_t id, const std::string &name, const ValuePtr &value);
-StmtPtr assign_local(std::int64_t id, const std::string &name, const ValuePtr &value);
+StmtPtr assign_local(std::int64_t id, const std::string &name, const ValuePtr &value,
+                     Op op = Op::None);
 StmtPtr check_index(std::int64_t site, const ValuePtr &value, const ValuePtr &upper,
                     const ValuePtr &mask = nullptr, std::vector<ValuePtr> reported = {});
 StmtPtr check_value(std::int64_t site, const ValuePtr &fails, const ValuePtr &mask,

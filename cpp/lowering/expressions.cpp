@@ -389,7 +389,7 @@ ValuePtr ExpressionTranslator::translate_reduce(const ExprPtr &expr) {
     if (is_traced_) {
       check_number(next, sum);
     }
-    emit(assign_local(id, name, next));
+    emit(assign_local(id, name, next, reduction_combiner(expr->op)));
   });
   return sum;
 }

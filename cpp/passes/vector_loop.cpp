@@ -248,7 +248,7 @@ private:
     } else if (mask()) {
       return fail();
     }
-    return assign_local(node.id, node.name, converted);
+    return assign_local(node.id, node.name, converted, node.op);
   }
 
   StmtPtr in_lanes(const Store &node) {

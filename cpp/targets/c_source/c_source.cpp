@@ -3,6 +3,7 @@
 #include "algorithm/size_parameters.h"
 #include "loops/build.h"
 #include "polyhedral/error.h"
+#include "runtime/cpu.h"
 #include "targets/c_source/statements.h"
 #include "targets/llvm/c_function.h"
 
@@ -126,7 +127,9 @@ std::string includes(const CHelpers &helpers) {
 class CSourceTarget : public Target {
 public:
   std::string_view name() const override { return "c-source"; }
-  std::string key(const TargetOptions & /*options*/) const override { return "c-source"; }
+  std::string key(const TargetOptions &options) const override {
+    return has_fused_multiply_add(describe_cpu(options.cpu)) ? "c-source fma" : "c-source";
+  }
   TargetFeatures features(const TargetOptions & /*options*/) const override {
     TargetFeatures features;
     features.plain_loops = true;
@@ -140,7 +143,8 @@ public:
     Artifact artifact;
     artifact.symbol = options.symbol.empty() ? kernel_symbol(kernel.name) : options.symbol;
     const Phase phase(artifact.milliseconds, "emit");
-    const CSourceFunction function = plain_c_function(kernel, artifact.symbol);
+    CSourceFunction function = plain_c_function(kernel, artifact.symbol);
+    function.fuses_products = has_fused_multiply_add(describe_cpu(options.cpu));
     const CSourceText made = c_source(kernel, function);
     artifact.text = made.includes + c_source_statuses(function.status_prefix) + "\n" + made.text;
     return artifact;
@@ -222,7 +226,8 @@ CSourceText c_source(const Kernel &kernel, const CSourceFunction &function) {
     }
   }
   const std::vector<std::string> refused = refused_sizes(kernel, function, expressions, helpers);
-  CStatements statements(kernel, helpers, names, arrays, expressions, function.status_prefix);
+  CStatements statements(kernel, helpers, names, arrays, expressions, function.status_prefix,
+                         function.fuses_products);
   const std::string body = statements.body(refused);
   return {includes(helpers), helpers.text() + function.prototype + " {\n" +
                                  unused_arguments(function, body) + body + "}\n"};

@@ -9,8 +9,6 @@
 
 namespace tilewright {
 
-namespace {
-
 bool reads_data(const ExprPtr &bound) {
   bool found = false;
   visit(bound, [&](const ExprPtr &node) {
@@ -19,6 +17,8 @@ bool reads_data(const ExprPtr &bound) {
   });
   return found;
 }
+
+namespace {
 
 /// The dimensions read at `iterator` itself by every instance of an expression.
 class DirectReads {
@@ -96,7 +96,7 @@ ExprPtr joined(Op op, const std::vector<ExprPtr> &bounds) {
   return result;
 }
 
-[[noreturn]] void refuse(Op op, const ReduceRange &range) {
+[[noreturn]] void refuse(const std::string &owner, const ReduceRange &range) {
   const std::string &name = range.iterator;
   const std::string lower = to_string(range.lower);
   const std::string upper = to_string(range.upper);
@@ -107,17 +107,18 @@ ExprPtr joined(Op op, const std::vector<ExprPtr> &bounds) {
     }
   }
   throw Error(ErrorKind::Declaration,
-              "the range of " + name + " in the " + op_name(op) + " is not affine: it reads " +
-                  data + ", and no array that is read at " + name +
+              "the range of " + name + " in " + owner + " is not affine: it reads " + data +
+                  ", and no array that is read at " + name +
                   " itself in each of its points says between which numbers " + name +
-                  " lies; give that range and compare: over={" + name +
+                  " lies; give that range and compare: " +
+                  (owner.starts_with("the domain") ? "{" : "over={") + name +
                   ": (first, past_last)}, where=(" + lower + " <= " + name + ") & (" + name +
                   " < " + upper + ")");
 }
 
 } // namespace
 
-EnclosedRanges enclose_ranges(Op op, const std::vector<ReduceRange> &ranges,
+EnclosedRanges enclose_ranges(const std::string &owner, const std::vector<ReduceRange> &ranges,
                               const std::vector<ExprPtr> &bodies, const ExprPtr &condition) {
   EnclosedRanges result{ranges, condition};
   const auto restrict_by = [&](const ExprPtr &test) {
@@ -135,7 +136,7 @@ EnclosedRanges enclose_ranges(Op op, const std::vector<ReduceRange> &ranges,
       reads.walk(body);
     }
     if (reads.uppers.empty()) {
-      refuse(op, given);
+      refuse(owner, given);
     }
     const ExprPtr counter = iterator(given.iterator);
     if (by_upper) {

@@ -1,6 +1,7 @@
 #include "passes/guarded_loop.h"
 
 #include "loops/index_tests.h"
+#include "passes/join_guards.h"
 
 #include <algorithm>
 
@@ -322,7 +323,7 @@ private:
       children.push_back((*this)(child));
       changed = changed || children.back() != child;
     }
-    return changed ? with_children(statement, std::move(children)) : statement;
+    return join_guards(changed ? with_children(statement, std::move(children)) : statement);
   }
 
   EnclosingLoops around_;

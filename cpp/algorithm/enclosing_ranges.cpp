@@ -23,7 +23,8 @@ namespace {
 /// The dimensions read at `iterator` itself by every instance of an expression.
 class DirectReads {
 public:
-  explicit DirectReads(const std::string &iterator) : iterator_(iterator) {}
+  DirectReads(const std::string &iterator, bool in_terms)
+      : iterator_(iterator), in_terms_(in_terms) {}
 
   void walk(const ExprPtr &node) {
     if (!seen_.insert(node.get()).second) {
@@ -43,6 +44,9 @@ public:
       walk(node->operands[0]);
       return;
     case ExprKind::Reduce: // may be over nothing
+      if (in_terms_ && node->op != Op::ReduceFold) {
+        walk(node->operands[0]);
+      }
       return;
     case ExprKind::While:
       for (const ExprPtr &value : while_parts(*node).initial) {
@@ -85,6 +89,7 @@ private:
   }
 
   const std::string &iterator_;
+  bool in_terms_;
   std::set<const Expr *> seen_;
 };
 
@@ -119,7 +124,8 @@ ExprPtr joined(Op op, const std::vector<ExprPtr> &bounds) {
 } // namespace
 
 EnclosedRanges enclose_ranges(const std::string &owner, const std::vector<ReduceRange> &ranges,
-                              const std::vector<ExprPtr> &bodies, const ExprPtr &condition) {
+                              const std::vector<ExprPtr> &bodies, const ExprPtr &condition,
+                              bool in_terms) {
   EnclosedRanges result{ranges, condition};
   const auto restrict_by = [&](const ExprPtr &test) {
     result.condition = result.condition ? binary(Op::And, test, result.condition) : test;
@@ -131,7 +137,7 @@ EnclosedRanges enclose_ranges(const std::string &owner, const std::vector<Reduce
     if (!by_lower && !by_upper) {
       continue;
     }
-    DirectReads reads(given.iterator);
+    DirectReads reads(given.iterator, in_terms);
     for (const ExprPtr &body : bodies) {
       reads.walk(body);
     }

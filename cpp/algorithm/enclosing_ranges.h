@@ -23,7 +23,9 @@ bool reads_data(const ExprPtr &bound);
 /// or "the domain of C". Where a bound is not affine, the enclosing range is that of the array
 /// dimensions which every instance of a body reads at the iterator itself: data beyond it are
 /// clipped, as NumPy does with slices. Throws Error(Declaration) when there is no such read.
+/// `in_terms`: what the terms of a reduction within a body read counts, too.
 EnclosedRanges enclose_ranges(const std::string &owner, const std::vector<ReduceRange> &ranges,
-                              const std::vector<ExprPtr> &bodies, const ExprPtr &condition);
+                              const std::vector<ExprPtr> &bodies, const ExprPtr &condition,
+                              bool in_terms = false);
 
 } // namespace tilewright

@@ -18,6 +18,8 @@ namespace {
 
 constexpr const char *doing = "checking that what is read exists";
 constexpr const char *marker = "nothing";
+/// What larger expressions compute is taken for unknown.
+constexpr std::uint64_t largest_compared = 2000;
 
 bool is_comparison_of_integers(const Expr &node) {
   switch (node.op) {
@@ -40,7 +42,7 @@ public:
   isl::set set_of(const ExprPtr &condition, const IterationSpace &space) {
     const ExprPtr affine = of_condition(condition, space);
     const auto set = to_set(affine, space);
-    return checked(set ? *set : *to_set(holds(condition), space), doing);
+    return checked(set ? *set : *to_set(holds(condition, space), space), doing);
   }
 
 private:
@@ -62,7 +64,7 @@ private:
       const ExprPtr right = of_integer(node->operands[1], space);
       return binary(node->op, left, right);
     }
-    return holds(node);
+    return holds(node, space);
   }
 
   ExprPtr of_integer(const ExprPtr &node, const IterationSpace &space) {
@@ -76,7 +78,7 @@ private:
       return binary(node->op, of_integer(node->operands[0], space),
                     of_integer(node->operands[1], space));
     }
-    return unknown(node);
+    return unknown(node, space);
   }
 
   static bool is_small(const ExprPtr &node, const IterationSpace &space) {
@@ -87,25 +89,69 @@ private:
     return widened || to_affine(node, space).has_value();
   }
 
-  ExprPtr holds(const ExprPtr &condition) {
-    return binary(Op::Eq, unknown(condition), WeakNumber{TypeKind::Int, std::int64_t{1}});
+  ExprPtr holds(const ExprPtr &condition, const IterationSpace &space) {
+    return binary(Op::Eq, unknown(condition, space), WeakNumber{TypeKind::Int, std::int64_t{1}});
   }
 
-  ExprPtr unknown(const ExprPtr &node) {
-    const ExpressionKey key = key_of(node);
-    std::string text = key.text;
-    for (const std::string &name : key.iterators) {
-      text += " " + name;
+  /// Affine parts written in one way: x[1 + i - 1] is x[i].
+  static ExprPtr normal(const ExprPtr &node, const IterationSpace &space) {
+    const bool is_leaf =
+        node->operands.empty() || node->kind == ExprKind::Reduce || node->kind == ExprKind::While;
+    if (is_leaf) {
+      return node;
     }
-    if (key.text.empty()) { // too large to be compared
-      text = "@" + std::to_string(large_.emplace(node.get(), large_.size()).first->second);
+    if (const auto affine = node->type == Int64 ? to_affine(node, space) : std::nullopt) {
+      return from_affine(checked(affine->coalesce(), doing), space.iterators);
     }
+    std::vector<ExprPtr> operands;
+    for (const ExprPtr &operand : node->operands) {
+      operands.push_back(normal(operand, space));
+    }
+    return with_operands(node, std::move(operands));
+  }
+
+  ExprPtr unknown(const ExprPtr &node, const IterationSpace &space) {
+    count_visit();
+    const bool is_small = tree_size_of(node) <= largest_compared;
+    const std::string text = is_small ? text_of(normal(node, space)) : number_of(node);
     const auto known = names_.emplace(text, "@" + std::to_string(names_.size())).first;
     return parameter(known->second);
   }
 
+  std::string number_of(const ExprPtr &node) {
+    return "@" + std::to_string(numbers_.emplace(node.get(), numbers_.size()).first->second);
+  }
+
+  /// The same for two expressions only if they compute the same.
+  std::string text_of(const ExprPtr &node) {
+    if (node->kind == ExprKind::State) { // known by its address
+      return number_of(node);
+    }
+    if (node->kind == ExprKind::Reduce || node->kind == ExprKind::While) {
+      const ExpressionKey key = key_of(node);
+      std::string text = key.text;
+      for (const std::string &name : key.iterators) {
+        text += " " + name;
+      }
+      return "[" + text + "]";
+    }
+    std::string text = std::to_string(static_cast<int>(node->kind)) + " " + type_name(node->type) +
+                       " " + op_name(node->op) + " " + node->name;
+    if (node->kind == ExprKind::Constant) {
+      text += " " + to_string(node);
+    }
+    if (node->producer) {
+      text += " " + node->producer->name;
+    }
+    text += " " + std::to_string(node->position) + "(";
+    for (const ExprPtr &operand : node->operands) {
+      text += text_of(operand) + ",";
+    }
+    return text + ")";
+  }
+
   std::map<std::string, std::string> names_;
-  std::unordered_map<const Expr *, size_t> large_;
+  std::unordered_map<const Expr *, size_t> numbers_;
 };
 
 bool has_conditions(const Computation &computation) {

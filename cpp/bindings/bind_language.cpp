@@ -398,7 +398,7 @@ void bind_loops(py::module_ &module) {
         const IslLock lock;
         const OperationLimit limit(5'000'000);
         EnclosedRanges enclosed = enclose_ranges("the domain of " + name, to_reduce_ranges(ranges),
-                                                 {to_expression(value)}, nullptr);
+                                                 {to_expression(value)}, nullptr, true);
         py::list result;
         for (const ReduceRange &range : enclosed.ranges) {
           result.append(py::make_tuple(range.iterator, ExprHandle{range.lower},

@@ -114,9 +114,11 @@ def conditions_of(
     affine = [_core.is_affine_condition(part, iterators) for part in parts]
     if all(affine):
         return Conditions(owner, iterators, condition, asked, None)
-    restricting = [Expression(part) for part, is_affine in zip(parts, affine) if is_affine]
+    restricting = [
+        Expression(part) for part, is_affine in zip(parts, affine, strict=True) if is_affine
+    ]
     domain = functools.reduce(operator.and_, restricting) if restricting else None
-    asked += [part for part, is_affine in zip(parts, affine) if not is_affine]
+    asked += [part for part, is_affine in zip(parts, affine, strict=True) if not is_affine]
     return Conditions(owner, iterators, None if domain is None else operand(domain), asked, None)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 from typing import Any
 
@@ -39,7 +40,7 @@ def sparse(rows: int = 9, columns: int = 6, padding: int = 0) -> dict[str, Any]:
 def times(arrays: dict[str, Any]) -> np.ndarray[Any, Any]:
     """The sparse matrix times the vector."""
     row, products = arrays["row"], arrays["val"] * arrays["x"][arrays["col"]]
-    return np.array([products[a:b].sum() for a, b in zip(row[:-1], row[1:])])
+    return np.array([products[a:b].sum() for a, b in itertools.pairwise(row)])
 
 
 def ragged(rows: int = 7, columns: int = 5) -> dict[str, Any]:
@@ -105,9 +106,7 @@ def test_ragged_rows():
 
 def test_a_condition_without_otherwise():
     chosen = tw.computation("chosen", {i: N, j: M}, A[i, j] + 1, where=(j >= 1) & (A[i, j] > 0))
-    y = tw.computation(
-        "y", {i: N, j: M}, tw.select((j >= 1) & (A[i, j] > 0), chosen[i, j], -1.0)
-    )
+    y = tw.computation("y", {i: N, j: M}, tw.select((j >= 1) & (A[i, j] > 0), chosen[i, j], -1.0))
     f = tw.function("f", outputs=[y])
     a = ragged()["A"]
     expected = np.where((np.arange(5) >= 1) & (a > 0), a + 1, -1)
@@ -149,15 +148,11 @@ def test_a_recurrence_along_ragged_rows():
         where=(row[i] <= p) & (p < row[i + 1]),
         dtype=tw.float64,
     )
-    y = tw.computation(
-        "y", {i: N}, tw.max(scan[i, p], over={p: (row[i], row[i + 1])}, initial=0.0)
-    )
+    y = tw.computation("y", {i: N}, tw.max(scan[i, p], over={p: (row[i], row[i + 1])}, initial=0.0))
     f = tw.function("f", outputs=[y])
     arrays = {name: array for name, array in sparse().items() if name in ("val", "row")}
     bounds = arrays["row"]
-    expected = [
-        max([0.0, *np.cumsum(arrays["val"][a:b])]) for a, b in zip(bounds[:-1], bounds[1:])
-    ]
+    expected = [max([0.0, *np.cumsum(arrays["val"][a:b])]) for a, b in itertools.pairwise(bounds)]
     agree(f, arrays, expected)
 
 
@@ -173,7 +168,10 @@ def test_sampled_products():
     f = tw.function("sddmm", outputs=[y])
     arrays = sparse(padding=2)
     del arrays["x"]
-    arrays |= {"B": GENERATOR.integers(-3, 4, (4, 6)) * 1.0, "C": GENERATOR.integers(-3, 4, (4, 9)) * 1.0}
+    arrays |= {
+        "B": GENERATOR.integers(-3, 4, (4, 6)) * 1.0,
+        "C": GENERATOR.integers(-3, 4, (4, 9)) * 1.0,
+    }
     dense = arrays["C"].T @ arrays["B"]
     at = arrays["row"]
     expected = [
@@ -198,7 +196,7 @@ def test_ranges_nested_in_data_nest_in_meaning():
     del arrays["x"]
     parts = np.array([0, 2, 2, 3, 6, 7, 9], np.int32)
     arrays |= {"part": parts, "w": GENERATOR.integers(-3, 4, 9) * 1.0}
-    sums = [arrays["w"][a:b].sum() for a, b in zip(parts[:-1], parts[1:])]
+    sums = [arrays["w"][a:b].sum() for a, b in itertools.pairwise(parts)]
     at = arrays["row"]
     expected = [
         sum(arrays["val"][e] * sums[arrays["col"][e]] for e in range(at[r], at[r + 1]))
@@ -302,9 +300,9 @@ def test_what_is_refused():
     total = tw.computation("t", {i: N}, tw.sum(rows[i, j], over={j: length[i]}))
     tw.function("f", outputs=[total])
     sums = tw.computation("sums", {i: N, j: length[i]}, A[i, j] * tw.sum(x[k], over={k: M}))
-    f = tw.function(
+    g = tw.function(
         "g", outputs=[tw.computation("t", {i: N}, tw.sum(sums[i, j], over={j: length[i]}))]
     )
-    sums.split(k, 4)
+    g["sums"].split(k, 4)
     with pytest.raises(tw.ScheduleError, match="data decide which elements of sums exist"):
-        sums.rfactor("k0")
+        g["sums"].rfactor("k0")

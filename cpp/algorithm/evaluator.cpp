@@ -281,6 +281,8 @@ private:
         update_extremum(instruction, read(instruction.a), read(instruction.b),
                         registers + instruction.out);
         break;
+      case InstructionCode::Nothing:
+        report_nothing();
       case InstructionCode::Return:
         target.values[static_cast<size_t>(frame.offset)] = read(instruction.a);
         target.states[static_cast<size_t>(frame.offset)] = State::Done;
@@ -425,6 +427,14 @@ private:
                 current_instance() + " has a while_loop that does not end within " +
                     std::to_string(max_iterations) + " iterations" + with_parameters() +
                     "; give it a limit= if that is meant",
+                current_piece().where);
+  }
+
+  /// Data left out an element that a reader asks for.
+  [[noreturn]] void report_nothing() const {
+    throw Error(ErrorKind::Index,
+                current_instance() + " does not exist: its conditions do not hold" +
+                    with_parameters(),
                 current_piece().where);
   }
 

@@ -1,6 +1,7 @@
 #include "algorithm/evaluator_program.h"
 
 #include "algorithm/computed_parts.h"
+#include "algorithm/existing.h"
 #include "algorithm/expression_depth.h"
 #include "algorithm/predicates.h"
 #include "polyhedral/interruption.h"
@@ -125,6 +126,9 @@ private:
   std::int32_t emit_node(const Expr &expr) {
     switch (expr.kind) {
     case ExprKind::Constant:
+      if (is_nothing(expr)) {
+        add(InstructionCode::Nothing, 0, 0);
+      }
       return constant(value_of(expr.value, expr.type));
     case ExprKind::Iterator: {
       const auto found = iterators_.find(expr.name);

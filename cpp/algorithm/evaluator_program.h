@@ -24,6 +24,7 @@ enum class InstructionCode : std::uint8_t {
   LoopTest,
   Next,
   Extremum,
+  Nothing,        ///< an element is asked for that does not exist
   CountIteration, ///< of a loop without a limit: gives up after `max_iterations`
   Return
 };

@@ -2,6 +2,7 @@
 // before its uses: "e1 = i + i; e2 = e1 * e1; e2 + e2". Casts that the builders' promotion rules
 // insert are left out, where reading the text again with a Python number as a weak one would insert
 // the same: two expressions of different meaning over the same producers print differently.
+#include "algorithm/existing.h"
 #include "algorithm/expression.h"
 #include "algorithm/expression_depth.h"
 #include "algorithm/function.h"
@@ -86,6 +87,9 @@ std::string float_text(double value) {
 }
 
 Text literal(const Expr &expr) {
+  if (is_nothing(expr)) {
+    return {"nothing", Atom};
+  }
   std::string text;
   if (const bool *b = std::get_if<bool>(&expr.value)) {
     text = *b ? "True" : "False";
@@ -203,6 +207,9 @@ private:
   Text print_node(const ExprPtr &expr) {
     switch (expr->kind) {
     case ExprKind::Constant:
+      if (is_nothing(*expr)) {
+        return {"nothing", Atom};
+      }
       if (expr->type != literal_type(*expr)) {
         return {type_name(expr->type) + "(" + literal(*expr).text + ")", Atom};
       }

@@ -1,6 +1,7 @@
 // Functions: what the outputs reach, in an order in which it can be computed, checked as a whole.
 #include "algorithm/affine.h"
 #include "algorithm/declaration_checks.h"
+#include "algorithm/existing.h"
 #include "algorithm/expression_depth.h"
 #include "algorithm/function.h"
 #include "algorithm/function_extents.h"
@@ -354,6 +355,7 @@ std::shared_ptr<Function> make_function(const std::string &name,
   check_duplicate_names(*function);
   check_everything(*function);
   check_self_dependence(*function);
+  check_existing(*function);
   return function;
 }
 

@@ -382,13 +382,31 @@ void bind_loops(py::module_ &module) {
          const py::handle &condition, bool ordered) {
         const OperationLimit limit(5'000'000);
         const ExprPtr value = to_expression(body);
-        EnclosedRanges enclosed = enclose_ranges(op, to_reduce_ranges(ranges), {value},
-                                                 to_optional_expression(condition));
+        EnclosedRanges enclosed = enclose_ranges("the " + op_name(op), to_reduce_ranges(ranges),
+                                                 {value}, to_optional_expression(condition));
         return ExprHandle{
             reduce(op, std::move(enclosed.ranges), value, enclosed.condition, ordered)};
       },
       py::arg("op"), py::arg("ranges"), py::arg("body"), py::arg("condition") = py::none(),
       py::arg("ordered") = false);
+  module.def(
+      "reads_data", [](const ExprHandle &bound) { return reads_data(bound.expr); },
+      py::arg("bound"));
+  module.def(
+      "enclose_domain",
+      [](const std::string &name, const std::vector<RangeTuple> &ranges, const py::handle &value) {
+        const IslLock lock;
+        const OperationLimit limit(5'000'000);
+        EnclosedRanges enclosed = enclose_ranges("the domain of " + name, to_reduce_ranges(ranges),
+                                                 {to_expression(value)}, nullptr, true);
+        py::list result;
+        for (const ReduceRange &range : enclosed.ranges) {
+          result.append(py::make_tuple(range.iterator, ExprHandle{range.lower},
+                                       ExprHandle{range.upper}, range.step));
+        }
+        return py::make_tuple(result, ExprHandle{enclosed.condition});
+      },
+      py::arg("name"), py::arg("ranges"), py::arg("value"));
   module.def(
       "fold",
       [](const std::vector<ExprHandle> &states, const std::vector<ExprHandle> &initial,
@@ -398,8 +416,9 @@ void bind_loops(py::module_ &module) {
         const OperationLimit limit(5'000'000);
         const FoldParts parts{to_expressions(states), to_expressions(next), to_expressions(others),
                               to_expressions(combined)};
-        EnclosedRanges enclosed = enclose_ranges(Op::ReduceFold, to_reduce_ranges(ranges),
-                                                 parts.next, to_optional_expression(condition));
+        EnclosedRanges enclosed =
+            enclose_ranges("the " + op_name(Op::ReduceFold), to_reduce_ranges(ranges), parts.next,
+                           to_optional_expression(condition));
         return to_handles(
             fold(parts, to_expressions(initial), std::move(enclosed.ranges), enclosed.condition));
       },

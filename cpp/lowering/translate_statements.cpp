@@ -1,4 +1,5 @@
 // What runs in the innermost loops: one instance of a statement.
+#include "algorithm/affine.h"
 #include "analysis/mma_tiles.h"
 #include "lowering/ast_translator.h"
 #include "mapping/accesses.h"
@@ -15,6 +16,50 @@ namespace tilewright {
 namespace {
 
 constexpr const char *doing = "translating loops";
+
+/// Does `value` read the element that the statement writes?
+bool is_element_written(const ExprPtr &value, const Statement &statement, const Program &program) {
+  if (value->kind != ExprKind::Access || value->type != statement.computation->type) {
+    return false;
+  }
+  const Program::Place &place = program.places.at(value->producer->name);
+  if (place.buffer != statement.buffer) {
+    return false;
+  }
+  const IterationSpace space{statement.name, statement.iterators};
+  const std::vector<std::string> &names = value->producer->iterators;
+  for (size_t d = 0; d < place.index.size(); ++d) {
+    const ExprPtr index = substitute(place.index[d], [&](const std::string &name) -> ExprPtr {
+      const auto found = std::find(names.begin(), names.end(), name);
+      return found == names.end() ? nullptr
+                                  : value->operands.at(static_cast<size_t>(found - names.begin()));
+    });
+    const auto read = to_affine(index, space);
+    const auto written = to_affine(statement.index[d], space);
+    if (!read || !written ||
+        !isl::manage(isl_pw_aff_plain_is_equal(read->get(), written->get())).is_true()) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// What a statement stores, and where it stores anything.
+struct Stored {
+  std::vector<ExprPtr> conditions;
+  ExprPtr value;
+};
+
+/// An element that stays as it is where a condition does not hold is stored where it does.
+Stored stored_part(const Statement &statement, const Program &program) {
+  Stored stored{{}, statement.value};
+  while (statement.role == StatementRole::Value && stored.value->kind == ExprKind::Select &&
+         is_element_written(stored.value->operands[2], statement, program)) {
+    stored.conditions.push_back(stored.value->operands[0]);
+    stored.value = stored.value->operands[1];
+  }
+  return stored;
+}
 
 } // namespace
 
@@ -129,7 +174,12 @@ StmtPtr AstTranslator::translate_instance(const Statement &statement,
   const std::array<bool, 3> combines =
       gpu_ && in_kernel() ? gpu_->combined_axes(position_of(statement)) : std::array<bool, 3>{};
   const bool combined = combines[0] || combines[1] || combines[2];
-  translator.guarded(statement.predicate, [&] {
+  const Stored stored = stored_part(statement, program_);
+  ExprPtr holds = statement.predicate;
+  for (const ExprPtr &condition : stored.conditions) {
+    holds = holds ? binary(Op::And, holds, condition) : condition;
+  }
+  translator.guarded(holds, [&] {
     translator.check_write(index);
     translator.begin_value();
     ValuePtr before;
@@ -139,7 +189,7 @@ StmtPtr AstTranslator::translate_instance(const Statement &statement,
     if (statement.state) {
       translator.set_state(statement.state, before);
     }
-    ValuePtr value = cast_value(translator.translate(statement.value), buffer.type);
+    ValuePtr value = cast_value(translator.translate(stored.value), buffer.type);
     if (atomic || combined) {
       auto update = atomic_update(statement.combine, number, buffer.name, index, value);
       update->combines = combines;

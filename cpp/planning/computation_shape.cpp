@@ -1,6 +1,7 @@
 #include "planning/computation_shape.h"
 
 #include "algorithm/affine.h"
+#include "algorithm/existing.h"
 #include "algorithm/reductions.h"
 #include "hardware/processor.h"
 #include "polyhedral/interruption.h"
@@ -29,10 +30,11 @@ Shape::Shape(const Computation &computation) : space_(instance_space(computation
   largest_bytes_ = computation.type.bytes();
   simple_ = !space_.iterators.empty() && !computation.type.is_complex();
   for (const Piece &piece : computation.pieces) {
+    const auto [condition, value] = existing_value(piece.value);
     const ExprPtr reduction = space_.reduced > 0 ? scheduled_reduction(computation) : nullptr;
     const Expr *terms = reduction ? reduction_of(*reduction) : nullptr;
-    collect(terms != nullptr ? terms->operands.front() : piece.value, computation.name);
-    simple_ = simple_ && (terms == nullptr || !terms->predicate);
+    collect(terms != nullptr ? terms->operands.front() : value, computation.name);
+    simple_ = simple_ && !condition && (terms == nullptr || !terms->predicate);
   }
   extents_.assign(space_.iterators.size(), std::nullopt);
   for (size_t d = 0; d < extents_.size(); ++d) {

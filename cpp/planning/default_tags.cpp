@@ -343,6 +343,11 @@ private:
     const bool is_stored = stored.schedule().commands.size() > shared.schedule().commands.size();
     DefaultSchedule result = given;
     result.mapping = is_stored && legal_program(stored, legal_shared.get()) ? stored : shared;
+    const Mapping own = with_private_rows(result.mapping);
+    if (own.schedule().commands.size() > result.mapping.schedule().commands.size() &&
+        legal_program(own, nullptr)) {
+      result.mapping = own;
+    }
     return result;
   }
 

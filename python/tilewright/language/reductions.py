@@ -35,6 +35,9 @@ RangeLike: TypeAlias = (
 Ranges: TypeAlias = Mapping[Iterator, RangeLike] | Iterable[tuple[Iterator, RangeLike]]
 
 
+#: The name of an iterator, its bounds, and the step.
+RangeOperands: TypeAlias = tuple[str, Operand, Operand, int]
+
 #: The largest step of a range, as the core has it.
 _LARGEST_STEP = 1_000_000_000
 

@@ -380,6 +380,8 @@ class Judge:
 
     def _guarded(self, statement: Statement) -> bool:
         """Whether a condition on data decides if the instances run."""
+        if self.model.computations[statement.name].get("partial"):
+            return True
         reduction = self.model.reduction(statement.name)
         return statement.role == "update" and reduction is not None and reduction[4][0] == "guard"
 

@@ -19,6 +19,11 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from fuzz.data_mutations import DATA_MUTATIONS
+
 ROOT = Path(__file__).resolve().parents[3]
 ORDER = "cpp/analysis/happens_before.cpp"
 CHECKER = "cpp/analysis/legality_checker.cpp"
@@ -449,6 +454,7 @@ MUTATIONS = [
         "for (size_t p = 0; p-- > 0;) {",
     ),
 ]
+MUTATIONS += [Mutation(*one) for one in DATA_MUTATIONS]
 
 
 def pattern(text: str) -> re.Pattern[str]:
@@ -516,23 +522,16 @@ class Scratch:
         # What random programs come to seldom stands there as a case: both are asked the same.
         tests = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
         tests += ["-o", f"pythonpath={self.sources / 'python'}"]
-        tests += [str(ROOT / "tests/python/fuzz/test_fuzz.py"), "-k", "library"]
-        given = subprocess.run(tests, capture_output=True, text=True, env=environment, cwd=ROOT)
-        if given.returncode != 0:
-            failed = re.findall(r"^FAILED \S+::(\S+)", given.stdout, re.MULTILINE)
+        given = ("test_fuzz.py", "test_partial.py")
+        tests += [*(str(ROOT / "tests/python/fuzz" / name) for name in given), "-k", "library"]
+        ended = subprocess.run(tests, capture_output=True, text=True, env=environment, cwd=ROOT)
+        if ended.returncode != 0:
+            failed = re.findall(r"^FAILED \S+::(\S+)", ended.stdout, re.MULTILINE)
             return f"in the given case {failed[0] if failed else 'of them, which end early'}"
         script = ROOT / "tests/python/fuzz/run.py"
         command = [sys.executable, str(script), "--no-compile", "--stop", "--seed", "mutation"]
-        command += [
-            "--cases",
-            str(cases),
-            "--shrink",
-            "0",
-            "--shown",
-            "0",
-            "--jobs",
-            str(self.jobs),
-        ]
+        command += ["--cases", str(cases), "--jobs", str(self.jobs)]
+        command += ["--shrink", "0", "--shown", "0"]
         done = subprocess.run(command, capture_output=True, text=True, env=environment)
         ran = re.search(r"^(\d+) cases \(", done.stdout, re.MULTILINE)
         kinds = re.findall(r"\d+  FAILED: (.+)", done.stdout)

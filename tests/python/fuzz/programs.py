@@ -15,7 +15,8 @@ Affine expressions are ``[constant, {name: coefficient}]``. Subscripts are affin
     associative one, s -> s + body + s * body from 0)
     ["guard", a, b, body] as the body of a reduction: only the terms where a < b
 
-A computation with "view" is one: its pieces are reads.
+A computation with "view" is one: its pieces are reads. One with "partial" has the one piece ["choose", a, b, value, 0]
+and is declared without the 0: its elements exist where a < b, and who reads one asks the same.
 """
 
 from __future__ import annotations
@@ -264,17 +265,25 @@ class Declaration:
     def is_chosen_by_data(self, computation: dict[str, Any]) -> bool:
         """A value that data choose over a whole box, of one type: said by where= and otherwise=, too."""
         condition, value = computation["pieces"][0]
-        if condition is not None or value[0] != "choose" or computation["where"]:
+        if condition is not None or value[0] != "choose":
             return False
-        return self.value(value[3]).dtype is self.value(value[4]).dtype
+        if computation["where"] and not computation.get("partial"):
+            return False
+        return (
+            computation.get("partial", False)
+            or self.value(value[3]).dtype is self.value(value[4]).dtype
+        )
 
     def declare_chosen(self, computation: dict[str, Any]) -> None:
         _, a, b, chosen, otherwise = computation["pieces"][0][1]
         dtype = computation["dtype"] or self.value(chosen).dtype.name
-        name, (ranges, _) = computation["name"], self.domain(computation)
+        name, (ranges, where) = computation["name"], self.domain(computation)
         holds = self.value(a) < self.value(b)
+        holds = holds if where is None else where & holds
         first, other = (self.cast(self.value(v), dtype) for v in (chosen, otherwise))
-        if name in "CEGPR":
+        if computation.get("partial"):
+            made = tw.computation(name, ranges, first, where=holds)
+        elif name in "CEGPR":
             made = tw.computation(name, ranges, first, where=holds, otherwise=other)
         else:
             made = tw.computation(name, ranges, [(holds, first), (None, other)])

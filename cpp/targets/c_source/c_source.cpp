@@ -1,7 +1,9 @@
 #include "targets/c_source/c_source.h"
 
+#include "algorithm/extern_function.h"
 #include "algorithm/size_parameters.h"
 #include "loops/build.h"
+#include "loops/traverse.h"
 #include "polyhedral/error.h"
 #include "runtime/cpu.h"
 #include "targets/c_source/statements.h"
@@ -15,6 +17,17 @@
 namespace tilewright {
 
 namespace {
+
+/// The functions of C that are called keep their names.
+void reserve_externs(const Kernel &kernel, CNames &names) {
+  visit_statements(kernel.body, [&](const LoopStatement &statement) {
+    visit_values(statement, [&](const Value &value) {
+      if (const auto *call = as<Extern>(value)) {
+        names.reserve(call->function->name);
+      }
+    });
+  });
+}
 
 /// Those of a conjunction.
 void add_conditions(const ValuePtr &value, std::vector<ValuePtr> &into) {
@@ -175,6 +188,7 @@ CSourceFunction plain_c_function(const Kernel &kernel, const std::string &symbol
   CSourceFunction function;
   function.status_prefix = symbol + "_";
   CNames names;
+  reserve_externs(kernel, names);
   std::string declared;
   const auto declare = [&](const std::string &type, const std::string &name) {
     declared += (declared.empty() ? "" : ", ") + type + name;
@@ -199,6 +213,7 @@ CSourceText c_source(const Kernel &kernel, const CSourceFunction &function) {
   CHelpers helpers;
   CNames names;
   CArrays arrays;
+  reserve_externs(kernel, names);
   for (const std::string &parameter : function.parameters) {
     names.reserve(parameter);
   }

@@ -38,6 +38,8 @@ protected:
   virtual void own_statement(const LoopStatement &statement);
   /// What only threads have.
   virtual Term own_value(const Value &value);
+  /// A function of C, lane by lane: externs.cpp.
+  virtual Term extern_call(const Extern &value);
   virtual Term load(const Load &value, llvm::Value *mask = nullptr);
   /// A Store, AtomicUpdate or CopyAsync.
   virtual void write(const ElementChange &statement);

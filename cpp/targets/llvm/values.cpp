@@ -103,7 +103,7 @@ int CodeEmitter::depth_of(const Value &value) {
     const auto found = frame_.variables.find(variable->id);
     return found == frame_.variables.end() ? 0 : found->second.depth;
   }
-  if (is<Load>(value) || is<Local>(value) || is<Matrices>(value)) {
+  if (is<Load>(value) || is<Local>(value) || is<Matrices>(value) || is<Extern>(value)) {
     return frame_.depth;
   }
   if (value.operands.empty()) {
@@ -157,6 +157,8 @@ Term CodeEmitter::compute(const Value &value) {
     const auto &lane = cast<Lane>(value);
     return semantics_.lane(this->value(*lane.operand()), static_cast<int>(lane.number));
   }
+  case ValueKind::Extern:
+    return extern_call(cast<Extern>(value));
   case ValueKind::GpuIndex:
   case ValueKind::Aligned:
   case ValueKind::Mma:

@@ -23,7 +23,7 @@ from ..base.errors import ExportError
 from ..base.results import Result
 from ..schedule.scheduled_functions import ScheduledFunction
 from .exported_arguments import C_TYPES, Argument, Interface
-from .exporting import checked_symbol
+from .exporting import checked_symbol, linked_externs
 
 __all__ = ["ExportedSource", "c_text", "export_source"]
 
@@ -61,6 +61,7 @@ class SourceInterface(Interface):
     """The arguments of the function in C source: parameters, inputs, outputs."""
 
     def __init__(self, function: ScheduledFunction, symbol: str) -> None:
+        self._externs = {name for name, _ in _core.c_externs(function)}
         super().__init__(function, symbol, False)
         for argument in self.arguments:
             if not argument.fields:
@@ -70,7 +71,8 @@ class SourceInterface(Interface):
 
     def _argument_name(self, name: str) -> str:
         own = str(_core.c_identifier(name))
-        return f"{own}_" if own.startswith(f"{self.symbol.upper()}_") else own
+        taken = own in self._externs or own.startswith(f"{self.symbol.upper()}_")
+        return f"{own}_" if taken else own
 
     @staticmethod
     def is_number(argument: Argument) -> bool:
@@ -207,6 +209,7 @@ def _source(function: ScheduledFunction, symbol: str) -> _Source:
             f"complex numbers, which are the C library's.",
             94,
         ),
+        *linked_externs(function),
         "",
         "Arrays are row-major without gaps, and what is written shares no memory with others:",
         *(f"  {_described(argument)}" for argument in interface.arguments),

@@ -263,10 +263,13 @@ void bind_schedule(FunctionClass &type) {
              return from_schedule({self.scheduled().commands()});
            }))
       .def("_default_commands", reading([](const KernelFunction &self) {
-             if (!self.scheduled().uses_default_schedule()) {
-               return py::list();
-             }
-             return from_schedule(self.mapping_that_runs().schedule());
+             // What was given comes first.
+             Schedule schedule = self.mapping_that_runs().schedule();
+             const size_t given = self.mapping().schedule().commands.size();
+             schedule.commands.erase(schedule.commands.begin(),
+                                     schedule.commands.begin() +
+                                         static_cast<std::ptrdiff_t>(given));
+             return from_schedule(schedule);
            }))
       .def("_require_legal", &KernelFunction::require_checked);
 }

@@ -59,10 +59,13 @@ TargetFeatures features_of(const CompileOptions &options) {
 /// What runs: the mapping, or what the default schedule makes of it.
 Mapping choose_schedule(const Mapping &mapping, const CompileOptions &options) {
   require_stack(mapping.function());
-  if (options.default_schedule) {
+  if (options.default_schedule || !options.unscheduled_parts.empty()) {
     const OperationLimit limit(default_limit);
+    const bool wide = features_of(options).masked_bytes == 1;
     try {
-      return with_default_tags(mapping, features_of(options).masked_bytes == 1);
+      return options.default_schedule
+                 ? with_default_tags(mapping, wide)
+                 : with_tags_of_parts(mapping, options.unscheduled_parts, wide);
     } catch (const Error &error) {
       if (error.kind != ErrorKind::Limit) {
         throw;

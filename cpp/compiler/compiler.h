@@ -30,6 +30,8 @@ struct CompileOptions {
   Optimization optimize = Optimization::Automatic;
   /// The mapping is nobody's choice: it gets the tags of planning/default_tags.h.
   bool default_schedule = false;
+  /// These, which nobody has scheduled either, get such tags beside what somebody scheduled.
+  std::vector<std::string> unscheduled_parts = {};
   /// The loops as declared, of a mapping that says when they run (when_work); null: none do.
   std::shared_ptr<const Mapping> declared;
   /// What makes the code. Kernels for which it has nothing to add are the CPU's.

@@ -81,9 +81,14 @@ class ScheduledFunction(FunctionCommands, _core.Function):
     def default_schedule(self) -> Schedule:
         """The commands that the library runs the function by as long as nobody has given any.
 
-        Empty once a command is given, or with ``default_schedule=False``. Given as commands of one's
-        own (``f.default_schedule.apply_to(f)``), they make the same code, to go on from: when threads
+        Empty with ``default_schedule=False``. Given as commands of one's own
+        (``f.default_schedule.apply_to(f)``), they make the same code, to go on from: when threads
         and tiles are worth their while is a command of it, too (`when_work`).
+
+        Once a command is given, only reductions that the library took out of expressions (`C_sum`),
+        and of which no command speaks, are still scheduled by the library: the commands that run
+        after one's own. A command of such a reduction, or loops over a GPU's blocks and threads,
+        end that.
         """
         return Schedule(self._default_commands())
 

@@ -239,6 +239,18 @@ void bind_schedule(FunctionClass &type) {
                                return self.scheduled().overwritten();
                              }))
       .def_property_readonly("_on_device", &KernelFunction::runs_on_device)
+      .def("_placements",
+           [](const KernelFunction &self) {
+             const IslLock lock;
+             py::list all;
+             for (const Placement &placed : self.scheduled().mapping_so_far().state().placements) {
+               if (!placed.compute_at) {
+                 all.append(py::make_tuple(placed.computation, placed.other, placed.shared,
+                                           placed.before ? "before" : "after"));
+               }
+             }
+             return all;
+           })
       .def("_loops",
            [](const KernelFunction &self, const std::string &computation) {
              const IslLock lock;

@@ -23,8 +23,9 @@ from .command_arguments import map_text
 from .commands import ComputationHandle
 from .computations import Computation
 from .function_commands import FunctionCommands
+from .nests import Nest
 from .questions import relations_of
-from .receivers import give
+from .receivers import CommandReceiver, give
 from .schedules import Schedule
 from .verdicts import Verdict, verdict_of
 
@@ -174,6 +175,22 @@ class ScheduledFunction(FunctionCommands, _core.Function):
         """
         manager: Any = _core.Transaction(self, caller_location())
         return cast("AbstractContextManager[Self]", manager)
+
+    def nest(self, *computations: CommandReceiver | str) -> Nest:
+        """Computations that share loops, to give them commands together.
+
+        ``f.nest("S1", "S2").tile(i, j, 32, 32).parallelize("i0")`` tiles the loops that both run in
+        and makes the outermost one parallel. Each command is given to all computations of the nest
+        in one transaction; what they shared before it, they share after it. See `Nest` for the
+        loops before and after.
+
+        Args:
+            computations: two or more of this function, or their names.
+
+        Raises:
+            ScheduleError: the function has no such computation, or one is named twice.
+        """
+        return Nest(self, computations)
 
     def reset_schedule(self: Self) -> Self:
         """Forgets all commands."""

@@ -157,6 +157,7 @@ from .language.while_loops import while_loop
 from .schedule.buffers import Buffer
 from .schedule.commands import ComputationHandle
 from .schedule.computations import Computation, computation, view
+from .schedule.nests import Nest
 from .schedule.schedules import Schedule, ScheduleDifference
 from .schedule.verdicts import Verdict, Witness
 from .sets.cardinality import Cardinality
@@ -201,6 +202,7 @@ __all__ = [
     "Machine",
     "Map",
     "NanTrace",
+    "Nest",
     "OutOfBoundsError",
     "Parameter",
     "Passes",

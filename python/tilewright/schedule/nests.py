@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..base.checks import described
 from ..base.errors import ScheduleError, ScheduleTypeError
 from .command_arguments import name_of
+from .commands import ComputationHandle
 from .execution_commands import ExecutionCommands
 from .gpu_commands import GpuCommands
 from .loop_commands import LoopCommands
@@ -30,21 +31,7 @@ class Nest(LoopCommands, ExecutionCommands, GpuCommands):
     computations, and what they share before it they share after it, too. The commands are checked
     together, as a transaction.
 
-    Before (`B` runs after `A` in its loops: ``B.after(A, j)``)::
-
-        for i in range(0, N):
-            for j in range(0, M):
-                A[i, j] = ...
-                B[i, j] = ... A[i, j] ...
-
-    After ``f.nest(A, B).tile(i, j, 32, 8)``::
-
-        for i0 in range(0, (N + 31) // 32):
-            for j0 in range(0, (M + 7) // 8):
-                for i1 in range(0, min(32, N - 32*i0)):
-                    for j1 in range(0, min(8, M - 8*j0)):
-                        A[32*i0 + i1, 8*j0 + j1] = ...
-                        B[32*i0 + i1, 8*j0 + j1] = ... A[32*i0 + i1, 8*j0 + j1] ...
+    `ScheduledFunction.nest` shows loops before and after.
 
     Raises:
         ScheduleError: one of the computations has no such loop, or the arguments make no sense.
@@ -61,7 +48,7 @@ class Nest(LoopCommands, ExecutionCommands, GpuCommands):
                     f"{function.name}.nest takes computations or their names, got "
                     f"{described(computation)}"
                 )
-            names.append(function[name_of(computation, "a computation")].name)
+            names.append(ComputationHandle(function, name_of(computation, "a computation")).name)
         if len(names) < 2 or len(set(names)) < len(names):
             raise ScheduleError(
                 f"{function.name}.nest takes two or more different computations, got "

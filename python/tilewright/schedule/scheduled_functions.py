@@ -179,16 +179,36 @@ class ScheduledFunction(FunctionCommands, _core.Function):
     def nest(self, *computations: CommandReceiver | str) -> Nest:
         """Computations that share loops, to give them commands together.
 
-        ``f.nest("S1", "S2").tile(i, j, 32, 32).parallelize("i0")`` tiles the loops that both run in
-        and makes the outermost one parallel. Each command is given to all computations of the nest
-        in one transaction; what they shared before it, they share after it. See `Nest` for the
-        loops before and after.
+        Each command is given to all computations of the nest, in one transaction; what they shared
+        before it, they share after it. A nest has the commands that change loops and say how they
+        run: ``f.nest(B, C).tile(i, j, 32, 8).parallelize("i0")``.
+
+        Before::
+
+            for i in range(0, N):
+                for j in range(0, M):
+                    B[i, j] = ...
+                    C[i, j] = ... B[i, j] ...
+
+        After ``f.nest(B, C).tile(i, j, 32, 8)``::
+
+            for i0 in range(0, (N + 31) // 32):
+                for j0 in range(0, (M + 7) // 8):
+                    for i1 in range(0, min(32, N - 32*i0)):
+                        for j1 in range(0, min(8, M - 8*j0)):
+                            B[32*i0 + i1, 8*j0 + j1] = ...
+                            C[32*i0 + i1, 8*j0 + j1] = ... B[32*i0 + i1, 8*j0 + j1] ...
+
+        ``B.tile(i, j, 32, 8)`` alone would leave each with loops of its own inside of what was
+        shared, and be illegal here.
 
         Args:
             computations: two or more of this function, or their names.
 
         Raises:
-            ScheduleError: the function has no such computation, or one is named twice.
+            ScheduleError: the function has no such computation, or one is named twice; (from a
+                command) one of them has no such loop.
+            IllegalScheduleError: (from a command) all of them together would change the result.
         """
         return Nest(self, computations)
 

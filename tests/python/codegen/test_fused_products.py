@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from compiled_c import COMPILERS, CompiledC
 
 import tilewright as tw
+from compiled_c import COMPILERS, CompiledC
 
 N, K = tw.params("N K")
 i, j, k = tw.iters("i j k")

@@ -19,6 +19,11 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from fuzz.broken_windows import WINDOWS
+
 ROOT = Path(__file__).resolve().parents[3]
 ORDER = "cpp/analysis/happens_before.cpp"
 CHECKER = "cpp/analysis/legality_checker.cpp"
@@ -42,6 +47,7 @@ class Mutation:
 
 
 MUTATIONS = [
+    *(Mutation(*one) for one in WINDOWS),
     Mutation(
         "scale delays a loop by its factor",
         LOOPS,

@@ -257,8 +257,8 @@ void LegalityChecker::check_chain(const Statement &sink, const ReadAccess &read)
   if (checked(missing.is_empty(), "a recurrence inside a loop")) {
     return;
   }
-  isl::map same = isl::map::universe(
-      read.producer->domain.space().map_from_domain_and_range(sink.domain.space()));
+  isl::map same = isl::map::from_domain_and_range(isl::set::universe(read.producer->domain.space()),
+                                                  isl::set::universe(sink.domain.space()));
   for (size_t d = 0; d < read.producer->rank(); ++d) {
     same = same.equate(isl::dim::in, static_cast<int>(d), isl::dim::out,
                        static_cast<int>(sink.replicas + d));

@@ -207,3 +207,33 @@ def test_a_window_on_the_stack():
     f["B"].compute_at("C", "i1").store_at("C", "i0", "stack")
     assert "B = empty((2,), " in str(f.loops)
     check(program, *LENGTHS)
+
+
+def test_threads_of_a_gpu_have_no_window():
+    """Each iteration computes what it reads, as the emulator finds."""
+    a = tw.input("A", [N + 2, 16], tw.int32)
+    b = tw.computation("B", {i: N + 2, j: 16}, a[i, j] * 3)
+    c = tw.computation("C", {i: N, j: 16}, b[i, j] + b[i + 2, j])
+    f = tw.function("f", outputs=[c], target="gpu-emulator")
+    f["B"].compute_at("C", i)
+    f["C"].split(i, 8).gpu_block("i0").gpu_thread(j)
+    f["B"].store_at("C", "i0").gpu_thread(j)
+    assert "%" not in str(f.loops)
+    x = integers((22, 16))
+    np.testing.assert_array_equal(f(x), 3 * x[:-2] + 3 * x[2:])
+
+
+def test_windows_below_0():
+    a = tw.input("A", [N + 4, M], tw.int32)
+    b = tw.computation("B", {i: (-2, N + 2), j: M}, a[i + 2, j] * 3)
+    c = tw.computation("C", {i: N, j: M}, b[i - 2, j] + b[i, j] + b[i + 1, j])
+    program = Program(
+        tw.function("f", outputs=[c]),
+        lambda n, m: (integers((n + 4, m)),),
+        lambda a: (3 * (a[:-4] + a[2:-2] + a[3:-1])).astype(np.int32),
+    )
+    f = program.function
+    f["C"].split(i, 8).parallelize("i0")
+    f["B"].compute_at("C", "i1").store_at("C", "i0")
+    assert "B = empty((4, " in str(f.loops)
+    check(program, *SIZES)

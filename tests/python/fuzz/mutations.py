@@ -522,23 +522,15 @@ class Scratch:
         # What random programs come to seldom stands there as a case: both are asked the same.
         tests = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
         tests += ["-o", f"pythonpath={self.sources / 'python'}"]
-        tests += [str(ROOT / "tests/python/fuzz/test_fuzz.py"), "-k", "library"]
+        given_cases = ROOT / "tests/python/fuzz"
+        tests += [*(str(given_cases / f"test_{n}.py") for n in ("fuzz", "chains")), "-k", "library"]
         given = subprocess.run(tests, capture_output=True, text=True, env=environment, cwd=ROOT)
         if given.returncode != 0:
             failed = re.findall(r"^FAILED \S+::(\S+)", given.stdout, re.MULTILINE)
             return f"in the given case {failed[0] if failed else 'of them, which end early'}"
         script = ROOT / "tests/python/fuzz/run.py"
         command = [sys.executable, str(script), "--no-compile", "--stop", "--seed", "mutation"]
-        command += [
-            "--cases",
-            str(cases),
-            "--shrink",
-            "0",
-            "--shown",
-            "0",
-            "--jobs",
-            str(self.jobs),
-        ]
+        command += f"--cases {cases} --shrink 0 --shown 0 --jobs {self.jobs}".split()
         done = subprocess.run(command, capture_output=True, text=True, env=environment)
         ran = re.search(r"^(\d+) cases \(", done.stdout, re.MULTILINE)
         kinds = re.findall(r"\d+  FAILED: (.+)", done.stdout)

@@ -217,7 +217,7 @@ def test_threads_of_a_gpu_have_no_window():
     f = tw.function("f", outputs=[c], target="gpu-emulator")
     f["B"].compute_at("C", i)
     f["C"].split(i, 8).gpu_block("i0").gpu_thread(j)
-    f["B"].store_at("C", "i0").gpu_thread(j)
+    f["B"].store_at("C", "i0", "shared").gpu_thread(j)
     assert "%" not in str(f.loops)
     x = integers((22, 16))
     np.testing.assert_array_equal(f(x), 3 * x[:-2] + 3 * x[2:])

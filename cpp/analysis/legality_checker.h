@@ -45,6 +45,7 @@ private:
   void check_accumulated(const Statement &sink, const isl::map &value);
   void check_order_of_terms(const Statement &update, const isl::map &pairs);
   // ---- legality_checker.cpp ----
+  void check_chain(const Statement &sink, const ReadAccess &read);
   void check_read(const Statement &sink, const ReadAccess &read);
   void check_input(const Statement &sink, const ReadAccess &read);
   void check_private(const Statement &source, const Statement &sink, const isl::map &flow,

@@ -50,6 +50,8 @@ struct Statement {
       iterators; ///< of `domain`; the computation's iterators, then (Update) the reduced ones
   size_t replicas =
       0;           ///< compute_at: so many iterators before those, the values of the loops shared
+  size_t anew = 0; ///< of these loops, so many in each iteration of which a value is made anew;
+                   ///< inside of them it is made once (mapping/windows.h)
   isl::set domain; ///< name[iterators], within the context
   std::vector<int> order;              ///< s0, s1, ...: one more than there are loops
   std::vector<isl::pw_aff> loops;      ///< d0, d1, ...: functions of the instance

@@ -22,6 +22,7 @@ from pathlib import Path
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from fuzz.broken_windows import WINDOWS
 from fuzz.data_mutations import DATA_MUTATIONS
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -48,6 +49,7 @@ class Mutation:
 
 
 MUTATIONS = [
+    *(Mutation(*one) for one in WINDOWS),
     Mutation(
         "arguments of C unread", WALK, "default: for", "case ExprKind::Extern: break; default: for"
     ),
@@ -526,7 +528,7 @@ class Scratch:
         # What random programs come to seldom stands there as a case: both are asked the same.
         tests = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
         tests += ["-o", f"pythonpath={self.sources / 'python'}"]
-        given = ("test_fuzz.py", "test_partial.py")
+        given = ("test_fuzz.py", "test_partial.py", "test_chains.py")
         tests += [*(str(ROOT / "tests/python/fuzz" / name) for name in given), "-k", "library"]
         ended = subprocess.run(tests, capture_output=True, text=True, env=environment, cwd=ROOT)
         if ended.returncode != 0:

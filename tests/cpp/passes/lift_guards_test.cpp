@@ -227,8 +227,8 @@ TEST_F(LiftGuards, WhatATestReadsIsFilledOnceIfAllIterationsFillItAlike) {
   };
   const auto test = if_then(both(le(t(integer(0)), p), lt(p, t(integer(1)))), y(p, i));
   const StmtPtr body = rows(fill(integer(0), integer(1)), test);
-  EXPECT_EQ(lifted(body), "for i in range(0, N - 1):\n"
-                          "  if 0 < N:\n"
+  EXPECT_EQ(lifted(body), "if 0 < N:\n"
+                          "  for i in range(0, N - 1):\n"
                           "    T = empty((4,), int64)\n"
                           "    T[0] = 1\n"
                           "    T[1] = int64(R[i])\n"

@@ -1,6 +1,7 @@
 #include "algorithm/canonical_writer.h"
 
 #include "algorithm/expression_depth.h"
+#include "algorithm/extern_function.h"
 #include "polyhedral/interruption.h"
 
 #include <fmt/format.h>
@@ -108,6 +109,9 @@ size_t CanonicalWriter::node(const ExprPtr &expr) {
   }
   if (expr->ordered) {
     text += " ordered";
+  }
+  if (expr->external) {
+    text += " extern " + sized_text(extern_signature(*expr->external));
   }
   const size_t number = numbers_.size() + 1;
   numbers_.emplace(expr.get(), number);

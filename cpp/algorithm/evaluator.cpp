@@ -3,6 +3,7 @@
 #include "algorithm/evaluator_domain.h"
 #include "algorithm/evaluator_program.h"
 #include "algorithm/expression_depth.h"
+#include "algorithm/extern_function.h"
 #include "polyhedral/interruption.h"
 
 #include <algorithm>
@@ -250,6 +251,15 @@ private:
         }
         break;
       }
+      case InstructionCode::Extern: {
+        const ExternCall &call = program.calls[static_cast<size_t>(instruction.target)];
+        arguments_.clear();
+        for (const std::int32_t argument : call.arguments) {
+          arguments_.push_back(read(argument));
+        }
+        registers[instruction.out] = call.function->call(arguments_);
+        break;
+      }
       case InstructionCode::Move:
         registers[instruction.out] = read(instruction.a);
         break;
@@ -478,6 +488,7 @@ private:
   std::vector<Frame> frames_;
   std::vector<ScalarValue> registers_;
   std::vector<std::int64_t> subscripts_;
+  std::vector<ScalarValue> arguments_;
 };
 
 ComputationPtr find_computation(const Function &function, const std::string &name) {

@@ -5,6 +5,7 @@
 #include "algorithm/existing.h"
 #include "algorithm/expression.h"
 #include "algorithm/expression_depth.h"
+#include "algorithm/extern_function.h"
 #include "algorithm/function.h"
 #include "polyhedral/interruption.h"
 
@@ -248,6 +249,8 @@ private:
       return {loop->states.size() == 1 ? text : text + "[" + std::to_string(expr->position) + "]",
               Atom};
     }
+    case ExprKind::Extern:
+      return {print_extern(*expr), Atom};
     case ExprKind::Fold: {
       const std::string text = print_fold(*expr);
       return {expr->operands.size() == 2 ? text : text + "[" + std::to_string(expr->position) + "]",
@@ -300,6 +303,15 @@ private:
     const Precedence left =
         own == Comparison ? tighter : own; // a < b < c means something else in Python
     return {first.at_least(left) + spelling + second.at_least(tighter), own};
+  }
+
+  std::string print_extern(const Expr &expr) {
+    std::string text;
+    for (const ExprPtr &operand : expr.operands) {
+      text += (text.empty() ? "" : ", ") +
+              (is_constant(operand) ? literal(*operand) : print(without_cast(operand))).text;
+    }
+    return expr.external->name + "(" + text + ")";
   }
 
   Text print_call(const Expr &expr) {

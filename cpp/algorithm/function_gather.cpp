@@ -3,6 +3,7 @@
 #include "algorithm/declaration_checks.h"
 #include "algorithm/existing.h"
 #include "algorithm/expression_depth.h"
+#include "algorithm/extern_function.h"
 #include "algorithm/function.h"
 #include "algorithm/function_extents.h"
 #include "algorithm/self_dependence.h"
@@ -353,6 +354,7 @@ std::shared_ptr<Function> make_function(const std::string &name,
   function->parameters = parameters_by_first_use(*function, context);
   function->context = ordered(function->context, function->parameters);
   check_duplicate_names(*function);
+  externs_of(*function); // no two of one name
   check_everything(*function);
   check_self_dependence(*function);
   check_existing(*function);

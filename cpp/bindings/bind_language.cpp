@@ -4,6 +4,7 @@
 #include "algorithm/expression_depth.h"
 #include "algorithm/function.h"
 #include "algorithm/function_extents.h"
+#include "bindings/bind_externs.h"
 #include "bindings/bind_sets.h"
 #include "bindings/bind_views.h"
 #include "polyhedral/interruption.h"
@@ -71,6 +72,8 @@ std::optional<WeakNumber> weak_number(const py::handle &value) {
   return std::nullopt;
 }
 
+} // namespace
+
 Operand to_operand(const py::handle &value) {
   if (py::isinstance<ExprHandle>(value)) {
     return py::cast<const ExprHandle &>(value).expr;
@@ -82,6 +85,8 @@ Operand to_operand(const py::handle &value) {
               "an operand must be an expression or a number, not " +
                   py::cast<std::string>(py::str(py::type::handle_of(value).attr("__name__"))));
 }
+
+namespace {
 
 ExprPtr to_expression(const py::handle &value) { return strengthen(to_operand(value)); }
 
@@ -146,6 +151,8 @@ const char *kind_name(ExprKind kind) {
     return "state";
   case ExprKind::Fold:
     return "fold";
+  case ExprKind::Extern:
+    return "extern";
   }
   return "unknown";
 }
@@ -586,6 +593,7 @@ void bind_language(py::module_ &module) {
   bind_computations(module);
   bind_pieces(module);
   bind_views(module);
+  bind_externs(module);
 }
 
 } // namespace tilewright

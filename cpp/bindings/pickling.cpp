@@ -1,6 +1,7 @@
 #include "bindings/pickling.h"
 
 #include "algorithm/expression_depth.h"
+#include "bindings/bind_externs.h"
 #include "bindings/bind_language.h"
 #include "polyhedral/interruption.h"
 #include "polyhedral/set_text.h"
@@ -23,7 +24,7 @@ namespace {
 
 /// Raised when what `packed` gives changes. Another version of tilewright may have other kinds of
 /// nodes, so it is part of the state, too.
-constexpr int format = 4;
+constexpr int format = 5;
 
 constexpr std::uint64_t parsing_limit = 20'000'000;
 
@@ -172,7 +173,8 @@ private:
         operation(expr.op).id, from_constant(expr.value), expr.name, expr.constraint,
         expr.producer == nullptr ? -1 : computation(expr.producer), py::tuple(ranges),
         number(expr.condition), number(expr.predicate), list(expr.states), expr.position,
-        expr.ordered, from_location(expr.where));
+        expr.ordered, from_location(expr.where),
+        expr.external ? py::object(py::cast(ExternHandle{expr.external})) : py::object(py::none()));
   }
 
   std::unordered_map<const Computation *, int> computation_numbers_;
@@ -250,6 +252,9 @@ private:
     expr.position = state[12].cast<size_t>();
     expr.ordered = state[13].cast<bool>();
     expr.where = to_location(state[14]);
+    if (!state[15].is_none()) {
+      expr.external = state[15].cast<const ExternHandle &>().function;
+    }
     return finished(std::move(expr));
   }
 

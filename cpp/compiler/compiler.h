@@ -48,6 +48,10 @@ struct CompiledKernel {
   std::vector<IndexSite> sites;
   std::vector<TimedNest> nests;
   std::string key; ///< cache key, hexadecimal
+  /// The functions of C that it calls, at their addresses in this process: no part of `key`, under
+  /// which the code lies on disk, but of that under which it lies in memory.
+  HostSymbols externs;
+  std::string key_in_memory() const;
   bool from_cache = false;
   /// By phase: key, load, analyse, lower, those of the target, store, link.
   Milliseconds milliseconds;

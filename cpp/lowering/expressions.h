@@ -104,6 +104,7 @@ private:
   ValuePtr compute(const ExprPtr &expr);
   ValuePtr translate_access(const Expr &expr);
   ValuePtr translate_select(const Expr &expr);
+  ValuePtr translate_extern(const Expr &expr);
   ValuePtr translate_reduce(const ExprPtr &expr);
   ValuePtr translate_argument_reduce(const ExprPtr &expr);
   const std::vector<ValuePtr> &translate_while(const ExprPtr &expr);

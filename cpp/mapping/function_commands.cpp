@@ -16,7 +16,7 @@ namespace tilewright {
 namespace {
 
 constexpr const char *doing = "what is known of parameters";
-constexpr std::int64_t most_loops_around = 64;
+constexpr std::int64_t max_loops_around = 64;
 
 std::string names_text(const std::vector<std::string> &names) {
   std::string text;
@@ -128,9 +128,9 @@ void when_work_command(MappingState &state, const Command &command) {
   state.work.declared = number(0, "the least work");
   state.work.threads = number(1, "the least work of threads");
   const std::int64_t around = number(2, "the number of loops around");
-  if (around > most_loops_around) {
+  if (around > max_loops_around) {
     refuse(command, "the number of loops around must be at most " +
-                        std::to_string(most_loops_around) + ", got " + std::to_string(around));
+                        std::to_string(max_loops_around) + ", got " + std::to_string(around));
   }
   state.work.around = static_cast<int>(around);
 }

@@ -147,6 +147,7 @@ from .language.expressions import (
     uint64,
 )
 from .language.expressions import bool_ as bool
+from .language.externs import Extern, extern
 from .language.folds import fold
 from .language.inputs import StructInput, input
 from .language.names import Iterator, Parameter, iter, iters, param, params
@@ -190,6 +191,7 @@ __all__ = [
     "Exported",
     "ExportedSource",
     "Expression",
+    "Extern",
     "Function",
     "IllegalScheduleError",
     "Input",
@@ -267,6 +269,7 @@ __all__ = [
     "exp",
     "exp2",
     "expm1",
+    "extern",
     "float16",
     "float32",
     "float64",

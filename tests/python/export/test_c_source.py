@@ -542,3 +542,28 @@ def test_vector_loops_that_sum_up_are_no_simd_loops():
     g = product()
     g["C"].vectorize(j, 8)
     assert "#pragma omp simd simdlen(8)" in g.c
+
+
+# ---- functions of C ----
+
+
+def extern_ffs():
+    function = ctypes.CDLL("libc.so.6").ffs
+    function.argtypes, function.restype = [ctypes.c_int], ctypes.c_int
+    return tw.extern("ffs", function)
+
+
+def test_functions_of_c_are_declared_and_called(tmp_path):
+    x, named = tw.input("x", [N], tw.int32), tw.input("other", [N], tw.int32)
+    lowest = tw.select(x[i] > 3, extern_ffs()(x[i]) + 1, named[i])
+    f = tw.function("f", inputs=[x, named], outputs=[tw.computation("y", {i: N}, lowest)])
+    given = np.arange(-8, 24, dtype=np.int32)
+    check(f, tmp_path, x=given, other=given[::-1].copy(), N=given.size)
+    assert "extern int32_t ffs(int32_t);" in f.c
+    assert "link what defines them:\n *   int32_t ffs(int32_t);" in f.c
+    with pytest.raises(tw.ExportError, match="calls a function of C that is named ffs, too"):
+        f.export_source(tmp_path / "named", name="ffs")
+    alike = tw.input("ffs", [N], tw.int32)
+    y = tw.computation("y", {i: N}, extern_ffs()(alike[i]))
+    h = tw.function("h", outputs=[y], default_schedule=False)
+    assert "const int32_t *restrict ffs_," in h.c and "= ffs(ffs_[i]);" in h.c

@@ -36,6 +36,7 @@ PROGRAM = "cpp/mapping/program.cpp"
 STORAGE = "cpp/mapping/storage_commands.cpp"
 REDUCTIONS = "cpp/algorithm/reductions.cpp"
 FIXED = "cpp/algorithm/fixed_parameters.cpp"
+WALK = "cpp/algorithm/instance_walk.cpp"
 
 
 @dataclass
@@ -47,6 +48,9 @@ class Mutation:
 
 
 MUTATIONS = [
+    Mutation(
+        "arguments of C unread", WALK, "default: for", "case ExprKind::Extern: break; default: for"
+    ),
     Mutation(
         "scale delays a loop by its factor",
         LOOPS,

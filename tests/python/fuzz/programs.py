@@ -21,6 +21,7 @@ and is declared without the 0: its elements exist where a < b, and who reads one
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
 import ml_dtypes
@@ -29,6 +30,15 @@ import numpy as np
 import tilewright as tw
 
 Program = dict[str, Any]
+
+
+def _ffsl() -> Any:
+    """The number of the lowest bit that is set, from 1 on: of the C library (GNU's)."""
+    function = ctypes.CDLL("libc.so.6").ffsl
+    function.argtypes, function.restype = [ctypes.c_long], ctypes.c_int
+    return function
+
+
 AXES = ("N", "M", "K")
 
 
@@ -109,7 +119,11 @@ CALLED = {
     "saturating_add": (2, "iu"),
     "saturating_subtract": (2, "iu"),
     "bit_count": (1, "iu"),
+    "ffsl": (1, "iu"),
 }
+
+#: Those of them that are functions of C: of int64, as others are brought to it.
+EXTERNS = {"ffsl": tw.extern("ffsl", _ffsl())}
 
 
 def names_read(computation: dict[str, Any]) -> set[str]:
@@ -362,7 +376,11 @@ class Declaration:
         if operation == "neg":
             return -self.value(rest[0])
         if operation == "call":
-            return getattr(tw, rest[0])(*(self.value(child) for child in rest[1:]))
+            given = [self.value(child) for child in rest[1:]]
+            if rest[0] in EXTERNS:
+                (argument,) = given
+                return tw.cast(EXTERNS[rest[0]](tw.cast(argument, tw.int64)), argument.dtype)
+            return getattr(tw, rest[0])(*given)
         if operation == "cast":
             return tw.cast(self.value(rest[1]), named(rest[0]))
         if operation == "select":

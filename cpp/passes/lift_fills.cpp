@@ -85,7 +85,7 @@ bool is_tested(const StmtPtr &root, std::int64_t buffer) {
 } // namespace
 
 std::optional<LiftedFill> lifted_fill(const For &loop) {
-  const StmtPtr body(loop.body());
+  const StmtPtr &body = loop.body();
   const auto *memory = as<Allocate>(body);
   if (memory == nullptr || loop.loop != LoopKind::Serial || !is<Block>(memory->children[0])) {
     return std::nullopt;

@@ -213,6 +213,14 @@ private:
     frames_.push_back(frame);
   }
 
+  /// The topmost instance has its value.
+  void leave(Target &target, const Frame &frame, ScalarValue value) {
+    target.values[static_cast<size_t>(frame.offset)] = value;
+    target.states[static_cast<size_t>(frame.offset)] = State::Done;
+    registers_.resize(frame.base);
+    frames_.pop_back();
+  }
+
   /// Runs until the stack of waiting instances is empty.
   void run() {
     while (!frames_.empty()) {
@@ -294,10 +302,7 @@ private:
       case InstructionCode::Nothing:
         report_nothing();
       case InstructionCode::Return:
-        target.values[static_cast<size_t>(frame.offset)] = read(instruction.a);
-        target.states[static_cast<size_t>(frame.offset)] = State::Done;
-        registers_.resize(frame.base);
-        frames_.pop_back();
+        leave(target, frame, read(instruction.a));
         return;
       }
       ++counter;

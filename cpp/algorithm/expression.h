@@ -72,7 +72,7 @@ struct Expr {
                                  ///< Extern: the arguments, of the declared types
   Op op = Op::None;              ///< Unary, Binary, Call, Reduce
   ConstantValue value{};         ///< Constant
-  std::string name;              ///< Iterator, Parameter, State
+  std::string name;              ///< Iterator, Parameter, State; Constant: existing.h
   std::string
       constraint; ///< Parameter: isl text over parameters, "[N] -> { : N >= 0 }"; empty for none
   ComputationPtr producer;         ///< Access

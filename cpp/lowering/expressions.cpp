@@ -322,8 +322,30 @@ void ExpressionTranslator::guarded(std::span<const ExprPtr> conjuncts,
   emit(if_then(holds, inside));
 }
 
+ExprPtr ExpressionTranslator::undecided_part(const ExprPtr &condition) {
+  const std::vector<ExprPtr> parts = conjuncts_of(condition);
+  if (parts.size() < 2 || frame_.domain.is_null()) {
+    return condition;
+  }
+  const isl::set instances = frame_.domain.intersect_params(state_.program.context);
+  const IterationSpace space{statement_.name, frame_.names};
+  ExprPtr result;
+  for (const ExprPtr &part : parts) {
+    const auto holds = to_set(part, space);
+    if (holds && checked(instances.is_subset(*holds), "a condition that always holds")) {
+      continue;
+    }
+    result = result ? binary(Op::And, result, part) : part;
+  }
+  return undecided_.emplace_back(result);
+}
+
 ValuePtr ExpressionTranslator::translate_select(const Expr &expr) {
-  const ValuePtr condition = translate(expr.operands[0]);
+  const ExprPtr undecided = undecided_part(expr.operands[0]);
+  if (undecided == nullptr) {
+    return translate(expr.operands[1]);
+  }
+  const ValuePtr condition = translate(undecided);
   const ExprPtr &then = expr.operands[1];
   const ExprPtr &otherwise = expr.operands[2];
   if (always_readable(then) && always_readable(otherwise)) {

@@ -60,7 +60,7 @@ struct Statement {
                                        ///< (deeper ones are fixed at 0)
   ExprPtr value;                       ///< Update: the reduction's body
   ExprPtr state;     ///< Update of a fold: stands in `value` for the element before it; else null
-  ExprPtr predicate; ///< Update: a condition that reads data, or null: always
+  ExprPtr predicate; ///< a condition that reads data, under which it runs; null: always
   Op combine = Op::None; ///< Update: Add, Mul, Min, Max, And, Or; None of a fold
   bool ordered = false;  ///< Update: in lexicographic order of the terms only
   ExprPtr accumulated;   ///< Finish: in `value`, the access to its own element before it is written

@@ -2,6 +2,7 @@
 
 #include "loops/index_tests.h"
 #include "passes/join_guards.h"
+#include "passes/lift_fills.h"
 
 #include <algorithm>
 
@@ -321,12 +322,26 @@ public:
     if (loop == nullptr) {
       return node;
     }
-    const StmtPtr other = loop->parallel.joined ? nullptr : change_(*loop, around_, changed_);
-    around_.leave(*loop); // what has become of it may be one number with the same name
-    return other ? other : node;
+    if (const auto fill = lifted_fill(*loop)) {
+      const StmtPtr body = rewritten(with_children(node, {fill->rest}), *loop);
+      std::vector<StmtPtr> statements = fill->fills;
+      statements.push_back(body);
+      const ValuePtr runs = binary_value(Op::Lt, loop->lower, loop->upper);
+      const StmtPtr made = with_children(fill->memory, {block(std::move(statements))});
+      return around_.holds(runs) ? made : if_then(runs, made);
+    }
+    return rewritten(node, *loop);
   }
 
 private:
+  /// What becomes of a loop that was entered.
+  StmtPtr rewritten(const StmtPtr &node, const For &entered) {
+    const auto &loop = cast<For>(node);
+    const StmtPtr other = loop.parallel.joined ? nullptr : change_(loop, around_, changed_);
+    around_.leave(entered); // what has become of it may be one number with the same name
+    return other ? other : node;
+  }
+
   StmtPtr inside(const StmtPtr &statement) {
     if (const auto *loop = as<For>(statement)) {
       around_.enter(*loop);

@@ -216,8 +216,39 @@ TEST_F(LiftGuards, MemoryOfAnIterationIsFilledForItsWorkOnly) {
   stays(loop(i, n,
              loop(p, integer(3),
                   allocate(3, "T",
-                           block({fill(integer(0), i),
+                           block({fill(integer(0), add(i, p)),
                                   if_then(lt(integer(1), t(integer(0))), y(i, p))})))));
+}
+
+TEST_F(LiftGuards, WhatATestReadsIsFilledOnceIfAllIterationsFillItAlike) {
+  const auto rows = [&](const StmtPtr &filled, const StmtPtr &rest) {
+    return loop(i, sub(n, integer(1)),
+                loop(p, n, allocate(3, "T", block({filled, fill(integer(1), r(i)), rest}))));
+  };
+  const auto test = if_then(both(le(t(integer(0)), p), lt(p, t(integer(1)))), y(p, i));
+  const StmtPtr body = rows(fill(integer(0), integer(1)), test);
+  EXPECT_EQ(lifted(body), "if 0 < N:\n"
+                          "  for i in range(0, N - 1):\n"
+                          "    T = empty((4,), int64)\n"
+                          "    T[0] = 1\n"
+                          "    T[1] = int64(R[i])\n"
+                          "    for p in range(0, N):\n"
+                          "      if T[0] <= p and p < T[1]:\n"
+                          "        Y[p] = i\n");
+  EXPECT_EQ(printed(simplify_indices(tighten_guards(body, known), known), body),
+            "for i in range(0, N - 1):\n"
+            "  if 0 < N:\n"
+            "    T = empty((4,), int64)\n"
+            "    T[0] = 1\n"
+            "    T[1] = int64(R[i])\n"
+            "    start = T[0]\n"
+            "    stop = T[1]\n"
+            "    for p in range(max(0, start), min(N, stop)):\n"
+            "      Y[p] = i\n");
+  stays(rows(fill(integer(0), p), test));                               // differs
+  stays(rows(fill(integer(0), load(2, "Y", {Int64, 1}, {i})), test));   // of what changes
+  stays(rows(fill(integer(0), i), y(p, t(integer(0)))));                // is in no test
+  stays(rows(fill(integer(0), i), block({test, fill(integer(0), p)}))); // changes later
 }
 
 TEST_F(LiftGuards, MemoryThatLastsIsFilledInAllIterations) {

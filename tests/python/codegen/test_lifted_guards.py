@@ -31,7 +31,13 @@ class Iterations:
             yield at
 
     def run(self, f: tw.Function, names: dict[str, Any]) -> None:
-        types = {"int64": int, "empty": np.empty, "float64": float, "range": self.range}
+        types = {
+            "int64": int,
+            "int32": np.int32,
+            "empty": np.empty,
+            "float64": float,
+            "range": self.range,
+        }
         exec(compile(str(f.loops), f.name, "exec"), types | names)
 
 
@@ -176,6 +182,13 @@ CASES: list[tuple[str, Callable[[], Problem], Schedule]] = [
         lambda f: f["C"].reorder(i, p, j).split(p, 2).cache("val", "p0"),
     ),
     ("cached elements", sparse_times_dense, lambda f: f["C"].reorder(i, p, j).cache("val", p)),
+    ("cached tests", sparse_times_dense, lambda f: f["C"].reorder(i, p, j).cache("row", p)),
+    ("cached tests of rows", sparse_times_dense, lambda f: f["C"].reorder(i, p, j).cache("row", i)),
+    (
+        "cached tests of tiles",
+        sparse_times_dense,
+        lambda f: f["C"].reorder(i, p, j).split(p, 2).cache("row", "p0"),
+    ),
     ("nested", nested_rows, lambda f: f),
     ("nested, split", nested_rows, lambda f: f["y"].split(q, 2)),
     ("segments", segment_sums, lambda f: f["H"].reorder(p, b, j)),

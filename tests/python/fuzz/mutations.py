@@ -512,7 +512,7 @@ class Scratch:
             raise SystemExit(done.stdout[-4000:])
 
     def tests_fail(self) -> str | None:
-        for name in ("tw_test_analysis", "tw_test_mapping"):
+        for name in ("tw_test_analysis", "tw_test_mapping", "tw_test_algorithm"):
             self.make(name)
             found = next(self.build.rglob(name))
             done = subprocess.run([str(found)], capture_output=True, text=True)

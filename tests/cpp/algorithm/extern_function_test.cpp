@@ -32,7 +32,7 @@ TEST(ExternFunction, TakesWhatItsTypesTake) {
   EXPECT_EQ(call->type, Float64);
   EXPECT_EQ(call->operands[0]->type, Float64);
   EXPECT_EQ(call->operands[1]->type, Int32);
-  EXPECT_EQ(to_string(call), "g(float32(2.0), 7)");
+  EXPECT_EQ(to_string(call), "g(float64(float32(2.0)), 7)");
   EXPECT_EQ(extern_signature(*g), "g(float64, int32) -> float64");
   EXPECT_THROW(call_extern(g, {constant(2.0, Float64)}), Error);
   EXPECT_THROW(call_extern(g, {constant(2.0, Float64), constant(2.0, Float64)}), Error);

@@ -158,6 +158,10 @@ void CanonicalWriter::function(const Function &function) {
   for (const ComputationPtr &output : function.outputs) {
     line("output " + sized_text(output->name));
   }
+  if (function.stop) {
+    line(fmt::format("until {} {} {}", sized_text(function.stop->parameter),
+                     sized_text(function.stop->test->name), function.stop->limit));
+  }
 }
 
 } // namespace tilewright

@@ -96,6 +96,26 @@ public:
     }
   }
 
+  /// The first element of a bool computation of one iterator that holds; no later one is computed.
+  std::optional<std::int64_t> first_that_holds(const ComputationPtr &test) {
+    const std::int32_t number = number_of(test);
+    prepare(number);
+    std::vector<std::int64_t> point(1);
+    for (std::int64_t offset = 0; offset < targets_[static_cast<size_t>(number)].box.points;
+         ++offset) {
+      Target &target = targets_[static_cast<size_t>(number)];
+      target.box.point_at(offset, point);
+      if (target.states[static_cast<size_t>(offset)] == State::Absent) {
+        enter(number, piece_of(target, point), offset, point);
+        run();
+      }
+      if (targets_[static_cast<size_t>(number)].values[static_cast<size_t>(offset)].u != 0) {
+        return point[0];
+      }
+    }
+    return std::nullopt;
+  }
+
   void store(const ComputationPtr &output, const ArrayView &view) {
     Target &target = targets_[static_cast<size_t>(number_of(output))];
     check_view(*output, view, "output");
@@ -508,13 +528,40 @@ ComputationPtr find_computation(const Function &function, const std::string &nam
               "function '" + function.name + "' computes nothing named '" + name + "'");
 }
 
+/// With the iterations that a function makes that iterates until its data say so, where so far the
+/// most are given. The first iterations are the same however many there are: each attempt may make
+/// twice as many as the one before.
+std::map<std::string, std::int64_t>
+with_iterations(const Function &function, std::map<std::string, std::int64_t> parameters,
+                const std::map<std::string, ArrayView> &inputs,
+                std::int64_t max_points = max_instances,
+                std::uint64_t max_reads = std::numeric_limits<std::uint64_t>::max()) {
+  if (!function.stop) {
+    return parameters;
+  }
+  std::int64_t &iterations = parameters[function.stop->parameter];
+  const std::int64_t most = iterations;
+  for (iterations = std::min<std::int64_t>(most, 4);; iterations = std::min(most, 2 * iterations)) {
+    Evaluation evaluation(parameters, inputs, max_points, max_reads);
+    const ComputationPtr test = find_computation(function, function.stop->test->name);
+    if (const std::optional<std::int64_t> last = evaluation.first_that_holds(test)) {
+      iterations = *last + 1;
+      return parameters;
+    }
+    if (iterations == most) {
+      return parameters;
+    }
+  }
+}
+
 } // namespace
 
-void evaluate(const Function &function, const std::map<std::string, std::int64_t> &parameters,
+void evaluate(const Function &function, const std::map<std::string, std::int64_t> &given,
               const std::map<std::string, ArrayView> &inputs,
               const std::map<std::string, ArrayView> &outputs) {
   require_stack(function);
   const OperationLimit limit(evaluation_operation_limit);
+  const auto parameters = with_iterations(function, given, inputs);
   Evaluation evaluation(parameters, inputs);
   for (const auto &[name, view] : outputs) {
     evaluation.compute(find_computation(function, name));
@@ -526,13 +573,14 @@ void evaluate(const Function &function, const std::map<std::string, std::int64_t
 }
 
 std::optional<FailingRead> find_failing_read(const Function &function,
-                                             const std::map<std::string, std::int64_t> &parameters,
+                                             const std::map<std::string, std::int64_t> &given,
                                              const std::map<std::string, ArrayView> &inputs) {
   constexpr std::int64_t max_points = 1 << 21;
   constexpr std::uint64_t max_reads = 1 << 22;
   require_stack(function);
   const OperationLimit limit(evaluation_operation_limit);
   try {
+    const auto parameters = with_iterations(function, given, inputs, max_points, max_reads);
     Evaluation evaluation(parameters, inputs, max_points, max_reads);
     for (const ComputationPtr &output : function.outputs) {
       evaluation.compute(output);

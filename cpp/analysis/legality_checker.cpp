@@ -83,6 +83,10 @@ LegalityChecker::LegalityChecker(const Program &program, const LegalProgram *bef
 }
 
 std::optional<Violation> LegalityChecker::find() {
+  check_iterations();
+  if (violation_) {
+    return violation_;
+  }
   for (const Statement &sink : program_.statements) {
     if (is_settled(sink)) {
       continue;

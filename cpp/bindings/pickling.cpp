@@ -319,9 +319,15 @@ py::tuple packed_function(const Function &function) {
   const py::tuple inputs = numbers(packer, function.inputs);
   const py::tuple computations = numbers(packer, function.computations);
   const py::tuple outputs = numbers(packer, function.outputs);
+  py::object stop = py::none();
+  if (function.stop) {
+    const StopTest &test = *function.stop;
+    stop = py::make_tuple(test.parameter, packer.computation(test.test), test.limit,
+                          from_location(test.where));
+  }
   return py::make_tuple(packer.finish(), function.name, function.parameters,
                         from_set(function.context), inputs, computations, outputs,
-                        from_location(function.where));
+                        from_location(function.where), stop);
 }
 
 std::shared_ptr<const Function> unpacked_function(const py::tuple &state) {
@@ -335,6 +341,14 @@ std::shared_ptr<const Function> unpacked_function(const py::tuple &state) {
   function->computations = unpacker.computations(state[5]);
   function->outputs = unpacker.computations(state[6]);
   function->where = to_location(state[7]);
+  if (!state[8].is_none()) {
+    const py::tuple stop = state[8];
+    StopTest &test = function->stop.emplace();
+    test.parameter = stop[0].cast<std::string>();
+    test.test = unpacker.computation(stop[1]);
+    test.limit = stop[2].cast<std::int64_t>();
+    test.where = to_location(stop[3]);
+  }
   return function;
 }
 

@@ -214,7 +214,7 @@ StmtPtr AstTranslator::translate_instance(const Statement &statement,
   for (StmtPtr &made : translator.take_statements()) {
     statements.push_back(std::move(made));
   }
-  return block(std::move(statements));
+  return in_iteration(statement, iterators, block(std::move(statements)));
 }
 
 } // namespace tilewright

@@ -392,6 +392,7 @@ class Function:
         context: Sequence[Expr],
         options: Options,
         where: _Where = None,
+        stop: tuple[str, Computation, int] | None = None,
     ) -> None: ...
     @overload
     def __init__(self, other: Function) -> None: ...

@@ -311,4 +311,4 @@ def _found_again(
     return _core.Extern(name, address, arguments, result, prototype(address), function, where)
 
 
-copyreg.pickle(_core.Extern, _reduced)  # type: ignore[arg-type]
+copyreg.pickle(_core.Extern, _reduced)

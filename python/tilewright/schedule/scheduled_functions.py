@@ -49,6 +49,7 @@ class ScheduledFunction(FunctionCommands, _core.Function):
         inputs: Sequence[Input] | None = None,
         context: Sequence[Expression] | None = None,
         options: _core.Options | None = None,
+        stop: tuple[str, _core.Computation, int] | None = None,
     ) -> None:
         _require_made(name, outputs, inputs, context)
         made_by("tw.function", options, _core.Options | None, "tw.Function")
@@ -59,6 +60,7 @@ class ScheduledFunction(FunctionCommands, _core.Function):
             [] if context is None else [condition._handle for condition in context],
             _core.Options() if options is None else options,
             caller_location(),
+            stop,
         )
         self._declared = tuple(self.computations)
         self._where = caller_location()

@@ -567,3 +567,27 @@ def test_functions_of_c_are_declared_and_called(tmp_path):
     y = tw.computation("y", {i: N}, extern_ffs()(alike[i]))
     h = tw.function("h", outputs=[y], default_schedule=False)
     assert "const int32_t *restrict ffs_," in h.c and "= ffs(ffs_[i]);" in h.c
+
+
+def test_iterations_until_a_condition_holds(tmp_path):
+    T = tw.param("T", minimum=1)
+    x = tw.input("x", [N], tw.float64)
+    y = tw.computation(
+        "y",
+        {t: T, i: N},
+        lambda y: [(t == 0, x[i]), (t > 0, (y[t - 1, i] + x[i] / y[t - 1, i]) / 2)],
+        dtype=tw.float64,
+    )
+    off = tw.computation(
+        "off", {t: T}, tw.max(tw.abs(y[t, k] * y[t, k] - x[k]), over={k: N}, initial=0.0)
+    )
+    done = tw.computation("done", {t: T}, off[t] < 1e-9)
+    root = tw.computation("root", {i: N}, y[T - 1, i])
+    f = tw.function("roots", outputs=[root, tw.computation("n", {}, T)], until={T: done})
+    for schedule in (False, True):
+        found = check(
+            f, tmp_path / str(schedule), flags=("-fopenmp",), x=np.arange(1.0, 30), T=100, N=29
+        )
+        assert 5 < found[1] < 12
+        f["y"].parallelize(i)
+    check(f, tmp_path / "limited", x=np.arange(1.0, 30), T=3, N=29)

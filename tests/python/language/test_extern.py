@@ -399,7 +399,9 @@ def test_gpus_refuse_it():
     f = tw.function("f", outputs=[tw.computation("y", {i: N}, g(x[i]))], target="gpu-emulator")
     np.testing.assert_allclose(f(np.ones(3)), np.zeros(3))  # no loop is on the GPU
     f["y"].split(i, 32).gpu_block("i0").gpu_thread("i1")
-    with pytest.raises(tw.ScheduleError, match=r"calls g, a function of C .* the emulator") as error:
+    with pytest.raises(
+        tw.ScheduleError, match=r"calls g, a function of C .* the emulator"
+    ) as error:
         f(np.ones(3))
     assert 'g = tw.extern("g", lgamma())' in str(error.value)
     f.target = "cpu"

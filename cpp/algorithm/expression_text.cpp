@@ -5,6 +5,7 @@
 #include "algorithm/expression.h"
 #include "algorithm/expression_depth.h"
 #include "algorithm/function.h"
+#include "algorithm/reductions.h"
 #include "polyhedral/interruption.h"
 
 #include <algorithm>
@@ -211,7 +212,10 @@ private:
     case ExprKind::Parameter:
       return {expr->name, Atom};
     case ExprKind::Access:
-      return {expr->producer->name + "[" + subscripts(*expr) + "]", Atom};
+      return {(expr->position == 0 ? expr->producer->name
+                                   : state_name(*expr->producer, expr->position - 1)) +
+                  "[" + subscripts(*expr) + "]",
+              Atom};
     case ExprKind::Unary:
       if (expr->op == Op::Abs) {
         return {"abs(" + print(expr->operands[0]).text + ")", Atom};

@@ -403,10 +403,10 @@ def argmax_of_rows(n: int) -> Case:
 def argmax_of_a_matrix(n: int) -> Case:
     x = matrix("x", N, M)
     row, column = tw.argmax(x[i, k], over={i: N, k: M})
-    y = tw.computation("y", {}, row * M + column)
+    y = tw.computation("y", {d: 1}, row * M + column)
     natural = both("argmax_of_a_matrix", outputs=[y])
-    jax = lambda _, np: np.argmax  # noqa: E731
-    numpy = lambda x: np.asarray(x.argmax())  # noqa: E731
+    jax = lambda _, np: lambda x: np.argmax(x)[None]  # noqa: E731
+    numpy = lambda x: np.asarray([x.argmax()])  # noqa: E731
     return case(f"argmax of all {n}", natural, None, (random(n, n),), numpy, jax, 1, exact=True)
 
 

@@ -56,8 +56,9 @@ def case(
     numpy: Callable[..., Array],
     jax: Callable[[Any, Any], Callable[..., Any]],
     scale: float,
+    exact: bool = False,
 ) -> Case:
-    """One program; `scale` is how large its values are.
+    """One program; `scale` is how large its values are, `exact`: all values are the same.
 
     "with fast_math" is the same program and schedule where multiplications may be fused with
     additions, as they are by JAX and NumPy's library. It is not the default, since sums would depend
@@ -74,6 +75,8 @@ def case(
     peers["JAX"] = jax_of(jax, *arrays)
 
     def close(got: Any, expected: Any) -> None:
+        if exact:
+            np.testing.assert_array_equal(got[0], expected[0])
         np.testing.assert_allclose(got[0], expected[0], rtol=1e-4, atol=1e-5 * scale)
 
     return Case(
@@ -385,6 +388,55 @@ def rms_norm(n: int) -> Case:
     return case(f"RMS norm {n}", natural, None, (random(n, n), random(n)), numpy, jax, 1)
 
 
+# ---- folds ----
+
+
+def argmax_of_rows(n: int) -> Case:
+    x = matrix("x", N, M)
+    y = tw.computation("y", {i: N}, tw.argmax(x[i, k], over={k: M}))
+    natural = both("argmax_of_rows", outputs=[y])
+    jax = lambda _, np: lambda x: np.argmax(x, axis=1)  # noqa: E731
+    numpy = lambda x: x.argmax(axis=1)  # noqa: E731
+    return case(f"argmax of rows {n}", natural, None, (random(n, n),), numpy, jax, 1, exact=True)
+
+
+def argmax_of_a_matrix(n: int) -> Case:
+    x = matrix("x", N, M)
+    row, column = tw.argmax(x[i, k], over={i: N, k: M})
+    y = tw.computation("y", {d: 1}, row * M + column)
+    natural = both("argmax_of_a_matrix", outputs=[y])
+    jax = lambda _, np: lambda x: np.argmax(x)[None]  # noqa: E731
+    numpy = lambda x: np.asarray([x.argmax()])  # noqa: E731
+    return case(f"argmax of all {n}", natural, None, (random(n, n),), numpy, jax, 1, exact=True)
+
+
+def welford(n: int, associative: bool) -> Case:
+    """The variance of rows in one pass: in order, or by merging what parts of a row came to."""
+    x = matrix("x", N, M)
+
+    def add(mean: Any, squares: Any, count: Any, value: Any) -> Any:
+        change = value - mean
+        mean = mean + change / (count + 1)
+        return mean, squares + change * (value - mean), count + 1
+
+    def merge(mean: Any, squares: Any, count: Any, mean2: Any, squares2: Any, count2: Any) -> Any:
+        total = count + count2
+        share = count2 / tw.maximum(total, 1)
+        change = mean2 - mean
+        return mean + change * share, squares + squares2 + change * change * count * share, total
+
+    zero, one = tw.cast(0, tw.float32), tw.cast(1, tw.float32)
+    of = (x[i, k], zero, one) if associative else x[i, k]
+    _, squares, count = tw.fold(
+        merge if associative else add, (zero, zero, zero), of, over={k: M}, associative=associative
+    )
+    y = tw.computation("y", {i: N}, squares / count)
+    natural = both("welford", outputs=[y])
+    jax = lambda _, np: lambda x: np.var(x, axis=1)  # noqa: E731
+    name = f"variance of rows, {'associative' if associative else 'in order'} {n}"
+    return case(name, natural, None, (random(n, n),), lambda x: x.var(axis=1), jax, 1)
+
+
 def cases(context: Context) -> Iterator[Case]:
     for n in (64,) if context.quick else (256, 1024):
         yield bias_relu(n)
@@ -396,6 +448,10 @@ def cases(context: Context) -> Iterator[Case]:
         yield log_softmax(n)
         yield layer_norm(n)
         yield rms_norm(n)
+        yield argmax_of_rows(n)
+        yield argmax_of_a_matrix(n)
+        yield welford(n, False)
+        yield welford(n, True)
     yield batched(*((4, 16) if context.quick else (64, 64)))
     channels, size = (4, 16) if context.quick else (32, 64)
     yield convolution(channels, size)

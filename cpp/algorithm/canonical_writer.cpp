@@ -98,7 +98,7 @@ size_t CanonicalWriter::node(const ExprPtr &expr) {
   for (const ExprPtr &state : expr->states) {
     text += " state #" + std::to_string(node(state));
   }
-  if (expr->kind == ExprKind::WhileResult || expr->kind == ExprKind::Fold) {
+  if (expr->kind == ExprKind::WhileResult || expr->kind == ExprKind::Fold || expr->position > 0) {
     text += " " + std::to_string(expr->position);
   }
   if (expr->condition) {

@@ -183,6 +183,9 @@ private:
   }
 
   std::int32_t emit_access(const Expr &expr) {
+    if (expr.position > 0) {
+      throw Error(ErrorKind::Internal, "a state of a fold is read, which no declaration can");
+    }
     InstanceRead site;
     site.access = &expr;
     for (const ExprPtr &subscript : expr.operands) {

@@ -211,6 +211,23 @@ ExprPtr access(ComputationPtr producer, std::vector<ExprPtr> subscripts, SourceL
   return make(std::move(node));
 }
 
+ExprPtr access_state(ComputationPtr producer, std::vector<ExprPtr> subscripts, size_t state,
+                     ScalarType type, SourceLocation where) {
+  Expr node = *access(std::move(producer), std::move(subscripts), std::move(where));
+  node.type = type;
+  node.position = state + 1;
+  return make(std::move(node));
+}
+
+ExprPtr with_producer(const ExprPtr &access, ComputationPtr producer) {
+  Expr node = *access;
+  if (node.position == 0) {
+    node.type = producer->type;
+  }
+  node.producer = std::move(producer);
+  return make(std::move(node));
+}
+
 ExprPtr cast(ExprPtr a, ScalarType type) {
   require(a, "a cast to " + type_name(type));
   if (a->type == type) {

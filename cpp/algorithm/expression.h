@@ -80,7 +80,8 @@ struct Expr {
   ExprPtr condition; ///< Reduce: an extra affine condition on the reduced iterators, or null
   ExprPtr predicate; ///< Reduce: a condition that is not affine (it reads data), or null
   std::vector<ExprPtr> states; ///< While, Reduce of a fold: its State nodes, known by their address
-  size_t position = 0;         ///< WhileResult, Fold: which state
+  size_t position = 0;         ///< WhileResult, Fold: which state. Access: 0 for an element, k + 1
+                               ///< for what state k of the fold came to that makes the element
   bool ordered = false; ///< Reduce: combined in lexicographic order of the reduced iterators only
   SourceLocation where; ///< Access: where the read was written
   ExternPtr external;   ///< Extern
@@ -106,6 +107,13 @@ ExprPtr constant(ConstantValue value, ScalarType type);
 ExprPtr iterator(const std::string &name);
 ExprPtr parameter(const std::string &name, const std::string &constraint = "");
 ExprPtr access(ComputationPtr producer, std::vector<ExprPtr> subscripts, SourceLocation where = {});
+/// What state number `state` came to of the fold by whose terms `producer` is scheduled
+/// (algorithm/reductions.h), for one of its elements. Nobody declares such a read: rewrites make
+/// it.
+ExprPtr access_state(ComputationPtr producer, std::vector<ExprPtr> subscripts, size_t state,
+                     ScalarType type, SourceLocation where);
+/// The same read, of another producer.
+ExprPtr with_producer(const ExprPtr &access, ComputationPtr producer);
 ExprPtr unary(Op op, ExprPtr a);
 /// A weak integer that its type cannot hold is refused ("Python integer 300 out of bounds for
 /// uint8"), except in comparisons, which compare values: they, and comparisons of int64 with

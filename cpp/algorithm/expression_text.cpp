@@ -7,6 +7,7 @@
 #include "algorithm/expression_depth.h"
 #include "algorithm/extern_function.h"
 #include "algorithm/function.h"
+#include "algorithm/reductions.h"
 #include "polyhedral/interruption.h"
 
 #include <algorithm>
@@ -219,7 +220,10 @@ private:
     case ExprKind::Parameter:
       return {expr->name, Atom};
     case ExprKind::Access:
-      return {expr->producer->name + "[" + subscripts(*expr) + "]", Atom};
+      return {(expr->position == 0 ? expr->producer->name
+                                   : state_name(*expr->producer, expr->position - 1)) +
+                  "[" + subscripts(*expr) + "]",
+              Atom};
     case ExprKind::Unary:
       if (expr->op == Op::Abs) {
         return {"abs(" + print(expr->operands[0]).text + ")", Atom};

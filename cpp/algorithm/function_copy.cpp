@@ -55,7 +55,7 @@ std::shared_ptr<Function> copy_function(const Function &function, Copies &copies
     for (Piece &piece : computation->pieces) {
       piece.value = rewrite_accesses(piece.value, [&](const ExprPtr &node) {
         const auto copy = copies.find(node->producer.get());
-        return copy == copies.end() ? node : access(copy->second, node->operands, node->where);
+        return copy == copies.end() ? node : with_producer(node, copy->second);
       });
     }
   }

@@ -2,6 +2,7 @@
 
 #include "algorithm/expression_depth.h"
 #include "algorithm/expression_key.h"
+#include "algorithm/extrema.h"
 #include "algorithm/free_iterators.h"
 #include "algorithm/function_copy.h"
 #include "algorithm/instance_walk.h"
@@ -169,6 +170,16 @@ bool is_worth_while(const Computation &computation) {
                                   FreeIterators().of(scheduled).size() != computation.rank());
 }
 
+/// Does it stand around a fold of several states?
+bool is_around_states(const ExprPtr &part) {
+  return !has_several_states(*part) && contains_several_states(part);
+}
+
+/// All results of a fold have the key of the first one.
+ExpressionKey key_of_part(const ExprPtr &part) {
+  return key_of(has_several_states(*part) ? first_result(part) : part);
+}
+
 /// The parts of one computation that may be isolated, none of them inside of another.
 class Search {
 public:
@@ -196,13 +207,31 @@ private:
   /// which nobody else needs.
   ExprPtr own_reduction() {
     for (const ExprPtr &node : schedulable_reductions(computation_)) {
-      if (node == computation_.pieces.front().value ||
-          (free_.of(node).size() == computation_.rank() &&
-           !repeated_.has_reduction(key_of(node).text))) {
+      const bool is_all = node == computation_.pieces.front().value && !is_of_other(node);
+      if (is_all || (free_.of(node).size() == computation_.rank() &&
+                     !repeated_.has_reduction(key_of(node).text) && !is_shared(node))) {
         return node;
       }
     }
     return nullptr;
+  }
+
+  /// Is it a fold of several states that others need as well?
+  bool is_shared(const ExprPtr &node) const {
+    return repeated_.has_folds() && has_several_states(*node) &&
+           repeated_.has_fold(key_of_part(node).text);
+  }
+
+  /// Is there a computation that is nothing else?
+  bool is_of_other(const ExprPtr &node) const {
+    const auto known = is_shared(node) ? registry_.find(key_of_part(node).text) : registry_.end();
+    return known != registry_.end() && known->second.computation.get() != &computation_;
+  }
+
+  /// Is it the computation's own reduction, or another result of it?
+  bool is_own(const ExprPtr &node) const {
+    return own_ && (node == own_ || (has_several_states(*node) && has_several_states(*own_) &&
+                                     node->operands.front() == own_->operands.front()));
   }
 
   /// False where the part stays: then what it is made of is looked at.
@@ -217,13 +246,15 @@ private:
     }
     // A name may stand for two loops, one inside of the other, or for a variable of a while loop.
     // What changes the type, a comparison above all, leaves the reduction to others who need it.
-    if (at.node == own_ || is_all(at.node) || !(at.node->type == first_reduction(at.node)->type) ||
+    const bool keeps_type =
+        has_several_states(*at.node) || at.node->type == first_reduction(at.node)->type;
+    if (is_own(at.node) || is_all(at.node) || is_around_states(at.node) || !keeps_type ||
         kept.size() != used.size() || around.size() != at.iterators.size() ||
         at.node->op == Op::ReduceFold || at.node->kind == ExprKind::While ||
         reads_outer_states(at.node)) {
       return false;
     }
-    ExpressionKey key = key_of(at.node);
+    ExpressionKey key = key_of_part(at.node);
     const bool is_whole = kept.size() == at.iterators.size();
     const bool has_reduction = contains_kind(at.node, ExprKind::Reduce);
     if ((is_whole || !has_reduction) && !is_isolated_whole(*at.node, key)) {
@@ -257,7 +288,8 @@ private:
       return RepeatedParts::is_costly(part);
     }
     return is_combined(part) &&
-           (repeated_.has_reduction(key.text) || !has_few_terms(*reduction_of(part)));
+           (repeated_.has_reduction(key.text) || repeated_.has_fold(key.text) ||
+            !has_few_terms(*reduction_of(part)));
   }
 
   static isl::set projected(const InstanceNode &at, const std::vector<unsigned> &kept) {
@@ -293,6 +325,7 @@ public:
 
   /// Null where nothing was isolated.
   std::shared_ptr<const Function> run() {
+    find_shared_folds();
     // What was isolated is looked at as well.
     std::vector<ComputationPtr> open(result_->computations.rbegin(), result_->computations.rend());
     while (!open.empty()) {
@@ -310,8 +343,40 @@ public:
   }
 
 private:
+  /// Of folds of several states that several computations need, one may be such a fold and nothing
+  /// else: the others read its states.
+  void find_shared_folds() {
+    if (!repeated_.has_folds()) {
+      return;
+    }
+    for (const ComputationPtr &computation : result_->computations) {
+      const ExprPtr value =
+          computation->pieces.size() == 1 ? computation->pieces.front().value : nullptr;
+      if (value == nullptr || !has_several_states(*value) ||
+          scheduled_reduction(*computation) != value) {
+        continue;
+      }
+      const ExpressionKey key = key_of_part(value);
+      if (repeated_.has_fold(key.text) && key.iterators.size() == computation->rank() &&
+          registry_.emplace(key.text, isolated_as(computation, key)).second) {
+        isolated_.insert(computation);
+      }
+    }
+  }
+
+  /// `computation`, whose iterators are those of the key.
+  static Isolated isolated_as(const ComputationPtr &computation, const ExpressionKey &key) {
+    Isolated isolated{computation, {}};
+    const std::vector<std::string> &all = key.iterators;
+    for (const std::string &iterator : computation->iterators) {
+      isolated.positions.push_back(
+          static_cast<size_t>(std::find(all.begin(), all.end(), iterator) - all.begin()));
+    }
+    return isolated;
+  }
+
   std::vector<ComputationPtr> isolate(Computation &reader) {
-    if (!is_worth_while(reader) && !repeated_.has_values()) {
+    if (!is_worth_while(reader) && !repeated_.has_values() && !repeated_.has_folds()) {
       return {};
     }
     for (Piece &piece : reader.pieces) {
@@ -419,7 +484,10 @@ private:
     for (size_t d = 0; d < found.iterators.size(); ++d) {
       subscripts.push_back(iterator(found.iterators[place_of(isolated, found, d)]));
     }
-    return access(isolated.computation, subscripts, reader.where);
+    return has_several_states(*found.part)
+               ? access_state(isolated.computation, subscripts, found.part->position,
+                              found.part->type, reader.where)
+               : access(isolated.computation, subscripts, reader.where);
   }
 
   std::string new_name(const std::string &reader, const ExprPtr &part) {
@@ -461,11 +529,12 @@ private:
     for (unsigned d = 0; d < found.iterators.size(); ++d) {
       domain = isl_set_set_dim_name(domain, isl_dim_set, d, found.iterators[d].c_str());
     }
-    Isolated result;
+    const ExprPtr value = has_several_states(*found.part) ? first_result(found.part) : found.part;
+    ComputationPtr computation;
     try {
-      result.computation = declare_computation(to_text(checked(isl::manage(domain), doing)),
-                                               found.part->type, {}, reader.where);
-      define_piece(result.computation, nullptr, found.part, reader.where);
+      computation = declare_computation(to_text(checked(isl::manage(domain), doing)), value->type,
+                                        {}, reader.where);
+      define_piece(computation, nullptr, value, reader.where);
     } catch (const Error &error) {
       if (error.kind == ErrorKind::Internal || error.kind == ErrorKind::Limit) {
         throw;
@@ -473,13 +542,8 @@ private:
       names_.erase(name);
       return {};
     }
-    copy_strides(*result.computation, reader);
-    for (const std::string &iterator : found.iterators) {
-      const auto &all = found.key.iterators;
-      result.positions.push_back(
-          static_cast<size_t>(std::find(all.begin(), all.end(), iterator) - all.begin()));
-    }
-    return result;
+    copy_strides(*computation, reader);
+    return isolated_as(computation, found.key);
   }
 
   /// What was isolated stands before all that read it.
@@ -517,10 +581,14 @@ private:
 } // namespace
 
 std::shared_ptr<const Function>
-isolate_reductions(const std::shared_ptr<const Function> &function) {
-  if (std::none_of(
-          function->computations.begin(), function->computations.end(),
-          [](const ComputationPtr &computation) { return is_worth_while(*computation); })) {
+isolate_reductions(const std::shared_ptr<const Function> &declared) {
+  const std::shared_ptr<const Function> function = extrema_as_folds(declared);
+  const auto has_work = [](const ComputationPtr &computation) {
+    return is_worth_while(*computation) ||
+           std::any_of(computation->pieces.begin(), computation->pieces.end(),
+                       [](const Piece &piece) { return contains_several_states(piece.value); });
+  };
+  if (std::none_of(function->computations.begin(), function->computations.end(), has_work)) {
     return function;
   }
   auto isolated = Isolation(*function).run();

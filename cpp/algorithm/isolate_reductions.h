@@ -20,10 +20,12 @@ namespace tilewright {
 /// - a reduction that occurs once more, if only with other iterators: both read one computation,
 /// - a value of an elementary function that is needed in several loops: y_exp[i,j] of
 ///   exp(x[i,j]) / sum(exp(x[i,k]) for k).
-/// A reduction of reductions of the same operation becomes one, over the iterators of both. A
-/// reduction stays where it is if it is all that a computation is, if data decide whether it is
-/// needed, or if it depends on its own reader. What is computed stays the same: an isolated
-/// part has the instances that its readers need.
+/// - a fold of several states, each of its results for itself; if several computations need one,
+///   they read the states of one computation, which is one of them if it is the fold alone.
+/// An argmin or argmax is such a fold (extrema.h). A reduction of reductions of the same operation
+/// becomes one, over the iterators of both. A reduction stays where it is if it is all that a
+/// computation is, if data decide whether it is needed, or if it depends on its own reader. What is
+/// computed stays the same: an isolated part has the instances that its readers need.
 std::shared_ptr<const Function> isolate_reductions(const std::shared_ptr<const Function> &function);
 
 } // namespace tilewright

@@ -1,6 +1,7 @@
 #include "algorithm/reductions.h"
 
 #include "algorithm/existing.h"
+#include "algorithm/expression_depth.h"
 #include "polyhedral/interruption.h"
 
 #include <unordered_map>
@@ -62,7 +63,8 @@ std::vector<ExprPtr> schedulable_reductions(const Computation &computation) {
   std::vector<ExprPtr> found;
   for (const ExprPtr &node : computed_always(value)) {
     // Where it is all of the value, what is stored may be narrower.
-    if (is_combined(*node) && (node == value || node->type == computation.type)) {
+    if (is_combined(*node) &&
+        (node == value || node->type == computation.type || has_several_states(*node))) {
       found.push_back(node);
     }
   }
@@ -71,7 +73,52 @@ std::vector<ExprPtr> schedulable_reductions(const Computation &computation) {
 
 bool is_combined(const Expr &value) {
   return (value.kind == ExprKind::Reduce && reduction_combiner(value.op) != Op::None) ||
-         (value.kind == ExprKind::Fold && initial_values(value).size() == 1);
+         value.kind == ExprKind::Fold;
+}
+
+bool has_several_states(const Expr &value) {
+  return value.kind == ExprKind::Fold && value.operands.size() > 2;
+}
+
+bool contains_several_states(const ExprPtr &value) {
+  bool found = false;
+  if (contains_kind(value, ExprKind::Fold)) {
+    visit(value, [&](const ExprPtr &node) { found = found || has_several_states(*node); });
+  }
+  return found;
+}
+
+ExprPtr result_of(const ExprPtr &fold, size_t position) {
+  Expr result = *fold;
+  result.position = position;
+  result.type = fold->operands[position + 1]->type;
+  return finished(std::move(result));
+}
+
+ExprPtr first_result(const ExprPtr &fold) { return result_of(fold, 0); }
+
+std::vector<ExprPtr> results_of_fold(const ExprPtr &value, const Expr &reduction) {
+  std::vector<ExprPtr> results;
+  const auto goes_below = [](const Expr &node) { return node.kind != ExprKind::Reduce; };
+  for (const ExprPtr &node : parents_first({value}, goes_below)) {
+    if (node->kind == ExprKind::Fold && node->operands.front().get() == &reduction) {
+      results.push_back(node);
+    }
+  }
+  return results;
+}
+
+std::vector<ExprPtr> scheduled_states(const Computation &computation) {
+  const ExprPtr reduction = scheduled_reduction(computation);
+  return reduction && has_several_states(*reduction)
+             ? fold_parts(*reduction->operands.front()).states
+             : std::vector<ExprPtr>{};
+}
+
+std::string state_name(const Computation &computation, size_t state) {
+  const std::vector<ExprPtr> states = scheduled_states(computation);
+  return computation.name + "_" +
+         (state < states.size() ? states[state]->name : std::to_string(state));
 }
 
 ExprPtr scheduled_reduction(const Computation &computation) {

@@ -7,21 +7,37 @@
 
 #include "algorithm/function.h"
 
+#include <string>
 #include <unordered_map>
 #include <vector>
 
 namespace tilewright {
 
-/// Whether terms can be combined one by one in the element itself: a Reduce with a combiner of two
-/// operands, a Fold of one state.
+/// Whether terms can be combined one by one where the result lies: a Reduce with a combiner of two
+/// operands, a Fold.
 bool is_combined(const Expr &value);
 
 /// The reduction by whose terms `computation` is scheduled (a Reduce or a Fold), or null. The
 /// computation has one piece and does not read itself; the reduction is combined and, unless it is
-/// all of the value, the computation's type, and is computed for every element: it does not stand
-/// in a branch of a select, in a loop over states, in a subscript or in another reduction. Of
-/// several the first one as they are written.
+/// all of the value or has several states, of the computation's type, and is computed for every
+/// element: it does not stand in a branch of a select, in a loop over states, in a subscript or in
+/// another reduction. Of several the first one as they are written.
 ExprPtr scheduled_reduction(const Computation &computation);
+
+/// Is it one of the results of a fold of several states? These lie in memory of their own beside
+/// the element (Program::states).
+bool has_several_states(const Expr &value);
+bool contains_several_states(const ExprPtr &value);
+/// Another result of the same fold.
+ExprPtr result_of(const ExprPtr &fold, size_t position);
+/// Its first one.
+ExprPtr first_result(const ExprPtr &fold);
+/// All results of such a fold within `value` that are not in other reductions.
+std::vector<ExprPtr> results_of_fold(const ExprPtr &value, const Expr &reduction);
+/// The states of the fold by which a computation is scheduled, if they are several; else none.
+std::vector<ExprPtr> scheduled_states(const Computation &computation);
+/// What one of these is called: C_mean for the state `mean` of C.
+std::string state_name(const Computation &computation, size_t state);
 
 /// All of which it is the first one.
 std::vector<ExprPtr> schedulable_reductions(const Computation &computation);

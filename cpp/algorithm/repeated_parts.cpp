@@ -1,6 +1,8 @@
 #include "algorithm/repeated_parts.h"
 
+#include "algorithm/expression_depth.h"
 #include "algorithm/expression_key.h"
+#include "algorithm/reductions.h"
 
 #include <map>
 #include <utility>
@@ -62,6 +64,7 @@ void take_several(const std::map<std::string, std::set<const Expr *>> &found,
 } // namespace
 
 RepeatedParts::RepeatedParts(const Function &function) {
+  find_folds(function);
   for (const ComputationPtr &computation : function.computations) {
     Collection collection;
     for (const Piece &piece : computation->pieces) {
@@ -69,6 +72,28 @@ RepeatedParts::RepeatedParts(const Function &function) {
     }
     take_several(collection.reductions, reductions_);
     take_several(collection.loops, values_);
+  }
+}
+
+void RepeatedParts::find_folds(const Function &function) {
+  std::map<std::string, std::set<const Computation *>> readers;
+  for (const ComputationPtr &computation : function.computations) {
+    std::set<const Expr *> seen;
+    for (const Piece &piece : computation->pieces) {
+      if (!contains_kind(piece.value, ExprKind::Fold)) {
+        continue;
+      }
+      visit(piece.value, [&](const ExprPtr &node) {
+        if (has_several_states(*node) && seen.insert(node->operands.front().get()).second) {
+          readers[key_of(first_result(node)).text].insert(computation.get());
+        }
+      });
+    }
+  }
+  for (const auto &[key, computations] : readers) {
+    if (computations.size() > 1 && !key.empty()) {
+      folds_.insert(key);
+    }
   }
 }
 

@@ -83,7 +83,9 @@ ExprPtr with_renamed_ranges(const ExprPtr &node, const std::set<std::string> &ta
   for (const ReduceRange &range : node->ranges) {
     used.insert(range.iterator);
   }
-  for (const ExprPtr &inside : {node->operands.front(), node->predicate}) {
+  std::vector<ExprPtr> insides = node->operands;
+  insides.push_back(node->predicate);
+  for (const ExprPtr &inside : insides) {
     visit(inside, [&](const ExprPtr &inner) {
       for (const ReduceRange &range : inner->ranges) {
         used.insert(range.iterator);
@@ -116,7 +118,9 @@ ExprPtr with_renamed_ranges(const ExprPtr &node, const std::set<std::string> &ta
   }
   Expr renamed = *node; // a sum of integers that was made narrow keeps its type
   renamed.ranges = std::move(ranges);
-  renamed.operands = {replaced(node->operands.front())};
+  for (ExprPtr &operand : renamed.operands) {
+    operand = replaced(operand);
+  }
   renamed.condition = replaced(node->condition);
   renamed.predicate = replaced(node->predicate);
   return finished(std::move(renamed));
@@ -206,7 +210,8 @@ inline_computation(const Function &function, const std::string &name, const Sour
         if (node->producer != gone) {
           return node;
         }
-        return substitute(body, [&](const std::string &iterator) -> ExprPtr {
+        const ExprPtr own = node->position > 0 ? result_of(body, node->position - 1) : body;
+        return substitute(own, [&](const std::string &iterator) -> ExprPtr {
           const auto position = std::find(gone->iterators.begin(), gone->iterators.end(), iterator);
           return position == gone->iterators.end()
                      ? nullptr
@@ -243,7 +248,7 @@ std::shared_ptr<const Function> copy_reads(const Function &function, const std::
       {cached->domain, access(producer, subscripts, consumer->where), consumer->where}};
   for (Piece &piece : consumer->pieces) {
     piece.value = rewrite_accesses(piece.value, [&](const ExprPtr &node) {
-      return node->producer == producer ? access(cached, node->operands, node->where) : node;
+      return node->producer == producer ? with_producer(node, cached) : node;
     });
   }
   const auto position =
@@ -283,19 +288,43 @@ std::shared_ptr<const Function> copy_writes(const Function &function, const std:
 
 namespace {
 
-/// The same reduction (a Reduce or a Fold of one state) of other terms: `next` is what a fold makes
-/// of its state for each of them, and otherwise the body.
+/// The same reduction (a Reduce or a Fold) of other terms: `next` is what a fold makes of its
+/// states for each of them, and otherwise the body.
 ExprPtr reduction_like(const ExprPtr &reduction, std::vector<ReduceRange> ranges,
-                       const ExprPtr &next, const ExprPtr &condition, const ExprPtr &predicate) {
+                       const std::vector<ExprPtr> &next, const ExprPtr &condition,
+                       const ExprPtr &predicate) {
   Expr terms = *reduction_of(*reduction); // of a sum that was made narrow, its type stays
   terms.ranges = std::move(ranges);
-  terms.operands.front() = cast(next, terms.type);
+  for (size_t k = 0; k < next.size(); ++k) {
+    terms.operands[k] =
+        cast(next[k], reduction->kind == ExprKind::Fold ? terms.states[k]->type : terms.type);
+  }
   terms.condition = condition;
   terms.predicate = predicate;
   const ExprPtr made = finished(std::move(terms));
-  return reduction->kind == ExprKind::Fold
-             ? with_operands(reduction, {made, reduction->operands.back()})
-             : made;
+  if (reduction->kind != ExprKind::Fold) {
+    return made;
+  }
+  std::vector<ExprPtr> operands = reduction->operands;
+  operands.front() = made;
+  return with_operands(reduction, std::move(operands));
+}
+
+/// What becomes of each term: of a fold, of each state.
+std::vector<ExprPtr> next_values(const Expr &reduction) {
+  return reduction.op == Op::ReduceFold ? fold_parts(reduction).next : reduction.operands;
+}
+
+/// `value` with `made` for `reduction`: for all results of a fold.
+ExprPtr with_reduction(const ExprPtr &value, const ExprPtr &reduction, const ExprPtr &made) {
+  if (!has_several_states(*reduction)) {
+    return with_replaced(value, reduction, made);
+  }
+  std::unordered_map<const Expr *, ExprPtr> by;
+  for (const ExprPtr &result : results_of_fold(value, *reduction_of(*reduction))) {
+    by[result.get()] = result_of(made, result->position);
+  }
+  return with_replaced(value, std::move(by));
 }
 
 /// The value of a partial result: the reduction over what the factor leaves of the iterators.
@@ -332,7 +361,8 @@ ExprPtr partial_sum(const ExprPtr &reduction, const ReductionFactor &factor,
   ExprPtr inner = cast(root.operands.front(), root.type);
   if (!ranges.empty()) {
     if (reduction->kind == ExprKind::Fold) {
-      return reduction_like(reduction, ranges, inner, condition, root.predicate);
+      return first_result(
+          reduction_like(reduction, ranges, next_values(root), condition, root.predicate));
     }
     return reduce(root.op, ranges, inner, condition, false, root.predicate);
   }
@@ -359,6 +389,11 @@ std::shared_ptr<const Function> factor_reduction(const Function &function, const
   const ExprPtr reduction = scheduled_reduction(*computation);
   const Expr &root = *reduction_of(*reduction);
   const auto outer = static_cast<unsigned>(computation->rank());
+  if (has_several_states(*reduction) && factor.is_iterator && root.ranges.size() == 1) {
+    refuse("each partial result of " + name + ", a fold of several states, would have one term; " +
+               name + ".split(\"" + factor.iterator + "\", 8) gives loops that have several",
+           where);
+  }
 
   // Instances of the partial results: the image of the body's instances under (i, k) -> (i, r).
   const isl::set body = reduction_domain(root, piece.domain, computation->iterators, where);
@@ -400,13 +435,23 @@ std::shared_ptr<const Function> factor_reduction(const Function &function, const
     subscripts.push_back(iterator(own));
   }
   subscripts.push_back(iterator(factor.iterator));
-  ExprPtr term = access(partial, subscripts, computation->where);
+  std::vector<ExprPtr> terms = {access(partial, subscripts, computation->where)};
   if (reduction->kind == ExprKind::Fold) {
     const FoldParts parts = fold_parts(root);
-    term = with_replaced(parts.combined.front(), parts.others.front(), term);
+    std::unordered_map<const Expr *, ExprPtr> others;
+    for (size_t k = 0; k < parts.others.size(); ++k) {
+      others[parts.others[k].get()] =
+          parts.others.size() == 1
+              ? terms.front()
+              : access_state(partial, subscripts, k, parts.others[k]->type, computation->where);
+    }
+    terms.clear();
+    for (const ExprPtr &value_of_both : parts.combined) {
+      terms.push_back(with_replaced(value_of_both, others));
+    }
   }
   piece.value =
-      with_replaced(value, reduction, reduction_like(reduction, {range}, term, nullptr, nullptr));
+      with_reduction(value, reduction, reduction_like(reduction, {range}, terms, nullptr, nullptr));
   const auto position =
       std::find(result->computations.begin(), result->computations.end(), computation);
   result->computations.insert(position, partial);
@@ -425,8 +470,8 @@ std::shared_ptr<const Function> merge_reductions(const Function &function, const
   std::vector<ReduceRange> ranges = reduction_of(*reduction)->ranges;
   ranges.insert(ranges.end(), terms.ranges.begin(), terms.ranges.end());
   const ExprPtr merged =
-      reduction_like(reduction, ranges, terms.operands.front(), terms.condition, terms.predicate);
-  kept->pieces.front().value = with_replaced(value, reduction, merged);
+      reduction_like(reduction, ranges, next_values(terms), terms.condition, terms.predicate);
+  kept->pieces.front().value = with_reduction(value, reduction, merged);
   std::erase(result->computations, gone);
   return result;
 }

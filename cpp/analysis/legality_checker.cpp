@@ -61,7 +61,9 @@ std::set<const Computation *> producers_of(const Statement &statement) {
       producers.insert(node->producer.get());
     }
   };
-  visit(statement.value, collect);
+  for (const ExprPtr &value : values_of(statement)) {
+    visit(value, collect);
+  }
   if (statement.predicate) {
     visit(statement.predicate, collect);
   }

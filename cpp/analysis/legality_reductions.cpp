@@ -26,8 +26,8 @@ namespace {
 /// in one step each, lanes and the threads of a GPU's block among each other.
 bool combines(const Statement &update, size_t level) {
   const LoopTag &tag = update.tags[level];
-  if (update.state) {
-    return false; // of a fold's partial results nobody said how they are combined
+  if (!update.states.empty()) {
+    return false; // lanes and threads have no states of their own (rfactor gives them some)
   }
   return tag.tag == Tag::Vector || tag.tag == Tag::GpuThread ||
          (tag.tag == Tag::GpuMma && tag.axis >= 2) || (update.atomic && is_concurrent(tag.tag));
@@ -66,12 +66,15 @@ void LegalityChecker::check_accumulation(const Statement &update) {
     }
     const isl::map race = checked(forward.pairs.lexmin(), "races of a reduction");
     const bool by_data = update.predicate != nullptr;
-    const std::string both =
-        update.state ? "both combine a term with the same element" : "both add to the same element";
+    const std::string both = !update.states.empty() ? "both combine a term with the same element"
+                                                    : "both add to the same element";
     report(by_data ? Violation::Kind::Undecided : Violation::Kind::Race, update, update, race,
            both + (by_data ? " where data let both happen" : "") + ", and loop '" +
                loop_name(update, forward.level) + "' is " + tag_name(update, forward.level) +
-               ", so neither comes first");
+               ", so neither comes first" +
+               (update.states.empty() ? ""
+                                      : "; rfactor() of a loop over terms gives each of its "
+                                        "iterations states of its own"));
     add_element(update);
     return;
   }
@@ -98,8 +101,8 @@ void LegalityChecker::check_order_of_terms(const Statement &update, const isl::m
     report(Violation::Kind::Order, update, update,
            checked(wrong.pairs.lexmin(), "the order of a reduction"),
            update.computation->name +
-               (update.state ? " is a fold that takes its terms in order, and loop '"
-                             : " is an ordered reduction, and loop '") +
+               (!update.states.empty() ? " is a fold that takes its terms in order, and loop '"
+                                       : " is an ordered reduction, and loop '") +
                loop_name(update, wrong.level) + "' " +
                (wrong.concurrent ? "is " + tag_name(update, wrong.level)
                                  : std::string("takes its terms in another order")));

@@ -66,12 +66,15 @@ public:
       walk({statement.predicate}, statement.domain, statement.iterators);
       is_exact_ = false; // it may leave instances out
     }
-    walk({statement.value}, statement.domain, statement.iterators);
+    walk(values_of(statement), statement.domain, statement.iterators);
     if (statement.role == StatementRole::Update) {
-      if (!statement.state) {
+      if (statement.states.empty()) {
         operation(statement.combine, statement.computation->type, 0);
+        tallies_[0].loaded += statement.computation->type.bytes();
       }
-      tallies_[0].loaded += statement.computation->type.bytes();
+      for (const FoldState &state : statement.states) {
+        tallies_[0].loaded += state.state->type.bytes();
+      }
     }
   }
 

@@ -2,6 +2,7 @@
 
 #include "algorithm/enclosing_ranges.h"
 #include "algorithm/expression_depth.h"
+#include "algorithm/extrema.h"
 #include "algorithm/function.h"
 #include "algorithm/function_extents.h"
 #include "bindings/bind_externs.h"
@@ -414,6 +415,17 @@ void bind_loops(py::module_ &module) {
         return py::make_tuple(result, ExprHandle{enclosed.condition});
       },
       py::arg("name"), py::arg("ranges"), py::arg("value"));
+  module.def(
+      "position_of_extremum",
+      [](Op op, const std::vector<RangeTuple> &ranges, const py::handle &body,
+         const py::handle &condition) {
+        const OperationLimit limit(5'000'000);
+        const ExprPtr value = to_expression(body);
+        const EnclosedRanges enclosed = enclose_ranges(op, to_reduce_ranges(ranges), {value},
+                                                       to_optional_expression(condition));
+        return to_handles(position_of_extremum(op, enclosed.ranges, value, enclosed.condition));
+      },
+      py::arg("op"), py::arg("ranges"), py::arg("body"), py::arg("condition") = py::none());
   module.def(
       "fold",
       [](const std::vector<ExprHandle> &states, const std::vector<ExprHandle> &initial,

@@ -263,9 +263,10 @@ std::vector<Anchor> find_anchors(const Program &program, const std::vector<Scan>
   const auto count = static_cast<unsigned>(all.size());
   for (size_t b = 0; b < program.buffers.size(); ++b) {
     const int level = program.buffers[b].level;
-    const auto owner =
-        std::find_if(program.statements.begin(), program.statements.end(),
-                     [&](const Statement &statement) { return statement.buffer == b; });
+    const auto owner = std::find_if(
+        program.statements.begin(), program.statements.end(), [&](const Statement &statement) {
+          return statement.buffer == program.buffers[b].beside.value_or(b);
+        });
     if (level == 0 || owner == program.statements.end()) {
       continue;
     }

@@ -112,6 +112,9 @@ private:
   /// `inverse` is over all time dimensions; `arguments` are those of the scanned ones.
   ValuePtr recover(const Statement &statement, const isl::aff &inverse,
                    const std::vector<ValuePtr> &arguments) const;
+  /// Of a fold: all states change at once.
+  void translate_states(const Statement &statement, ExpressionTranslator &translator,
+                        const std::vector<ValuePtr> &index);
   StmtPtr translate_instance(const Statement &statement,
                              const ExpressionTranslator::Environment &iterators);
 

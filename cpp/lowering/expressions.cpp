@@ -172,7 +172,9 @@ ValuePtr ExpressionTranslator::translate_access(const Expr &expr) {
     element[expr.producer->iterators.at(d)] = value;
     values.push_back(std::move(value));
   }
-  const size_t buffer = found->second.buffer;
+  const size_t buffer = expr.position == 0
+                            ? found->second.buffer
+                            : state_.program.states.at(expr.producer->name).at(expr.position - 1);
   std::vector<ValuePtr> subscripts = translate_place(found->second.index, element);
   const KernelBuffer &memory = state_.kernel.buffers.at(buffer);
   if (state_.instrumentation.bounds) {
@@ -187,7 +189,7 @@ ValuePtr ExpressionTranslator::translate_access(const Expr &expr) {
   }
   ValuePtr value =
       load(static_cast<std::int64_t>(buffer), memory.name, {memory.type, 1}, std::move(subscripts));
-  if (is_traced_) {
+  if (is_traced_ && expr.position == 0) {
     value = trace_read(expr, values, value);
   }
   return cast_value(value, expr.type);

@@ -32,6 +32,9 @@ void AstTranslator::add_buffers(const LoweringOptions &options) {
     const bool others = buffer.is_written && !buffer.is_streamed;
     buffer.is_written = true;
     buffer.is_streamed = statement.streamed && !others && buffer.memory != "registers";
+    for (const FoldState &state : statement.states) {
+      kernel_.buffers.at(state.buffer).is_written = true;
+    }
   }
 }
 
@@ -51,7 +54,7 @@ void AstTranslator::place_buffers() {
   });
   for (size_t b = 0; b < program_.buffers.size(); ++b) {
     const bool in_launch = in_launches.contains(static_cast<std::int64_t>(b));
-    const auto memory = gpu_->memory_in_kernel(b);
+    const auto memory = gpu_->memory_in_kernel(program_.buffers[b].beside.value_or(b));
     if (memory && in_launch) {
       kernel_.buffers[b].memory = *memory == GpuMemory::Shared ? "shared" : "private";
       kernel_.buffers[b].stages = program_.buffers[b].stages;

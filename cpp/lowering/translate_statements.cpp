@@ -1,6 +1,7 @@
 // What runs in the innermost loops: one instance of a statement.
 #include "algorithm/affine.h"
 #include "analysis/mma_tiles.h"
+#include "loops/traverse.h"
 #include "lowering/ast_translator.h"
 #include "mapping/accesses.h"
 
@@ -163,6 +164,50 @@ ValuePtr AstTranslator::recover(const Statement &statement, const isl::aff &inve
   return expressions_.translate(inverse, all);
 }
 
+void AstTranslator::translate_states(const Statement &statement, ExpressionTranslator &translator,
+                                     const std::vector<ValuePtr> &index) {
+  const auto element = [&](const FoldState &state) {
+    const KernelBuffer &buffer = kernel_.buffers.at(state.buffer);
+    return load(static_cast<std::int64_t>(state.buffer), buffer.name, {buffer.type, 1}, index);
+  };
+  const bool is_update = statement.role == StatementRole::Update;
+  for (const FoldState &state : statement.states) {
+    if (is_update) {
+      translator.set_state(state.state, element(state));
+    }
+  }
+  std::vector<ValuePtr> values;
+  for (const FoldState &state : statement.states) {
+    const ScalarType type = kernel_.buffers.at(state.buffer).type;
+    ValuePtr value = cast_value(translator.translate(state.value), type);
+    // All change at once: what reads a state that is stored before is computed first.
+    bool reads_stored = false;
+    visit_value(value, [&](const Value &part) {
+      for (size_t k = 0; k < values.size(); ++k) {
+        reads_stored =
+            reads_stored || is_load_of(part, static_cast<std::int64_t>(statement.states[k].buffer));
+      }
+    });
+    if (reads_stored) {
+      const std::int64_t id = state_.numbers.next();
+      translator.emit(declare_local(id, "next", value));
+      value = local(id, "next", {type, 1});
+    }
+    values.push_back(std::move(value));
+  }
+  for (size_t k = 0; k < values.size(); ++k) {
+    const FoldState &state = statement.states[k];
+    if (translator.is_traced()) {
+      translator.check_number(values[k], is_update ? element(state) : nullptr);
+    }
+    const auto number = static_cast<std::int64_t>(state.buffer);
+    const auto written =
+        store(number, kernel_.buffers.at(state.buffer).name, index, values[k], Op::None);
+    written->statement = static_cast<std::int64_t>(position_of(statement));
+    translator.emit(written);
+  }
+}
+
 StmtPtr AstTranslator::translate_instance(const Statement &statement,
                                           const ExpressionTranslator::Environment &iterators) {
   ExpressionTranslator translator(state_, statement, iterators);
@@ -182,12 +227,13 @@ StmtPtr AstTranslator::translate_instance(const Statement &statement,
   translator.guarded(holds, [&] {
     translator.check_write(index);
     translator.begin_value();
+    if (!statement.states.empty()) {
+      translate_states(statement, translator, index);
+      return;
+    }
     ValuePtr before;
     if (statement.role == StatementRole::Update && !atomic && !combined) {
       before = load(number, buffer.name, {buffer.type, 1}, index);
-    }
-    if (statement.state) {
-      translator.set_state(statement.state, before);
     }
     ValuePtr value = cast_value(translator.translate(stored.value), buffer.type);
     if (atomic || combined) {
@@ -198,7 +244,7 @@ StmtPtr AstTranslator::translate_instance(const Statement &statement,
       translator.emit(update);
       return;
     }
-    if (before && !statement.state) {
+    if (before) {
       value = binary_value(statement.combine, before, value);
     }
     if (translator.is_traced()) {

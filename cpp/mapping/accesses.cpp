@@ -26,7 +26,7 @@ public:
     InstanceWalk walk;
     walk.name = statement_.name;
     walk.visit = [&](const InstanceNode &at) {
-      if (at.node->kind == ExprKind::Access && at.node != statement_.accumulated) {
+      if (at.node->kind == ExprKind::Access && !is_accumulated(*at.node)) {
         certain_ = at.certain;
         add(*at.node, at.domain, at.iterators);
       }
@@ -34,7 +34,7 @@ public:
     };
     walk.walk_predicate(statement_.predicate, statement_.domain, statement_.iterators);
     // What the predicate may leave out is a dependence all the same.
-    walk({statement_.value}, statement_.domain, statement_.iterators);
+    walk(values_of(statement_), statement_.domain, statement_.iterators);
     return std::move(reads_);
   }
 
@@ -46,6 +46,10 @@ public:
   }
 
 private:
+  bool is_accumulated(const Expr &access) const {
+    return statement_.role == StatementRole::Finish && access.producer == statement_.computation;
+  }
+
   void add(const Expr &access, const isl::set &domain, const std::vector<std::string> &iterators) {
     const IterationSpace space{statement_.name, iterators};
     const isl::set target = access.producer->domain;

@@ -17,7 +17,7 @@ struct ReadAccess {
   SourceLocation where; ///< of the read in the user's program
 };
 
-/// All but that of what a reduction's terms came to (Statement::accumulated).
+/// All but those of what a reduction's terms came to (StatementRole::Finish).
 std::vector<ReadAccess> read_accesses(const Statement &statement);
 
 /// The instances that can be computed: those that surely read an array at a computed subscript are

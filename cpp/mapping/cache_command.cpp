@@ -2,6 +2,7 @@
 // its own: a copy of what is read (copy-in), or a local computation of what is written (copy-out).
 // Both are ordinary computations placed by compute_at and store_at, so footprints, bounds and
 // legality are those of every other computation.
+#include "algorithm/reductions.h"
 #include "algorithm/rewrite.h"
 #include "mapping/command_arguments.h"
 #include "mapping/command_handlers.h"
@@ -78,6 +79,10 @@ CacheArguments read_arguments(const MappingState &state, const Command &command)
   if (given.name.empty()) {
     given.name =
         new_name(state, given.array + (given.array == command.computation ? "_local" : "_cache"));
+  }
+  if (!scheduled_states(**found).empty()) {
+    refuse(command, given.array + " is a fold of several states, of which cache() copies one; keep "
+                                  "them near by compute_at and store_at, or private()");
   }
   require_new_computation(state, given.name, command);
   given.order = order_argument(command, (*found)->rank(), given.array);

@@ -271,7 +271,9 @@ std::vector<const Statement *> readers_of(const std::vector<Statement> &statemen
   std::vector<const Statement *> readers;
   for (const Statement &statement : statements) {
     bool reads = false;
-    for (const ExprPtr &expr : {statement.predicate, statement.value}) {
+    std::vector<ExprPtr> parts = values_of(statement);
+    parts.push_back(statement.predicate);
+    for (const ExprPtr &expr : parts) {
       visit(expr, [&](const ExprPtr &node) {
         reads = reads || (node->kind == ExprKind::Access && node->producer.get() == &computation);
       });

@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <unordered_map>
 
 namespace tilewright {
 
@@ -57,6 +58,7 @@ Program ProgramBuilder::build() {
       allocate_private(**function_.find(name), allocation);
     }
   }
+  place_states();
   for (Statement &statement : program_.statements) {
     program_.depth = std::max(program_.depth, static_cast<int>(statement.loops.size()));
   }
@@ -137,7 +139,6 @@ void ProgramBuilder::add_reduction(const ComputationPtr &computation,
   update.iterators = instances.iterators;
   update.domain = instances.domain;
   update.value = cast(terms.operands.front(), terms.type);
-  update.state = terms.states.empty() ? nullptr : terms.states.front();
   update.predicate = condition && terms.predicate ? binary(Op::And, condition, terms.predicate)
                      : condition                  ? condition
                                                   : terms.predicate;
@@ -153,25 +154,127 @@ void ProgramBuilder::add_reduction(const ComputationPtr &computation,
   Statement init = beside(update, StatementRole::Initialise, -1, map, instances.reduced);
   init.name = unique_name(computation->name + "_init");
   init.predicate = condition;
-  init.value = cast(update.state ? initial_values(*reduction).front()
-                                 : reduction_identity(terms.op, terms.type),
-                    computation->type);
+  const bool is_fold = reduction->kind == ExprKind::Fold;
+  init.value =
+      cast(is_fold ? initial_values(*reduction).front() : reduction_identity(terms.op, terms.type),
+           computation->type);
+  if (is_fold) {
+    add_states(*computation, *reduction, init, update);
+  }
   program_.statements.push_back(std::move(init));
-  if (value == reduction) {
+  if (value == reduction && lies_in_element(*computation, *reduction)) {
     program_.statements.push_back(std::move(update));
     return;
   }
   Statement finish = beside(update, StatementRole::Finish, 1, map, instances.reduced);
   finish.predicate = condition;
   finish.name = unique_name(computation->name + "_finish");
+  finish.value = finished_value(computation, value, reduction);
+  program_.statements.push_back(std::move(update));
+  program_.statements.push_back(std::move(finish));
+}
+
+namespace {
+
+/// Which state of a fold lies in the element that is computed from it: the result at hand, if it
+/// has the element's type, or the first one that has.
+std::optional<size_t> state_in_element(const Computation &computation, const Expr &fold) {
+  if (!has_several_states(fold)) {
+    return 0;
+  }
+  const std::vector<ExprPtr> states = fold_parts(*fold.operands.front()).states;
+  if (states[fold.position]->type == computation.type) {
+    return fold.position;
+  }
+  const auto found = std::find_if(states.begin(), states.end(), [&](const ExprPtr &state) {
+    return state->type == computation.type;
+  });
+  return found == states.end() ? std::nullopt
+                               : std::optional(static_cast<size_t>(found - states.begin()));
+}
+
+} // namespace
+
+bool ProgramBuilder::lies_in_element(const Computation &computation, const Expr &reduction) {
+  return !has_several_states(reduction) ||
+         state_in_element(computation, reduction) == reduction.position;
+}
+
+void ProgramBuilder::add_states(const Computation &computation, const Expr &fold, Statement &init,
+                                Statement &update) {
+  const FoldParts parts = fold_parts(*fold.operands.front());
+  const std::vector<ExprPtr> initial = initial_values(fold);
+  const std::optional<size_t> own = state_in_element(computation, fold);
+  std::vector<size_t> buffers;
+  for (size_t k = 0; k < parts.states.size(); ++k) {
+    const ExprPtr &state = parts.states[k];
+    size_t buffer = update.buffer;
+    if (k != own) {
+      buffer = program_.buffers.size();
+      Buffer beside;
+      beside.name = unique_name(state_name(computation, k));
+      beside.type = state->type;
+      beside.beside = update.buffer;
+      program_.buffers.push_back(std::move(beside));
+    }
+    buffers.push_back(buffer);
+    const ScalarType stored = k == own ? computation.type : state->type;
+    init.states.push_back({nullptr, cast(initial[k], stored), buffer});
+    update.states.push_back({state, cast(parts.next[k], state->type), buffer});
+  }
+  if (buffers.size() > 1) {
+    program_.states[computation.name] = std::move(buffers);
+  }
+}
+
+void ProgramBuilder::place_states() {
+  for (const auto &[name, buffers] : program_.states) {
+    const auto allocation = state_.allocations.find(name);
+    for (const size_t b : buffers) {
+      Buffer &buffer = program_.buffers[b];
+      if (!buffer.beside) {
+        continue;
+      }
+      const Buffer &element = program_.buffers[*buffer.beside];
+      buffer.extents = element.extents;
+      buffer.origin = element.origin;
+      buffer.level = element.level;
+      buffer.memory = element.memory;
+      buffer.command = element.command;
+      buffer.where = element.where;
+      if (allocation != state_.allocations.end()) {
+        require_fits(buffer, allocation->second);
+      }
+    }
+  }
+}
+
+ExprPtr ProgramBuilder::finished_value(const ComputationPtr &computation, const ExprPtr &value,
+                                       const ExprPtr &reduction) {
   std::vector<ExprPtr> element;
   for (const std::string &own : computation->iterators) {
     element.push_back(iterator(own));
   }
-  finish.accumulated = access(computation, element, computation->where);
-  finish.value = with_replaced(value, reduction, finish.accumulated);
-  program_.statements.push_back(std::move(update));
-  program_.statements.push_back(std::move(finish));
+  if (!has_several_states(*reduction)) {
+    return with_replaced(value, reduction, access(computation, element, computation->where));
+  }
+  std::unordered_map<const Expr *, ExprPtr> results;
+  for (const ExprPtr &result : results_of_fold(value, *reduction->operands.front())) {
+    results[result.get()] =
+        access_state(computation, element, result->position, result->type, computation->where);
+  }
+  return cast(with_replaced(value, std::move(results)), computation->type);
+}
+
+std::vector<ExprPtr> values_of(const Statement &statement) {
+  if (statement.states.empty()) {
+    return {statement.value};
+  }
+  std::vector<ExprPtr> values;
+  for (const FoldState &state : statement.states) {
+    values.push_back(state.value);
+  }
+  return values;
 }
 
 Statement ProgramBuilder::beside(const Statement &update, StatementRole role, int step,

@@ -9,6 +9,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,9 @@ struct Buffer {
   std::string command;  ///< that put it there, for messages
   SourceLocation where; ///< of that command
   int stages = 1;       ///< so many of it, in a GPU's shared memory (Allocation)
+  /// For a state of a fold (Program::states), the buffer of the computation: its elements lie at
+  /// the same index, so that whatever is asked of the one holds of the other.
+  std::optional<size_t> beside;
 };
 
 /// In the order in which they come to one element of a reduction.
@@ -35,9 +39,15 @@ enum class StatementRole {
   Value,      ///< buffer[index] = value
   Initialise, ///< buffer[index] = value (the identity of the reduction, a fold's initial value)
   Update,     ///< buffer[index] = combine(buffer[index], value), where `predicate` holds; of a
-              ///< fold, which has no `combine`, buffer[index] = value, in which `state` stands for
-              ///< buffer[index]
-  Finish      ///< buffer[index] = value, which reads what the terms came to at `accumulated`
+              ///< fold, which has no `combine`, what `states` says
+  Finish      ///< buffer[index] = value, which reads what the terms came to: its own element
+};
+
+/// What becomes of one state of a fold, all at once.
+struct FoldState {
+  ExprPtr state;     ///< stands in all values of an Update for the element before it
+  ExprPtr value;     ///< what the state begins with (Initialise), what follows (Update)
+  size_t buffer = 0; ///< in which it has the statement's index
 };
 
 struct Statement {
@@ -59,14 +69,13 @@ struct Statement {
   std::vector<std::string> loop_names; ///< one for each loop level this statement really has
                                        ///< (deeper ones are fixed at 0)
   ExprPtr value;                       ///< Update: the reduction's body
-  ExprPtr state;     ///< Update of a fold: stands in `value` for the element before it; else null
-  ExprPtr predicate; ///< a condition that reads data, under which it runs; null: always
-  Op combine = Op::None; ///< Update: Add, Mul, Min, Max, And, Or; None of a fold
-  bool ordered = false;  ///< Update: in lexicographic order of the terms only
-  ExprPtr accumulated;   ///< Finish: in `value`, the access to its own element before it is written
-  size_t buffer = 0;     ///< index into Program::buffers
-  std::vector<ExprPtr> index; ///< element written, in terms of the computation's iterators
-  bool streamed = false;      ///< Value: the element goes past the caches (stream)
+  std::vector<FoldState> states; ///< Initialise and Update of a fold; then `value` is the first's
+  ExprPtr predicate;             ///< a condition that reads data, under which it runs; null: always
+  Op combine = Op::None;         ///< Update: Add, Mul, Min, Max, And, Or; None of a fold
+  bool ordered = false;          ///< Update: in lexicographic order of the terms only
+  size_t buffer = 0;             ///< index into Program::buffers
+  std::vector<ExprPtr> index;    ///< element written, in terms of the computation's iterators
+  bool streamed = false;         ///< Value: the element goes past the caches (stream)
   std::map<std::string, std::vector<Prefetch>> prefetches; ///< by name of the loop
   bool atomic = false; ///< Update: one step for other threads (atomic), where they may meet
   std::map<size_t, isl::pw_aff> independent; ///< by promise (independent): its loop's value
@@ -93,6 +102,9 @@ struct Program {
     isl::map relation; ///< computation[iterators] -> buffer[index]
   };
   std::map<std::string, Place> places;
+  /// Of computations that are scheduled by a fold of several states: the buffer of each state. One
+  /// of them may be the computation's own.
+  std::map<std::string, std::vector<size_t>> states;
 
   /// A part of an output that shows elements of another computation or of an input, and lies where
   /// they lie: no statement copies it.
@@ -103,6 +115,9 @@ struct Program {
   };
   std::vector<View> views;
 };
+
+/// What a statement computes for one instance: of a fold, all states.
+std::vector<ExprPtr> values_of(const Statement &statement);
 
 Program build_program(const Mapping &mapping);
 Program build_program(const MappingState &state);

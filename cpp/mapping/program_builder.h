@@ -40,6 +40,16 @@ private:
   /// after it; they also run where the reduction is empty.
   void add_reduction(const ComputationPtr &computation, const InstanceSpace &instances,
                      const TimeSpaceMap &map);
+  /// What becomes of the states of a fold. Those that do not lie in the element have buffers beside
+  /// that of the computation, whose shape they get at the end (place_states).
+  void add_states(const Computation &computation, const Expr &fold, Statement &init,
+                  Statement &update);
+  /// Does the result of a reduction lie in the element?
+  static bool lies_in_element(const Computation &computation, const Expr &reduction);
+  void place_states();
+  /// What an element becomes, in terms of what its reduction came to.
+  static ExprPtr finished_value(const ComputationPtr &computation, const ExprPtr &value,
+                                const ExprPtr &reduction);
   /// What runs once for each element, `step` (-1 or 1) beside `update`.
   Statement beside(const Statement &update, StatementRole role, int step, const TimeSpaceMap &map,
                    size_t reduced);

@@ -49,8 +49,8 @@ bool ProgramBuilder::lies_in_place(Statement copy) {
   const Computation &output = *copy.computation;
   const bool is_output = std::find(function_.outputs.begin(), function_.outputs.end(),
                                    copy.computation) != function_.outputs.end();
-  if (!is_output || copy.value->kind != ExprKind::Access ||
-      copy.value->producer == copy.computation) {
+  if (!is_output || copy.value->kind != ExprKind::Access || copy.value->position > 0 ||
+      copy.value->producer == copy.computation) { // states of a fold lie elsewhere
     return false;
   }
   const Program::Place &own = program_.places.at(output.name);

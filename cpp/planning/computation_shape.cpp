@@ -33,8 +33,19 @@ Shape::Shape(const Computation &computation) : space_(instance_space(computation
     const auto [condition, value] = existing_value(piece.value);
     const ExprPtr reduction = space_.reduced > 0 ? scheduled_reduction(computation) : nullptr;
     const Expr *terms = reduction ? reduction_of(*reduction) : nullptr;
-    collect(terms != nullptr ? terms->operands.front() : value, computation.name);
     simple_ = simple_ && !condition && (terms == nullptr || !terms->predicate);
+    if (terms == nullptr || terms->op != Op::ReduceFold) {
+      collect(terms != nullptr ? terms->operands.front() : value, computation.name);
+      is_associative_ = terms != nullptr && !terms->ordered;
+      continue;
+    }
+    const FoldParts parts = fold_parts(*terms);
+    states_ = parts.states.size();
+    is_associative_ = !parts.others.empty();
+    for (const ExprPtr &next : parts.next) {
+      largest_bytes_ = std::max<std::int64_t>(largest_bytes_, next->type.bytes());
+      collect(next, computation.name);
+    }
   }
   extents_.assign(space_.iterators.size(), std::nullopt);
   for (size_t d = 0; d < extents_.size(); ++d) {
@@ -170,7 +181,8 @@ void Shape::collect_values(const ExprPtr &node, const std::string &own, bool con
   }
   count_visit();
   largest_bytes_ = std::max<std::int64_t>(largest_bytes_, node->type.bytes());
-  if (node->kind == ExprKind::Select) {
+  // A fold chooses between its states and a term, which is read in any case.
+  if (node->kind == ExprKind::Select && states_ < 2) {
     collect_choice(node, own);
     return;
   }

@@ -33,6 +33,11 @@ public:
   /// Does a condition on indices, as that of a padded operand, depend on the iterator?
   bool is_tested(size_t iterator) const { return tested_.contains(space_.iterators[iterator]); }
 
+  /// How many values the state of a fold has; 0 of other computations.
+  size_t states() const { return states_; }
+  /// May the terms of the reduction be combined in any order and grouping?
+  bool is_associative() const { return is_associative_; }
+
   bool all_contiguous(size_t iterator) const;
   bool any_contiguous(size_t iterator) const;
   bool has_border() const;
@@ -71,6 +76,8 @@ private:
   std::vector<std::optional<std::int64_t>> extents_;
   std::int64_t largest_bytes_ = 1;
   bool simple_ = true;
+  size_t states_ = 0;
+  bool is_associative_ = false;
 };
 
 } // namespace tilewright

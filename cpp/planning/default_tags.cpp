@@ -35,6 +35,11 @@ constexpr std::int64_t block_columns = 1024;
 /// Functions of more computations run as they are declared: their code would take too long to make.
 constexpr size_t max_computations = 128;
 
+/// Vectors of partial states that a fold has side by side, so that none waits for the one before.
+constexpr std::int64_t fold_vectors = 4;
+/// Terms of a block of which a thread makes a partial state, where there is one result.
+constexpr std::int64_t fold_block = 32 * 1024;
+
 /// The mapping while it gets its tags.
 class Tagging {
 public:
@@ -56,7 +61,8 @@ public:
       little_ = little_for_borders;
     }
     if (shape_.rank() > 0 && long_enough(column) &&
-        (shape_.all_contiguous(column) || contiguous_when_packed(column))) {
+        (shape_.all_contiguous(column) ||
+         (shape_.states() < 2 && contiguous_when_packed(column)))) {
       shape_.reduced() == 0 ? give("vectorize", {shape_.name(column), lanes})
                             : reduce(column, lanes);
       return;
@@ -74,6 +80,10 @@ public:
     const size_t term = shape_.rank() + shape_.reduced() - 1;
     if (shape_.reduced() > 0 && shape_.all_contiguous(term) && shape_.any_contiguous(term) &&
         long_enough(term)) {
+      if (shape_.states() > 0) {
+        fold_terms(term, lanes);
+        return;
+      }
       give("vectorize", {shape_.name(term), lanes}); // partial sums in lanes
     }
   }
@@ -102,6 +112,9 @@ public:
       }
       if (choice-- == 0) {
         give("parallelize", {loop.name});
+        if (!lanes_.empty()) {
+          give_to(lanes_, "parallelize", {loop.name});
+        }
         return true;
       }
     }
@@ -117,7 +130,71 @@ public:
 
 private:
   void give(const std::string &command, std::vector<Argument> arguments) {
-    mapping_ = mapping_.with({computation_, command, std::move(arguments), {}});
+    give_to(computation_, command, std::move(arguments));
+  }
+  void give_to(const std::string &computation, const std::string &command,
+               std::vector<Argument> arguments) {
+    mapping_ = mapping_.with({computation, command, std::move(arguments), {}});
+  }
+
+  /// A fold whose terms lie side by side. Lanes have partial states of their own, and so have
+  /// threads where there is one result only. What takes its terms in order runs for several results
+  /// at a time.
+  void fold_terms(size_t term, std::int64_t lanes) {
+    const std::string k = shape_.name(term);
+    if (!shape_.is_associative()) {
+      const size_t column = shape_.rank() - 1;
+      if (shape_.rank() > 0 && shape_.extent(column).value_or(lanes) >= lanes) {
+        const std::string i = shape_.name(column);
+        give("split", {i, lanes});
+        std::vector<Argument> order = {i + "0"};
+        for (size_t d = shape_.rank(); d <= term; ++d) {
+          order.emplace_back(shape_.name(d));
+        }
+        order.emplace_back(i + "1");
+        give("reorder", order);
+        give("vectorize", {i + "1", lanes});
+      }
+      return;
+    }
+    const std::int64_t width = fold_vectors * lanes;
+    if (shape_.extent(term).value_or(width) < width) {
+      return;
+    }
+    little_ = std::max(little_, little_for_tiles);
+    std::string folded = computation_; // what has the loop over the terms
+    std::string inner = k;
+    std::string outer = shape_.rank() > 0 ? shape_.name(shape_.rank() - 1) : "";
+    if (shape_.rank() == 0) {
+      outer = shape_.name(0);
+      if (shape_.reduced() == 1) {
+        give("split", {k, fold_block});
+        outer = k + "0";
+        inner = k + "1";
+      }
+      folded = new_name(computation_ + "_blocks");
+      give("rfactor", {outer, folded});
+    }
+    lanes_ = new_name(computation_ + "_lanes");
+    give_to(folded, "split", {inner, width});
+    give_to(folded, "rfactor", {inner + "1", lanes_});
+    give_to(lanes_, "split", {inner + "1", lanes});
+    give_to(lanes_, "unroll", {inner + "10", fold_vectors});
+    give_to(lanes_, "vectorize", {inner + "11", lanes});
+    give_to(folded, "after", {lanes_, outer});
+    give_to(lanes_, "private", {outer});
+    if (shape_.rank() == 0) {
+      give_to(folded, "parallelize", {outer});
+      give_to(lanes_, "parallelize", {outer});
+    }
+  }
+
+  std::string new_name(const std::string &stem) const {
+    std::string name = stem;
+    for (int number = 2; mapping_.function().find(name) != nullptr; ++number) {
+      name = stem + std::to_string(number);
+    }
+    return name;
   }
 
   /// Is all that is read contiguous along `column` once a shared operand is packed?
@@ -168,7 +245,9 @@ private:
       terms.push_back(shape_.name(d));
     }
     std::vector<Argument> order;
-    if (const auto plan = plan_register_tile(shape_, column, wide_)) {
+    const auto plan = shape_.states() < 2 ? plan_register_tile(shape_, column, wide_)
+                                          : std::nullopt; // too many registers
+    if (plan) {
       tile(*plan);
     } else if (has_small_window(shape_)) {
       // Every result is summed in a register.
@@ -205,10 +284,7 @@ private:
   /// A copy whose last dimension has one vector: its accesses lie side by side, however far the
   /// rows of the array itself are apart.
   void pack(const Shape::Packable &packed, const std::string &level, std::int64_t lanes) {
-    std::string name = packed.array + "_cache";
-    for (int number = 2; mapping_.function().find(name) != nullptr; ++number) {
-      name = packed.array + "_cache" + std::to_string(number);
-    }
+    const std::string name = new_name(packed.array + "_cache");
     std::vector<Argument> arguments{packed.array, level, name, std::string("auto")};
     if (!packed.order.empty()) {
       arguments.emplace_back(packed.order);
@@ -225,6 +301,7 @@ private:
   std::int64_t little_ = 0;
   int around_ = 0;
   std::vector<std::string> blocks_; ///< the outer loops of a tiled reduction
+  std::string lanes_;               ///< the partial states of a fold
 };
 
 /// The program of `mapping` where it is legal, else null. `before` is one that is.

@@ -273,6 +273,12 @@ def reduce(
     condition: _Operand | None = None,
     ordered: bool = False,
 ) -> Expr: ...
+def position_of_extremum(
+    op: Op,
+    ranges: Sequence[_Range],
+    body: _Operand,
+    condition: _Operand | None = None,
+) -> list[Expr]: ...
 def fold(
     states: Sequence[Expr],
     initial: Sequence[Expr],

@@ -67,8 +67,8 @@ def fold(
     `combine` is called with expressions while the computation is declared, to learn what it says; it
     never sees a value. All states change at once. The points come in lexicographic order of `over`,
     its last iterator fastest, and schedules that change it are refused, unless `associative` says
-    that order and grouping do not matter. A fold of one state that is computed for every element is
-    a loop that takes commands, as `tw.sum` is.
+    that order and grouping do not matter. A fold that is computed for every element is a loop that
+    takes commands, as `tw.sum` is; several states lie beside each other in memory of their own.
 
     Args:
         combine: of the states, and of what `of` gives; the next states, as many as there are. It may

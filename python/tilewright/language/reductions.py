@@ -292,15 +292,39 @@ def all(
     return _reduce(Op.ReduceAll, "all", value, over, where)
 
 
+def _position(
+    op: Op,
+    name: str,
+    value: ExpressionLike,
+    over: Ranges | None,
+    where: ExpressionLike | None,
+) -> Any:
+    ranges = reduced_ranges(over, name, f"tw.{name}(x[k], over={{k: K}})")
+    if len(ranges) < 2:
+        return _reduce(op, name, value, over, where)
+    condition = condition_operand(where, f"where= of tw.{name}")
+    found = _core.position_of_extremum(op, ranges, operand(value), condition)
+    return tuple(Expression(position) for position in found)
+
+
 def argmin(
     value: ExpressionLike, *, over: Ranges | None = None, where: ExpressionLike | None = None
-) -> Expression:
-    """The reduced iterator (only one) at the first smallest value or NaN; -1 over none."""
-    return _reduce(Op.ReduceArgMin, "argmin", value, over, where)
+) -> Any:
+    """Where the first smallest value, or the first NaN, lies: the value of the reduced iterator; of
+    several iterators, a tuple with the value of each. Over none, -1 of each.
+
+    First is what comes first in lexicographic order of `over`, as in np.argmin:
+
+        row, column = tw.argmin(A[i, j], over={i: N, j: M})
+
+    is np.unravel_index(A.argmin(), A.shape). It is an associative fold of the extremum and its
+    position (`tw.fold`): a loop that takes commands, `rfactor` among them.
+    """
+    return _position(Op.ReduceArgMin, "argmin", value, over, where)
 
 
 def argmax(
     value: ExpressionLike, *, over: Ranges | None = None, where: ExpressionLike | None = None
-) -> Expression:
-    """The reduced iterator (only one) at the first largest value or NaN; -1 over none."""
-    return _reduce(Op.ReduceArgMax, "argmax", value, over, where)
+) -> Any:
+    """Where the first largest value, or the first NaN, lies; the rest is as of `argmin`."""
+    return _position(Op.ReduceArgMax, "argmax", value, over, where)

@@ -1,4 +1,5 @@
 // Which reduction a computation is scheduled by: by kind, place, type and order of writing.
+#include "algorithm/extrema.h"
 #include "algorithm/function.h"
 #include "algorithm/reductions.h"
 
@@ -136,6 +137,41 @@ TEST_F(ScheduledReduction, CombinesTwoOperands) {
     const ExprPtr reduction = over(op, at(x, "k"));
     EXPECT_EQ(scheduled(binary(Op::Sub, read, reduction)), reduction);
   }
+}
+
+TEST_F(ScheduledReduction, IsAFoldOfSeveralStatesOfAnyType) {
+  FoldParts parts;
+  parts.states = {state("s", Float64), state("n", Int64)};
+  parts.next = {binary(Op::Add, parts.states[0], at(x, "k")),
+                binary(Op::Add, parts.states[1], num(1))};
+  const std::vector<ExprPtr> results =
+      fold(parts, {constant(0.0, Float64), num(0)}, {{"k", num(0), size("N")}});
+  const ExprPtr ratio = cast(binary(Op::Div, results[0], results[1]), Float32);
+  const ComputationPtr mean = computation(ratio);
+  const ExprPtr found = scheduled_reduction(*mean);
+  EXPECT_EQ(found, results[0]);
+  EXPECT_EQ(first_result(results[1])->type, Float64);
+  EXPECT_EQ(result_of(results[0], 1)->type, Int64);
+  EXPECT_EQ(results_of_fold(ratio, *results[0]->operands.front()).size(), 2);
+  EXPECT_EQ(scheduled_states(*mean).size(), 2);
+  EXPECT_EQ(state_name(*mean, 1), "C_n");
+  EXPECT_TRUE(contains_several_states(ratio));
+  EXPECT_FALSE(contains_several_states(first));
+}
+
+TEST_F(ScheduledReduction, OfAnArgminIsAFold) {
+  const std::vector<ExprPtr> found = position_of_extremum(
+      Op::ReduceArgMin, {{"k", num(0), size("N")}, {"l", num(0), iterator("k")}}, at(x, "k"));
+  ASSERT_EQ(found.size(), 2);
+  for (const ExprPtr &position : found) {
+    const ExprPtr reduction = scheduled(position, Int64);
+    ASSERT_NE(reduction, nullptr);
+    EXPECT_TRUE(has_several_states(*reduction));
+    EXPECT_FALSE(reduction_of(*reduction)->ordered);
+  }
+  EXPECT_THROW(position_of_extremum(Op::ReduceArgMax, {{"k", num(0), size("N")}},
+                                    at(vector_input("z", Complex64), "k")),
+               Error);
 }
 
 TEST_F(ScheduledReduction, NeedsOnePieceThatDoesNotReadItself) {

@@ -12,6 +12,7 @@ from fuzz.reductions import of_type
 from fuzz.rewriting import (
     copied,
     factored,
+    has_states,
     inlined,
     is_computed,
     is_ordered,
@@ -106,6 +107,8 @@ class EquationCommands(OrderCommands):
         if is_ordered(root):
             raise Refused("ordered")
         itself = next((i for i in self.iterators[c] if loop.value == iterator(i)), None)
+        if has_states(root) and itself and len(root[2]) == 1:
+            raise Refused("partial results of one term")
         new = itself or loop.name
         taken = {*self.iterators[c], *reduced_names(self.computations[c]["pieces"][0][1])}
         while itself is None and new in taken:
@@ -189,6 +192,8 @@ class EquationCommands(OrderCommands):
         """A copy's loops run in the `order` of its memory; which memory that is changes nothing that is judged."""
         if array not in self.computations and array not in self.inputs:
             raise Refused(f"nothing named {array}")
+        if array in self.computations and has_states(self.reduction(array)):
+            raise Refused("a copy of one state of several")
         number = 1
         while not name:
             suffix = "_local" if array == c else "_cache"

@@ -404,7 +404,10 @@ class Generator(DrawsPartial, DrawsViews):
         needs: list[Any] = []
         draw = rng.random()
         if draw < 0.22:
-            result["pieces"] = [[None, self.reduction(around, needs, 1)]]
+            value = self.reduction(around, needs, 1)
+            if value[1] in ("fold", "ofold") and rng.random() < 0.5:
+                value[1] += "s"  # of several states
+            result["pieces"] = [[None, value]]
             result["dtype"] = None
             self.known[name] = type_of(result["pieces"][0][1], self.known).name
         elif draw < 0.42:

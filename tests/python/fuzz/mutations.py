@@ -150,6 +150,7 @@ MUTATIONS = [
         "if (violation_ || !terms_may_meet(update)) {",
         "if (!violation_) {",
     ),
+    Mutation("folds in any order", PROGRAM, "= terms.ordered;", "= terms.states.size() == 1;"),
     Mutation(
         "parallel reductions do not race",
         ACCESSES,
@@ -318,8 +319,8 @@ MUTATIONS = [
     Mutation(
         "what the expression around a reduction reads is forgotten",
         ACCESSES,
-        "at.node->kind == ExprKind::Access && at.node != statement_.accumulated",
-        "at.node->kind == ExprKind::Access && statement_.accumulated == nullptr",
+        "at.node->kind == ExprKind::Access && !is_accumulated(*at.node)",
+        "at.node->kind == ExprKind::Access && statement_.role != StatementRole::Finish",
     ),
     Mutation(
         "what is made of a reduction has the loops outside of all terms only",
@@ -348,8 +349,8 @@ MUTATIONS = [
     Mutation(
         "a reduction of another type has loops of its own",
         REDUCTIONS,
-        "(node == value || node->type == computation.type)",
-        "(node == value || node->type != computation.type || node->type == computation.type)",
+        "node->type == computation.type || has_several_states(*node)",
+        "node->type == computation.type || node->type != computation.type",
     ),
     Mutation(
         "inlining may put another reduction before the one that has loops",
@@ -366,8 +367,8 @@ MUTATIONS = [
     Mutation(
         "lanes combine the terms of a fold",
         TERMS,
-        "if (update.state) {",
-        "if (update.state && update.ordered) {",
+        "if (!update.states.empty()) {",
+        "if (!update.states.empty() && update.ordered) {",
     ),
     Mutation(
         "a fold takes its terms in any order",

@@ -12,7 +12,8 @@ Affine expressions are ``[constant, {name: coefficient}]``. Subscripts are affin
     ["cast", type, a]  ["while", first, bound, step, n] (add step while below the bound, n times at most)
     ["reduce", op, [[iterator, low, high], ...], [affine >= 0, ...], body] (and a step behind `high`, unless it is 1)
     (op "osum": a sum in the order of the iterators; "ofold": a fold s -> body - s from 0, in order; "fold": an
-    associative one, s -> s + body + s * body from 0)
+    associative one, s -> s + body + s * body from 0; "ofolds" and "folds" have several states and are all of a
+    computation's value: s, t -> body - t, s + body, and the sum of the products of two of the terms)
     ["guard", a, b, body] as the body of a reduction: only the terms where a < b
 
 A computation with "view" is one: its pieces are reads. One with "partial" has the one piece ["choose", a, b, value, 0]
@@ -233,6 +234,7 @@ class Declaration:
     def __init__(self, program: Program) -> None:
         self.parameters = {name: tw.param(name) for name in AXES}
         self.arrays: dict[str, Any] = {}
+        self.folds = 0  # of several states
         for array in program["inputs"]:
             extents = [self.affine(e) for e in array["extents"]]
             self.arrays[array["name"]] = tw.input(array["name"], extents, named(array["dtype"]))
@@ -333,10 +335,21 @@ class Declaration:
             together = self.affine(affine(0)) >= 0
         return together if condition[0] == "all" else ~together
 
-    @staticmethod
-    def fold(op: str, body: Any, over: dict[Any, Any], condition: Any) -> Any:
-        """A fold of one state, of the body's type."""
+    def fold(self, op: str, body: Any, over: dict[Any, Any], condition: Any) -> Any:
+        """A fold whose result has the body's type."""
         first = tw.cast(0, body.dtype)
+        if op in ("ofolds", "folds"):
+            self.folds += 1  # no two are the same one, which they would share
+            number = tw.cast(self.folds, tw.int64)
+            start, own = (first, first, number), (body, first, number)
+            if op == "ofolds":
+                return tw.fold(
+                    lambda s, t, n, v: (v - t, s + v, n), start, body, over=over, where=condition
+                )[0]
+            return tw.fold(
+                lambda s, t, n, v, w, m: (s + v, t + w + s * v, tw.minimum(n, m)),
+                start, own, over=over, where=condition, associative=True,
+            )[1]  # fmt: skip
         if op == "ofold":
             return tw.fold(lambda s, v: v - s, first, body, over=over, where=condition)
         return tw.fold(
@@ -404,7 +417,7 @@ class Declaration:
                 below = self.value(body[1]) < self.value(body[2])
                 condition = below if condition is None else condition & below
                 body = body[3]
-            if op in ("ofold", "fold"):
+            if op in ("ofold", "fold", "ofolds", "folds"):
                 return self.fold(op, self.value(body), over, condition)
             if op == "osum":
                 return tw.sum(self.value(body), over=over, where=condition, ordered=True)

@@ -1,8 +1,8 @@
 """Which reduction a computation is scheduled by, on equations as plain data.
 
 From the documentation: its own value, or the first one, as they are written, that its value is made of, is computed for
-every element, and is of the computation's type. What the rest of the expression makes of it is computed once for each
-element, when all terms are there.
+every element, and is of the computation's type or a fold of several states. What the rest of the expression makes of it
+is computed once for each element, when all terms are there.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from fuzz.programs import dtype_of, self_reads, type_of
-from fuzz.rewriting import is_value, narrowed
+from fuzz.rewriting import has_states, is_value, narrowed
 
 
 def scheduled(computation: dict[str, Any], types: dict[str, str]) -> list[Any] | None:
@@ -23,7 +23,8 @@ def scheduled(computation: dict[str, Any], types: dict[str, str]) -> list[Any] |
         return None
     wanted = dtype_of(types[name])
     for node in always(value):
-        if node[0] == "reduce" and (node is value or type_of(node, types) == wanted):
+        fits = node is value or (node[0] == "reduce" and has_states(node))
+        if node[0] == "reduce" and (fits or type_of(node, types) == wanted):
             return node
     return None
 

@@ -207,11 +207,16 @@ def reads_of(computation: dict[str, Any], name: str) -> list[list[Any]]:
 
 def is_ordered(reduction: list[Any]) -> bool:
     """Whether a reduction takes its terms in the order of its iterators only."""
-    return bool(reduction[1].partition("/")[0] in ("osum", "ofold"))
+    return bool(reduction[1].partition("/")[0] in ("osum", "ofold", "ofolds"))
 
 
 def is_fold(reduction: list[Any]) -> bool:
-    return bool(reduction[1] in ("fold", "ofold"))
+    return bool(reduction[1] in ("fold", "ofold", "folds", "ofolds"))
+
+
+def has_states(reduction: list[Any] | None) -> bool:
+    """Whether it is a fold of several states."""
+    return reduction is not None and reduction[1] in ("folds", "ofolds")
 
 
 def narrowed(value: list[Any], dtype: str, types: dict[str, str]) -> list[Any] | None:

@@ -196,7 +196,7 @@ class TestSeveralStates:
         np.testing.assert_allclose(variances, a.var(axis=1))
 
     def test_largest_with_its_place(self):
-        """Over two iterators, which tw.argmax does not take."""
+        """Over two iterators, with the value."""
         x = tw.input("x", [N, M], tw.int64)
         best, row, column = tw.fold(
             lambda best, row, column, value, a, b: (

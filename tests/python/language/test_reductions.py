@@ -135,7 +135,6 @@ x = tw.input("x", [N], tw.float32)
         (lambda: tw.min(x[k], 3, over={k: N}), tw.DeclarationTypeError, "not both"),
         (lambda: tw.sum(x[k], over={k: N}, where=k), tw.DeclarationTypeError, "of type int64"),
         (lambda: tw.sum(x[k], over={k: N}, where=3), tw.DeclarationTypeError, "not 3"),
-        (lambda: tw.argmax(x[k] * j, over={k: N, j: 3}), tw.DeclarationTypeError, "2 are reduced"),
         (lambda: tw.sum(x[k], over=[(k, 3), (k, 4)]), tw.DeclarationError, "k"),
     ],
 )

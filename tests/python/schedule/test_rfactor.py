@@ -254,5 +254,9 @@ def test_rfactor_of_argmin():
     a = tw.input("A", [n, m], tw.float64)
     c = tw.computation("C", {i: n}, tw.argmin(a[i, k], over={k: m}))
     f = tw.function("f", outputs=[c])
-    with pytest.raises(tw.ScheduleError, match=r"not a reduction scheduled by its body|no loop"):
-        f["C"].rfactor(k)
+    f["C"].split(k, 4).rfactor("k0", "P")
+    assert f["P"].loops == ("i", "k0", "k1") and f["C"].loops == ("i", "k0")
+    for shape in ((3, 0), (5, 9)):
+        array = integers(shape, np.float64)
+        wanted = array.argmin(axis=1) if shape[1] else [-1] * shape[0]
+        np.testing.assert_array_equal(f(array), wanted)

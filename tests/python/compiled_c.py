@@ -8,6 +8,7 @@ import os
 import pathlib
 import shutil
 import subprocess
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -136,3 +137,31 @@ def same_bits(found: Any, expected: Any) -> bool:
     both = np.isnan(wide_found) & np.isnan(wide_expected)
     signs = np.signbit(wide_found) == np.signbit(wide_expected)
     return bool(np.all(both | ((wide_found == wide_expected) & signs)))
+
+
+def as_tuple(value: Any) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+def check(
+    f: tw.Function,
+    folder: pathlib.Path,
+    compilers: Sequence[str] | None = None,
+    flags: Sequence[str] = (),
+    exact: bool = True,
+    **given: Any,
+) -> tuple[Any, ...]:
+    """`f` by each compiler beside `f` itself: the same bits, or nearly the same numbers."""
+    expected = as_tuple(f(**{name: np.array(value) for name, value in given.items()}))
+    for compiler in compilers or COMPILERS:
+        compiled = CompiledC(f, pathlib.Path(folder) / compiler, compiler, *flags)
+        copies = {name: np.array(value) for name, value in given.items()}
+        found, status = compiled(**copies)
+        assert status == 0
+        for slot, a, b in zip(slots(f), found, expected, strict=True):
+            message = f"{compiler}: {slot.name}: got\n{a}\nexpected\n{b}\n{f.c}"
+            if exact:
+                assert same_bits(a, b), message
+            else:
+                np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6, err_msg=message)
+    return expected

@@ -7,19 +7,18 @@ transaction of commands of its computations, of which `schedule` knows as of any
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from .. import _core
 from ..base.checks import described
 from ..base.errors import ScheduleError, ScheduleTypeError
+from ..base.source import caller_location
 from .command_arguments import name_of
 from .commands import ComputationHandle
 from .execution_commands import ExecutionCommands
 from .gpu_commands import GpuCommands
 from .loop_commands import LoopCommands
 from .receivers import CommandReceiver, give
-
-if TYPE_CHECKING:
-    from .scheduled_functions import ScheduledFunction
 
 __all__ = ["Nest"]
 
@@ -40,7 +39,7 @@ class Nest(LoopCommands, ExecutionCommands, GpuCommands):
 
     __slots__ = ("_computations", "_function")
 
-    def __init__(self, function: ScheduledFunction, computations: Sequence[object]) -> None:
+    def __init__(self, function: _core.Function, computations: Sequence[object]) -> None:
         names = []
         for computation in computations:
             if not isinstance(computation, str | CommandReceiver):
@@ -71,7 +70,8 @@ class Nest(LoopCommands, ExecutionCommands, GpuCommands):
         return [placed for placed in self._function._placements() if {*placed[:2]} <= members]
 
     def _give(self, command: str, arguments: Sequence[Any]) -> None:
-        with self._function.transaction():
+        transaction: Any = _core.Transaction(self._function, caller_location())
+        with transaction:
             loops = {name: self._loops(name) for name in self._computations}
             shared = self._shared()
             for name in self._computations:

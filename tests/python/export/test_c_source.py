@@ -4,14 +4,13 @@ bits of the compiled function."""
 from __future__ import annotations
 
 import ctypes
-import pathlib
 import subprocess
 
 import numpy as np
 import pytest
 
 import tilewright as tw
-from compiled_c import COMPILERS, CompiledC, same_bits, slots
+from compiled_c import COMPILERS, CompiledC, check
 from language.operations import edge_values, functions_of
 from tilewright.language.expressions import ALL_TYPES
 
@@ -22,27 +21,6 @@ i, j, k, t = tw.iters("i j k t")
 
 
 pytestmark = [pytestmark, pytest.mark.filterwarnings("ignore:.*in cast:RuntimeWarning")]
-
-
-def as_tuple(value):
-    return value if isinstance(value, tuple) else (value,)
-
-
-def check(f, folder, compilers=None, flags=(), exact=True, **given):
-    """`f` by each compiler beside `f` itself: the same bits, or nearly the same numbers."""
-    expected = as_tuple(f(**{name: np.array(value) for name, value in given.items()}))
-    for compiler in compilers or COMPILERS:
-        compiled = CompiledC(f, pathlib.Path(folder) / compiler, compiler, *flags)
-        copies = {name: np.array(value) for name, value in given.items()}
-        found, status = compiled(**copies)
-        assert status == 0
-        for slot, a, b in zip(slots(f), found, expected, strict=True):
-            message = f"{compiler}: {slot.name}: got\n{a}\nexpected\n{b}\n{f.c}"
-            if exact:
-                assert same_bits(a, b), message
-            else:
-                np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6, err_msg=message)
-    return expected
 
 
 def sizes(**named):
@@ -562,52 +540,3 @@ def test_vector_loops_that_sum_up_are_no_simd_loops():
     g = product()
     g["C"].vectorize(j, 8)
     assert "#pragma omp simd simdlen(8)" in g.c
-
-
-# ---- functions of C ----
-
-
-def extern_ffs():
-    function = ctypes.CDLL("libc.so.6").ffs
-    function.argtypes, function.restype = [ctypes.c_int], ctypes.c_int
-    return tw.extern("ffs", function)
-
-
-def test_functions_of_c_are_declared_and_called(tmp_path):
-    x, named = tw.input("x", [N], tw.int32), tw.input("other", [N], tw.int32)
-    lowest = tw.select(x[i] > 3, extern_ffs()(x[i]) + 1, named[i])
-    f = tw.function("f", inputs=[x, named], outputs=[tw.computation("y", {i: N}, lowest)])
-    given = np.arange(-8, 24, dtype=np.int32)
-    check(f, tmp_path, x=given, other=given[::-1].copy(), N=given.size)
-    assert "extern int32_t ffs(int32_t);" in f.c
-    assert "link what defines them:\n *   int32_t ffs(int32_t);" in f.c
-    with pytest.raises(tw.ExportError, match="calls a function of C that is named ffs, too"):
-        f.export_source(tmp_path / "named", name="ffs")
-    alike = tw.input("ffs", [N], tw.int32)
-    y = tw.computation("y", {i: N}, extern_ffs()(alike[i]))
-    h = tw.function("h", outputs=[y], default_schedule=False)
-    assert "const int32_t *restrict ffs_," in h.c and "= ffs(ffs_[i]);" in h.c
-
-
-def test_iterations_until_a_condition_holds(tmp_path):
-    T = tw.param("T", minimum=1)
-    x = tw.input("x", [N], tw.float64)
-    y = tw.computation(
-        "y",
-        {t: T, i: N},
-        lambda y: [(t == 0, x[i]), (t > 0, (y[t - 1, i] + x[i] / y[t - 1, i]) / 2)],
-        dtype=tw.float64,
-    )
-    off = tw.computation(
-        "off", {t: T}, tw.max(tw.abs(y[t, k] * y[t, k] - x[k]), over={k: N}, initial=0.0)
-    )
-    done = tw.computation("done", {t: T}, off[t] < 1e-9)
-    root = tw.computation("root", {i: N}, y[T - 1, i])
-    f = tw.function("roots", outputs=[root, tw.computation("n", {}, T)], until={T: done})
-    for schedule in (False, True):
-        found = check(
-            f, tmp_path / str(schedule), flags=("-fopenmp",), x=np.arange(1.0, 30), T=100, N=29
-        )
-        assert 5 < found[1] < 12
-        f["y"].parallelize(i)
-    check(f, tmp_path / "limited", x=np.arange(1.0, 30), T=3, N=29)

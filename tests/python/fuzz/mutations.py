@@ -526,7 +526,6 @@ class Scratch:
     def fuzzer_fails(self, cases: int) -> str | None:
         self.make("_core")
         environment = {**os.environ, "PYTHONPATH": str(self.sources / "python")}
-        # What random programs come to seldom stands there as a case: both are asked the same.
         tests = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
         tests += ["-o", f"pythonpath={self.sources / 'python'}"]
         given = ("test_fuzz.py", "test_partial.py", "test_chains.py")
@@ -537,8 +536,7 @@ class Scratch:
             return f"in the given case {failed[0] if failed else 'of them, which end early'}"
         script = ROOT / "tests/python/fuzz/run.py"
         command = [sys.executable, str(script), "--no-compile", "--stop", "--seed", "mutation"]
-        command += ["--cases", str(cases), "--jobs", str(self.jobs)]
-        command += ["--shrink", "0", "--shown", "0"]
+        command += f"--cases {cases} --jobs {self.jobs} --shrink 0 --shown 0".split()
         done = subprocess.run(command, capture_output=True, text=True, env=environment)
         ran = re.search(r"^(\d+) cases \(", done.stdout, re.MULTILINE)
         kinds = re.findall(r"\d+  FAILED: (.+)", done.stdout)

@@ -7,6 +7,7 @@
 
 #include <pybind11/pybind11.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,10 @@ namespace tilewright {
 struct ExprHandle {
   ExprPtr expr;
 };
+
+/// A bool, int, float or complex number of Python's; nothing for others (NumPy's scalars were given
+/// their type before). Error(Type) for an int beyond 64 bits.
+std::optional<WeakNumber> weak_number(const pybind11::handle &value);
 
 /// An expression, or a bool, int, float or complex number (exactly these).
 Operand to_operand(const pybind11::handle &value);

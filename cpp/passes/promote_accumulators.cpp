@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 #include <set>
 
 namespace tilewright {
@@ -396,27 +397,35 @@ private:
     return store(element.buffer, element.name, element.subscripts, first, Op::None, element.mask);
   }
 
+  /// The conditions under which loops around run that store the elements.
+  static std::vector<ValuePtr> conditions_of(const std::vector<Element> &elements) {
+    std::vector<ValuePtr> conditions;
+    for (const Element &element : elements) {
+      for (const ValuePtr &condition : element.running) {
+        if (std::none_of(conditions.begin(), conditions.end(),
+                         [&](const ValuePtr &known) { return same_value(known, condition); })) {
+          conditions.push_back(condition);
+        }
+      }
+    }
+    return conditions;
+  }
+
   /// `first`: the values of the elements before the loop, which are not in memory; empty where they
   /// are.
   StmtPtr promote(const StmtPtr &loop, const std::vector<Element> &elements,
                   const std::vector<ValuePtr> &first) {
     std::vector<Promoted> promoted;
     std::vector<StmtPtr> all;
-    std::vector<ValuePtr> conditions;
-    ValuePtr running = boolean(true);
+    const std::vector<ValuePtr> conditions = conditions_of(elements);
+    const ValuePtr running =
+        std::accumulate(conditions.begin(), conditions.end(), boolean(true), both);
     for (size_t e = 0; e < elements.size(); ++e) {
       const Element &element = elements[e];
       promoted.push_back(open(element));
       for (const auto &local : promoted.back().locals) {
         all.push_back(
             declare_local(local->id, "acc", first.empty() ? first_value(element) : first[e]));
-      }
-      for (const ValuePtr &condition : element.running) {
-        if (std::none_of(conditions.begin(), conditions.end(),
-                         [&](const ValuePtr &known) { return same_value(known, condition); })) {
-          conditions.push_back(condition);
-          running = both(running, condition);
-        }
       }
     }
     const auto find = [&](std::int64_t buffer, const std::vector<ValuePtr> &subscripts, int lanes,

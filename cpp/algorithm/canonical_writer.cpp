@@ -1,6 +1,7 @@
 #include "algorithm/canonical_writer.h"
 
 #include "algorithm/expression_depth.h"
+#include "algorithm/extern_function.h"
 #include "polyhedral/interruption.h"
 
 #include <fmt/format.h>
@@ -109,6 +110,9 @@ size_t CanonicalWriter::node(const ExprPtr &expr) {
   if (expr->ordered) {
     text += " ordered";
   }
+  if (expr->external) {
+    text += " extern " + sized_text(extern_signature(*expr->external));
+  }
   const size_t number = numbers_.size() + 1;
   numbers_.emplace(expr.get(), number);
   line(fmt::format("#{} = {}", number, text));
@@ -153,6 +157,10 @@ void CanonicalWriter::function(const Function &function) {
   }
   for (const ComputationPtr &output : function.outputs) {
     line("output " + sized_text(output->name));
+  }
+  if (function.stop) {
+    line(fmt::format("until {} {} {}", sized_text(function.stop->parameter),
+                     sized_text(function.stop->test->name), function.stop->limit));
   }
 }
 

@@ -9,21 +9,22 @@
 
 namespace tilewright {
 
-namespace {
-
 bool reads_data(const ExprPtr &bound) {
   bool found = false;
   visit(bound, [&](const ExprPtr &node) {
     found = found || node->kind == ExprKind::Access || node->kind == ExprKind::While ||
-            node->kind == ExprKind::State;
+            node->kind == ExprKind::State || node->kind == ExprKind::Extern;
   });
   return found;
 }
 
+namespace {
+
 /// The dimensions read at `iterator` itself by every instance of an expression.
 class DirectReads {
 public:
-  explicit DirectReads(const std::string &iterator) : iterator_(iterator) {}
+  DirectReads(const std::string &iterator, bool in_terms)
+      : iterator_(iterator), in_terms_(in_terms) {}
 
   void walk(const ExprPtr &node) {
     if (!seen_.insert(node.get()).second) {
@@ -43,6 +44,9 @@ public:
       walk(node->operands[0]);
       return;
     case ExprKind::Reduce: // may be over nothing
+      if (in_terms_ && node->op != Op::ReduceFold) {
+        walk(node->operands[0]);
+      }
       return;
     case ExprKind::While:
       for (const ExprPtr &value : while_parts(*node).initial) {
@@ -85,6 +89,7 @@ private:
   }
 
   const std::string &iterator_;
+  bool in_terms_;
   std::set<const Expr *> seen_;
 };
 
@@ -96,7 +101,7 @@ ExprPtr joined(Op op, const std::vector<ExprPtr> &bounds) {
   return result;
 }
 
-[[noreturn]] void refuse(Op op, const ReduceRange &range) {
+[[noreturn]] void refuse(const std::string &owner, const ReduceRange &range) {
   const std::string &name = range.iterator;
   const std::string lower = to_string(range.lower);
   const std::string upper = to_string(range.upper);
@@ -107,18 +112,20 @@ ExprPtr joined(Op op, const std::vector<ExprPtr> &bounds) {
     }
   }
   throw Error(ErrorKind::Declaration,
-              "the range of " + name + " in the " + op_name(op) + " is not affine: it reads " +
-                  data + ", and no array that is read at " + name +
+              "the range of " + name + " in " + owner + " is not affine: it reads " + data +
+                  ", and no array that is read at " + name +
                   " itself in each of its points says between which numbers " + name +
-                  " lies; give that range and compare: over={" + name +
+                  " lies; give that range and compare: " +
+                  (owner.starts_with("the domain") ? "{" : "over={") + name +
                   ": (first, past_last)}, where=(" + lower + " <= " + name + ") & (" + name +
                   " < " + upper + ")");
 }
 
 } // namespace
 
-EnclosedRanges enclose_ranges(Op op, const std::vector<ReduceRange> &ranges,
-                              const std::vector<ExprPtr> &bodies, const ExprPtr &condition) {
+EnclosedRanges enclose_ranges(const std::string &owner, const std::vector<ReduceRange> &ranges,
+                              const std::vector<ExprPtr> &bodies, const ExprPtr &condition,
+                              bool in_terms) {
   EnclosedRanges result{ranges, condition};
   const auto restrict_by = [&](const ExprPtr &test) {
     result.condition = result.condition ? binary(Op::And, test, result.condition) : test;
@@ -130,12 +137,12 @@ EnclosedRanges enclose_ranges(Op op, const std::vector<ReduceRange> &ranges,
     if (!by_lower && !by_upper) {
       continue;
     }
-    DirectReads reads(given.iterator);
+    DirectReads reads(given.iterator, in_terms);
     for (const ExprPtr &body : bodies) {
       reads.walk(body);
     }
     if (reads.uppers.empty()) {
-      refuse(op, given);
+      refuse(owner, given);
     }
     const ExprPtr counter = iterator(given.iterator);
     if (by_upper) {

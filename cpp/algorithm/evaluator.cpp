@@ -3,6 +3,7 @@
 #include "algorithm/evaluator_domain.h"
 #include "algorithm/evaluator_program.h"
 #include "algorithm/expression_depth.h"
+#include "algorithm/extern_function.h"
 #include "polyhedral/interruption.h"
 
 #include <algorithm>
@@ -93,6 +94,26 @@ public:
         run();
       }
     }
+  }
+
+  /// The first element of a bool computation of one iterator that holds; no later one is computed.
+  std::optional<std::int64_t> first_that_holds(const ComputationPtr &test) {
+    const std::int32_t number = number_of(test);
+    prepare(number);
+    std::vector<std::int64_t> point(1);
+    for (std::int64_t offset = 0; offset < targets_[static_cast<size_t>(number)].box.points;
+         ++offset) {
+      Target &target = targets_[static_cast<size_t>(number)];
+      target.box.point_at(offset, point);
+      if (target.states[static_cast<size_t>(offset)] == State::Absent) {
+        enter(number, piece_of(target, point), offset, point);
+        run();
+      }
+      if (targets_[static_cast<size_t>(number)].values[static_cast<size_t>(offset)].u != 0) {
+        return point[0];
+      }
+    }
+    return std::nullopt;
   }
 
   void store(const ComputationPtr &output, const ArrayView &view) {
@@ -212,6 +233,14 @@ private:
     frames_.push_back(frame);
   }
 
+  /// The topmost instance has its value.
+  void leave(Target &target, const Frame &frame, ScalarValue value) {
+    target.values[static_cast<size_t>(frame.offset)] = value;
+    target.states[static_cast<size_t>(frame.offset)] = State::Done;
+    registers_.resize(frame.base);
+    frames_.pop_back();
+  }
+
   /// Runs until the stack of waiting instances is empty.
   void run() {
     while (!frames_.empty()) {
@@ -250,6 +279,15 @@ private:
         }
         break;
       }
+      case InstructionCode::Extern: {
+        const ExternCall &call = program.calls[static_cast<size_t>(instruction.target)];
+        arguments_.clear();
+        for (const std::int32_t argument : call.arguments) {
+          arguments_.push_back(read(argument));
+        }
+        registers[instruction.out] = call.function->call(arguments_);
+        break;
+      }
       case InstructionCode::Move:
         registers[instruction.out] = read(instruction.a);
         break;
@@ -281,11 +319,10 @@ private:
         update_extremum(instruction, read(instruction.a), read(instruction.b),
                         registers + instruction.out);
         break;
+      case InstructionCode::Nothing:
+        report_nothing();
       case InstructionCode::Return:
-        target.values[static_cast<size_t>(frame.offset)] = read(instruction.a);
-        target.states[static_cast<size_t>(frame.offset)] = State::Done;
-        registers_.resize(frame.base);
-        frames_.pop_back();
+        leave(target, frame, read(instruction.a));
         return;
       }
       ++counter;
@@ -428,6 +465,14 @@ private:
                 current_piece().where);
   }
 
+  /// Data left out an element that a reader asks for.
+  [[noreturn]] void report_nothing() const {
+    throw Error(ErrorKind::Index,
+                current_instance() + " does not exist: its conditions do not hold" +
+                    with_parameters(),
+                current_piece().where);
+  }
+
   /// The instance that is waited for already waits itself: the frames from it to the top are the
   /// circle.
   [[noreturn]] void report_cycle(std::int32_t number, std::int64_t offset) const {
@@ -468,6 +513,7 @@ private:
   std::vector<Frame> frames_;
   std::vector<ScalarValue> registers_;
   std::vector<std::int64_t> subscripts_;
+  std::vector<ScalarValue> arguments_;
 };
 
 ComputationPtr find_computation(const Function &function, const std::string &name) {
@@ -482,13 +528,40 @@ ComputationPtr find_computation(const Function &function, const std::string &nam
               "function '" + function.name + "' computes nothing named '" + name + "'");
 }
 
+/// With the iterations that a function makes that iterates until its data say so, where so far the
+/// most are given. The first iterations are the same however many there are: each attempt may make
+/// twice as many as the one before.
+std::map<std::string, std::int64_t>
+with_iterations(const Function &function, std::map<std::string, std::int64_t> parameters,
+                const std::map<std::string, ArrayView> &inputs,
+                std::int64_t max_points = max_instances,
+                std::uint64_t max_reads = std::numeric_limits<std::uint64_t>::max()) {
+  if (!function.stop) {
+    return parameters;
+  }
+  std::int64_t &iterations = parameters[function.stop->parameter];
+  const std::int64_t most = iterations;
+  for (iterations = std::min<std::int64_t>(most, 4);; iterations = std::min(most, 2 * iterations)) {
+    Evaluation evaluation(parameters, inputs, max_points, max_reads);
+    const ComputationPtr test = find_computation(function, function.stop->test->name);
+    if (const std::optional<std::int64_t> last = evaluation.first_that_holds(test)) {
+      iterations = *last + 1;
+      return parameters;
+    }
+    if (iterations == most) {
+      return parameters;
+    }
+  }
+}
+
 } // namespace
 
-void evaluate(const Function &function, const std::map<std::string, std::int64_t> &parameters,
+void evaluate(const Function &function, const std::map<std::string, std::int64_t> &given,
               const std::map<std::string, ArrayView> &inputs,
               const std::map<std::string, ArrayView> &outputs) {
   require_stack(function);
   const OperationLimit limit(evaluation_operation_limit);
+  const auto parameters = with_iterations(function, given, inputs);
   Evaluation evaluation(parameters, inputs);
   for (const auto &[name, view] : outputs) {
     evaluation.compute(find_computation(function, name));
@@ -500,13 +573,14 @@ void evaluate(const Function &function, const std::map<std::string, std::int64_t
 }
 
 std::optional<FailingRead> find_failing_read(const Function &function,
-                                             const std::map<std::string, std::int64_t> &parameters,
+                                             const std::map<std::string, std::int64_t> &given,
                                              const std::map<std::string, ArrayView> &inputs) {
   constexpr std::int64_t max_points = 1 << 21;
   constexpr std::uint64_t max_reads = 1 << 22;
   require_stack(function);
   const OperationLimit limit(evaluation_operation_limit);
   try {
+    const auto parameters = with_iterations(function, given, inputs, max_points, max_reads);
     Evaluation evaluation(parameters, inputs, max_points, max_reads);
     for (const ComputationPtr &output : function.outputs) {
       evaluation.compute(output);

@@ -1,6 +1,7 @@
 #include "algorithm/evaluator_program.h"
 
 #include "algorithm/computed_parts.h"
+#include "algorithm/existing.h"
 #include "algorithm/expression_depth.h"
 #include "algorithm/predicates.h"
 #include "polyhedral/interruption.h"
@@ -125,6 +126,9 @@ private:
   std::int32_t emit_node(const Expr &expr) {
     switch (expr.kind) {
     case ExprKind::Constant:
+      if (is_nothing(expr)) {
+        add(InstructionCode::Nothing, 0, 0);
+      }
       return constant(value_of(expr.value, expr.type));
     case ExprKind::Iterator: {
       const auto found = iterators_.find(expr.name);
@@ -164,6 +168,8 @@ private:
       return emit(expr.operands[0]) + static_cast<std::int32_t>(expr.position);
     case ExprKind::State:
       return states_.at(&expr);
+    case ExprKind::Extern:
+      return emit_extern(expr);
     case ExprKind::Fold:
       return emit_fold(expr) + static_cast<std::int32_t>(expr.position);
     }
@@ -190,6 +196,18 @@ private:
     program_.code[add(InstructionCode::Load, out, 0)].target =
         static_cast<std::int32_t>(program_.reads.size());
     program_.reads.push_back(std::move(site));
+    return out;
+  }
+
+  std::int32_t emit_extern(const Expr &expr) {
+    ExternCall call{expr.external.get(), {}};
+    for (const ExprPtr &argument : expr.operands) {
+      call.arguments.push_back(emit(argument));
+    }
+    const std::int32_t out = fresh();
+    program_.code[add(InstructionCode::Extern, out, 0)].target =
+        static_cast<std::int32_t>(program_.calls.size());
+    program_.calls.push_back(std::move(call));
     return out;
   }
 

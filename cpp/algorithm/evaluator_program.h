@@ -24,6 +24,8 @@ enum class InstructionCode : std::uint8_t {
   LoopTest,
   Next,
   Extremum,
+  Nothing,        ///< an element is asked for that does not exist
+  Extern,         ///< a function of C
   CountIteration, ///< of a loop without a limit: gives up after `max_iterations`
   Return
 };
@@ -37,8 +39,8 @@ struct Instruction {
   std::int32_t out = 0;
   std::int32_t a = 0;
   std::int32_t b = 0;
-  std::int32_t target =
-      0; ///< Jump, JumpUnless (a is false), LoopTest (a >= b): where to; Load: which read
+  std::int32_t target = 0; ///< Jump, JumpUnless (a is false), LoopTest (a >= b): where to; Load:
+                           ///< which read; Extern: which call
   UnaryFunction unary = nullptr;
   BinaryFunction binary = nullptr;
 };
@@ -49,10 +51,16 @@ struct InstanceRead {
   const Expr *access = nullptr;
 };
 
+struct ExternCall {
+  const ExternFunction *function = nullptr;
+  std::vector<std::int32_t> arguments;
+};
+
 struct InstanceProgram {
   std::vector<Instruction> code;
   std::vector<ScalarValue> constants;
   std::vector<InstanceRead> reads;
+  std::vector<ExternCall> calls;
   std::int32_t registers = 0; ///< the first ones hold the iterators of the instance
 };
 

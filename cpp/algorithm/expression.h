@@ -30,7 +30,9 @@ enum class ExprKind {
   While, WhileResult, State,
   // One of the final values of a reduction that combines by a function of the caller. The Reduce
   // below it, of ReduceFold, is no value itself.
-  Fold
+  Fold,
+  // The result of a function of C (extern_function.h).
+  Extern
 };
 // clang-format on
 
@@ -39,6 +41,9 @@ using ComputationPtr = std::shared_ptr<Computation>;
 
 struct Expr;
 using ExprPtr = std::shared_ptr<const Expr>;
+
+struct ExternFunction;
+using ExternPtr = std::shared_ptr<const ExternFunction>;
 
 /// Constants keep full precision: bool and integers in (u)int64, floats in double.
 using ConstantValue = std::variant<bool, std::int64_t, std::uint64_t, double, std::complex<double>>;
@@ -63,10 +68,11 @@ struct Expr {
   std::vector<ExprPtr> operands; ///< Access: the subscripts. Select: condition, then, else. Reduce:
                                  ///< the body. While: initial values, condition, next values,
                                  ///< limit. WhileResult: the While Reduce of a fold: next values
-                                 ///< (fold_parts). Fold: the Reduce, then initial values
+                                 ///< (fold_parts). Fold: the Reduce, then initial values.
+                                 ///< Extern: the arguments, of the declared types
   Op op = Op::None;              ///< Unary, Binary, Call, Reduce
   ConstantValue value{};         ///< Constant
-  std::string name;              ///< Iterator, Parameter, State
+  std::string name;              ///< Iterator, Parameter, State; Constant: existing.h
   std::string
       constraint; ///< Parameter: isl text over parameters, "[N] -> { : N >= 0 }"; empty for none
   ComputationPtr producer;         ///< Access
@@ -78,6 +84,7 @@ struct Expr {
                                ///< for what state k of the fold came to that makes the element
   bool ordered = false; ///< Reduce: combined in lexicographic order of the reduced iterators only
   SourceLocation where; ///< Access: where the read was written
+  ExternPtr external;   ///< Extern
 };
 
 /// A Python number: it has a kind but no width until it meets an operand.

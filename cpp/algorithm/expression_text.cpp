@@ -2,8 +2,10 @@
 // before its uses: "e1 = i + i; e2 = e1 * e1; e2 + e2". Casts that the builders' promotion rules
 // insert are left out, where reading the text again with a Python number as a weak one would insert
 // the same: two expressions of different meaning over the same producers print differently.
+#include "algorithm/existing.h"
 #include "algorithm/expression.h"
 #include "algorithm/expression_depth.h"
+#include "algorithm/extern_function.h"
 #include "algorithm/function.h"
 #include "algorithm/reductions.h"
 #include "polyhedral/interruption.h"
@@ -87,6 +89,9 @@ std::string float_text(double value) {
 }
 
 Text literal(const Expr &expr) {
+  if (is_nothing(expr)) {
+    return {"nothing", Atom};
+  }
   std::string text;
   if (const bool *b = std::get_if<bool>(&expr.value)) {
     text = *b ? "True" : "False";
@@ -204,6 +209,9 @@ private:
   Text print_node(const ExprPtr &expr) {
     switch (expr->kind) {
     case ExprKind::Constant:
+      if (is_nothing(*expr)) {
+        return {"nothing", Atom};
+      }
       if (expr->type != literal_type(*expr)) {
         return {type_name(expr->type) + "(" + literal(*expr).text + ")", Atom};
       }
@@ -245,6 +253,8 @@ private:
       return {loop->states.size() == 1 ? text : text + "[" + std::to_string(expr->position) + "]",
               Atom};
     }
+    case ExprKind::Extern:
+      return {print_extern(*expr), Atom};
     case ExprKind::Fold: {
       const std::string text = print_fold(*expr);
       return {expr->operands.size() == 2 ? text : text + "[" + std::to_string(expr->position) + "]",
@@ -297,6 +307,15 @@ private:
     const Precedence left =
         own == Comparison ? tighter : own; // a < b < c means something else in Python
     return {first.at_least(left) + spelling + second.at_least(tighter), own};
+  }
+
+  std::string print_extern(const Expr &expr) {
+    std::string text;
+    for (const ExprPtr &operand : expr.operands) {
+      text += (text.empty() ? "" : ", ") +
+              (is_constant(operand) ? literal(*operand) : print(without_cast(operand))).text;
+    }
+    return expr.external->name + "(" + text + ")";
   }
 
   Text print_call(const Expr &expr) {

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -95,6 +96,15 @@ void define_piece(const ComputationPtr &computation, const ExprPtr &condition, c
 void define_piece_isl(const ComputationPtr &computation, const std::string &isl_set,
                       const ExprPtr &value, SourceLocation where);
 
+/// What ends the iterations of a parameter's loop: the parameter is the number of iterations that
+/// are made (convergence.h).
+struct StopTest {
+  std::string parameter;
+  ComputationPtr test; ///< bool, of one iterator t: the loop ends after the first t where it holds
+  std::int64_t limit = 0; ///< the most iterations; 0: as many as it takes
+  SourceLocation where;
+};
+
 struct Function {
   std::string name;
   std::vector<std::string> parameters; ///< by first use, in the extents of the inputs first
@@ -103,6 +113,7 @@ struct Function {
   std::vector<ComputationPtr>
       computations; ///< producers before consumers where no recurrence forbids it
   std::vector<ComputationPtr> outputs;
+  std::optional<StopTest> stop;
   SourceLocation where;
 
   const ComputationPtr *find(const std::string &name) const;

@@ -1,7 +1,10 @@
 // Functions: what the outputs reach, in an order in which it can be computed, checked as a whole.
 #include "algorithm/affine.h"
+#include "algorithm/convergence.h"
 #include "algorithm/declaration_checks.h"
+#include "algorithm/existing.h"
 #include "algorithm/expression_depth.h"
+#include "algorithm/extern_function.h"
 #include "algorithm/function.h"
 #include "algorithm/function_extents.h"
 #include "algorithm/self_dependence.h"
@@ -319,6 +322,15 @@ std::shared_ptr<Function> make_function(const std::string &name,
                                         std::vector<ComputationPtr> outputs,
                                         std::vector<ComputationPtr> inputs,
                                         const std::vector<ExprPtr> &context, SourceLocation where) {
+  return make_function(name, std::move(outputs), std::move(inputs), context, std::move(where),
+                       std::nullopt);
+}
+
+std::shared_ptr<Function> make_function(const std::string &name,
+                                        std::vector<ComputationPtr> outputs,
+                                        std::vector<ComputationPtr> inputs,
+                                        const std::vector<ExprPtr> &context, SourceLocation where,
+                                        std::optional<StopTest> stop) {
   const OperationLimit limit(declaration_operation_limit);
   if (!is_isl_identifier(name + "_")) { // words that isl reserves may name a function
     throw Error(ErrorKind::Declaration,
@@ -339,7 +351,13 @@ std::shared_ptr<Function> make_function(const std::string &name,
   auto function = make_isl_shared<Function>();
   function->name = name;
   function->where = std::move(where);
-  function->computations = reachable(outputs, function->where);
+  std::vector<ComputationPtr> roots = outputs;
+  if (stop) {
+    stop->test = total_test(*stop);
+    roots.push_back(stop->test);
+  }
+  function->computations = reachable(roots, function->where);
+  function->stop = std::move(stop);
   function->outputs = std::move(outputs);
   require_stack(*function);
   const std::vector<ComputationPtr> used = inputs_by_declaration(function->computations);
@@ -349,11 +367,17 @@ std::shared_ptr<Function> make_function(const std::string &name,
   }
   check_given_inputs(*function, used);
   function->context = gathered_context(*function, context);
+  if (function->stop) {
+    function->context = function->context.intersect(at_least_one(function->stop->parameter));
+  }
   function->parameters = parameters_by_first_use(*function, context);
   function->context = ordered(function->context, function->parameters);
   check_duplicate_names(*function);
+  externs_of(*function); // no two of one name
   check_everything(*function);
   check_self_dependence(*function);
+  check_existing(*function);
+  check_convergence(*function);
   return function;
 }
 

@@ -60,6 +60,13 @@ std::string to_string(const Function &function) {
               "\n";
     }
   }
+  if (function.stop) {
+    text += "until " + function.stop->test->name +
+            (function.stop->limit > 0
+                 ? ", at most " + std::to_string(function.stop->limit) + " iterations"
+                 : "") +
+            "\n";
+  }
   return text;
 }
 

@@ -18,6 +18,19 @@ constexpr const char *doing = "the instances of a part of an expression";
 /// The instances that came to a node so far: those that are certain, and the others.
 using Arrived = std::array<std::optional<isl::set>, 2>;
 
+/// The points where all affine parts of a condition hold, a conjunction.
+std::optional<isl::set> affine_part(const ExprPtr &condition, const IterationSpace &space) {
+  std::optional<isl::set> result;
+  const std::vector<ExprPtr> parts = conjuncts_of(condition);
+  for (const ExprPtr &part : parts) {
+    const auto set = parts.size() > 1 ? to_set(part, space) : std::nullopt;
+    if (set) {
+      result = result ? result->intersect(*set) : *set;
+    }
+  }
+  return result;
+}
+
 void arrive(std::optional<isl::set> &known, const isl::set &more) {
   if (!known) {
     known = more;
@@ -52,15 +65,18 @@ void InstanceWalk::operator()(const std::vector<ExprPtr> &roots, const isl::set 
       return;
     }
     switch (node->kind) {
-    case ExprKind::Select:
+    case ExprKind::Select: {
       if (!holds || into_affine_conditions) {
         to(node->operands[0], instances, is_certain);
       }
-      to(node->operands[1], holds ? checked(instances.intersect(*holds), doing) : instances,
+      // Where data decide, too, the first branch still is taken only where affine parts hold.
+      const auto taken = holds ? holds : affine_part(node->operands[0], {name, iterators});
+      to(node->operands[1], taken ? checked(instances.intersect(*taken), doing) : instances,
          is_certain && holds);
       to(node->operands[2], holds ? checked(instances.subtract(*holds), doing) : instances,
          is_certain && holds);
       break;
+    }
     case ExprKind::While:
       // The initial values and the condition are computed in any case, the next values perhaps.
       for (size_t part = 0; part < node->operands.size(); ++part) {

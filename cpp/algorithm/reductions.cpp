@@ -1,5 +1,6 @@
 #include "algorithm/reductions.h"
 
+#include "algorithm/existing.h"
 #include "algorithm/expression_depth.h"
 #include "polyhedral/interruption.h"
 
@@ -58,7 +59,7 @@ std::vector<ExprPtr> schedulable_reductions(const Computation &computation) {
   if (computation.pieces.size() != 1) {
     return {};
   }
-  const ExprPtr &value = computation.pieces.front().value;
+  const ExprPtr value = existing_value(computation.pieces.front().value).value;
   std::vector<ExprPtr> found;
   for (const ExprPtr &node : computed_always(value)) {
     // Where it is all of the value, what is stored may be narrower.

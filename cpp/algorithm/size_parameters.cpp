@@ -66,7 +66,8 @@ private:
     bool computable = true;
     visit(bound, [&](const ExprPtr &node) {
       computable = computable && node->kind != ExprKind::Iterator &&
-                   node->kind != ExprKind::Access && node->kind != ExprKind::Call;
+                   node->kind != ExprKind::Access && node->kind != ExprKind::Call &&
+                   node->kind != ExprKind::Extern;
       if (node->kind == ExprKind::Parameter) {
         names.insert(node->name);
       }
@@ -111,7 +112,8 @@ private:
     }
     count_visit();
     const bool found = (node.kind == ExprKind::Access && node.producer->is_input) ||
-                       node.kind == ExprKind::State || node.kind == ExprKind::WhileResult ||
+                       node.kind == ExprKind::Extern || node.kind == ExprKind::State ||
+                       node.kind == ExprKind::WhileResult ||
                        std::any_of(node.operands.begin(), node.operands.end(),
                                    [&](const ExprPtr &operand) { return has_data(*operand); });
     has_data_[&node] = found;

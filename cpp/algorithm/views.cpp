@@ -112,7 +112,8 @@ private:
     const auto has_loops = [](const Piece &piece) {
       return contains_kind(piece.value, ExprKind::Reduce) ||
              contains_kind(piece.value, ExprKind::Fold) ||
-             contains_kind(piece.value, ExprKind::WhileResult);
+             contains_kind(piece.value, ExprKind::WhileResult) ||
+             contains_kind(piece.value, ExprKind::Extern);
     };
     if (std::any_of(view.pieces.begin(), view.pieces.end(), has_loops)) {
       return false;

@@ -44,7 +44,10 @@ private:
   void check_accumulation(const Statement &update);
   void check_accumulated(const Statement &sink, const isl::map &value);
   void check_order_of_terms(const Statement &update, const isl::map &pairs);
+  // ---- legality_iterations.cpp ----
+  void check_iterations();
   // ---- legality_checker.cpp ----
+  void check_chain(const Statement &sink, const ReadAccess &read);
   void check_read(const Statement &sink, const ReadAccess &read);
   void check_input(const Statement &sink, const ReadAccess &read);
   void check_private(const Statement &source, const Statement &sink, const isl::map &flow,

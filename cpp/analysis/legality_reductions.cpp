@@ -40,7 +40,7 @@ void LegalityChecker::check_accumulation(const Statement &update) {
   const isl::map value = defined_value(update);
   check_accumulated(update, value);
   const auto consecutive = [&] {
-    return same_replica(value.apply_range(value.reverse()), update.replicas)
+    return same_replica(value.apply_range(value.reverse()), update.anew)
         .intersect(isl::map::lex_lt(update.domain.space()));
   };
   if (!violation_ && update.ordered) {

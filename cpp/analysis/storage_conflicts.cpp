@@ -42,7 +42,7 @@ public:
         if (goes_on) {
           add(*source, sink,
               same_replica(defined_value(*source).apply_range(defined_value(sink).reverse()),
-                           source->replicas));
+                           source->anew));
         }
       }
     }

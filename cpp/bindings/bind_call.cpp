@@ -1,5 +1,6 @@
 // The first half of a call: which object is which argument, what arrays they are, and which
 // parameter values follow from their shapes.
+#include "algorithm/convergence.h"
 #include "bindings/call_errors.h"
 #include "bindings/foreign_arrays.h"
 #include "bindings/kernel_call.h"
@@ -359,6 +360,22 @@ void KernelFunction::solve_axis(const SolveStep &step, BoundCall &call) const {
                                                        step.axis};
 }
 
+namespace {
+
+/// Gives the number of iterations until data say so, where the call says none, the most that may be
+/// made.
+void take_most_iterations(const Function &function, BoundCall &call) {
+  for (size_t p = 0; p < call.sources.size() && function.stop; ++p) {
+    if (function.parameters[p] == function.stop->parameter &&
+        call.sources[p].kind == ParameterSource::Kind::Unknown) {
+      call.parameters[p] = most_iterations(*function.stop);
+      call.sources[p] = {ParameterSource::Kind::Schedule};
+    }
+  }
+}
+
+} // namespace
+
 void KernelFunction::solve(BoundCall &call) const {
   if (!call.has_given_parameters && inputs_solve_all_) {
     for (const auto &step : steps_) {
@@ -381,6 +398,7 @@ void KernelFunction::solve(BoundCall &call) const {
       solve_axis(step, call);
     }
   } while (take_fixed(call));
+  take_most_iterations(function(), call);
   for (size_t i = 0; i < call.sources.size(); ++i) {
     if (call.sources[i].kind == ParameterSource::Kind::Unknown) {
       CallExplainer(*this).unknown_parameter(i);

@@ -1,5 +1,6 @@
 #include "bindings/bind_export.h"
 
+#include "algorithm/extern_function.h"
 #include "bindings/kernel_call.h"
 #include "compiler/export.h"
 #include "targets/c_source/names.h"
@@ -175,6 +176,16 @@ void bind_export(py::module_ &module) {
              "The codes that functions in C source return, as an enum of C.");
   module.def("c_identifier", &c_identifier, py::arg("name"),
              "The name, or one like it where C, or code in C source, has that for itself.");
+  module.def(
+      "c_externs",
+      [](const KernelFunction &function) {
+        std::vector<std::pair<std::string, std::string>> found;
+        for (const ExternPtr &external : externs_of(function.function())) {
+          found.emplace_back(external->name, c_prototype(*external));
+        }
+        return found;
+      },
+      py::arg("function"), "The functions of C that a function calls: names and prototypes.");
   module.def("extents_at", &extents_at, py::arg("function"), py::arg("parameters"),
              "The extents of all arguments for these values of the parameters, or None where those "
              "break the context.");

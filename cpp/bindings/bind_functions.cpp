@@ -1,5 +1,6 @@
 // _core.Function: a callable function with its schedule; _core.cache_* and the thread settings.
 // Python's class Function derives from it, so that a call goes straight to C++ (the slot tp_call).
+#include "algorithm/convergence.h"
 #include "algorithm/function.h"
 #include "bindings/bind_language.h"
 #include "bindings/bind_transactions.h"
@@ -122,18 +123,31 @@ auto like_a_call(Method method) {
 
 using FunctionClass = py::class_<KernelFunction>;
 
+/// Parameter, test, limit (0: none).
+using StopTuple = std::tuple<std::string, ComputationPtr, std::int64_t>;
+
 void bind_constructors(FunctionClass &type) {
   type.def(py::init([](const std::string &name, std::vector<ComputationPtr> outputs,
                        std::vector<ComputationPtr> inputs, const std::vector<ExprHandle> &context,
-                       const CompileOptions &options, const py::handle &where) {
+                       const CompileOptions &options, const py::handle &where,
+                       const std::optional<StopTuple> &stop) {
              const IslLock lock;
+             std::optional<StopTest> test;
+             if (stop) {
+               const auto &[parameter, until, limit] = *stop;
+               test.emplace();
+               test->parameter = parameter;
+               test->test = until;
+               test->limit = limit;
+               test->where = to_location(where);
+             }
              return std::make_unique<KernelFunction>(make_isl_shared<ScheduledFunction>(
                  make_function(name, std::move(outputs), std::move(inputs), to_expressions(context),
-                               to_location(where)),
+                               to_location(where), std::move(test)),
                  options));
            }),
            py::arg("name"), py::arg("outputs"), py::arg("inputs"), py::arg("context"),
-           py::arg("options"), py::arg("where") = py::none())
+           py::arg("options"), py::arg("where") = py::none(), py::arg("stop") = py::none())
       .def(py::init([](const KernelFunction &other) {
              const IslLock lock;
              auto copy = std::make_unique<KernelFunction>(
@@ -239,6 +253,18 @@ void bind_schedule(FunctionClass &type) {
                                return self.scheduled().overwritten();
                              }))
       .def_property_readonly("_on_device", &KernelFunction::runs_on_device)
+      .def("_placements",
+           [](const KernelFunction &self) {
+             const IslLock lock;
+             py::list all;
+             for (const Placement &placed : self.scheduled().mapping_so_far().state().placements) {
+               if (!placed.compute_at) {
+                 all.append(py::make_tuple(placed.computation, placed.other, placed.shared,
+                                           placed.before ? "before" : "after"));
+               }
+             }
+             return all;
+           })
       .def("_loops",
            [](const KernelFunction &self, const std::string &computation) {
              const IslLock lock;
@@ -263,10 +289,13 @@ void bind_schedule(FunctionClass &type) {
              return from_schedule({self.scheduled().commands()});
            }))
       .def("_default_commands", reading([](const KernelFunction &self) {
-             if (!self.scheduled().uses_default_schedule()) {
-               return py::list();
-             }
-             return from_schedule(self.mapping_that_runs().schedule());
+             // What was given comes first.
+             Schedule schedule = self.mapping_that_runs().schedule();
+             const size_t given = self.mapping().schedule().commands.size();
+             schedule.commands.erase(schedule.commands.begin(),
+                                     schedule.commands.begin() +
+                                         static_cast<std::ptrdiff_t>(given));
+             return from_schedule(schedule);
            }))
       .def("_require_legal", &KernelFunction::require_checked);
 }

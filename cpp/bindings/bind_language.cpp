@@ -5,6 +5,7 @@
 #include "algorithm/extrema.h"
 #include "algorithm/function.h"
 #include "algorithm/function_extents.h"
+#include "bindings/bind_externs.h"
 #include "bindings/bind_sets.h"
 #include "bindings/bind_views.h"
 #include "polyhedral/interruption.h"
@@ -72,6 +73,8 @@ std::optional<WeakNumber> weak_number(const py::handle &value) {
   return std::nullopt;
 }
 
+} // namespace
+
 Operand to_operand(const py::handle &value) {
   if (py::isinstance<ExprHandle>(value)) {
     return py::cast<const ExprHandle &>(value).expr;
@@ -83,6 +86,8 @@ Operand to_operand(const py::handle &value) {
               "an operand must be an expression or a number, not " +
                   py::cast<std::string>(py::str(py::type::handle_of(value).attr("__name__"))));
 }
+
+namespace {
 
 ExprPtr to_expression(const py::handle &value) { return strengthen(to_operand(value)); }
 
@@ -147,6 +152,8 @@ const char *kind_name(ExprKind kind) {
     return "state";
   case ExprKind::Fold:
     return "fold";
+  case ExprKind::Extern:
+    return "extern";
   }
   return "unknown";
 }
@@ -383,13 +390,31 @@ void bind_loops(py::module_ &module) {
          const py::handle &condition, bool ordered) {
         const OperationLimit limit(5'000'000);
         const ExprPtr value = to_expression(body);
-        EnclosedRanges enclosed = enclose_ranges(op, to_reduce_ranges(ranges), {value},
-                                                 to_optional_expression(condition));
+        EnclosedRanges enclosed = enclose_ranges("the " + op_name(op), to_reduce_ranges(ranges),
+                                                 {value}, to_optional_expression(condition));
         return ExprHandle{
             reduce(op, std::move(enclosed.ranges), value, enclosed.condition, ordered)};
       },
       py::arg("op"), py::arg("ranges"), py::arg("body"), py::arg("condition") = py::none(),
       py::arg("ordered") = false);
+  module.def(
+      "reads_data", [](const ExprHandle &bound) { return reads_data(bound.expr); },
+      py::arg("bound"));
+  module.def(
+      "enclose_domain",
+      [](const std::string &name, const std::vector<RangeTuple> &ranges, const py::handle &value) {
+        const IslLock lock;
+        const OperationLimit limit(5'000'000);
+        EnclosedRanges enclosed = enclose_ranges("the domain of " + name, to_reduce_ranges(ranges),
+                                                 {to_expression(value)}, nullptr, true);
+        py::list result;
+        for (const ReduceRange &range : enclosed.ranges) {
+          result.append(py::make_tuple(range.iterator, ExprHandle{range.lower},
+                                       ExprHandle{range.upper}, range.step));
+        }
+        return py::make_tuple(result, ExprHandle{enclosed.condition});
+      },
+      py::arg("name"), py::arg("ranges"), py::arg("value"));
   module.def(
       "position_of_extremum",
       [](Op op, const std::vector<RangeTuple> &ranges, const py::handle &body,
@@ -410,8 +435,9 @@ void bind_loops(py::module_ &module) {
         const OperationLimit limit(5'000'000);
         const FoldParts parts{to_expressions(states), to_expressions(next), to_expressions(others),
                               to_expressions(combined)};
-        EnclosedRanges enclosed = enclose_ranges(Op::ReduceFold, to_reduce_ranges(ranges),
-                                                 parts.next, to_optional_expression(condition));
+        EnclosedRanges enclosed =
+            enclose_ranges("the " + op_name(Op::ReduceFold), to_reduce_ranges(ranges), parts.next,
+                           to_optional_expression(condition));
         return to_handles(
             fold(parts, to_expressions(initial), std::move(enclosed.ranges), enclosed.condition));
       },
@@ -579,6 +605,7 @@ void bind_language(py::module_ &module) {
   bind_computations(module);
   bind_pieces(module);
   bind_views(module);
+  bind_externs(module);
 }
 
 } // namespace tilewright

@@ -18,6 +18,9 @@ struct ExprHandle {
   ExprPtr expr;
 };
 
+/// An expression, or a bool, int, float or complex number (exactly these).
+Operand to_operand(const pybind11::handle &value);
+
 /// A source location from None or a (file, line, text) tuple.
 SourceLocation to_location(const pybind11::handle &where);
 

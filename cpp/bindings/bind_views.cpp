@@ -2,6 +2,7 @@
 
 #include "algorithm/affine.h"
 #include "algorithm/declaration_checks.h"
+#include "algorithm/existing.h"
 #include "algorithm/expression_depth.h"
 #include "algorithm/predicates.h"
 #include "algorithm/views.h"
@@ -37,6 +38,12 @@ void bind_views(py::module_ &module) {
         return to_set(condition.expr, {"", iterators}).has_value();
       },
       py::arg("condition"), py::arg("iterators"));
+  module.def(
+      "where_exists",
+      [](const std::vector<ExprHandle> &conditions, const ExprHandle &value) {
+        return ExprHandle{where_exists(to_expressions(conditions), value.expr)};
+      },
+      py::arg("conditions"), py::arg("value"));
   module.def(
       "make_view", [](const ComputationPtr &computation) { make_view(computation); },
       py::arg("computation"));

@@ -1,6 +1,7 @@
 #include "bindings/pickling.h"
 
 #include "algorithm/expression_depth.h"
+#include "bindings/bind_externs.h"
 #include "bindings/bind_language.h"
 #include "polyhedral/interruption.h"
 #include "polyhedral/set_text.h"
@@ -23,7 +24,7 @@ namespace {
 
 /// Raised when what `packed` gives changes. Another version of tilewright may have other kinds of
 /// nodes, so it is part of the state, too.
-constexpr int format = 4;
+constexpr int format = 5;
 
 constexpr std::uint64_t parsing_limit = 20'000'000;
 
@@ -172,7 +173,8 @@ private:
         operation(expr.op).id, from_constant(expr.value), expr.name, expr.constraint,
         expr.producer == nullptr ? -1 : computation(expr.producer), py::tuple(ranges),
         number(expr.condition), number(expr.predicate), list(expr.states), expr.position,
-        expr.ordered, from_location(expr.where));
+        expr.ordered, from_location(expr.where),
+        expr.external ? py::object(py::cast(ExternHandle{expr.external})) : py::object(py::none()));
   }
 
   std::unordered_map<const Computation *, int> computation_numbers_;
@@ -250,6 +252,9 @@ private:
     expr.position = state[12].cast<size_t>();
     expr.ordered = state[13].cast<bool>();
     expr.where = to_location(state[14]);
+    if (!state[15].is_none()) {
+      expr.external = state[15].cast<const ExternHandle &>().function;
+    }
     return finished(std::move(expr));
   }
 
@@ -314,9 +319,15 @@ py::tuple packed_function(const Function &function) {
   const py::tuple inputs = numbers(packer, function.inputs);
   const py::tuple computations = numbers(packer, function.computations);
   const py::tuple outputs = numbers(packer, function.outputs);
+  py::object stop = py::none();
+  if (function.stop) {
+    const StopTest &test = *function.stop;
+    stop = py::make_tuple(test.parameter, packer.computation(test.test), test.limit,
+                          from_location(test.where));
+  }
   return py::make_tuple(packer.finish(), function.name, function.parameters,
                         from_set(function.context), inputs, computations, outputs,
-                        from_location(function.where));
+                        from_location(function.where), stop);
 }
 
 std::shared_ptr<const Function> unpacked_function(const py::tuple &state) {
@@ -330,6 +341,14 @@ std::shared_ptr<const Function> unpacked_function(const py::tuple &state) {
   function->computations = unpacker.computations(state[5]);
   function->outputs = unpacker.computations(state[6]);
   function->where = to_location(state[7]);
+  if (!state[8].is_none()) {
+    const py::tuple stop = state[8];
+    StopTest &test = function->stop.emplace();
+    test.parameter = stop[0].cast<std::string>();
+    test.test = unpacker.computation(stop[1]);
+    test.limit = stop[2].cast<std::int64_t>();
+    test.where = to_location(stop[3]);
+  }
   return function;
 }
 

@@ -237,6 +237,14 @@ py::object KernelFunction::trace_once(const std::string &computation, bool infin
 }
 
 py::object KernelFunction::profile_once(int repeats, const CallArguments &given) {
+  if (const std::optional<StopTest> &stop = function().stop) {
+    throw Error(ErrorKind::Argument,
+                function().name +
+                    ": a profile counts what a function does from its sizes, and how "
+                    "often it iterates until " +
+                    stop->test->name + " holds follows from data; profile a function of a fixed " +
+                    "number of iterations");
+  }
   if (on_device_) {
     return profile_on_device(repeats, given);
   }

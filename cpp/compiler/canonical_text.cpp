@@ -31,6 +31,9 @@ std::string canonical_text(const Mapping &mapping, const CompileOptions &options
   out.line("target " + options.target.target->key(target_options(options)));
   out.line(fmt::format("optimize {} default_schedule {}", static_cast<int>(options.optimize),
                        options.default_schedule));
+  for (const std::string &part : options.unscheduled_parts) {
+    out.line("unscheduled " + sized_text(part));
+  }
   const Instrumentation &asked = options.instrumentation;
   if (asked != Instrumentation{}) {
     out.line(fmt::format("watch {} {} {} {} {}", asked.bounds, asked.values, asked.infinities,

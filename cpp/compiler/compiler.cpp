@@ -12,6 +12,7 @@
 #include "compiler/compiler.h"
 
 #include "algorithm/expression_depth.h"
+#include "algorithm/extern_function.h"
 #include "compiler/canonical_text.h"
 #include "compiler/improve.h"
 #include "compiler/kernel_metadata.h"
@@ -58,10 +59,13 @@ TargetFeatures features_of(const CompileOptions &options) {
 /// What runs: the mapping, or what the default schedule makes of it.
 Mapping choose_schedule(const Mapping &mapping, const CompileOptions &options) {
   require_stack(mapping.function());
-  if (options.default_schedule) {
+  if (options.default_schedule || !options.unscheduled_parts.empty()) {
     const OperationLimit limit(default_limit);
+    const bool wide = features_of(options).masked_bytes == 1;
     try {
-      return with_default_tags(mapping, features_of(options).masked_bytes == 1);
+      return options.default_schedule
+                 ? with_default_tags(mapping, wide)
+                 : with_tags_of_parts(mapping, options.unscheduled_parts, wide);
     } catch (const Error &error) {
       if (error.kind != ErrorKind::Limit) {
         throw;
@@ -187,7 +191,7 @@ bool take_cached(CompiledKernel &kernel, const CachedKernel &cached) {
 }
 
 bool find_cached(CompiledKernel &kernel, const std::string &symbol, const CompileOptions &options) {
-  if (const auto known = cache_find(kernel.key)) {
+  if (const auto known = cache_find(kernel.key_in_memory())) {
     return take_cached(kernel, *known);
   }
   auto entry = cache_load(kernel.key);
@@ -196,13 +200,13 @@ bool find_cached(CompiledKernel &kernel, const std::string &symbol, const Compil
   }
   try {
     auto cached = std::make_shared<CachedKernel>();
-    cached->code = std::make_shared<KernelCode>(load_object(entry->object, symbol));
+    cached->code = std::make_shared<KernelCode>(load_object(entry->object, symbol, kernel.externs));
     cached->metadata = entry->metadata;
     if (take_cached(kernel, *cached)) {
-      cache_remember(kernel.key, std::move(cached));
+      cache_remember(kernel.key_in_memory(), std::move(cached));
       if (!entry->module.empty()) {
         // Stored by a process that ended before the better code was there.
-        improve_later(kernel.key, kernel.code, std::move(*entry), symbol, options);
+        improve_later(kernel, std::move(*entry), symbol, options);
       }
       return true;
     }
@@ -215,6 +219,14 @@ bool find_cached(CompiledKernel &kernel, const std::string &symbol, const Compil
 }
 
 } // namespace
+
+std::string CompiledKernel::key_in_memory() const {
+  std::string text = key;
+  for (const auto &[name, address] : externs) {
+    text += fmt::format(" {}@{}", name, address);
+  }
+  return text;
+}
 
 Kernel make_loops(const Mapping &mapping, const CompileOptions &options) {
   const CompileOptions running = resolved(options, mapping);
@@ -255,6 +267,7 @@ PreparedKernel prepare(const Mapping &mapping, const CompileOptions &given) {
     const Phase phase(kernel.milliseconds, "key");
     options.target.target->require_callable(target_options(options));
     kernel.key = cache_key(canonical_text(mapping, options));
+    kernel.externs = extern_symbols(mapping.function());
   }
   const std::string symbol = kernel_symbol(mapping.function().name, kernel.key);
   {
@@ -264,12 +277,12 @@ PreparedKernel prepare(const Mapping &mapping, const CompileOptions &given) {
   if (kernel.from_cache) {
     return prepared;
   }
-  prepared.ticket = CompilationTicket::take(kernel.key);
+  prepared.ticket = CompilationTicket::take(kernel.key_in_memory());
   if (prepared.ticket == nullptr) {
     prepared.waits = true;
     return prepared;
   }
-  if (const auto known = cache_find(kernel.key); known && take_cached(kernel, *known)) {
+  if (const auto known = cache_find(kernel.key_in_memory()); known && take_cached(kernel, *known)) {
     kernel.from_cache = true; // another thread was done just now
     prepared.ticket.reset();
     return prepared;
@@ -292,9 +305,9 @@ std::shared_ptr<CompiledKernel> load_from_other(PreparedKernel &prepared) {
   CompiledKernel &kernel = *prepared.kernel;
   {
     const Phase phase(kernel.milliseconds, "wait");
-    await_compilation(kernel.key);
+    await_compilation(kernel.key_in_memory());
   }
-  const auto known = cache_find(kernel.key);
+  const auto known = cache_find(kernel.key_in_memory());
   kernel.from_cache = known && take_cached(kernel, *known);
   return kernel.from_cache ? std::move(prepared.kernel) : nullptr;
 }
@@ -324,13 +337,13 @@ std::shared_ptr<CompiledKernel> emit_and_load(PreparedKernel &prepared) {
   {
     const Phase phase(kernel.milliseconds, "link");
     auto cached = std::make_shared<CachedKernel>();
-    cached->code = std::make_shared<KernelCode>(load_object(entry.object, symbol));
+    cached->code = std::make_shared<KernelCode>(load_object(entry.object, symbol, kernel.externs));
     cached->metadata = entry.metadata;
     take_cached(kernel, *cached);
-    cache_remember(kernel.key, std::move(cached));
+    cache_remember(kernel.key_in_memory(), std::move(cached));
   }
   if (!entry.module.empty()) {
-    improve_later(kernel.key, kernel.code, std::move(entry), symbol, options);
+    improve_later(kernel, std::move(entry), symbol, options);
   }
   return std::move(prepared.kernel);
 }

@@ -30,6 +30,8 @@ struct CompileOptions {
   Optimization optimize = Optimization::Automatic;
   /// The mapping is nobody's choice: it gets the tags of planning/default_tags.h.
   bool default_schedule = false;
+  /// These, which nobody has scheduled either, get such tags beside what somebody scheduled.
+  std::vector<std::string> unscheduled_parts = {};
   /// The loops as declared, of a mapping that says when they run (when_work); null: none do.
   std::shared_ptr<const Mapping> declared;
   /// What makes the code. Kernels for which it has nothing to add are the CPU's.
@@ -48,6 +50,10 @@ struct CompiledKernel {
   std::vector<IndexSite> sites;
   std::vector<TimedNest> nests;
   std::string key; ///< cache key, hexadecimal
+  /// The functions of C that it calls, at their addresses in this process: no part of `key`, under
+  /// which the code lies on disk, but of that under which it lies in memory.
+  HostSymbols externs;
+  std::string key_in_memory() const;
   bool from_cache = false;
   /// By phase: key, load, analyse, lower, those of the target, store, link.
   Milliseconds milliseconds;

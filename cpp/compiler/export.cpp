@@ -132,6 +132,7 @@ void require_complete(const std::string &object) {
 ExportedSource export_source(const Mapping &mapping, CompileOptions options,
                              CSourceFunction function) {
   options.target = {&c_source_target(), ""};
+  function.fuses_products = has_fused_multiply_add(describe_cpu(options.cpu));
   const Kernel kernel = make_loops(mapping, options);
   {
     const OperationLimit limit(context_limit);

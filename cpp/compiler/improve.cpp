@@ -17,6 +17,7 @@ struct Work {
   CacheEntry entry;
   const Target *target = nullptr;
   TargetOptions options;
+  HostSymbols externs;
 };
 
 void improve(const Work &work) {
@@ -29,7 +30,7 @@ void improve(const Work &work) {
     }
     metadata->is_full = true;
     better.metadata = encode_metadata(*metadata);
-    LoadedCode loaded = load_object(better.object, work.options.symbol);
+    LoadedCode loaded = load_object(better.object, work.options.symbol, work.externs);
     cache_store(work.key, better);
     work.code->replace(std::move(loaded));
     work.code->change(Improvement::Pending, Improvement::Done);
@@ -52,13 +53,15 @@ bool may_improve(const Kernel &kernel) {
   return has_loop && !has_vectors;
 }
 
-void improve_later(const std::string &key, std::shared_ptr<KernelCode> code, CacheEntry entry,
-                   std::string symbol, const CompileOptions &options) {
+void improve_later(const CompiledKernel &kernel, CacheEntry entry, std::string symbol,
+                   const CompileOptions &options) {
+  const std::shared_ptr<KernelCode> &code = kernel.code;
   if (!code->change(Improvement::None, Improvement::Pending)) {
     return;
   }
   auto work = std::make_shared<Work>();
-  work->key = key;
+  work->key = kernel.key;
+  work->externs = kernel.externs;
   work->code = code;
   work->entry = std::move(entry);
   work->target = options.target.target;

@@ -14,9 +14,9 @@ namespace tilewright {
 /// Whether LLVM's long pipeline may make a kernel faster.
 bool may_improve(const Kernel &kernel);
 
-/// Begins to improve `code`, the code of the cache entry `key`, unless that has begun: `entry` has
-/// what the target improves and the description.
-void improve_later(const std::string &key, std::shared_ptr<KernelCode> code, CacheEntry entry,
-                   std::string symbol, const CompileOptions &options);
+/// Begins to improve the code of a kernel, and its entry in the cache, unless that has begun:
+/// `entry` has what the target improves and the description.
+void improve_later(const CompiledKernel &kernel, CacheEntry entry, std::string symbol,
+                   const CompileOptions &options);
 
 } // namespace tilewright

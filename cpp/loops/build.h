@@ -28,6 +28,9 @@ ValuePtr unary_value(Op op, const ValuePtr &a);
 /// operands, which agree.
 ValuePtr binary_value(Op op, const ValuePtr &a, const ValuePtr &b);
 ValuePtr call_value(Op op, std::vector<ValuePtr> arguments, ScalarType type);
+/// `arguments` have as many lanes each; a null mask is none.
+ValuePtr extern_value(const ExternPtr &function, std::vector<ValuePtr> arguments,
+                      const ValuePtr &mask = nullptr);
 ValuePtr cast_value(const ValuePtr &a, ScalarType type);
 ValuePtr select_value(const ValuePtr &condition, const ValuePtr &then, const ValuePtr &otherwise);
 ValuePtr ramp(const ValuePtr &base, std::int64_t stride, int lanes);
@@ -36,7 +39,8 @@ ValuePtr ramp(const ValuePtr &base, std::int64_t stride, int lanes, int inner,
               std::int64_t inner_stride);
 /// The ramp `like` from another first lane.
 ValuePtr ramp(const Ramp &like, const ValuePtr &base);
-ValuePtr masked(const ValuePtr &mask, const ValuePtr &load); ///< `load` itself for a null mask
+/// `load` itself for a null mask; a function of C is called for these lanes only.
+ValuePtr masked(const ValuePtr &mask, const ValuePtr &load);
 ValuePtr reduce_lanes(Op op, const ValuePtr &vector);
 /// What `op`, the combiner of a reduction, leaves as it is.
 ValuePtr identity_of(Op op, ScalarType type);
@@ -95,7 +99,8 @@ std::shared_ptr<AtomicUpdate> atomic_update(Op op, std::int64_t buffer, const st
                                             const ValuePtr &value);
 StmtPtr let(std::int64_t id, const std::string &name, const ValuePtr &value);
 StmtPtr declare_local(std::int64_t id, const std::string &name, const ValuePtr &value);
-StmtPtr assign_local(std::int64_t id, const std::string &name, const ValuePtr &value);
+StmtPtr assign_local(std::int64_t id, const std::string &name, const ValuePtr &value,
+                     Op op = Op::None);
 StmtPtr check_index(std::int64_t site, const ValuePtr &value, const ValuePtr &upper,
                     const ValuePtr &mask = nullptr, std::vector<ValuePtr> reported = {});
 StmtPtr check_value(std::int64_t site, const ValuePtr &fails, const ValuePtr &mask,

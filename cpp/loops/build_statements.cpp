@@ -74,8 +74,10 @@ StmtPtr declare_local(std::int64_t id, const std::string &name, const ValuePtr &
   return std::make_shared<DeclareLocal>(id, name, value);
 }
 
-StmtPtr assign_local(std::int64_t id, const std::string &name, const ValuePtr &value) {
-  return std::make_shared<AssignLocal>(id, name, value);
+StmtPtr assign_local(std::int64_t id, const std::string &name, const ValuePtr &value, Op op) {
+  auto made = std::make_shared<AssignLocal>(id, name, value);
+  made->op = op;
+  return made;
 }
 
 StmtPtr check_index(std::int64_t site, const ValuePtr &value, const ValuePtr &upper,

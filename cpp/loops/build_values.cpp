@@ -1,3 +1,4 @@
+#include "algorithm/extern_function.h"
 #include "loops/build.h"
 
 #include <algorithm>
@@ -185,6 +186,17 @@ ValuePtr call_value(Op op, std::vector<ValuePtr> arguments, ScalarType type) {
   return std::make_shared<Call>(op, all, std::move(arguments));
 }
 
+ValuePtr extern_value(const ExternPtr &function, std::vector<ValuePtr> arguments,
+                      const ValuePtr &mask) {
+  const ValueType type{function->result, arguments.front()->type.lanes};
+  if (mask) {
+    arguments.insert(arguments.begin(), mask);
+  }
+  auto made = std::make_shared<Extern>(function, type, std::move(arguments));
+  made->has_mask = mask != nullptr;
+  return made;
+}
+
 ValuePtr cast_value(const ValuePtr &a, ScalarType type) {
   if (a->type.scalar == type) {
     return a;
@@ -222,6 +234,10 @@ ValuePtr ramp(const Ramp &like, const ValuePtr &base) {
 }
 
 ValuePtr masked(const ValuePtr &mask, const ValuePtr &load) {
+  if (const auto *call = as<Extern>(load); call != nullptr && mask) {
+    return extern_value(call->function, call->arguments(),
+                        call->has_mask ? both(mask, call->operands.front()) : mask);
+  }
   return mask && is<Load>(load) ? std::make_shared<Masked>(mask, load) : load;
 }
 
@@ -348,6 +364,8 @@ bool same_fields(const Value &a, const Value &b) {
     return same(&Shuffle::bits);
   case ValueKind::Aligned:
     return same(&Aligned::buffer, &Aligned::bytes);
+  case ValueKind::Extern:
+    return same(&Extern::function, &Extern::has_mask);
   case ValueKind::Cast:
   case ValueKind::Select:
   case ValueKind::Broadcast:

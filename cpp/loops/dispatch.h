@@ -104,6 +104,8 @@ decltype(auto) dispatch(Base &value, Use &&use) {
     return nodes::use_as<Shuffle>(value, use);
   case ValueKind::Aligned:
     return nodes::use_as<Aligned>(value, use);
+  case ValueKind::Extern:
+    return nodes::use_as<Extern>(value, use);
   }
   wrong_node();
 }

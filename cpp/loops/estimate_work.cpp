@@ -18,6 +18,8 @@ constexpr std::int64_t max_work = std::int64_t{1} << 40;
 /// Iterations of a loop whose bounds are data.
 constexpr std::int64_t unknown_extent = 16;
 constexpr std::int64_t register_bytes = 32;
+/// Of a function of C, of which nothing is known.
+constexpr std::int64_t cost_of_extern = 50;
 
 std::int64_t cost_of(const Value &value) {
   const std::int64_t registers =
@@ -29,6 +31,8 @@ std::int64_t cost_of(const Value &value) {
     return registers;
   case ValueKind::Call:
     return (cast<Call>(value).op == Op::TruncatedDivide ? 8 : 20) * registers;
+  case ValueKind::Extern:
+    return cost_of_extern * value.type.lanes;
   case ValueKind::Unary:
   case ValueKind::Binary: {
     const Op op = is<Unary>(value) ? cast<Unary>(value).op : cast<Binary>(value).op;

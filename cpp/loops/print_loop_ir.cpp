@@ -1,4 +1,5 @@
 // The loop IR as Python-like pseudo-code, with as few parentheses as Python needs.
+#include "algorithm/extern_function.h"
 #include "loops/dispatch.h"
 #include "loops/linear.h"
 
@@ -386,6 +387,11 @@ private:
   }
 
   Text text_of(const Call &call) { return {op_name(call.op) + "(" + list(call.operands) + ")"}; }
+
+  Text text_of(const Extern &call) {
+    const std::string text = call.function->name + "(" + list(call.arguments()) + ")";
+    return {call.has_mask ? "masked(" + text + ", " + print(call.operands[0]).text + ")" : text};
+  }
 
   Text text_of(const Cast &conversion) {
     return {type_name(conversion.type.scalar) + "(" + print(conversion.operand()).text + ")"};

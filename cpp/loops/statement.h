@@ -219,6 +219,7 @@ struct AssignLocal final : Definition {
   static constexpr bool includes(StatementKind kind) { return kind == StatementKind::AssignLocal; }
   AssignLocal(std::int64_t id, std::string name, ValuePtr value)
       : Definition(StatementKind::AssignLocal, id, std::move(name), std::move(value)) {}
+  Op op = Op::None; ///< as Store has it: the local is the left operand of op(local, term)
 };
 
 /// The body with memory for a buffer that is there only inside.

@@ -45,6 +45,11 @@ ValuePtr with_operands(const ValuePtr &value, std::vector<ValuePtr> operands) {
   }
   case ValueKind::Shuffle:
     return shuffle_value(operands[0], cast<Shuffle>(value).bits);
+  case ValueKind::Extern: {
+    const auto &call = cast<Extern>(value);
+    const ValuePtr mask = call.has_mask ? operands.front() : nullptr;
+    return extern_value(call.function, {operands.begin() + (mask ? 1 : 0), operands.end()}, mask);
+  }
   case ValueKind::Constant:
   case ValueKind::Variable:
   case ValueKind::Parameter:

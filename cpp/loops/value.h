@@ -42,7 +42,8 @@ enum class ValueKind {
   Lane,
   Matrices,
   Shuffle,
-  Aligned
+  Aligned,
+  Extern
 };
 
 struct Value;
@@ -130,6 +131,21 @@ struct Call final : ValueNode<ValueKind::Call> {
   Call(Op op, ValueType type, std::vector<ValuePtr> arguments)
       : ValueNode(type, std::move(arguments)), op(op) {}
   Op op;
+};
+
+/// The result of a function of C, called for each lane, or for those of the mask: anything in the
+/// others. Only the definition of a local is one, so that conditions around it decide whether it
+/// runs.
+struct Extern final : ValueNode<ValueKind::Extern> {
+  /// `operands`: the arguments, behind the mask if there is one.
+  Extern(ExternPtr function, ValueType type, std::vector<ValuePtr> operands)
+      : ValueNode(type, std::move(operands)), function(std::move(function)) {}
+  ExternPtr function;
+  bool has_mask = false;
+
+  std::vector<ValuePtr> arguments() const {
+    return {operands.begin() + (has_mask ? 1 : 0), operands.end()};
+  }
 };
 
 struct Cast final : ValueNode<ValueKind::Cast> {

@@ -1,5 +1,6 @@
 #include "loops/verify.h"
 
+#include "algorithm/extern_function.h"
 #include "loops/dispatch.h"
 #include "loops/traverse.h"
 
@@ -104,6 +105,20 @@ protected:
 
   void check_node(const Call &call) const {
     check_operands(call, op_name(call.op), call.operands.size());
+  }
+
+  void check_node(const Extern &call) const {
+    const std::string &name = call.function->name;
+    require(call.operands.size() == call.function->arguments.size() + (call.has_mask ? 1 : 0),
+            "the arguments of " + name);
+    const std::vector<ValuePtr> arguments = call.arguments();
+    for (size_t a = 0; a < arguments.size(); ++a) {
+      require(arguments[a]->type == ValueType{call.function->arguments[a], call.type.lanes},
+              "the type of an argument of " + name);
+    }
+    require(!call.has_mask || call.operands[0]->type == ValueType{Bool, call.type.lanes},
+            "the mask of " + name);
+    require(call.type.scalar == call.function->result, "the result of " + name);
   }
 
   void check_node(const Cast &conversion) const { check_operands(conversion, "cast", 1); }

@@ -78,6 +78,21 @@ private:
   StmtPtr make_loop(const std::string &key, int dimension, const LoopLooks &looks,
                     const ValuePtr &lower, const ValuePtr &upper, std::int64_t stride,
                     bool in_parallel, const MakeBody &body);
+  // ---- translate_iterations.cpp ----
+
+  /// Whether the loop over time dimension `dimension` ends when its data say so.
+  bool ends_by_data(int dimension, const std::vector<const Statement *> &below) const;
+  /// Iterations from `lower` to below `upper`, while none of them was the last.
+  StmtPtr iterate(const std::string &key, int dimension, const LoopLooks &looks,
+                  const ValuePtr &lower, const ValuePtr &upper, const MakeBody &body);
+  /// `instance` where its iteration is made, which isl may have taken out of the loop; behind the
+  /// test, with what it says.
+  StmtPtr in_iteration(const Statement &statement,
+                       const ExpressionTranslator::Environment &iterators, StmtPtr instance) const;
+  /// The body with the number of the last iteration around it. Behind them, the parameter is how
+  /// many were made.
+  StmtPtr with_iterations(const StmtPtr &body);
+
   /// The exclusive upper bound of `iterator <= e` or `iterator < e`.
   ValuePtr upper_bound(const isl::ast_expr &condition, const std::string &iterator) const;
 
@@ -129,6 +144,8 @@ private:
   std::array<bool, 3> thread_axes_{}; ///< over which a loop in the kernel is around
   std::set<size_t> open_levels_;      ///< of loops over blocks and threads around
   size_t levels_ = 0;                 ///< loops around
+  std::shared_ptr<const Local> last_; ///< iteration, as far as is known; null where none are made
+  bool in_iterations_ = false;        ///< their loop is around
 };
 
 } // namespace tilewright

@@ -2,6 +2,7 @@
 
 #include "algorithm/affine.h"
 #include "algorithm/expression_depth.h"
+#include "algorithm/extern_function.h"
 #include "algorithm/function.h"
 #include "algorithm/predicates.h"
 #include "loops/traverse.h"
@@ -115,6 +116,8 @@ ValuePtr ExpressionTranslator::compute(const ExprPtr &expr) {
     return translate_while(expr->operands[0]).at(expr->position);
   case ExprKind::Fold:
     return translate_fold(*expr).at(expr->position);
+  case ExprKind::Extern:
+    return translate_extern(*expr);
   case ExprKind::State: {
     const auto found = states_.find(expr.get());
     if (found == states_.end()) {
@@ -132,11 +135,23 @@ ValuePtr ExpressionTranslator::compute(const ExprPtr &expr) {
   return apply_node(*expr, operands);
 }
 
+ValuePtr ExpressionTranslator::translate_extern(const Expr &expr) {
+  std::vector<ValuePtr> arguments;
+  for (const ExprPtr &operand : expr.operands) {
+    arguments.push_back(translate(operand));
+  }
+  // A statement of its own: it runs where the conditions around it hold.
+  const std::int64_t id = state_.numbers.next();
+  const std::string &name = expr.external->name;
+  emit(declare_local(id, name, extern_value(expr.external, std::move(arguments))));
+  return local(id, name, {expr.type, 1});
+}
+
 bool ExpressionTranslator::is_affine(const ExprPtr &expr) const {
   if (is_plainly_affine(expr)) {
     return true;
   }
-  if (contains(expr, {ExprKind::Access, ExprKind::Reduce, ExprKind::While})) {
+  if (contains(expr, {ExprKind::Access, ExprKind::Reduce, ExprKind::While, ExprKind::Extern})) {
     return false;
   }
   return to_affine(expr, {statement_.name, frame_.names}).has_value();
@@ -255,7 +270,8 @@ bool ExpressionTranslator::always_readable(const ExprPtr &expr) {
   if (const auto known = frame_.readable.find(expr.get()); known != frame_.readable.end()) {
     return known->second;
   }
-  bool answer = expr->kind != ExprKind::Reduce && expr->kind != ExprKind::While;
+  bool answer = expr->kind != ExprKind::Reduce && expr->kind != ExprKind::While &&
+                expr->kind != ExprKind::Extern;
   if (expr->kind == ExprKind::Access) {
     answer = std::all_of(expr->operands.begin(), expr->operands.end(),
                          [&](const ExprPtr &e) { return is_affine(e); }) &&
@@ -308,8 +324,30 @@ void ExpressionTranslator::guarded(std::span<const ExprPtr> conjuncts,
   emit(if_then(holds, inside));
 }
 
+ExprPtr ExpressionTranslator::undecided_part(const ExprPtr &condition) {
+  const std::vector<ExprPtr> parts = conjuncts_of(condition);
+  if (parts.size() < 2 || frame_.domain.is_null()) {
+    return condition;
+  }
+  const isl::set instances = frame_.domain.intersect_params(state_.program.context);
+  const IterationSpace space{statement_.name, frame_.names};
+  ExprPtr result;
+  for (const ExprPtr &part : parts) {
+    const auto holds = to_set(part, space);
+    if (holds && checked(instances.is_subset(*holds), "a condition that always holds")) {
+      continue;
+    }
+    result = result ? binary(Op::And, result, part) : part;
+  }
+  return undecided_.emplace_back(result);
+}
+
 ValuePtr ExpressionTranslator::translate_select(const Expr &expr) {
-  const ValuePtr condition = translate(expr.operands[0]);
+  const ExprPtr undecided = undecided_part(expr.operands[0]);
+  if (undecided == nullptr) {
+    return translate(expr.operands[1]);
+  }
+  const ValuePtr condition = translate(undecided);
   const ExprPtr &then = expr.operands[1];
   const ExprPtr &otherwise = expr.operands[2];
   if (always_readable(then) && always_readable(otherwise)) {
@@ -391,7 +429,7 @@ ValuePtr ExpressionTranslator::translate_reduce(const ExprPtr &expr) {
     if (is_traced_) {
       check_number(next, sum);
     }
-    emit(assign_local(id, name, next));
+    emit(assign_local(id, name, next, reduction_combiner(expr->op)));
   });
   return sum;
 }

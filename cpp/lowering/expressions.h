@@ -104,6 +104,7 @@ private:
   ValuePtr compute(const ExprPtr &expr);
   ValuePtr translate_access(const Expr &expr);
   ValuePtr translate_select(const Expr &expr);
+  ValuePtr translate_extern(const Expr &expr);
   ValuePtr translate_reduce(const ExprPtr &expr);
   ValuePtr translate_argument_reduce(const ExprPtr &expr);
   const std::vector<ValuePtr> &translate_while(const ExprPtr &expr);
@@ -120,6 +121,8 @@ private:
   void reduce_loops(const Expr &reduce, const std::function<void()> &body);
   ValuePtr checked_subscript(const Expr &access, size_t dimension, const ValuePtr &value);
   ValuePtr checked_from_zero(const Expr &access, size_t dimension, const ValuePtr &value);
+  /// The parts of a conjunction that do not hold in all instances anyway: null where all do.
+  ExprPtr undecided_part(const ExprPtr &condition);
   bool is_affine(const ExprPtr &expr) const;
   bool always_readable(const ExprPtr &expr);
   bool always_in_bounds(const Expr &access) const;
@@ -135,6 +138,7 @@ private:
   std::unordered_map<const Expr *, int> uses_;
   ComputedParts computed_parts_;
   std::unordered_map<const Expr *, ExprPtr> flat_;
+  std::vector<ExprPtr> undecided_; ///< kept: values are remembered by their address
   std::int64_t translations_ = 0;
   std::unordered_map<const Expr *, ValuePtr> states_; ///< of the while loops and folds around
   bool is_traced_ = false;

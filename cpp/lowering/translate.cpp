@@ -42,6 +42,9 @@ AstTranslator::AstTranslator(const Program &program, const GeneratedAst &ast,
 }
 
 Kernel AstTranslator::run() {
+  if (program_.function && program_.function->stop) {
+    last_ = local(state_.numbers.next(), "last", {Int64, 1});
+  }
   std::vector<StmtPtr> parts;
   for (const GeneratedAst::Part &part : ast_.parts) {
     dimensions_ = part.dimensions;
@@ -54,7 +57,7 @@ Kernel AstTranslator::run() {
     }
     parts.push_back(with_memory(-1, loops));
   }
-  kernel_.body = join_nests(block(std::move(parts)), kernel_);
+  kernel_.body = join_nests(with_iterations(block(std::move(parts))), kernel_);
   place_buffers();
   return std::move(kernel_);
 }
@@ -200,6 +203,10 @@ StmtPtr AstTranslator::translate_loop(const ScannedNode &node, bool in_parallel)
     }
     return value;
   };
+  if (ends_by_data(dimension, below)) {
+    return iterate(AstExpressions::loop_key(node.level), dimension, looks,
+                   chain(Op::Max, node.lowers), chain(Op::Min, node.uppers), body);
+  }
   return on_device(below, looks.tag, [&] {
     return make_loop(AstExpressions::loop_key(node.level), dimension, looks,
                      chain(Op::Max, node.lowers), chain(Op::Min, node.uppers), 1, in_parallel,
@@ -212,6 +219,9 @@ StmtPtr AstTranslator::single_iteration(const std::string &key, int dimension,
                                         const std::vector<const Statement *> &below,
                                         const ValuePtr &value, bool in_parallel,
                                         const MakeBody &body) {
+  if (ends_by_data(dimension, below)) {
+    return iterate(key, dimension, looks, value, add(value, integer(1)), body);
+  }
   if (gpu_ && is_gpu(looks.tag.tag)) {
     return on_device(below, looks.tag, [&] {
       return make_loop(key, dimension, looks, value, add(value, integer(1)), 1, in_parallel, body);
@@ -379,6 +389,9 @@ StmtPtr AstTranslator::translate_for(const isl::ast_node &node, bool in_parallel
   const auto stride = as_integer(expressions_.translate(step));
   if (!stride || *stride < 1) {
     throw Error(ErrorKind::Internal, "isl's loops have a step that is no positive number");
+  }
+  if (ends_by_data(dimension, below)) {
+    return iterate(key, dimension, looks, lower, upper, make_body);
   }
   return on_device(below, looks.tag, [&] {
     return make_loop(key, dimension, looks, lower, upper, *stride, in_parallel, make_body);

@@ -1,4 +1,5 @@
 // What runs in the innermost loops: one instance of a statement.
+#include "algorithm/affine.h"
 #include "analysis/mma_tiles.h"
 #include "loops/traverse.h"
 #include "lowering/ast_translator.h"
@@ -16,6 +17,51 @@ namespace tilewright {
 namespace {
 
 constexpr const char *doing = "translating loops";
+
+/// Does `value` read the element that the statement writes?
+bool is_element_written(const ExprPtr &value, const Statement &statement, const Program &program) {
+  if (value->kind != ExprKind::Access || value->position > 0 ||
+      value->type != statement.computation->type) {
+    return false; // states of a fold lie elsewhere
+  }
+  const Program::Place &place = program.places.at(value->producer->name);
+  if (place.buffer != statement.buffer) {
+    return false;
+  }
+  const IterationSpace space{statement.name, statement.iterators};
+  const std::vector<std::string> &names = value->producer->iterators;
+  for (size_t d = 0; d < place.index.size(); ++d) {
+    const ExprPtr index = substitute(place.index[d], [&](const std::string &name) -> ExprPtr {
+      const auto found = std::find(names.begin(), names.end(), name);
+      return found == names.end() ? nullptr
+                                  : value->operands.at(static_cast<size_t>(found - names.begin()));
+    });
+    const auto read = to_affine(index, space);
+    const auto written = to_affine(statement.index[d], space);
+    if (!read || !written ||
+        !isl::manage(isl_pw_aff_plain_is_equal(read->get(), written->get())).is_true()) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// What a statement stores, and where it stores anything.
+struct Stored {
+  std::vector<ExprPtr> conditions;
+  ExprPtr value;
+};
+
+/// An element that stays as it is where a condition does not hold is stored where it does.
+Stored stored_part(const Statement &statement, const Program &program) {
+  Stored stored{{}, statement.value};
+  while (statement.role == StatementRole::Value && stored.value->kind == ExprKind::Select &&
+         is_element_written(stored.value->operands[2], statement, program)) {
+    stored.conditions.push_back(stored.value->operands[0]);
+    stored.value = stored.value->operands[1];
+  }
+  return stored;
+}
 
 } // namespace
 
@@ -174,7 +220,12 @@ StmtPtr AstTranslator::translate_instance(const Statement &statement,
   const std::array<bool, 3> combines =
       gpu_ && in_kernel() ? gpu_->combined_axes(position_of(statement)) : std::array<bool, 3>{};
   const bool combined = combines[0] || combines[1] || combines[2];
-  translator.guarded(statement.predicate, [&] {
+  const Stored stored = stored_part(statement, program_);
+  ExprPtr holds = statement.predicate;
+  for (const ExprPtr &condition : stored.conditions) {
+    holds = holds ? binary(Op::And, holds, condition) : condition;
+  }
+  translator.guarded(holds, [&] {
     translator.check_write(index);
     translator.begin_value();
     if (!statement.states.empty()) {
@@ -185,7 +236,7 @@ StmtPtr AstTranslator::translate_instance(const Statement &statement,
     if (statement.role == StatementRole::Update && !atomic && !combined) {
       before = load(number, buffer.name, {buffer.type, 1}, index);
     }
-    ValuePtr value = cast_value(translator.translate(statement.value), buffer.type);
+    ValuePtr value = cast_value(translator.translate(stored.value), buffer.type);
     if (atomic || combined) {
       auto update = atomic_update(statement.combine, number, buffer.name, index, value);
       update->combines = combines;
@@ -210,7 +261,7 @@ StmtPtr AstTranslator::translate_instance(const Statement &statement,
   for (StmtPtr &made : translator.take_statements()) {
     statements.push_back(std::move(made));
   }
-  return block(std::move(statements));
+  return in_iteration(statement, iterators, block(std::move(statements)));
 }
 
 } // namespace tilewright

@@ -16,7 +16,7 @@ namespace tilewright {
 namespace {
 
 constexpr const char *doing = "what is known of parameters";
-constexpr std::int64_t most_loops_around = 64;
+constexpr std::int64_t max_loops_around = 64;
 
 std::string names_text(const std::vector<std::string> &names) {
   std::string text;
@@ -59,6 +59,20 @@ isl::set read_condition(const MappingState &state, const Command &command,
 
 } // namespace
 
+namespace {
+
+/// How many iterations are made is found by making them (algorithm/convergence.h).
+void require_no_count(const MappingState &state, const Command &command, const std::string &name) {
+  if (state.function->stop && state.function->stop->parameter == name) {
+    refuse(command, name + " is the number of iterations until " +
+                        state.function->stop->test->name +
+                        " holds, which nobody knows before they are made; limit= of the function "
+                        "says how many there are at most");
+  }
+}
+
+} // namespace
+
 void fix_command(MappingState &state, const Command &command) {
   const CommandArguments arguments(command);
   if (arguments.size() == 0 || arguments.size() % 2 != 0) {
@@ -69,6 +83,7 @@ void fix_command(MappingState &state, const Command &command) {
     const std::string name = arguments.name(a, "a parameter");
     const std::int64_t value = arguments.any_integer(a + 1, ("the value of " + name).c_str());
     require_parameter(state, command, name);
+    require_no_count(state, command, name);
     const auto [known, is_new] = state.fixed.emplace(name, value);
     if (!is_new && known->second != value) {
       refuse(command, name + " is fixed at " + std::to_string(known->second) +
@@ -90,6 +105,15 @@ void specialize_command(MappingState &state, const Command &command) {
   arguments.expect_between(1, 1, "specialize(condition)");
   const std::string text = arguments.name(0, "a condition on parameters");
   const isl::set condition = read_condition(state, command, text);
+  if (state.function->stop) {
+    const std::string &count = state.function->stop->parameter;
+    const int position = isl_set_find_dim_by_name(condition.get(), isl_dim_param, count.c_str());
+    if (position >= 0 &&
+        isl_set_involves_dims(condition.get(), isl_dim_param, static_cast<unsigned>(position), 1) !=
+            isl_bool_false) {
+      require_no_count(state, command, count);
+    }
+  }
   const isl::set &context = state.function->context;
   isl::set left = checked(context.intersect(condition), doing);
   if (checked(left.is_empty(), doing)) {
@@ -128,9 +152,9 @@ void when_work_command(MappingState &state, const Command &command) {
   state.work.declared = number(0, "the least work");
   state.work.threads = number(1, "the least work of threads");
   const std::int64_t around = number(2, "the number of loops around");
-  if (around > most_loops_around) {
+  if (around > max_loops_around) {
     refuse(command, "the number of loops around must be at most " +
-                        std::to_string(most_loops_around) + ", got " + std::to_string(around));
+                        std::to_string(max_loops_around) + ", got " + std::to_string(around));
   }
   state.work.around = static_cast<int>(around);
 }

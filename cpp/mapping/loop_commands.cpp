@@ -217,7 +217,8 @@ bool keeps_order(const Mapping &mapping, const Command &command) {
   const TimeSpaceMap &map = state.time_space.at(command.computation);
   const size_t position = find_loop(map, CommandArguments(command).name(0, "the loop"), command);
   const Tag tag = map.dimensions[position].tag.tag;
-  return has_loops_of_its_own(state, map, command) &&
+  const bool may_end_early = state.function->stop && position == 0;
+  return has_loops_of_its_own(state, map, command) && !may_end_early &&
          (tag == Tag::Sequential || tag == Tag::Unroll) &&
          std::none_of(state.placements.begin(), state.placements.end(),
                       [&](const Placement &placement) {

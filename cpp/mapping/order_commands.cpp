@@ -115,7 +115,6 @@ void compute_at_command(MappingState &state, const Command &command) {
   const std::string consumer =
       existing_computation(state, command, arguments.name(0, "the reader"));
   const std::string &name = command.computation;
-  const Computation &computation = **state.function->find(name);
   if (consumer == name || depends_on(state, consumer, name)) {
     refuse(command,
            consumer + " is itself placed relative to " + name + "; the order would be circular");
@@ -124,14 +123,6 @@ void compute_at_command(MappingState &state, const Command &command) {
     if (output->name == name) {
       refuse(command, name + " is an output; all of it has to be computed, whoever reads it");
     }
-  }
-  for (const Piece &piece : computation.pieces) {
-    visit(piece.value, [&](const ExprPtr &node) {
-      if (node->kind == ExprKind::Access && node->producer.get() == &computation) {
-        refuse(command,
-               name + " reads its own earlier values, so a part of it cannot be computed alone");
-      }
-    });
   }
   const int shared =
       shared_with(state, command, consumer, arguments.name(1, "a loop of the reader"));

@@ -1,5 +1,6 @@
 #include "mapping/program.h"
 
+#include "algorithm/existing.h"
 #include "algorithm/expression_depth.h"
 #include "algorithm/reductions.h"
 #include "mapping/command_handlers.h"
@@ -112,7 +113,9 @@ void ProgramBuilder::add_values(const ComputationPtr &computation, const TimeSpa
     }
     statement.iterators = computation->iterators;
     statement.domain = piece.domain;
-    statement.value = piece.value;
+    const ExistingValue existing = existing_value(piece.value);
+    statement.value = existing.value;
+    statement.predicate = existing.condition;
     for (const LoopDimension &loop : map.dimensions) {
       add_loop(statement, loop);
     }
@@ -128,7 +131,7 @@ void ProgramBuilder::add_values(const ComputationPtr &computation, const TimeSpa
 
 void ProgramBuilder::add_reduction(const ComputationPtr &computation,
                                    const InstanceSpace &instances, const TimeSpaceMap &map) {
-  const ExprPtr &value = computation->pieces.front().value;
+  const auto [condition, value] = existing_value(computation->pieces.front().value);
   const ExprPtr reduction = scheduled_reduction(*computation);
   const Expr &terms = *reduction_of(*reduction);
   Statement update = statement_of(computation, 0);
@@ -136,7 +139,9 @@ void ProgramBuilder::add_reduction(const ComputationPtr &computation,
   update.iterators = instances.iterators;
   update.domain = instances.domain;
   update.value = cast(terms.operands.front(), terms.type);
-  update.predicate = terms.predicate;
+  update.predicate = condition && terms.predicate ? binary(Op::And, condition, terms.predicate)
+                     : condition                  ? condition
+                                                  : terms.predicate;
   update.combine = reduction_combiner(terms.op);
   update.ordered = terms.ordered;
   for (const LoopDimension &loop : map.dimensions) {
@@ -148,6 +153,7 @@ void ProgramBuilder::add_reduction(const ComputationPtr &computation,
 
   Statement init = beside(update, StatementRole::Initialise, -1, map, instances.reduced);
   init.name = unique_name(computation->name + "_init");
+  init.predicate = condition;
   const bool is_fold = reduction->kind == ExprKind::Fold;
   init.value =
       cast(is_fold ? initial_values(*reduction).front() : reduction_identity(terms.op, terms.type),
@@ -161,6 +167,7 @@ void ProgramBuilder::add_reduction(const ComputationPtr &computation,
     return;
   }
   Statement finish = beside(update, StatementRole::Finish, 1, map, instances.reduced);
+  finish.predicate = condition;
   finish.name = unique_name(computation->name + "_finish");
   finish.value = finished_value(computation, value, reduction);
   program_.statements.push_back(std::move(update));

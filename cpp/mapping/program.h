@@ -60,6 +60,8 @@ struct Statement {
       iterators; ///< of `domain`; the computation's iterators, then (Update) the reduced ones
   size_t replicas =
       0;           ///< compute_at: so many iterators before those, the values of the loops shared
+  size_t anew = 0; ///< of these loops, so many in each iteration of which a value is made anew;
+                   ///< inside of them it is made once (mapping/windows.h)
   isl::set domain; ///< name[iterators], within the context
   std::vector<int> order;              ///< s0, s1, ...: one more than there are loops
   std::vector<isl::pw_aff> loops;      ///< d0, d1, ...: functions of the instance
@@ -68,7 +70,7 @@ struct Statement {
                                        ///< (deeper ones are fixed at 0)
   ExprPtr value;                       ///< Update: the reduction's body
   std::vector<FoldState> states; ///< Initialise and Update of a fold; then `value` is the first's
-  ExprPtr predicate;             ///< Update: a condition that reads data, or null: always
+  ExprPtr predicate;             ///< a condition that reads data, under which it runs; null: always
   Op combine = Op::None;         ///< Update: Add, Mul, Min, Max, And, Or; None of a fold
   bool ordered = false;          ///< Update: in lexicographic order of the terms only
   size_t buffer = 0;             ///< index into Program::buffers

@@ -126,6 +126,14 @@ private:
   /// Has every element of `producer` its value, for good, before the loops of `reader` begin, or in
   /// each iteration of them?
   bool is_ready(const Computation &producer, const Computation &reader) const;
+  /// store_at outside of the loops in which a computation runs: how many of these make its values
+  /// anew in each iteration. Inside of the innermost concurrent one each is made once. A GPU's
+  /// threads have no order, so that all of them do.
+  size_t computed_anew(size_t stored, const std::vector<const Statement *> &readers) const;
+  /// The buffer of what is `made` once for each iteration of the `kept` outermost loops, modulo the
+  /// window that is still `read`.
+  void fold_window(const Computation &computation, const isl::map &read, const isl::map &made,
+                   size_t kept, size_t first);
   /// store_at: a buffer inside the outermost loops of the readers, as large as what is read in one
   /// iteration of them.
   void allocate_inside(const Computation &computation, const Allocation &allocation,

@@ -4,6 +4,7 @@
 #include "mapping/footprint.h"
 #include "mapping/local_memory.h"
 #include "mapping/program_builder.h"
+#include "mapping/windows.h"
 
 #include <algorithm>
 #include <optional>
@@ -77,14 +78,86 @@ void ProgramBuilder::replicate(const Computation &computation, const Placement &
   const std::vector<const Statement *> readers = readers_of(built, computation);
   const Statement &around = reader_around(computation, placement, readers);
   const isl::map read = footprint(readers, computation, shared_);
-  const isl::map needed =
-      plain_footprint(read, defined(computation), may_compute_more(computation));
   const auto allocation = state_.allocations.find(computation.name);
+  size_t anew = shared_;
+  isl::map needed;
+  if (allocation != state_.allocations.end()) {
+    anew = computed_anew(static_cast<size_t>(allocation->second.levels), readers);
+    const isl::map exact = read.intersect_params(relevant_->of({read.range()})).coalesce();
+    const auto window = anew < shared_ ? first_read(exact, anew) : std::nullopt;
+    if (window) {
+      needed = plain_footprint(*window, defined(computation), false);
+    } else {
+      anew = shared_;
+    }
+  }
+  if (anew == shared_) {
+    needed = plain_footprint(read, defined(computation), may_compute_more(computation));
+  }
   if (allocation != state_.allocations.end()) {
     allocate_inside(computation, allocation->second, readers, needed, first);
+    if (anew < shared_ && static_cast<size_t>(allocation->second.levels) == anew) {
+      fold_window(computation, read, needed, anew, first);
+    }
+    require_fits(program_.buffers[program_.places.at(computation.name).buffer], allocation->second);
   }
   for (size_t s = first; s < program_.statements.size(); ++s) {
     run_inside(program_.statements[s], around, needed);
+    program_.statements[s].anew = anew;
+  }
+}
+
+size_t ProgramBuilder::computed_anew(size_t stored,
+                                     const std::vector<const Statement *> &readers) const {
+  size_t anew = stored;
+  for (const Statement *reader : readers) {
+    for (size_t level = 0; level < reader->loop_names.size(); ++level) {
+      if (is_gpu(reader->tags[level].tag)) {
+        return shared_;
+      }
+      if (level < shared_ && is_concurrent(reader->tags[level].tag)) {
+        anew = std::max(anew, level + 1);
+      }
+    }
+  }
+  return anew;
+}
+
+void ProgramBuilder::fold_window(const Computation &computation, const isl::map &read,
+                                 const isl::map &made, size_t kept, size_t first) {
+  isl::map alive = read.unite(made);
+  for (size_t s = first; s < program_.statements.size(); ++s) {
+    const Statement &statement = program_.statements[s];
+    for (const ReadAccess &own : read_accesses(statement)) {
+      if (own.producer.get() == &computation) {
+        const isl::map by_values = defined_value(statement).reverse().apply_range(own.relation);
+        alive = alive.unite(made.apply_range(by_values));
+      }
+    }
+  }
+  const std::vector<std::int64_t> folds =
+      folds_of_window(checked(alive.coalesce(), "a window"), kept, program_.context);
+  const Allocation &allocation = state_.allocations.at(computation.name);
+  const std::vector<int> &order = allocation.order;
+  Program::Place &place = program_.places.at(computation.name);
+  Buffer &buffer = program_.buffers[place.buffer];
+  for (size_t d = 0; d < folds.size(); ++d) {
+    const bool is_padded = allocation.pad > 0 && d + 1 == folds.size();
+    const size_t of = order.empty() ? d : static_cast<size_t>(order[d]);
+    const auto *whole = buffer.extents[d]->kind == ExprKind::Constant
+                            ? std::get_if<std::int64_t>(&buffer.extents[d]->value)
+                            : nullptr;
+    if (folds[of] == 0 || is_padded || (whole != nullptr && *whole <= folds[of])) {
+      continue;
+    }
+    const ExprPtr modulus = constant(folds[of], Int64);
+    buffer.extents[d] = modulus;
+    place.index[d] = binary(Op::Mod, iterator(computation.iterators[of]), modulus);
+    place.relation = folded(place.relation, static_cast<unsigned>(of), folds[of]);
+    break;
+  }
+  for (size_t s = first; s < program_.statements.size(); ++s) {
+    program_.statements[s].index = place.index;
   }
 }
 
@@ -232,6 +305,7 @@ void ProgramBuilder::allocate_private(const Computation &computation,
     held = held.unite(footprint(readers, computation, levels)).coalesce();
   }
   hold(computation, allocation, held);
+  require_fits(program_.buffers[first.buffer], allocation);
   for (Statement &statement : program_.statements) {
     if (statement.computation.get() == &computation) {
       statement.index = program_.places.at(computation.name).index;
@@ -259,7 +333,6 @@ void ProgramBuilder::hold(const Computation &computation, const Allocation &allo
   if (allocation.pad > 0) {
     buffer.extents.back() = padded(buffer.extents.back(), allocation.pad);
   }
-  require_fits(buffer, allocation);
 }
 
 } // namespace tilewright

@@ -1,5 +1,6 @@
 // inline rfactor: commands that rewrite Layer I behind the mapping. The function that was declared
 // stays the one that is called and evaluated; the mapping carries the rewritten one.
+#include "algorithm/existing.h"
 #include "algorithm/reductions.h"
 #include "algorithm/rewrite.h"
 #include "mapping/command_arguments.h"
@@ -196,6 +197,10 @@ void factor_loop(MappingState &state, const Command &command, size_t factored,
                                   "is associative, say so: tw.fold(..., associative=True)"
                                 : " is an ordered reduction, and partial results would change its "
                                   "order"));
+  }
+  if (existing_value(before.pieces.front().value).condition) {
+    refuse(command, "data decide which elements of " + name +
+                        " exist, and partial results would be computed for all");
   }
   const ReductionFactor factor = factor_of(before, instances, loop, partial_name);
   try {

@@ -129,6 +129,22 @@ Command transaction_of(std::vector<Command> commands, const SourceLocation &wher
   return {"", transaction_name, {}, where, std::move(commands)};
 }
 
+bool mentions(const Command &command, const std::string &computation) {
+  const auto names = [&](const Argument &argument) {
+    if (const auto *name = std::get_if<std::string>(&argument)) {
+      return *name == computation;
+    }
+    const auto *all = std::get_if<std::vector<std::string>>(&argument);
+    return all != nullptr && std::find(all->begin(), all->end(), computation) != all->end();
+  };
+  const auto &arguments = command.arguments;
+  const auto &commands = command.commands;
+  return command.computation == computation ||
+         std::any_of(arguments.begin(), arguments.end(), names) ||
+         std::any_of(commands.begin(), commands.end(),
+                     [&](const Command &inner) { return mentions(inner, computation); });
+}
+
 std::string to_string(const Command &command) {
   if (command.commands.empty()) {
     return (command.computation.empty() ? "f" : command.computation) + call_text(command);

@@ -32,6 +32,9 @@ struct Command {
   }
 };
 
+/// Whether a command, or one within it, speaks of a computation.
+bool mentions(const Command &command, const std::string &computation);
+
 /// The name of a command that is a transaction: it has commands, and no arguments.
 inline constexpr const char *transaction_name = "transaction";
 

@@ -1,6 +1,8 @@
 #include "passes/guarded_loop.h"
 
 #include "loops/index_tests.h"
+#include "passes/join_guards.h"
+#include "passes/lift_fills.h"
 
 #include <algorithm>
 
@@ -74,8 +76,9 @@ bool only_fills(const StmtPtr &root, const std::set<std::int64_t> &buffers) {
 
 } // namespace
 
-GuardedLoop::GuardedLoop(const For &loop, EnclosingLoops &around)
-    : loop_(loop), lower_(loop.lower), upper_(loop.upper), around_(around) {
+GuardedLoop::GuardedLoop(const For &loop, EnclosingLoops &around,
+                         const std::set<std::int64_t> &changed)
+    : loop_(loop), lower_(loop.lower), upper_(loop.upper), around_(around), changed_(changed) {
   inside_.insert(loop.id);
   visit_statements(loop.body(), [&](const LoopStatement &inner) {
     if (const std::int64_t *variable = defined_variable(inner)) {
@@ -190,9 +193,21 @@ bool GuardedLoop::may_leave(const LoopStatement &statement) const {
   return invariant && (local == nullptr || !assigned_.contains(local->id));
 }
 
-/// May a test be asked once, outside of the loop? Data are not read between the loops of a launch.
+/// May a test be asked once, outside of the loop? The host does not read data of a launch; all
+/// threads of a block may, if nothing writes to them.
 bool GuardedLoop::may_guard(const ValuePtr &test) const {
-  return is_invariant(test) && (!is_gpu(loop_.loop) || is_index_test(test));
+  if (!is_invariant(test)) {
+    return false;
+  }
+  if (!is_gpu(loop_.loop) || is_index_test(test)) {
+    return true;
+  }
+  bool same = loop_.loop == LoopKind::GpuThread;
+  visit_value(test, [&](const Value &value) {
+    const auto *load = as<Load>(value);
+    same = same && !is<Local>(value) && (load == nullptr || !changed_.contains(load->buffer));
+  });
+  return same;
 }
 
 /// Does a test hold wherever the loop comes to the next level?
@@ -289,7 +304,14 @@ namespace {
 
 class Changing {
 public:
-  Changing(const Ranges &known, const LoopChange &change) : around_(known), change_(change) {}
+  Changing(const StmtPtr &root, const Ranges &known, const LoopChange &change)
+      : around_(known), change_(change) {
+    visit_statements(root, [&](const LoopStatement &statement) {
+      if (const auto *change = as<ElementChange>(statement)) {
+        changed_.insert(change->buffer);
+      }
+    });
+  }
 
   StmtPtr operator()(const StmtPtr &statement) {
     if (statement->children.empty()) {
@@ -300,12 +322,26 @@ public:
     if (loop == nullptr) {
       return node;
     }
-    const StmtPtr other = loop->parallel.joined ? nullptr : change_(*loop, around_);
-    around_.leave(*loop); // what has become of it may be one number with the same name
-    return other ? other : node;
+    if (const auto fill = lifted_fill(*loop)) {
+      const StmtPtr body = rewritten(with_children(node, {fill->rest}), *loop);
+      std::vector<StmtPtr> statements = fill->fills;
+      statements.push_back(body);
+      const ValuePtr runs = binary_value(Op::Lt, loop->lower, loop->upper);
+      const StmtPtr made = with_children(fill->memory, {block(std::move(statements))});
+      return around_.holds(runs) ? made : if_then(runs, made);
+    }
+    return rewritten(node, *loop);
   }
 
 private:
+  /// What becomes of a loop that was entered.
+  StmtPtr rewritten(const StmtPtr &node, const For &entered) {
+    const auto &loop = cast<For>(node);
+    const StmtPtr other = loop.parallel.joined ? nullptr : change_(loop, around_, changed_);
+    around_.leave(entered); // what has become of it may be one number with the same name
+    return other ? other : node;
+  }
+
   StmtPtr inside(const StmtPtr &statement) {
     if (const auto *loop = as<For>(statement)) {
       around_.enter(*loop);
@@ -322,17 +358,18 @@ private:
       children.push_back((*this)(child));
       changed = changed || children.back() != child;
     }
-    return changed ? with_children(statement, std::move(children)) : statement;
+    return join_guards(changed ? with_children(statement, std::move(children)) : statement);
   }
 
   EnclosingLoops around_;
+  std::set<std::int64_t> changed_;
   const LoopChange &change_;
 };
 
 } // namespace
 
 StmtPtr change_guarded_loops(const StmtPtr &root, const Ranges &known, const LoopChange &change) {
-  return Changing(known, change)(root);
+  return Changing(root, known, change)(root);
 }
 
 } // namespace tilewright

@@ -18,7 +18,8 @@ namespace tilewright {
 class GuardedLoop {
 public:
   /// `around` knows the loops around `loop`, and is told of those that it looks into.
-  GuardedLoop(const For &loop, EnclosingLoops &around);
+  /// `changed`: the buffers that the code around writes to anywhere.
+  GuardedLoop(const For &loop, EnclosingLoops &around, const std::set<std::int64_t> &changed);
   virtual ~GuardedLoop() = default;
   GuardedLoop(const GuardedLoop &) = delete;
   GuardedLoop &operator=(const GuardedLoop &) = delete;
@@ -69,6 +70,7 @@ private:
   StmtPtr reported_first(const StmtPtr &statement) const;
 
   EnclosingLoops &around_;
+  const std::set<std::int64_t> &changed_;
   StmtPtr core_; ///< what is inside of all levels
   std::vector<Level> levels_;
   std::vector<Layer> layers_;
@@ -81,7 +83,8 @@ private:
 
 /// `root` with what `change` makes of each loop, innermost first; null leaves it. Loops that run as
 /// one with the loop around them are left: nothing may come to stand between the two.
-using LoopChange = std::function<StmtPtr(const For &loop, EnclosingLoops &around)>;
+using LoopChange = std::function<StmtPtr(const For &loop, EnclosingLoops &around,
+                                         const std::set<std::int64_t> &changed)>;
 StmtPtr change_guarded_loops(const StmtPtr &root, const Ranges &known, const LoopChange &change);
 
 } // namespace tilewright

@@ -25,9 +25,10 @@ public:
 } // namespace
 
 StmtPtr lift_guards(const StmtPtr &body, const Ranges &known) {
-  return change_guarded_loops(body, known, [](const For &loop, EnclosingLoops &around) {
-    return LiftedLoop(loop, around).lift();
-  });
+  return change_guarded_loops(body, known,
+                              [](const For &loop, EnclosingLoops &around, const auto &changed) {
+                                return LiftedLoop(loop, around, changed).lift();
+                              });
 }
 
 } // namespace tilewright

@@ -444,18 +444,21 @@ private:
         if (Promoted *found = term ? find(store->buffer, store->subscripts, 1, nullptr) : nullptr) {
           const auto &sum = found->locals[found->next];
           found->next = (found->next + 1) % found->locals.size();
-          return assign_local(sum->id, "acc", binary_value(store->op, sum, read_locals(term)));
+          return assign_local(sum->id, "acc", binary_value(store->op, sum, read_locals(term)),
+                              store->op);
         }
         if (const Promoted *found =
                 find(store->buffer, store->subscripts, store->value->type.lanes, store->mask)) {
-          return assign_local(found->locals.front()->id, "acc", read_locals(store->value));
+          return assign_local(found->locals.front()->id, "acc", read_locals(store->value),
+                              store->op);
         }
       }
       if (const auto *update = as<AtomicUpdate>(statement)) {
         if (const Promoted *found = find(update->buffer, update->subscripts, 1, nullptr)) {
           const auto &sum = found->locals.front();
           return assign_local(sum->id, "acc",
-                              binary_value(update->op, sum, read_locals(update->value)));
+                              binary_value(update->op, sum, read_locals(update->value)),
+                              update->op);
         }
       }
       return map_children(map_values(statement, std::ref(read_locals)), rewrite);

@@ -26,9 +26,9 @@ struct Comparison {
 /// One loop while it is tightened.
 class TightenedLoop : GuardedLoop {
 public:
-  TightenedLoop(const For &loop, EnclosingLoops &around, Numbers &numbers,
-                std::set<std::int64_t> &data)
-      : GuardedLoop(loop, around), numbers_(numbers), data_(data) {}
+  TightenedLoop(const For &loop, EnclosingLoops &around, const std::set<std::int64_t> &changed,
+                Numbers &numbers, std::set<std::int64_t> &data)
+      : GuardedLoop(loop, around, changed), numbers_(numbers), data_(data) {}
 
   /// Null when no data bounds the loop.
   StmtPtr tighten() {
@@ -200,9 +200,10 @@ private:
 StmtPtr tighten_guards(const StmtPtr &body, const Ranges &known) {
   Numbers numbers(body);
   std::set<std::int64_t> data;
-  return change_guarded_loops(body, known, [&](const For &loop, EnclosingLoops &around) {
-    return TightenedLoop(loop, around, numbers, data).tighten();
-  });
+  return change_guarded_loops(
+      body, known, [&](const For &loop, EnclosingLoops &around, const auto &changed) {
+        return TightenedLoop(loop, around, changed, numbers, data).tighten();
+      });
 }
 
 } // namespace tilewright

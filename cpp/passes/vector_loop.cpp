@@ -3,6 +3,7 @@
 #include "loops/dispatch.h"
 #include "loops/gpu_queries.h"
 #include "loops/index_tests.h"
+#include "loops/speculation.h"
 #include "loops/tile_extent.h"
 #include "loops/traverse.h"
 #include "passes/gpu/thread_reductions.h"
@@ -18,14 +19,6 @@ namespace tilewright {
 namespace {
 
 constexpr int max_lanes = 256; ///< wider vectors would be split into very many
-
-bool loads(const StmtPtr &root) {
-  bool found = false;
-  visit_statements(root, [&](const LoopStatement &statement) {
-    visit_values(statement, [&](const Value &value) { found = found || is<Load>(value); });
-  });
-  return found;
-}
 
 /// What `op` leaves as it is, in every lane.
 ValuePtr identity_lanes(Op op, ValueType type) {
@@ -248,7 +241,7 @@ private:
     } else if (mask()) {
       return fail();
     }
-    return assign_local(node.id, node.name, converted);
+    return assign_local(node.id, node.name, converted, node.op);
   }
 
   StmtPtr in_lanes(const Store &node) {
@@ -371,7 +364,7 @@ private:
     const ValuePtr lanes = local(id, "mask", {Bool, lanes_});
     const ValuePtr narrow = narrowed(condition);
     StmtPtr inner = within({nullptr, lanes}, [&] { return statement(body); });
-    if (loads(body)) {
+    if (!is_speculable(body)) {
       // What all lanes share is read only where one lane reads it.
       inner = if_then(reduce_lanes(Op::Or, lanes), inner);
     }
@@ -428,7 +421,7 @@ private:
         return block({});
       });
       visit_value(result, [&](const Value &part) {
-        shares = shares || (is<Load>(part) && part.type.lanes == 1);
+        shares = shares || (!is_speculable(part) && part.type.lanes == 1);
       });
       return result;
     };
@@ -502,6 +495,9 @@ private:
       return masked(mask(),
                     load(own.buffer, own.name, {own.type.scalar, lanes_}, std::move(operands)));
     }
+    case ValueKind::Extern:
+      std::ranges::for_each(operands, [&](ValuePtr &operand) { operand = widened(operand); });
+      return masked(mask(), with_operands(node, std::move(operands)));
     case ValueKind::Ramp:
     case ValueKind::Broadcast:
     case ValueKind::Masked:

@@ -1,6 +1,7 @@
 #include "planning/computation_shape.h"
 
 #include "algorithm/affine.h"
+#include "algorithm/existing.h"
 #include "algorithm/reductions.h"
 #include "hardware/processor.h"
 #include "polyhedral/interruption.h"
@@ -29,11 +30,12 @@ Shape::Shape(const Computation &computation) : space_(instance_space(computation
   largest_bytes_ = computation.type.bytes();
   simple_ = !space_.iterators.empty() && !computation.type.is_complex();
   for (const Piece &piece : computation.pieces) {
+    const auto [condition, value] = existing_value(piece.value);
     const ExprPtr reduction = space_.reduced > 0 ? scheduled_reduction(computation) : nullptr;
     const Expr *terms = reduction ? reduction_of(*reduction) : nullptr;
-    simple_ = simple_ && (terms == nullptr || !terms->predicate);
+    simple_ = simple_ && !condition && (terms == nullptr || !terms->predicate);
     if (terms == nullptr || terms->op != Op::ReduceFold) {
-      collect(terms != nullptr ? terms->operands.front() : piece.value, computation.name);
+      collect(terms != nullptr ? terms->operands.front() : value, computation.name);
       is_associative_ = terms != nullptr && !terms->ordered;
       continue;
     }

@@ -3,6 +3,7 @@
 #include "analysis/legality.h"
 #include "mapping/accesses.h"
 #include "mapping/program.h"
+#include "planning/iterations.h"
 #include "planning/views_in_place.h"
 
 #include <isl/schedule.h>
@@ -278,6 +279,9 @@ Mapping scheduled_apart(const Mapping &mapping,
 }
 
 PlannedMapping plan_loops(const std::shared_ptr<const Function> &function) {
+  if (function->stop) {
+    return plan_iterations(function, legal_program);
+  }
   const Mapping identity(function);
   const std::vector<std::vector<std::string>> groups = recurrence_groups(*function);
   Mapping mapping = identity;
@@ -304,7 +308,7 @@ PlannedMapping plan_loops(const std::shared_ptr<const Function> &function) {
 
 PlannedMapping plan_default(const std::shared_ptr<const Function> &function) {
   PlannedMapping planned = plan_loops(function);
-  if (planned.legal == nullptr) {
+  if (planned.legal == nullptr || function->stop) {
     return planned;
   }
   if (auto legal = store_views_in_place(planned.mapping, legal_program)) {

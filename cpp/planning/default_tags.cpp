@@ -376,12 +376,26 @@ bool is_shown(const MappingState &state, const Computation &computation) {
 /// Chooses the tags: all at once where that is legal, else one computation after the other.
 class TagChoice {
 public:
-  TagChoice(const Mapping &plain, bool wide) : plain_(plain), wide_(wide) {
+  /// `parts`: null for all computations.
+  TagChoice(const Mapping &plain, const std::vector<std::string> *parts, bool wide)
+      : plain_(plain), wide_(wide), threads_(parts == nullptr || has_parallel_loops(plain)) {
     for (const ComputationPtr &computation : plain.function().computations) {
-      if (is_apart(plain.state(), computation->name) && !is_shown(plain.state(), *computation)) {
+      const bool is_asked = parts == nullptr || std::find(parts->begin(), parts->end(),
+                                                          computation->name) != parts->end();
+      if (is_asked && is_apart(plain.state(), computation->name) &&
+          !is_shown(plain.state(), *computation)) {
         candidates_.push_back({computation->name, Shape(*computation), reads_itself(*computation)});
       }
     }
+  }
+
+  /// Of parts: nobody else's loops are touched.
+  DefaultSchedule choose_apart() const {
+    if (candidates_.empty() || candidates_.size() > max_computations) {
+      return {plain_};
+    }
+    DefaultSchedule all = together(true, false);
+    return legal_program(all.mapping, nullptr) ? all : one_by_one();
   }
 
   DefaultSchedule choose() const {
@@ -420,6 +434,11 @@ private:
     const bool is_stored = stored.schedule().commands.size() > shared.schedule().commands.size();
     DefaultSchedule result = given;
     result.mapping = is_stored && legal_program(stored, legal_shared.get()) ? stored : shared;
+    const Mapping own = with_private_rows(result.mapping);
+    if (own.schedule().commands.size() > result.mapping.schedule().commands.size() &&
+        legal_program(own, nullptr)) {
+      result.mapping = own;
+    }
     return result;
   }
 
@@ -462,8 +481,9 @@ private:
     DefaultSchedule all{plain_};
     for (const Candidate &candidate : candidates_) {
       if (with_recurrences || !candidate.reads_itself) {
-        auto next = tagged(all, candidate, true, {std::nullopt, true, keeps_rows});
-        next = next ? next : tagged(all, candidate, true, {0});
+        auto next = threads_ ? tagged(all, candidate, true, {std::nullopt, true, keeps_rows})
+                             : std::nullopt;
+        next = next || !threads_ ? next : tagged(all, candidate, true, {0});
         next = next ? next : tagged(all, candidate, true, {});
         all = next ? *next : all;
       }
@@ -500,8 +520,9 @@ private:
       }
       bool found = false;
       for (const bool vector : {true, false}) {
-        found = found || accept(tagged(result, candidate, vector, {std::nullopt, true, true}));
-        for (size_t loop = 0; !found && loop < candidate.shape.rank(); ++loop) {
+        found = found ||
+                (threads_ && accept(tagged(result, candidate, vector, {std::nullopt, true, true})));
+        for (size_t loop = 0; threads_ && !found && loop < candidate.shape.rank(); ++loop) {
           found = accept(tagged(result, candidate, vector, {loop}));
         }
         found = found ||
@@ -513,13 +534,14 @@ private:
 
   const Mapping &plain_;
   bool wide_;
+  bool threads_; ///< loops may be parallel
   std::vector<Candidate> candidates_;
 };
 
 } // namespace
 
 Mapping with_default_tags(const Mapping &plain, bool wide) {
-  const DefaultSchedule chosen = TagChoice(plain, wide).choose();
+  const DefaultSchedule chosen = TagChoice(plain, nullptr, wide).choose();
   const std::int64_t threads = has_parallel_loops(chosen.mapping) ? least_work_for_threads : 0;
   if (chosen.little == 0 && threads == 0) {
     return chosen.mapping;
@@ -532,6 +554,10 @@ Mapping with_default_tags(const Mapping &plain, bool wide) {
     limits.emplace_back(std::int64_t{chosen.around});
   }
   return chosen.mapping.with({"", "when_work", std::move(limits), {}});
+}
+
+Mapping with_tags_of_parts(const Mapping &given, const std::vector<std::string> &parts, bool wide) {
+  return TagChoice(given, &parts, wide).choose_apart().mapping;
 }
 
 } // namespace tilewright

@@ -9,6 +9,8 @@
 #include "mapping/mapping.h"
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 namespace tilewright {
 
@@ -19,5 +21,9 @@ inline constexpr std::int64_t least_work_for_threads = 60'000;
 /// `plain`, which is legal, with these tags, and with what is too little work for them (when_work).
 /// `wide`: there are 32 registers of 64 bytes.
 Mapping with_default_tags(const Mapping &plain, bool wide);
+
+/// `given`, which is legal and somebody's schedule of everything but these computations, with tags
+/// of theirs. They run on threads if something of `given` does.
+Mapping with_tags_of_parts(const Mapping &given, const std::vector<std::string> &parts, bool wide);
 
 } // namespace tilewright

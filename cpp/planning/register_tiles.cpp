@@ -11,12 +11,12 @@ constexpr std::int64_t wide_rows = 8;
 constexpr std::int64_t narrow_rows = 4;
 constexpr std::int64_t least_rows = 2;
 /// Rows of a block: what is packed serves all of them, and threads get blocks.
-constexpr std::int64_t most_block_rows = 128;
+constexpr std::int64_t max_block_rows = 128;
 /// Of the shared operand, in a first-level cache of 32 KiB or more, beside little else.
 constexpr std::int64_t shared_block_bytes = 32 * 1024;
 constexpr std::int64_t least_block_terms = 8;
 /// A vector of two registers is worth while unless so much of it would be empty.
-constexpr double most_empty = 1.2;
+constexpr double max_empty = 1.2;
 
 std::int64_t rounded_up(std::int64_t value, std::int64_t step) {
   return (value + step - 1) / step * step;
@@ -41,7 +41,7 @@ std::int64_t lanes_for(const Shape &shape, size_t column, bool wide) {
   const std::int64_t lanes = shape.lanes();
   const auto extent = shape.extent(column);
   const bool fills = !extent || static_cast<double>(rounded_up(*extent, 2 * lanes)) <=
-                                    most_empty * static_cast<double>(rounded_up(*extent, lanes));
+                                    max_empty * static_cast<double>(rounded_up(*extent, lanes));
   return wide && fills ? 2 * lanes : lanes;
 }
 
@@ -125,7 +125,7 @@ std::optional<RegisterTile> plan_register_tile(const Shape &shape, size_t column
   tile.column = column;
   tile.height = height_for(shape.extent(*row), wide);
   tile.lanes = lanes_for(shape, column, wide);
-  tile.block_rows = most_block_rows / tile.height * tile.height;
+  tile.block_rows = max_block_rows / tile.height * tile.height;
   tile.terms = order_of_terms(shape);
   if (has_small_window(shape)) {
     return tile;

@@ -1,5 +1,8 @@
 #include "planning/shared_rows.h"
 
+#include "algorithm/existing.h"
+#include "algorithm/reads.h"
+
 #include <isl/aff.h>
 #include <isl/set.h>
 
@@ -129,6 +132,29 @@ Mapping with_shared_rows(Mapping mapping) {
     }
     if (!own.is_null()) {
       together.push_back(name);
+    }
+  }
+  return mapping;
+}
+
+Mapping with_private_rows(Mapping mapping) {
+  const MappingState before = mapping.state();
+  const Function &function = *before.function;
+  for (const ComputationPtr &row : function.computations) {
+    const bool is_output =
+        std::find(function.outputs.begin(), function.outputs.end(), row) != function.outputs.end();
+    const bool by_data =
+        std::any_of(row->pieces.begin(), row->pieces.end(), [](const Piece &piece) {
+          return existing_value(piece.value).condition != nullptr;
+        });
+    const bool is_shared = std::any_of(function.computations.begin(), function.computations.end(),
+                                       [&](const ComputationPtr &reader) {
+                                         return reader != row && reads(*reader, *row) &&
+                                                are_together(before, reader->name, row->name);
+                                       });
+    if (!is_output && by_data && is_shared && row->rank() >= 2) {
+      const std::string &loop = mapping.time_space(row->name).dimensions.front().name;
+      mapping = mapping.with({row->name, "private", {loop}, {}});
     }
   }
   return mapping;

@@ -24,4 +24,9 @@ Mapping with_shared_rows(Mapping mapping);
 /// other array comes between. Not yet asked for its legality, either.
 Mapping with_rows_in_results(Mapping mapping);
 
+/// `mapping`, in which rows of which data decide how much there is (a domain bounded by data) are
+/// private to an iteration of the loop that they share with their readers: of rows of a sparse
+/// matrix, the box around all of them is much larger than what exists. Nor asked.
+Mapping with_private_rows(Mapping mapping);
+
 } // namespace tilewright

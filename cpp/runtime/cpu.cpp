@@ -114,14 +114,34 @@ CpuDescription describe_cpu(const std::string &cpu) {
   return {cpu, "", ""};
 }
 
-int smallest_masked_element(const CpuDescription &cpu) {
+namespace {
+
+llvm::Triple::ArchType architecture_of_process() {
+  return llvm::Triple(llvm::sys::getProcessTriple()).getArch();
+}
+
+/// What LLVM knows of `cpu`; null if it has no target for this process.
+std::unique_ptr<llvm::MCSubtargetInfo> subtarget_of(const CpuDescription &cpu) {
   initialise_llvm();
   std::string problem;
   const std::string triple = llvm::sys::getProcessTriple();
   const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, problem);
-  const std::unique_ptr<llvm::MCSubtargetInfo> subtarget(
+  return std::unique_ptr<llvm::MCSubtargetInfo>(
       target == nullptr ? nullptr : target->createMCSubtargetInfo(triple, cpu.name, cpu.features));
-  const llvm::Triple::ArchType architecture = llvm::Triple(triple).getArch();
+}
+
+} // namespace
+
+bool has_fused_multiply_add(const CpuDescription &cpu) {
+  const auto subtarget = subtarget_of(cpu);
+  const llvm::Triple::ArchType architecture = architecture_of_process();
+  return subtarget && (architecture == llvm::Triple::aarch64 ||
+                       (architecture == llvm::Triple::x86_64 && subtarget->checkFeatures("+fma")));
+}
+
+int smallest_masked_element(const CpuDescription &cpu) {
+  const auto subtarget = subtarget_of(cpu);
+  const llvm::Triple::ArchType architecture = architecture_of_process();
   if (!subtarget) {
     return 0;
   }

@@ -38,4 +38,7 @@ void require_runnable(const CpuDescription &cpu);
 /// step; 0 where it has no masks.
 int smallest_masked_element(const CpuDescription &cpu);
 
+/// Whether `cpu` has an instruction for a * b + c with one rounding.
+bool has_fused_multiply_add(const CpuDescription &cpu);
+
 } // namespace tilewright

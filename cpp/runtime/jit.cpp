@@ -197,7 +197,7 @@ public:
     return *session;
   }
 
-  LoadedCode load(const std::string &object, const std::string &symbol);
+  LoadedCode load(const std::string &object, const std::string &symbol, const HostSymbols &others);
 
 private:
   Session();
@@ -283,7 +283,8 @@ void Session::define_host_symbols() {
                            "the mathematics library cannot be loaded"));
 }
 
-LoadedCode Session::load(const std::string &object, const std::string &symbol) {
+LoadedCode Session::load(const std::string &object, const std::string &symbol,
+                         const HostSymbols &others) {
   auto &session = jit_->getExecutionSession();
   llvm::orc::JITDylib &library = session.createBareJITDylib("kernel" + std::to_string(loaded_++));
   library.addToLinkOrder(*host_);
@@ -291,6 +292,17 @@ LoadedCode Session::load(const std::string &object, const std::string &symbol) {
     llvm::consumeError(session.removeJITDylib(library));
     throw_llvm_error(what, std::move(error));
   };
+  llvm::orc::SymbolMap known;
+  for (const auto &[name, address] : others) {
+    known[jit_->mangleAndIntern(name)] = {llvm::orc::ExecutorAddr::fromPtr(address),
+                                          llvm::JITSymbolFlags::Exported |
+                                              llvm::JITSymbolFlags::Callable};
+  }
+  if (!known.empty()) {
+    if (llvm::Error error = library.define(llvm::orc::absoluteSymbols(std::move(known)))) {
+      fail("functions of C cannot be made known to the JIT", std::move(error));
+    }
+  }
   auto buffer = llvm::MemoryBuffer::getMemBufferCopy(object, symbol);
   if (llvm::Error error = jit_->addObjectFile(library, std::move(buffer))) {
     fail("object code cannot be added to the JIT", std::move(error));
@@ -355,9 +367,10 @@ std::string compile_to_assembly(llvm::Module &module, llvm::TargetMachine &machi
   return generate(module, machine, llvm::CodeGenFileType::AssemblyFile, reduce_strength);
 }
 
-LoadedCode load_object(const std::string &object, const std::string &symbol) {
+LoadedCode load_object(const std::string &object, const std::string &symbol,
+                       const HostSymbols &others) {
   const std::lock_guard lock(jit_mutex());
-  return Session::get().load(object, symbol);
+  return Session::get().load(object, symbol, others);
 }
 
 } // namespace tilewright

@@ -8,6 +8,8 @@
 
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace llvm {
 class Module;
@@ -38,8 +40,12 @@ struct LoadedCode {
   std::shared_ptr<void> code;
 };
 
+/// Names and addresses.
+using HostSymbols = std::vector<std::pair<std::string, void *>>;
+
 /// Links an object file and looks `symbol` up. The symbols of abi.h and libm are known to
-/// it.
-LoadedCode load_object(const std::string &object, const std::string &symbol);
+/// it, and `others`: functions of the caller's, for this object alone.
+LoadedCode load_object(const std::string &object, const std::string &symbol,
+                       const HostSymbols &others = {});
 
 } // namespace tilewright

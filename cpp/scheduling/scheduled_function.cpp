@@ -393,9 +393,33 @@ bool ScheduledFunction::uses_default_schedule() const {
   return options_.default_schedule && (!current_ || current_->mapping.schedule().commands.empty());
 }
 
+std::vector<std::string> ScheduledFunction::unscheduled_parts() const {
+  std::vector<std::string> parts;
+  if (!options_.default_schedule || uses_default_schedule() || isolated_ == declared_ ||
+      has_gpu_loops()) {
+    return parts;
+  }
+  const std::vector<Command> &commands = current_->mapping.schedule().commands;
+  const auto among = [](const std::vector<ComputationPtr> &all, const std::string &name) {
+    return std::any_of(all.begin(), all.end(), [&](const ComputationPtr &computation) {
+      return computation->name == name;
+    });
+  };
+  for (const ComputationPtr &part : isolated_->computations) {
+    const auto speaks_of = [&](const Command &command) { return mentions(command, part->name); };
+    if (!among(declared_->computations, part->name) &&
+        among(current_->mapping.function().computations, part->name) &&
+        std::none_of(commands.begin(), commands.end(), speaks_of)) {
+      parts.push_back(part->name);
+    }
+  }
+  return parts;
+}
+
 CompileOptions ScheduledFunction::options_for(std::vector<ArrayLayout> layouts) const {
   CompileOptions options = options_;
   options.default_schedule = uses_default_schedule();
+  options.unscheduled_parts = unscheduled_parts();
   options.declared = declared_loops();
   options.layouts = std::move(layouts);
   return options;

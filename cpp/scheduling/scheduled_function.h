@@ -109,6 +109,9 @@ public:
   void set_check_bounds(bool check);
   /// Whether the library schedules the function: it may, and nobody has given a command.
   bool uses_default_schedule() const;
+  /// Reductions that were isolated from the expressions of a function that somebody schedules, of
+  /// which no command speaks: the library schedules them. None beside loops of a GPU.
+  std::vector<std::string> unscheduled_parts() const;
   /// Those of a compilation for arrays of these layouts.
   CompileOptions options_for(std::vector<ArrayLayout> layouts) const;
   /// Goes up with each change of schedule or options.

@@ -147,6 +147,7 @@ from .language.expressions import (
     uint64,
 )
 from .language.expressions import bool_ as bool
+from .language.externs import Extern, extern
 from .language.folds import fold
 from .language.inputs import StructInput, input
 from .language.names import Iterator, Parameter, iter, iters, param, params
@@ -156,6 +157,7 @@ from .language.while_loops import while_loop
 from .schedule.buffers import Buffer
 from .schedule.commands import ComputationHandle
 from .schedule.computations import Computation, computation, view
+from .schedule.nests import Nest
 from .schedule.schedules import Schedule, ScheduleDifference
 from .schedule.verdicts import Verdict, Witness
 from .sets.cardinality import Cardinality
@@ -190,6 +192,7 @@ __all__ = [
     "Exported",
     "ExportedSource",
     "Expression",
+    "Extern",
     "Function",
     "IllegalScheduleError",
     "Input",
@@ -199,6 +202,7 @@ __all__ = [
     "Machine",
     "Map",
     "NanTrace",
+    "Nest",
     "OutOfBoundsError",
     "Parameter",
     "Passes",
@@ -267,6 +271,7 @@ __all__ = [
     "exp",
     "exp2",
     "expm1",
+    "extern",
     "float16",
     "float32",
     "float64",

@@ -262,7 +262,8 @@ private:
         return map_children(statement, rewrite);
       }
       const ValuePtr term = cast_value(update->value, taken->sum->type.scalar);
-      return assign_local(taken->sum->id, "sum", binary_value(update->op, taken->sum, term));
+      return assign_local(taken->sum->id, "sum", binary_value(update->op, taken->sum, term),
+                          update->op);
     };
     all.push_back(map_children(rewrite(loop), *this));
     for (const Gathered &element : elements) {
@@ -386,7 +387,7 @@ public:
 
 private:
   StmtPtr add_to_sum(const ValuePtr &value) const {
-    return assign_local(sum_->id, "sum", binary_value(update_.op, sum_, value));
+    return assign_local(sum_->id, "sum", binary_value(update_.op, sum_, value), update_.op);
   }
 
   /// Afterwards each of `lanes` neighbours has what all of them had together.

@@ -1,8 +1,11 @@
 #include "targets/c_source/c_source.h"
 
+#include "algorithm/extern_function.h"
 #include "algorithm/size_parameters.h"
 #include "loops/build.h"
+#include "loops/traverse.h"
 #include "polyhedral/error.h"
+#include "runtime/cpu.h"
 #include "targets/c_source/statements.h"
 #include "targets/llvm/c_function.h"
 
@@ -14,6 +17,17 @@
 namespace tilewright {
 
 namespace {
+
+/// The functions of C that are called keep their names.
+void reserve_externs(const Kernel &kernel, CNames &names) {
+  visit_statements(kernel.body, [&](const LoopStatement &statement) {
+    visit_values(statement, [&](const Value &value) {
+      if (const auto *call = as<Extern>(value)) {
+        names.reserve(call->function->name);
+      }
+    });
+  });
+}
 
 /// Those of a conjunction.
 void add_conditions(const ValuePtr &value, std::vector<ValuePtr> &into) {
@@ -126,7 +140,9 @@ std::string includes(const CHelpers &helpers) {
 class CSourceTarget : public Target {
 public:
   std::string_view name() const override { return "c-source"; }
-  std::string key(const TargetOptions & /*options*/) const override { return "c-source"; }
+  std::string key(const TargetOptions &options) const override {
+    return has_fused_multiply_add(describe_cpu(options.cpu)) ? "c-source fma" : "c-source";
+  }
   TargetFeatures features(const TargetOptions & /*options*/) const override {
     TargetFeatures features;
     features.plain_loops = true;
@@ -140,7 +156,8 @@ public:
     Artifact artifact;
     artifact.symbol = options.symbol.empty() ? kernel_symbol(kernel.name) : options.symbol;
     const Phase phase(artifact.milliseconds, "emit");
-    const CSourceFunction function = plain_c_function(kernel, artifact.symbol);
+    CSourceFunction function = plain_c_function(kernel, artifact.symbol);
+    function.fuses_products = has_fused_multiply_add(describe_cpu(options.cpu));
     const CSourceText made = c_source(kernel, function);
     artifact.text = made.includes + c_source_statuses(function.status_prefix) + "\n" + made.text;
     return artifact;
@@ -171,6 +188,7 @@ CSourceFunction plain_c_function(const Kernel &kernel, const std::string &symbol
   CSourceFunction function;
   function.status_prefix = symbol + "_";
   CNames names;
+  reserve_externs(kernel, names);
   std::string declared;
   const auto declare = [&](const std::string &type, const std::string &name) {
     declared += (declared.empty() ? "" : ", ") + type + name;
@@ -195,6 +213,7 @@ CSourceText c_source(const Kernel &kernel, const CSourceFunction &function) {
   CHelpers helpers;
   CNames names;
   CArrays arrays;
+  reserve_externs(kernel, names);
   for (const std::string &parameter : function.parameters) {
     names.reserve(parameter);
   }
@@ -222,7 +241,8 @@ CSourceText c_source(const Kernel &kernel, const CSourceFunction &function) {
     }
   }
   const std::vector<std::string> refused = refused_sizes(kernel, function, expressions, helpers);
-  CStatements statements(kernel, helpers, names, arrays, expressions, function.status_prefix);
+  CStatements statements(kernel, helpers, names, arrays, expressions, function.status_prefix,
+                         function.fuses_products);
   const std::string body = statements.body(refused);
   return {includes(helpers), helpers.text() + function.prototype + " {\n" +
                                  unused_arguments(function, body) + body + "}\n"};

@@ -2,7 +2,8 @@
 // names and statements that the schedule has. It is the loop IR before vector loops become vectors
 // (TargetFeatures::plain_loops): a compiler of C makes vectors of it, where that changes no bits.
 // Compiled without contraction (-ffp-contract=off) it computes what the CPU target's code computes,
-// but for the order in which vector loops sum up. The header that declares the function is
+// but for the order in which vector loops sum up; what that adds to a sum by one instruction with
+// its product, fma() does here. The header that declares the function is
 // Python's.
 #pragma once
 
@@ -28,6 +29,8 @@ struct CSourceFunction {
   std::vector<std::string> parameters; ///< their names
   ValuePtr context;                    ///< what the parameters must keep; null: everything
   std::vector<size_t> sizes;           ///< the parameters that largest_size_parameter holds for
+  /// Products that a sum adds up in any order are not rounded by themselves: fma().
+  bool fuses_products = false;
 };
 
 /// The codes that it returns, as an enum: PREFIX_OK and so on. A subscript's has its number, from

@@ -1,6 +1,6 @@
 #include "targets/c_source/expressions.h"
 
-#include "algorithm/scalar.h"
+#include "algorithm/extern_function.h"
 #include "loops/linear.h"
 #include "polyhedral/error.h"
 
@@ -172,6 +172,8 @@ CText CExpressions::text(const Value &value) {
     return call(value, cast<Unary>(value).op);
   case ValueKind::Call:
     return call(value, cast<Call>(value).op);
+  case ValueKind::Extern:
+    return call(cast<Extern>(value));
   case ValueKind::Binary:
     return binary(cast<Binary>(value));
   case ValueKind::Cast:
@@ -187,6 +189,17 @@ CText CExpressions::text(const Value &value) {
   default:
     refuse(value);
   }
+}
+
+CText CExpressions::call(const Extern &value) {
+  const ExternFunction &function = *value.function;
+  helpers_.need("extern " + function.name,
+                [&] { return "extern " + c_prototype(function) + ";\n"; });
+  std::string arguments;
+  for (const ValuePtr &argument : value.operands) {
+    arguments += (arguments.empty() ? "" : ", ") + text(argument).text;
+  }
+  return {function.name + "(" + arguments + ")"};
 }
 
 std::string CExpressions::element(std::int64_t buffer, const std::vector<ValuePtr> &subscripts) {

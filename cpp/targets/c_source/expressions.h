@@ -72,6 +72,7 @@ private:
   CText operand(const Value &value, ScalarType type);
   CText binary(const Binary &value);
   CText call(const Value &value, Op op);
+  CText call(const Extern &value);
   CText unary(Op op, ScalarType type, const CText &a);
   CText of_bool(Op op, const CText &a, const CText &b);
   CText of_integers(Op op, ScalarType type, const CText &a, const CText &b);

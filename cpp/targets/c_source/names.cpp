@@ -80,6 +80,14 @@ std::string c_identifier(const std::string &name) {
   return text;
 }
 
+std::string c_prototype(const ExternFunction &function) {
+  std::string types;
+  for (const ScalarType type : function.arguments) {
+    types += (types.empty() ? "" : ", ") + c_type(type);
+  }
+  return c_type(function.result) + " " + function.name + "(" + types + ")";
+}
+
 std::string CNames::take(const std::string &wanted) {
   const std::string name = c_identifier(wanted.empty() ? "v" : wanted);
   std::string unique = name;

@@ -3,7 +3,7 @@
 // word of the language and nothing that printed code uses.
 #pragma once
 
-#include "algorithm/type.h"
+#include "algorithm/extern_function.h"
 
 #include <cstdint>
 #include <map>
@@ -21,6 +21,8 @@ std::string c_component(ScalarType type);
 
 /// The name, or one like it.
 std::string c_identifier(const std::string &name);
+/// "double g(double, int32_t)"
+std::string c_prototype(const ExternFunction &function);
 
 /// Names that are in use, in scopes. Numbers stand for variables and locals of the loop IR.
 class CNames {

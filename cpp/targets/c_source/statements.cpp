@@ -255,6 +255,20 @@ void CStatements::assignment(const std::string &target, const std::string &value
   }
 }
 
+std::optional<std::string> CStatements::fused(Op op, const ValuePtr &value, ScalarType type) {
+  const bool may_fuse = fuses_products_ && op == Op::Add && value->type.scalar == type &&
+                        (type == Float32 || type == Float64);
+  const auto *sum = may_fuse ? as_binary(value, Op::Add) : nullptr;
+  const auto *product = sum != nullptr ? as_binary(sum->right(), Op::Mul) : nullptr;
+  if (product == nullptr || !(product->type.scalar == type)) {
+    return std::nullopt;
+  }
+  return fmt::format("{}({}, {}, {})", type == Float64 ? "fma" : "fmaf",
+                     expressions_.as(product->left(), type).text,
+                     expressions_.as(product->right(), type).text,
+                     expressions_.as(sum->left(), type).text);
+}
+
 /// `element += value` where C means the same by it. False: it does not, and nothing is printed.
 bool CStatements::print_update(const Store &store, ScalarType type) {
   const auto *sum = as<Binary>(store.value);
@@ -288,7 +302,9 @@ void CStatements::print_statement(const Store &store) {
   roots.push_back(store.value);
   name_shared(roots);
   const ScalarType type = kernel_.buffers.at(static_cast<size_t>(store.buffer)).type;
-  if (!print_update(store, type)) {
+  if (const auto sum = fused(store.op, store.value, type)) {
+    assignment(expressions_.element(store.buffer, store.subscripts) + " = ", *sum);
+  } else if (!print_update(store, type)) {
     assignment(expressions_.element(store.buffer, store.subscripts) + " = ",
                expressions_.stored(store.value, type).text);
   }
@@ -360,8 +376,10 @@ void CStatements::print_statement(const DeclareLocal &local) {
 
 void CStatements::print_statement(const AssignLocal &assignment) {
   name_shared({assignment.value});
+  const ScalarType type = locals_.at(assignment.id);
+  const auto sum = fused(assignment.op, assignment.value, type);
   line(names_.of(assignment.id) + " = " +
-       expressions_.as(assignment.value, locals_.at(assignment.id)).text + ";");
+       (sum ? *sum : expressions_.as(assignment.value, type).text) + ";");
   expressions_.forget_names();
 }
 

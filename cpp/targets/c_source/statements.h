@@ -7,6 +7,7 @@
 
 #include <initializer_list>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,9 +35,10 @@ private:
 class CStatements {
 public:
   CStatements(const Kernel &kernel, CHelpers &helpers, CNames &names, CArrays &arrays,
-              CExpressions &expressions, std::string status_prefix)
+              CExpressions &expressions, std::string status_prefix, bool fuses_products)
       : kernel_(kernel), helpers_(helpers), names_(names), arrays_(arrays),
-        expressions_(expressions), status_prefix_(std::move(status_prefix)) {}
+        expressions_(expressions), status_prefix_(std::move(status_prefix)),
+        fuses_products_(fuses_products) {}
 
   /// The kernel's body, which goes between braces, with its temporaries and the returns.
   std::string body(const std::vector<std::string> &refused_sizes);
@@ -93,6 +95,8 @@ private:
   void pass_on(const Exit &failed);
   void note(const ElementChange &change);
   void assignment(const std::string &target, const std::string &value);
+  /// The sum of what is there and a product, if that is not rounded by itself; else nothing.
+  std::optional<std::string> fused(Op op, const ValuePtr &value, ScalarType type);
   bool print_update(const Store &store, ScalarType type);
   bool has_operator(const AtomicUpdate &update) const;
   /// Gives values that the roots have in several places names. False: there are none.
@@ -105,6 +109,7 @@ private:
   CArrays &arrays_;
   CExpressions &expressions_;
   std::string status_prefix_;
+  const bool fuses_products_; ///< CSourceFunction
   std::string text_;
   int depth_ = 1;
   CNames labels_;

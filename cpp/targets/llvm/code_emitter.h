@@ -38,6 +38,8 @@ protected:
   virtual void own_statement(const LoopStatement &statement);
   /// What only threads have.
   virtual Term own_value(const Value &value);
+  /// A function of C, lane by lane: externs.cpp.
+  virtual Term extern_call(const Extern &value);
   virtual Term load(const Load &value, llvm::Value *mask = nullptr);
   /// A Store, AtomicUpdate or CopyAsync.
   virtual void write(const ElementChange &statement);
@@ -93,6 +95,10 @@ protected:
   void define(const Let &statement);
   void declare_local(const DeclareLocal &statement);
   void assign_local(const AssignLocal &statement);
+  /// The new value of an element or a local of this type; with `op`, op(it, term) of a reduction
+  /// whose terms may be combined in any way: products of a sum are not rounded by themselves then,
+  /// if the processor has an instruction for it.
+  Term updated(Op op, const Value &value, ValueType type);
 
   // ---- checks.cpp ----
 
@@ -182,7 +188,8 @@ protected:
   std::string symbol_; ///< of the kernel's entry
   Semantics semantics_;
   Frame frame_;
-  const bool is_device_; ///< what is emitted is what a thread of a GPU does
+  const bool is_device_;      ///< what is emitted is what a thread of a GPU does
+  const bool fuses_products_; ///< updated(); with fast_math LLVM does it anywhere
   const bool is_interruptible_;
   WorkBounds work_;
   std::vector<std::pair<llvm::MDNode *, llvm::MDNode *>> scopes_;

@@ -10,6 +10,7 @@ CodeEmitter::CodeEmitter(const Kernel &kernel, llvm::Module &module, const EmitO
       target_(target),
       symbol_(options.symbol.empty() ? kernel_symbol(kernel.name) : options.symbol),
       semantics_(builder_, module, options, target), is_device_(is_device),
+      fuses_products_(target.has_fma && !options.fast_math),
       is_interruptible_(options.is_interruptible) {}
 
 llvm::Function *CodeEmitter::make_function(const std::string &name, llvm::FunctionType *type,

@@ -1,5 +1,7 @@
 #include "targets/llvm/llvm_target.h"
 
+#include "algorithm/extern_function.h"
+#include "loops/traverse.h"
 #include "polyhedral/error.h"
 #include "runtime/background.h"
 #include "runtime/cpu.h"
@@ -116,6 +118,30 @@ std::string LlvmTarget::text(std::string_view form, const Kernel &kernel,
                      : print_llvm(*module);
 }
 
+namespace {
+
+/// What others link calls functions of C by their own names.
+void name_externs(const Kernel &kernel, llvm::Module &module) {
+  visit_statements(kernel.body, [&](const LoopStatement &statement) {
+    visit_values(statement, [&](const Value &value) {
+      const auto *call = as<Extern>(value);
+      llvm::Function *own =
+          call == nullptr ? nullptr : module.getFunction(extern_symbol(*call->function));
+      if (own == nullptr) {
+        return;
+      }
+      if (llvm::Function *known = module.getFunction(call->function->name)) {
+        own->replaceAllUsesWith(known);
+        own->eraseFromParent();
+      } else {
+        own->setName(call->function->name);
+      }
+    });
+  });
+}
+
+} // namespace
+
 std::string emit_c_object(const Kernel &kernel, const CFunction &interface,
                           const TargetOptions &options) {
   const auto machine = machine_of(options);
@@ -124,6 +150,7 @@ std::string emit_c_object(const Kernel &kernel, const CFunction &interface,
   emit.is_interruptible = false; // nobody to ask
   const auto module = emit_llvm(kernel, interface, context, *machine, emit);
   optimise(*module, *machine, options);
+  name_externs(kernel, *module);
   return compile_to_object(*module, *machine, is_full(options));
 }
 

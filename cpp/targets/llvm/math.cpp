@@ -112,10 +112,10 @@ llvm::Function *MathLibrary::function(Op op, llvm::Type *type, bool exact) {
   return function;
 }
 
-unsigned MathLibrary::largest_piece(llvm::Type *scalar) const {
+unsigned MathLibrary::largest_piece(Op op, llvm::Type *scalar) const {
   // Two registers in flight hide the latency of the chains; float32 is computed in float64 unless
-  // fast_math.
-  const unsigned bits = scalar->isFloatTy() && fast_math_ ? 32 : 64;
+  // fast_math, except by exp.
+  const unsigned bits = scalar->isFloatTy() && (fast_math_ || op == Op::Exp) ? 32 : 64;
   return std::max(1U, 2 * target_.vector_bits / bits);
 }
 
@@ -130,7 +130,7 @@ llvm::Value *MathLibrary::call(llvm::IRBuilder<> &builder, Op op,
     result->setCallingConv(callee->getCallingConv());
     return result;
   };
-  const unsigned largest = largest_piece(scalar);
+  const unsigned largest = largest_piece(op, scalar);
   if (lanes <= largest && std::has_single_bit(lanes)) {
     return apply(arguments);
   }

@@ -59,7 +59,7 @@ private:
                        const std::vector<llvm::Type *> &parameters);
   llvm::Function *scalar_reduction();
   llvm::Function *remainder_function(llvm::Type *type); ///< math_remainder.cpp
-  unsigned largest_piece(llvm::Type *scalar) const;
+  unsigned largest_piece(Op op, llvm::Type *scalar) const;
 
   llvm::Module &module_;
   MathTarget target_;

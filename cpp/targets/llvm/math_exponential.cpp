@@ -1,6 +1,7 @@
 // exp, exp2 and expm1. x = k ln 2 + r with |r| <= ln(2)/2 in Cody and Waite's two parts, a
 // polynomial for (exp(r) - 1 - r) / r^2, and 2^k in two factors so that results below the normal
-// range are rounded once. float32 runs in float64 and is rounded at the end.
+// range are rounded once. exp of float32 keeps what 1 + r loses, as that of float64 does; exp2 and
+// expm1 of float32 run in float64 and are rounded at the end.
 #include "targets/llvm/math.h"
 #include "targets/llvm/math_coefficients.h"
 #include "targets/llvm/math_steps.h"
@@ -110,10 +111,15 @@ Real exp_tail(const Reduced &reduced) {
   return muladd(r * r, polynomial(r, known::exp_tail), reduced.error);
 }
 
-Real exponential_single(Real x) {
+Real exponential_single(Real x, bool fast) {
   const Reduced reduced = reduce_exponent(clamp(x, -105.0, 90.0));
   const Real r = reduced.r;
-  return scaled(muladd(r * r, polynomial(r, known::exp_single), r) + 1.0, reduced.k);
+  if (fast) {
+    return scaled(muladd(r * r, polynomial(r, known::exp_single), r) + 1.0, reduced.k);
+  }
+  const Real tail = (r * r) * polynomial(r, known::exp_single) + reduced.error;
+  const Pair head = fast_sum(constant(x, 1.0), r);
+  return scaled(head.hi + (head.lo + tail), reduced.k);
 }
 
 Pair exp_less_one(const Reduced &reduced, Real tail) {
@@ -132,12 +138,11 @@ Real exponential(Op op, Real x, bool fast) {
     const Real less_one = short_exponential_less_one(clamp(widened(x), -60.0, 90.0));
     return with_sign(narrowed(less_one), x);
   }
-  if (fast) {
-    return op == Op::Exp ? exponential_single(x) : exp2_single(x);
+  if (op == Op::Exp) {
+    return exponential_single(x, fast);
   }
-  const Real wide =
-      op == Op::Exp ? clamp(widened(x), -110.0, 90.0) : clamp(widened(x), -152.0, 129.0);
-  return narrowed(short_exponential(wide, op == Op::Exp2));
+  return fast ? exp2_single(x)
+              : narrowed(short_exponential(clamp(widened(x), -152.0, 129.0), true));
 }
 
 } // namespace tilewright::math

@@ -36,7 +36,7 @@ Real tanh_single(Real x) {
   const Real size = magnitude(x);
   const Real square = x * x;
   const Real small = muladd(size * square, polynomial(square, known::tanh_single), size);
-  const Real grown = exponential_single(clamp(size + size, 0.0, 20.0));
+  const Real grown = exponential_single(clamp(size + size, 0.0, 20.0), true);
   const Real large = 1.0 - 2.0 / (grown + 1.0);
   return with_sign(select(size < 0.625, small, large), x);
 }

@@ -22,8 +22,8 @@ lanes::Real exp_tail(const Reduced &reduced);
 /// exp(x) - 1 as a pair; right while 0 <= k <= 60.
 lanes::Pair exp_less_one(const Reduced &reduced, lanes::Real tail);
 
-/// exp of float32, with fast_math.
-lanes::Real exponential_single(lanes::Real x);
+/// exp of float32.
+lanes::Real exponential_single(lanes::Real x, bool fast);
 
 /// exp(x), or 2^x where `binary`, of a float64 whose result is normal, to 2^-37 of itself.
 lanes::Real short_exponential(lanes::Real x, bool binary);

@@ -349,8 +349,9 @@ void CodeEmitter::store(const ElementChange &statement) {
   for (const ValuePtr &subscript : statement.subscripts) {
     lanes = std::max(lanes, subscript->type.lanes);
   }
-  Term term = operand(*statement.value, ValueType{buffer.type, lanes});
   const auto *masked = as<Store>(statement);
+  Term term = updated(masked != nullptr ? masked->op : Op::None, *statement.value,
+                      ValueType{buffer.type, lanes});
   llvm::Value *mask = masked != nullptr && masked->mask ? scalar(*masked->mask) : nullptr;
   const Address where = address(b, statement.subscripts, lanes);
   if (!frame_.prefetches.empty() && where.offsets == nullptr && !buffer.is_streamed) {

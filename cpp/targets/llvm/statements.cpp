@@ -300,7 +300,7 @@ void CodeEmitter::assign_local(const AssignLocal &statement) {
                 "local '" + statement.name + "' is assigned before it is declared");
   }
   const LocalSlot slot = found->second;
-  const Term next = operand(*statement.value, slot.type);
+  const Term next = updated(statement.op, *statement.value, slot.type);
   builder_.CreateStore(next.re, slot.re);
   if (slot.im != nullptr) {
     builder_.CreateStore(next.im, slot.im);

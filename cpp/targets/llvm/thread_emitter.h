@@ -46,6 +46,8 @@ private:
   bool is_passed(size_t buffer, size_t dimension) const;
   void own_statement(const LoopStatement &statement) override;
   Term own_value(const Value &value) override;
+  /// Error(Schedule): a GPU has no code for it, nor has the emulator, which is to say so, too.
+  Term extern_call(const Extern &value) override;
   void report(const Failure &failure) override;
   void allocate(const Allocate &statement);
   void barrier();

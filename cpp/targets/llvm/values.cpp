@@ -40,6 +40,27 @@ Term CodeEmitter::operand(const Value &value, ValueType type) {
   return semantics_.cast(this->value(value), value.type, type);
 }
 
+Term CodeEmitter::updated(Op op, const Value &value, ValueType type) {
+  const bool may_fuse = fuses_products_ && op == Op::Add && value.type == type &&
+                        (type.scalar == Float32 || type.scalar == Float64);
+  if (const auto *chosen = may_fuse ? as<Select>(value) : nullptr) { // of the lanes that take part
+    const Term condition = this->value(*chosen->condition());
+    const Term term = updated(op, *chosen->then(), type);
+    return semantics_.select(condition.re, term, operand(*chosen->otherwise(), type));
+  }
+  const auto *sum = may_fuse ? as_binary(value, Op::Add) : nullptr;
+  const auto *product = sum != nullptr ? as_binary(sum->right(), Op::Mul) : nullptr;
+  if (product == nullptr || !(product->type == type)) {
+    return operand(value, type);
+  }
+  const Term a = operand(*product->left(), type);
+  const Term b = operand(*product->right(), type);
+  const Term before = operand(*sum->left(), type);
+  return Term{
+      builder_.CreateIntrinsic(llvm::Intrinsic::fma, {a.re->getType()}, {a.re, b.re, before.re}),
+      nullptr};
+}
+
 bool CodeEmitter::is_index(const Value &value) {
   switch (value.kind) {
   case ValueKind::Constant:
@@ -82,7 +103,7 @@ int CodeEmitter::depth_of(const Value &value) {
     const auto found = frame_.variables.find(variable->id);
     return found == frame_.variables.end() ? 0 : found->second.depth;
   }
-  if (is<Load>(value) || is<Local>(value) || is<Matrices>(value)) {
+  if (is<Load>(value) || is<Local>(value) || is<Matrices>(value) || is<Extern>(value)) {
     return frame_.depth;
   }
   if (value.operands.empty()) {
@@ -136,6 +157,8 @@ Term CodeEmitter::compute(const Value &value) {
     const auto &lane = cast<Lane>(value);
     return semantics_.lane(this->value(*lane.operand()), static_cast<int>(lane.number));
   }
+  case ValueKind::Extern:
+    return extern_call(cast<Extern>(value));
   case ValueKind::GpuIndex:
   case ValueKind::Aligned:
   case ValueKind::Mma:

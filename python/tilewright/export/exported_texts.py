@@ -83,7 +83,9 @@ def _structures(interface: Interface) -> Iterator[str]:
         yield "\n".join([*lines, "#pragma pack(pop)"] if packed else lines)
 
 
-def header(function: ScheduledFunction, interface: Interface, cpu: str, build: str) -> str:
+def header(
+    function: ScheduledFunction, interface: Interface, cpu: str, build: str, linked: Sequence[str]
+) -> str:
     symbol = interface.symbol
     upper = symbol.upper()
     schedule = str(function.schedule) or str(function.default_schedule) or "none"
@@ -100,6 +102,7 @@ def header(function: ScheduledFunction, interface: Interface, cpu: str, build: s
         "",
         "The example is built with",
         f"  {build}",
+        *linked,
     ]
     arguments = [
         f"Computes {function.signature}.",

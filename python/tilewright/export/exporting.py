@@ -22,7 +22,7 @@ from ..schedule.scheduled_functions import ScheduledFunction
 from .exported_arguments import Interface, c_name, is_reserved
 from .exported_texts import example_program, header
 
-__all__ = ["Exported", "checked_symbol", "export_function"]
+__all__ = ["Exported", "checked_symbol", "export_function", "linked_externs"]
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,11 @@ def checked_symbol(function: ScheduledFunction, name: str | None) -> str:
             f"a name of {len(symbol)} letters is too long for the files of a library, which take "
             f"at most {_LONGEST}; give another name with name="
         )
+    if any(symbol == extern for extern, _ in _core.c_externs(function)):
+        raise ExportError(
+            f"{function.name} calls a function of C that is named {symbol}, too; give the exported "
+            f"one another name with name="
+        )
     for library in ("libc.so.6", "libm.so.6"):
         try:
             known = hasattr(ctypes.CDLL(library), symbol)
@@ -78,6 +83,16 @@ def checked_symbol(function: ScheduledFunction, name: str | None) -> str:
                 f"or lose; give another name with name="
             )
     return symbol
+
+
+def linked_externs(function: ScheduledFunction) -> list[str]:
+    """What a program has to link, in lines of a comment."""
+    externs = [prototype for _, prototype in _core.c_externs(function)]
+    if not externs:
+        return []
+    return ["", "It calls functions that it does not have; link what defines them:"] + [
+        f"  {prototype};" for prototype in externs
+    ]
 
 
 LINKERS = ("ld", "ld.lld", "ld.gold", "mold", "cc", "gcc", "clang")
@@ -116,14 +131,22 @@ def _system_libraries() -> list[str]:
     return [found[each] for each in wanted if each in found]
 
 
-def _link(linker: str, symbol: str, objects: Sequence[Path], output: Path, folder: Path) -> None:
+def _link(
+    linker: str,
+    symbol: str,
+    objects: Sequence[Path],
+    output: Path,
+    folder: Path,
+    is_complete: bool,
+) -> None:
     import subprocess
 
     exports = folder / "exports.map"
     names = (symbol, f"{symbol}_message", f"{symbol}_set_num_threads")
     exports.write_text(f"{{ global: {' '.join(f'{name};' for name in names)} local: *; }};\n")
     # nodelete: threads of the library may sleep in it when a program unloads it.
-    options = ["-soname", f"lib{symbol}.so", "-z", "defs", "-z", "nodelete", "-z", "noexecstack"]
+    options = ["-soname", f"lib{symbol}.so", "-z", "nodelete", "-z", "noexecstack"]
+    options += ["-z", "defs"] if is_complete else []  # else the program has the rest
     options += ["-z", "relro", "--gc-sections", "--as-needed", f"--version-script={exports}"]
     is_driver = not re.match(r"(.*-)?(ld|mold|lld)\b", os.path.basename(linker))
     if is_driver:
@@ -167,7 +190,7 @@ def export_function(
     how = f"-L. -l{symbol} -Wl,-rpath,'$ORIGIN'" if is_shared else f"{library} -lm -pthread"
     build = f"cc -O2 {symbol}_example.c {how} -o {symbol}_example"
     texts = {
-        f"{symbol}.h": header(function, interface, described, build),
+        f"{symbol}.h": header(function, interface, described, build, linked_externs(function)),
         f"{symbol}_example.c": example_program(function, interface, build),
     }
     import tempfile
@@ -180,7 +203,8 @@ def export_function(
             objects = [folder / f"{symbol}.o", folder / "runtime.o"]
             objects[0].write_bytes(code)
             objects[1].write_bytes(_core.exported_runtime())
-            _link(program, symbol, objects, folder / library, folder)
+            complete = not _core.c_externs(function)
+            _link(program, symbol, objects, folder / library, folder, complete)
         else:
             members = [(f"{symbol}.o", code), ("tilewright_runtime.o", _core.exported_runtime())]
             (folder / library).write_bytes(_core.static_library(members))

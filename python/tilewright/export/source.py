@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
+import platform
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -22,7 +23,7 @@ from ..base.errors import ExportError
 from ..base.results import Result
 from ..schedule.scheduled_functions import ScheduledFunction
 from .exported_arguments import C_TYPES, Argument, Interface
-from .exporting import checked_symbol
+from .exporting import checked_symbol, linked_externs
 
 __all__ = ["ExportedSource", "c_text", "export_source"]
 
@@ -60,6 +61,7 @@ class SourceInterface(Interface):
     """The arguments of the function in C source: parameters, inputs, outputs."""
 
     def __init__(self, function: ScheduledFunction, symbol: str) -> None:
+        self._externs = {name for name, _ in _core.c_externs(function)}
         super().__init__(function, symbol, False)
         for argument in self.arguments:
             if not argument.fields:
@@ -69,7 +71,8 @@ class SourceInterface(Interface):
 
     def _argument_name(self, name: str) -> str:
         own = str(_core.c_identifier(name))
-        return f"{own}_" if own.startswith(f"{self.symbol.upper()}_") else own
+        taken = own in self._externs or own.startswith(f"{self.symbol.upper()}_")
+        return f"{own}_" if taken else own
 
     @staticmethod
     def is_number(argument: Argument) -> bool:
@@ -173,6 +176,12 @@ class _Source:
     definition: str
 
 
+def _fma_flag(definition: str) -> str:
+    """What makes fma() an instruction in place of a call, if the definition has it."""
+    has_fma = re.search(r"\bfmaf?\(", definition) is not None
+    return " -mfma" if has_fma and platform.machine() in ("x86_64", "AMD64") else ""
+
+
 def _source(function: ScheduledFunction, symbol: str) -> _Source:
     _refuse_gpu(function)
     interface = SourceInterface(function, symbol)
@@ -184,6 +193,7 @@ def _source(function: ScheduledFunction, symbol: str) -> _Source:
         interface.places(function),
         interface.parameters,
     )
+    flags = f"{FLAGS}{_fma_flag(definition)}"
     schedule = [f"  {line}" for line in str(function.default_schedule or "").splitlines()]
     if function.schedule.commands:
         schedule = [f"  {line}" for line in str(function.schedule).splitlines()]
@@ -192,13 +202,14 @@ def _source(function: ScheduledFunction, symbol: str) -> _Source:
         "",
         *(["Schedule:", *schedule, ""] if schedule else []),
         *textwrap.wrap(
-            f"Compile it with {FLAGS} -shared -fPIC, or as a part of a program; without -fopenmp "
+            f"Compile it with {flags} -shared -fPIC, or as a part of a program; without -fopenmp "
             f"it runs in one thread. With contraction off it computes the bits of the compiled "
             f"function without fast_math, elementary functions among them, but for the order in "
             f"which a vector loop sums up floats, the sign and the digits of NaN, and functions of "
             f"complex numbers, which are the C library's.",
             94,
         ),
+        *linked_externs(function),
         "",
         "Arrays are row-major without gaps, and what is written shares no memory with others:",
         *(f"  {_described(argument)}" for argument in interface.arguments),
@@ -257,7 +268,7 @@ _MAKEFILE = """# Builds lib{symbol}.so and lib{symbol}.a of {symbol}.c.
 CC ?= cc
 CFLAGS ?= -O2
 # Without -ffp-contract=off some compilers round once where two operations are written.
-NEEDED = -std=c99 -fopenmp -ffp-contract=off -fPIC
+{fma}NEEDED = -std=c99 -fopenmp -ffp-contract=off{flag} -fPIC
 
 all: lib{symbol}.so lib{symbol}.a
 
@@ -275,6 +286,12 @@ clean:
 
 .PHONY: all clean
 """
+
+
+def _makefile(made: _Source) -> str:
+    flag = _fma_flag(made.definition)
+    fma = "# With -mfma, fma() is one instruction; without it a call, of the same result.\n"
+    return _MAKEFILE.format(symbol=made.symbol, flag=flag, fma=fma if flag else "")
 
 
 def _header(made: _Source) -> str:
@@ -309,7 +326,7 @@ def export_source(
     texts = {
         f"{symbol}.c": f'{made.about}#include "{symbol}.h"\n\n{made.includes}{made.definition}',
         f"{symbol}.h": _header(made),
-        "Makefile": _MAKEFILE.format(symbol=symbol),
+        "Makefile": _makefile(made),
     }
     target.mkdir(parents=True, exist_ok=True)
     for file, text in texts.items():

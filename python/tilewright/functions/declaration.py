@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from .. import _core
-from ..base.checks import DECLARATION, a_boolean, a_string, described
+from ..base.checks import (
+    DECLARATION,
+    a_boolean,
+    a_mapping,
+    a_string,
+    an_integer,
+    described,
+)
 from ..base.configuration import settings
 from ..base.errors import DeclarationError, DeclarationTypeError
 from ..language.arrays import Array, Input
 from ..language.expressions import Expression
 from ..language.inputs import StructInput
+from ..language.names import Parameter
 from ..schedule.computations import Computation
 from .functions import Function
 from .structs import StructFunction, StructOutput, flat_inputs, flat_outputs
@@ -51,10 +59,12 @@ def function(
     default_schedule: bool | None = None,
     check_bounds: bool | None = None,
     target: str | None = None,
+    until: Mapping[Parameter, Computation] | None = None,
+    limit: int | None = None,
 ) -> Function:
     """A callable function of what `outputs` need.
 
-    The last five arguments are those of `tw.settings` where they are not given.
+    `fast_math` to `target` are those of `tw.settings` where they are not given.
 
     Args:
         name: its name.
@@ -89,6 +99,41 @@ def function(
             "gpu-emulator" on the host, one thread of a block after the other, with every access
             watched (races, bounds and barriers; for finding mistakes, slow), "cpu" as loops of the
             CPU. It changes nothing for functions without such loops.
+        until: iterations that go on until data say so, ``{T: done}``: the parameter T is the number
+            of iterations, and the computation done[t], a bool, says after which one they end. See
+            below.
+        limit: the most iterations that are made: T is the limit where none of them says that it is
+            the last. Without one they go on until one does, or Ctrl-C; a call may say ``T=100``.
+
+    Iterations until a condition holds: computations over ``{t: T}`` are made by one loop over t,
+    which ends behind the first t where ``until`` holds. What reads them at T - 1, or uses T itself,
+    comes after it::
+
+        T = tw.param("T", minimum=1)
+        x = tw.computation("x", {t: T, i: N}, lambda x: tw.select(
+            t == 0, b[i], (x[t - 1, i] + c[i] / x[t - 1, i]) / 2), dtype=tw.float64)
+        change = tw.computation("change", {t: (1, T)}, tw.max(abs(x[t, k] - x[t - 1, k]), over={k: N}))
+        done = tw.computation("done", {t: (1, T)}, change[t] < 1e-12)
+        root = tw.computation("root", {i: N}, x[T - 1, i])
+        steps = tw.computation("steps", {}, T)
+        roots = tw.function("roots", outputs=[root, steps], until={T: done}, limit=100)
+
+    becomes (of x, only the two latest iterations are kept)::
+
+        last = T - 1                                    # T = 100
+        next = 0
+        while next <= last and next < T:
+            t = next
+            for i: x[t % 2, i] = ...
+            change[0] = max(...)
+            if change[0] < 1e-12: last = t
+            next = t + 1
+        T = last + 1
+        for i: root[i] = x[(T - 1) % 2, i]
+        steps = T
+
+    Commands schedule what is in an iteration; those that would run a part of iteration t + 1 before
+    it is known whether there is one are refused.
 
     Raises:
         DeclarationError: a computation is used twice under one name, has no definition, or an input
@@ -119,16 +164,38 @@ def function(
         raise DeclarationError(f"the function {name} needs at least one output")
     arrays = None if inputs is None else _listed(flat_inputs(inputs), Input, "inputs")
     conditions = _conditions(context)
-    result = Function(name, gathered, arrays, conditions, options)
+    stop = _stop(until, limit)
+    result = Function(name, gathered, arrays, conditions, options, stop)
     results = gathered if isinstance(results, Computation) else results
     structured = not all(isinstance(output, Computation) for output in results)
     if structured or any(record for _, record, _ in result._fields):
-        result = StructFunction(name, gathered, arrays, conditions, options)
+        result = StructFunction(name, gathered, arrays, conditions, options, stop)
         result._prepare(results)
     if inputs is not None and not arrays and result.inputs:
         needed = ", ".join(result.inputs)
         raise DeclarationError(f"the function {name} reads {needed}, but inputs= is empty")
     return result
+
+
+def _stop(
+    until: Mapping[Parameter, Computation] | None, limit: int | None
+) -> tuple[str, _core.Computation, int] | None:
+    example = "until={T: done}, a parameter and a bool computation of one iterator"
+    if until is None:
+        if limit is not None:
+            raise DeclarationError(f"limit= is the most iterations of {example}; give it, too")
+        return None
+    a_mapping(until, "until=", DECLARATION, "{T: done}")
+    if len(until) != 1:
+        raise DeclarationError(
+            f"until= takes one parameter and its condition, got {len(until)} of them: computations "
+            "that end apart belong to functions of their own"
+        )
+    ((count, test),) = until.items()
+    if not isinstance(count, Parameter) or not isinstance(test, Computation):
+        raise DeclarationTypeError(f"until= must be {example}, got {described(until)}")
+    most = 0 if limit is None else an_integer(limit, "limit=", DECLARATION, 1, 41)
+    return count.name, test._handle, most
 
 
 def _options(**given: Any) -> _core.Options:

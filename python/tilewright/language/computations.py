@@ -28,7 +28,7 @@ from .expressions import (
     operand,
 )
 from .names import Iterator, check_identifier
-from .reductions import RangeLike, range_operands
+from .reductions import RangeLike, RangeOperands, range_operands
 
 __all__ = ["DeclaredComputation", "declare"]
 
@@ -125,12 +125,23 @@ def declare(
     a_string(name, "the name of a computation", DECLARATION)
     extents = _extents(shape, name)
     what = f"the domain of {name}"
-    ranges = [range_operands(iterator, bounds, what) for iterator, bounds in _domain(domain, name)]
+    given = [range_operands(iterator, bounds, what) for iterator, bounds in _domain(domain, name)]
     check_identifier(name, "computation")
-    conditions = conditions_of(name, [bounds[0] for bounds in ranges], where, otherwise)
     pieces = _pieces(value)
+    ranges, bounds = _enclosed(name, given, pieces)
+    conditions = conditions_of(name, [one[0] for one in ranges], where, otherwise, bounds)
+    if is_view and conditions.asked:
+        raise DeclarationError(
+            f"data decide which elements the view {name} has: a view only reads, and chooses what by "
+            "affine conditions; declare it with tw.computation"
+        )
     if pieces is not None:
         pieces = conditions.of_pieces(pieces)
+    if value is None and conditions.asked:
+        raise DeclarationError(
+            f"where= of {name} asks data of each element, and is a part of its value: give the value "
+            "here, too"
+        )
     type_name = _value_type(name, pieces, dtype).name
     result = kind(
         _core.declare_computation(name, ranges, conditions.domain, type_name, extents, location)
@@ -138,6 +149,27 @@ def declare(
     if is_view:
         _core.make_view(result._handle)
     return _with_pieces(result, value, pieces, conditions, location)
+
+
+def _enclosed(
+    name: str, ranges: list[RangeOperands], pieces: Pieces | None
+) -> tuple[list[RangeOperands], _core.Expr | None]:
+    """Ranges with affine bounds, and what bounds that read data ask of the points within."""
+    if not any(
+        isinstance(bound, _core.Expr) and _core.reads_data(bound)
+        for _, *bounds in ranges
+        for bound in bounds
+    ):
+        return ranges, None
+    if pieces is None or len(pieces) != 1 or pieces[0][0] is not None:
+        raise DeclarationError(
+            f"the domain of {name} is bounded by data, and within which numbers is seen from what "
+            "its one value reads: give the value here, or a range of numbers and the bounds as a "
+            "condition, {p: P}, where=(row[i] <= p) & (p < row[i + 1])"
+        )
+    value = _core.strengthen(operand(pieces[0][1]))
+    enclosed, bounds = _core.enclose_domain(name, ranges, value)
+    return [*enclosed], bounds
 
 
 def _declare_isl(

@@ -6,6 +6,8 @@ polyhedral model is more widely applicable than you think", 2010; PENCIL report,
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
@@ -19,7 +21,7 @@ Pieces: TypeAlias = Sequence[tuple[ExpressionLike | str | None, ExpressionLike]]
 
 
 class Conditions(NamedTuple):
-    """What `where=` and `otherwise=` of a computation come to."""
+    """What `where=`, `otherwise=` and a domain bounded by data of a computation come to."""
 
     owner: str
     iterators: list[str]
@@ -28,6 +30,7 @@ class Conditions(NamedTuple):
     asked: list[_core.Expr]
     """What is asked of each element, in order, each where those before it hold."""
     otherwise: ExpressionLike | None
+    """The elements for which something asked does not hold; None: they do not exist."""
 
     def of_pieces(self, pieces: Pieces) -> Pieces:
         """The pieces with values that ask what data decide."""
@@ -42,7 +45,10 @@ class Conditions(NamedTuple):
 
     def _where_asked(self, value: ExpressionLike) -> ExpressionLike:
         if self.otherwise is None:
-            return value
+            if not self.asked:
+                return value
+            element = _core.strengthen(operand(value))
+            return Expression(_core.where_exists(self.asked, element))
         for condition in reversed(self.asked):
             value = select(Expression(condition), value, self.otherwise)
         return value
@@ -92,27 +98,28 @@ def conditions_of(
     iterators: list[str],
     where: ExpressionLike | None,
     otherwise: ExpressionLike | None,
+    bounds: _core.Expr | None = None,
 ) -> Conditions:
     """Splits `where=` of a computation.
 
-    Raises:
-        DeclarationError: when it reads data and nothing is said of the other elements.
+    Args:
+        bounds: what the bounds of its domain that read data ask of its elements.
     """
     condition = condition_operand(where, f"where= of {owner}")
-    if condition is None:
-        return Conditions(owner, iterators, None, [], otherwise)
-    parts = _parts(condition)
+    parts = [] if condition is None else _parts(condition)
+    asked = [] if bounds is None else _core.conjuncts(bounds)
     if otherwise is not None:
         operand(otherwise)  # refuses what is no expression
-        return Conditions(owner, iterators, None, parts, otherwise)
-    for part in parts:
-        if not _core.is_affine_condition(part, iterators):
-            raise DeclarationError(
-                f"where= of {owner} is not affine in its iterators, {part}, so it is asked of each "
-                "element: say what the others are, otherwise=0 or otherwise=old[i], or choose with "
-                "tw.select"
-            )
-    return Conditions(owner, iterators, condition, [], None)
+        return Conditions(owner, iterators, None, asked + parts, otherwise)
+    affine = [_core.is_affine_condition(part, iterators) for part in parts]
+    if all(affine):
+        return Conditions(owner, iterators, condition, asked, None)
+    restricting = [
+        Expression(part) for part, is_affine in zip(parts, affine, strict=True) if is_affine
+    ]
+    domain = functools.reduce(operator.and_, restricting) if restricting else None
+    asked += [part for part, is_affine in zip(parts, affine, strict=True) if not is_affine]
+    return Conditions(owner, iterators, None if domain is None else operand(domain), asked, None)
 
 
 def _parts(condition: Operand) -> list[_core.Expr]:

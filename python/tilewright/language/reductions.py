@@ -2,8 +2,9 @@
 
 The ranges may be half-open pairs, or triples with a step, and their bounds may use outer iterators
 and earlier reduced ones; `where` adds a condition, which may read arrays as np.sum's may. As the person wrote a
-reduction, its elements may be combined in any order, unless `ordered` says otherwise; sums and
-products of bool and narrow integers are kept in (u)int64, as NumPy does.
+reduction, its elements may be combined in any order, unless `ordered` says otherwise, and products
+may be added by fused multiply-add; sums and products of bool and narrow integers are kept in
+(u)int64, as NumPy does.
 """
 
 from __future__ import annotations
@@ -33,6 +34,9 @@ RangeLike: TypeAlias = (
 )
 Ranges: TypeAlias = Mapping[Iterator, RangeLike] | Iterable[tuple[Iterator, RangeLike]]
 
+
+#: The name of an iterator, its bounds, and the step.
+RangeOperands: TypeAlias = tuple[str, Operand, Operand, int]
 
 #: The largest step of a range, as the core has it.
 _LARGEST_STEP = 1_000_000_000

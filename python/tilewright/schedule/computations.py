@@ -84,6 +84,7 @@ def computation(  # the isl form gives the value in the second place
         C = tw.computation("C", {i: N, j: M}, A[i, j], where=j <= i)
         C = tw.computation("C", {i: N}, [(i == 0, x[0]), (i > 0, y[i])])  # disjoint pieces
         C = tw.computation("C", {i: N}, x[i], where=mask[i], otherwise=y[i])
+        C = tw.computation("C", {i: N, p: (row[i], row[i + 1])}, val[p] * x[col[p]])  # bounds are data
         C = tw.computation("C", {i: N}, [(x[i] < 0, -1), (x[i] > 0, 1), (None, 0)])
         C = tw.computation("C", {i: N}, lambda C: [(i == 0, x[0]), (i > 0, C[i - 1] + x[i])],
                            dtype=tw.float64)                              # over earlier instances
@@ -94,23 +95,28 @@ def computation(  # the isl form gives the value in the second place
             next.
         domain: iterators, outermost first, with their ranges: an upper bound, a half-open pair, or a
             triple with a step, (1, N, 2), whose loop counts the values. Bounds may use parameters and
-            earlier iterators. {} for a single value. Of outputs, from 0 on; other computations may
+            earlier iterators, and they may read integer arrays where the value reads some array at
+            the iterator itself: what lies beyond that array's extent is left out. {} for a single
+            value. Of outputs, from 0 on; other computations may
             have negative coordinates.
         value: the element; a list of (condition, element) for disjoint pieces (with isl text: of
             (isl text, element)), of which the first that holds counts where conditions read data,
             and (None, element) at the end is for all others; a function that gets the computation
             and returns either, for recurrences; or None, and `Computation.define` follows.
-        where: a condition. An affine one restricts the domain. One that reads data needs
-            `otherwise`; its parts are asked in order, each where those before it hold.
-        otherwise: the elements where `where` does not hold, or no piece that data decide about; the
-            domain is that of the ranges then.
+        where: a condition. What is affine in it restricts the domain; what reads data is asked of
+            each element, its parts in order, each where those before it hold.
+        otherwise: the elements where `where` or bounds that read data do not hold, or no piece that
+            data decide about; the domain is that of the ranges then. Without it, elements that data
+            leave out do not exist: who reads one must stand under the same conditions, which is
+            proved, and an output must have all of its elements.
         dtype: the type of an element; that of the value unless given. Needed where the value is a
             function or comes later.
         shape: the shape of the array, unless it is index 0 (or the smallest of the domain, if that
             may be negative) to the largest of the domain.
 
     Raises:
-        DeclarationError: for an unbounded domain, pieces that overlap, a bound that is not affine.
+        DeclarationError: for an unbounded domain, pieces that overlap, a bound that is neither affine
+            nor data in a known range.
         DomainError: when the value reads outside a domain or shape.
         DeclarationTypeError: when a type is missing, or does not hold the value.
     """

@@ -152,7 +152,10 @@ class RestructuringCommands(CommandReceiver):
     def compute_at(self: Self, reader: CommandReceiver | str, j: Loop) -> Self:
         """Computes, inside each iteration of loop `j` of a reader, just what is read there.
 
-        Instances that several iterations read are computed anew in each.
+        Instances that several iterations read are computed anew in each, unless `store_at` keeps
+        them outside of the loop. A recurrence can be computed at a loop that reads its whole chain,
+        such as prefix sums of a row at their reader's row; or at a loop inside of that one, if it
+        is stored at that one, and both commands are given in one transaction.
 
         Before::
 
@@ -173,6 +176,11 @@ class RestructuringCommands(CommandReceiver):
         Args:
             reader: the computation in whose loops this one runs; nobody outside may read it.
             j: the innermost loop of the reader that is shared.
+
+        Raises:
+            ScheduleError: the computation is an output, or is read outside of the loop.
+            IllegalScheduleError: the chain of a recurrence crosses iterations of the loop; the
+                error names two instances of it.
         """
         self._give("compute_at", [name_of(reader, "a computation"), loop_name(j)])
         return self
@@ -201,6 +209,22 @@ class RestructuringCommands(CommandReceiver):
                     B[i - 32 * i0] = ...
                 for i1 in range(0, min(32, N - 32 * i0)):
                     C[i] = B[i - 32 * i0] + B[i + 1 - 32 * i0]
+
+        In a loop around the one given to `compute_at`, the buffer is a sliding window: each value
+        is computed once, in the first iteration that reads it, and the buffer is folded to what is
+        read later. After ``B.compute_at(C, "i1").store_at(C, "i0")``::
+
+            for i0 in range(0, ceil(N / 32)):
+                B = empty(2)
+                for i1 in range(0, min(32, N - 32 * i0)):
+                    if i1 == 0:
+                        B[i % 2] = ...
+                    B[(i + 1) % 2] = ...
+                    C[i] = B[i % 2] + B[(i + 1) % 2]
+
+        Strips that run in parallel (``C.parallelize("i0")``) each begin a window of their own.
+        Inside a parallel or vector loop between the two, and in a GPU's kernel, iterations have no
+        order, so that each computes what it reads.
 
         Args:
             reader: the computation given to `compute_at`.

@@ -23,8 +23,9 @@ from .command_arguments import map_text
 from .commands import ComputationHandle
 from .computations import Computation
 from .function_commands import FunctionCommands
+from .nests import Nest
 from .questions import relations_of
-from .receivers import give
+from .receivers import CommandReceiver, give
 from .schedules import Schedule
 from .verdicts import Verdict, verdict_of
 
@@ -48,6 +49,7 @@ class ScheduledFunction(FunctionCommands, _core.Function):
         inputs: Sequence[Input] | None = None,
         context: Sequence[Expression] | None = None,
         options: _core.Options | None = None,
+        stop: tuple[str, _core.Computation, int] | None = None,
     ) -> None:
         _require_made(name, outputs, inputs, context)
         made_by("tw.function", options, _core.Options | None, "tw.Function")
@@ -58,6 +60,7 @@ class ScheduledFunction(FunctionCommands, _core.Function):
             [] if context is None else [condition._handle for condition in context],
             _core.Options() if options is None else options,
             caller_location(),
+            stop,
         )
         self._declared = tuple(self.computations)
         self._where = caller_location()
@@ -81,9 +84,14 @@ class ScheduledFunction(FunctionCommands, _core.Function):
     def default_schedule(self) -> Schedule:
         """The commands that the library runs the function by as long as nobody has given any.
 
-        Empty once a command is given, or with ``default_schedule=False``. Given as commands of one's
-        own (``f.default_schedule.apply_to(f)``), they make the same code, to go on from: when threads
+        Empty with ``default_schedule=False``. Given as commands of one's own
+        (``f.default_schedule.apply_to(f)``), they make the same code, to go on from: when threads
         and tiles are worth their while is a command of it, too (`when_work`).
+
+        Once a command is given, only reductions that the library took out of expressions (`C_sum`),
+        and of which no command speaks, are still scheduled by the library: the commands that run
+        after one's own. A command of such a reduction, or loops over a GPU's blocks and threads,
+        end that.
         """
         return Schedule(self._default_commands())
 
@@ -169,6 +177,42 @@ class ScheduledFunction(FunctionCommands, _core.Function):
         """
         manager: Any = _core.Transaction(self, caller_location())
         return cast("AbstractContextManager[Self]", manager)
+
+    def nest(self, *computations: CommandReceiver | str) -> Nest:
+        """Computations that share loops, to give them commands together.
+
+        Each command is given to all computations of the nest, in one transaction; what they shared
+        before it, they share after it. A nest has the commands that change loops and say how they
+        run: ``f.nest(B, C).tile(i, j, 32, 8).parallelize("i0")``.
+
+        Before::
+
+            for i in range(0, N):
+                for j in range(0, M):
+                    B[i, j] = ...
+                    C[i, j] = ... B[i, j] ...
+
+        After ``f.nest(B, C).tile(i, j, 32, 8)``::
+
+            for i0 in range(0, (N + 31) // 32):
+                for j0 in range(0, (M + 7) // 8):
+                    for i1 in range(0, min(32, N - 32*i0)):
+                        for j1 in range(0, min(8, M - 8*j0)):
+                            B[32*i0 + i1, 8*j0 + j1] = ...
+                            C[32*i0 + i1, 8*j0 + j1] = ... B[32*i0 + i1, 8*j0 + j1] ...
+
+        ``B.tile(i, j, 32, 8)`` alone would leave each with loops of its own inside of what was
+        shared, and be illegal here.
+
+        Args:
+            computations: two or more of this function, or their names.
+
+        Raises:
+            ScheduleError: the function has no such computation, or one is named twice; (from a
+                command) one of them has no such loop.
+            IllegalScheduleError: (from a command) all of them together would change the result.
+        """
+        return Nest(self, computations)
 
     def reset_schedule(self: Self) -> Self:
         """Forgets all commands."""

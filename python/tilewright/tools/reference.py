@@ -224,6 +224,7 @@ EXAMPLES = {
     "apply_schedule": Example(_POINTWISE_2D),
     "f.set_schedule": Example(_PAIR),
     "f.transaction": Example(_PAIR, "C.after(B, i)"),
+    "f.nest": Example(_PAIR_2D, "C.after(B, j)"),
     "store_in": Example(_PAIR_2D),
     "reorder": Example(_MATMUL),
     "transform": Example(_TIME),
@@ -312,7 +313,7 @@ def commands() -> list[str]:
 
 def function_commands() -> list[str]:
     """The names of what is given to a whole function, as it is called: "f.transaction"."""
-    return ["f.set_schedule", "f.transaction"]
+    return ["f.set_schedule", "f.transaction", "f.nest"]
 
 
 def entry(name: str) -> Entry:

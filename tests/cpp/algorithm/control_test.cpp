@@ -103,16 +103,16 @@ TEST_F(Control, RangesThatReadDataAreEnclosed) {
   const auto row = input("row", n() + num(1), Int32);
   const auto value = access(input("value", parameter("NNZ")), {k});
   const std::vector<ReduceRange> ranges{{"k", access(row, {i}), access(row, {i + num(1)})}};
-  const EnclosedRanges enclosed = enclose_ranges(Op::ReduceSum, ranges, {value}, nullptr);
+  const EnclosedRanges enclosed = enclose_ranges("the sum", ranges, {value}, nullptr);
   EXPECT_EQ(to_string(enclosed.ranges[0].lower), "0");
   EXPECT_EQ(to_string(enclosed.ranges[0].upper), "NNZ");
   EXPECT_EQ(to_string(enclosed.condition), "(row[i] <= k) & (k < row[i + 1])");
   // An affine bound stays one, and so do ranges without data.
   const EnclosedRanges half =
-      enclose_ranges(Op::ReduceSum, {{"k", num(2), access(row, {i})}}, {value}, less(k, i));
+      enclose_ranges("the sum", {{"k", num(2), access(row, {i})}}, {value}, less(k, i));
   EXPECT_EQ(to_string(half.ranges[0].lower), "2");
   EXPECT_EQ(to_string(half.condition), "(k < row[i]) & (k < i)");
-  const EnclosedRanges none = enclose_ranges(Op::ReduceSum, over_k, {value}, nullptr);
+  const EnclosedRanges none = enclose_ranges("the sum", over_k, {value}, nullptr);
   EXPECT_EQ(none.condition, nullptr);
   EXPECT_EQ(to_string(none.ranges[0].upper), "N");
 }
@@ -122,7 +122,7 @@ TEST_F(Control, SeveralArraysEncloseTogether) {
   const auto p = declare_computation("P", {{"j", num(3), parameter("B")}}, nullptr, Int64, {}, {});
   define_piece(p, nullptr, num(1), {});
   const auto body = a + access(p, {k}) + access(input("b", parameter("A")), {k});
-  const EnclosedRanges enclosed = enclose_ranges(Op::ReduceSum, {{"k", x_k, x_k}}, {body}, nullptr);
+  const EnclosedRanges enclosed = enclose_ranges("the sum", {{"k", x_k, x_k}}, {body}, nullptr);
   EXPECT_EQ(to_string(enclosed.ranges[0].lower), "maximum(0, 3)");
   EXPECT_EQ(to_string(enclosed.ranges[0].upper), "minimum(A, B)");
 }
@@ -135,14 +135,13 @@ TEST_F(Control, OnlyReadsThatHappenEnclose) {
   const auto loop = while_loop({s}, {num(0)}, less(s, x_k), {s + x_k}).at(0);
   for (const ExprPtr &body :
        {select(less(k, i), x_k, num(0)), access(x, {k + num(1)}), inner, loop, num(1)}) {
-    const Error error =
-        error_of([&] { enclose_ranges(Op::ReduceSum, ranges, {body}, less(x_k, i)); });
+    const Error error = error_of([&] { enclose_ranges("the sum", ranges, {body}, less(x_k, i)); });
     EXPECT_EQ(error.kind, ErrorKind::Declaration);
     EXPECT_THAT(error.what(), HasSubstr("it reads x[i], and no array that is read at k itself"));
     EXPECT_THAT(error.what(), HasSubstr("where=(0 <= k) & (k < x[i])"));
   }
   const auto begun = while_loop({s}, {x_k}, less(s, i), {s + num(1)}).at(0);
-  EXPECT_NO_THROW(enclose_ranges(Op::ReduceSum, ranges, {begun}, nullptr));
+  EXPECT_NO_THROW(enclose_ranges("the sum", ranges, {begun}, nullptr));
 }
 
 // ---- while loops ----

@@ -216,8 +216,39 @@ TEST_F(LiftGuards, MemoryOfAnIterationIsFilledForItsWorkOnly) {
   stays(loop(i, n,
              loop(p, integer(3),
                   allocate(3, "T",
-                           block({fill(integer(0), i),
+                           block({fill(integer(0), add(i, p)),
                                   if_then(lt(integer(1), t(integer(0))), y(i, p))})))));
+}
+
+TEST_F(LiftGuards, WhatATestReadsIsFilledOnceIfAllIterationsFillItAlike) {
+  const auto rows = [&](const StmtPtr &filled, const StmtPtr &rest) {
+    return loop(i, sub(n, integer(1)),
+                loop(p, n, allocate(3, "T", block({filled, fill(integer(1), r(i)), rest}))));
+  };
+  const auto test = if_then(both(le(t(integer(0)), p), lt(p, t(integer(1)))), y(p, i));
+  const StmtPtr body = rows(fill(integer(0), integer(1)), test);
+  EXPECT_EQ(lifted(body), "if 0 < N:\n"
+                          "  for i in range(0, N - 1):\n"
+                          "    T = empty((4,), int64)\n"
+                          "    T[0] = 1\n"
+                          "    T[1] = int64(R[i])\n"
+                          "    for p in range(0, N):\n"
+                          "      if T[0] <= p and p < T[1]:\n"
+                          "        Y[p] = i\n");
+  EXPECT_EQ(printed(simplify_indices(tighten_guards(body, known), known), body),
+            "for i in range(0, N - 1):\n"
+            "  if 0 < N:\n"
+            "    T = empty((4,), int64)\n"
+            "    T[0] = 1\n"
+            "    T[1] = int64(R[i])\n"
+            "    start = T[0]\n"
+            "    stop = T[1]\n"
+            "    for p in range(max(0, start), min(N, stop)):\n"
+            "      Y[p] = i\n");
+  stays(rows(fill(integer(0), p), test));                               // differs
+  stays(rows(fill(integer(0), load(2, "Y", {Int64, 1}, {i})), test));   // of what changes
+  stays(rows(fill(integer(0), i), y(p, t(integer(0)))));                // is in no test
+  stays(rows(fill(integer(0), i), block({test, fill(integer(0), p)}))); // changes later
 }
 
 TEST_F(LiftGuards, MemoryThatLastsIsFilledInAllIterations) {
@@ -234,15 +265,61 @@ TEST_F(LiftGuards, LoopsThatRunAsOneStayTogether) {
   EXPECT_LT(text.find("if 1 < int64(R[p])"), text.find("for q")) << text;
 }
 
-TEST_F(LiftGuards, DataAreNotReadBetweenTheLoopsOfALaunch) {
+TEST_F(LiftGuards, ThreadsReadDataOfALaunchThatNothingChanges) {
   const auto threads = [&](const ValuePtr &test) {
     return loop_of(LoopKind::GpuBlock, p, n,
                    loop_of(LoopKind::GpuThread, q, n, if_then(test, y(q, p))));
   };
   const StmtPtr by_data = threads(lt(integer(1), r(p)));
-  EXPECT_EQ(lift_guards(by_data), by_data);
+  kernel.body = lift_guards(by_data);
+  std::string text = print_loop_ir(kernel);
+  EXPECT_LT(text.find("for p"), text.find("if 1 < int64(R[p])")) << text;
+  EXPECT_LT(text.find("if 1 < int64(R[p])"), text.find("for q")) << text;
+  kernel.body = lift_guards(loop(i, n, threads(lt(integer(1), r(i)))));
+  text = print_loop_ir(kernel); // before blocks the host would read them
+  EXPECT_LT(text.find("for p"), text.find("if 1 < int64(R[i])")) << text;
+  EXPECT_LT(text.find("if 1 < int64(R[i])"), text.find("for q")) << text;
+  const StmtPtr of_results = threads(lt(integer(1), load(2, "Y", {Int64, 1}, {p})));
+  EXPECT_EQ(lift_guards(of_results), of_results);
+  const StmtPtr changed = block({by_data, store(0, "R", {integer(0)}, integer(1))});
+  EXPECT_EQ(lift_guards(changed), changed);
   const StmtPtr by_index = threads(lt(p, integer(3)));
   EXPECT_NE(lift_guards(by_index), by_index);
+}
+
+// ---- tests that several statements share ----
+
+TEST_F(LiftGuards, StatementsShareTests) {
+  const auto rows = [&](const StmtPtr &body) {
+    return loop(i, sub(n, integer(1)), loop(q, n, loop(p, n, body)));
+  };
+  EXPECT_EQ(lifted(rows(block({if_then(both(in_row, lt(q, p)), y(p, i)), if_then(in_row, y(q, p)),
+                               if_then(lt(r(i), p), y(p, q))}))),
+            "for i in range(0, N - 1):\n"
+            "  for q in range(0, N):\n"
+            "    for p in range(0, N):\n"
+            "      if int64(R[i]) <= p and p < int64(R[i + 1]):\n"
+            "        if q < p:\n"
+            "          Y[p] = i\n"
+            "        Y[q] = p\n"
+            "      if int64(R[i]) < p:\n"
+            "        Y[p] = q\n");
+  EXPECT_EQ(lifted(rows(block(
+                {if_then(in_row, y(p, i)), if_then(lt(q, p), if_then(in_row, y(p, add(p, q))))}))),
+            "for i in range(0, N - 1):\n"
+            "  for q in range(0, N):\n"
+            "    for p in range(0, N):\n"
+            "      if int64(R[i]) <= p and p < int64(R[i + 1]):\n"
+            "        Y[p] = i\n"
+            "        if q < p:\n"
+            "          Y[p] = p + q\n");
+}
+
+TEST_F(LiftGuards, TestsOfWhatAStatementChangesAreNotShared) {
+  const auto of_y = le(integer(0), load(2, "Y", {Int64, 1}, {p}));
+  stays(loop(p, n, block({if_then(of_y, y(p, sub(p, integer(2)))), if_then(of_y, y(p, p))})));
+  // Nor are those of indices alone.
+  stays(loop(q, n, loop(p, n, block({if_then(lt(p, q), y(p, q)), if_then(lt(p, q), y(q, p))}))));
 }
 
 // ---- whole functions ----

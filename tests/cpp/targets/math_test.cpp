@@ -35,7 +35,7 @@ Reference unary() {
 
 const std::vector<Function> &functions() {
   static const std::vector<Function> all = {
-      {Op::Exp, unary<std::exp>(), 0.51, 0.8, 2, 2},
+      {Op::Exp, unary<std::exp>(), 0.7, 0.8, 2, 2},
       {Op::Exp2, unary<std::exp2>(), 0.51, 0.8, 2, 2},
       {Op::Log, unary<std::log>(), 0.51, 0.8, 2, 2},
       {Op::Log2, unary<std::log2>(), 0.51, 0.8, 2, 2},

@@ -6,6 +6,7 @@ needed to see how many there are.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -30,7 +31,13 @@ class Iterations:
             yield at
 
     def run(self, f: tw.Function, names: dict[str, Any]) -> None:
-        types = {"int64": int, "empty": np.empty, "float64": float, "range": self.range}
+        types = {
+            "int64": int,
+            "int32": np.int32,
+            "empty": np.empty,
+            "float64": float,
+            "range": self.range,
+        }
         exec(compile(str(f.loops), f.name, "exec"), types | names)
 
 
@@ -129,6 +136,37 @@ def blocks_of_rows() -> Problem:
     return Problem(f, (x, start), sizes, expected, 50 + start[-1] * 8)
 
 
+def sums_of_ragged_rows() -> Problem:
+    """40 rows of 0 to 30 elements each: twice the elements, then their sums."""
+    generator = np.random.default_rng(7)
+    lengths = generator.integers(0, 4, 40).astype(np.int32)
+    x = generator.integers(-4, 5, (40, 30)) * 1.0
+    X, length = tw.input("X", [N, M], tw.float64), tw.input("length", [N], tw.int32)
+    D = tw.computation("D", {i: N, j: length[i]}, 2 * X[i, j])
+    y = tw.computation("y", {i: N}, tw.sum(D[i, j] * X[i, j], over={j: length[i]}))
+    f = tw.function("ragged", inputs=[X, length], outputs=[y], default_schedule=False)
+    expected = np.where(np.arange(30) < lengths[:, None], 2 * x * x, 0).sum(axis=1)
+    return Problem(f, (x, lengths), {"N": 40, "M": 30}, expected, 80 + 2 * int(lengths.sum()))
+
+
+def sampled_products() -> Problem:
+    """Products of two dense matrices at the places of a sparse one, and their sums by rows."""
+    generator = np.random.default_rng(8)
+    start = rows_of(generator.integers(0, 5, 30))
+    at = generator.integers(0, 9, start[-1]).astype(np.int32)
+    a, b = generator.integers(-4, 5, (30, 6)) * 1.0, generator.integers(-4, 5, (9, 6)) * 1.0
+    A, B = tw.input("A", [N, K], tw.float64), tw.input("B", [M, K], tw.float64)
+    col, row = tw.input("col", [P], tw.int32), tw.input("row", [N + 1], tw.int32)
+    places = {p: (row[i], row[i + 1])}
+    C = tw.computation("C", {i: N} | places, tw.sum(A[i, k] * B[col[p], k], over={k: K}))
+    y = tw.computation("y", {i: N}, tw.sum(C[i, p], over=places))
+    f = tw.function("sddmm", inputs=[A, B, col, row], outputs=[y], default_schedule=False)
+    products = (a @ b.T)[np.repeat(np.arange(30), np.diff(start)), at]
+    expected = np.array([products[s:e].sum() for s, e in itertools.pairwise(start)])
+    sizes = {"N": 30, "M": 9, "K": 6, "P": len(at)}
+    return Problem(f, (a, b, at, start), sizes, expected, 60 + 8 * len(at))
+
+
 Schedule = Callable[[tw.Function], object]
 
 CASES: list[tuple[str, Callable[[], Problem], Schedule]] = [
@@ -144,6 +182,13 @@ CASES: list[tuple[str, Callable[[], Problem], Schedule]] = [
         lambda f: f["C"].reorder(i, p, j).split(p, 2).cache("val", "p0"),
     ),
     ("cached elements", sparse_times_dense, lambda f: f["C"].reorder(i, p, j).cache("val", p)),
+    ("cached tests", sparse_times_dense, lambda f: f["C"].reorder(i, p, j).cache("row", p)),
+    ("cached tests of rows", sparse_times_dense, lambda f: f["C"].reorder(i, p, j).cache("row", i)),
+    (
+        "cached tests of tiles",
+        sparse_times_dense,
+        lambda f: f["C"].reorder(i, p, j).split(p, 2).cache("row", "p0"),
+    ),
     ("nested", nested_rows, lambda f: f),
     ("nested, split", nested_rows, lambda f: f["y"].split(q, 2)),
     ("segments", segment_sums, lambda f: f["H"].reorder(p, b, j)),
@@ -151,6 +196,15 @@ CASES: list[tuple[str, Callable[[], Problem], Schedule]] = [
     ("segments, cached", segment_sums, lambda f: f["H"].reorder(p, b, j).cache("X", p)),
     ("chosen", chosen_columns, lambda f: f["y"].reorder(i, j)),
     ("chosen, vectors", chosen_columns, lambda f: f["y"].reorder(i, j).vectorize(j, 4)),
+    ("ragged", sums_of_ragged_rows, lambda f: f),
+    ("ragged, fused rows", sums_of_ragged_rows, lambda f: f["y"].after(f["D"], i)),
+    ("ragged, fused elements", sums_of_ragged_rows, lambda f: f["y"].after(f["D"], j)),
+    ("ragged, vectors", sums_of_ragged_rows, lambda f: f["D"].vectorize(j, 4)),
+    ("ragged, inlined", sums_of_ragged_rows, lambda f: f["D"].inline()),
+    ("ragged, beside", sums_of_ragged_rows, lambda f: f["D"].compute_at(f["y"], i)),
+    ("sampled", sampled_products, lambda f: f),
+    ("sampled, fused", sampled_products, lambda f: f["y"].after(f["C"], p)),
+    ("sampled, i, k, p", sampled_products, lambda f: f["C"].reorder(i, k, p)),
     ("blocks", blocks_of_rows, lambda f: f),
     ("blocks, vectors", blocks_of_rows, lambda f: f["y"].vectorize(k, 4)),
     ("blocks, unrolled", blocks_of_rows, lambda f: f["y"].split(k, 2).unroll("k1", 2)),

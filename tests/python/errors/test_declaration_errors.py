@@ -129,8 +129,8 @@ def test_bounds_and_conditions_that_are_not_affine():
     )
     refuse(
         tw.DeclarationError,
-        r"where= of C is not affine in its iterators, x\[i\] > 0.0, .*otherwise=0",
-        lambda: tw.computation("C", {i: N}, 0, where=x[i] > 0),
+        r"C is an output, and data decide .* x\[i\] > 0.0; .*otherwise=0",
+        lambda: tw.function("f", outputs=[tw.computation("C", {i: N}, 0, where=x[i] > 0)]),
     )
     refuse(
         tw.DeclarationError,

@@ -326,26 +326,6 @@ def test_every_reduction(dtype, tmp_path):
     check(f, tmp_path, COMPILERS[:1], x=values[:, :0], N=9, M=0)
 
 
-@pytest.mark.parametrize("default", [False, True])
-def test_folds_of_several_states(default, tmp_path):
-    x = tw.input("x", [N, M], tw.float64)
-
-    def add(mean, squares, count, value):
-        change = value - mean
-        mean = mean + change / (count + 1)
-        return mean, squares + change * (value - mean), count + 1
-
-    mean, squares, count = tw.fold(add, (0.0, 0.0, 0), x[i, k], over={k: M})
-    row, column = tw.argmax(x[j, k], over={j: N, k: M})
-    outputs = [
-        tw.computation("mean", {i: N}, mean),
-        tw.computation("variance", {i: N}, squares / tw.maximum(count, 1)),
-        tw.computation("at", {}, row * M + column),
-    ]
-    f = tw.function("folds", outputs=outputs, default_schedule=default)
-    check(f, tmp_path, x=np.random.default_rng(2).standard_normal((9, 300)), N=9, M=300)
-
-
 # ---- control that depends on data ----
 
 
@@ -562,3 +542,52 @@ def test_vector_loops_that_sum_up_are_no_simd_loops():
     g = product()
     g["C"].vectorize(j, 8)
     assert "#pragma omp simd simdlen(8)" in g.c
+
+
+# ---- functions of C ----
+
+
+def extern_ffs():
+    function = ctypes.CDLL("libc.so.6").ffs
+    function.argtypes, function.restype = [ctypes.c_int], ctypes.c_int
+    return tw.extern("ffs", function)
+
+
+def test_functions_of_c_are_declared_and_called(tmp_path):
+    x, named = tw.input("x", [N], tw.int32), tw.input("other", [N], tw.int32)
+    lowest = tw.select(x[i] > 3, extern_ffs()(x[i]) + 1, named[i])
+    f = tw.function("f", inputs=[x, named], outputs=[tw.computation("y", {i: N}, lowest)])
+    given = np.arange(-8, 24, dtype=np.int32)
+    check(f, tmp_path, x=given, other=given[::-1].copy(), N=given.size)
+    assert "extern int32_t ffs(int32_t);" in f.c
+    assert "link what defines them:\n *   int32_t ffs(int32_t);" in f.c
+    with pytest.raises(tw.ExportError, match="calls a function of C that is named ffs, too"):
+        f.export_source(tmp_path / "named", name="ffs")
+    alike = tw.input("ffs", [N], tw.int32)
+    y = tw.computation("y", {i: N}, extern_ffs()(alike[i]))
+    h = tw.function("h", outputs=[y], default_schedule=False)
+    assert "const int32_t *restrict ffs_," in h.c and "= ffs(ffs_[i]);" in h.c
+
+
+def test_iterations_until_a_condition_holds(tmp_path):
+    T = tw.param("T", minimum=1)
+    x = tw.input("x", [N], tw.float64)
+    y = tw.computation(
+        "y",
+        {t: T, i: N},
+        lambda y: [(t == 0, x[i]), (t > 0, (y[t - 1, i] + x[i] / y[t - 1, i]) / 2)],
+        dtype=tw.float64,
+    )
+    off = tw.computation(
+        "off", {t: T}, tw.max(tw.abs(y[t, k] * y[t, k] - x[k]), over={k: N}, initial=0.0)
+    )
+    done = tw.computation("done", {t: T}, off[t] < 1e-9)
+    root = tw.computation("root", {i: N}, y[T - 1, i])
+    f = tw.function("roots", outputs=[root, tw.computation("n", {}, T)], until={T: done})
+    for schedule in (False, True):
+        found = check(
+            f, tmp_path / str(schedule), flags=("-fopenmp",), x=np.arange(1.0, 30), T=100, N=29
+        )
+        assert 5 < found[1] < 12
+        f["y"].parallelize(i)
+    check(f, tmp_path / "limited", x=np.arange(1.0, 30), T=3, N=29)

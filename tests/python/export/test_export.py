@@ -566,3 +566,35 @@ def test_what_is_no_option(tmp_path):
     for name in ("status", "linux", "_Bool", "int32_t"):
         with pytest.raises(tw.ExportError, match=f"{name} is a word of C"):
             f.export(tmp_path, name=name)
+
+
+# ---- functions of C ----
+
+
+@needs_linker
+@needs_compiler
+@pytest.mark.parametrize("kind", ["shared", "static"])
+def test_functions_of_c_are_the_programs_own(tmp_path, kind):
+    """The exported code calls them by name, wherever they lay in this process."""
+    callback = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double, ctypes.c_int8)(lambda v, n: v)
+    g = tw.extern("of_the_program", callback)
+    x = tw.input("x", [N], tw.float64)
+    f = tw.function("calls", outputs=[tw.computation("y", {i: N}, g(x[i], 3) + 1)])
+    exported = f.export(tmp_path, kind=kind)
+    assert "double of_the_program(double, int8_t);" in exported.header.read_text()
+    main = tmp_path / "main.c"
+    main.write_text(
+        '#include "calls.h"\n#include <stdio.h>\n'
+        "double of_the_program(double x, int8_t n) { return x * 10 + n; }\n"
+        "int main(void) {\n"
+        "  double x[7] = {1, 2, 3, 4, 5, 6, 7}, y[7];\n"
+        "  int status = calls(x, y, 7);\n"
+        '  printf("%d %g %g\\n", status, y[0], y[6]);\n'
+        "  return 0;\n}\n"
+    )
+    program = tmp_path / "main"
+    linked = [exported.library, "-lm", "-pthread", f"-Wl,-rpath,{tmp_path}"]
+    subprocess.run([COMPILER, main, *linked, "-o", program], check=True)
+    assert subprocess.check_output([program], text=True) == "0 14 74\n"
+    with pytest.raises(tw.ExportError, match="calls a function of C that is named of_the_program"):
+        f.export(tmp_path, name="of_the_program")

@@ -260,6 +260,8 @@ def draw_restructuring(
             return None
         return [computation, name, [rng.choice(read), rng.choice(loops)]]
     placed = [p.computation for p in model.placements if p.inside]
+    if name == "store_at" and not placed and mostly:
+        return draw_window(rng, model)
     if name == "store_at" and placed and mostly:
         computation = rng.choice(placed)
         reader = next(p.other for p in model.placements if p.computation == computation)
@@ -272,6 +274,25 @@ def draw_restructuring(
         reader = rng.choice(readers)
     loops = [loop.name for loop in model.nests[reader].loops]
     return [computation, name, [reader, rng.choice(loops)]] if loops else None
+
+
+def draw_window(rng: random.Random, model: Model) -> Command | None:
+    """compute_at in one loop and store_at in another one, mostly further out, at once."""
+    pairs = [
+        (c, reader)
+        for c in model.order
+        if c not in model.outputs
+        for reader in model.readers(c)
+        if model.nests[reader].loops
+    ]
+    if not pairs:
+        return None
+    computation, reader = rng.choice(pairs)
+    loops = [loop.name for loop in model.nests[reader].loops]
+    inner = rng.randrange(len(loops))
+    outer = rng.randint(0, inner) if rng.random() < 0.9 else rng.randrange(len(loops))
+    inside = [computation, "compute_at", [reader, loops[inner]]]
+    return ["", "transaction", [inside, [computation, "store_at", [reader, loops[outer]]]]]
 
 
 def names(value: list[Any]) -> set[str]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from fuzz.drawn_partial import DrawsPartial
 from fuzz.drawn_views import DrawsViews
 from fuzz.programs import (
     AXES,
@@ -50,7 +51,7 @@ TYPES = (
 CONVERTED = {"bool": "int64", "uint64": "int64", "bfloat16": "float32"}
 
 
-class Generator(DrawsViews):
+class Generator(DrawsPartial, DrawsViews):
     """Draws one program. Reads stay inside by construction: a consumer takes on the constraints that the
     producers of its reads have at the subscripts."""
 
@@ -151,9 +152,10 @@ class Generator(DrawsViews):
                 )
             )
             subscripts[position] = ["at", ["read", index["name"], [low]]]
+            array.pop("partial", None)
             return self.converted(["read", array["name"], subscripts])
         needs.extend(self.bounds(array, subscripts))
-        return self.converted(["read", array["name"], subscripts])
+        return self.asked(array, subscripts, self.converted(["read", array["name"], subscripts]))
 
     def bounds(self, array: dict[str, Any], subscripts: list[Any]) -> list[Any]:
         if "extents" in array:
@@ -421,6 +423,7 @@ class Generator(DrawsViews):
             ]
         else:
             result["pieces"] = [[None, self.value(around, needs, 2, [])]]
+            self.may_be_partial(result, around, needs)
         self.restrict(result, needs)
         self.computations.append(result)
         self.stepping = {}
@@ -580,6 +583,7 @@ class Generator(DrawsViews):
             or c["name"] not in read
             or (rng.random() < 0.1 and not self.begins_below(c))
         ]
+        self.make_whole(outputs)
         return pruned(
             {"inputs": self.inputs, "computations": self.computations, "outputs": outputs}
         )

@@ -3,7 +3,8 @@
 `Judge` gives each instance of a program at concrete sizes (a `Space`) the time vector of a `Model`, and
 asks of every pair that matters whether one happens before the other: two iterations of a parallel or vector loop are
 not ordered. A computation inside the loops of a reader (compute_at) has, for each iteration of these loops, the
-instances that are read in it; a buffer inside loops (store_at) is another one in each iteration.
+instances that are read in it, or those that are read in it first if it is stored further out (a sliding window); a
+buffer inside loops (store_at) is another one in each iteration.
 """
 
 from __future__ import annotations
@@ -31,6 +32,14 @@ BESIDE = {"initialise": -1, "finish": 1}
 def static(position: int) -> int:
     """The static order of what stands at a position; before it and after it is room for what runs beside terms."""
     return 3 * position + 1
+
+
+def first_of_each(prefixes: set[Cell], anew: int) -> set[Cell]:
+    """The first of those that agree in so many outermost loops."""
+    first: dict[Cell, Cell] = {}
+    for prefix in sorted(prefixes, reverse=True):
+        first[prefix[:anew]] = prefix
+    return set(first.values())
 
 
 class TooLarge(Exception):
@@ -72,6 +81,9 @@ class Judge:
         placement = model.placement(name)
         inside = placement is not None and placement.inside
         needed = self._needed(name, inherited) if inside else None
+        anew = self._anew(name, inherited) if inside else 0
+        if needed is not None and anew < inherited:
+            needed = {cell: first_of_each(prefixes, anew) for cell, prefixes in needed.items()}
         self.statements[name] = []
         for base in self.space.bases[name]:
             if base.role in BESIDE:
@@ -87,6 +99,7 @@ class Judge:
             elif needed is None:
                 statement.times = times
             else:
+                statement.anew = anew
                 self._replicate(statement, times, statics[:inherited], needed)
             self.statements[name].append(statement)
 
@@ -185,6 +198,19 @@ class Judge:
                             needed[cell].add(statement.prefix(row, levels))
         return needed
 
+    def _anew(self, name: str, levels: int) -> int:
+        """How many of the shared loops make values anew. What is stored outside of the others is made once in these,
+        inside of the innermost concurrent one."""
+        stored = self.model.allocations.get(name, ("", levels))[1]
+        tags = [self.tags[reader][:levels] for reader in self.model.readers(name)]
+        concurrent = [
+            level + 1
+            for own in tags
+            for level, tag in enumerate(own)
+            if tag in ("parallel", "vector")
+        ]
+        return max(stored, *concurrent) if concurrent else stored
+
     def _replicate(
         self,
         statement: Statement,
@@ -204,7 +230,7 @@ class Judge:
                     statement.origin.append(row)
                     statement.cells.append(cell)
                     statement.reads.append(base.reads[row])
-                    statement.keys.append((prefix, cell))
+                    statement.keys.append((prefix[: statement.anew], cell))
                     statement.times.append(outer + times[row])
 
     # ---- storage ----
@@ -294,7 +320,19 @@ class Judge:
         """The value that is in the making: every replica of a plain one has the same, each sum is its own."""
         return statement.cells[row] if statement.role == "value" else statement.keys[row]
 
+    def _chain(self, sink: Statement) -> str | None:
+        """A recurrence inside a loop of its reader has its own values there, or earlier ones of the window."""
+        made = {key for source in self.statements[sink.name] for key in source.keys}
+        for row, reads in enumerate(sink.reads):
+            for name, cell, _ in reads:
+                if name == sink.name and (sink.prefix(row, sink.anew), cell) not in made:
+                    return f"{sink.instance(row)} reads {name}{cell}, which is not computed there"
+        return None
+
     def _flows(self, sink: Statement) -> str | None:
+        problem = self._chain(sink) if sink.replicas and sink.role != "finish" else None
+        if problem:
+            return problem
         for producer in {name for reads in sink.base.reads for name, *_ in reads}:
             if producer in self.model.inputs:
                 problem = self._input(sink, producer)
@@ -380,6 +418,8 @@ class Judge:
 
     def _guarded(self, statement: Statement) -> bool:
         """Whether a condition on data decides if the instances run."""
+        if self.model.computations[statement.name].get("partial"):
+            return True
         reduction = self.model.reduction(statement.name)
         return statement.role == "update" and reduction is not None and reduction[4][0] == "guard"
 
@@ -400,7 +440,7 @@ class Judge:
             for row, reads in enumerate(sink.reads):
                 for name, cell, sure in reads:
                     if name == producer:
-                        here = (sink.prefix(row, source.replicas), cell) if replicated else cell
+                        here = (sink.prefix(row, source.anew), cell) if replicated else cell
                         pairs.extend((at, row, sure) for at in index.get(here, ()))
             yield source, pairs
 

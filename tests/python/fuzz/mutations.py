@@ -19,6 +19,12 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from fuzz.broken_windows import WINDOWS
+from fuzz.data_mutations import DATA_MUTATIONS
+
 ROOT = Path(__file__).resolve().parents[3]
 ORDER = "cpp/analysis/happens_before.cpp"
 CHECKER = "cpp/analysis/legality_checker.cpp"
@@ -31,6 +37,7 @@ PROGRAM = "cpp/mapping/program.cpp"
 STORAGE = "cpp/mapping/storage_commands.cpp"
 REDUCTIONS = "cpp/algorithm/reductions.cpp"
 FIXED = "cpp/algorithm/fixed_parameters.cpp"
+WALK = "cpp/algorithm/instance_walk.cpp"
 
 
 @dataclass
@@ -42,6 +49,10 @@ class Mutation:
 
 
 MUTATIONS = [
+    *(Mutation(*one) for one in WINDOWS),
+    Mutation(
+        "arguments of C unread", WALK, "default: for", "case ExprKind::Extern: break; default: for"
+    ),
     Mutation(
         "scale delays a loop by its factor",
         LOOPS,
@@ -450,6 +461,7 @@ MUTATIONS = [
         "for (size_t p = 0; p-- > 0;) {",
     ),
 ]
+MUTATIONS += [Mutation(*one) for one in DATA_MUTATIONS]
 
 
 def pattern(text: str) -> re.Pattern[str]:
@@ -501,7 +513,7 @@ class Scratch:
             raise SystemExit(done.stdout[-4000:])
 
     def tests_fail(self) -> str | None:
-        for name in ("tw_test_analysis", "tw_test_mapping"):
+        for name in ("tw_test_analysis", "tw_test_mapping", "tw_test_algorithm"):
             self.make(name)
             found = next(self.build.rglob(name))
             done = subprocess.run([str(found)], capture_output=True, text=True)
@@ -517,23 +529,16 @@ class Scratch:
         # What random programs come to seldom stands there as a case: both are asked the same.
         tests = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
         tests += ["-o", f"pythonpath={self.sources / 'python'}"]
-        tests += [str(ROOT / "tests/python/fuzz/test_fuzz.py"), "-k", "library"]
-        given = subprocess.run(tests, capture_output=True, text=True, env=environment, cwd=ROOT)
-        if given.returncode != 0:
-            failed = re.findall(r"^FAILED \S+::(\S+)", given.stdout, re.MULTILINE)
+        given = ("test_fuzz.py", "test_partial.py", "test_chains.py")
+        tests += [*(str(ROOT / "tests/python/fuzz" / name) for name in given), "-k", "library"]
+        ended = subprocess.run(tests, capture_output=True, text=True, env=environment, cwd=ROOT)
+        if ended.returncode != 0:
+            failed = re.findall(r"^FAILED \S+::(\S+)", ended.stdout, re.MULTILINE)
             return f"in the given case {failed[0] if failed else 'of them, which end early'}"
         script = ROOT / "tests/python/fuzz/run.py"
         command = [sys.executable, str(script), "--no-compile", "--stop", "--seed", "mutation"]
-        command += [
-            "--cases",
-            str(cases),
-            "--shrink",
-            "0",
-            "--shown",
-            "0",
-            "--jobs",
-            str(self.jobs),
-        ]
+        command += ["--cases", str(cases), "--jobs", str(self.jobs)]
+        command += ["--shrink", "0", "--shown", "0"]
         done = subprocess.run(command, capture_output=True, text=True, env=environment)
         ran = re.search(r"^(\d+) cases \(", done.stdout, re.MULTILINE)
         kinds = re.findall(r"\d+  FAILED: (.+)", done.stdout)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from fuzz.linear import Refused
-from fuzz.programs import self_reads
 from fuzz.rewriting import (
     reads_of,
 )
@@ -137,8 +136,6 @@ class OrderCommands(MappingState):
         self._require_no_circle(c, reader)
         if c in self.outputs:
             raise Refused("an output")
-        if any(self_reads(value, c) for _, value in self.computations[c]["pieces"]):
-            raise Refused("reads itself")
         shared = self._shared_with(reader, loop)
         self.placements = [p for p in self.placements if p.computation != c]
         self.nests[c].explicit = False

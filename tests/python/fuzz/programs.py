@@ -16,11 +16,13 @@ Affine expressions are ``[constant, {name: coefficient}]``. Subscripts are affin
     computation's value: s, t -> body - t, s + body, and the sum of the products of two of the terms)
     ["guard", a, b, body] as the body of a reduction: only the terms where a < b
 
-A computation with "view" is one: its pieces are reads.
+A computation with "view" is one: its pieces are reads. One with "partial" has the one piece ["choose", a, b, value, 0]
+and is declared without the 0: its elements exist where a < b, and who reads one asks the same.
 """
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
 import ml_dtypes
@@ -29,6 +31,15 @@ import numpy as np
 import tilewright as tw
 
 Program = dict[str, Any]
+
+
+def _ffsl() -> Any:
+    """The number of the lowest bit that is set, from 1 on: of the C library (GNU's)."""
+    function = ctypes.CDLL("libc.so.6").ffsl
+    function.argtypes, function.restype = [ctypes.c_long], ctypes.c_int
+    return function
+
+
 AXES = ("N", "M", "K")
 
 
@@ -109,7 +120,11 @@ CALLED = {
     "saturating_add": (2, "iu"),
     "saturating_subtract": (2, "iu"),
     "bit_count": (1, "iu"),
+    "ffsl": (1, "iu"),
 }
+
+#: Those of them that are functions of C: of int64, as others are brought to it.
+EXTERNS = {"ffsl": tw.extern("ffsl", _ffsl())}
 
 
 def names_read(computation: dict[str, Any]) -> set[str]:
@@ -266,17 +281,25 @@ class Declaration:
     def is_chosen_by_data(self, computation: dict[str, Any]) -> bool:
         """A value that data choose over a whole box, of one type: said by where= and otherwise=, too."""
         condition, value = computation["pieces"][0]
-        if condition is not None or value[0] != "choose" or computation["where"]:
+        if condition is not None or value[0] != "choose":
             return False
-        return self.value(value[3]).dtype is self.value(value[4]).dtype
+        if computation["where"] and not computation.get("partial"):
+            return False
+        return (
+            computation.get("partial", False)
+            or self.value(value[3]).dtype is self.value(value[4]).dtype
+        )
 
     def declare_chosen(self, computation: dict[str, Any]) -> None:
         _, a, b, chosen, otherwise = computation["pieces"][0][1]
         dtype = computation["dtype"] or self.value(chosen).dtype.name
-        name, (ranges, _) = computation["name"], self.domain(computation)
+        name, (ranges, where) = computation["name"], self.domain(computation)
         holds = self.value(a) < self.value(b)
+        holds = holds if where is None else where & holds
         first, other = (self.cast(self.value(v), dtype) for v in (chosen, otherwise))
-        if name in "CEGPR":
+        if computation.get("partial"):
+            made = tw.computation(name, ranges, first, where=holds)
+        elif name in "CEGPR":
             made = tw.computation(name, ranges, first, where=holds, otherwise=other)
         else:
             made = tw.computation(name, ranges, [(holds, first), (None, other)])
@@ -366,7 +389,11 @@ class Declaration:
         if operation == "neg":
             return -self.value(rest[0])
         if operation == "call":
-            return getattr(tw, rest[0])(*(self.value(child) for child in rest[1:]))
+            given = [self.value(child) for child in rest[1:]]
+            if rest[0] in EXTERNS:
+                (argument,) = given
+                return tw.cast(EXTERNS[rest[0]](tw.cast(argument, tw.int64)), argument.dtype)
+            return getattr(tw, rest[0])(*given)
         if operation == "cast":
             return tw.cast(self.value(rest[1]), named(rest[0]))
         if operation == "select":

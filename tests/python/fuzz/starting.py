@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections import defaultdict
 from typing import Any
 
 from fuzz.judge import BESIDE, Judge
@@ -42,6 +44,7 @@ def disagreement(judge: Judge, statements: list[dict[str, Any]]) -> str | None:
     mine = {(s.name, s.role): s for ss in judge.statements.values() for s in ss}
     # A reduction over nothing has an initialisation and no updates beside which it could be placed.
     idle = {name for (name, role), s in mine.items() if role == "update" and not s.rows}
+    windows: dict[str, dict[Any, Any]] = defaultdict(dict)
     known = {key: {row: k for k, row in enumerate(s.rows)} for key, s in mine.items()}
     for statement in statements:
         name, role = statement["computation"], statement["role"]
@@ -61,10 +64,16 @@ def disagreement(judge: Judge, statements: list[dict[str, Any]]) -> str | None:
             flat = own.times[row]
             if role not in BESIDE and time[1::2] != flat[1 : len(time) : 2]:
                 return f"{name}{instance} ({role}) runs at {time}, not at {flat}"
-            if (buffer, element) != elements[row]:
+            if own.anew < own.replicas:
+                windows[name][own.keys[row]] = (buffer, tuple(element))
+            elif (buffer, element) != elements[row]:
                 return f"{name}{instance} ({role}) is at {buffer}{element}, not {elements[row]}"
             ours.append(flat)
             theirs.append(time)
+    for name, stored in windows.items():
+        problem = overlap(judge, name, stored)
+        if problem:
+            return problem
     expected = sum(len(s.rows) for (name, _), s in mine.items() if name not in idle)
     if len(ours) != expected:
         return f"{len(ours)} instances, expected {expected}"
@@ -73,4 +82,30 @@ def disagreement(judge: Judge, statements: list[dict[str, Any]]) -> str | None:
     for a, b in zip(ours, theirs, strict=True):
         if ranks_ours[a] != ranks_theirs[b]:
             return f"the order differs at time {b} (here {a})"
+    return None
+
+
+def overlap(judge: Judge, name: str, stored: dict[Any, Any]) -> str | None:
+    """Two values of a sliding window that are alive at one time in one element: from the iteration of the shared loops
+    that computes the one to the last one that reads it."""
+    lives: dict[Any, tuple[Cell, Cell]] = {}
+    (first, *_) = judge.statements[name]
+    for row, key in enumerate(first.keys):
+        prefix = first.prefix(row, first.replicas)
+        lives[key] = (prefix, prefix)
+    for statements in judge.statements.values():
+        for sink in statements:
+            for row, reads in enumerate(sink.reads):
+                for cell in [cell for producer, cell, _ in reads if producer == name]:
+                    key = (sink.prefix(row, first.anew), cell)
+                    begin, end = lives[key]
+                    lives[key] = (begin, max(end, sink.prefix(row, first.replicas)))
+    by_element = defaultdict(list)
+    for key, element in stored.items():
+        by_element[element].append((*lives[key], key))
+    for element, values in by_element.items():
+        values.sort()
+        for (_, end, one), (begin, _, other) in itertools.pairwise(values):
+            if begin <= end:
+                return f"{name}: {one} and {other} are alive at one time, both in {element}"
     return None

@@ -31,6 +31,7 @@ class Statement:
     """The scheduled instances of one role of a computation."""
 
     __slots__ = (
+        "anew",
         "base",
         "cells",
         "concurrent",
@@ -48,6 +49,7 @@ class Statement:
     def __init__(self, base: Base, concurrent: frozenset[int], replicas: int) -> None:
         self.base, self.name, self.role = base, base.name, base.role
         self.concurrent, self.replicas = concurrent, replicas
+        self.anew = replicas  # so many of the shared loops make values anew in each iteration
         self.origin: list[int] = []  # the instances of `base` that replicas are of
         self.threads: frozenset[int] = frozenset()  # those of them that are not lanes of a vector
         self.rows, self.cells, self.reads = base.rows, base.cells, base.reads

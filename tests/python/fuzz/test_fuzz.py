@@ -258,6 +258,25 @@ REPLICATED = [
     ([["B", "store_at", ["S", "i"]]], None),
     ([["B", "compute_at", ["S", "i"]], ["B", "store_at", ["S", "k"]]], None),
     ([["B", "compute_at", ["S", "i"]], ["S", "inline", []]], True),
+    # Stored further out, each value is made once, where it is read first.
+    (
+        [
+            ["S", "split", ["i", 3, "i0", "i1"]],
+            ["B", "compute_at", ["S", "i1"]],
+            ["B", "store_at", ["S", "i0"]],
+            ["S", "parallelize", ["i0"]],
+        ],
+        True,
+    ),
+    (
+        [
+            ["S", "split", ["i", 3, "i0", "i1"]],
+            ["B", "compute_at", ["S", "k"]],
+            ["B", "store_at", ["S", "i0"]],
+            ["S", "reverse", ["i1"]],
+        ],
+        True,
+    ),
 ]
 
 

@@ -70,9 +70,10 @@ def give_together(runner: Any, commands: list[Command] | None, abandoned: bool) 
                 command = draw_command(rng, model) if commands is None else commands[number]
                 if command is None or needs_legal_order(command):
                     continue
-                if commands is None:
-                    given.append(command)
-                model = part(runner, command, model, attempted)
+                for one in flat([command]):
+                    if commands is None:
+                        given.append(one)
+                    model = part(runner, one, model, attempted)
             if abandoned:
                 raise Abandoned
     except Abandoned:

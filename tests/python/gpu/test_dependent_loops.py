@@ -3,8 +3,10 @@ each iteration is done once, and threads wait where they must."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 from checks import barriers, check, random
 
@@ -239,3 +241,70 @@ def test_shared_memory_inside_of_threads_is_not_chosen_either() -> None:
     between.compute_at(c, "i1").store_at(c, "i1").gpu_spread(i)
     with pytest.raises(tw.ScheduleError, match=r"stands inside of loop 'i1' of B"):
         function(random(72))
+
+
+# ---- bounds that are data ----
+
+
+class Iterations:
+    """Runs printed loops and counts."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def range(self, lower: int, upper: int) -> Iterator[int]:
+        for at in range(lower, upper):
+            self.count += 1
+            yield at
+
+    def run(self, f: tw.Function, names: dict[str, Any]) -> None:
+        text = str(f.loops).replace("kernel:", "if True:")
+        names = {"int64": int, "empty": np.empty, "float64": float, "range": self.range, **names}
+        exec(compile(text, f.name, "exec"), names)
+
+
+@pytest.mark.parametrize("columns", [3, 8, 40])
+def test_threads_over_columns_of_rows_that_data_bound(columns: int) -> None:
+    """A sparse matrix times a dense one: a block for each row; the loop over its elements is around the threads."""
+    P = tw.param("P")
+    p = tw.iter("p")
+    val, X = tw.input("val", [P], tw.float64), tw.input("X", [K, M], tw.float64)
+    col, row = tw.input("col", [P], tw.int32), tw.input("row", [N + 1], tw.int32)
+    places = {p: (row[i], row[i + 1])}
+    C = tw.computation("C", {i: N, j: M}, tw.sum(val[p] * X[col[p], j], over=places))
+    f = on_gpu(C, default_schedule=False)
+    C.split(j, 8).reorder(i, p, "j0", "j1").gpu_block(i).gpu_thread("j1")
+    generator = np.random.default_rng(columns)
+    lengths = generator.integers(0, 4, 30)
+    start = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+    at = generator.integers(0, 5, start[-1]).astype(np.int32)
+    values = generator.integers(-4, 5, start[-1]) * 1.0
+    x = generator.integers(-4, 5, (5, columns)) * 1.0
+    dense = np.zeros((30, 5))
+    np.add.at(dense, (np.repeat(np.arange(30), lengths), at), values)
+    arrays = {"val": values, "col": at, "row": start, "X": x}
+    np.testing.assert_array_equal(f(**arrays), dense @ x)
+    found = np.full((30, columns), np.nan)
+    loops = Iterations()
+    loops.run(f, arrays | {"C": found, "N": 30, "M": columns, "K": 5, "P": len(at)})
+    np.testing.assert_array_equal(found, dense @ x)
+    # Rows, elements of them, tiles of columns, columns; twice, as results begin at 0.
+    work = 30 + len(at) + (30 + len(at)) * (columns + (columns + 7) // 8)
+    assert loops.count <= work, f"{loops.count} iterations for {work}\n{f.loops}"
+
+
+def test_elements_that_exist_by_data_on_threads() -> None:
+    length = tw.input("length", [N], tw.int32)
+    a = tw.input("A", [N, M], tw.float64)
+    rows = {j: length[i]}
+    twice = tw.computation("twice", {i: N} | rows, 2 * a[i, j])
+    sums = tw.computation("sums", {i: N}, tw.sum(twice[i, j], over=rows))
+    x = np.random.default_rng(1).integers(-4, 5, (21, 37)) * 1.0
+    lengths = np.arange(21, dtype=np.int32) * 2 - 1
+    expected = np.where(np.arange(37) < lengths[:, None], 2 * x, 0).sum(axis=1)
+    for whole in (False, True):
+        f = on_gpu(sums, default_schedule=False)
+        for c in (f["twice"], f["sums"]):
+            c.split(j, 8) if whole else c.split(i, 8)
+            c.gpu_block(i if whole else "i0").gpu_thread("j1" if whole else "i1")
+        np.testing.assert_array_equal(f(A=x, length=lengths), expected)

@@ -103,9 +103,9 @@ def test_reductions_of_chosen_elements():
 def test_what_is_refused():
     with pytest.raises(
         tw.DeclarationError,
-        match=r"where= of C is not affine in its iterators, mask\[i\].*otherwise=0",
+        match=r"C is an output, and data decide .* mask\[i\]; say what the others are, otherwise=0",
     ):
-        tw.computation("C", {i: N}, A[i], where=mask[i])
+        tw.function("f", outputs=[tw.computation("C", {i: N}, A[i], where=mask[i])])
     with pytest.raises(tw.DeclarationError, match=r"end them with\s+\(None, value\)"):
         tw.computation("C", {i: N}, [(A[i] < 0, -1.0), (A[i] > 0, 1.0)])
     with pytest.raises(tw.DeclarationError, match="must be the last one"):

@@ -155,7 +155,7 @@ def test_compute_at_of_a_recurrence():
     program = Program(
         tw.function("f", outputs=[c]), lambda n: (integers((n,)),), lambda x: 2 * np.cumsum(x)
     )
-    nonsense(program, lambda f: f["B"].compute_at("C", i), "reads its own earlier values")
+    illegal(program, lambda f: f["B"].compute_at("C", i), "reads a value of its own")
 
 
 def test_compute_at_of_computations_that_depend_on_each_other():

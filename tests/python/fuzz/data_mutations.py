@@ -1,0 +1,22 @@
+"""Breaks of what the checker knows of conditions on data: (what, file, old text, new text), as of `mutations`."""
+
+DATA_MUTATIONS = [
+    (
+        "what the condition of a statement reads is forgotten",
+        "cpp/mapping/accesses.cpp",
+        "walk.walk_predicate(statement_.predicate, statement_.domain, statement_.iterators);",
+        "",
+    ),
+    (
+        "elements that may not exist are read",
+        "cpp/algorithm/existing.cpp",
+        "if (!checked(there.is_subset(exists), doing)) {",
+        "if (checked(exists.is_empty(), doing)) {",
+    ),
+    (
+        "the other branch is taken to be under the condition",
+        "cpp/algorithm/existing.cpp",
+        "checked(known.subtract(holds), doing)",
+        "checked(known.intersect(holds), doing)",
+    ),
+]

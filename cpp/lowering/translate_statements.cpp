@@ -20,8 +20,9 @@ constexpr const char *doing = "translating loops";
 
 /// Does `value` read the element that the statement writes?
 bool is_element_written(const ExprPtr &value, const Statement &statement, const Program &program) {
-  if (value->kind != ExprKind::Access || value->type != statement.computation->type) {
-    return false;
+  if (value->kind != ExprKind::Access || value->position > 0 ||
+      value->type != statement.computation->type) {
+    return false; // states of a fold lie elsewhere
   }
   const Program::Place &place = program.places.at(value->producer->name);
   if (place.buffer != statement.buffer) {

@@ -82,13 +82,15 @@ TEST_F(Fold, ChecksItsParts) {
             std::string::npos);
 }
 
-TEST_F(Fold, OfOneStateSchedulesItsComputation) {
+TEST_F(Fold, SchedulesItsComputation) {
   const ExprPtr value = sum(zero);
   EXPECT_EQ(scheduled_reduction(*computation(value)), value);
   EXPECT_EQ(scheduled_reduction(*computation(plus(value, access(x, {iterator("i")})))), value);
   EXPECT_EQ(scheduled_reduction(*computation(cast(value, Float64), Float64)), nullptr);
   const auto pair = fold({{s, t}, {t, s}, {}, {}}, {zero, zero}, over_k);
-  EXPECT_EQ(scheduled_reduction(*computation(pair.front())), nullptr);
+  EXPECT_EQ(scheduled_reduction(*computation(pair.front())), pair.front());
+  const ExprPtr wide = cast(pair.front(), Float64); // several states lie beside the element
+  EXPECT_EQ(scheduled_reduction(*computation(wide, Float64)), pair.front());
 }
 
 TEST_F(Fold, StatesBelongToIt) {

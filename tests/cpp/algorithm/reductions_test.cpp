@@ -146,7 +146,7 @@ TEST_F(ScheduledReduction, IsAFoldOfSeveralStatesOfAnyType) {
                 binary(Op::Add, parts.states[1], num(1))};
   const std::vector<ExprPtr> results =
       fold(parts, {constant(0.0, Float64), num(0)}, {{"k", num(0), size("N")}});
-  const ExprPtr ratio = cast(binary(Op::Div, results[0], results[1]), Float32);
+  const ExprPtr ratio = cast(binary(Op::TrueDiv, results[0], results[1]), Float32);
   const ComputationPtr mean = computation(ratio);
   const ExprPtr found = scheduled_reduction(*mean);
   EXPECT_EQ(found, results[0]);

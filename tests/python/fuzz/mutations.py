@@ -257,8 +257,8 @@ MUTATIONS = [
     Mutation(
         "a split of a loop keeps the order, whatever its tag",
         LOOPS,
-        "command) && (tag == Tag::Sequential || tag == Tag::Unroll) &&",
-        "command) && tag >= Tag::Sequential &&",
+        "(tag == Tag::Sequential || tag == Tag::Unroll) &&",
+        "tag >= Tag::Sequential &&",
     ),
     Mutation("a new tag leaves all loops ordered", UNCHANGED, "levels.push_back(level);", ""),
     Mutation(

@@ -331,13 +331,20 @@ ExprPtr ExpressionTranslator::undecided_part(const ExprPtr &condition) {
   }
   const isl::set instances = frame_.domain.intersect_params(state_.program.context);
   const IterationSpace space{statement_.name, frame_.names};
-  ExprPtr result;
+  std::vector<ExprPtr> undecided;
   for (const ExprPtr &part : parts) {
     const auto holds = to_set(part, space);
-    if (holds && checked(instances.is_subset(*holds), "a condition that always holds")) {
-      continue;
+    if (!holds || !checked(instances.is_subset(*holds), "a condition that always holds")) {
+      undecided.push_back(part);
     }
+  }
+  if (undecided.size() == parts.size()) {
+    return condition;
+  }
+  ExprPtr result;
+  for (const ExprPtr &part : undecided) {
     result = result ? binary(Op::And, result, part) : part;
+    uses_.try_emplace(result.get(), 1); // its parts are used no more often than before
   }
   return undecided_.emplace_back(result);
 }

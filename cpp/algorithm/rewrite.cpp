@@ -425,6 +425,8 @@ std::shared_ptr<const Function> factor_reduction(const Function &function, const
 
   const ComputationPtr partial = declare_computation(to_text(checked(instances, "partial results")),
                                                      root.type, {}, computation->where);
+  // Values of parameters that are known by now may be all that keeps reads inside.
+  partial->context = checked(partial->context.intersect(function.context), "partial results");
   partial->strides = computation->strides;
   partial->strides.resize(partial->strides.empty() ? 0 : partial->rank());
   define_piece(partial, nullptr, partial_sum(reduction, factor, computation->iterators),

@@ -109,7 +109,10 @@ def assert_equal(found, expected):
     assert len(found) == len(expected)
     for one, other in zip(found, expected, strict=True):
         assert one.dtype == other.dtype
-        np.testing.assert_array_equal(one, other)
+        if one.dtype.kind == "f":  # sums of products are rounded less often than by the evaluator
+            np.testing.assert_allclose(one, other, rtol=1e-6)
+        else:
+            np.testing.assert_array_equal(one, other)
 
 
 @pytest.mark.parametrize("protocol", [0, 2, pickle.HIGHEST_PROTOCOL])

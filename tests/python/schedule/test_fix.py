@@ -290,3 +290,15 @@ def test_both_printers_agree() -> None:
 def test_c_source_has_the_numbers() -> None:
     f = scaled().fix(N=64)
     assert "64" in f.c
+
+
+def test_partial_results_of_known_sizes() -> None:
+    """What is read to decide about a term lies inside because of a size that is known."""
+    N, K = tw.params("N K")
+    x, y = tw.input("x", [N], tw.float32), tw.input("y", [K], tw.float32)
+    S = tw.computation("S", {j: N}, tw.max(y[k] + x[j], over={k: K}, where=x[N - 1 - j] > 0))
+    f = tw.function("f", outputs=[S], default_schedule=False)
+    f.fix(N=4)
+    f["S"].rfactor(k)
+    given = np.array([1, -1, 2, 3], np.float32), random(5)
+    np.testing.assert_array_equal(f(*given), f.evaluate(*given))

@@ -39,7 +39,7 @@ ExprPtr is_before(const std::vector<ExprPtr> &a, const std::vector<ExprPtr> &b) 
 ExprPtr is_better(Op op, const Extremum &other, const Extremum &best) {
   const ExprPtr before = is_before(other.position, best.position);
   const ExprPtr beyond = binary(op == Op::ReduceArgMin ? Op::Lt : Op::Gt, other.value, best.value);
-  const ExprPtr better = either(beyond, both(binary(Op::Eq, other.value, best.value), before));
+  ExprPtr better = either(beyond, both(binary(Op::Eq, other.value, best.value), before));
   if (!other.value->type.is_floating()) {
     return better;
   }

@@ -582,7 +582,7 @@ private:
 
 std::shared_ptr<const Function>
 isolate_reductions(const std::shared_ptr<const Function> &declared) {
-  const std::shared_ptr<const Function> function = extrema_as_folds(declared);
+  std::shared_ptr<const Function> function = extrema_as_folds(declared);
   const auto has_work = [](const ComputationPtr &computation) {
     return is_worth_while(*computation) ||
            std::any_of(computation->pieces.begin(), computation->pieces.end(),

@@ -301,7 +301,7 @@ ExprPtr reduction_like(const ExprPtr &reduction, std::vector<ReduceRange> ranges
   }
   terms.condition = condition;
   terms.predicate = predicate;
-  const ExprPtr made = finished(std::move(terms));
+  ExprPtr made = finished(std::move(terms));
   if (reduction->kind != ExprKind::Fold) {
     return made;
   }

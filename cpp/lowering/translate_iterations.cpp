@@ -48,7 +48,7 @@ StmtPtr AstTranslator::in_iteration(const Statement &statement,
   if (!last_ || !is_iterated(*program_.function, *statement.computation)) {
     return instance;
   }
-  const ValuePtr iteration = iterators.at(statement.iterators.front());
+  const ValuePtr &iteration = iterators.at(statement.iterators.front());
   const std::string &test = program_.function->stop->test->name;
   if (statement.computation->name == test) {
     const Program::Place &place = program_.places.at(test);

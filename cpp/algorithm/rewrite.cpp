@@ -422,7 +422,6 @@ std::shared_ptr<const Function> factor_reduction(const Function &function, const
     instances = isl::manage(isl_set_set_dim_name(instances.release(), isl_dim_set,
                                                  static_cast<unsigned>(d), iterators[d].c_str()));
   }
-
   const ComputationPtr partial = declare_computation(to_text(checked(instances, "partial results")),
                                                      root.type, {}, computation->where);
   // Values of parameters that are known by now may be all that keeps reads inside.

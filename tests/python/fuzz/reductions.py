@@ -19,6 +19,9 @@ def scheduled(computation: dict[str, Any], types: dict[str, str]) -> list[Any] |
     if len(computation["pieces"]) != 1:
         return None
     name, value = computation["name"], computation["pieces"][0][1]
+    if computation.get("partial"):  # what decides whether an element exists is no part of its value
+        chosen = value[2] if value[0] == "cast" else value
+        value = chosen[3] if chosen[0] == "choose" else value
     if self_reads(value, name):
         return None
     wanted = dtype_of(types[name])

@@ -7,38 +7,17 @@ needed to see how many there are.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 import tilewright as tw
+from counted_iterations import Iterations
 
 i, j, k, p, q, b = tw.iters("i j k p q b")
 N, M, K, B, P, Q = tw.params("N M K B P Q")
-
-
-class Iterations:
-    """Runs printed loops and counts."""
-
-    def __init__(self) -> None:
-        self.count = 0
-
-    def range(self, lower: int, upper: int) -> Iterator[int]:
-        for at in range(lower, upper):
-            self.count += 1
-            yield at
-
-    def run(self, f: tw.Function, names: dict[str, Any]) -> None:
-        types = {
-            "int64": int,
-            "int32": np.int32,
-            "empty": np.empty,
-            "float64": float,
-            "range": self.range,
-        }
-        exec(compile(str(f.loops), f.name, "exec"), types | names)
 
 
 def rows_of(lengths: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -3,7 +3,6 @@ each iteration is done once, and threads wait where they must."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import pytest
 from checks import barriers, check, random
 
 import tilewright as tw
+from counted_iterations import Iterations
 
 N, M, K = tw.params("N M K")
 b, i, j, k, t = tw.iters("b i j k t")
@@ -244,23 +244,6 @@ def test_shared_memory_inside_of_threads_is_not_chosen_either() -> None:
 
 
 # ---- bounds that are data ----
-
-
-class Iterations:
-    """Runs printed loops and counts."""
-
-    def __init__(self) -> None:
-        self.count = 0
-
-    def range(self, lower: int, upper: int) -> Iterator[int]:
-        for at in range(lower, upper):
-            self.count += 1
-            yield at
-
-    def run(self, f: tw.Function, names: dict[str, Any]) -> None:
-        text = str(f.loops).replace("kernel:", "if True:")
-        names = {"int64": int, "empty": np.empty, "float64": float, "range": self.range, **names}
-        exec(compile(text, f.name, "exec"), names)
 
 
 @pytest.mark.parametrize("columns", [3, 8, 40])

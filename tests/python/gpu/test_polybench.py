@@ -25,7 +25,9 @@ def test_kernel(kernel: polybench.Kernel) -> None:
         expected = in_tuple(kernel.expected(**arguments))
         for own, right, numpys in zip(computed, evaluated, expected, strict=True):
             single = own.dtype == np.float32
-            np.testing.assert_allclose(own, right, rtol=1e-6 if single else 1e-13, atol=1e-15)
+            # Of what cancels, the last places of the largest elements are left.
+            near = 1e-15 * np.abs(right).max()
+            np.testing.assert_allclose(own, right, rtol=1e-6 if single else 1e-13, atol=near)
             np.testing.assert_allclose(own, numpys, rtol=1e-4 if single else 1e-9, atol=1e-9)
     assemble(f)
 

@@ -332,6 +332,19 @@ def test_a_library_that_is_gone(tmp_path, library):
     assert "the symbol add_one of the library" in done.stdout
 
 
+# ---- dependences ----
+
+
+def test_what_arguments_read_is_a_dependence(library):
+    x = tw.input("x", [N + 1], tw.float64)
+    g = tw.extern("add_one", typed(library.add_one, ctypes.c_double, ctypes.c_double))
+    A = tw.computation("A", {i: N + 1}, 2 * x[i])
+    C = tw.computation("C", {i: N}, g(A[i + 1]))
+    f = tw.function("f", outputs=[C], default_schedule=False)
+    with pytest.raises(tw.IllegalScheduleError, match=r"A\[1\] -> C\[0\]"):
+        f["C"].after("A", i)
+
+
 # ---- refusals ----
 
 

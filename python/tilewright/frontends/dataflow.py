@@ -1,0 +1,294 @@
+"""From the statement tree to a function of tilewright, by exact array dataflow.
+
+Each statement becomes a computation over its iterators. Each read names the instance that wrote what
+it reads, or the caller's array as it was. The arrays are only where computations are stored, and the
+program's own order is the schedule to start from, which the checker of every schedule proves
+(AlphaZ, CSU TR CS12-101, section 3.4; PENCIL report, INRIA RT-0457, section 4).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tilewright as tw
+
+from .. import _core
+from ..base.source import located_at
+from . import tree
+from .affine import Affine, Scope, affine_of
+from .control import without_jumps
+from .memory import Memory, Source, box_text, memory_of, set_text, tuple_text
+from .refusals import line_of, refuse
+from .scan import Scanned, ScannedStatement, plain, scan
+from .translated import TranslatedFunction
+from .values import Translator
+
+__all__ = ["to_function"]
+
+
+def to_function(program: tree.Program, **options: Any) -> TranslatedFunction:
+    """The function that a program is, in place on the caller's arrays.
+
+    Args:
+        program: what a door made of its language.
+        options: settings of `tw.function`, such as ``fast_math``.
+
+    Raises:
+        TranslationError: for what has no translation, with its place in the program.
+    """
+    straight, flags = without_jumps(program)
+    scanned = scan(straight, flags)
+    memory = memory_of(scanned)
+    again = _read_by_data(scanned, memory)
+    try:
+        return _Maker(scanned, memory).function(options)
+    except (tw.IllegalScheduleError, tw.SelfDependenceError):
+        if not again:
+            raise
+    # What data choose among may be written by several statements, some of them not yet: with a
+    # version of all elements from each, there is one to read.
+    scanned = scan(straight, flags, again)
+    return _Maker(scanned, memory_of(scanned)).function(options)
+
+
+def _read_by_data(scanned: Scanned, memory: Memory) -> frozenset[str]:
+    """The arrays that are written, and read at subscripts that data decide about."""
+    written = {one.target.array for one in scanned.statements}
+    read = {computed.array for found in memory.computed.values() for computed in found.values()}
+    return frozenset(written & read)
+
+
+_FEW = 2
+
+
+class _Maker:
+    """Makes Layer I of scanned statements and their dataflow."""
+
+    def __init__(self, scanned: Scanned, memory: Memory) -> None:
+        self.scanned = scanned
+        self.memory = memory
+        self.program = scanned.program
+        self.arrays = self.program.arrays
+        self.context = [text for text, _ in scanned.context]
+        context = " and ".join(f"({text})" for text in self.context)
+        names = list(scanned.parameters.values())
+        made = tw.params(" ".join(names), context or None, minimum=None) if names else ()
+        self.parameters = dict(zip(names, made, strict=True))
+        self.inputs: dict[str, tw.Input] = {}
+        self.computations: dict[str, tw.Computation] = {}
+        self.scope = Scope(scanned.parameters, {})
+
+    def function(self, options: dict[str, Any]) -> TranslatedFunction:
+        for name in self.arrays:
+            if not self.arrays[name].local:
+                self.declare_input(name)
+        for statement in self.scanned.statements:
+            self.declare(statement)
+        for statement in self.scanned.statements:
+            with located_at(line_of(statement.location)):
+                self.define(statement)
+        found = [self.output(array, name) for array, name in [*self.memory.results.items()]]
+        outputs = [output for output in found if output is not None]
+        if not outputs:
+            refuse(
+                self.program.location,
+                f"{self.program.name} leaves nothing in an array of the caller's",
+                "write its results to an array that is an argument",
+            )
+        arguments = [self.inputs[name] for name in self.program.arguments if name in self.inputs]
+        with located_at(line_of(self.program.location)):
+            translate = Translator(self.variables(self.scope), _no_read)
+            made = tw.function(
+                self.program.name,
+                outputs=outputs,
+                inputs=arguments,
+                context=[translate(condition) for _, condition in self.scanned.context],
+                **options,
+            )
+            self.schedule(made)
+        statements = {one.name: one.location for one in self.scanned.statements}
+        names = {**self.scanned.parameters, **self.scanned.names}
+        return TranslatedFunction(self.program, made, names, self.memory.results, statements)
+
+    # ---- Layer I ----
+
+    def extents(self, array: tree.Array) -> list[Any]:
+        translate = Translator(self.variables(self.scope), _no_read)
+        return [translate(extent) for extent in array.shape]
+
+    def variables(self, scope: Scope) -> dict[str, tw.Expression]:
+        return {
+            name: self.parameters[own] if own in self.parameters else tw.iter(own)
+            for name, own in scope.variables.items()
+        }
+
+    def declare_input(self, name: str) -> None:
+        array = self.arrays[name]
+        with located_at(line_of(array.location)):
+            self.inputs[name] = tw.input(self.scanned.names[name], self.extents(array), array.dtype)
+
+    def declare(self, one: ScannedStatement) -> None:
+        domain = set_text(tuple_text(one.name, one.iterators), [*one.constraints, *self.context])
+        with located_at(line_of(one.location)):
+            self.computations[one.name] = tw.computation(
+                self.listed(domain), None, dtype=self.arrays[one.target.array].dtype
+            )
+
+    def listed(self, text: str) -> str:
+        return f"[{', '.join(self.parameters)}] -> {text}"
+
+    def define(self, one: ScannedStatement) -> None:
+        def read(what: tree.Read) -> tw.Expression:
+            return self.read(one, what, translate)
+
+        translate = Translator(self.variables(one.scope), read)
+        value = translate(one.value)
+        if one.guards:
+            value = self.guarded(one, value, read)
+        self.computations[one.name].define(None, value)
+
+    def guarded(self, one: ScannedStatement, value: tw.Expression, read: Any) -> tw.Expression:
+        """The value where the guards hold, and what was there where they do not."""
+        old = self.found(one, one.target.array, one.subscripts)
+        for guard in reversed(one.guards):
+            condition = Translator(self.variables(guard.scope), read)(guard.condition)
+            value = tw.select(condition if guard.holds else ~condition, value, old)
+        return value
+
+    def read(self, one: ScannedStatement, what: tree.Read, translate: Translator) -> tw.Expression:
+        subscripts = [affine_of(subscript, one.scope) for subscript in what.subscripts]
+        known = tuple(subscript for subscript in subscripts if subscript is not None)
+        if len(known) != len(subscripts):
+            return self.computed(one, what, translate)
+        return self.found(one, what.array, known)
+
+    def computed(
+        self, one: ScannedStatement, what: tree.Read, translate: Translator
+    ) -> tw.Expression:
+        """A read at a subscript that data decide about."""
+        computed = self.memory.computed[one.name][plain(what)]
+        values = {
+            name: tw.cast(translate(what.subscripts[axis]), tw.int64)._handle
+            for axis, name in computed.elements.items()
+        }
+        return self.sources(what.array, computed.reference, one.name, values)
+
+    def found(
+        self, one: ScannedStatement, array: str, subscripts: tuple[Affine, ...]
+    ) -> tw.Expression:
+        """What a read finds: a choice among its sources."""
+        place = ", ".join(str(subscript) for subscript in subscripts)
+        return self.sources(array, self.memory.references[one.name][array, place], one.name)
+
+    def sources(
+        self,
+        array: str,
+        reference: str,
+        reader: str,
+        values: dict[str, _core.Expr] | None = None,
+    ) -> tw.Expression:
+        """A choice among sources; `values` are what stands for some of the readers' iterators."""
+        found = self.memory.sources(reference, reader)
+        if values:
+            found = [source.at(values) for source in found]
+        # The last one is read where no condition holds. An element of the caller's array is there
+        # whatever the checker makes of many negations.
+        found.sort(key=lambda one: (one.kind == "initial", len(one.readers)))
+        value: tw.Expression | None = None
+        if len(found) > _FEW and found[-1].kind != "initial":
+            value = _zero(self.arrays[array])
+        for source in reversed(found):
+            here = self.element(source, self.arrays[array])
+            if value is None or source.condition is None:
+                value = here
+            else:
+                value = tw.select(tw.Expression(source.condition), here, value)
+        return _zero(self.arrays[array]) if value is None else value
+
+    def element(self, source: Source, array: tree.Array) -> tw.Expression:
+        if source.kind == "killed" or (source.kind == "initial" and array.local):
+            return _zero(array)
+        subscripts = tuple(tw.Expression(subscript) for subscript in source.subscripts)
+        if source.kind == "initial":
+            return self.inputs[array.name][subscripts]
+        return self.computations[source.name][subscripts]
+
+    def output(self, array: str, name: str) -> tw.Computation | None:
+        """What an array holds at the end, as a view of its last writers; None where it was killed."""
+        (reference,) = self.memory.references[name].values()
+        domain, _ = box_text(self.arrays[array], self.scanned.names, self.scope, name)
+        pieces = []
+        for source in self.memory.sources(reference, name):
+            if source.kind != "killed":
+                pieces.append((source.readers, self.element(source, self.arrays[array])))
+        if not pieces:
+            del self.memory.results[array]
+            return None
+        with located_at(line_of(self.arrays[array].location)):
+            view = tw.view(
+                self.listed(domain),
+                pieces,
+                dtype=self.arrays[array].dtype,
+                shape=self.extents(self.arrays[array]),
+            )
+        self.computations[name] = view
+        return view
+
+    # ---- the schedule ----
+
+    def schedule(self, made: tw.Function) -> None:
+        """Sets the program's order, and stores everything in the program's arrays."""
+        there = made.computations
+        times = "; ".join(self.memory.times[name] for name in there)
+        with made.transaction():
+            made.set_schedule(self.listed(f"{{ {times} }}"))
+            for one in self.scanned.statements:
+                if one.name in there:
+                    self.store(made, one)
+            for array, name in self.memory.results.items():
+                elements = box_text(self.arrays[array], {}, self.scope, name)[1]
+                made[name].store_in(tuple_text(self.scanned.names[array], elements))
+        for loop, name, statements in self.scanned.loops:
+            inside = [statement for statement in statements if statement in there]
+            if inside and loop.independent is not None:
+                self.promise(made, loop, name, inside)
+            if inside and loop.parallel:
+                with located_at(line_of(loop.location)):
+                    self.parallelize(made, name, inside)
+
+    def promise(self, made: tw.Function, loop: tree.For, name: str, inside: list[str]) -> None:
+        """Takes the person's word that iterations are independent, where data could say otherwise."""
+        arrays = {one.name: one.target.array for one in self.scanned.statements}
+        meant = [one for one in inside if not loop.independent or arrays[one] in loop.independent]
+        if meant:
+            with located_at(line_of(loop.location)):
+                made[meant[0]].independent(name, *meant[1:])
+
+    def parallelize(self, made: tw.Function, name: str, inside: list[str]) -> None:
+        """Runs a loop in parallel, with what is local to an iteration private to it."""
+        arrays = {one.name: one.target.array for one in self.scanned.statements}
+        outside = {array for one, array in arrays.items() if one not in inside}
+        with made.transaction():
+            for one in inside:
+                if self.arrays[arrays[one]].local and arrays[one] not in outside:
+                    made[one].private(name)
+            for one in inside:
+                made[one].parallelize(name)
+
+    def store(self, made: tw.Function, one: ScannedStatement) -> None:
+        array = self.arrays[one.target.array]
+        place = [str(subscript) for subscript in one.subscripts]
+        name = self.scanned.names[array.name]
+        if array.local:
+            made[one.name].store_in(tw.Buffer(name, self.extents(array)), place)
+        else:
+            made[one.name].store_in(tuple_text(name, place))
+
+
+def _zero(array: tree.Array) -> tw.Expression:
+    """What stands for a value that nobody gave."""
+    return tw.Expression(_core.constant(0, tw.as_dtype(array.dtype).name))
+
+
+def _no_read(read: tree.Read) -> tw.Expression:
+    refuse(read.location, f"{read.array} is read where only parameters have a value")

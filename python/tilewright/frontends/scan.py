@@ -1,0 +1,529 @@
+"""From the statement tree to statements in order: where each runs, when, and under which conditions.
+
+The second phase of pet (PENCIL report, INRIA RT-0457, section 3.3): the tree is walked with the
+iterators, the affine conditions and the scalars of known value at hand. What is affine becomes the
+domain; what data decide stays a guard of the statement, whose array keeps its value where it does not
+hold (Benabderrahmane et al., "The polyhedral model is more widely applicable than you think", 2010).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import count
+
+import numpy as np
+
+from . import tree
+from .affine import Affine, Scope, affine_of, condition_of
+from .names import Names
+from .refusals import refuse
+
+__all__ = ["Guard", "Scanned", "ScannedKill", "ScannedStatement", "free_name", "plain", "scan"]
+
+BOOL = np.dtype(np.bool_)
+INDEX = np.dtype(np.int64)
+
+
+@dataclass(frozen=True)
+class Guard:
+    """A condition that data decide, and whether it has to hold or not."""
+
+    condition: tree.Expression
+    holds: bool
+    scope: Scope
+
+
+@dataclass(frozen=True)
+class ScannedStatement:
+    """An assignment with its place in the program.
+
+    Attributes:
+        name: of the computation that it becomes.
+        iterators: as isl has them, outermost first.
+        constraints: isl text, all of which hold in the domain.
+        times: isl text of its time: a position, an iterator, a position, ...; "i = -i" for a loop
+            named i over other values.
+        target: what it writes.
+        subscripts: of the target.
+        guards: outermost first; each is asked where those before it hold.
+        scope: what names mean in its expressions.
+        elements: those of the iterators that go over elements of the target, where data decide
+            which of them is written.
+    """
+
+    name: str
+    iterators: tuple[str, ...]
+    constraints: tuple[str, ...]
+    times: tuple[str, ...]
+    target: tree.Read
+    subscripts: tuple[Affine, ...]
+    value: tree.Expression
+    guards: tuple[Guard, ...]
+    scope: Scope
+    location: tree.Location
+    elements: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ScannedKill:
+    """A place where what an array holds is not needed any more."""
+
+    name: str
+    array: str
+    iterators: tuple[str, ...]
+    constraints: tuple[str, ...]
+    times: tuple[str, ...]
+
+
+@dataclass
+class Scanned:
+    """What `scan` finds.
+
+    Attributes:
+        program: with the arrays that were added.
+        names: those of the program in tilewright: parameters and arrays.
+        context: conditions on parameters, as isl text and as the program has them.
+        loops: those that something is asked or promised of, each with its name and the statements
+            in it.
+    """
+
+    program: tree.Program
+    taken: Names
+    names: dict[str, str]
+    parameters: dict[str, str]
+    context: list[tuple[str, tree.Expression]]
+    statements: list[ScannedStatement] = field(default_factory=list)
+    kills: list[ScannedKill] = field(default_factory=list)
+    loops: list[tuple[tree.For, str, list[str]]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where the walk is."""
+
+    iterators: tuple[str, ...]
+    variables: dict[str, str]
+    constraints: tuple[str, ...]
+    times: tuple[str, ...]
+    guards: tuple[Guard, ...]
+    positions: Iterator[int]
+
+    def next(self) -> _Place:
+        """The place of the next statement or loop in the innermost loop."""
+        return replace(self, times=(*self.times, str(next(self.positions))))
+
+
+def scan(
+    program: tree.Program,
+    flags: frozenset[str] = frozenset(),
+    whole: frozenset[str] = frozenset(),
+) -> Scanned:
+    """The statements of a program in order.
+
+    Args:
+        program: without `Break`, `Continue`, `Return` and `While` (see `control`).
+        flags: the truth values that jumps became.
+        whole: the arrays of which each statement makes a version of all elements.
+
+    Raises:
+        TranslationError: for what cannot be translated, with its place.
+    """
+    taken = Names()
+    parameters = {name: taken.take(name) for name in program.parameters}
+    names = {name: taken.take(name) for name in program.arrays}
+    result = Scanned(program, taken, names, parameters, [])
+    scanner = _Scanner(result, flags, whole)
+    place = _Place((), dict(parameters), (), (), (), count())
+    for condition in program.context:
+        scanner.assume(condition, place)
+    scanner.block(program.body, place)
+    return result
+
+
+class _Scanner:
+    def __init__(self, result: Scanned, flags: frozenset[str], whole: frozenset[str]) -> None:
+        self.result = result
+        self.flags = flags
+        self.whole = whole
+        self.known: dict[str, Affine] = {}
+
+    def scope(self, place: _Place) -> Scope:
+        return Scope(place.variables, dict(self.known))
+
+    def assume(self, condition: tree.Expression, place: _Place) -> str | None:
+        """Takes what is always said of parameters into the context, and gives the rest back."""
+        of_parameters = condition_of(condition, Scope(self.result.parameters, {}))
+        is_always = not (place.iterators or place.constraints or place.guards)
+        if of_parameters is not None and is_always:
+            self.result.context.append((of_parameters, condition))
+            return None
+        return condition_of(condition, self.scope(place))
+
+    def block(self, statements: tuple[tree.Statement, ...], place: _Place) -> None:
+        for statement in statements:
+            match statement:
+                case tree.Assign():
+                    self.assign(statement, place)
+                case tree.For():
+                    self.loop(statement, place.next())
+                case tree.If():
+                    self.branch(statement, place)
+                case tree.Kill():
+                    self.kill(statement, place.next())
+                case tree.Assume():
+                    rest = self.assume(statement.condition, place)
+                    if rest is not None:
+                        place = replace(place, constraints=(*place.constraints, rest))
+                case _:
+                    refuse(
+                        statement.location,
+                        f"{type(statement).__name__} was left in the tree by the passes before",
+                    )
+
+    # ---- assignments ----
+
+    def assign(self, statement: tree.Assign, place: _Place) -> None:
+        scope = self.scope(place)
+        subscripts = [affine_of(subscript, scope) for subscript in statement.target.subscripts]
+        if self.is_chosen(statement.target, scope):
+            self.element(statement, place)
+            return
+        self.result.statements.append(
+            ScannedStatement(
+                self.result.taken.take(statement.label),
+                place.iterators,
+                place.constraints,
+                place.next().times,
+                statement.target,
+                tuple(subscript for subscript in subscripts if subscript is not None),
+                statement.value,
+                place.guards,
+                scope,
+                statement.location,
+            )
+        )
+        self.note_value(statement, place, scope)
+
+    def is_chosen(self, target: tree.Read, scope: Scope) -> bool:
+        """Whether the statement goes over elements, of which one is written."""
+        return bool(target.subscripts) and (
+            target.array in self.whole
+            or any(affine_of(subscript, scope) is None for subscript in target.subscripts)
+        )
+
+    def element(self, statement: tree.Assign, place: _Place) -> None:
+        """A write to an element that data choose: of all elements, one gets a new value.
+
+        A[g] = v is A[x] = v if x == g else A[x] for all x; passes turn the test into the one iteration
+        of the loop over x in which it holds.
+        """
+        target = self.kept_subscripts(statement, place)
+        array = self.result.program.arrays[target.array]
+        before = self.scope(place)
+        is_whole = target.array in self.whole
+        places: list[Affine] = []
+        elements: dict[str, tree.Expression] = {}
+        constraints = list(place.constraints)
+        guards = list(place.guards)
+        variables = dict(place.variables)
+        for axis, text in enumerate(target.subscripts):
+            subscript = affine_of(text, before)
+            if subscript is not None and not is_whole:
+                places.append(subscript)
+                continue
+            name = free_name(f"x{axis}", variables)
+            variables[name] = name
+            places.append(Affine({name: 1}))
+            extent = affine_of(array.shape[axis], Scope(self.result.parameters, {}))
+            constraints.append(f"0 <= {name} < {extent}")
+            elements[name] = text
+        scope = Scope(variables, dict(self.known))
+        for name, text in elements.items():
+            same = (tree.Variable(name, INDEX), _as_index(text))
+            test = tree.Operation("==", same, BOOL, statement.location)
+            guards.append(Guard(test, True, scope))
+        chosen = {
+            (axis, plain(text)): tree.Variable(name, INDEX)
+            for axis, text in enumerate(target.subscripts)
+            for name, given in elements.items()
+            if given is text
+        }
+        value = _at_elements(statement.value, target.array, chosen)
+        if any(
+            read.array == target.array and not _is_at(read, elements)
+            for read in tree.reads_of(value)
+        ):
+            # The loop over elements would overwrite what is still read.
+            value = self.kept(statement.value, f"{statement.label}_value", statement, place)
+        self.result.statements.append(
+            ScannedStatement(
+                self.result.taken.take(statement.label),
+                (*place.iterators, *elements),
+                tuple(constraints),
+                (*place.next().times, *elements),
+                target,
+                tuple(places),
+                value,
+                tuple(guards),
+                scope,
+                statement.location,
+                tuple(elements),
+            )
+        )
+
+    def kept_subscripts(self, statement: tree.Assign, place: _Place) -> tree.Read:
+        """The target, with scalars for subscripts that read the array itself."""
+        target = statement.target
+        subscripts = tuple(
+            self.kept(subscript, f"{statement.label}_at{axis}", statement, place)
+            if any(read.array == target.array for read in tree.reads_of(subscript))
+            else subscript
+            for axis, subscript in enumerate(target.subscripts)
+        )
+        return replace(target, subscripts=subscripts)
+
+    def kept(
+        self, value: tree.Expression, wanted: str, statement: tree.Statement, place: _Place
+    ) -> tree.Read:
+        """A scalar that keeps a value, since what it reads is overwritten before it is used."""
+        program = self.result.program
+        name = wanted
+        while name in program.arrays or name in program.parameters:
+            name += "_"
+        array = tree.Array(name, value.dtype, (), statement.location, local=True)
+        self.result.program = replace(program, arrays={**program.arrays, name: array})
+        self.result.names[name] = self.result.taken.take(name)
+        read = tree.Read(name, (), value.dtype, statement.location)
+        self.assign(tree.Assign(read, value, f"{name}_is", statement.location), place)
+        return read
+
+    def note_value(self, statement: tree.Assign, place: _Place, scope: Scope) -> None:
+        """Of a scalar, the affine value that it has from here on."""
+        array = statement.target.array
+        if statement.target.subscripts:
+            return
+        self.known.pop(array, None)
+        if place.guards or statement.target.dtype.kind not in "iu":
+            return
+        value = affine_of(statement.value, scope)
+        if value is not None:
+            self.known[array] = value
+
+    # ---- loops and branches ----
+
+    def loop(self, loop: tree.For, place: _Place) -> None:
+        scope = self.scope(place)
+        start, stop = affine_of(loop.start, scope), affine_of(loop.stop, scope)
+        if start is None or stop is None:
+            which = "start" if start is None else "stop"
+            refuse(
+                loop.location,
+                f"the {which} of the loop over {loop.iterator.name} is not affine in parameters and "
+                "the iterators around it",
+            )
+        assert start is not None and stop is not None
+        name = loop.iterator.name
+        if name in place.iterators or name in self.result.parameters.values():
+            name = self.result.taken.take(name)
+        constraints, time = _range(name, start, stop, loop.step)
+        inside = replace(
+            place,
+            iterators=(*place.iterators, name),
+            variables={**place.variables, loop.iterator.name: name},
+            constraints=(*place.constraints, *constraints),
+            times=(*place.times, time),
+            positions=count(),
+        )
+        self.forget(_written(loop.body))
+        first = len(self.result.statements)
+        self.block(loop.body, inside)
+        self.forget(_written(loop.body))
+        if loop.independent is not None or loop.parallel:
+            inner = [statement.name for statement in self.result.statements[first:]]
+            self.result.loops.append((loop, name, inner))
+
+    def forget(self, scalars: set[str]) -> None:
+        for scalar in scalars:
+            self.known.pop(scalar, None)
+
+    def branch(self, branch: tree.If, place: _Place) -> None:
+        scope = self.scope(place)
+        text = condition_of(branch.condition, scope)
+        if text is not None:
+            before = dict(self.known)
+            self.block(
+                branch.body,
+                replace(place, constraints=(*place.constraints, text)),
+            )
+            self.known = before
+            self.block(
+                branch.otherwise,
+                replace(place, constraints=(*place.constraints, f"not ({text})")),
+            )
+            self.forget(_written((branch,)))
+            return
+        parts = _conjuncts(branch.condition)
+        affine = [part for part in parts if condition_of(part, scope) is not None]
+        data = [part for part in parts if condition_of(part, scope) is None]
+        if affine and not branch.otherwise:
+            # What is affine is asked first, and bounds the domain: reading data changes nothing.
+            inner = tree.If(_all(data), branch.body, (), branch.location)
+            self.block((tree.If(_all(affine), (inner,), (), branch.location),), place)
+            return
+        self.guarded(branch, place)
+
+    def guarded(self, branch: tree.If, place: _Place) -> None:
+        """A condition that data decide."""
+        condition, scope = branch.condition, self.scope(place)
+        read = {read.array for read in tree.reads_of(condition)}
+        written = _written((branch,))
+        is_alone = not branch.otherwise and [
+            isinstance(one, tree.Assign) and not self.is_chosen(one.target, scope)
+            for one in branch.body
+        ] == [True]
+        if read & written - self.flags and not is_alone:
+            condition = self.kept(condition, f"if_{branch.location.line}", branch, place)
+        before = dict(self.known)
+        texts = [condition_of(part, scope) for part in _conjuncts(branch.condition)]
+        implied = tuple(text for text in texts if text is not None)
+        for body, holds in ((branch.body, True), (branch.otherwise, False)):
+            self.known = dict(before)
+            self.block(
+                body,
+                replace(
+                    place,
+                    constraints=(*place.constraints, *implied) if holds else place.constraints,
+                    guards=(*place.guards, Guard(condition, holds, scope)),
+                ),
+            )
+        self.known = before
+        self.forget(written)
+
+    def kill(self, statement: tree.Kill, place: _Place) -> None:
+        if place.guards:
+            return  # it may not be killed, and need not be
+        if not self.result.program.arrays[statement.array].shape:
+            self.known.pop(statement.array, None)
+        self.result.kills.append(
+            ScannedKill(
+                self.result.taken.take(f"kill_{statement.array}"),
+                statement.array,
+                place.iterators,
+                place.constraints,
+                place.times,
+            )
+        )
+
+
+def _is_at(read: tree.Read, elements: Mapping[str, tree.Expression]) -> bool:
+    """Whether a read is of the element that a loop over elements is at."""
+    names = {part.name for part in read.subscripts if isinstance(part, tree.Variable)}
+    return set(elements) <= names
+
+
+def free_name(wanted: str, variables: Mapping[str, str]) -> str:
+    """A name for an iterator that none of the others has."""
+    while wanted in variables or wanted in variables.values():
+        wanted += "_"
+    return wanted
+
+
+def _as_index(expression: tree.Expression) -> tree.Expression:
+    return expression if expression.dtype == INDEX else tree.Convert(expression, INDEX)
+
+
+def plain(expression: tree.Expression) -> object:
+    """The expression without the places where it stands, to be compared."""
+    match expression:
+        case tree.Literal() | tree.Variable():
+            return expression
+        case tree.Read():
+            head: object = expression.array
+        case tree.Operation():
+            head = expression.name, expression.dtype
+        case tree.Call():
+            head = id(expression.function)
+        case _:
+            head = expression.dtype
+    parts = tuple(plain(part) for part in tree.parts_of(expression))
+    return type(expression).__name__, head, parts
+
+
+def _at_elements(
+    expression: tree.Expression, array: str, chosen: Mapping[tuple[int, object], tree.Variable]
+) -> tree.Expression:
+    """The value with reads of the element that is written, A[g] in A[g] = A[g] + 1, as A[x]."""
+
+    def rewritten(part: tree.Expression) -> tree.Expression:
+        return _at_elements(part, array, chosen)
+
+    match expression:
+        case tree.Read():
+            subscripts = tuple(rewritten(subscript) for subscript in expression.subscripts)
+            if expression.array == array:
+                subscripts = tuple(
+                    chosen.get((axis, plain(given)), made)
+                    for axis, (given, made) in enumerate(
+                        zip(expression.subscripts, subscripts, strict=True)
+                    )
+                )
+            return replace(expression, subscripts=subscripts)
+        case tree.Operation():
+            return replace(expression, operands=tuple(map(rewritten, expression.operands)))
+        case tree.Call():
+            return replace(expression, arguments=tuple(map(rewritten, expression.arguments)))
+        case tree.Convert():
+            return replace(expression, value=rewritten(expression.value))
+        case tree.Select():
+            return replace(
+                expression,
+                condition=rewritten(expression.condition),
+                if_true=rewritten(expression.if_true),
+                if_false=rewritten(expression.if_false),
+            )
+    return expression
+
+
+def _range(name: str, start: Affine, stop: Affine, step: int) -> tuple[list[str], str]:
+    """The values of an iterator, and when each comes."""
+    if step > 0:
+        constraints = [f"{start} <= {name} < {stop}"]
+        if step == 1:
+            return constraints, name
+        constraints.append(f"({name} - ({start})) mod {step} = 0")
+        return constraints, f"{name} = floor(({name} - ({start}))/{step})"
+    constraints = [f"{stop} < {name} <= {start}"]
+    if step == -1:
+        return constraints, f"{name} = -{name}"
+    constraints.append(f"({start} - {name}) mod {-step} = 0")
+    return constraints, f"{name} = floor(({start} - {name})/{-step})"
+
+
+def _written(statements: tuple[tree.Statement, ...]) -> set[str]:
+    """The arrays that some statement writes or kills."""
+    found = set()
+    for statement in tree.walk(statements):
+        match statement:
+            case tree.Assign():
+                found.add(statement.target.array)
+            case tree.Kill():
+                found.add(statement.array)
+    return found
+
+
+def _all(parts: list[tree.Expression]) -> tree.Expression:
+    """The conjunction of conditions."""
+    *first, condition = parts
+    for part in reversed(first):
+        condition = tree.Select(part, condition, tree.Literal(False, BOOL), BOOL)
+    return condition
+
+
+def _conjuncts(condition: tree.Expression) -> list[tree.Expression]:
+    match condition:
+        case tree.Select(if_false=tree.Literal(value=False)):
+            return [*_conjuncts(condition.condition), *_conjuncts(condition.if_true)]
+        case tree.Operation(name="&") if condition.dtype.kind == "b":
+            return [part for operand in condition.operands for part in _conjuncts(operand)]
+    return [condition]

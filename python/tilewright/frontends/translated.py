@@ -1,0 +1,156 @@
+"""A translated program: called on the caller's arrays, in place, and scheduled like any function."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import tilewright as tw
+
+from . import tree
+
+__all__ = ["TranslatedFunction"]
+
+
+class TranslatedFunction:
+    """A function over the caller's arrays that a program of loops was translated to.
+
+    A call takes the program's arguments in its order, or by name: integers for parameters, arrays
+    for arrays. Arrays that the program writes are changed in place; nothing is returned. Which
+    sizes and arrays fit is asked as for every function (`tw.Function`).
+
+    Attributes:
+        name: the program's name.
+        function: the `tw.Function` that it is. Its schedule is the program's order at first.
+        arguments: the names of the arguments, in order.
+        statements: where each computation stands in the program, by its name.
+    """
+
+    def __init__(
+        self,
+        program: tree.Program,
+        function: tw.Function,
+        names: dict[str, str],
+        results: dict[str, str],
+        statements: dict[str, tree.Location],
+    ) -> None:
+        self.name = program.name
+        self.function = function
+        self.arguments = program.arguments
+        self.statements = statements
+        self._names = names
+        known = {*function.inputs, *function.parameters}
+        self._used = [(name, names[name]) for name in program.arguments if names[name] in known]
+        self._results = results
+        self.__signature__ = inspect.Signature(
+            [
+                inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+                for name in program.arguments
+                if name.isidentifier()
+            ]
+        )
+
+    def __call__(self, *arguments: Any, **keywords: Any) -> None:
+        """Runs the program on the caller's arrays.
+
+        Args:
+            arguments: in the program's order.
+            keywords: arguments by name, and ``threads=`` as of a `tw.Function`.
+
+        Raises:
+            ArgumentTypeError: too many or too few arguments, or one of another type.
+            ArgumentError: an array of another shape, or one that cannot be used where it is.
+        """
+        given = self._bound(arguments, keywords)
+        results = self.function(**given)
+        elsewhere = self._elsewhere()
+        if elsewhere:
+            outputs = self.function.outputs
+            found = dict(zip(outputs, (results,) if len(outputs) == 1 else results, strict=True))
+            for output, array in elsewhere.items():
+                given[array][...] = found[output]
+
+    def evaluate(self, *arguments: Any, **keywords: Any) -> dict[str, Any]:
+        """The arrays that the program writes as they are at its end, by the evaluator of Layer I.
+
+        The caller's arrays are left as they are.
+
+        Args:
+            arguments, keywords: as of a call.
+        """
+        results = self.function.evaluate(**self._bound(arguments, keywords))
+        outputs = self.function.outputs
+        found = dict(zip(outputs, (results,) if len(outputs) == 1 else results, strict=True))
+        return {array: found[output] for array, output in self._results.items()}
+
+    def _elsewhere(self) -> dict[str, str]:
+        """The outputs that commands store in memory of their own, and the arrays that they are of."""
+        stored = {output for _, outputs in self.function._overwritten for output in outputs}
+        return {
+            output: self._names[array]
+            for array, output in self._results.items()
+            if output not in stored
+        }
+
+    def _bound(self, arguments: Sequence[Any], keywords: dict[str, Any]) -> dict[str, Any]:
+        """What the function is called with."""
+        if len(arguments) > len(self.arguments):
+            raise tw.ArgumentTypeError(
+                f"{self.name}() takes {len(self.arguments)} arguments "
+                f"({', '.join(self.arguments)}), {len(arguments)} were given"
+            )
+        given = dict(zip(self.arguments, arguments, strict=False))
+        own = {key: keywords.pop(key) for key in ("threads",) if key in keywords}
+        for name, value in keywords.items():
+            if name not in self.arguments:
+                raise tw.ArgumentTypeError(
+                    f"{self.name}() has no argument {name!r}; it takes {', '.join(self.arguments)}"
+                )
+            if name in given:
+                raise tw.ArgumentTypeError(
+                    f"{self.name}() got several values for the argument {name}"
+                )
+            given[name] = value
+        missing = [name for name in self.arguments if name not in given]
+        if missing:
+            raise tw.ArgumentTypeError(f"{self.name}() misses {', '.join(missing)}")
+        return {**{name: given[key] for key, name in self._used}, **own}
+
+    # ---- the schedule ----
+
+    def __getitem__(self, label: str) -> Any:
+        """The statement of a label, to schedule it."""
+        return self.function[label]
+
+    @property
+    def schedule(self) -> Any:
+        """The schedule, which begins with the order of the program."""
+        return self.function.schedule
+
+    @property
+    def loops(self) -> Any:
+        """The loops that the schedule makes."""
+        return self.function.loops
+
+    @property
+    def layers(self) -> Any:
+        """The three layers as text."""
+        return self.function.layers
+
+    @property
+    def dependences(self) -> Any:
+        """The dependences of the function, and what each loop does for them."""
+        return self.function.dependences
+
+    def __getattr__(self, name: str) -> Any:
+        """Everything else that a `tw.Function` has."""
+        if name.startswith("_"):
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+        return getattr(self.function, name)
+
+    def __repr__(self) -> str:
+        return f"<{self.name}({', '.join(self.arguments)}): {self.function.signature}>"
+
+
+Maker = Callable[..., TranslatedFunction]

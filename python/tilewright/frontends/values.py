@@ -1,0 +1,116 @@
+"""Values of the statement tree as expressions of Layer I.
+
+Operators and functions have the same names and the same meaning on both sides; what differs is that
+the tree says every type, and that its reads name memory.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+import tilewright as tw
+
+from .. import _core
+from . import tree
+from .affine import Affine
+from .refusals import refuse
+
+__all__ = ["Translator", "affine_expression"]
+
+_OPERATORS: dict[str, Callable[..., tw.Expression]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "**": operator.pow,
+    "&": operator.and_,
+    "|": operator.or_,
+    "^": operator.xor,
+    "<<": operator.lshift,
+    ">>": operator.rshift,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+    "~": operator.invert,
+    "neg": operator.neg,
+}
+
+
+class Translator:
+    """Translates the values of one statement.
+
+    Args:
+        variables: what iterators and parameters of the program are.
+        read: what a read is.
+    """
+
+    def __init__(
+        self,
+        variables: Mapping[str, tw.Expression],
+        read: Callable[[tree.Read], tw.Expression],
+    ) -> None:
+        self._variables = variables
+        self._read = read
+
+    def __call__(self, expression: tree.Expression) -> tw.Expression:
+        """The expression in Layer I."""
+        match expression:
+            case tree.Literal():
+                return _constant(expression)
+            case tree.Variable():
+                return _as_type(self._variables[expression.name], expression.dtype)
+            case tree.Read():
+                return self._read(expression)
+            case tree.Convert():
+                return _as_type(self(expression.value), expression.dtype)
+            case tree.Select():
+                return tw.select(
+                    self(expression.condition), self(expression.if_true), self(expression.if_false)
+                )
+            case tree.Call():
+                arguments = [self(argument) for argument in expression.arguments]
+                return _as_type(expression.function(*arguments), expression.dtype)  # type: ignore[operator]
+        return self._operation(expression)
+
+    def _operation(self, expression: tree.Operation) -> tw.Expression:
+        function = _OPERATORS.get(expression.name) or getattr(tw, expression.name, None)
+        if function is None:
+            refuse(expression.location, f"there is no operation {expression.name!r}")
+        assert function is not None
+        operands = [self(operand) for operand in expression.operands]
+        return _as_type(function(*operands), expression.dtype)
+
+
+def _constant(literal: tree.Literal) -> tw.Expression:
+    value = literal.value
+    if isinstance(value, np.generic):
+        value = value.item()
+    return tw.Expression(_core.constant(value, tw.as_dtype(literal.dtype).name))
+
+
+def _as_type(value: tw.Expression, dtype: np.dtype) -> tw.Expression:
+    return value if value.dtype == dtype else tw.cast(value, dtype)
+
+
+def affine_expression(
+    value: Affine, variables: Mapping[str, tw.Expression]
+) -> tw.Expression | None:
+    """A sum of iterators and parameters, with their names in isl; None for any other."""
+    result: tw.Expression | None = None
+    for term, coefficient in value.terms.items():
+        if term not in variables:
+            return None
+        part = variables[term] if coefficient == 1 else coefficient * variables[term]
+        result = part if result is None else result + part
+    constant = tw.Expression(_core.constant(value.constant, "int64"))
+    if result is None:
+        return constant
+    return result + value.constant if value.constant else result

@@ -1,0 +1,164 @@
+"""What a C program takes for granted about its arguments: that its accesses stay within its arrays.
+
+A program that leaves an array has no meaning in C (C99 6.5.6), so parameters for which one certainly
+would are ruled out: `x[i]` for all i below n says that x has n elements. That joins the context of the
+program (PENCIL report, section 3.4) and is asked at the call. Only accesses that run whatever the data
+say count.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from ...sets.values import Set
+from .. import tree
+from ..tree import Expression, For, If, Literal, Location, Operation, Read, Statement, Variable
+from .polynomials import affine_text, condition_text, loop_bounds, polynomial
+
+__all__ = ["with_bounds"]
+
+LONG, BOOL = np.dtype("int64"), np.dtype("bool")
+_SIGNS = {ast.LtE: "<=", ast.Lt: "<", ast.GtE: ">=", ast.Gt: ">", ast.Eq: "==", ast.NotEq: "!="}
+
+
+def with_bounds(program: tree.Program) -> tree.Program:
+    """The program, with what its accesses say about its parameters in its context."""
+    found: list[Expression] = list(program.context)
+    seen: set[str] = set()
+    for read, around in _certain(program.body, ()):
+        array = program.arrays[read.array]
+        for subscript, extent in zip(read.subscripts, array.shape, strict=True):
+            at, size = affine_text(polynomial(subscript)), affine_text(polynomial(extent))
+            if at is None or size is None:
+                continue
+            outside = " and ".join([*around, f"({at} < 0 or {at} >= {size})"])
+            if outside in seen:
+                continue
+            seen.add(outside)
+            condition = _excluded(program, outside, read.location)
+            if condition is not None and condition not in found:
+                found.append(condition)
+    return replace(program, context=tuple(found))
+
+
+def _certain(
+    statements: tuple[Statement, ...], around: tuple[str, ...]
+) -> Iterator[tuple[Read, tuple[str, ...]]]:
+    """The accesses that run wherever the conditions around them hold."""
+    for each in statements:
+        for expression in tree.expressions_of(each):
+            yield from ((read, around) for read in _unconditional(expression))
+        if isinstance(each, tree.Assign):
+            yield each.target, around
+        match each:
+            case For() if not _skips(each.body):
+                bounds = loop_bounds(each)
+                start = affine_text(polynomial(each.start))
+                if abs(each.step) != 1:
+                    bounds.append(f"({each.iterator.name} - ({start})) mod {abs(each.step)} = 0")
+                if start is not None and len(bounds) >= 2:
+                    yield from _certain(each.body, (*around, *bounds))
+            case If():
+                condition = condition_text(each.condition)
+                if condition:
+                    yield from _certain(each.body, (*around, condition))
+        if any(isinstance(inner, tree.Return) for inner in tree.walk((each,))):
+            return
+
+
+def _skips(statements: tuple[Statement, ...]) -> bool:
+    """Whether iterations, or parts of them, may not run."""
+    return any(
+        isinstance(each, tree.Break | tree.Continue | tree.Return | tree.While)
+        for each in tree.walk(statements)
+    )
+
+
+def _unconditional(expression: Expression) -> Iterator[Read]:
+    if isinstance(expression, Read):
+        yield expression
+    parts = tree.parts_of(expression)
+    for part in parts[:1] if isinstance(expression, tree.Select) else parts:
+        yield from _unconditional(part)
+
+
+def _excluded(program: tree.Program, outside: str, location: Location) -> Expression | None:
+    """The condition on parameters that no iteration is outside; None where it says nothing, or more
+    than is known without a doubt to be readable."""
+    words = sorted(set(re.findall(r"[A-Za-z_]\w*", outside)) - {"and", "or", "mod"})
+    parameters = [each for each in words if each in program.parameters]
+    numbers = {name: f"x{at}" for at, name in enumerate(words)}
+    text = re.sub(r"[A-Za-z_]\w*", lambda found: numbers.get(found[0], found[0]), outside)
+    iterators = [numbers[each] for each in words if each not in program.parameters]
+    listed = [numbers[each] for each in parameters]
+    wrong = Set(f"[{', '.join(listed)}] -> {{ [{', '.join(iterators)}] : {text} }}").params()
+    everything = Set(f"[{', '.join(listed)}] -> {{ : }}")
+    valid = everything.subtract(wrong).coalesce()
+    if wrong.is_empty:
+        return None
+    if valid.is_empty:
+        return None  # the access is outside whatever the arguments: the dataflow says where
+    names = {short: name for name, short in numbers.items()}
+    condition = re.search(r"\{\s*:(.*)\}", str(valid), re.S)
+    if condition is None:
+        return None
+    return _parsed(condition[1], names, program, location)
+
+
+def _parsed(
+    text: str, names: dict[str, str], program: tree.Program, location: Location
+) -> Expression | None:
+    """isl's text of a condition as a tree, if it has nothing but comparisons of sums."""
+    text = re.sub(r"(?<![A-Za-z_\d])(\d+)(?=[A-Za-z_])", r"\1*", text.strip())
+    text = re.sub(r"(?<![<>!=])=(?!=)", "==", text)
+    try:
+        parsed = ast.parse(text, mode="eval").body
+        return _condition(parsed, names, program, location)
+    except (SyntaxError, KeyError):  # divisions and quantifiers: left out, as nothing needs them
+        return None
+
+
+def _condition(
+    node: ast.expr, names: dict[str, str], program: tree.Program, location: Location
+) -> Expression:
+    def both(sign: str, parts: list[Expression]) -> Expression:
+        result = parts[0]
+        for part in parts[1:]:
+            result = Operation(sign, (result, part), BOOL, location)
+        return result
+
+    match node:
+        case ast.BoolOp():
+            sign = "&" if isinstance(node.op, ast.And) else "|"
+            return both(sign, [_condition(each, names, program, location) for each in node.values])
+        case ast.Compare():
+            sides = [node.left, *node.comparators]
+            values = [_sum(each, names, location) for each in sides]
+            return both(
+                "&",
+                [
+                    Operation(_SIGNS[type(sign)], (values[at], values[at + 1]), BOOL, location)
+                    for at, sign in enumerate(node.ops)
+                ],
+            )
+    raise KeyError(ast.dump(node))
+
+
+def _sum(node: ast.expr, names: dict[str, str], location: Location) -> Expression:
+    match node:
+        case ast.Constant(value=int()):
+            return Literal(int(node.value), LONG)  # type: ignore[arg-type]
+        case ast.Name():
+            return Variable(names[node.id], LONG)
+        case ast.UnaryOp(op=ast.USub()):
+            return Operation("neg", (_sum(node.operand, names, location),), LONG, location)
+        case ast.BinOp(op=ast.Add() | ast.Sub() | ast.Mult()):
+            sign = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}[type(node.op)]
+            operands = (_sum(node.left, names, location), _sum(node.right, names, location))
+            return Operation(sign, operands, LONG, location)
+    raise KeyError(ast.dump(node))

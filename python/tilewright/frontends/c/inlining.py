@@ -1,0 +1,268 @@
+"""Calls of functions that the file defines: the body takes the place of the call.
+
+Numbers are passed by value, arrays by where they lie. A `return` before the end of the body, outside
+loops, becomes an `if` around the rest. Recursion is refused.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pycparser import c_ast
+
+from .c_types import ArrayOf, Number, Pointer, Structure, Void
+from .parsing import assigned_names, nodes, root_name
+from .places import same_type
+from .refusals import refuse
+from .scopes import Known, PointerVariable, Scope, Storage
+from .state import Frame, is_static
+from .statements import Statements
+from .values import Address, Place, Value, converted
+
+__all__ = [
+    "Inlining",
+    "moved_pointers",
+    "parameters_of",
+    "read_outside_loops",
+    "shared_names",
+    "tails",
+    "without_early_returns",
+]
+
+
+class Inlining(Statements):
+    """Translates calls of functions in the file."""
+
+    def call_function(self, name: str, node: Any) -> Value | Place | Address | None:
+        """The body of a function, in place of its call; gives where the result is."""
+        here = self.place(node)
+        callee = self.file.functions[name]
+        if any(frame.function == name for frame in self.frames):
+            refuse(here, f"{name} calls itself: recursion has no translation", "write a loop")
+        given = node.args.exprs if node.args is not None else []
+        formals = parameters_of(callee)
+        if len(given) != len(formals):
+            refuse(here, f"{name} has {len(formals)} arguments, and is called with {len(given)}")
+        outer = self.scope
+        arguments = [self.operand(each) for each in given]
+        scope = Scope(self.file_scope())
+        self.scope = scope
+        frame = Frame(
+            name,
+            None,
+            Void(),
+            read_outside_loops(callee.body),
+            shared_names(callee.body),
+            inlined=True,
+            depth=len(self.blocks),
+        )
+        self.frames.append(frame)
+        try:
+            changed = assigned_names(callee.body)
+            for formal, argument, actual in zip(formals, arguments, given, strict=True):
+                self._bind(formal, argument, actual, formal.name in changed)
+            frame.result_type = self.type_of(callee.decl.type.type)
+            if not isinstance(frame.result_type, Void):
+                if not isinstance(frame.result_type, Number | Structure):
+                    refuse(here, f"{name} returns a {frame.result_type}", "return a number")
+                frame.result = self.temporary(f"{name}_result", frame.result_type, here)
+            body = without_early_returns(callee.body.block_items or [])
+            self._check_returns(body, frame)
+            with self.inner_scope():
+                self.sequence(body)
+            self.end_of_life(scope)
+        finally:
+            self.frames.pop()
+            self.scope = outer
+        for each in given:  # what is passed by address may have changed
+            if isinstance(each, c_ast.UnaryOp) and each.op == "&":
+                entity = self.scope.find(root_name(each.expr))
+                if isinstance(entity, Storage):
+                    self.known.pop(entity.root, None)
+        return frame.result
+
+    def file_scope(self) -> Scope:
+        """The scope of the file."""
+        scope = self.scope
+        while scope.outer is not None:
+            scope = scope.outer
+        return scope
+
+    def _bind(self, formal: Any, argument: Any, actual: Any, changed: bool) -> None:
+        """What an argument's name means in the body."""
+        here = self.place(actual)
+        of = self.type_of(formal)
+        if isinstance(of, Pointer | ArrayOf):
+            target = of.target if isinstance(of, Pointer) else of.element
+            if not self._is_pointer(argument):
+                refuse(here, f"{formal.name} is an array, and this is none")
+            address = self._address(argument, actual)
+            if not same_type(address.target, target):
+                refuse(
+                    here,
+                    f"{formal.name} has elements of type {target}, and these are of type "
+                    f"{address.target}",
+                    "declare both with the same type",
+                )
+            self._check_extents(address.target, target, actual)
+            if changed and self._is_reassigned(formal.name):
+                refuse(here, f"{formal.name} is a pointer that its function moves", "use an index")
+            pointer = of if isinstance(of, Pointer) else Pointer(target)
+            self.scope.names[formal.name] = PointerVariable(formal.name, pointer, here, address)
+            return
+        if isinstance(of, Structure):
+            if not isinstance(argument, Place) or not same_type(argument.type, of):
+                refuse(here, f"{formal.name} is of type {of}, and this is not")
+            storage = Storage(formal.name, of, here)
+            self.scope.names[formal.name] = storage
+            self.copy(Place(self.root_of(storage), (), (), of), argument, actual)
+            return
+        assert isinstance(of, Number)
+        value = argument if isinstance(argument, Value) else None
+        if isinstance(argument, Place):
+            value = self.load(argument, here)
+        if value is None:
+            refuse(here, f"{formal.name} is a number, and this is a pointer")
+        value = converted(value, of, here)
+        if not changed and is_static(value.tree):
+            self.scope.names[formal.name] = Known(value)
+            return
+        storage = Storage(formal.name, of, here, shared=formal.name in self.frames[-1].shared)
+        self.scope.names[formal.name] = storage
+        self.store(Place(self.root_of(storage), (), (), of), value, here)
+
+    def _is_reassigned(self, name: str) -> bool:
+        body = self.file.functions[self.frames[-1].function].body
+        return name in moved_pointers(body)
+
+    def _check_returns(self, body: list[Any], frame: Frame) -> None:
+        """After `without_early_returns`, a `return` may stand only where the body ends."""
+        allowed = set(map(id, tails(body)))
+        for each in (found for statement in body for found in nodes(statement)):
+            if isinstance(each, c_ast.Return) and id(each) not in allowed:
+                refuse(
+                    self.place(each),
+                    f"{frame.function} is called, and returns from within a loop or a switch",
+                    "set a variable, leave the loop with break, and return at the end",
+                )
+
+
+def moved_pointers(body: Any) -> set[str]:
+    """The names that are assigned or stepped as a whole: pointers that move."""
+    found = set()
+    for each in nodes(body):
+        if isinstance(each, c_ast.Assignment) and isinstance(each.lvalue, c_ast.ID):
+            found.add(each.lvalue.name)
+        if isinstance(each, c_ast.UnaryOp) and each.op in ("++", "--", "p++", "p--"):
+            if isinstance(each.expr, c_ast.ID):
+                found.add(each.expr.name)
+    return found
+
+
+def parameters_of(function: Any) -> list[Any]:
+    """The declarations of a function's arguments."""
+    arguments = function.decl.type.args
+    found = [] if arguments is None else list(arguments.params)
+    if len(found) == 1 and isinstance(found[0], c_ast.Typename):
+        return []  # (void)
+    return found
+
+
+def shared_names(body: Any) -> set[str]:
+    """The variables whose address is taken."""
+    return {
+        root_name(each.expr)
+        for each in nodes(body)
+        if isinstance(each, c_ast.UnaryOp) and each.op == "&"
+    } - {""}
+
+
+def read_outside_loops(body: Any) -> set[str]:
+    """The variables that are read somewhere else than within the loops that they count."""
+    found: set[str] = set()
+
+    def visit(node: Any, counting: frozenset[str]) -> None:
+        match node:
+            case c_ast.ID():
+                if node.name not in counting:
+                    found.add(node.name)
+            case c_ast.For():
+                names = frozenset(_started(node.init))
+                for part in _parts(node.init):
+                    visit(part.rvalue if isinstance(part, c_ast.Assignment) else part, counting)
+                inner = counting | names
+                for part in (node.cond, node.next, node.stmt):
+                    if part is not None:
+                        visit(part, inner)
+            case c_ast.Assignment() if node.op == "=" and isinstance(node.lvalue, c_ast.ID):
+                visit(node.rvalue, counting)
+            case c_ast.FuncCall():
+                kills = isinstance(node.name, c_ast.ID) and node.name.name == "__pencil_kill"
+                if node.args is not None and not kills:
+                    visit(node.args, counting)
+            case _:
+                for _, child in node.children():
+                    visit(child, counting)
+
+    visit(body, frozenset())
+    return found
+
+
+def _parts(node: Any) -> list[Any]:
+    if node is None:
+        return []
+    if isinstance(node, c_ast.ExprList):
+        return list(node.exprs)
+    return list(node.decls) if isinstance(node, c_ast.DeclList) else [node]
+
+
+def _started(init: Any) -> set[str]:
+    """The variables that the first part of a loop assigns."""
+    found = set()
+    for part in _parts(init):
+        if isinstance(part, c_ast.Decl):
+            found.add(part.name)
+        elif isinstance(part, c_ast.Assignment) and isinstance(part.lvalue, c_ast.ID):
+            found.add(part.lvalue.name)
+    return found
+
+
+def _has_return(node: Any) -> bool:
+    return any(isinstance(each, c_ast.Return) for each in nodes(node))
+
+
+def without_early_returns(items: list[Any]) -> list[Any]:
+    """`if (c) return a; rest` as `if (c) return a; else { rest }`, so that each `return` is the last
+    thing that happens."""
+    result: list[Any] = []
+    for at, item in enumerate(items):
+        if isinstance(item, c_ast.Return):
+            return [*result, item]
+        if isinstance(item, c_ast.Compound) and _has_return(item):
+            inner = [*(item.block_items or []), *items[at + 1 :]]
+            return [*result, c_ast.Compound(without_early_returns(inner), item.coord)]
+        if isinstance(item, c_ast.If) and _has_return(item):
+            rest = items[at + 1 :]
+            branches = []
+            for branch in (item.iftrue, item.iffalse):
+                own = [] if branch is None else [branch]
+                branches.append(c_ast.Compound(without_early_returns([*own, *rest]), item.coord))
+            return [*result, c_ast.If(item.cond, branches[0], branches[1], item.coord)]
+        result.append(item)
+    return result
+
+
+def tails(items: list[Any]) -> list[Any]:
+    """The statements that can be the last ones."""
+    if not items:
+        return []
+    last = items[-1]
+    if isinstance(last, c_ast.Compound):
+        return tails(last.block_items or [])
+    if isinstance(last, c_ast.Label):
+        return tails([last.stmt])
+    if isinstance(last, c_ast.If):
+        return tails([last.iftrue] if last.iftrue else []) + tails(
+            [last.iffalse] if last.iffalse else []
+        )
+    return [last]

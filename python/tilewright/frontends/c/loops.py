@@ -1,0 +1,599 @@
+"""For loops as the tree has them: an iterator from start to stop by a constant step.
+
+A C loop is one if its iterator is an integer that starts with a value, changes by a constant in the
+third part and nowhere else, and is compared with something that the body does not change. Other
+conditions joined by `&&` leave the loop where they fail. What is no such loop is a while loop.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from pycparser import c_ast
+
+from ..tree import (
+    Assume,
+    Break,
+    Expression,
+    For,
+    If,
+    Literal,
+    Location,
+    Operation,
+    Variable,
+    While,
+)
+from .c_types import BOOL, LONG, ArrayOf, Number, Pointer, arithmetic_type, is_integer
+from .expressions import Expressions, node_has_effects
+from .loop_syntax import Promise, bound_of, conjuncts_of, listed, step_of
+from .parsing import assigned_names, names_in, nodes, passed_names
+from .refusals import refuse
+from .scopes import Known, PointerVariable, Storage
+from .state import LoopFrame, is_static
+from .values import (
+    Place,
+    Value,
+    arithmetic,
+    compared,
+    converted,
+    extended,
+    index_condition,
+    integer,
+    negated,
+    selected,
+    widened,
+)
+
+__all__ = ["Loops"]
+
+
+@dataclass(frozen=True)
+class _Shape:
+    """A C loop that has an iterator."""
+
+    name: str
+    start: Any  # a node, or None for the value that the variable has
+    step: int
+    bounds: tuple[tuple[str, Any], ...]  # comparisons with the iterator on the left
+    others: tuple[Any, ...]  # conditions that end the loop by a break
+    also: tuple[Any, ...]  # what else the third part does
+    before: tuple[Any, ...]  # what else the first part does
+    declared: Any  # the declaration of the iterator in the loop, or None
+
+
+class Loops(Expressions):
+    """Translates loops."""
+
+    def loop(self, node: Any, promise: Promise | None, label: str) -> None:
+        """A `for`."""
+        known, labels = dict(self.known), set(self.labels)
+        with self.block() as counted, self.inner_scope():
+            shape = self._shape(node)
+            done = shape is not None and self._counted(node, shape, promise, label)
+        if done:
+            for statement in counted:
+                self.emit(statement)
+            return
+        if promise is not None:
+            refuse(
+                promise.location,
+                "the loop behind this pragma is not counted by an iterator",
+                "write for (int i = start; i < stop; i++)",
+            )
+        self.known, self.labels = known, labels
+        with self.inner_scope():
+            self._general(node, label)
+
+    # Recognition ------------------------------------------------------------------------------
+
+    def _shape(self, node: Any) -> _Shape | None:
+        conjuncts = conjuncts_of(node.cond) if node.cond is not None else []
+        steps = listed(node.next)
+        for candidate in self._candidates(node, steps):
+            name, start, before, declared = candidate
+            mine = [each for each in steps if step_of(each) == name]
+            if len(mine) != 1 or name in {
+                n for s in steps if s is not mine[0] for n in assigned_names(s)
+            }:
+                continue
+            amount = self._amount(mine[0], name, node)
+            bounds = [(each, bound_of(each, name)) for each in conjuncts]
+            found = tuple(bound for _, bound in bounds if bound is not None)
+            if amount is None or not found:
+                continue
+            others = tuple(each for each, bound in bounds if bound is None)
+            also = tuple(each for each in steps if each is not mine[0])
+            if any(name in names_in(each) for each in also) or any(map(node_has_effects, others)):
+                continue
+            return _Shape(name, start, amount, found, others, also, before, declared)
+        return self._counting_down(node, conjuncts, steps)
+
+    def _candidates(
+        self, node: Any, steps: list[Any]
+    ) -> list[tuple[str, Any, tuple[Any, ...], Any]]:
+        """Variables that may be the iterator: name, start, the rest of the first part, declaration."""
+        found: list[tuple[str, Any, tuple[Any, ...], Any]] = []
+        if isinstance(node.init, c_ast.DeclList):
+            for at, each in enumerate(node.init.decls):
+                rest = tuple(other for other in node.init.decls if other is not each)
+                # The iterator may not be needed for the others' values, which come first.
+                later = node.init.decls[at + 1 :]
+                if each.init is not None and not any(each.name in names_in(o.init) for o in later):
+                    found.append((each.name, each.init, rest, each))
+            return found
+        parts = listed(node.init)
+        for at, each in enumerate(parts):
+            if (
+                isinstance(each, c_ast.Assignment)
+                and each.op == "="
+                and isinstance(each.lvalue, c_ast.ID)
+            ):
+                name = each.lvalue.name
+                rest = tuple(other for other in parts if other is not each)
+                if not any(name in names_in(other) for other in parts[at + 1 :]):
+                    found.append((name, each.rvalue, rest, None))
+        started = {name for name, _, _, _ in found}
+        for each in steps:
+            name = step_of(each)
+            if name and name not in started:
+                found.append((name, None, tuple(parts), None))
+        return found
+
+    def _amount(self, node: Any, name: str, loop: Any) -> int | None:
+        """The step, if it is a constant other than 0 that the loop leaves as it is."""
+        match node:
+            case c_ast.UnaryOp():
+                return 1 if "+" in node.op else -1
+            case c_ast.Assignment() if node.op in ("+=", "-="):
+                sign, by = node.op[0], node.rvalue
+            case c_ast.Assignment():
+                sum_ = node.rvalue
+                left = isinstance(sum_.left, c_ast.ID) and sum_.left.name == name
+                sign, by = sum_.op, sum_.right if left else sum_.left
+                if not left and sign == "-":
+                    return None
+            case _:
+                return None
+        written = assigned_names(loop.stmt) | assigned_names(loop.next) | {name}
+        if written & names_in(by) or node_has_effects(by):
+            return None
+        with self.block() as effects:
+            value = self.value(by)
+        number = extended(value.tree)
+        if effects or number is None or number == 0:
+            return None
+        return number if sign == "+" else -number
+
+    def _counting_down(self, node: Any, conjuncts: list[Any], steps: list[Any]) -> _Shape | None:
+        """`for (i = n; i-- > 0;)`: from n - 1 down to 0, also of unsigned numbers."""
+        if len(conjuncts) != 1 or steps:
+            return None
+        condition = conjuncts[0]
+        decrement = condition
+        if isinstance(condition, c_ast.BinaryOp) and condition.op in (">", "!="):
+            if not (isinstance(condition.right, c_ast.Constant) and condition.right.value == "0"):
+                return None
+            decrement = condition.left
+        if not (isinstance(decrement, c_ast.UnaryOp) and decrement.op == "p--"):
+            return None
+        if not isinstance(decrement.expr, c_ast.ID):
+            return None
+        name = decrement.expr.name
+        for candidate, start, before, declared in self._candidates(node, [decrement]):
+            if candidate == name:
+                zero = c_ast.Constant("int", "0", decrement.coord)
+                entity = self.scope.find(name)
+                of = (
+                    self.type_of(declared)
+                    if declared is not None
+                    else getattr(entity, "type", None)
+                )
+                signed = isinstance(of, Number) and of.dtype.kind == "i"
+                if not signed and (start is None or extended(self.value(start).tree) == 0):
+                    return None
+                bound = (">=!", zero)
+                return _Shape(name, start, -1, (bound,), (), (), before, declared)
+        return None
+
+    # Translation ------------------------------------------------------------------------------
+
+    def _counted(self, node: Any, shape: _Shape, promise: Promise | None, label: str) -> bool:
+        """Writes the loop if it has the tree's form; says whether it has."""
+        here = self.place(node)
+        of = self._iterator_type(shape)
+        changed = assigned_names(node.stmt) | {
+            n for each in shape.also for n in assigned_names(each)
+        }
+        changed |= {n for each in shape.others for n in assigned_names(each)}
+        if of is None or shape.name in changed or not self._invariant(shape, node, changed):
+            return False
+        for each in shape.before:
+            if isinstance(each, c_ast.Decl):
+                self.declare_local(each)
+            else:
+                self.effects(each)
+        start = self._start(shape, of, here)
+        stop = self._stop(shape, of, start, here)
+        if stop is None:
+            return False
+        self._write(node, shape, of, start, stop, promise, label)
+        return True
+
+    def _iterator_type(self, shape: _Shape) -> Number | None:
+        if shape.declared is not None:
+            of = self.type_of(shape.declared)
+            entity = None
+        else:
+            entity = self.scope.find(shape.name)
+            if not isinstance(entity, Storage) or entity.shared or entity.constant:
+                return None
+            of = entity.type
+        return of if isinstance(of, Number) and is_integer(of) and of != BOOL else None
+
+    def _invariant(self, shape: _Shape, node: Any, changed: set[str]) -> bool:
+        """Whether the loop leaves its bounds as they are."""
+        parts = [bound for _, bound in shape.bounds]
+        used = {name for bound in parts for name in names_in(bound)}
+        if used & changed or shape.name in used:
+            return False
+        if any(
+            isinstance(e, c_ast.FuncCall | c_ast.Assignment)
+            for bound in parts
+            for e in nodes(bound)
+        ):
+            return False
+        passed = passed_names(node.stmt)
+        calls = any(
+            isinstance(each, c_ast.FuncCall) and self._is_defined(each) for each in nodes(node.stmt)
+        )
+        for name in used:
+            entity = self.scope.find(name)
+            if isinstance(entity, PointerVariable) and entity.address is not None:
+                if calls or self._writes_memory(node.stmt):
+                    return False
+            if isinstance(entity, Storage):
+                in_memory = isinstance(entity.type, ArrayOf | Pointer) or entity.shared
+                if in_memory and (calls or name in passed or entity.may_alias or entity.shared):
+                    if calls or self._writes_memory(node.stmt):
+                        return False
+        return True
+
+    @staticmethod
+    def _writes_memory(node: Any) -> bool:
+        return any(
+            isinstance(each, c_ast.Assignment) and not isinstance(each.lvalue, c_ast.ID)
+            for each in nodes(node)
+        )
+
+    def _start(self, shape: _Shape, of: Number, here: Location) -> Expression:
+        first = c_ast.ID(shape.name, None) if shape.start is None else shape.start
+        if shape.bounds[0][0] == ">=!":  # it is decremented before the first iteration
+            value = self.value(first)
+            if of.dtype.kind == "u" and value.type.dtype.kind == "i":
+                value = self._not_negative(value, of, here)
+            return arithmetic("-", widened(value, here), integer(1, LONG), LONG, here).tree
+        return converted(self.value(first), of, here).tree
+
+    def _stop(
+        self, shape: _Shape, of: Number, start: Expression, here: Location
+    ) -> Expression | None:
+        """The first value that the iterator does not take, or None if C's loop is no such loop."""
+        stops: list[Value] = []
+        for sign, bound in shape.bounds:
+            if sign == ">=!":  # counted down to 0, whatever the type
+                stops.append(integer(-1, LONG))
+                continue
+            value = self.value(bound)
+            if not is_integer(value.type):
+                return None
+            if sign.endswith("~"):  # i + c < n, which is i < n - c of signed numbers
+                if "u" in (of.dtype.kind, value.type.dtype.kind):
+                    return None
+                sign = sign[:-1]
+            up = shape.step > 0
+            common = arithmetic_type(of, value.type)
+            first = extended(start)
+            if common.dtype.kind == "u" and of.dtype.kind == "i":
+                if not up or first is None or first < 0:
+                    return None  # a negative iterator would be compared as a large number
+            if common.dtype.kind == "u" and value.type.dtype.kind == "i":
+                value = self._not_negative(value, common, here)
+            if sign == "!=":
+                if abs(shape.step) != 1 and not self._divides(start, value, shape.step, here):
+                    return None
+                if of.dtype.kind == "u" and not (up and first == 0):
+                    return None  # it would run through 0
+                self._assume_reached(start, of, value, shape.step, here)
+                stops.append(value)
+            elif sign in ("<", "<=") and up:
+                stops.append(self._next(value, here) if sign == "<=" else value)
+            elif sign in (">", ">=") and not up:
+                if of.dtype.kind == "u" and not self._ends_above_zero(sign, value, shape.step):
+                    return None
+                stops.append(self._before(value, here) if sign == ">=" else value)
+            else:
+                return None  # it runs once, not at all, or until the iterator overflows
+        if not all(self._fits(each, of, shape.step, here) for each in stops):
+            return None
+        result = stops[0]
+        for each in stops[1:]:
+            common = LONG if result.type != each.type else result.type
+            a, b = converted(result, common, here).tree, converted(each, common, here).tree
+            name = "minimum" if shape.step > 0 else "maximum"
+            result = Value(common, Operation(name, (a, b), common.dtype, here))
+        return result.tree
+
+    def _not_negative(self, value: Value, common: Number, here: Location) -> Value:
+        """A signed bound of a comparison of unsigned numbers: a large one if it is negative. Where it
+        is known at the call, that is refused there, since no array has so many elements."""
+        if not is_static(value.tree):
+            return converted(value, common, here)
+        zero = integer(0, value.type)
+        condition = compared(">=", value, zero, value.type, here)
+        if isinstance(condition, Literal):
+            return value if condition.value else converted(value, common, here)
+        self.emit(Assume(index_condition(condition), here, checked=True))
+        return value
+
+    def _fits(self, stop: Value, of: Number, step: int, here: Location) -> bool:
+        """Whether the iterator reaches the stop before it overflows. Of a short or unsigned one, which
+        would wrap, that is asked at the call where the stop is known there."""
+        known = extended(stop.tree)
+        limits = np.iinfo(of.dtype)
+        if known is not None:
+            return int(limits.min) - 1 <= known <= int(limits.max)
+        wraps = of.dtype.itemsize < 4 or of.dtype.kind == "u"
+        if not wraps or np.can_cast(stop.type.dtype, of.dtype) or stop.type.dtype.itemsize < 4:
+            return of.dtype.itemsize >= stop.type.dtype.itemsize or not wraps
+        if not is_static(stop.tree):
+            return of.dtype.itemsize >= 4 and of.dtype.itemsize >= stop.type.dtype.itemsize
+        end = integer(int(limits.max if step > 0 else limits.min), LONG)
+        if of.dtype.itemsize < 8:
+            within = compared("<=" if step > 0 else ">=", widened(stop, here), end, LONG, here)
+            self.emit(Assume(index_condition(within), here, checked=True))
+        return True
+
+    @staticmethod
+    def _ends_above_zero(sign: str, value: Value, step: int) -> bool:
+        """Whether an unsigned iterator that counts down ends before it would run through 0."""
+        known = extended(value.tree)
+        return (
+            known is not None
+            and known - (1 if sign == ">=" else 0) + step >= -1
+            and (known > 0 or sign == ">")
+        )
+
+    def _next(self, value: Value, here: Location) -> Value:
+        known = extended(value.tree)
+        if known is not None and known < np.iinfo(value.type.dtype).max:
+            return integer(known + 1, value.type)
+        return arithmetic("+", widened(value, here), integer(1, LONG), LONG, here)
+
+    def _before(self, value: Value, here: Location) -> Value:
+        return arithmetic("-", widened(value, here), integer(1, LONG), LONG, here)
+
+    @staticmethod
+    def _divides(start: Expression, stop: Value, step: int, here: Location) -> bool:
+        first, last = extended(start), extended(stop.tree)
+        if first is None or last is None:
+            return False
+        return (last - first) % step == 0 and (last - first) * step >= 0
+
+    def _assume_reached(
+        self, start: Expression, of: Number, stop: Value, step: int, here: Location
+    ) -> None:
+        """`i != n` ends if n lies ahead: else the iterator overflows, which C does not define."""
+        common = arithmetic_type(of, stop.type)
+        condition = compared("<=" if step > 0 else ">=", Value(of, start), stop, common, here)
+        if not (isinstance(condition, Literal) and condition.value):
+            self.emit(Assume(index_condition(condition), here, checked=True))
+
+    def _write(
+        self,
+        node: Any,
+        shape: _Shape,
+        of: Number,
+        start: Expression,
+        stop: Expression,
+        promise: Promise | None,
+        label: str,
+    ) -> None:
+        here = self.place(node)
+        # The other parts of the loop run within it.
+        for part in (node.stmt, *shape.also, *shape.others):
+            self.forget(part)
+        storage = self._memory_of(shape)
+        leaves = shape.others or any(
+            isinstance(each, c_ast.Break | c_ast.Return) for each in nodes(node.stmt)
+        )
+        first: Place | None = None
+        if storage is not None and leaves:
+            first = Place(self.root_of(storage), (), (), of)
+            self.store(first, Value(of, start), here)
+            self.known.pop(first.root, None)
+        name = shape.name
+        if name in self.names or name in self.iterators:
+            name = self._free_iterator(name)
+        iterator = Variable(name, of.dtype)
+        self.iterators.append(name)
+        self.iterator_names.add(name)
+        final = extended(stop)
+        if self.is_never_negative(start) if shape.step > 0 else final is not None and final >= -1:
+            self.never_negative.add(name)
+        else:
+            self.never_negative.discard(name)
+        with self.block() as body, self.inner_scope() as scope:
+            scope.names[shape.name] = Known(Value(of, iterator))
+            if first is not None:
+                self.store(first, Value(of, iterator), here)
+                self.known.pop(first.root, None)
+            for each in shape.others:
+                failed = negated(self.condition(each), self.place(each))
+                self.emit(If(failed, (Break(self.place(each)),), (), self.place(each)))
+
+            def end() -> None:
+                with self.within(scope):
+                    self._end_of_iteration(shape, iterator, of, first, here)
+
+            self.loops.append(LoopFrame("loop", end))
+            self.statement(node.stmt)
+            self.loops.pop()
+            end()
+        self.iterators.pop()
+        for part in (node.stmt, *shape.also, *shape.others):
+            self.forget(part)
+        self.forget_iterator(name)
+        if first is not None:
+            self.known.pop(first.root, None)
+        independent = None if promise is None else self.promised(promise)
+        self.emit(
+            For(iterator, start, stop, shape.step, tuple(body), label or name, here, independent)
+        )
+        if storage is not None and first is None:
+            last = self._last(of, start, stop, shape.step, here)
+            self.store(Place(self.root_of(storage), (), (), of), last, here)
+
+    def _free_iterator(self, name: str) -> str:
+        count = 1
+        while f"{name}_{count}" in self.names or f"{name}_{count}" in self.iterators:
+            count += 1
+        return f"{name}_{count}"
+
+    def _memory_of(self, shape: _Shape) -> Storage | None:
+        """Where the iterator's value is wanted after the loop, or None."""
+        if shape.declared is not None:
+            return None
+        entity = self.scope.find(shape.name)
+        assert isinstance(entity, Storage)
+        wanted = shape.name in self.frames[-1].read_outside or not entity.local
+        return entity if wanted else None
+
+    def _end_of_iteration(
+        self, shape: _Shape, iterator: Variable, of: Number, first: Place | None, here: Location
+    ) -> None:
+        for each in shape.also:
+            self.effects(each)
+        if first is not None:
+            following = arithmetic("+", Value(of, iterator), integer(shape.step, of), of, here)
+            self.store(first, following, here)
+
+    def _last(
+        self, of: Number, start: Expression, stop: Expression, step: int, here: Location
+    ) -> Value:
+        """The iterator's value behind a loop that was not left."""
+        begin = widened(Value(of, start), here)
+        end = widened(Value(Number(stop.dtype), stop), here)
+        up = step > 0
+        runs = compared("<" if up else ">", begin, end, LONG, here)
+        size = abs(step)
+        if size == 1:
+            last = end
+        else:
+            distance = (
+                arithmetic("-", end, begin, LONG, here)
+                if up
+                else arithmetic("-", begin, end, LONG, here)
+            )
+            rounded = arithmetic("+", distance, integer(size - 1, LONG), LONG, here)
+            count = Value(
+                LONG, Operation("//", (rounded.tree, Literal(size, LONG.dtype)), LONG.dtype, here)
+            )
+            moved = arithmetic("*", count, integer(step, LONG), LONG, here)
+            last = arithmetic("+", begin, moved, LONG, here)
+        chosen = Value(LONG, selected(runs, last.tree, begin.tree, LONG.dtype))
+        return converted(chosen, of, here)
+
+    def promised(self, promise: Promise) -> tuple[str, ...]:
+        """The arrays that a promise is about; () is all."""
+        if promise.reduced:
+            reduced = set(self._arrays_of(promise.reduced, promise.location))
+            return tuple(sorted(set(self.arrays) - reduced))
+        return tuple(self._arrays_of(promise.arrays, promise.location))
+
+    def _arrays_of(self, names: tuple[str, ...], here: Location) -> list[str]:
+        found = []
+        for name in names:
+            entity = self.scope.find(name)
+            if isinstance(entity, Storage):
+                root = self.root_of(entity)
+                found += [
+                    each for each in self.arrays if each == root or self.owner.get(each) == root
+                ]
+            elif isinstance(entity, PointerVariable) and entity.address is not None:
+                found.append(entity.address.place.name)
+            else:
+                refuse(here, f"{name} is no array of this function")
+        return found
+
+    # While ------------------------------------------------------------------------------------
+
+    def while_statement(self, node: Any, label: str) -> None:
+        """A `while`: counted, if it ends with a step of what its condition compares."""
+        items = node.stmt.block_items if isinstance(node.stmt, c_ast.Compound) else None
+        continues = any(isinstance(each, c_ast.Continue) for each in nodes(node.stmt))
+        if items and step_of(items[-1]) and not continues:
+            body = c_ast.Compound(items[:-1], node.stmt.coord)
+            self.loop(c_ast.For(None, node.cond, items[-1], body, node.coord), None, label)
+        else:
+            self.loop(c_ast.For(None, node.cond, None, node.stmt, node.coord), None, label)
+
+    def _general(self, node: Any, label: str) -> None:
+        """A `for` without an iterator."""
+        if isinstance(node.init, c_ast.DeclList):
+            for each in node.init.decls:
+                self.declare_local(each)
+        elif node.init is not None:
+            self.effects(node.init)
+        steps = listed(node.next)
+        self.while_loop(node.cond, node.stmt, steps, node, label, False)
+
+    def while_loop(
+        self, cond: Any, stmt: Any, steps: list[Any], node: Any, label: str, first: bool
+    ) -> None:
+        """`while`, `do` (the body comes `first`), and `for` without an iterator."""
+        here = self.place(node)
+        parts = [stmt, *steps, *([cond] if cond is not None else [])]
+        for each in parts:
+            self.forget(each)
+        always, outer = Literal(True, BOOL.dtype), self.scope
+
+        def leave() -> None:
+            if cond is not None:
+                failed = negated(self.condition(cond), self.place(cond))
+                if not (isinstance(failed, Literal) and not failed.value):
+                    self.emit(If(failed, (Break(self.place(cond)),), (), self.place(cond)))
+
+        def end() -> None:
+            with self.within(outer):
+                for each in steps:
+                    self.effects(each)
+                if first:
+                    leave()
+
+        condition: Expression = always
+        if not first and cond is not None:
+            with self.block() as effects:
+                condition = self.condition(cond)
+            if effects:
+                condition = always
+        with self.block() as body, self.inner_scope():
+            if not first and condition is always:
+                leave()
+            self.loops.append(LoopFrame("loop", end))
+            self.statement(stmt)
+            self.loops.pop()
+            end()
+        for each in parts:
+            self.forget(each)
+        self.emit(While(condition, tuple(body), label or self.unique_label("while"), here))
+
+    def unique_label(self, wanted: str) -> str:
+        """A name for a loop that has no iterator."""
+        return self.label(wanted)
+
+    @property
+    def loops(self) -> list[LoopFrame]:
+        """The loops and switches around the statement, in its function."""
+        return self.frames[-1].loops

@@ -1,0 +1,156 @@
+"""A C file, parsed: its functions and its file scope, and where each node of the tree stands.
+
+pycparser reads C99; its errors become located ones. Node positions lead through the preprocessor's
+map back to the user's files.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from pycparser import c_ast, c_parser
+
+from ..tree import Location
+from .preprocessing import Preprocessed
+from .refusals import refuse
+
+__all__ = ["CFile", "assigned_names", "names_in", "nodes", "parse", "passed_names", "root_name"]
+
+
+@dataclass
+class CFile:
+    """A parsed file.
+
+    Attributes:
+        name: of the file.
+        functions: those with a body, in the order of the text.
+        declarations: of the file scope, functions' prototypes among them.
+    """
+
+    name: str
+    source: Preprocessed
+    functions: dict[str, c_ast.FuncDef] = field(default_factory=dict)
+    declarations: list[Any] = field(default_factory=list)
+
+    def place(self, node: Any) -> Location:
+        """Where a node stands; one that does not know it stands where its first part does."""
+        coord = getattr(node, "coord", None)
+        if coord is None and isinstance(node, c_ast.Node):
+            for _, child in node.children():
+                if getattr(child, "coord", None) is not None:
+                    coord = child.coord
+                    break
+        if coord is None:
+            return Location(self.name, 1, 1)
+        return self.source.place(coord.line, coord.column or 1)
+
+
+def parse(source: Preprocessed, name: str) -> CFile:
+    """Parses preprocessed C.
+
+    Raises:
+        TranslationError: for what is no C99.
+    """
+    file = CFile(name, source)
+    try:
+        tree = c_parser.CParser().parse(source.text, "C")
+    except c_parser.ParseError as error:
+        found = re.match(r"(?:[C?](?::(\d+):(\d+))?:)?\s*(.*)", str(error), re.S)
+        assert found is not None
+        if found[1]:
+            where = source.place(int(found[1]), int(found[2]))
+        else:
+            where = source.place(source.text.count("\n") + 1, 1 << 30)
+        text = found[3].strip()
+        text = re.sub(r"^before: (.*)$", r"not C99: unexpected \1", text, flags=re.S)
+        if text.lower().startswith("at end of input"):
+            text = "not C99: the file ends within a declaration or a block"
+        refuse(where, text, "gcc -std=c99 -fsyntax-only says more")
+    except RecursionError:
+        refuse(Location(name, 1, 1), "statements or expressions are nested too deeply to be read")
+    except Exception as error:  # pycparser trips over some malformed declarations
+        refuse(Location(name, 1, 1), f"the parser cannot read this file ({error!r})")
+    for each in tree.ext:
+        if isinstance(each, c_ast.FuncDef):
+            if each.decl.name in file.functions:
+                refuse(file.place(each), f"{each.decl.name} is defined a second time")
+            file.functions[each.decl.name] = each
+        file.declarations.append(each)
+    for function, (summary, where) in source.summaries.items():
+        if summary not in file.functions:
+            refuse(
+                where,
+                f"{function} is to be summarised by {summary}, which is not defined in the file",
+                f"define {summary} with the same arguments",
+            )
+    return file
+
+
+def nodes(node: Any) -> Iterator[Any]:
+    """The node and all below it."""
+    if node is None:
+        return
+    stack = [node]
+    while stack:
+        node = stack.pop()
+        yield node
+        stack.extend(child for _, child in reversed(node.children()))
+
+
+def names_in(node: Any) -> set[str]:
+    """The identifiers that are named in a part of the program."""
+    return {each.name for each in nodes(node) if isinstance(each, c_ast.ID)}
+
+
+def root_name(node: Any) -> str:
+    """The variable that an lvalue begins with, or ""."""
+    while True:
+        match node:
+            case c_ast.ID():
+                return str(node.name)
+            case c_ast.ArrayRef() | c_ast.StructRef():
+                node = node.name
+            case c_ast.UnaryOp() | c_ast.Cast():
+                node = node.expr
+            case c_ast.BinaryOp():
+                node = node.left
+            case _:
+                return ""
+
+
+def assigned_names(node: Any) -> set[str]:
+    """The variables that a part of the program may write: by assignments, and by addresses that are
+    taken. Those that it declares itself are others, even if they have the names of outer ones. Arrays
+    that are given to functions are `passed_names`."""
+    found: set[str] = set()
+    match node:
+        case None:
+            return found
+        case c_ast.Assignment():
+            found.add(root_name(node.lvalue))
+        case c_ast.UnaryOp() if node.op in ("++", "--", "p++", "p--", "&"):
+            found.add(root_name(node.expr))
+        case c_ast.Compound():
+            declared: set[str] = set()
+            for item in node.block_items or []:
+                found |= assigned_names(item) - declared
+                if isinstance(item, c_ast.Decl):
+                    declared.add(item.name)
+            return found - {""}
+    for _, child in node.children():
+        found |= assigned_names(child)
+    if isinstance(node, c_ast.For) and isinstance(node.init, c_ast.DeclList):
+        found -= {each.name for each in node.init.decls}
+    return found - {""}
+
+
+def passed_names(node: Any) -> set[str]:
+    """The variables that are arguments of calls in a part of the program."""
+    found = set()
+    for each in nodes(node):
+        if isinstance(each, c_ast.FuncCall) and each.args is not None:
+            found |= {root_name(argument) for argument in each.args.exprs}
+    return found - {""}

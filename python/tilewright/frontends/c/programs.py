@@ -1,0 +1,525 @@
+"""From a region of a C file to a program of the statement tree.
+
+Arguments of the function become parameters (integers that bounds, subscripts and conditions speak
+of), inputs of one number, and arrays that are changed in place; what it returns becomes an output
+of one number. Variables of the file that the region uses follow as further arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from pycparser import c_ast
+
+from .. import tree
+from ..tree import Expression, Kill, Literal, Location, Operation, Statement, Variable
+from .bounds import with_bounds
+from .c_types import (
+    BOOL,
+    LONG,
+    ArrayOf,
+    CType,
+    Number,
+    Pointer,
+    Structure,
+    Void,
+    is_integer,
+    record_dtype,
+)
+from .inlining import (
+    Inlining,
+    moved_pointers,
+    parameters_of,
+    read_outside_loops,
+    shared_names,
+    tails,
+    without_early_returns,
+)
+from .linearized import recover_shapes
+from .parsing import CFile, assigned_names, names_in, nodes
+from .refusals import refuse
+from .scopes import FunctionName, Known, Scope, Storage, TypeName
+from .scops import Region
+from .state import Frame, fields_of, is_static
+from .values import Place, Value, converted, plain
+
+__all__ = ["Argument", "Translated", "check_file", "translate"]
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An argument of a program, as the person's file has it.
+
+    Attributes:
+        name: in the C file.
+        kind: "number" (a parameter or an input of one number), "array", or "global" (an array or a
+            number of the file scope, given by name).
+        dtype: of an element; of structures a record, laid out as gcc does it.
+        type: in C.
+        arrays: its arrays in the tree, by field path.
+        extents: for each dimension of the outer array what it has to be.
+        written: whether the program may change it.
+    """
+
+    name: str
+    kind: str
+    dtype: np.dtype
+    type: CType
+    arrays: dict[tuple[str, ...], str]
+    extents: tuple[Expression, ...]
+    written: bool
+
+
+@dataclass(frozen=True)
+class Translated:
+    """A program, and how a caller's arguments become its own."""
+
+    program: tree.Program
+    arguments: tuple[Argument, ...]
+    result: str
+    """The array of the returned value, or ""."""
+
+
+def translate(file: CFile, region: Region, externs: Mapping[str, object], libm: bool) -> Translated:
+    """The program of a region.
+
+    Raises:
+        TranslationError: for what has no translation.
+    """
+    return _Translation(file, externs, libm).program(region)
+
+
+def check_file(file: CFile, externs: Mapping[str, object]) -> None:
+    """Reads the declarations of the file scope, so that what is wrong there is said."""
+    _Translation(file, externs, False).read_file_scope()
+
+
+class _Translation(Inlining):
+    """The translation of one region."""
+
+    def __init__(self, file: CFile, externs: Mapping[str, object], libm: bool) -> None:
+        super().__init__(file, Scope(), externs)
+        self.libm = libm
+        self.globals: dict[str, Storage] = {}
+        self.parameters: dict[str, np.dtype] = {}
+        self.context: list[Expression] = []
+        self.extents: dict[str, str] = {}
+
+    # The file scope -----------------------------------------------------------------------------
+
+    def read_file_scope(self) -> None:
+        """Declares what the file declares."""
+        self.frames.append(Frame("", None, Void(), set(), set(), inlined=False))
+        everywhere = set()
+        for function in self.file.functions.values():
+            everywhere |= assigned_names(function.body)
+        for node in self.file.declarations:
+            match node:
+                case c_ast.FuncDef():
+                    self.scope.names[node.decl.name] = FunctionName(node.decl.name)
+                case c_ast.Typedef():
+                    self.declare_type(node)
+                case c_ast.Decl() if node.name is None:
+                    self.declare_type(node)
+                case c_ast.Decl() if isinstance(node.type, c_ast.FuncDecl):
+                    self.scope.names.setdefault(node.name, FunctionName(node.name))
+                case c_ast.Decl():
+                    self._declare_global(node, node.name in everywhere)
+                case c_ast.StaticAssert():
+                    self.statement(node)
+        self.frames.pop()
+
+    def _declare_global(self, node: Any, assigned: bool) -> None:
+        here = self.place(node)
+        before = self.scope.names.get(node.name)
+        if isinstance(before, FunctionName | TypeName) or isinstance(before, Known):
+            refuse(here, f"{node.name} is declared twice with different meanings")
+        of = self.type_of(node)
+        constant = "const" in node.quals and not assigned
+        if constant and isinstance(of, Number) and node.init is not None:
+            value = converted(self.value(node.init), of, here)
+            if isinstance(value.tree, Literal):
+                self.scope.names[node.name] = Known(value)
+                return
+        if isinstance(before, Storage) and isinstance(of, ArrayOf) and of.extent is None:
+            return
+        storage = Storage(node.name, of, here, local=False, shared=True)
+        if isinstance(of, ArrayOf) and of.extent is None and node.init is not None:
+            storage.type = self._sized_by(node, of)
+        self.globals[node.name] = storage
+        self.scope.names[node.name] = storage
+        self.names.discard(node.name)
+
+    # Programs -----------------------------------------------------------------------------------
+
+    def program(self, region: Region) -> Translated:
+        """Translates a region."""
+        self.read_file_scope()
+        function = self.file.functions[region.function]
+        here = self.place(function)
+        body = c_ast.Compound(list(region.items), function.body.coord)
+        everything = function.body if region.whole else body
+        self.frames.append(
+            Frame(
+                region.function,
+                None,
+                Void(),
+                read_outside_loops(everything),
+                shared_names(everything),
+                inlined=False,
+            )
+        )
+        self.scope = Scope(self.scope)
+        formals = parameters_of(function)
+        for each in formals:
+            if each.name is None:
+                refuse(self.place(each), "an argument of a function that is translated has a name")
+        self._declare_arguments(formals, everything)
+        if region.whole:
+            returned = self.type_of(function.decl.type.type)
+            if not isinstance(returned, Void) and _returns(function.body):
+                self._declare_result(returned, region.function, here)
+            items = without_early_returns(
+                [item for block in (*region.before, region.items) for item in block]
+            )
+            self.frames[-1].last = set(map(id, tails(items)))
+            with self.inner_scope():
+                self.sequence(items)
+        else:
+            self._declare_around(region, body)
+            with self.inner_scope():
+                self.sequence(list(region.items))
+        return self._finished(region, formals, here)
+
+    def _declare_arguments(self, formals: list[Any], body: Any) -> None:
+        changed = assigned_names(body)
+        asked = _asked_names(body) | {name for each in formals for name in _dimension_names(each)}
+        for node in formals:
+            of = self.type_of(node)
+            here = self.place(node)
+            if node.name in self.scope.names:
+                refuse(here, f"two arguments are called {node.name}")
+            if isinstance(of, Pointer):
+                of = ArrayOf(of.target, None, of.restrict)
+            if isinstance(of, ArrayOf):
+                self._declare_array(node, of, body)
+            elif isinstance(of, Number):
+                is_parameter = is_integer(of) and of != BOOL and node.name in asked
+                self._declare_number(node, of, is_parameter, node.name in changed)
+            elif isinstance(of, Structure):
+                storage = Storage(node.name, of, here, local=False)
+                self.scope.names[node.name] = storage
+                self.root_of(storage)
+                if node.name in changed:
+                    refuse(
+                        here,
+                        f"the structure {node.name} is an argument by value, and is changed",
+                        "copy it to a local variable",
+                    )
+            else:
+                refuse(here, f"an argument of type {of} has no translation")
+
+    def _declare_array(self, node: Any, of: ArrayOf, body: Any) -> None:
+        here = self.place(node)
+        if node.name in moved_pointers(body):
+            refuse(here, f"{node.name} is a pointer that its function moves", "use an index")
+        if isinstance(of.element, Void | Pointer):
+            refuse(
+                here,
+                f"{node.name} is a pointer to {of.element}: pointers that are stored have no "
+                "translation",
+                "use arrays: double A[n][m]",
+            )
+        if of.extent is None:
+            of = ArrayOf(of.element, self._unknown_extent(node.name), of.restrict)
+        inner: CType = of
+        while isinstance(inner, ArrayOf):  # sizes are asked at the call not to be negative
+            extent = None if inner.extent is None else plain(inner.extent)
+            if isinstance(extent, Variable):
+                self.never_negative.add(extent.name)
+            inner = inner.element
+        storage = Storage(node.name, of, here, local=False, may_alias=not of.restrict)
+        self.scope.names[node.name] = storage
+        self.root_of(storage)
+
+    def _unknown_extent(self, name: str) -> Expression:
+        """A parameter for the length that no declaration says: it is that of the caller's array."""
+        extent = self.unique(f"{name}_length")
+        self.parameters[extent] = LONG.dtype
+        self.extents[extent] = name
+        return Variable(extent, LONG.dtype)
+
+    def _declare_number(self, node: Any, of: Number, is_parameter: bool, changed: bool) -> None:
+        here = self.place(node)
+        if is_parameter:
+            name = self.unique(node.name)
+            self.parameters[name] = of.dtype
+            value = Value(of, Variable(name, of.dtype))
+            if not changed:
+                self.scope.names[node.name] = Known(value)
+                return
+        else:
+            given = Storage(node.name, of, here, local=False, constant=True)
+            place = Place(self.root_of(given), (), (), of)
+            if not changed:
+                self.scope.names[node.name] = given
+                return
+            value = self.load(place, here)
+        own = Storage(node.name, of, here, shared=node.name in self.frames[-1].shared)
+        self.scope.names[node.name] = own
+        self.store(Place(self.root_of(own), (), (), of), value, here)
+
+    def _declare_result(self, returned: CType, function: str, here: Location) -> None:
+        if not isinstance(returned, Number):
+            refuse(here, f"{function} returns a {returned}", "return a number, or fill an argument")
+        storage = Storage("result", returned, here, local=False, shared=True)
+        frame = self.frames[-1]
+        frame.result_type = returned
+        frame.result = Place(self.root_of(storage), (), (), returned)
+
+    def _declare_around(self, region: Region, body: Any) -> None:
+        """Variables that are declared around a scop among other statements: arguments by name."""
+        used = names_in(body)
+        changed = assigned_names(body)
+        for node in (item for block in region.before for item in block):
+            if isinstance(node, c_ast.Typedef):
+                self.declare_type(node)
+                continue
+            if not isinstance(node, c_ast.Decl) or node.name is None:
+                if isinstance(node, c_ast.Decl):
+                    self.declare_type(node)
+                continue
+            of = self.type_of(node)
+            if node.name not in used and not _sizes_use(region.before, node.name):
+                continue
+            here = self.place(node)
+            if isinstance(of, Pointer):
+                of = ArrayOf(of.target, None)
+            if isinstance(of, ArrayOf):
+                self._declare_outer_array(node, of)
+            elif (
+                isinstance(of, Number)
+                and is_integer(of)
+                and node.name not in changed
+                and of != BOOL
+            ):
+                self._declare_number(node, of, True, False)
+            elif isinstance(of, Number | Structure):
+                storage = Storage(node.name, of, here, local=False)
+                self.scope.names[node.name] = storage
+                self.globals[node.name] = storage
+
+    def _declare_outer_array(self, node: Any, of: ArrayOf) -> None:
+        if isinstance(of.element, ArrayOf) and isinstance(node.type, c_ast.PtrDecl):
+            pass  # double (*A)[n][m]: one array of rank 2, seen through (*A)
+        if of.extent is None:
+            of = ArrayOf(of.element, self._unknown_extent(node.name))
+        storage = Storage(node.name, of, self.place(node), local=False)
+        self.scope.names[node.name] = storage
+        self.globals[node.name] = storage
+
+    # The end ------------------------------------------------------------------------------------
+
+    def _finished(self, region: Region, formals: list[Any], here: Location) -> Translated:
+        statements = tuple(self.blocks[0])
+        statements = _initialised_globals(self, statements)
+        used = _used_arrays(statements, self)
+        statements = _pruned(statements, used)
+        arrays = {
+            name: each for name, each in self.arrays.items() if not each.local or name in used
+        }
+        for each in arrays.values():
+            for extent in each.shape:
+                if not isinstance(extent, Literal) and not each.local:
+                    zero = Literal(0, extent.dtype)
+                    bound = Operation(">=", (extent, zero), BOOL.dtype, each.location)
+                    if is_static(extent) and bound not in self.context:
+                        self.context.append(bound)
+        order, described = self._arguments(formals, region, arrays, _written_arrays(statements))
+        result = self.frames[0].result
+        if result is not None:
+            order.append(result.root)
+        program = tree.Program(
+            region.name,
+            tuple(order),
+            dict(self.parameters),
+            arrays,
+            statements,
+            here,
+            tuple(self.context),
+        )
+        recovered, shapes = recover_shapes(program, self.extents)
+        recovered = with_bounds(recovered)
+        described = [
+            replace(each, extents=shapes.get(each.arrays.get((), ""), each.extents))
+            for each in described
+        ]
+        return Translated(recovered, tuple(described), result.root if result else "")
+
+    def _arguments(
+        self, formals: list[Any], region: Region, arrays: dict[str, tree.Array], written: set[str]
+    ) -> tuple[list[str], list[Argument]]:
+        order: list[str] = []
+        described: list[Argument] = []
+
+        def add(name: str, kind: str, storage: Storage) -> None:
+            paths = {path: "_".join((storage.root, *path)) for path, _ in fields_of(storage.type)}
+            extents = []
+            of = storage.type
+            while isinstance(of, ArrayOf):
+                assert of.extent is not None
+                extents.append(of.extent)
+                of = of.element
+            order.extend(paths.values())
+            is_written = any(each in written for each in paths.values())
+            shown = "array" if extents or isinstance(of, Structure) or is_written else "number"
+            described.append(
+                Argument(
+                    name,
+                    shown if kind == "argument" else "global",
+                    record_dtype(of),
+                    storage.type,
+                    paths,
+                    tuple(extents),
+                    is_written,
+                )
+            )
+
+        by_root = {storage.root: storage for storage in self.roots.values()}
+        for node in formals if region.whole else [*formals]:
+            name = node.name
+            if name in self.parameters:
+                order.append(name)
+                dtype = self.parameters[name]
+                described.append(Argument(name, "number", dtype, Number(dtype), {}, (), False))
+                continue
+            storage = by_root.get(name)
+            if storage is not None and not storage.local:
+                add(name, "argument", storage)
+        for name in [each for each in self.parameters if each not in order]:
+            if name not in self.extents:
+                order.append(name)
+                dtype = self.parameters[name]
+                described.append(Argument(name, "number", dtype, Number(dtype), {}, (), False))
+        for name, storage in self.globals.items():
+            if (
+                storage.root
+                and any(
+                    each in arrays and (each in written or True)
+                    for each in (
+                        "_".join((storage.root, *path)) for path, _ in fields_of(storage.type)
+                    )
+                )
+                and not storage.local
+            ):
+                add(name, "global", storage)
+        return order, described
+
+
+def _initialised_globals(
+    state: _Translation, statements: tuple[Statement, ...]
+) -> tuple[Statement, ...]:
+    """Constant tables of the file scope (`static const double w[] = {...}`) become local arrays that
+    the program fills at its beginning."""
+    found: list[Statement] = []
+    for node in state.file.declarations:
+        if not isinstance(node, c_ast.Decl) or node.name is None or node.init is None:
+            continue
+        storage = state.globals.get(node.name)
+        if storage is None or not storage.root or "const" not in _all_quals(node):
+            continue
+        storage.local = True
+        for path, _ in fields_of(storage.type):
+            name = "_".join((storage.root, *path))
+            old = state.arrays[name]
+            state.arrays[name] = tree.Array(name, old.dtype, old.shape, old.location, local=True)
+        with state.block() as block:
+            target = Place(storage.root, (), (), storage.type)
+            if isinstance(storage.type, Number):
+                state.store(target, state.value(node.init), state.place(node))
+            else:
+                state.initialise(target, node.init)
+        found += block
+    return (*found, *statements)
+
+
+def _all_quals(node: Any) -> set[str]:
+    found = set(node.quals or ())
+    for each in nodes(node.type):
+        found |= set(getattr(each, "quals", None) or ())
+    return found
+
+
+def _returns(body: Any) -> bool:
+    return any(isinstance(each, c_ast.Return) and each.expr is not None for each in nodes(body))
+
+
+def _asked_names(body: Any) -> set[str]:
+    """The names in bounds, sizes, subscripts, conditions, and arguments of calls."""
+    found: set[str] = set()
+    for each in nodes(body):
+        match each:
+            case c_ast.For():
+                for part in (each.init, each.cond, each.next):
+                    found |= names_in(part)
+            case c_ast.ArrayRef():
+                found |= names_in(each.subscript)
+            case c_ast.ArrayDecl():
+                found |= names_in(each.dim)
+            case c_ast.If() | c_ast.TernaryOp() | c_ast.While() | c_ast.DoWhile() | c_ast.Switch():
+                found |= names_in(each.cond)
+            case c_ast.FuncCall():
+                found |= names_in(each.args)
+            case c_ast.Decl() if each.init is not None:
+                found |= names_in(each.init)
+            case c_ast.UnaryOp() if each.op == "*":
+                found |= names_in(each.expr)
+    return found
+
+
+def _dimension_names(node: Any) -> set[str]:
+    return {
+        name
+        for each in nodes(node)
+        if isinstance(each, c_ast.ArrayDecl)
+        for name in names_in(each.dim)
+    }
+
+
+def _sizes_use(blocks: tuple[tuple[Any, ...], ...], name: str) -> bool:
+    return any(name in _dimension_names(item) for block in blocks for item in block)
+
+
+def _used_arrays(statements: tuple[Statement, ...], state: _Translation) -> set[str]:
+    """The arrays that statements other than kills name."""
+    found: set[str] = set()
+    for statement in tree.walk(statements):
+        if isinstance(statement, tree.Assign):
+            found.add(statement.target.array)
+        for expression in tree.expressions_of(statement):
+            found |= {read.array for read in tree.reads_of(expression)}
+    return found
+
+
+def _written_arrays(statements: tuple[Statement, ...]) -> set[str]:
+    return {each.target.array for each in tree.walk(statements) if isinstance(each, tree.Assign)}
+
+
+def _pruned(statements: tuple[Statement, ...], used: set[str]) -> tuple[Statement, ...]:
+    """Without kills of arrays that nothing uses."""
+    result: list[Statement] = []
+    for each in statements:
+        match each:
+            case Kill() if each.array not in used:
+                continue
+            case tree.For() | tree.While():
+                each = replace(each, body=_pruned(each.body, used))
+            case tree.If():
+                each = replace(
+                    each, body=_pruned(each.body, used), otherwise=_pruned(each.otherwise, used)
+                )
+        result.append(each)
+    return tuple(result)

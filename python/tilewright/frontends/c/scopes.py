@@ -1,0 +1,94 @@
+"""What names mean in a C program: scopes, and what is declared in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..tree import Location
+from .c_types import CType, Pointer
+from .values import Address, Value
+
+__all__ = ["Entity", "FunctionName", "Known", "PointerVariable", "Scope", "Storage", "TypeName"]
+
+
+@dataclass
+class Storage:
+    """A variable in memory. Its array gets a name in the tree when it is first used.
+
+    Attributes:
+        root: the name in the tree, "" until it has one.
+        local: it lives in the program only.
+        shared: other names lead to it (a global, or one whose address is taken), so that its value
+            is not followed from statement to statement.
+    """
+
+    name: str
+    type: CType
+    location: Location
+    root: str = ""
+    local: bool = True
+    shared: bool = False
+    constant: bool = False
+    may_alias: bool = False
+
+
+@dataclass(frozen=True)
+class Known:
+    """A name for a value that does not change while it is in scope: an iterator, a parameter, an
+    enumerator, an argument that is never assigned."""
+
+    value: Value
+
+
+@dataclass
+class PointerVariable:
+    """A local pointer: once it points somewhere, it stays there."""
+
+    name: str
+    type: Pointer
+    location: Location
+    address: Address | None = None
+
+
+@dataclass(frozen=True)
+class FunctionName:
+    """A function that is declared or defined in the file."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class TypeName:
+    """What `typedef` names."""
+
+    type: CType
+
+
+Entity = Storage | Known | PointerVariable | FunctionName | TypeName
+
+
+@dataclass
+class Scope:
+    """Names and tags of a block; `outer` is the block around it."""
+
+    outer: Scope | None = None
+    names: dict[str, Entity] = field(default_factory=dict)
+    tags: dict[str, CType] = field(default_factory=dict)
+
+    def find(self, name: str) -> Entity | None:
+        """What a name means here."""
+        scope: Scope | None = self
+        while scope is not None:
+            if name in scope.names:
+                return scope.names[name]
+            scope = scope.outer
+        return None
+
+    def find_tag(self, tag: str) -> CType | None:
+        """The structure or enumeration of that tag."""
+        scope: Scope | None = self
+        while scope is not None:
+            if tag in scope.tags:
+                return scope.tags[tag]
+            scope = scope.outer
+        return None

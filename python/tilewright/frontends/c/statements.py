@@ -1,0 +1,357 @@
+"""C statements: declarations, blocks, `if`, `switch`, loops, `break`, `continue`, `return`, labels,
+PENCIL's statements and pragmas.
+
+A `switch` without fallthrough becomes a chain of `if`. Labels name statements (`S1: x = 0;`); `goto`
+is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from pycparser import c_ast
+
+from ..tree import (
+    Assume,
+    Break,
+    Continue,
+    Expression,
+    If,
+    Literal,
+    Return,
+)
+from .c_types import (
+    BOOL,
+    Structure,
+    is_integer,
+    promoted,
+)
+from .declarations import Declarations
+from .loop_syntax import Promise
+from .refusals import refuse
+from .state import LoopFrame, is_static
+from .values import (
+    Place,
+    Value,
+    compared,
+    converted,
+    extended,
+    index_condition,
+    integer,
+    selected,
+)
+
+__all__ = ["Statements"]
+
+
+class Statements(Declarations):
+    """Translates statements."""
+
+    def statement(self, node: Any, label: str = "") -> None:
+        """Translates a statement. `label` names what it writes."""
+        match node:
+            case None | c_ast.EmptyStatement():
+                pass
+            case c_ast.Compound():
+                with self.inner_scope():
+                    self.sequence(node.block_items or [], label)
+            case c_ast.Decl():
+                self.declare_local(node)
+            case c_ast.DeclList():
+                for each in node.decls:
+                    self.declare_local(each)
+            case c_ast.Typedef():
+                self.declare_type(node)
+            case c_ast.Pragma():
+                self._stray_pragma(node)
+            case c_ast.Label():
+                self.statement(node.stmt, node.name)
+            case c_ast.Assignment():
+                self.assign(node, label)
+            case c_ast.UnaryOp() if node.op in ("++", "--", "p++", "p--"):
+                self._increment(node, wanted=False, label=label)
+            case c_ast.FuncCall():
+                self._call_statement(node)
+            case _:
+                self._control(node, label)
+
+    def _control(self, node: Any, label: str) -> None:
+        here = self.place(node)
+        match node:
+            case c_ast.If():
+                self._if(node, label)
+            case c_ast.For():
+                self.loop(node, None, label)
+            case c_ast.While():
+                self.while_statement(node, label)
+            case c_ast.DoWhile():
+                self.while_loop(node.cond, node.stmt, [], node, label, True)
+            case c_ast.Switch():
+                self._switch(node)
+            case c_ast.Break():
+                self._break(node)
+            case c_ast.Continue():
+                self._continue(node)
+            case c_ast.Return():
+                self.leave(node)
+            case c_ast.Goto():
+                refuse(here, "goto has no translation", "use for, while, if, break and continue")
+            case c_ast.Case() | c_ast.Default():
+                refuse(here, "this label stands outside a switch")
+            case c_ast.StaticAssert():
+                if not self.constant(node.cond):
+                    refuse(here, "this static assertion fails")
+            case _:
+                self.effects(node)
+
+    def sequence(self, items: list[Any], label: str = "") -> None:
+        """Statements in order, with pragmas before loops."""
+        promise: Promise | None = None
+        for node in items:
+            if isinstance(node, c_ast.Pragma):
+                found = self._pragma(node)
+                promise = found or promise
+                continue
+            if promise is None:
+                self.statement(node, label)
+                continue
+            name = label
+            while isinstance(node, c_ast.Label):
+                name, node = node.name, node.stmt
+            if not isinstance(node, c_ast.For):
+                refuse(
+                    promise.location,
+                    "behind this pragma stands no for loop",
+                    "write it directly before the loop",
+                )
+            self.loop(node, promise, name)
+            promise = None
+        if promise is not None:
+            refuse(
+                promise.location,
+                "behind this pragma stands no for loop",
+                "write it directly before the loop",
+            )
+
+    # Pragmas ----------------------------------------------------------------------------------
+
+    def _pragma(self, node: Any) -> Promise | None:
+        words = (node.string or "").strip()
+        here = self.place(node)
+        if not words.startswith("pencil"):
+            return None  # scop and endscop are found by `scops`; others mean nothing
+        rest = words[len("pencil") :].strip()
+        if not rest.startswith("independent"):
+            refuse(here, f"there is no pragma pencil {rest}", "there is pragma pencil independent")
+        rest = rest[len("independent") :].strip()
+        reduction = re.fullmatch(r"reduction\s*\(\s*[-+*/&|^\w]+\s*:\s*([\w\s,]*)\)", rest)
+        if reduction:
+            return Promise((), _words(reduction[1]), here)
+        arrays = re.fullmatch(r"\(([\w\s,]*)\)", rest) if rest else None
+        if rest and arrays is None:
+            refuse(
+                here,
+                f"{rest} is not understood behind independent",
+                "write independent, independent(A, B) or independent reduction(+: s)",
+            )
+        return Promise(_words(arrays[1]) if arrays else (), (), here)
+
+    def _stray_pragma(self, node: Any) -> None:
+        if self._pragma(node) is not None:
+            refuse(
+                self.place(node),
+                "behind this pragma stands no for loop",
+                "write it directly before the loop",
+            )
+
+    # Control ----------------------------------------------------------------------------------
+
+    def _if(self, node: Any, label: str) -> None:
+        here = self.place(node)
+        condition = self.condition(node.cond)
+        before = dict(self.known)
+        with self.block() as if_true, self.inner_scope():
+            self.statement(node.iftrue, label)
+        self.known = dict(before)
+        with self.block() as if_false, self.inner_scope():
+            self.statement(node.iffalse, label)
+        self.known = before
+        for each in (node.iftrue, node.iffalse):
+            self.forget(each)
+        if isinstance(condition, Literal):
+            for statement in if_true if condition.value else if_false:
+                self.emit(statement)
+        elif if_true or if_false:
+            self.emit(If(condition, tuple(if_true), tuple(if_false), here))
+
+    def _switch(self, node: Any) -> None:
+        here = self.place(node)
+        value = self.value(node.cond)
+        if not is_integer(value.type):
+            refuse(here, f"switch asks for an integer, not {value.type}")
+        value = converted(value, promoted(value.type), here)
+        if not is_static(value.tree):
+            kept = self.temporary("switch", value.type, here)
+            self.store(kept, value, here)
+            value = self.load(kept, here)
+        arms = self._arms(node)
+        self.forget(node.stmt)
+        seen: set[int] = set()
+        written: list[tuple[Expression | None, tuple[Any, ...]]] = []
+        before = dict(self.known)
+        for labels, body in arms:
+            condition: Expression | None = None
+            for each in labels:
+                if isinstance(each, c_ast.Default):
+                    condition = None
+                    break
+                number = extended(converted(self._case(each), value.type, here).tree)
+                assert number is not None
+                if number in seen:
+                    refuse(self.place(each), f"the case {number} stands twice in this switch")
+                seen.add(number)
+                this = compared("==", value, integer(number, value.type), value.type, here)
+                either = Literal(True, BOOL.dtype)
+                condition = (
+                    this if condition is None else selected(condition, either, this, BOOL.dtype)
+                )
+            self.known = dict(before)
+            with self.block() as statements, self.inner_scope():
+                self.loops.append(LoopFrame("switch"))
+                self.sequence(body)
+                self.loops.pop()
+            is_default = any(isinstance(each, c_ast.Default) for each in labels)
+            written.append((None if is_default else condition, tuple(statements)))
+        self.known = before
+        self.forget(node.stmt)
+        rest: tuple[Any, ...] = ()
+        for condition, arm in written:
+            if condition is None:
+                rest = arm
+        for condition, arm in reversed(written):
+            if condition is not None:
+                rest = (If(condition, arm, rest, here),)
+        for statement in rest:
+            self.emit(statement)
+
+    def _case(self, node: Any) -> Value:
+        self.constant(node.expr)
+        return self.value(node.expr)
+
+    def _arms(self, node: Any) -> list[tuple[list[Any], list[Any]]]:
+        """The cases of a switch, each with its labels and its statements without the last `break`."""
+        items = (
+            node.stmt.block_items or [] if isinstance(node.stmt, c_ast.Compound) else [node.stmt]
+        )
+        arms: list[tuple[list[Any], list[Any]]] = []
+        for item in items:
+            if not isinstance(item, c_ast.Case | c_ast.Default):
+                if isinstance(item, c_ast.Pragma):
+                    continue
+                refuse(
+                    self.place(item), "this statement stands before the first case of its switch"
+                )
+            labels, body = [], [item]
+            while len(body) == 1 and isinstance(body[0], c_ast.Case | c_ast.Default):
+                labels.append(body[0])
+                body = list(body[0].stmts or [])
+            if any(isinstance(each, c_ast.Case | c_ast.Default) for each in body):
+                refuse(self.place(body[0]), "a case within a case has no translation")
+            if arms and not arms[-1][1]:  # case 1: case 2: ...
+                arms[-1] = (arms[-1][0] + labels, body)
+            else:
+                arms.append((labels, body))
+        for at, (labels, body) in enumerate(arms):
+            while len(body) == 1 and isinstance(body[0], c_ast.Compound):
+                body[:] = body[0].block_items or []
+            if body and isinstance(body[-1], c_ast.Break):
+                body.pop()
+            elif at < len(arms) - 1 and not (body and _leaves(body[-1])):
+                refuse(
+                    self.place(labels[-1]),
+                    "this case falls through to the next one",
+                    "end it with break",
+                )
+        return arms
+
+    def _break(self, node: Any) -> None:
+        if not self.loops:
+            refuse(self.place(node), "break stands outside loops and switches")
+        if self.loops[-1].kind == "switch":
+            refuse(
+                self.place(node),
+                "a break within a case, before its end, has no translation",
+                "use if and else within the case",
+            )
+        self.emit(Break(self.place(node)))
+
+    def _continue(self, node: Any) -> None:
+        frames = [each for each in self.loops if each.kind == "loop"]
+        if not frames:
+            refuse(self.place(node), "continue stands outside loops")
+        known = dict(self.known)
+        frames[-1].before_continue()
+        self.known = known
+        self.emit(Continue(self.place(node)))
+
+    def leave(self, node: Any) -> None:
+        """A `return` of the program's function; those of inlined functions are `inlining`'s."""
+        here = self.place(node)
+        frame = self.frames[-1]
+        if node.expr is not None:
+            if frame.result is None:
+                refuse(here, f"{frame.function} is void and returns a value")
+            self._set_result(frame.result, node)
+        elif frame.result is not None:
+            refuse(
+                here,
+                f"{frame.function} returns a {frame.result_type}, and here nothing",
+                "return a value",
+            )
+        if not frame.inlined and id(node) not in frame.last:
+            self.emit(Return(here))
+
+    def _set_result(self, result: Place, node: Any) -> None:
+        here = self.place(node)
+        if isinstance(result.type, Structure):
+            self.copy(result, self.operand(node.expr), node)
+        else:
+            self.store(result, self.value(node.expr), here)
+
+    # PENCIL -----------------------------------------------------------------------------------
+
+    def _call_statement(self, node: Any) -> None:
+        name = node.name.name if isinstance(node.name, c_ast.ID) else ""
+        arguments = node.args.exprs if node.args is not None else []
+        here = self.place(node)
+        if name == "__pencil_assume":
+            if len(arguments) != 1:
+                refuse(here, "__pencil_assume has one argument, a condition")
+            condition = self.condition(arguments[0])
+            if isinstance(condition, Literal):
+                if not condition.value:
+                    refuse(here, "this assumption never holds")
+                return
+            self.emit(Assume(index_condition(condition), here, checked=True))
+        elif name == "__pencil_kill":
+            for each in arguments:
+                self._kill_argument(each)
+        else:
+            self.effects(node)
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(re.findall(r"\w+", text))
+
+
+def _leaves(node: Any) -> bool:
+    """Whether a statement does not go on to the next one."""
+    match node:
+        case c_ast.Return() | c_ast.Continue() | c_ast.Break():
+            return True
+        case c_ast.Compound():
+            return bool(node.block_items) and _leaves(node.block_items[-1])
+        case c_ast.If():
+            return node.iffalse is not None and _leaves(node.iftrue) and _leaves(node.iffalse)
+    return False

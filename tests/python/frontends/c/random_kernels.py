@@ -1,0 +1,242 @@
+"""Random C functions whose meaning C defines, or gcc without optimisation: integer types of all widths,
+their conversions, wraps, divisions and shifts, guards, loops of all directions, jumps, calls."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+
+SIZE = 8
+ARRAYS = {
+    "a": ("int", np.int32),
+    "b": ("unsigned char", np.uint8),
+    "c": ("short", np.int16),
+    "d": ("unsigned", np.uint32),
+    "e": ("long", np.int64),
+    "g": ("unsigned long", np.uint64),
+    "h": ("float", np.float32),
+    "x": ("double", np.float64),
+}
+_INTEGERS = "abcdeg"
+_CASTS = [
+    "char",
+    "unsigned char",
+    "short",
+    "unsigned short",
+    "int",
+    "unsigned",
+    "long",
+    "unsigned long",
+]
+_LITERALS = [
+    "0",
+    "1",
+    "-1",
+    "7",
+    "100",
+    "127",
+    "255u",
+    "-300",
+    "65535",
+    "2147483647",
+    "4000000000u",
+    "5000000000L",
+    "1UL",
+]
+
+
+class Kernel:
+    """A function `f0`, `f1`, ... drawn from a seed."""
+
+    def __init__(self, seed: int) -> None:
+        self.draw = random.Random(seed)
+        self.name = f"f{seed}"
+        self.scalars: list[str] = []
+        self.iterators: list[str] = []
+        self.count = 0
+        body = "".join(self.statement(1) for _ in range(self.draw.randint(2, 5)))
+        locals_ = "".join(
+            f"  {self.draw.choice(_CASTS)} {name} = {self.literal()};\n" for name in ("s", "t")
+        )
+        arguments = ", ".join(f"{of} {name}[{SIZE}]" for name, (of, _) in ARRAYS.items())
+        self.text = (
+            f"static long twice_{self.name}(int v, unsigned w) {{ if (v < 0) return w; return v * 2L + w; }}\n"
+            f"void {self.name}(int n, {arguments}) {{\n  __pencil_assume(n >= 1 && n <= {SIZE});\n"
+            f"{locals_}  int p, q;\n{body}"
+            "  a[0] += s; e[0] ^= t;\n}\n"
+        )
+
+    def literal(self) -> str:
+        return self.draw.choice(_LITERALS)
+
+    def subscript(self) -> str:
+        kinds = [
+            str(self.draw.randrange(SIZE)),
+            f"({self.draw.choice('st')} * {self.draw.randrange(4)} + n) & {SIZE - 1}",
+        ]
+        if self.iterators:
+            name = self.draw.choice(self.iterators)
+            kinds += [
+                name,
+                name,
+                name,
+                f"{SIZE - 1} - {name}",
+                f"({name} + {self.draw.randrange(3)}) % {SIZE}",
+            ]
+        return self.draw.choice(kinds)
+
+    def integer(self, depth: int) -> str:
+        """An integer expression."""
+        draw = self.draw
+        if depth <= 0 or draw.random() < 0.15:
+            atoms = [self.literal(), "s", "t", "n", *self.iterators]
+            atoms += [f"{draw.choice(_INTEGERS)}[{self.subscript()}]"] * 2
+            return draw.choice(atoms)
+        one, two = self.integer(depth - 1), self.integer(depth - 1)
+        match draw.randrange(13):
+            case 0 | 1 | 2:
+                return f"({one} {draw.choice('+-*')} {two})"
+            case 3:
+                return f"({one} {draw.choice('&|^')} {two})"
+            case 4:
+                return (
+                    f"({one} {draw.choice('/%')} {draw.choice(['3', '7u', '10L', '255', '1000'])})"
+                )
+            case 5:
+                return f"({one} {draw.choice(['<<', '>>'])} (({two}) & 7))"
+            case 6:
+                return f"{draw.choice(['~', '-', '!', '+'])}({one})"
+            case 7:
+                return f"({draw.choice(_CASTS)})({one})"
+            case 8:
+                return f"({one} {draw.choice(['<', '<=', '>', '>=', '==', '!='])} {two})"
+            case 9:
+                return f"({self.condition(depth - 1)} ? {one} : {two})"
+            case 10:
+                return f"({one} {draw.choice(['&&', '||'])} {two})"
+            case 11:
+                return f"twice_{self.name}({one}, {two})"
+        return one
+
+    def real(self, depth: int) -> str:
+        """A floating-point expression."""
+        draw = self.draw
+        if depth <= 0:
+            return draw.choice(
+                [
+                    "0.5f",
+                    "1.25",
+                    "3",
+                    f"h[{self.subscript()}]",
+                    f"x[{self.subscript()}]",
+                    "(float)s",
+                ]
+            )
+        one, two = self.real(depth - 1), self.real(depth - 1)
+        kinds = [
+            f"({one} {draw.choice('+-*')} {two})",
+            f"({one} / 3)",
+            f"-({one})",
+            f"(float)({one})",
+            f"({one} + {self.integer(1)})",
+        ]
+        return draw.choice(kinds)
+
+    def condition(self, depth: int) -> str:
+        if self.draw.random() < 0.2:
+            return f"{self.real(1)} < {self.real(1)}"
+        return self.integer(depth)
+
+    def assignment(self) -> str:
+        draw = self.draw
+        if draw.random() < 0.25:
+            name = draw.choice("st")
+            return draw.choice(
+                [
+                    f"{name} = {self.integer(2)};",
+                    f"{name}{draw.choice(['++', '--'])};",
+                    f"{name} {draw.choice('+-^')}= {self.integer(1)};",
+                ]
+            )
+        if draw.random() < 0.25:
+            return f"{draw.choice('hx')}[{self.subscript()}] {draw.choice(['=', '=', '+=', '*='])} {self.real(2)};"
+        target = f"{draw.choice(_INTEGERS)}[{self.subscript()}]"
+        return f"{target} {draw.choice(['=', '=', '=', '+=', '-=', '*=', '^=', '|='])} {self.integer(3)};"
+
+    def statement(self, depth: int) -> str:
+        draw, pad = self.draw, "  " * depth
+        kind = draw.randrange(10) if depth < 4 else 0
+        if kind < 4:
+            return f"{pad}{self.assignment()}\n"
+        if kind == 4:
+            other = (
+                f"{pad}else {{\n{self.statement(depth + 1)}{pad}}}\n" if draw.random() < 0.5 else ""
+            )
+            return f"{pad}if ({self.condition(2)}) {{\n{self.statement(depth + 1)}{pad}}}\n{other}"
+        if kind == 5:
+            cases = "".join(
+                f"{pad}case {at}:\n{self.statement(depth + 1)}{pad}  break;\n"
+                for at in range(draw.randint(1, 3))
+            )
+            head = f"{pad}switch (({self.integer(2)}) & 3) {{\n{cases}"
+            return f"{head}{pad}default:\n{self.statement(depth + 1)}{pad}}}\n"
+        if kind == 6:
+            return self.counted_while(depth)
+        return self.loop(depth)
+
+    def counted_while(self, depth: int) -> str:
+        pad = "  " * depth
+        self.count += 1
+        name = f"w{self.count}"
+        body = self.statement(depth + 1)
+        if self.draw.random() < 0.5:
+            return f"{pad}{{ int {name} = {self.draw.randrange(5)}; while ({name}-- > 0) {{\n{body}{pad}}} }}\n"
+        return f"{pad}{{ int {name} = 0; do {{\n{body}{pad}}} while (++{name} < {self.draw.randrange(4)}); }}\n"
+
+    def loop(self, depth: int) -> str:
+        draw, pad = self.draw, "  " * depth
+        self.count += 1
+        outer = draw.random() < 0.3 and not {"p", "q"} <= set(self.iterators)
+        name = (
+            next((each for each in "pq" if each not in self.iterators), "")
+            if outer
+            else f"i{self.count}"
+        )
+        of = "" if outer else draw.choice(["int ", "int ", "long ", "unsigned ", "short "])
+        head = draw.choice(
+            [
+                f"{of}{name} = 0; {name} < n; {name}++",
+                f"{of}{name} = 1; {name} <= 6; {name} += 2",
+                f"{of}{name} = 0; {name} != 6; {name} += 3",
+                f"{of}{name} = n - 1; {name} > 0; --{name}",
+                f"{of}{name} = 7; {name} > 1; {name} = {name} - 2",
+                f"{of}{name} = n; {name}-- > 0;",
+                f"{of}{name} = 0; {name} < n && {self.integer(1)} != 3; {name}++",
+                f"{of}{name} = 0; {name} + 2 < n; {name}++",
+                f"{of}{name} = 0; 5 > {name}; {name} = 1 + {name}",
+            ]
+        )
+        self.iterators.append(name)
+        body = "".join(self.statement(depth + 1) for _ in range(draw.randint(1, 2)))
+        if draw.random() < 0.3:
+            body += f"{pad}  if ({self.condition(1)}) {draw.choice(['break', 'continue'])};\n"
+            body += self.statement(depth + 1)
+        self.iterators.pop()
+        after = f"{pad}e[1] += {name};\n" if outer and draw.random() < 0.7 else ""
+        return f"{pad}for ({head}) {{\n{body}{pad}}}\n{after}"
+
+
+def arguments(seed: int) -> list[object]:
+    """What a kernel is called with."""
+    draw = np.random.default_rng(seed)
+    found: list[object] = [int(draw.integers(1, SIZE + 1))]
+    for _, dtype in ARRAYS.values():
+        if np.dtype(dtype).kind == "f":
+            found.append(draw.standard_normal(SIZE).astype(dtype))
+        else:
+            info = np.iinfo(dtype)
+            values = draw.integers(info.min, info.max, SIZE, dtype=dtype, endpoint=True)
+            small = draw.integers(0, 9, SIZE).astype(dtype)
+            found.append(np.where(draw.random(SIZE) < 0.6, small, values).astype(dtype))
+    return found

@@ -1,0 +1,218 @@
+"""Each construct of the subset of C that is translated, in a program whose results are compared with
+gcc's, bit for bit."""
+
+from __future__ import annotations
+
+import pathlib
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from c_oracle import assert_same_bits, check_text, compiled, copies, run_c
+
+import tilewright as tw
+from tilewright.frontends.c import load
+
+
+@dataclass(frozen=True)
+class Case:
+    """A C function `f` and the arguments that it is called with."""
+
+    title: str
+    text: str
+    arguments: tuple[Any, ...]
+
+    def __str__(self) -> str:
+        return self.title
+
+
+def _ints(*shape: int, dtype: Any = np.int32, low: int = -50, high: int = 50) -> np.ndarray:
+    info = np.iinfo(dtype)
+    values = np.random.default_rng(7).integers(max(low, info.min), min(high, info.max), shape)
+    return values.astype(dtype)
+
+
+def _reals(*shape: int, dtype: Any = np.float64) -> np.ndarray:
+    return np.random.default_rng(8).standard_normal(shape).astype(dtype)
+
+
+def _zeros(*shape: int, dtype: Any = np.float64) -> np.ndarray:
+    return np.zeros(shape, dtype)
+
+
+# The arguments of each program of functions.txt.
+ARGUMENTS: dict[str, tuple[Any, ...]] = {
+    "matrix": (3, 5, _reals(3, 5), _zeros(5, 3)),
+    "static const restrict": (4, _reals(4, 4), _zeros(4)),
+    "sizes after the array": (4, _zeros(4, 9)),
+    "pointers": (6, _zeros(6), _reals(6), _zeros(1)),
+    "pointer to rows": (3, _zeros(3, 5)),
+    "linearised": (3, 4, _zeros(12)),
+    "linearised, three dimensions": (2, 3, 4, _zeros(24)),
+    "linearised stencil": (5, _zeros(25), _reals(25)),
+    "row of a matrix": (3, 4, _zeros(3, 4)),
+    "calls": (7, _reals(7), _reals(7), _ints(7)),
+    "calls that change scalars": (6, _zeros(6)),
+    "arguments that are changed": (5, 2.5, _ints(5)),
+    "result": (5, _reals(5)),
+    "early result": (9, _ints(9)),
+    "integer types": (
+        9,
+        _ints(9, dtype=np.int8),
+        _ints(9, dtype=np.uint8, low=0),
+        _ints(9, dtype=np.int16),
+        _ints(9, dtype=np.uint16, low=0),
+        _ints(9, dtype=np.uint32, low=0),
+        _ints(9, dtype=np.int64),
+        _ints(9, dtype=np.uint64, low=0),
+    ),
+    "shifts": (
+        9,
+        _ints(9),
+        _ints(9, dtype=np.uint32, low=0),
+        _ints(9, dtype=np.uint8, low=0),
+        _ints(9, dtype=np.int64),
+    ),
+    "_Bool": (5, np.array([0, 1, 0, 1, 0], bool), np.array([0.0, 0.25, -3, 0, 5])),
+    "floats and doubles": (6, _reals(6, dtype=np.float32), _reals(6)),
+    "conversions": (
+        8,
+        _ints(8),
+        _zeros(8, dtype=np.float32),
+        _reals(8),
+        _ints(8, dtype=np.uint8, low=0),
+    ),
+    "mathematics that is exact": (8, _reals(8), _reals(8, dtype=np.float32), _ints(8)),
+    "structures": (
+        5,
+        np.array(
+            [(1.5 * i, -i, i * i) for i in range(5)],
+            np.dtype([("x", "f8"), ("y", "f8"), ("id", "i4")], align=True),
+        ),
+    ),
+    "nested structures": (
+        2,
+        np.zeros(
+            2,
+            np.dtype(
+                [
+                    ("f", np.dtype([("a", "i4", (4,)), ("g", "f4")], align=True), (3,)),
+                    ("c", "i1"),
+                ],
+                align=True,
+            ),
+        ),
+        np.zeros(
+            1,
+            np.dtype(
+                [
+                    ("f", np.dtype([("a", "i4", (4,)), ("g", "f4")], align=True), (3,)),
+                    ("c", "i1"),
+                ],
+                align=True,
+            ),
+        ),
+    ),
+    "typedef of a structure": (
+        4,
+        np.array([(1.5, 2), (0.25, -1), (3, 4), (1, 1)], [("re", "f4"), ("im", "f4")]),
+    ),
+    "constant table": (7, _zeros(7), _reals(7)),
+    "macros": (6, _ints(6)),
+    "GNU spellings": (4, _ints(4)),
+}
+
+
+def _sections(name: str) -> dict[str, str]:
+    """The programs of a text file by their titles."""
+    text = pathlib.Path(__file__).with_name(name).read_text(encoding="utf-8")
+    parts = (part.partition("\n") for part in re.split(r"^=== ", text, flags=re.M)[1:])
+    return {title: body.strip("\n") for title, _, body in parts}
+
+
+# Bodies of functions of n and A[n], and whole files.
+CASES = [
+    *(
+        Case(title, f"void f(int n, int A[n]) {{\n{body}\n}}", (13, _ints(13)))
+        for title, body in _sections("loops.txt").items()
+    ),
+    *(Case(title, text, ARGUMENTS[title]) for title, text in _sections("functions.txt").items()),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_construct(case: Case) -> None:
+    text = (
+        case.text
+        if "malloc" not in case.text and "calloc" not in case.text
+        else "#include <stdlib.h>\n" + case.text
+    )
+    before = [value.copy() if isinstance(value, np.ndarray) else value for value in case.arguments]
+    after = check_text(text + "\n", case.arguments)
+    changed = [
+        not np.array_equal(a, b, equal_nan=True)
+        if a.dtype.names is None
+        else a.tobytes() != b.tobytes()
+        for a, b in zip(before, after, strict=True)
+        if isinstance(a, np.ndarray)
+    ]
+    if not load(text + "\n", scop="function").f._translated.result:
+        assert (
+            any(changed) or case.title == "no iterations"
+        )  # a program that does nothing shows nothing
+
+
+def test_compiler_is_asked_without_contraction() -> None:
+    """The oracle rounds products before it adds: else it would be none."""
+    text = "double f(double a, double b, double c) {\n return a * b + c; }"
+    call = compiled(text).f
+    import ctypes
+
+    call.argtypes, call.restype = [ctypes.c_double] * 3, ctypes.c_double
+    assert call(1 + 2.0**-30, 1 - 2.0**-30, -1.0) == 0.0
+
+
+# Programs whose loops or subscripts only data decide about, which the dataflow may refuse.
+DECIDED_BY_DATA = {
+    "two iterators",
+    "iterator that the body changes",
+    "bound that the body changes",
+    "bound in memory",
+    "bound in memory that changes",
+    "symbolic step",
+    "doubling",
+    "no third part",
+    "no condition",
+    "do",
+    "do with continue",
+    "continue in a general for",
+    "known scalars in branches",
+    "known scalars in loops",
+    "known scalar of an iterator",
+    "increments in expressions",
+    "arguments that are changed",
+    "subscript before the array",
+}
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_compiled(case: Case) -> None:
+    """What the function does that the dataflow makes and the library compiles."""
+    include = "#include <stdlib.h>\n" if "alloc" in case.text else ""
+    text = f"{include}{case.text}\n"
+    function = load(text, scop="function").f
+    ours, theirs = copies(case.arguments), copies(case.arguments)
+    expected = run_c(compiled(text), function, theirs)
+    try:
+        found = function(*ours)
+    except tw.TranslationError:
+        if case.title not in DECIDED_BY_DATA:
+            raise
+        return
+    for value, wanted, name in zip(ours, theirs, function.arguments, strict=True):
+        if isinstance(value, np.ndarray):
+            assert_same_bits(value, wanted, name)
+    if expected is not None:
+        assert_same_bits(found, np.asarray(expected, found.dtype), "result")

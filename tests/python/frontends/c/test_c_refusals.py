@@ -1,0 +1,217 @@
+"""What is malformed or has no translation is refused with its place: never with another exception, and
+never by a wrong answer."""
+
+from __future__ import annotations
+
+import linecache
+
+import pytest
+from mutated import mutated
+
+import tilewright as tw
+
+# What is refused -> (a program, the words of the reason, the text at the place).
+REFUSED: dict[str, tuple[str, str, str]] = {
+    "goto": (
+        "void f(int n, int A[n]) { next: A[0]++; if (A[0] < n) goto next; }",
+        "goto has no",
+        "goto",
+    ),
+    "fallthrough": (
+        "void f(int n, int A[n]) { switch (n) { case 1: A[0] = 1; case 2: A[1] = 2; } }",
+        "falls through",
+        "case 1",
+    ),
+    "break within a case": (
+        "void f(int n, int A[n]) { switch (n) { case 1: if (A[0]) break; A[0] = 1; break; case 2: A[1] = 2; } }",
+        "break within a case",
+        "break; A",
+    ),
+    "union": (
+        "union u { int a; float b; };\nvoid f(union u *x) { x->a = 1; }",
+        "unions have no",
+        "union u {",
+    ),
+    "bit-field": (
+        "struct s { int a : 3; };\nvoid f(struct s *x) { x->a = 1; }",
+        "bit-fields",
+        "a : 3",
+    ),
+    "moved pointer": (
+        "void f(int n, int *p) { while (n-- > 0) *p++ = 0; }",
+        "a pointer that its function moves",
+        "p)",
+    ),
+    "pointer that moves": (
+        "void f(int n, int *p) { int *q = p; q = p + 1; *q = 2; }",
+        "points somewhere already",
+        "q = p",
+    ),
+    "pointers in memory": (
+        "void f(int n, double **A) { A[0][0] = 1; }",
+        "pointers that are stored",
+        "**A",
+    ),
+    "function pointer": (
+        "void f(int n, int A[n], int (*g)(int)) { A[0] = g(1); }",
+        "pointers to functions",
+        "g)(",
+    ),
+    "recursion": (
+        "int f(int n) { return n < 2 ? 1 : n * f(n - 1); }",
+        "recursion has no translation",
+        "f(n - 1)",
+    ),
+    "unknown function": ("void f(int n, int A[n]) { A[0] = g(n); }", "g is not declared", "g(n)"),
+    "function without a body": (
+        "int g(int);\nvoid f(int n, int A[n]) { A[0] = g(n); }",
+        "its body is not in the file",
+        "g(n)",
+    ),
+    "output": (
+        '#include <stdio.h>\nvoid f(int n) { printf("%d", n); }',
+        "printf has no translation",
+        "printf",
+    ),
+    "undeclared": ("void f(int n, int A[n]) { A[0] = b; }", "b is not declared", "b; }"),
+    "no field": (
+        "struct s { int a; };\nvoid f(struct s *x) { x->b = 1; }",
+        "has no field b",
+        "x->b",
+    ),
+    "assembler": ('void f(void) { asm("nop"); }', "assembler code is not C99", "asm"),
+    "packed": (
+        "struct __attribute__((packed)) s { int a; };\nvoid f(struct s *x) { x->a = 1; }",
+        "attribute packed",
+        "packed",
+    ),
+    "static local": (
+        "void f(int n, int A[n]) { static int k = 0; A[0] = k++; }",
+        "outlive the call",
+        "k = 0",
+    ),
+    "long double": (
+        "void f(long double *x) { x[0] = 1; }",
+        "long double has no translation",
+        "long",
+    ),
+    "missing header": (
+        "#include <nothing.h>\nvoid f(void) {}",
+        "there is no header nothing.h",
+        "#include",
+    ),
+    "#error": ("#error stop here\nvoid f(void) {}", "#error stop here", "#error"),
+    "pragma without a loop": (
+        "void f(int n, int A[n]) {\n#pragma pencil independent\nA[0] = 1; }",
+        "stands no for loop",
+        "#pragma",
+    ),
+    "modulo of floats": (
+        "void f(double *x) { x[0] = x[1] % 2; }",
+        "% is an operation of integers",
+        "x[1] %",
+    ),
+    "const": ("void f(const double *x, int n) { const int k = n; k = 2; }", "const", "k = 2"),
+    "text": ('void f(int *x) { x[0] = "a"; }', "texts have no translation", '"a"'),
+    "return in a called loop": (
+        "int g(int n) { for (int i = 0; i < n; i++) if (i * i > n) return i; return 0; }\n"
+        "void f(int n, int *x) { x[0] = g(n); }",
+        "returns from within a loop",
+        "return i",
+    ),
+    "rows of another length": (
+        "void g(int n, double A[n][n]) { A[1][1] = 2; }\nvoid f(int n, int m, double A[n][m]) { g(n, A); }",
+        "another length",
+        "A); }",
+    ),
+    "other elements": (
+        "void f(int n, double *x) { float *y = (float *)x; y[0] = 1; }",
+        "are read as float",
+        "(float",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refusal(name: str) -> None:
+    text, reason, marked = REFUSED[name]
+    with pytest.raises(tw.TranslationError) as caught:
+        tw.c.load(text + "\n", scop="function").functions["f"]
+    error = caught.value
+    assert reason in error.message
+    line = (text + "\n").split("\n")[error.line - 1]
+    rest = line[error.column - 1 :]
+    assert rest.startswith(marked) or marked in line, (rest, str(error))
+    assert str(error).endswith("^")
+    assert f"{error.file}:{error.line}:{error.column}" in str(error)
+
+
+def test_places_behind_macros_and_comments() -> None:
+    text = (
+        "#define TWICE(x) ((x) + (x))\n"
+        "/* two\n   lines */ void f(int n, int A[n]) {\n"
+        "  A[0] = /* here */ TWICE(n) + \\\n    missing;\n}\n"
+    )
+    with pytest.raises(tw.TranslationError) as caught:
+        tw.c.load(text, scop="function").functions["f"]
+    assert (caught.value.line, caught.value.column) == (5, 5)
+    with pytest.raises(tw.TranslationError) as caught:
+        tw.c.load(
+            "#define BAD missing\nvoid f(int n, int A[n]) {\n  A[0] = n + BAD;\n}\n",
+            scop="function",
+        ).f
+    assert (caught.value.line, caught.value.column) == (3, 14)
+
+
+def test_places_in_files(tmp_path: pytest.TempPathFactory) -> None:
+    folder = tmp_path / "include"  # type: ignore[operator]
+    folder.mkdir()
+    (folder / "kernel.h").write_text("static int g(int x) {\n  goto out; out: return x; }\n")
+    path = tmp_path / "kernel.c"  # type: ignore[operator]
+    path.write_text('#include "kernel.h"\nvoid f(int n, int A[n]) { A[0] = g(n); }\n')
+    with pytest.raises(tw.TranslationError, match="goto") as caught:
+        tw.c.load(path, include=[folder], scop="function").f
+    assert caught.value.file == str(folder / "kernel.h")
+    assert (caught.value.line, caught.value.column) == (2, 3)
+
+
+SCOPS = {
+    "none": ("void f(int n, int A[n]) { A[0] = 1; }", "there is no #pragma scop"),
+    "not ended": ("void f(int n, int A[n]) {\n#pragma scop\n A[0] = 1; }", "has no endscop"),
+    "not begun": (
+        "void f(int n, int A[n]) {\n A[0] = 1;\n#pragma endscop\n}",
+        "has no scop before it",
+    ),
+    "twice": (
+        "void f(int n, int A[n]) {\n#pragma scop\n#pragma scop\n A[0] = 1;\n#pragma endscop\n}",
+        "begins within",
+    ),
+    "outside": ("#pragma scop\nint x;\n#pragma endscop\n", "stands outside functions"),
+}
+
+
+@pytest.mark.parametrize("name", SCOPS)
+def test_scops_that_do_not_match(name: str) -> None:
+    text, reason = SCOPS[name]
+    with pytest.raises(tw.TranslationError, match=reason):
+        tw.c.load(text + "\n")
+
+
+@pytest.mark.parametrize("block", range(12))
+def test_mutated_files(block: int) -> None:
+    """A changed file is translated, or refused at a line that it has."""
+    refused = 0
+    for seed in range(50 * block, 50 * block + 50):
+        text = mutated(seed)
+        try:
+            tw.c.load(text)
+        except tw.TranslationError as error:
+            refused += 1
+            where = str(error)
+            assert error.line >= 1 and error.column >= 1, where
+            if error.file.startswith("<C"):
+                assert error.line <= text.count("\n") + 1, where
+            assert f"{error.file}:{error.line}:{error.column}" in where
+        finally:
+            linecache.checkcache()
+    assert 15 <= refused <= 50

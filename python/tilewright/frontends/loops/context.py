@@ -1,0 +1,334 @@
+"""What all parts of a translation share: the program so far, names, places, the open block.
+
+`Context` is the base of the classes that translate expressions, statements and calls; they see each
+other by the methods declared here. Types of variables are found by translating again until none
+changes: `kinds` is what earlier rounds found.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+import numpy as np
+
+from ..refusals import refuse
+from ..tree import (
+    Array,
+    Assign,
+    Assume,
+    Expression,
+    For,
+    Kill,
+    Literal,
+    Location,
+    Operation,
+    Read,
+    Statement,
+    Variable,
+)
+from .definitions import Webs
+from .indices import constant_of, is_pure, linear, literal, simplified
+from .kinds import BOOL, INT64, Kind, join, loop_types
+from .signatures import RESERVED
+from .sources import Source
+from .values import ArrayValue, Scalar, TupleValue, Value, converted
+
+__all__ = ["Context", "Frame", "Storage"]
+
+
+@dataclass(frozen=True)
+class Storage:
+    """A variable that is assigned in several places: where it is kept."""
+
+    name: str
+    kind: Kind
+    shape: tuple[Expression, ...] | None = None  # of an array
+    room: tuple[Expression, ...] = ()
+
+
+@dataclass
+class Frame:
+    """A function that is being translated: the person's, or one that is inlined.
+
+    Attributes:
+        key: which call of it this is, the same in each round.
+        lookup: the value of a global or closure name.
+        result: what it returned, of an inlined function.
+    """
+
+    source: Source
+    webs: Webs
+    key: tuple[object, ...]
+    lookup: Callable[[str], Any]
+    function: object
+    bindings: dict[str, Value | Storage] = field(default_factory=dict)
+    results: list[Value] = field(default_factory=list)
+
+
+class Context:
+    """The state of a translation."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.frames: list[Frame] = []
+        self.kinds: dict[tuple[object, ...], tuple[Kind, tuple[Expression, ...] | None]] = {}
+        self.constants: dict[tuple[int, str], Any] = {}
+        self.begin()
+
+    def begin(self) -> None:
+        """Starts a round."""
+        self.changed = False
+        self.taken: set[str] = set(RESERVED)
+        self.arrays: dict[str, Array] = {}
+        self.parameters: dict[str, np.dtype] = {}
+        self.out: list[Statement] = []
+        self.label_count = 0
+        self.labels: set[str] = set()
+        self.wanted_label = ""
+        self.loop_labels: dict[str, int] = {}
+        self.nonnegative: set[str] = set()  # parameters and iterators that are never below 0
+        self.rebound: set[str] = set()  # arrays that a variable's assignments overwrite
+        self.pure_only = ""  # why no statement may be added now
+
+    # ---- what the other parts are ----
+
+    def expression(self, node: ast.expr) -> Value:
+        raise NotImplementedError
+
+    def block_of(self, body: Sequence[ast.stmt]) -> tuple[Statement, ...]:
+        raise NotImplementedError
+
+    def call_function(
+        self, function: Any, arguments: list[Value], keywords: dict[str, Value], node: ast.Call
+    ) -> Value:
+        raise NotImplementedError
+
+    # ---- places and errors ----
+
+    @property
+    def frame(self) -> Frame:
+        return self.frames[-1]
+
+    def at(self, node: ast.AST) -> Location:
+        return self.frame.source.location(node)
+
+    def refuse(self, node: ast.AST, reason: str, way_out: str = "") -> NoReturn:
+        refuse(self.at(node), reason, way_out)
+
+    # ---- names ----
+
+    def fresh(self, wanted: str) -> str:
+        """A name that nothing else has."""
+        name, count = wanted, 1
+        while name in self.taken:
+            count += 1
+            name = f"{wanted}_{count}"
+        self.taken.add(name)
+        return name
+
+    def label(self) -> str:
+        """The next statement's: as the comment has it, else counted."""
+        if self.wanted_label:
+            wanted, count = self.wanted_label, 1
+            while wanted in self.labels:
+                count += 1
+                wanted = f"{self.wanted_label}_{count}"
+        else:
+            wanted = ""
+            while not wanted or wanted in self.labels or wanted in self.taken:
+                self.label_count += 1
+                wanted = f"S{self.label_count}"
+        self.labels.add(wanted)
+        return wanted
+
+    def loop_label(self, wanted: str) -> str:
+        """A loop's: its iterator, counted when it stands twice."""
+        count = self.loop_labels.get(wanted, 0) + 1
+        self.loop_labels[wanted] = count
+        if count == 1:
+            return wanted
+        return self.loop_label(f"{wanted}_{count}")
+
+    # ---- statements ----
+
+    def emit(self, statement: Statement, node: ast.AST) -> None:
+        if self.pure_only:
+            self.refuse(
+                node, f"this needs statements of its own {self.pure_only}", "assign it first"
+            )
+        self.out.append(statement)
+
+    @contextmanager
+    def collected(self) -> Iterator[list[Statement]]:
+        """The statements that are made within, not yet part of the program."""
+        before, self.out = self.out, []
+        try:
+            yield self.out
+        finally:
+            self.out = before
+
+    def assign(self, target: Read, value: Expression, node: ast.AST) -> None:
+        self.emit(Assign(target, value, self.label(), self.at(node)), node)
+
+    @contextmanager
+    def loops(
+        self, extents: Sequence[Expression], node: ast.AST, start: int = 0
+    ) -> Iterator[tuple[Expression, ...]]:
+        """A nest of loops over a box; what is made within is its body."""
+        iterators = [Variable(self.fresh(f"i{axis}"), INT64) for axis in range(len(extents))]
+        self.nonnegative.update(each.name for each in iterators)
+        with self.collected() as body:
+            yield tuple(iterators)
+        statements = tuple(body)
+        for iterator, extent in reversed(list(zip(iterators, extents, strict=True))):
+            label = self.loop_label(iterator.name)
+            where = self.at(node)
+            statements = (For(iterator, literal(start), extent, 1, statements, label, where),)
+        for statement in statements:
+            self.emit(statement, node)
+
+    # ---- memory ----
+
+    def new_array(
+        self, wanted: str, dtype: np.dtype, shape: tuple[Expression, ...], node: ast.AST
+    ) -> str:
+        """A local array, or a scalar, that is dead so far."""
+        name = self.fresh(wanted)
+        self.arrays[name] = Array(name, dtype, shape, self.at(node), local=True)
+        if shape:
+            self.emit(Kill(name, self.at(node)), node)
+        return name
+
+    def read(
+        self, array: str, indices: tuple[Expression, ...], dtype: np.dtype, node: ast.AST
+    ) -> Read:
+        return Read(array, indices, dtype, self.at(node))
+
+    def view(
+        self,
+        name: str,
+        dtype: np.dtype,
+        shape: tuple[Expression, ...],
+        room: tuple[Expression, ...],
+        node: ast.AST,
+    ) -> ArrayValue:
+        """All of an array in memory."""
+
+        def place(indices: tuple[Expression, ...]) -> Read:
+            return self.read(name, indices, dtype, node)
+
+        return ArrayValue(shape, room, dtype, place, name, place, whole=True)
+
+    def kept(self, value: Scalar, node: ast.AST, wanted: str = "value") -> Scalar:
+        """The number, computed now: in a scalar of its own unless nothing can change it."""
+        if is_pure(value.expression):
+            return value
+        name = self.new_array(wanted, value.kind.dtype, (), node)
+        place = self.read(name, (), value.kind.dtype, node)
+        self.assign(place, value.expression, node)
+        return Scalar(place, value.kind)
+
+    # ---- types and conditions ----
+
+    def remembered(
+        self, key: tuple[object, ...], kind: Kind, shape: tuple[Expression, ...] | None
+    ) -> tuple[Kind, tuple[Expression, ...] | None]:
+        """The type of a variable with what this assignment gives it."""
+        if key not in self.kinds:
+            self.kinds[key] = (kind, shape)
+            self.changed = True
+        known, known_shape = self.kinds[key]
+        joined = join(known, kind)
+        if joined != known:
+            self.kinds[key] = (joined, known_shape)
+            self.changed = True
+        return self.kinds[key]
+
+    def as_index(self, value: Value, node: ast.AST, what: str = "a subscript") -> Expression:
+        """An integer as int64, in normal form."""
+        if not isinstance(value, Scalar) or not (value.kind.is_integer or value.kind == BOOL):
+            self.refuse(node, f"{what} must be an integer, not {self.described(value)}")
+        if value.kind.dtype == np.uint64:
+            self.refuse(node, f"{what} of type uint64", "convert it by int()")
+        return simplified(converted(value.expression, INT64, value.kind.dtype))
+
+    def claim_not_negative(self, expression: Expression, node: ast.AST, what: str) -> None:
+        """The condition, unless it is evident, is a fact that is proved or checked at the call."""
+        form = linear(expression)
+        if form.constant >= 0 and all(
+            count >= 0 and isinstance(term, Variable) and term.name in self.nonnegative
+            for count, term in form.terms.values()
+        ):
+            return
+        if (constant_of(expression) or 0) < 0:
+            self.refuse(node, f"{what} is negative")
+        if not is_pure(expression):
+            self.refuse(node, f"whether {what} is negative depends on data", "slice by parameters")
+        condition = Operation(">=", (expression, literal(0)), BOOL.dtype, self.at(node))
+        self.emit(Assume(condition, self.at(node), checked=True), node)
+
+    def claim_equal(self, a: Expression, b: Expression, node: ast.AST, what: str) -> None:
+        """Two extents agree: a fact that is checked at the call where it is not evident."""
+        difference = linear(a).combined(linear(b), -1)
+        if not difference.terms:
+            if difference.constant:
+                self.refuse(node, f"{what}: the extents differ by {abs(difference.constant)}")
+            return
+        if not (is_pure(a) and is_pure(b)):
+            self.refuse(node, f"{what}: the extents depend on data")
+        condition = Operation("==", (a, b), BOOL.dtype, self.at(node))
+        self.emit(Assume(condition, self.at(node), checked=True), node)
+
+    def described(self, value: Value) -> str:
+        """A value as errors name it."""
+        match value:
+            case Scalar():
+                return str(value.kind)
+            case ArrayValue():
+                return f"an array of {value.dtype} with {len(value.shape)} dimensions"
+            case TupleValue():
+                return "a tuple"
+        found = getattr(value, "value", value)
+        return getattr(found, "__name__", None) or type(found).__name__
+
+    def operation(
+        self, name: str, ufunc: np.ufunc, values: Sequence[Value], node: ast.AST
+    ) -> tuple[np.dtype, Callable[..., Expression]]:
+        """NumPy's types for an operation, and what makes it of the operands' expressions."""
+        kinds = tuple(value.kind for value in values if isinstance(value, Scalar | ArrayValue))
+        try:
+            *needed, result = loop_types(ufunc, kinds)
+        except TypeError:
+            shown = " and ".join(map(self.described, values))
+            self.refuse(node, f"NumPy has no {ufunc.__name__} of {shown}")
+        where = self.at(node)
+
+        def make(*operands: Expression) -> Expression:
+            parts = tuple(
+                converted(self.in_range(each, kind, dtype, node), dtype, kind.dtype)
+                for each, kind, dtype in zip(operands, kinds, needed, strict=True)
+            )
+            return Operation(name, parts, result, where)
+
+        return result, make
+
+    def in_range(
+        self, expression: Expression, kind: Kind, dtype: np.dtype, node: ast.AST
+    ) -> Expression:
+        """Refuses a Python int that the integer type does not hold, as NumPy does."""
+        if (
+            kind.weak
+            and dtype.kind in "iu"
+            and isinstance(expression, Literal)
+            and isinstance(expression.value, int)
+        ):
+            limits = np.iinfo(dtype)
+            if not limits.min <= expression.value <= limits.max:
+                self.refuse(
+                    node, f"the Python integer {expression.value} is out of range for {dtype}"
+                )
+        return expression

@@ -1,0 +1,294 @@
+"""`@tw.jit`: a Python function with loops over NumPy arrays, as a function of tilewright.
+
+A call finds the kernel of its signature, or translates the function for it: through the statement tree
+and exact dataflow, with the order of the program as the first schedule. Nothing falls back to the
+interpreter: what has no translation is an error at its line.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import inspect
+import types
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, overload
+
+import numpy as np
+
+import tilewright as tw
+
+from ...base.errors import ArgumentTypeError, DeclarationError
+from ..dataflow import to_function
+from ..refusals import refuse
+from ..translated import TranslatedFunction
+from ..tree import Expression, Program
+from .checks import Checks
+from .definitions import find_webs
+from .facts import value_of
+from .signatures import Signature, signature_of
+from .sources import Source, read_source
+from .translation import Translated, Translation
+
+__all__ = ["LoopFunction", "jit"]
+
+
+class _Loops:
+    """What other translations need of a function: its source and the names that it sees."""
+
+    def __init__(self, function: types.FunctionType) -> None:
+        self.name = function.__name__
+        self.function = function
+        self.source: Source = read_source(function)
+
+    def lookup(self, name: str) -> Any:
+        """A name that is not the function's own."""
+        code = self.function.__code__
+        if name in code.co_freevars and self.function.__closure__ is not None:
+            try:
+                return self.function.__closure__[code.co_freevars.index(name)].cell_contents
+            except ValueError:
+                raise NameError(name) from None
+        if name in self.function.__globals__:
+            return self.function.__globals__[name]
+        if hasattr(builtins, name):
+            return getattr(builtins, name)
+        raise NameError(name)
+
+
+class _Kernel:
+    """A function translated for a signature."""
+
+    def __init__(
+        self, translated: Translated, values: dict[str, Any], options: dict[str, Any]
+    ) -> None:
+        self.translated = translated
+        self.checks = Checks(translated.program)
+        self.checks(values)
+        self.region = self.checks.region(values)
+        context = translated.program.context
+        if self.region is not None:
+            context = (*context, self.region)
+        self.program: Program = replace(translated.program, context=context)
+        self.function: TranslatedFunction = to_function(self.program, **options)
+
+    def holds(self, values: dict[str, Any]) -> bool:
+        """Whether it is for such sizes, and the constants that it was made with are today's."""
+        self.checks(values)
+        if self.region is not None and not value_of(self.region, values):
+            return False
+        for lookup, name, value in self.translated.constants:
+            try:
+                found = lookup(name)
+            except NameError:
+                return False
+            if found is not value and not _equal(found, value):
+                return False
+        return True
+
+    def __call__(self, values: dict[str, Any], threads: dict[str, Any]) -> Any:
+        given = {}
+        for name in self.program.arguments:
+            if name in values:
+                given[name] = values[name]
+            else:
+                array = self.program.arrays[name]
+                shape = tuple(_size(each, values) for each in array.shape)
+                given[name] = np.zeros(shape, array.dtype)
+        self.function(**given, **threads)
+        return _returned(self.translated, given)
+
+
+def _equal(a: Any, b: Any) -> bool:
+    if type(a) is not type(b) or isinstance(a, np.ndarray):
+        return False
+    try:
+        return bool(a == b) and (not isinstance(a, float) or np.signbit(a) == np.signbit(b))
+    except Exception:  # an object of the person's own: whatever its comparison raises
+        return False
+
+
+def _size(extent: Expression, values: dict[str, Any]) -> int:
+    return int(value_of(extent, values))
+
+
+def _returned(translated: Translated, given: dict[str, Any]) -> Any:
+    if translated.results is None:
+        return None
+    parts = []
+    for result in translated.results:
+        array = given[result.array]
+        if result.kind is None:
+            parts.append(array)
+        else:
+            parts.append(array.item() if result.kind.weak else array[()])
+    return tuple(parts) if translated.is_tuple else parts[0]
+
+
+class LoopFunction:
+    """A Python function that was given to `tw.jit`.
+
+    Calls take the arguments of the function; arrays are changed in place, and what the function
+    returns is returned. Each signature (types, ranks, equal extents) has a kernel of its own.
+
+    Attributes:
+        py_func: the function as it was written, which Python itself runs.
+
+    Raises:
+        TranslationError: (at the first call of a signature) something in the function has no
+            translation; the message shows the line, and what to write instead.
+        ArgumentTypeError: (at a call) an argument is no array or number, or missing.
+        SubscriptError: (at a call) a subscript is outside its array for these sizes.
+    """
+
+    def __init__(self, function: types.FunctionType, options: dict[str, Any]) -> None:
+        functools.update_wrapper(self, function)
+        self.py_func = function
+        self._options = options
+        self.__tilewright_loops__ = _Loops(function)
+        self._signature = inspect.signature(function)
+        self._kernels: dict[Signature, list[_Kernel]] = {}
+        _check_definition(self.__tilewright_loops__.source)
+
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+        """Runs the function on the caller's arrays."""
+        threads = {}
+        if "threads" in keywords and "threads" not in self._signature.parameters:
+            threads["threads"] = keywords.pop("threads")
+        signature, values = self._bound(arguments, keywords)
+        return self._kernel(signature, values)(values, threads)
+
+    def _bound(
+        self, arguments: tuple[Any, ...], keywords: dict[str, Any]
+    ) -> tuple[Signature, dict[str, Any]]:
+        try:
+            bound = self._signature.bind(*arguments, **keywords)
+        except TypeError as error:
+            raise ArgumentTypeError(f"{self.__name__}(): {error}") from None
+        bound.apply_defaults()
+        return signature_of(self.__name__, bound.arguments)
+
+    def _kernel(self, signature: Signature, values: dict[str, Any]) -> _Kernel:
+        for kernel in self._kernels.get(signature, ()):
+            if kernel.holds(values):
+                return kernel
+        translated = Translation(self.__name__).run(self.__tilewright_loops__, signature)
+        kernel = _Kernel(translated, values, self._options)
+        self._kernels.setdefault(signature, []).append(kernel)
+        return kernel
+
+    def translate(self, *arguments: Any, **keywords: Any) -> Program:
+        """The statement tree of the function for such arguments; nothing is compiled."""
+        signature, _ = self._bound(arguments, keywords)
+        return Translation(self.__name__).run(self.__tilewright_loops__, signature).program
+
+    def inspect(self, *arguments: Any, **keywords: Any) -> TranslatedFunction:
+        """The kernel for such arguments, to schedule and to look at; nothing runs.
+
+        Args:
+            arguments, keywords: as of a call; the arrays are not changed.
+
+        Returns:
+            what `tw.function` gives, in place on the caller's arrays.
+        """
+        return self._kernel(*self._bound(arguments, keywords)).function
+
+    @property
+    def signatures(self) -> list[str]:
+        """The signatures that have a kernel."""
+        return [str(signature) for signature in self._kernels]
+
+    def _only(self, what: str) -> TranslatedFunction:
+        kernels = [kernel for many in self._kernels.values() for kernel in many]
+        if len(kernels) == 1:
+            return kernels[0].function
+        name = self.__name__
+        if not kernels:
+            raise DeclarationError(
+                f"{name} has no {what} yet: types and ranks come from the arguments of a call; call "
+                f"it, or {name}.inspect(...) with arguments"
+            )
+        raise DeclarationError(
+            f"{name} has {len(kernels)} kernels, {', '.join(self.signatures)}: take one by "
+            f"{name}.inspect(...) with arguments"
+        )
+
+    @property
+    def schedule(self) -> Any:
+        """The schedule of the only kernel."""
+        return self._only("schedule").schedule
+
+    @property
+    def loops(self) -> Any:
+        """The loops of the only kernel."""
+        return self._only("loops").loops
+
+    def __getitem__(self, label: str) -> Any:
+        """The statement of that name, to schedule it."""
+        return self._only("statements")[label]
+
+    def __getattr__(self, name: str) -> Any:
+        """Everything else that the only kernel has, such as `auto_schedule`."""
+        if name.startswith("_"):
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+        return getattr(self._only(name), name)
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        """As a method: the object is the first argument, which has no translation."""
+        return self if instance is None else types.MethodType(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<tw.jit function {self.__name__}, {len(self.signatures)} signatures>"
+
+
+def _check_definition(source: Source) -> None:
+    """What is wrong whatever the arguments are."""
+    arguments = source.tree.args
+    for star in (arguments.vararg, arguments.kwarg):
+        if star is not None:
+            refuse(
+                source.location(star),
+                "a variable number of arguments has no translation",
+                "name the arguments",
+            )
+    find_webs(source.tree)
+
+
+@overload
+def jit(function: Callable[..., Any], /) -> LoopFunction: ...
+@overload
+def jit(*, fast_math: bool = ...) -> Callable[[Callable[..., Any]], LoopFunction]: ...
+
+
+def jit(
+    function: Callable[..., Any] | None = None, /, *, fast_math: bool = False
+) -> LoopFunction | Callable[[Callable[..., Any]], LoopFunction]:
+    """Makes a function of tilewright from a Python function with loops over NumPy arrays.
+
+    It is called as the function is, with arrays that are changed in place::
+
+        @tw.jit
+        def scale(A, s):
+            for i in range(A.shape[0]):
+                A[i] = A[i] * s
+
+        scale(a, 2.0)
+
+    Args:
+        function: a function written with `def`. Types and ranks come from the arguments of a call.
+        fast_math: whether floating-point sums may be reordered (`tw.function`).
+
+    Raises:
+        TranslationError: the function has no source, or a form that has no translation.
+        DeclarationTypeError: it is no Python function.
+    """
+
+    def decorate(given: Callable[..., Any]) -> LoopFunction:
+        if not isinstance(given, types.FunctionType):
+            raise tw.DeclarationTypeError(
+                f"tw.jit takes a Python function written with def, not {type(given).__name__}"
+            )
+        return LoopFunction(given, {"fast_math": True} if fast_math else {})
+
+    return decorate if function is None else decorate(function)

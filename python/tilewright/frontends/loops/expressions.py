@@ -1,0 +1,282 @@
+"""Expressions of the person's function, node by node.
+
+Names, constants, subscripts, attributes and calls become values; operators are in `operators`, slices in
+`subscripts`, functions of NumPy in `library`. Short circuit is `Select`: what `and`, `or` and
+conditional expressions do not evaluate is not evaluated.
+"""
+
+from __future__ import annotations
+
+import ast
+import types
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from ..tree import Expression, Literal, Operation
+from .context import Storage
+from .kinds import BOOL, INT, Kind, kind_of
+from .operators import Operators
+from .subscripts import Subscripts
+from .values import (
+    ArrayValue,
+    Method,
+    Scalar,
+    Static,
+    TupleValue,
+    Value,
+    as_bool_literal,
+    integer,
+)
+
+__all__ = ["Expressions"]
+
+_WAYS_OUT: dict[type[ast.AST], tuple[str, str]] = {
+    ast.ListComp: ("a list comprehension", "fill an array in a loop"),
+    ast.SetComp: ("a set", "use arrays"),
+    ast.DictComp: ("a dictionary", "use arrays"),
+    ast.GeneratorExp: ("a generator", "write a loop"),
+    ast.Dict: ("a dictionary", "use arrays or arguments of their own"),
+    ast.Set: ("a set", "use arrays"),
+    ast.Lambda: ("a lambda", "write a function with @tw.jit and call it"),
+    ast.JoinedStr: ("a formatted string", "format outside of the function"),
+    ast.Await: ("await", ""),
+    ast.Yield: ("a generator", "write the values to an array"),
+    ast.YieldFrom: ("a generator", "write the values to an array"),
+    ast.NamedExpr: ("an assignment inside an expression", "assign in a statement before"),
+    ast.Starred: ("a starred expression", "write the parts"),
+}
+
+
+class Expressions(Operators, Subscripts):
+    """Expressions."""
+
+    def expression(self, node: ast.expr) -> Value:
+        match node:
+            case ast.Constant():
+                return self.constant(node.value, node)
+            case ast.Name():
+                return self.name_value(node)
+            case ast.Tuple() | ast.List():
+                return TupleValue(tuple(self.expression(each) for each in node.elts))
+            case ast.BinOp():
+                left, right = self.expression(node.left), self.expression(node.right)
+                if isinstance(node.op, ast.MatMult):
+                    return self.matmul(left, right, node)
+                return self.binary(node.op, left, right, node)
+            case ast.UnaryOp():
+                return self.unary(node.op, self.expression(node.operand), node)
+            case ast.BoolOp():
+                return self.short_circuit(node)
+            case ast.Compare():
+                return self.comparisons(node)
+            case ast.IfExp():
+                return self.conditional(node)
+            case ast.Attribute():
+                return self.attribute(node)
+            case ast.Subscript():
+                return self.subscript(self.expression(node.value), node)
+            case ast.Call():
+                return self.call(node)
+        what, way_out = _WAYS_OUT.get(type(node), (f"{type(node).__name__}", ""))
+        self.refuse(node, f"{what} is not translated", way_out)
+
+    def matmul(self, left: Value, right: Value, node: ast.AST) -> Value:
+        raise NotImplementedError
+
+    def call(self, node: ast.Call) -> Value:
+        raise NotImplementedError
+
+    # ---- names and constants ----
+
+    def constant(self, value: object, node: ast.AST) -> Value:
+        """A constant of the text, or of a global variable."""
+        kind = kind_of(value)
+        if kind is not None:
+            if kind == INT and not -(2**63) <= int(value) < 2**63:  # type: ignore[call-overload]
+                self.refuse(node, f"the integer {value} does not fit 64 bits")
+            plain = value.item() if isinstance(value, np.generic) else value
+            return Scalar(Literal(plain, kind.dtype), kind)  # type: ignore[arg-type]
+        if isinstance(value, tuple):
+            return TupleValue(tuple(self.constant(each, node) for each in value))
+        if isinstance(value, np.ndarray):
+            self.refuse(node, "an array that is no argument", "pass it as an argument")
+        if isinstance(value, list | dict | set):
+            self.refuse(node, f"a {type(value).__name__} is not translated", "pass an array")
+        return Static(value)
+
+    def name_value(self, node: ast.Name) -> Value:
+        web = self.frame.webs.name_of.get(id(node))
+        if web is None and id(node) not in self.frame.webs.unassigned:
+            return self.global_value(node.id, node)
+        if id(node) in self.frame.webs.unassigned:
+            self.refuse(
+                node,
+                f"{node.id} may have no value here: it is assigned only on some of the ways, or in a "
+                "loop that may run no time",
+                f"assign {node.id} before",
+            )
+        assert web is not None
+        found = self.frame.bindings.get(web)
+        if found is None:
+            self.refuse(node, f"{node.id} has no value here", f"assign {node.id} before")
+        if isinstance(found, Storage):
+            return self.stored(found, node)
+        return found
+
+    def stored(self, place: Storage, node: ast.AST) -> Value:
+        """What a variable with a place of its own holds."""
+        if place.shape is None:
+            return Scalar(self.read(place.name, (), place.kind.dtype, node), place.kind)
+        return self.view(place.name, place.kind.dtype, place.shape, place.room, node)
+
+    def global_value(self, name: str, node: ast.AST) -> Value:
+        """A global, a variable of the function around, or one of Python's own names."""
+        try:
+            value = self.frame.lookup(name)
+        except NameError:
+            self.refuse(node, f"the name {name!r} is not defined")
+        self.remember_constant(name, value)
+        return self.constant(value, node)
+
+    def remember_constant(self, name: str, value: Any) -> None:
+        """Constants are part of the signature: another value makes another kernel."""
+        key = (id(self.frame.function), name)
+        self.constants[key] = (self.frame.lookup, value)
+
+    # ---- attributes ----
+
+    def attribute(self, node: ast.Attribute) -> Value:
+        value = self.expression(node.value)
+        match value:
+            case Static(value=found):
+                if not hasattr(found, node.attr):
+                    self.refuse(node, f"{self.described(value)} has no attribute {node.attr!r}")
+                if not isinstance(found, types.ModuleType | type):
+                    self.refuse(
+                        node,
+                        f"an attribute of an object of type {type(found).__name__}",
+                        "pass its value as an argument",
+                    )
+                return self.constant(getattr(found, node.attr), node)
+            case ArrayValue():
+                return self.array_attribute(value, node)
+            case Scalar() if node.attr == "dtype":
+                return Static(value.kind.dtype)
+            case Scalar() if node.attr in ("real", "imag") and value.kind.dtype.kind == "c":
+                ufunc_like = np.dtype(f"f{value.kind.dtype.itemsize // 2}")
+                return self.component(node.attr, value, ufunc_like, node)
+        self.refuse(
+            node, f"the attribute {node.attr!r} of {self.described(value)} is not translated"
+        )
+
+    def component(self, name: str, value: Value, dtype: np.dtype, node: ast.AST) -> Value:
+        """The real or the imaginary part."""
+        where = self.at(node)
+
+        def make(operand: Expression) -> Expression:
+            return Operation(name, (operand,), dtype, where)
+
+        weak = isinstance(value, Scalar) and value.kind.weak
+        return self.apply((value,), make, Kind(dtype, weak), node)
+
+    def array_attribute(self, array: ArrayValue, node: ast.Attribute) -> Value:
+        match node.attr:
+            case "shape":
+                return TupleValue(tuple(Scalar(extent, INT) for extent in array.shape))
+            case "ndim":
+                return integer(len(array.shape))
+            case "dtype":
+                return Static(array.dtype)
+            case "size":
+                size: Value = integer(1)
+                for extent in array.shape:
+                    size = self.binary(ast.Mult(), size, Scalar(extent, INT), node)
+                return size
+            case "T":
+                return self.transposed(array)
+            case "real" | "imag" if array.dtype.kind == "c":
+                return self.component(
+                    node.attr, array, np.dtype(f"f{array.dtype.itemsize // 2}"), node
+                )
+        return Method(array, node.attr)
+
+    # ---- conditions ----
+
+    @contextmanager
+    def conditionally(self, why: str) -> Iterator[None]:
+        """Within, statements cannot be added: the expression may not be evaluated at all."""
+        before = self.pure_only
+        self.pure_only = before or why
+        try:
+            yield
+        finally:
+            self.pure_only = before
+
+    def short_circuit(self, node: ast.BoolOp) -> Value:
+        is_and = isinstance(node.op, ast.And)
+        result = self.expression(node.values[0])
+        for each in node.values[1:]:
+            condition = self.truth(result, each)
+            known = as_bool_literal(condition)
+            if known is not None:
+                if known == is_and:
+                    result = self.expression(each)
+                continue
+            with self.conditionally("and may not be evaluated at all (and, or)"):
+                following = self.expression(each)
+            if is_and:
+                result = self.choose(condition, following, self._falsy(result, following), node)
+            else:
+                result = self.choose(condition, self._truthy(result, following), following, node)
+        return result
+
+    def _falsy(self, first: Value, second: Value) -> Value:
+        """What `and` gives when its first operand is false."""
+        bools = all(isinstance(each, Scalar) and each.kind.is_bool for each in (first, second))
+        if bools and isinstance(first, Scalar):
+            return Scalar(Literal(False, BOOL.dtype), first.kind)
+        return first
+
+    def _truthy(self, first: Value, second: Value) -> Value:
+        """What `or` gives when its first operand is true."""
+        bools = all(isinstance(each, Scalar) and each.kind.is_bool for each in (first, second))
+        if bools and isinstance(first, Scalar):
+            return Scalar(Literal(True, BOOL.dtype), first.kind)
+        return first
+
+    def comparisons(self, node: ast.Compare) -> Value:
+        left = self.expression(node.left)
+        result: Value | None = None
+        for operator, right_node in zip(node.ops, node.comparators, strict=True):
+            if result is None:
+                right = self.expression(right_node)
+                result = self.compare(operator, left, right, node)
+            else:
+                condition = self.truth(result, node)
+                with self.conditionally("and may not be evaluated at all (a chained comparison)"):
+                    right = self.expression(right_node)
+                    following = self.compare(operator, left, right, node)
+                result = self.choose(condition, following, self._falsy(result, following), node)
+            left = right
+        assert result is not None
+        return result
+
+    def conditional(self, node: ast.IfExp) -> Value:
+        condition = self.truth(self.expression(node.test), node.test)
+        known = as_bool_literal(condition)
+        if known is not None:
+            return self.expression(node.body if known else node.orelse)
+        with self.conditionally("and may not be evaluated at all (a conditional expression)"):
+            if_true, if_false = self.expression(node.body), self.expression(node.orelse)
+        return self.choose(condition, if_true, if_false, node)
+
+    def length(self, value: Value, node: ast.AST) -> Value:
+        """len(value)."""
+        if isinstance(value, TupleValue):
+            return integer(len(value.parts))
+        if isinstance(value, ArrayValue) and value.shape:
+            return Scalar(value.shape[0], INT)
+        self.refuse(node, f"{self.described(value)} has no length")

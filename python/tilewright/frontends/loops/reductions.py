@@ -1,0 +1,203 @@
+"""Sums, extrema and products of matrices: loops that accumulate in order.
+
+Each makes loops of its own before the statement that needs it. Terms are added one after the other, in
+the order of the axes; NumPy's `sum` adds in pairs and `@` as its BLAS library does, so that last digits
+may differ from theirs where sums are rounded.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ..tree import Expression, Literal, Operation, Select
+from .indices import add, constant_of, literal
+from .kinds import BOOL, INT, STRONG_BOOL, Kind, loop_types
+from .statements import Statements
+from .values import ArrayValue, Scalar, Static, TupleValue, Value, converted
+
+__all__ = ["Reductions"]
+
+# The operation, and what it starts from; None for the first element.
+_REDUCTIONS: dict[str, tuple[str, int | None]] = {
+    "sum": ("+", 0),
+    "prod": ("*", 1),
+    "min": ("minimum", None),
+    "max": ("maximum", None),
+    "any": ("|", 0),
+    "all": ("&", 1),
+}
+
+
+class Reductions(Statements):
+    """Reductions of arrays."""
+
+    def reduction(
+        self, name: str, array: Value, axis: Value, keepdims: bool, node: ast.AST
+    ) -> Value:
+        """`array.sum(axis)` and its like."""
+        if isinstance(array, Scalar):
+            return array
+        if not isinstance(array, ArrayValue):
+            self.refuse(node, f"{name} of {self.described(array)}")
+        axes = self.axes_of(axis, len(array.shape), node)
+        if name == "mean":
+            return self._mean(array, axis, keepdims, node)
+        operation, start = _REDUCTIONS[name]
+        array, dtype = self._typed(name, array, node)
+        kept = [n for n in range(len(array.shape)) if n not in axes]
+        outer = tuple(array.shape[n] for n in kept)
+        room = tuple(array.room[n] for n in kept)
+        total = self.new_array(name, dtype, room, node)
+        memory = self.view(total, dtype, outer, room, node)
+        assert memory.place is not None
+        inner = [array.shape[n] for n in axes]
+        for extent in inner if start is None else ():
+            self.claim_not_negative(
+                add(extent, literal(-1)), node, f"the extent, less one, of what {name} takes"
+            )
+        with self.loops(outer, node) as out:
+            place = memory.place(out)
+            first = self._element(array, axes, out, [literal(0)] * len(inner))
+            self.assign(place, first if start is None else _number(start, dtype), node)
+            with self.loops(inner, node) as terms:
+                term = self._element(array, axes, out, terms)
+                combined = Operation(operation, (place, term), dtype, self.at(node))
+                self.assign(place, combined, node)
+        if keepdims:
+            return self._with_ones(memory, axes, len(array.shape))
+        if outer:
+            return replace(memory, fresh=True)
+        return Scalar(memory.element(()), Kind(dtype))
+
+    def axes_of(self, axis: Value, rank: int, node: ast.AST) -> list[int]:
+        """The axes that `axis=` names; all of them for None."""
+        if isinstance(axis, Static) and axis.value is None:
+            return list(range(rank))
+        parts = axis.parts if isinstance(axis, TupleValue) else (axis,)
+        found = []
+        for part in parts:
+            number = constant_of(self.as_index(part, node, "axis"))
+            if number is None or not -rank <= number < rank:
+                self.refuse(node, f"axis must be a number from {-rank} to {rank - 1}")
+            found.append(number % rank)
+        return sorted(found)
+
+    def _typed(self, name: str, array: ArrayValue, node: ast.AST) -> tuple[ArrayValue, np.dtype]:
+        """The array as the type in which it is reduced: small integers are summed as 64 bits."""
+        dtype = array.dtype
+        if name in ("sum", "prod") and dtype.kind in "biu":
+            sample = np.zeros(1, dtype)
+            dtype = np.asarray(sample.sum()).dtype
+        elif name in ("any", "all"):
+            zero = Scalar(literal(0), INT)
+            if dtype.kind != "b":
+                compared = self.compare(ast.NotEq(), array, zero, node)
+                assert isinstance(compared, ArrayValue)
+                array = compared
+            dtype = STRONG_BOOL.dtype
+        cast = self.cast(array, Kind(dtype), node)
+        assert isinstance(cast, ArrayValue)
+        return cast, dtype
+
+    def _element(
+        self,
+        array: ArrayValue,
+        axes: Sequence[int],
+        outer: Sequence[Expression],
+        inner: Sequence[Expression],
+    ) -> Expression:
+        remaining, reduced = iter(outer), iter(inner)
+        indices = tuple(
+            next(reduced) if axis in axes else next(remaining) for axis in range(len(array.shape))
+        )
+        return array.element(indices)
+
+    def _with_ones(self, memory: ArrayValue, axes: Sequence[int], rank: int) -> ArrayValue:
+        """keepdims=True: the axes stay, with one element."""
+        kept = [axis for axis in range(rank) if axis not in axes]
+        shapes = []
+        for extents in (memory.shape, memory.room):
+            given = iter(extents)
+            shapes.append(
+                tuple(next(given) if axis in kept else literal(1) for axis in range(rank))
+            )
+        return ArrayValue(
+            shapes[0],
+            shapes[1],
+            memory.dtype,
+            lambda indices: memory.element(tuple(indices[axis] for axis in kept)),
+        )
+
+    def _mean(self, array: ArrayValue, axis: Value, keepdims: bool, node: ast.AST) -> Value:
+        if array.dtype.kind in "biu":
+            cast = self.cast(array, Kind(np.dtype(np.float64)), node)
+            assert isinstance(cast, ArrayValue)
+            array = cast
+        total = self.reduction("sum", array, axis, keepdims, node)
+        count: Value = Scalar(literal(1), INT)
+        for each in self.axes_of(axis, len(array.shape), node):
+            count = self.binary(ast.Mult(), count, Scalar(array.shape[each], INT), node)
+        return self.binary(ast.Div(), total, count, node)
+
+    def matmul(self, left: Value, right: Value, node: ast.AST) -> Value:
+        """left @ right, of vectors and matrices."""
+        arrays = []
+        for value in (left, right):
+            if not isinstance(value, ArrayValue) or len(value.shape) not in (1, 2):
+                self.refuse(node, "@ takes vectors and matrices here", "write the loops")
+            arrays.append(value if value.base else self.materialised(value, "operand", node))
+        a, b = arrays
+        dtype = loop_types(np.multiply, (a.kind, b.kind))[-1]
+        if dtype.kind == "b":
+            self.refuse(node, "@ of truth values", "convert with .astype(int)")
+        self.claim_equal(a.shape[-1], b.shape[0], node, "the inner extents of a product")
+        outer = (*a.shape[:-1], *b.shape[1:])
+        room = (*a.room[:-1], *b.room[1:])
+        total = self.new_array("product", dtype, room, node)
+        memory = self.view(total, dtype, outer, room, node)
+        assert memory.place is not None
+        with self.loops(outer, node) as out:
+            place = memory.place(out)
+            self.assign(place, _number(0, dtype), node)
+            with self.loops([a.shape[-1]], node) as (index,):
+                rows = len(a.shape) - 1
+                left_term = converted(a.element((*out[:rows], index)), dtype, a.dtype)
+                right_term = converted(b.element((index, *out[rows:])), dtype, b.dtype)
+                term = Operation("*", (left_term, right_term), dtype, self.at(node))
+                sum_so_far = Operation("+", (place, term), dtype, self.at(node))
+                self.assign(place, sum_so_far, node)
+        if outer:
+            return replace(memory, fresh=True)
+        return Scalar(memory.element(()), Kind(dtype))
+
+    def where(self, condition: Value, if_true: Value, if_false: Value, node: ast.AST) -> Value:
+        """np.where(condition, a, b), element by element."""
+        self.require_numbers((condition, if_true, if_false), node)
+        assert isinstance(condition, Scalar | ArrayValue)
+        assert isinstance(if_true, Scalar | ArrayValue)
+        assert isinstance(if_false, Scalar | ArrayValue)
+        kinds = (if_true.kind, if_false.kind)
+        dtype = kinds[0].dtype if kinds[0].dtype == kinds[1].dtype else None
+        if dtype is None:
+            dtype = loop_types(np.add, kinds)[-1]
+        if not condition.kind.is_bool:
+            compared = self.compare(ast.NotEq(), condition, Scalar(literal(0), INT), node)
+            assert isinstance(compared, Scalar | ArrayValue)
+            condition = compared
+
+        def make(test: Expression, yes: Expression, no: Expression) -> Expression:
+            parts = [
+                converted(each, dtype, kind.dtype)
+                for each, kind in zip((yes, no), kinds, strict=True)
+            ]
+            return Select(test, parts[0], parts[1], dtype)
+
+        return self.apply((condition, if_true, if_false), make, Kind(dtype), node)
+
+
+def _number(value: int, dtype: np.dtype) -> Literal:
+    return Literal(bool(value) if dtype.kind == BOOL.dtype.kind else value, dtype)

@@ -1,0 +1,525 @@
+"""Statements of the person's function: assignments, loops, branches.
+
+A variable that is assigned once and holds an integer of parameters and iterators, a view or a tuple is a
+name for that while translating; others have a place in memory, a scalar or an array of their own. A
+slice is assigned element by element; through a temporary, if an element would be overwritten before it
+is read.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ..tree import (
+    Assume,
+    Break,
+    Continue,
+    Expression,
+    For,
+    If,
+    Literal,
+    Read,
+    Return,
+    Statement,
+    Variable,
+    While,
+    reads_of,
+)
+from .context import Storage
+from .expressions import Expressions
+from .indices import Linear, constant_of, is_pure, key_of, linear, literal, subtract
+from .kinds import BOOL, INT, INT64
+from .values import (
+    ArrayValue,
+    RangeValue,
+    Scalar,
+    TupleValue,
+    Value,
+    as_bool_literal,
+    broadcast_indices,
+    converted,
+    same_shape,
+)
+
+__all__ = ["Statements"]
+
+_WAYS_OUT: dict[type[ast.AST], tuple[str, str]] = {
+    ast.Try: ("try", "check the values before"),
+    ast.With: ("with", "call the function inside of it"),
+    ast.Raise: ("raise", "return a value that says what is wrong"),
+    ast.FunctionDef: ("a function inside a function", "define it outside, with @tw.jit"),
+    ast.ClassDef: ("a class", "define it outside"),
+    ast.Import: ("import", "import at the top of the file"),
+    ast.ImportFrom: ("import", "import at the top of the file"),
+    ast.Global: ("global", "pass the variable and return its value"),
+    ast.Nonlocal: ("nonlocal", "pass the variable and return its value"),
+    ast.Delete: ("del", "leave the name as it is"),
+    ast.Match: ("match", "write if and elif"),
+}
+
+
+class Statements(Expressions):
+    """Statements."""
+
+    def block_of(self, body: Sequence[ast.stmt]) -> tuple[Statement, ...]:
+        with self.collected() as statements:
+            for node in body:
+                if id(node) in self.frame.webs.dead:
+                    break
+                self.statement(node)
+        return tuple(statements)
+
+    def statement(self, node: ast.stmt) -> None:
+        remarks = self.frame.source.remarks(node)
+        before = self.wanted_label
+        self.wanted_label = remarks.name or (before if len(self.frames) > 1 else "")
+        if remarks.loop and not isinstance(node, ast.For | ast.While):
+            self.refuse(node, "the comment # loop: names a loop, and this is none", "use # name:")
+        if remarks.independent is not None and not isinstance(node, ast.For):
+            self.refuse(node, "the comment # independent stands above a for loop")
+        match node:
+            case ast.Assign():
+                self.assignment(node)
+            case ast.AnnAssign():
+                if node.value is not None:
+                    self.store(node.target, self.expression(node.value), node)
+            case ast.AugAssign():
+                self.augmented(node)
+            case ast.For():
+                self.for_loop(node)
+            case ast.While():
+                self.while_loop(node)
+            case ast.If():
+                self.branch(node)
+            case ast.Break():
+                self.emit(Break(self.at(node)), node)
+            case ast.Continue():
+                self.emit(Continue(self.at(node)), node)
+            case ast.Return():
+                self.return_statement(node)
+            case ast.Assert():
+                condition = self.truth(self.expression(node.test), node.test)
+                self.emit(Assume(condition, self.at(node), checked=True), node)
+            case ast.Expr():
+                if not isinstance(node.value, ast.Constant):  # a docstring
+                    self.expression(node.value)
+            case ast.Pass():
+                pass
+            case _:
+                what, way_out = _WAYS_OUT.get(type(node), (type(node).__name__, ""))
+                self.refuse(node, f"{what} is not translated", way_out)
+        self.wanted_label = before
+
+    def return_statement(self, node: ast.Return) -> None:
+        raise NotImplementedError
+
+    # ---- assignments ----
+
+    def assignment(self, node: ast.Assign) -> None:
+        value = self.expression(node.value)
+        for target in node.targets:
+            self.store(target, value, node)
+
+    def store(self, target: ast.expr, value: Value, node: ast.stmt) -> None:
+        """target = value."""
+        match target:
+            case ast.Tuple() | ast.List():
+                self.store_tuple(target, value, node)
+            case ast.Name():
+                self.bind(target, value, node)
+            case ast.Subscript():
+                array = self.expression(target.value)
+                if not isinstance(array, ArrayValue):
+                    self.refuse(target, f"{self.described(array)} has no elements to assign")
+                self.store_elements(self.indexed(array, target), value, target)
+            case _:
+                self.refuse(target, "only names and elements of arrays are assigned")
+
+    def store_tuple(self, target: ast.Tuple | ast.List, value: Value, node: ast.stmt) -> None:
+        parts = self.unpacked(value, node)
+        if len(parts) != len(target.elts):
+            self.refuse(node, f"{len(parts)} values for {len(target.elts)} names")
+        kept: list[Value] = []
+        for part in parts:
+            if isinstance(part, Scalar) and len(parts) > 1:
+                part = self.kept(part, node)  # before any of the targets changes
+            elif isinstance(part, ArrayValue) and isinstance(node, ast.Assign):
+                if not all(isinstance(each, ast.Name) for each in target.elts):
+                    part = self.materialised(part, "value", node)
+            kept.append(part)
+        for each, part in zip(target.elts, kept, strict=True):
+            self.store(each, part, node)
+
+    def unpacked(self, value: Value, node: ast.AST) -> tuple[Value, ...]:
+        """The parts of a tuple, or of an array with few known ones."""
+        if isinstance(value, TupleValue):
+            return value.parts
+        if isinstance(value, ArrayValue) and value.shape:
+            count = constant_of(value.shape[0])
+            if count is not None and count <= 16:
+                return tuple(self.part_of(value, literal(index)) for index in range(count))
+        self.refuse(node, f"{self.described(value)} cannot be unpacked here")
+
+    def part_of(self, array: ArrayValue, index: Expression) -> Value:
+        """array[index]."""
+        place = array.place
+        if len(array.shape) == 1:
+            return Scalar(array.element((index,)), array.kind)
+        return ArrayValue(
+            array.shape[1:],
+            array.room[1:],
+            array.dtype,
+            lambda rest: array.element((index, *rest)),
+            array.base,
+            None if place is None else lambda rest: place((index, *rest)),
+        )
+
+    def bind(self, target: ast.Name, value: Value, node: ast.stmt) -> None:
+        """name = value."""
+        web = self.frame.webs.name_of[id(target)]
+        known = self.frame.webs.once if isinstance(value, ArrayValue) else self.frame.webs.single
+        if web in known:
+            if isinstance(value, Scalar):
+                number = isinstance(value.expression, Literal)
+                if number or (value.kind.is_integer and is_pure(value.expression)):
+                    self.frame.bindings[web] = value
+                    return
+            elif not isinstance(value, ArrayValue):
+                self.frame.bindings[web] = value
+                return
+            elif value.fresh:
+                self.frame.bindings[web] = replace(value, fresh=False)
+                return
+            elif value.base:
+                self.require_fixed(value, target)
+                self.frame.bindings[web] = value
+                return
+            else:
+                self.frame.bindings[web] = self.materialised(value, web, node)
+                return
+        if isinstance(value, Scalar):
+            self.store_scalar(web, value, target, node)
+        elif isinstance(value, ArrayValue):
+            self.store_rebound(web, value, target, node)
+        else:
+            self.refuse(
+                node,
+                f"{target.id} is {self.described(value)} here, and something else elsewhere",
+                "use names of their own",
+            )
+
+    def store_scalar(self, web: str, value: Scalar, target: ast.Name, node: ast.stmt) -> None:
+        """A number into a variable with a place."""
+        place = self.frame.bindings.get(web)
+        kind, shape = self.remembered((self.frame.key, web), value.kind, None)
+        if shape is not None:
+            self.refuse(node, f"{target.id} is an array elsewhere, and a number here")
+        if not isinstance(place, Storage):
+            place = Storage(self.new_array(web, kind.dtype, (), node), kind)
+            self.frame.bindings[web] = place
+        where = self.read(place.name, (), place.kind.dtype, target)
+        self.assign(where, converted(value.expression, place.kind.dtype, value.kind.dtype), node)
+
+    def store_rebound(self, web: str, value: ArrayValue, target: ast.Name, node: ast.stmt) -> None:
+        """A new array for a variable that is assigned in several places: into one place."""
+        place = self.frame.bindings.get(web)
+        if value.base and not value.fresh:
+            self.refuse(
+                node,
+                f"{target.id} names different arrays at different times",
+                f"copy the elements, {target.id}[:] = ..., or use names of their own",
+            )
+        kind, shape = self.remembered((self.frame.key, web), value.kind, value.shape)
+        if shape is None or not same_shape(shape, value.shape):
+            self.refuse(node, f"{target.id} has another shape elsewhere", "use names of their own")
+        if kind != value.kind:
+            self.refuse(
+                node, f"{target.id} holds {value.dtype} here and {kind} elsewhere", "convert one"
+            )
+        if not isinstance(place, Storage):
+            name = self.new_array(web, kind.dtype, value.room, node)
+            place = Storage(name, kind, value.shape, value.room)
+            self.frame.bindings[web] = place
+            self.rebound.add(name)
+        if not value.uninitialised:
+            memory = self.view(place.name, kind.dtype, value.shape, value.room, node)
+            self.store_elements(memory, value, node)
+
+    def require_fixed(self, value: ArrayValue, node: ast.AST) -> None:
+        """A name for a view is right if neither its place nor its array is given anew."""
+        assert value.place is not None
+        probe = tuple(Variable("", INT64) for _ in value.shape)
+        if not all(map(is_pure, value.place(probe).subscripts)):
+            self.refuse(
+                node, "a name for a part of an array whose place depends on data", "write it out"
+            )
+        if value.base in self.rebound:
+            self.refuse(
+                node, "a second name for an array that is assigned anew", "use a copy, .copy()"
+            )
+
+    def materialised(self, value: ArrayValue, wanted: str, node: ast.AST) -> ArrayValue:
+        """The array in memory of its own, computed now."""
+        if value.fresh:
+            return value
+        name = self.new_array(wanted, value.dtype, value.room, node)
+        memory = self.view(name, value.dtype, value.shape, value.room, node)
+        if not value.uninitialised:
+            self.store_elements(memory, value, node)
+        return memory
+
+    def augmented(self, node: ast.AugAssign) -> None:
+        """target += value: arrays in place, numbers as a new value."""
+        right = self.expression(node.value)
+        target = node.target
+        if isinstance(target, ast.Name):
+            load = ast.copy_location(ast.Name(target.id, ast.Load()), target)
+            web = self.frame.webs.name_of[id(target)]
+            self.frame.webs.name_of[id(load)] = web
+            if id(target) in self.frame.webs.unassigned:
+                self.refuse(target, f"{target.id} may have no value here", "assign it before")
+            left = self.expression(load)
+            del self.frame.webs.name_of[id(load)]
+        elif isinstance(target, ast.Subscript):
+            left = self.subscript(self.expression(target.value), target)
+        else:
+            self.refuse(target, "only names and elements of arrays are assigned")
+        if isinstance(node.op, ast.MatMult):
+            value = self.matmul(left, right, node)
+        else:
+            value = self.binary(node.op, left, right, node)
+        if isinstance(left, ArrayValue):
+            assert isinstance(value, Scalar | ArrayValue)
+            if not _casts(value.kind.dtype, left.dtype):
+                self.refuse(
+                    node,
+                    f"the result is {value.kind}, and an array of {left.dtype} is changed in place",
+                    "convert with .astype",
+                )
+            self.store_elements(left, value, node)
+        else:
+            self.store(target, value, node)
+
+    # ---- elements ----
+
+    def store_elements(self, target: ArrayValue, value: Value, node: ast.AST) -> None:
+        """The elements of a view get those of a value, all of which are read before."""
+        if target.place is None:
+            self.refuse(node, "this is no place in memory to assign to")
+        if isinstance(value, TupleValue):
+            self._store_list(target, value, node)
+            return
+        if not isinstance(value, Scalar | ArrayValue):
+            self.refuse(node, f"{self.described(value)} is no value of an element")
+        if value.kind.dtype.kind == "c" and target.dtype.kind != "c":
+            self.refuse(node, f"a complex number does not become {target.dtype}", "take .real")
+        rule = self._rule(target, value, node)
+        if not target.shape:
+            self.assign(target.place(()), rule(()), node)
+            return
+        probe = tuple(Variable(f"*{axis}", INT64) for axis in range(len(target.shape)))
+        if _overwrites(target.place(probe), rule(probe), probe):
+            copied = ArrayValue(target.shape, target.room, target.dtype, rule)
+            name = self.new_array("temporary", target.dtype, target.room, node)
+            memory = self.view(name, target.dtype, target.shape, target.room, node)
+            assert memory.place is not None
+            with self.loops(target.shape, node) as indices:
+                self.assign(memory.place(indices), copied.element(indices), node)
+            rule = memory.element
+        with self.loops(target.shape, node) as indices:
+            self.assign(target.place(indices), rule(indices), node)
+
+    def _rule(self, target: ArrayValue, value: Scalar | ArrayValue, node: ast.AST):  # type: ignore[no-untyped-def]
+        """What each element of the target becomes."""
+        if isinstance(value, Scalar):
+            literal_value = self.in_range(value.expression, value.kind, target.dtype, node)
+            scalar = converted(literal_value, target.dtype, value.kind.dtype)
+            return lambda _: scalar
+        if value.uninitialised:
+            self.refuse(node, "the elements of np.empty have no values yet")
+        shape = value.shape
+        while len(shape) > len(target.shape) and constant_of(shape[0]) == 1:
+            shape = shape[1:]
+        if len(shape) > len(target.shape):
+            self.refuse(node, f"{len(shape)} dimensions do not broadcast to {len(target.shape)}")
+        extra = len(value.shape) - len(shape)
+        for wanted, given in zip(reversed(target.shape), reversed(shape), strict=False):
+            if constant_of(given) != 1:
+                self.claim_equal(wanted, given, node, "what is assigned has another shape")
+
+        def rule(indices: tuple[Expression, ...]) -> Expression:
+            inner = (literal(0),) * extra + broadcast_indices(shape, indices)
+            return converted(value.element(inner), target.dtype, value.dtype)
+
+        return rule
+
+    def _store_list(self, target: ArrayValue, value: TupleValue, node: ast.AST) -> None:
+        """A[i] = (a, b, c)."""
+        if not target.shape:
+            self.refuse(node, "a tuple is no value of an element")
+        self.claim_equal(
+            target.shape[0], literal(len(value.parts)), node, "what is assigned has another length"
+        )
+        parts = [
+            self.kept(part, node) if isinstance(part, Scalar) else part for part in value.parts
+        ]
+        for index, part in enumerate(parts):
+            place = self.part_of(target, literal(index))
+            if isinstance(place, Scalar):
+                place = _one_element(target, place)
+            assert isinstance(place, ArrayValue)
+            self.store_elements(place, part, node)
+
+    # ---- control ----
+
+    def for_loop(self, node: ast.For) -> None:
+        if node.orelse:
+            self.refuse(node.orelse[0], "else after a loop", "keep a flag that break sets")
+        over = self.iterated(node.iter)
+        remarks = self.frame.source.remarks(node)
+        start, stop = over.start, over.stop
+        shown = node.target.id if isinstance(node.target, ast.Name) else "i"
+        iterator = Variable(self.fresh(shown), INT64)
+        first = linear(start)
+        if over.step > 0 and _not_negative(first, self.nonnegative):
+            self.nonnegative.add(iterator.name)
+        label = self.loop_label(remarks.loop or shown)
+        with self.collected() as body:
+            self.bind_iterator(node, Scalar(iterator, INT))
+            body.extend(self.block_of(node.body))
+        independent = remarks.independent
+        if independent:
+            independent = self.arrays_named(independent, node)
+        self.emit(
+            For(
+                iterator,
+                start,
+                stop,
+                over.step,
+                tuple(body),
+                label,
+                self.at(node),
+                independent,
+                over.parallel,
+            ),
+            node,
+        )
+
+    def arrays_named(self, names: tuple[str, ...], node: ast.AST) -> tuple[str, ...]:
+        """The arrays that variables of these names are."""
+        found = []
+        for name in names:
+            value = self.frame.bindings.get(name)
+            array = value.name if isinstance(value, Storage) else getattr(value, "base", "")
+            if not array:
+                self.refuse(node, f"# independent names {name}, which is no array here")
+            found.append(array)
+        return tuple(found)
+
+    def iterated(self, node: ast.expr) -> RangeValue:
+        """What a loop runs over."""
+        value = self.expression(node)
+        if isinstance(value, RangeValue):
+            return value
+        if isinstance(value, ArrayValue) and value.shape:
+            return RangeValue(literal(0), value.shape[0], 1, False)
+        self.refuse(
+            node,
+            f"a loop over {self.described(value)} is not translated",
+            "loop over range, tw.prange or an array",
+        )
+
+    def bind_iterator(self, node: ast.For, iterator: Scalar) -> None:
+        """The loop's variable at the beginning of an iteration."""
+        value: Value = iterator
+        if not (isinstance(node.iter, ast.Call) and _is_range(self.expression(node.iter))):
+            array = self.expression(node.iter)
+            assert isinstance(array, ArrayValue)
+            value = self.part_of(array, iterator.expression)
+        self.store(node.target, value, node)
+
+    def while_loop(self, node: ast.While) -> None:
+        if node.orelse:
+            self.refuse(node.orelse[0], "else after a loop", "keep a flag that break sets")
+        remarks = self.frame.source.remarks(node)
+        label = self.loop_label(remarks.loop or "while")
+        with self.collected() as prelude:
+            condition = self.truth(self.expression(node.test), node.test)
+        if as_bool_literal(condition) is False:
+            return
+        body = self.block_of(node.body)
+        if prelude:  # what the condition needs is computed in each iteration
+            leave = If(condition, (), (Break(self.at(node)),), self.at(node))
+            body = (*prelude, leave, *body)
+            condition = Literal(True, BOOL.dtype)
+        self.emit(While(condition, body, label, self.at(node)), node)
+
+    def branch(self, node: ast.If) -> None:
+        condition = self.truth(self.expression(node.test), node.test)
+        known = as_bool_literal(condition)
+        if known is not None:
+            for statement in self.block_of(node.body if known else node.orelse):
+                self.emit(statement, node)
+            return
+        body, otherwise = self.block_of(node.body), self.block_of(node.orelse)
+        self.emit(If(condition, body, otherwise, self.at(node)), node)
+
+    def emit_return(self, node: ast.AST) -> None:
+        self.emit(Return(self.at(node)), node)
+
+
+def _one_element(array: ArrayValue, element: Scalar) -> ArrayValue:
+    """An element as a view without axes."""
+    read = element.expression
+    assert isinstance(read, Read)
+    return ArrayValue((), (), array.dtype, lambda _: read, array.base, lambda _: read)
+
+
+def _is_range(value: Value) -> bool:
+    return isinstance(value, RangeValue)
+
+
+def _casts(given: np.dtype, wanted: np.dtype) -> bool:
+    """Whether NumPy's in-place operations convert so."""
+    return bool(np.can_cast(given, wanted, "same_kind"))
+
+
+def _not_negative(form: Linear, known: set[str]) -> bool:
+    return form.constant >= 0 and all(
+        count >= 0 and isinstance(term, Variable) and term.name in known
+        for count, term in form.terms.values()
+    )
+
+
+def _overwrites(target: Read, value: Expression, probe: Sequence[Expression]) -> bool:
+    """Whether a loop over the target's elements may overwrite one before `value` reads it.
+
+    It does not if each read is of the element that is written, or of one that a later iteration
+    writes: constant distances, the first of which other than 0 is ahead in the order of the loops.
+    """
+    order = [key_of(each) for each in probe]
+    written = [linear(each) for each in target.subscripts]
+    for read in reads_of(value):
+        if read.array != target.array:
+            continue
+        distances: list[tuple[int, int]] = []
+        for form, subscript in zip(written, read.subscripts, strict=True):
+            distance = constant_of(subtract(subscript, form.expression()))
+            if distance is None:
+                return True
+            inner = [
+                (order.index(key), count) for key, (count, _) in form.terms.items() if key in order
+            ]
+            if distance == 0:
+                continue
+            if len(inner) != 1:
+                return True
+            axis, count = inner[0]
+            distances.append((axis, distance * count))
+        if distances and min(distances)[1] < 0:
+            return True
+    return False

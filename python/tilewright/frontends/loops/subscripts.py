@@ -1,0 +1,240 @@
+"""Subscripts and slices of arrays: views of memory.
+
+Basic indexing of NumPy: integers, slices with constant steps, `...`, `np.newaxis`; one integer array in
+place of an integer gathers. Constants below 0 count from the end; whether another subscript stays
+inside the array is proved, or checked when the function is called.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from ..tree import Expression, Operation, Read
+from .context import Context
+from .indices import add, constant_of, literal, multiply, subtract
+from .kinds import INT64
+from .values import ArrayValue, Scalar, Static, TupleValue, Value
+
+__all__ = ["Subscripts"]
+
+# What one subscript does to one axis: the axis' index, of the result's indices.
+Axis = Callable[[tuple[Expression, ...]], Expression]
+
+
+class Subscripts(Context):
+    """Subscripts and slices."""
+
+    def subscript(self, value: Value, node: ast.Subscript) -> Value:
+        """value[...]."""
+        if isinstance(value, TupleValue):
+            return self._of_tuple(value, node)
+        if not isinstance(value, ArrayValue):
+            self.refuse(node, f"{self.described(value)} has no elements")
+        view = self.indexed(value, node)
+        if view.shape:
+            return view
+        if value.uninitialised:
+            self.refuse(node, "the elements of np.empty have no values yet", "name the array first")
+        return Scalar(view.element(()), view.kind)
+
+    def _of_tuple(self, value: TupleValue, node: ast.Subscript) -> Value:
+        if isinstance(node.slice, ast.Slice):
+            parts = (node.slice.lower, node.slice.upper, node.slice.step)
+            numbers = [
+                None if part is None else constant_of(self.as_index(self.expression(part), part))
+                for part in parts
+            ]
+            return TupleValue(value.parts[slice(*numbers)])
+        index = constant_of(self.as_index(self.expression(node.slice), node))
+        if index is None or not -len(value.parts) <= index < len(value.parts):
+            self.refuse(node, "the subscript of a tuple must be a number within it")
+        return value.parts[index]
+
+    def indexed(self, array: ArrayValue, node: ast.Subscript) -> ArrayValue:
+        """The view of an array that a subscript gives; one without axes for an element."""
+        items = list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
+        axes: list[Axis] = []
+        shape: list[Expression] = []
+        room: list[Expression] = []
+        gathers = False
+        for item in self._without_ellipsis(array, items, node):
+            if item is not None and self._is_new_axis(item):
+                shape.append(literal(1))
+                room.append(literal(1))
+                continue
+            extent, space = array.shape[len(axes)], array.room[len(axes)]
+            if item is None:
+                axes.append(_at(len(shape)))
+                shape.append(extent)
+                room.append(space)
+            elif isinstance(item, ast.Slice):
+                start, length, step = self._slice(item, extent)
+                axes.append(_strided(len(shape), start, step))
+                shape.append(length)
+                room.append(space)
+            else:
+                value = self.expression(item)
+                if isinstance(value, ArrayValue):
+                    if gathers:
+                        self.refuse(item, "more than one array as a subscript", "write a loop")
+                    gathers = True
+                    axes.append(self._gather(value, len(shape), item))
+                    shape += value.shape
+                    room += value.room
+                    continue
+                index = self._integer(value, extent, item)
+                axes.append(lambda _, index=index: index)  # type: ignore[misc]
+        return self._located(_view(array, axes, tuple(shape), tuple(room), gathers), node)
+
+    def _located(self, view: ArrayValue, node: ast.AST) -> ArrayValue:
+        """The view with its accesses at this place of the text."""
+        where, place, element = self.at(node), view.place, view.element
+
+        def moved(indices: tuple[Expression, ...]) -> Expression:
+            found = element(indices)
+            return replace(found, location=where) if isinstance(found, Read) else found
+
+        def target(indices: tuple[Expression, ...]) -> Read:
+            assert place is not None
+            return replace(place(indices), location=where)
+
+        return replace(view, element=moved, place=None if place is None else target)
+
+    def _without_ellipsis(
+        self, array: ArrayValue, items: Sequence[ast.expr], node: ast.AST
+    ) -> list[ast.expr | None]:
+        """One item for each axis; None for all of an axis."""
+        ellipses = [n for n, item in enumerate(items) if _is_ellipsis(item)]
+        taken = sum(not _is_ellipsis(item) and not self._is_new_axis(item) for item in items)
+        missing = len(array.shape) - taken
+        if missing < 0:
+            self.refuse(node, f"{taken} subscripts for an array with {len(array.shape)} dimensions")
+        if len(ellipses) > 1:
+            self.refuse(node, "more than one ... in a subscript")
+        at = ellipses[0] if ellipses else len(items)
+        return [*items[:at], *[None] * missing, *items[at + bool(ellipses) :]]
+
+    def _is_new_axis(self, item: ast.expr) -> bool:
+        if isinstance(item, ast.Constant):
+            return item.value is None
+        if isinstance(item, ast.Attribute) and item.attr == "newaxis":
+            found = self.expression(item)
+            return isinstance(found, Static) and found.value is None
+        return False
+
+    def _integer(self, value: Value, extent: Expression, node: ast.AST) -> Expression:
+        """The subscript of one element; constants below 0 count from the end."""
+        if isinstance(value, Scalar) and value.kind.is_bool:
+            self.refuse(node, "a truth value as a subscript", "use if, or np.where")
+        index = self.as_index(value, node)
+        number = constant_of(index)
+        return add(extent, index) if number is not None and number < 0 else index
+
+    def _slice(self, item: ast.Slice, extent: Expression) -> tuple[Expression, Expression, int]:
+        """The first index, how many, and the step."""
+        step = 1
+        if item.step is not None:
+            known = constant_of(self.as_index(self.expression(item.step), item.step, "a step"))
+            if not known:
+                self.refuse(item.step, "the step of a slice must be a number other than 0")
+            step = known
+        lower = None if item.lower is None else self._bound(item.lower, extent)
+        upper = None if item.upper is None else self._bound(item.upper, extent)
+        if step > 0:
+            start = literal(0) if lower is None else lower
+            stop = extent if upper is None else upper
+            return start, self._count(subtract(stop, start), step, item), step
+        start = add(extent, literal(-1)) if lower is None else lower
+        stop = literal(-1) if upper is None else upper
+        return start, self._count(subtract(start, stop), -step, item), step
+
+    def _bound(self, node: ast.expr, extent: Expression) -> Expression:
+        """A bound of a slice. NumPy cuts it off at the array's ends: that must not be needed."""
+        index = self.as_index(self.expression(node), node, "a bound of a slice")
+        number = constant_of(index)
+        if number is not None and number < 0:
+            index = add(extent, index)
+            self.claim_not_negative(index, node, "the bound of the slice")
+            return index
+        self.claim_not_negative(index, node, "the bound of the slice")
+        self.claim_not_negative(
+            subtract(extent, index), node, "the array's extent less the bound of the slice"
+        )
+        return index
+
+    def _count(self, distance: Expression, step: int, node: ast.AST) -> Expression:
+        """How many steps fit."""
+        self.claim_not_negative(distance, node, "the length of the slice")
+        if step == 1:
+            return distance
+        number = constant_of(distance)
+        if number is not None:
+            return literal(-(-number // step))
+        ceiling = self.binary_index("//", add(distance, literal(step - 1)), step, node)
+        return ceiling
+
+    def binary_index(self, name: str, value: Expression, by: int, node: ast.AST) -> Expression:
+        """value name by, of int64."""
+        return Operation(name, (value, literal(by)), INT64, self.at(node))
+
+    def _gather(self, value: ArrayValue, first: int, node: ast.AST) -> Axis:
+        """An array of subscripts."""
+        if not value.kind.is_integer:
+            self.refuse(
+                node, f"an array of {value.dtype} as a subscript", "use np.where, or a loop"
+            )
+
+        def axis(indices: tuple[Expression, ...]) -> Expression:
+            inner = value.element(indices[first : first + len(value.shape)])
+            return self.as_index(Scalar(inner, value.kind), node)
+
+        return axis
+
+    def transposed(self, array: ArrayValue, order: Sequence[int] | None = None) -> ArrayValue:
+        """The array with its axes in another order, reversed without one."""
+        rank = len(array.shape)
+        order = tuple(reversed(range(rank))) if order is None else tuple(order)
+
+        def back(axis: int) -> Axis:
+            return lambda indices: indices[order.index(axis)]
+
+        shape = tuple(array.shape[axis] for axis in order)
+        room = tuple(array.room[axis] for axis in order)
+        return _view(array, [back(axis) for axis in range(rank)], shape, room)
+
+
+def _is_ellipsis(item: ast.expr) -> bool:
+    return isinstance(item, ast.Constant) and item.value is Ellipsis
+
+
+def _at(axis: int) -> Axis:
+    return lambda indices: indices[axis]
+
+
+def _strided(axis: int, start: Expression, step: int) -> Axis:
+    return lambda indices: add(start, multiply(indices[axis], step))
+
+
+def _view(
+    array: ArrayValue,
+    axes: Sequence[Axis],
+    shape: tuple[Expression, ...],
+    room: tuple[Expression, ...],
+    gathers: bool = False,
+) -> ArrayValue:
+    place = array.place
+
+    def inner(indices: tuple[Expression, ...]) -> tuple[Expression, ...]:
+        return tuple(axis(indices) for axis in axes)
+
+    return ArrayValue(
+        shape,
+        room,
+        array.dtype,
+        lambda indices: array.element(inner(indices)),
+        "" if gathers else array.base,
+        None if place is None or gathers else lambda indices: place(inner(indices)),
+        uninitialised=array.uninitialised,
+    )

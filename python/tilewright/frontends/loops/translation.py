@@ -1,0 +1,384 @@
+"""A Python function and the types of a call, as a program of the statement tree.
+
+The function is translated again until no variable's type changes. Calls of other loop functions are
+inlined. What the function returns is written to arrays that the caller of the program makes.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ...base.errors import TranslationError
+from ..tree import Array, Expression, Operation, Program, Variable
+from .context import Frame, Storage
+from .definitions import find_webs
+from .indices import NOWHERE, literal
+from .kinds import BOOL, INT64, Kind
+from .library import Library
+from .signatures import ArraySlot, ConstantSlot, NumberSlot, ParameterSlot, Signature
+from .values import ArrayValue, Scalar, Static, TupleValue, Value, converted
+
+__all__ = ["Result", "Translated", "Translation"]
+
+_ROUNDS = 20
+
+
+@dataclass(frozen=True)
+class Result:
+    """A value that the function returns: an array of the program, and whether it is a Python number.
+
+    `kind` is None for one that is an array, and for None the name is empty.
+    """
+
+    array: str
+    kind: Kind | None = None
+
+
+@dataclass(frozen=True)
+class Translated:
+    """A program and what the function makes of it.
+
+    Attributes:
+        results: of its `return`; None without one.
+        is_tuple: it returns a tuple of them.
+        constants: the names outside of the function that it uses, with their values.
+    """
+
+    program: Program
+    results: tuple[Result, ...] | None
+    is_tuple: bool
+    constants: list[tuple[Any, str, Any]]
+
+
+class Translation(Library):
+    """One translation of a function for a signature."""
+
+    def run(self, function: Any, signature: Signature) -> Translated:
+        """The program.
+
+        Raises:
+            TranslationError: something in the function is not translated.
+        """
+        for _ in range(_ROUNDS):
+            self.begin()
+            self.constants = {}
+            self.results: tuple[Result, ...] | None = None
+            self.is_tuple = False
+            self.returns = 0
+            self.added: list[str] = []
+            with self.collected() as body:
+                self.whole(function, signature)
+            if not self.changed:
+                break
+        else:
+            raise TranslationError(
+                f"the types of {self.name}'s variables do not settle; convert them explicitly"
+            )
+        location = function.source.location(function.source.tree)
+        names = [slot.name for slot in signature.slots if isinstance(slot, ArraySlot | NumberSlot)]
+        names = list(dict.fromkeys(names))
+        program = Program(
+            self.name,
+            (*self.parameters, *names, *self.added),
+            dict(self.parameters),
+            dict(self.arrays),
+            tuple(body),
+            location,
+            tuple(
+                Operation(">=", (Variable(name, INT64), literal(0)), BOOL.dtype, NOWHERE)
+                for name in signature.extents
+            ),
+        )
+        constants = [(lookup, name, value) for (_, name), (lookup, value) in self.constants.items()]
+        return Translated(program, self.results, self.is_tuple, constants)
+
+    def whole(self, function: Any, signature: Signature) -> None:
+        source = function.source
+        webs = find_webs(source.tree)
+        self.frames = [Frame(source, webs, (), function.lookup, function)]
+        for name in signature.extents:
+            self.taken.add(name)
+            self.parameters[name] = INT64
+            self.nonnegative.add(name)
+        arguments = {each.arg: each for each in _argument_nodes(source.tree)}
+        for slot in signature.slots:
+            self.argument(slot, arguments[slot.argument])
+        if webs.falls_through and _returns_value(source.tree):
+            self.refuse(
+                source.tree,
+                "some ways through the function return a value, others none",
+                "return on all of them",
+            )
+        for statement in self.block_of(tailed(source.tree.body)):
+            self.out.append(statement)
+        self.frames = []
+
+    # ---- arguments ----
+
+    def argument(self, slot: Any, node: ast.arg) -> None:
+        """What an argument of the call is."""
+        web = self.frame.webs.name_of[id(node)]
+        where = self.at(node)
+        value: Value
+        match slot:
+            case ConstantSlot():
+                value = Static(slot.value)
+            case ParameterSlot():
+                if slot.name not in self.parameters:
+                    self.taken.add(slot.name)
+                    self.parameters[slot.name] = slot.kind.dtype
+                value = Scalar(Variable(slot.name, slot.kind.dtype), slot.kind)
+            case NumberSlot():
+                self.taken.add(slot.name)
+                self.arrays[slot.name] = Array(slot.name, slot.kind.dtype, (), where)
+                value = Scalar(self.read(slot.name, (), slot.kind.dtype, node), slot.kind)
+            case ArraySlot():
+                shape = tuple(_extent(each) for each in slot.shape)
+                if slot.name not in self.arrays:
+                    self.taken.add(slot.name)
+                    self.arrays[slot.name] = Array(slot.name, slot.dtype, shape, where)
+                value = self.view(slot.name, slot.dtype, shape, shape, node)
+        self.bind_argument(web, value, node)
+
+    def bind_argument(self, web: str, value: Value, node: ast.arg) -> None:
+        """An argument that is assigned in the function gets a place of its own."""
+        webs = self.frame.webs
+        fixed = web in (webs.once if isinstance(value, ArrayValue) else webs.single)
+        if fixed or isinstance(value, Static | TupleValue):
+            self.frame.bindings[web] = value
+        elif isinstance(value, Scalar):
+            kind, _ = self.remembered((self.frame.key, web), value.kind, None)
+            place = Storage(self.new_array(web, kind.dtype, (), node), kind)
+            self.frame.bindings[web] = place
+            target = self.read(place.name, (), kind.dtype, node)
+            self.assign(target, converted(value.expression, kind.dtype, value.kind.dtype), node)
+        elif isinstance(value, ArrayValue):
+            own = self.materialised(replace(value, fresh=False), web, node)
+            self.remembered((self.frame.key, web), value.kind, value.shape)
+            self.frame.bindings[web] = Storage(own.base, value.kind, value.shape, value.room)
+            self.rebound.add(own.base)
+
+    # ---- calls of other loop functions ----
+
+    def call_function(
+        self, function: Any, arguments: list[Value], keywords: dict[str, Value], node: ast.Call
+    ) -> Value:
+        """The body of another function with @tw.jit, in place of its call."""
+        loops = function.__tilewright_loops__
+        if any(frame.function is loops for frame in self.frames):
+            self.refuse(node, f"{loops.name} calls itself", "write a loop")
+        try:
+            bound = inspect.signature(function.py_func).bind(*arguments, **keywords)
+        except TypeError as error:
+            self.refuse(node, f"{loops.name}: {error}")
+        for name, parameter in bound.signature.parameters.items():
+            if name not in bound.arguments:
+                bound.arguments[name] = self.constant(parameter.default, node)
+        kept = {name: self.for_callee(value, name, node) for name, value in bound.arguments.items()}
+        where = self.at(node)
+        key = (*self.frame.key, where.line, where.column)
+        tree = loops.source.tree
+        webs = find_webs(tree)
+        self.frames.append(Frame(loops.source, webs, key, loops.lookup, loops))
+        try:
+            for each in _argument_nodes(tree):
+                self.bind_argument(webs.name_of[id(each)], kept[each.arg], each)
+            body = tailed(tree.body)
+            _require_tail_returns(self, body, last=True)
+            for statement in self.block_of(body):
+                self.emit(statement, node)
+            results = self.frame.results
+        finally:
+            self.frames.pop()
+        return results[-1] if results else Static(None)
+
+    def for_callee(self, value: Value, name: str, node: ast.AST) -> Value:
+        """An argument, evaluated once."""
+        if isinstance(value, Scalar):
+            return self.kept(value, node, name)
+        if isinstance(value, ArrayValue):
+            if not value.base:
+                return self.materialised(value, name, node)
+            if not value.fresh:
+                self.require_place(value, node)
+            return replace(value, fresh=False)
+        return value
+
+    def require_place(self, value: ArrayValue, node: ast.AST) -> None:
+        before = set(self.rebound)
+        self.rebound.clear()  # the callee cannot assign the caller's variable anew
+        self.require_fixed(value, node)
+        self.rebound |= before
+
+    # ---- results ----
+
+    def return_statement(self, node: ast.Return) -> None:
+        value = Static(None) if node.value is None else self.expression(node.value)
+        if len(self.frames) > 1:
+            self.return_inlined(value, node)
+            return
+        parts = value.parts if isinstance(value, TupleValue) else (value,)
+        nothing = isinstance(value, Static) and value.value is None
+        several = sum(isinstance(each, ast.Return) for each in ast.walk(self.frame.source.tree)) > 1
+        if not nothing:
+            found = tuple(
+                self.result(part, number, several, node) for number, part in enumerate(parts)
+            )
+            if self.results is not None and (
+                len(self.results) != len(found) or self.is_tuple != isinstance(value, TupleValue)
+            ):
+                self.refuse(node, "this returns another number of values than before")
+            self.results = found
+            self.is_tuple = isinstance(value, TupleValue)
+        if self.frame.source.tree.body[-1] is not node:
+            self.emit_return(node)
+
+    def result(self, value: Value, number: int, several: bool, node: ast.Return) -> Result:
+        """Writes a value that is returned to an array of the caller."""
+        wanted = "result" if not isinstance(node.value, ast.Tuple) else f"result_{number}"
+        if isinstance(value, Scalar):
+            kind, shape = self.remembered(("result", number), value.kind, None)
+            if shape is not None:
+                self.refuse(node, "this returns a number, and an array elsewhere")
+            name = self.result_array(wanted, kind.dtype, (), node)
+            target = self.read(name, (), kind.dtype, node)
+            self.assign(target, converted(value.expression, kind.dtype, value.kind.dtype), node)
+            return Result(name, kind)
+        if not isinstance(value, ArrayValue):
+            self.refuse(
+                node, f"{self.described(value)} cannot be returned", "return numbers or arrays"
+            )
+        if value.whole and value.base and not several:
+            array = self.arrays[value.base]
+            if not array.local or value.base not in self.added:
+                if array.local and value.room == value.shape:
+                    self.arrays[value.base] = replace(array, local=False)
+                    self.added.append(value.base)
+                    return Result(value.base)
+                if not array.local:
+                    return Result(value.base)
+        for extent in value.shape:
+            if not self.of_parameters(extent):
+                self.refuse(node, "the extents of a result must depend on arguments only")
+        kind, shape = self.remembered(("result", number), value.kind, value.shape)
+        if shape is None or kind != value.kind:
+            self.refuse(node, "this returns another type than before")
+        if self.results is None:
+            name = self.result_array(wanted, value.dtype, value.shape, node)
+        else:
+            name = self.results[number].array
+        self.store_elements(
+            self.view(name, value.dtype, value.shape, value.shape, node), value, node
+        )
+        return Result(name)
+
+    def result_array(
+        self, wanted: str, dtype: np.dtype, shape: tuple[Expression, ...], node: ast.AST
+    ) -> str:
+        """A result; the same one for each `return`."""
+        if self.results is not None:
+            for result in self.results:
+                if result.array == wanted:
+                    return wanted
+        name = self.fresh(wanted)
+        self.arrays[name] = Array(name, dtype, shape, self.at(node))
+        self.added.append(name)
+        return name
+
+    def return_inlined(self, value: Value, node: ast.Return) -> None:
+        """The value of an inlined call: the only one, or one place for all ways."""
+        tree = self.frame.source.tree
+        count = sum(isinstance(each, ast.Return) for each in ast.walk(tree))
+        if count == 1:
+            if isinstance(value, ArrayValue) and not value.base:
+                value = self.materialised(value, "result", node)
+            elif isinstance(value, Scalar):
+                value = self.kept(value, node, "result")
+            self.frame.results = [value]
+            return
+        parts = value.parts if isinstance(value, TupleValue) else (value,)
+        places: list[Value] = []
+        for number, part in enumerate(parts):
+            if isinstance(part, Static) and part.value is None:
+                continue
+            if not isinstance(part, Scalar):
+                self.refuse(node, "arrays are returned in one place only here", "return once")
+            key = f"*{number}"
+            kind, _ = self.remembered((self.frame.key, key), part.kind, None)
+            place = self.frame.bindings.get(key)
+            if not isinstance(place, Storage):
+                place = Storage(self.new_array("result", kind.dtype, (), node), kind)
+                self.frame.bindings[key] = place
+            target = self.read(place.name, (), kind.dtype, node)
+            self.assign(target, converted(part.expression, kind.dtype, part.kind.dtype), node)
+            places.append(self.stored(place, node))
+        if places:
+            result = TupleValue(tuple(places)) if isinstance(value, TupleValue) else places[0]
+            self.frame.results = [result]
+
+
+def tailed(body: Sequence[ast.stmt]) -> list[ast.stmt]:
+    """The body with what follows an `if` that returns in its `else`: no statement after a return."""
+    result: list[ast.stmt] = []
+    for number, statement in enumerate(body):
+        rest = body[number + 1 :]
+        if isinstance(statement, ast.If) and rest:
+            ends, other_ends = _ends(statement.body), _ends(statement.orelse)
+            if ends or other_ends:
+                first = [*statement.body] if ends else [*statement.body, *rest]
+                second = [*statement.orelse, *rest] if ends else [*statement.orelse]
+                made = ast.If(statement.test, tailed(first), tailed(second))
+                result.append(ast.copy_location(made, statement))
+                return result
+        result.append(statement)
+    return result
+
+
+def _ends(body: Sequence[ast.stmt]) -> bool:
+    """Whether the body always returns."""
+    if not body:
+        return False
+    last = body[-1]
+    if isinstance(last, ast.If):
+        return _ends(last.body) and _ends(last.orelse)
+    return isinstance(last, ast.Return)
+
+
+def _require_tail_returns(context: Translation, body: Sequence[ast.stmt], last: bool) -> None:
+    """Refuses a `return` in a loop of a function that is inlined."""
+    for number, statement in enumerate(body):
+        at_end = last and number == len(body) - 1
+        if isinstance(statement, ast.Return) and not at_end:
+            context.refuse(
+                statement,
+                "a return inside a loop of a function that another one calls",
+                "keep the value in a variable and break",
+            )
+        if isinstance(statement, ast.If):
+            _require_tail_returns(context, statement.body, at_end)
+            _require_tail_returns(context, statement.orelse, at_end)
+        elif isinstance(statement, ast.For | ast.While):
+            _require_tail_returns(context, statement.body, False)
+
+
+def _argument_nodes(tree: ast.FunctionDef) -> list[ast.arg]:
+    return [*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs]
+
+
+def _returns_value(tree: ast.FunctionDef) -> bool:
+    return any(
+        isinstance(each, ast.Return)
+        and each.value is not None
+        and not (isinstance(each.value, ast.Constant) and each.value.value is None)
+        for each in ast.walk(tree)
+    )
+
+
+def _extent(extent: str | int) -> Expression:
+    return literal(extent) if isinstance(extent, int) else Variable(extent, INT64)

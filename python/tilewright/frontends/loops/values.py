@@ -1,0 +1,157 @@
+"""What an expression of the person's function is while it is translated.
+
+A number is an expression of the statement tree with its kind. An array is a rule that gives the
+expression of each element, so `0.5 * (B[:-2] + B[2:])` makes no temporary until something needs one; a
+view of memory also says which element of which array it is. All else is known while translating: tuples,
+modules, types, functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..tree import Convert, Expression, Literal, Read, Select
+from .indices import constant_of, literal, same
+from .kinds import INT, Kind
+
+__all__ = [
+    "ArrayValue",
+    "Method",
+    "RangeValue",
+    "Scalar",
+    "Static",
+    "TupleValue",
+    "Value",
+    "as_bool_literal",
+    "broadcast_indices",
+    "converted",
+    "integer",
+    "same_shape",
+    "selected",
+]
+
+Element = Callable[[tuple[Expression, ...]], Expression]
+Place = Callable[[tuple[Expression, ...]], Read]
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """A number or truth value."""
+
+    expression: Expression
+    kind: Kind
+
+
+@dataclass(frozen=True)
+class ArrayValue:
+    """An array: its extents and each element.
+
+    Attributes:
+        shape: the extents, int64 expressions.
+        room: extents of parameters only that are at least those of `shape`: what a temporary needs.
+        base: of a view, the array in memory, whose element `place` gives.
+        whole: it is all of `base`, in its order.
+        uninitialised: it has no values yet (`np.empty`).
+        fresh: its memory was made for this value and has no other name.
+    """
+
+    shape: tuple[Expression, ...]
+    room: tuple[Expression, ...]
+    dtype: np.dtype
+    element: Element
+    base: str = ""
+    place: Place | None = None
+    whole: bool = False
+    uninitialised: bool = False
+    fresh: bool = False
+
+    @property
+    def kind(self) -> Kind:
+        return Kind(self.dtype)
+
+
+@dataclass(frozen=True)
+class TupleValue:
+    """A tuple whose parts are known one by one."""
+
+    parts: tuple[Value, ...]
+
+
+@dataclass(frozen=True)
+class RangeValue:
+    """What `range` and `tw.prange` give."""
+
+    start: Expression
+    stop: Expression
+    step: int
+    parallel: bool
+
+
+@dataclass(frozen=True)
+class Static:
+    """An object known while translating: None, a module, a type, a function, a string."""
+
+    value: object
+
+
+@dataclass(frozen=True)
+class Method:
+    """`A.sum`: a method of an array, before its call."""
+
+    array: ArrayValue
+    name: str
+
+
+Value = Scalar | ArrayValue | TupleValue | RangeValue | Static | Method
+
+
+def integer(value: int) -> Scalar:
+    """A Python int."""
+    return Scalar(literal(value), INT)
+
+
+def as_bool_literal(expression: Expression) -> bool | None:
+    """The truth value of a condition that is known, else None."""
+    if isinstance(expression, Literal) and expression.dtype.kind == "b":
+        return bool(expression.value)
+    return None
+
+
+def converted(expression: Expression, dtype: np.dtype, given: np.dtype) -> Expression:
+    """The expression as another type; numbers at once."""
+    if dtype == given:
+        return expression
+    if isinstance(expression, Literal):
+        with np.errstate(all="ignore"):
+            value = np.asarray(expression.value, given).astype(dtype)
+        return Literal(value.item(), dtype)
+    return Convert(expression, dtype)
+
+
+def selected(
+    condition: Expression, if_true: Expression, if_false: Expression, dtype: np.dtype
+) -> Expression:
+    """A choice; the branch itself when the condition is known."""
+    known = as_bool_literal(condition)
+    if known is None:
+        return Select(condition, if_true, if_false, dtype)
+    return if_true if known else if_false
+
+
+def broadcast_indices(
+    shape: Sequence[Expression], indices: tuple[Expression, ...]
+) -> tuple[Expression, ...]:
+    """The element of an array of that shape that stands at `indices` of a larger one."""
+    trailing = indices[len(indices) - len(shape) :]
+    return tuple(
+        literal(0) if constant_of(extent) == 1 else index
+        for extent, index in zip(shape, trailing, strict=True)
+    )
+
+
+def same_shape(a: Sequence[Expression], b: Sequence[Expression]) -> bool:
+    """Whether two shapes are known to be equal."""
+    return len(a) == len(b) and all(map(same, a, b))

@@ -1,0 +1,144 @@
+"""What has no translation: one located error each, with the reason and the way out."""
+
+from __future__ import annotations
+
+import linecache
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tilewright as tw
+
+GLOBAL_ARRAY = np.zeros(3)
+
+
+def made(body: str, header: str = "def f(A, n):") -> Any:
+    """A function of some lines."""
+    text = header + "\n" + "".join(f"    {line}\n" for line in body.split("\n"))
+    file = f"<refused {hash(text)}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    names: dict[str, Any] = {"np": np, "tw": tw, "GLOBAL_ARRAY": GLOBAL_ARRAY}
+    exec(compile(text, file, "exec"), names)
+    return names["f"]
+
+
+REFUSED = [
+    ("x = [A[i] for i in range(n)]", "a list comprehension", 2, 9),
+    ("x = {1: 2}", "a dictionary", 2, 9),
+    ("with n:\n    pass", "with is not translated", 2, 5),
+    ("try:\n    pass\nexcept ValueError:\n    pass", "try is not translated", 2, 5),
+    ("raise ValueError", "raise is not translated", 2, 5),
+    ("import math", "import is not translated", 2, 5),
+    ("def g():\n    pass", "a function inside a function", 2, 5),
+    ("g = lambda x: x", "a lambda", 2, 9),
+    ("del n", "del is not translated", 2, 5),
+    ("global z\nz = 1", "global is not translated", 2, 5),
+    ("for i in range(n):\n    x = A[i]\nreturn x", "x may have no value here", 4, 12),
+    ("for i in range(0, n, n):\n    A[i] = 0", "the step of range must be a number", 2, 14),
+    ("for i in range(n):\n    pass\nelse:\n    A[0] = 1", "else after a loop", 5, 9),
+    ("A[0] = unknown", "'unknown' is not defined", 2, 12),
+    ("A[0] = GLOBAL_ARRAY[0]", "an array that is no argument", 2, 12),
+    ("A[0] = np.linalg.norm(A)", "the function norm is not translated", 2, 12),
+    ("A[:] = np.sort(A)", "the function sort is not translated", 2, 12),
+    ("print(n)", "the function print is not translated", 2, 5),
+    ("if A:\n    A[0] = 1", "has no truth value", 2, 8),
+    ("A[0, 0] = 1", "2 subscripts for an array with 1 dimensions", 2, 5),
+    ("A[1.5] = 1", "a subscript must be an integer", 2, 7),
+    ("B = A + 1\nfor i in range(n):\n    B, A = A, B", "names different arrays", 0, 0),
+    ("x = 1\nif n > 2:\n    x = A + 1\nA[0] = x[0]", "elsewhere", 0, 0),
+    ("A[:] = np.zeros((2, 3))", "do not broadcast", 2, 5),
+    ("A[1:] = A[:-2]", "the extents differ by 1", 2, 5),
+    ("# loop: a b\nfor i in range(n):\n    A[i] = 0", "gives no name", 3, 5),
+    ("# independent\nA[0] = 1", "stands above a for loop", 3, 5),
+    ("x = 3\nx[0] = 1", "has no elements to assign", 3, 5),
+    ("return A.tolist()", "the method 'tolist'", 2, 12),
+    ("for c in 'abc':\n    A[0] = 1", "a loop over str", 2, 14),
+    ("if 1 < n:\n    return 1", "some ways through the function", 1, 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "reason", "line", "column"), REFUSED)
+def test_what_has_no_translation_is_refused_where_it_stands(
+    body: str, reason: str, line: int, column: int
+) -> None:
+    function = made(body)
+    with pytest.raises(tw.TranslationError, match=reason) as caught:
+        tw.jit(function)(np.zeros(5), 4)
+    error = caught.value
+    if line:
+        assert (error.line, error.column) == (line, column)
+    source = linecache.getline(error.file, error.line).rstrip()
+    assert source in str(error) and str(error).endswith("^")
+
+
+def test_variable_arguments_are_refused_when_decorated() -> None:
+    with pytest.raises(tw.TranslationError, match="variable number of arguments"):
+        tw.jit(made("pass", "def f(*A):"))
+
+
+def test_a_function_without_source_is_refused() -> None:
+    names: dict[str, Any] = {}
+    exec("def f(A):\n    A[0] = 1", names)
+    with pytest.raises(tw.TranslationError, match="no source text"):
+        tw.jit(names["f"])
+
+
+def test_what_is_no_function_is_refused() -> None:
+    with pytest.raises(tw.DeclarationTypeError, match=r"tw\.jit takes a Python function"):
+        tw.jit(3)  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize("value", [[1, 2], "text", object(), np.array(["a"]), np.array(3.0)])
+def test_arguments_of_other_types_are_refused(value: Any) -> None:
+    function = tw.jit(made("for i in range(n):\n    A[i] = 0"))
+    with pytest.raises((tw.ArgumentTypeError, tw.TranslationError)):
+        function(value, 3)
+
+
+def test_a_subscript_that_leaves_its_array_is_refused_before_anything_runs() -> None:
+    function = tw.jit(made("for i in range(n):\n    A[i] = i + 1.0"))
+    A = np.zeros(4)
+    function(A, 4)
+    assert list(A) == [1, 2, 3, 4]
+    with pytest.raises(tw.SubscriptError, match=r"behind the end for .*n = 5") as caught:
+        function(np.zeros(4), 5)
+    assert isinstance(caught.value, IndexError)
+    assert caught.value.location is not None and caught.value.location.line == 3
+
+
+def test_negative_subscripts_of_iterators_are_refused() -> None:
+    function = tw.jit(made("for i in range(n):\n    A[i] = A[i - 1]"))
+    with pytest.raises(tw.SubscriptError, match="below 0"):
+        function(np.zeros(4), 4)
+
+
+def test_slices_are_not_cut_off_silently() -> None:
+    function = tw.jit(made("A[1:n] = 1"))
+    A = np.zeros(4)
+    function(A, 3)
+    assert list(A) == [0, 1, 1, 0]
+    with pytest.raises(tw.ArgumentError, match="does not hold"):
+        function(np.zeros(4), 6)
+    with pytest.raises(tw.ArgumentError, match="does not hold"):
+        function(np.zeros(4), -1)
+
+
+def test_a_false_assertion_is_refused_at_the_call() -> None:
+    function = tw.jit(made("assert n % 4 == 0\nfor i in range(n):\n    A[i] = 1"))
+    function(np.zeros(8), 8)
+    with pytest.raises(tw.ArgumentError, match=r"does not hold for .*n = 6"):
+        function(np.zeros(8), 6)
+
+
+def test_arrays_that_share_memory_in_part_are_refused() -> None:
+    function = tw.jit(made("for i in range(len(A)):\n    B[i] = A[i]", "def f(A, B):"))
+    x = np.arange(5.0)
+    with pytest.raises(tw.ArgumentError, match="share memory in part"):
+        function(x[1:], x[:-1])
+
+
+def test_prange_is_checked_not_believed() -> None:
+    function = tw.jit(made("for i in tw.prange(1, n):\n    A[i] += A[i - 1]"))
+    with pytest.raises(tw.IllegalScheduleError, match="carries the dependence"):
+        function(np.zeros(5), 5)

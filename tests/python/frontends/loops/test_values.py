@@ -1,0 +1,63 @@
+"""Loop functions against CPython: the catalogue and random programs, by interpreter and by kernel."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tilewright as tw
+
+from . import cases, npbench_functions, other_functions, random_functions
+from .comparison import by_interpreter, by_kernel, by_python, same
+
+assert npbench_functions and other_functions  # they enter their functions
+
+# What dataflow refuses, with the reason; everything else in the catalogue has a kernel.
+REFUSED = {"gcd": "while loop", "newton_sqrt": "while loop"}
+
+
+@pytest.mark.parametrize("name", cases.CASES)
+def test_the_tree_of_a_function_says_what_python_does(name: str) -> None:
+    function, make = cases.CASES[name]
+    arguments = make(np.random.default_rng(1))
+    want = by_python(function.py_func, arguments)
+    assert same(want, by_interpreter(function, arguments), name in cases.TOLERANT)
+
+
+@pytest.mark.parametrize("name", cases.CASES)
+def test_the_kernel_of_a_function_says_what_python_does(name: str) -> None:
+    function, make = cases.CASES[name]
+    arguments = make(np.random.default_rng(2))
+    if name in REFUSED:
+        with pytest.raises(tw.TranslationError, match=REFUSED[name]) as caught:
+            by_kernel(function, arguments)
+        assert caught.value.line > 0 and "_functions.py" in str(caught.value)
+        return
+    want = by_python(function.py_func, arguments)
+    assert same(want, by_kernel(function, arguments), name in cases.TOLERANT)
+
+
+def outcome(seed: int, run: object) -> str:
+    """ "same", or why a random function has no result."""
+    function, arguments = random_functions.made(seed), random_functions.arguments(seed)
+    try:
+        want = by_python(function, arguments)
+    except TypeError:  # NumPy refuses to convert in place
+        return "refused by NumPy"
+    try:
+        got = run(tw.jit(function), arguments)  # type: ignore[operator]
+    except tw.TranslationError as error:
+        assert error.line > 0
+        return "refused"
+    assert same(want, got), random_functions.Writer(seed).text()
+    return "same"
+
+
+def test_random_functions_by_their_trees() -> None:
+    outcomes = [outcome(seed, by_interpreter) for seed in range(400)]
+    assert outcomes.count("same") > 350
+
+
+def test_random_functions_by_their_kernels() -> None:
+    outcomes = [outcome(seed, by_kernel) for seed in range(1000, 1012)]
+    assert outcomes.count("same") > 8

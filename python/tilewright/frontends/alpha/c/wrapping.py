@@ -1,0 +1,177 @@
+"""WrapperC and the Makefile (CSU TR CS12-101, sections 9.4 and 9.5)."""
+
+from __future__ import annotations
+
+from ..conversions import C_TYPES
+from ..kernels import array_bounds, identifier
+from ..tree import Declaration, System
+from .statements import affine_text
+from .writing import signature
+
+__all__ = ["make_text", "wrapper_c"]
+
+_FORMATS = {"float": ("%f", "float"), "double": ("%lf", "double")}
+
+
+def wrapper_c(system: System) -> str:
+    """A `main` that allocates, fills, times, prints and compares; macros choose what it does.
+
+    RANDOM fills inputs with random values. CHECKING asks for them and prints all outputs; with NO_PROMPT,
+    without words. VERIFY calls ``NAME_verify``, which its user gives in ``NAME_verify.c``, and compares.
+
+    Args:
+        system: the system.
+
+    Raises:
+        DeclarationError: an input or output is no array from 0.
+    """
+    name = identifier(system.name)
+    outputs = system.of_kind("output")
+    prototype = signature(system)
+    lines = [
+        "#include <math.h>", "#include <stdbool.h>", "#include <stdint.h>", "#include <stdio.h>",
+        "#include <stdlib.h>", "#include <time.h>", "", f"{prototype};", "#ifdef VERIFY",
+        f"{prototype.replace(f'void {name}(', f'void {name}_verify(', 1)};", "#endif", "",
+        "int main(int argc, char **argv) {",
+        *_parameters(system),
+    ]  # fmt: skip
+    for each in (*system.of_kind("input"), *outputs):
+        lines += _allocated(system, each)
+    for each in system.of_kind("input"):
+        lines += _filled(system, each)
+    arguments = [*system.parameters.indices]
+    arguments += [e.name if e.domain.arity else f"{e.name}[0]" for e in system.of_kind("input")]
+    call = ", ".join([*arguments, *(each.name for each in outputs)])
+    verified = ", ".join([*arguments, *(f"{each.name}_verify" for each in outputs)])
+    lines += [
+        "  struct timespec begin, end;",
+        "  clock_gettime(CLOCK_MONOTONIC, &begin);",
+        f"  {name}({call});",
+        "  clock_gettime(CLOCK_MONOTONIC, &end);",
+        "  fprintf(stderr, \"Execution time: %f s\\n\", (double)(end.tv_sec - begin.tv_sec) +",
+        "          1e-9 * (double)(end.tv_nsec - begin.tv_nsec));",
+        "#ifdef CHECKING",
+    ]  # fmt: skip
+    for each in outputs:
+        lines += _printed(system, each)
+    lines += ["#endif", "  int wrong = 0;", "#ifdef VERIFY", f"  {name}_verify({verified});"]
+    for each in outputs:
+        lines += _compared(system, each)
+    lines += [
+        '  puts(wrong ? "TEST FAILED" : "TEST PASSED");',
+        "#endif",
+        "  return wrong != 0;",
+        "}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _parameters(system: System) -> list[str]:
+    names = system.parameters.indices
+    lines = [
+        f"  if (argc != {len(names) + 1}) {{",
+        f'    fprintf(stderr, "usage: %s {" ".join(names)}\\n", argv[0]);',
+        "    return 2;",
+        "  }",
+    ]
+    for number, name in enumerate(names, 1):
+        lines.append(f"  const int64_t {name} = strtoll(argv[{number}], NULL, 10);")
+    return lines
+
+
+def _count(system: System, declared: Declaration) -> str:
+    return " * ".join(
+        [f"({affine_text(each)})" for each in array_bounds(system, declared)] or ["1"]
+    )
+
+
+def _allocated(system: System, declared: Declaration) -> list[str]:
+    kind, name, count = C_TYPES[declared.type], declared.name, _count(system, declared)
+    lines = [
+        f"  const int64_t {name}_count = {count};",
+        f"  {kind} *{name} = calloc((size_t){name}_count + 1, sizeof *{name});",
+    ]
+    if declared.kind == "output":
+        lines += [
+            "#ifdef VERIFY",
+            f"  {kind} *{name}_verify = calloc((size_t){name}_count + 1, sizeof *{name});",
+            "#endif",
+        ]
+    return lines
+
+
+def _filled(system: System, declared: Declaration) -> list[str]:
+    kind, name = C_TYPES[declared.type], declared.name
+    pattern, read = _FORMATS.get(declared.type, ("%lld", "long long"))
+    random = "(double)rand() / RAND_MAX" if declared.type in _FORMATS else "rand() % 100"
+    return [
+        f"  for (int64_t at = 0; at < {name}_count; at++) {{",
+        "#ifdef CHECKING",
+        f"    {read} given;",
+        "#ifndef NO_PROMPT",
+        f'    printf("{name}[%lld] = ", (long long)at);',
+        "#endif",
+        f'    if (scanf("{pattern}", &given) != 1) return 2;',
+        f"    {name}[at] = ({kind})given;",
+        "#elif defined(RANDOM)",
+        f"    {name}[at] = ({kind})({random});",
+        "#endif",
+        "  }",
+    ]
+
+
+def _printed(system: System, declared: Declaration) -> list[str]:
+    name = declared.name
+    real = declared.type in _FORMATS
+    pattern, kind = ("%.17g", "double") if real else ("%lld", "long long")
+    return [
+        f"  for (int64_t at = 0; at < {name}_count; at++) {{",
+        "#ifndef NO_PROMPT",
+        f'    printf("{name}[%lld] = ", (long long)at);',
+        "#endif",
+        f'    printf("{pattern}\\n", ({kind}){name}[at]);',
+        "  }",
+    ]
+
+
+def _compared(system: System, declared: Declaration) -> list[str]:
+    name = declared.name
+    apart = (
+        f"fabs((double){name}[at] - {name}_verify[at]) > 1e-6 * fmax(1, fabs((double){name}[at]))"
+        if declared.type in _FORMATS
+        else f"{name}[at] != {name}_verify[at]"
+    )
+    return [
+        f"  for (int64_t at = 0; at < {name}_count; at++)",
+        f"    if ({apart} && !wrong++) printf(\"{name} differs at %lld\\n\", (long long)at);",
+    ]  # fmt: skip
+
+
+def make_text(system: System) -> str:
+    """A Makefile with the report's five rules, for what `write_c` and `wrapper_c` wrote."""
+    name = identifier(system.name)
+    rules = {
+        "plain": ("-DRANDOM", ""),
+        "check": ("-DCHECKING", ""),
+        "check-noprompt": ("-DCHECKING -DNO_PROMPT", ""),
+        "verify": ("-DCHECKING -DVERIFY", f" {name}_verify.c"),
+        "verify-rand": ("-DRANDOM -DVERIFY", f" {name}_verify.c"),
+    }
+    lines = [
+        "CC ?= gcc",
+        "CFLAGS ?= -O2 -std=gnu11 -fwrapv -ffp-contract=off",
+        "",
+        f".PHONY: all {' '.join(rule for rule in rules if rule != 'plain')} clean",
+        "",
+    ]
+    for rule, (flags, more) in rules.items():
+        target = "all" if rule == "plain" else rule
+        suffix = "" if rule == "plain" else f".{rule}"
+        sources = f"{name}.c {name}-wrapper.c{more}"
+        lines += [
+            f"{target}: {sources}",
+            f"\t$(CC) $(CFLAGS) {flags} {sources} -o {name}{suffix} -lm",
+            "",
+        ]
+    lines += ["clean:", f"\trm -f {name} {' '.join(f'{name}.{r}' for r in rules if r != 'plain')}"]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,314 @@
+"""The commands of AlphaZ under the names and with the arguments of the report (CSU TR CS12-101).
+
+A command that changes a program gives a new one; the old one stays. Functions and domains are text as in
+programs, ``"(i,j -> i+j)"`` and ``"{i | i==0}"``; an expression is named by its identifier, the path of
+integers that `PrintAST` shows: ``"[0, 1, 0, 2]"`` is, in system 0, in equation 1, below its expression 0, the
+third child.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path as FilePath
+from typing import TypeAlias
+
+import tilewright as tw
+
+from . import tree
+from .c.wrapping import make_text, wrapper_c
+from .c.writing import write_c
+from .domains import AffineFunction
+from .graphs import Graph, build_prdg, export_prdg
+from .kernels import identifier
+from .program import Program, load
+from .reading import read_domain, read_function
+from .rewrites.basis import change_of_basis
+from .rewrites.decomposing import decompose_reduction
+from .rewrites.factoring import factor_out_from_reduction
+from .rewrites.inlining import inline
+from .rewrites.isolating import normalize_reductions
+from .rewrites.normalizing import normalize
+from .rewrites.permuting import permute_case_reduce
+from .rewrites.renaming import rename_system, rename_variable
+from .rewrites.reusing import simplify_reduction
+from .rewrites.serializing import serialize_reduction
+from .rewrites.simplifying import simplify
+from .rewrites.splitting import split, split_union
+from .rewrites.splitting_bodies import split_reduction_body
+from .rewrites.transforming_bodies import transform_reduction_body
+from .rewrites.unused import remove_unused_variables
+
+__all__ = [
+    "ASave",
+    "AShow",
+    "BuildPRDG",
+    "CoB",
+    "ExportPRDG",
+    "FactorOutFromReduction",
+    "Inline",
+    "Normalize",
+    "NormalizeReduction",
+    "PermutationCaseReduce",
+    "PrintAST",
+    "ReadAlphabets",
+    "ReductionDecomposition",
+    "RemoveUnusedVariables",
+    "RenameSystem",
+    "RenameVariable",
+    "Save",
+    "SerializeReduction",
+    "Show",
+    "Simplify",
+    "SimplifyingReduction",
+    "Split",
+    "SplitReductionBody",
+    "SplitUnion",
+    "TransformReductionBody",
+    "generateMakefile",
+    "generateWrapperC",
+    "generateWriteC",
+]
+
+Identifier: TypeAlias = "str | Sequence[int]"
+
+
+# ---- basic commands (section 5.2) ----
+
+
+def ReadAlphabets(filePath: str | os.PathLike[str]) -> Program:  # the report's own argument names
+    """The program of a file; `load`."""
+    return load(FilePath(filePath))
+
+
+def RenameSystem(program: Program, system: str, newSystemName: str) -> Program:
+    """A system under another name; see `rewrites.renaming.rename_system`."""
+    program.system(system)
+    return Program(rename_system(program.tree, system, newSystemName), program._externs)
+
+
+def RenameVariable(program: Program, system: str, varName: str, newVarName: str) -> Program:
+    """A variable under another name; see `rewrites.renaming.rename_variable`."""
+    return program.with_system(rename_variable(program.system(system), varName, newVarName))
+
+
+def RemoveUnusedVariables(program: Program, system: str | None = None) -> Program:
+    """Without the locals that no output needs; of one system, or of all."""
+    return _each(program, system, remove_unused_variables)
+
+
+def Normalize(program: Program, system: str | None = None) -> Program:
+    """Cases at the top; see `rewrites.normalizing.normalize`."""
+    return _each(program, system, normalize)
+
+
+def Show(program: Program) -> str:
+    """Prints the program with all index names, and gives the text."""
+    print(program.show())
+    return program.show()
+
+
+def AShow(program: Program) -> str:
+    """Prints the program in array notation, and gives the text."""
+    print(program)
+    return str(program)
+
+
+def Save(program: Program, outDir: str | os.PathLike[str]) -> FilePath:
+    """Writes what `Show` prints to a file; into a folder, under the name of the first system."""
+    return _written(program, outDir, program.show())
+
+
+def ASave(program: Program, outDir: str | os.PathLike[str]) -> FilePath:
+    """Writes what `AShow` prints to a file; into a folder, under the name of the first system."""
+    return _written(program, outDir, str(program))
+
+
+def PrintAST(program: Program) -> str:
+    """Prints the tree with identifiers, expression domains D and context domains X, and gives the text."""
+    print(program.print_ast())
+    return program.print_ast()
+
+
+# ---- transformations (sections 5.3 to 5.8) ----
+
+
+def CoB(program: Program, systemName: str, varName: str, function: str) -> Program:
+    """Another basis for a variable; see `rewrites.basis.change_of_basis`."""
+    system = program.system(systemName)
+    return program.with_system(change_of_basis(system, varName, _function(system, function)))
+
+
+def Inline(program: Program, systemName: str, targetEq: str, inlineEq: str) -> Program:
+    """A definition in place of a variable; see `rewrites.inlining.inline`."""
+    return program.with_system(inline(program.system(systemName), targetEq, inlineEq))
+
+
+def Split(program: Program, systemName: str, varName: str, sepDomain: str) -> Program:
+    """A variable as two; see `rewrites.splitting.split`."""
+    system = program.system(systemName)
+    names = system.declaration(varName).domain.indices
+    domain = read_domain(sepDomain, system.parameters.indices, names)
+    return program.with_system(split(system, varName, domain))
+
+
+def SplitUnion(program: Program, nodeID: Identifier) -> Program:
+    """A union as a case; see `rewrites.splitting.split_union`."""
+    system, place = _place(program, nodeID)
+    return program.with_system(split_union(system, place))
+
+
+def Simplify(program: Program, system: str | None = None) -> Program:
+    """Shorter restrictions, fewer reductions; see `rewrites.simplifying.simplify`."""
+    return _each(program, system, simplify)
+
+
+def BuildPRDG(program: Program, system: str, inputs: bool = False) -> Graph:
+    """The dependence graph of a system; see `graphs.build_prdg`."""
+    return build_prdg(program.system(system), inputs)
+
+
+def ExportPRDG(prdg: Graph, filename: str | os.PathLike[str]) -> FilePath:
+    """Writes a dependence graph in Graphviz's language DOT."""
+    path = FilePath(filename)
+    path.write_text(export_prdg(prdg), encoding="utf-8")
+    return path
+
+
+# ---- reductions (section 6) ----
+
+
+def SimplifyingReduction(
+    program: Program,
+    system: str,
+    varName: str,
+    reuseVector: str | Sequence[int],
+    *,
+    reassociate: bool = False,
+) -> Program:
+    """A scan in place of a reduction; see `rewrites.reusing.simplify_reduction`."""
+    vector = _integers(reuseVector, "the reuse vector")
+    changed = simplify_reduction(program.system(system), varName, vector, reassociate=reassociate)
+    return program.with_system(changed)
+
+
+def PermutationCaseReduce(program: Program, systemName: str, targetVar: str) -> Program:
+    """A case out of a reduction; see `rewrites.permuting.permute_case_reduce`."""
+    return program.with_system(permute_case_reduce(program.system(systemName), targetVar))
+
+
+def ReductionDecomposition(program: Program, nodeID: Identifier, f1: str, f2: str) -> Program:
+    """One reduction as two, by f2 and then by f1; see `rewrites.decomposing.decompose_reduction`."""
+    system, place = _place(program, nodeID)
+    outer, inner = _function(system, f1), _function(system, f2)
+    return program.with_system(decompose_reduction(system, place, outer, inner))
+
+
+def NormalizeReduction(program: Program, system: str | None = None) -> Program:
+    """An equation for each reduction; see `rewrites.isolating.normalize_reductions`."""
+    return _each(program, system, normalize_reductions)
+
+
+def FactorOutFromReduction(
+    program: Program, nodeID: Identifier, *, reassociate: bool = False
+) -> Program:
+    """What is constant outside; see `rewrites.factoring.factor_out_from_reduction`."""
+    system, place = _place(program, nodeID)
+    changed = factor_out_from_reduction(system, place, reassociate=reassociate)
+    return program.with_system(changed)
+
+
+def SerializeReduction(program: Program, nodeID: Identifier, schedule: str) -> Program:
+    """A reduction as a chain; see `rewrites.serializing.serialize_reduction`."""
+    system, place = _place(program, nodeID)
+    return program.with_system(serialize_reduction(system, place, _function(system, schedule)))
+
+
+def SplitReductionBody(program: Program, nodeID: Identifier, splitDomain: str) -> Program:
+    """One reduction as two, combined; see `rewrites.splitting_bodies.split_reduction_body`."""
+    system, place = _place(program, nodeID)
+    domain = read_domain(splitDomain, system.parameters.indices)
+    return program.with_system(split_reduction_body(system, place, domain))
+
+
+def TransformReductionBody(program: Program, nodeID: Identifier, T: str) -> Program:
+    """Another basis for a body; see `rewrites.transforming_bodies.transform_reduction_body`."""
+    system, place = _place(program, nodeID)
+    return program.with_system(transform_reduction_body(system, place, _function(system, T)))
+
+
+# ---- arguments ----
+
+
+def _each(
+    program: Program, name: str | None, change: Callable[[tree.System], tree.System]
+) -> Program:
+    """One system changed, or all."""
+    if name is not None:
+        return program.with_system(change(program.system(name)))
+    systems = tuple(change(each) for each in program.tree.systems)
+    return Program(replace(program.tree, systems=systems), program._externs)
+
+
+def _function(system: tree.System, text: str) -> AffineFunction:
+    return read_function(text, system.parameters.indices)
+
+
+def _integers(given: Identifier, what: str) -> tuple[int, ...]:
+    if isinstance(given, str):
+        if not re.fullmatch(r"[\[(]?\s*-?\d+(\s*,\s*-?\d+)*\s*[\])]?", given.strip()):
+            raise tw.DeclarationError(f"{what} must be integers such as '[0, 1]', not {given!r}")
+        return tuple(map(int, re.findall(r"-?\d+", given)))
+    if not isinstance(given, Sequence) or not all(isinstance(each, int) for each in given):
+        raise tw.DeclarationTypeError(f"{what} must be integers such as '[0, 1]', not {given!r}")
+    return tuple(int(each) for each in given)
+
+
+def _place(program: Program, identifier: Identifier) -> tuple[tree.System, tree.Path]:
+    """The system that an identifier is in, and the rest of the identifier."""
+    path = _integers(identifier, "the identifier of an expression")
+    systems = program.tree.systems
+    if not 0 <= path[0] < len(systems):
+        raise tw.DeclarationError(
+            f"the identifier {list(path)} begins with the number of the system, of which there are "
+            f"{len(systems)}"
+        )
+    return systems[path[0]], path[1:]
+
+
+def _written(program: Program, where: str | os.PathLike[str], text: str) -> FilePath:
+    path = FilePath(where)
+    if path.is_dir():
+        path = path / f"{next(iter(program))}.ab"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+# ---- generators (section 9) ----
+
+
+def generateWriteC(program: Program, system: str, outDir: str | os.PathLike[str]) -> FilePath:
+    """Writes NAME.c, demand-driven C; see `c.writing.write_c`."""
+    text = write_c(program.system(system), program.tree)
+    return _generated(outDir, f"{identifier(system)}.c", text)
+
+
+def generateWrapperC(program: Program, system: str, outDir: str | os.PathLike[str]) -> FilePath:
+    """Writes NAME-wrapper.c, a `main` around NAME; see `c.wrapping.wrapper_c`."""
+    text = wrapper_c(program.system(system))
+    return _generated(outDir, f"{identifier(system)}-wrapper.c", text)
+
+
+def generateMakefile(program: Program, system: str, outDir: str | os.PathLike[str]) -> FilePath:
+    """Writes a Makefile with the rules all, check, check-noprompt, verify and verify-rand."""
+    return _generated(outDir, "Makefile", make_text(program.system(system)))
+
+
+def _generated(folder: str | os.PathLike[str], name: str, text: str) -> FilePath:
+    path = FilePath(folder)
+    path.mkdir(parents=True, exist_ok=True)
+    path = path / name
+    path.write_text(text, encoding="utf-8")
+    return path

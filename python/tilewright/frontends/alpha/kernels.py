@@ -1,0 +1,495 @@
+"""From a system to a function on arrays: equations become computations of Layer I.
+
+Each branch of an equation's case is a piece; an equation that only reads is a view. A reduction, with
+any projection, sums over the indices of its body that the projection leaves open; what is left of the
+projection is its condition. Use equations are instantiated first (`instances.instantiated`). Nothing
+here rounds or reorders: where Layer I has no exact counterpart, the error says so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import TypeAlias
+
+import tilewright as tw
+
+from ...base.source import located_at
+from .attributes import Attributes, attributes_of
+from .conversions import COMPARISONS, DTYPES, LOGICAL, common_type, type_of
+from .domains import Domain, canonical, formula, fresh_names
+from .errors import complaint, source_of
+from .instances import instantiated
+from .linear import Floor, Linear
+from .presburger import Constraint
+from .spaces import near_domain, reduction_space, simplest_bounds
+from .tree import (
+    Binary,
+    Call,
+    Case,
+    Constant,
+    Declaration,
+    Dependence,
+    Equation,
+    Expression,
+    If,
+    Index,
+    Node,
+    Path,
+    Program,
+    Reduce,
+    Restrict,
+    System,
+    Unary,
+    Variable,
+    step,
+)
+
+__all__ = ["affine_value", "array_bounds", "identifier", "kernel"]
+
+Value: TypeAlias = tw.Expression
+Array: TypeAlias = "tw.Input | tw.Computation"
+
+_REDUCTIONS: dict[str, Callable[..., Value]] = {
+    "+": tw.sum,
+    "*": tw.prod,
+    "min": tw.min,
+    "max": tw.max,
+    "and": tw.all,
+    "or": tw.any,
+}
+
+
+def identifier(name: str) -> str:
+    """The name as an identifier: ``2mm-tiled`` is `_2mm_tiled`."""
+    word = re.sub(r"\W", "_", name)
+    return f"_{word}" if word[0].isdigit() else word
+
+
+def kernel(system: System, program: Program, externs: dict[str, tw.Extern]) -> tw.Function:
+    """The function that computes the system's outputs from its inputs and parameters.
+
+    Args:
+        system: of `program`, checked.
+        program: where the systems that it uses are.
+        externs: the external functions by name.
+
+    Raises:
+        DeclarationError: for what Layer I cannot say: inputs with negative coordinates, an external
+            function that was not given.
+    """
+    return _Translation(instantiated(system, program), externs).function()
+
+
+def array_bounds(system: System, declared: Declaration) -> list[Linear]:
+    """The extents of the array from 0 that holds an input or output.
+
+    Raises:
+        DeclarationError: for coordinates below 0, and where no affine bound holds everywhere.
+    """
+    found: list[Linear] = []
+    domain = declared.domain
+    for position, name in enumerate(domain.indices):
+        others = [number for number in range(domain.arity) if number != position]
+        line = Domain((name,), domain.points.project_out(*others) if others else domain.points)
+        below = line & Domain.where((name,), [[Constraint(-Linear.of(name) - _ONE, False)]])
+        if not below.is_empty:
+            raise complaint(
+                source_of(system), declared.position,
+                f"the {declared.kind} {declared.name} is an array that begins at 0, but index {name} "
+                "may be negative; shift it (CoB)", below.within(system.context),
+            )  # fmt: skip
+        bounds = [bound for part in line.parts for bound in _upper_bounds(part, name)]
+        for bound in bounds:
+            beyond = Constraint(Linear.of(name) - bound - _ONE, False)
+            if (line & Domain.where((name,), [[beyond]])).is_empty:
+                found.append(bound + _ONE)
+                break
+        else:
+            if not line.is_empty:
+                raise complaint(
+                    source_of(system), declared.position,
+                    f"the extent of {declared.name} in {name} is no affine expression of the "
+                    "parameters",
+                )  # fmt: skip
+            found.append(Linear())
+    return found
+
+
+_ONE = Linear(None, 1)
+
+
+def _upper_bounds(part: Sequence[Constraint], name: str) -> list[Linear]:
+    found: list[Linear] = []
+    for each in part:
+        factor = each.linear.terms.get(name, 0)
+        rest = each.linear - Linear({name: factor})
+        if any(name in v.numerator.names() for v in rest.terms if isinstance(v, Floor)):
+            continue
+        if factor == -1:
+            found.append(rest)
+        elif factor == 1 and each.is_equality:
+            found.append(-rest)
+    return [each for each in found if not any(isinstance(v, Floor) for v in each.terms)]
+
+
+def affine_value(linear: Linear, values: dict[str, Value]) -> Value | int:
+    """An affine expression over names as an expression."""
+    result: Value | int = 0
+    for variable, factor in linear.terms.items():
+        if isinstance(variable, Floor):
+            term: Value | int = affine_value(variable.numerator, values) // variable.divisor
+        else:
+            term = values[variable]
+        term = term if factor == 1 else term * factor
+        result = term if isinstance(result, int) and result == 0 else result + term
+    return result + linear.constant if linear.constant else result
+
+
+class _Translation:
+    """Of one system without use equations."""
+
+    def __init__(self, system: System, externs: dict[str, tw.Extern]) -> None:
+        self.system = system
+        self.externs = externs
+        names = system.parameters.indices
+        constraint = formula(system.parameters.parts)
+        given = tw.params(" ".join(names), constraint, minimum=None) if names else ()
+        self.parameters: dict[str, Value] = dict(zip(names, given, strict=True))
+        self.arrays: dict[str, Array] = {}
+        # Locals that are other variables in another type: converted where they are read.
+        self.conversions: dict[str, Equation] = {}
+
+    def at(self, node: Node) -> AbstractContextManager[None]:
+        """What is declared within has the place of the node."""
+        if node.position is None:
+            return located_at(None)
+        source, line = source_of(self.system), node.position.line
+        return located_at(tw.SourceLocation(source.file, line, source.line(line)))
+
+    def value(self, linear: Linear) -> Value | int:
+        names = linear.names() - set(self.parameters)
+        return affine_value(linear, self.parameters | {name: tw.iter(name) for name in names})
+
+    def function(self) -> tw.Function:
+        inputs: list[tw.Input] = []
+        for each in self.system.of_kind("input"):
+            shape = [self.value(bound) for bound in array_bounds(self.system, each)]
+            with self.at(each):
+                made = tw.input(each.name, shape, DTYPES[each.type])
+            self.arrays[each.name] = made
+            inputs.append(made)
+        equations: list[Equation] = []
+        for equation in self.system.equations:
+            assert isinstance(equation, Equation)
+            if self.converts(equation):
+                self.conversions[equation.name] = equation
+            else:
+                equations.append(equation)
+        for equation in equations:
+            self.declare(equation)
+        for equation in equations:
+            self.define(equation)
+        outputs = [self.arrays[each.name] for each in self.system.of_kind("output")]
+        return tw.function(
+            identifier(self.system.name),
+            outputs=[each for each in outputs if isinstance(each, tw.Computation)],
+            inputs=inputs or None,
+        )
+
+    # ---- equations ----
+
+    def names_of(self, equation: Equation) -> tuple[str, ...]:
+        taken = self.system.names()
+        return fresh_names([identifier(name) for name in equation.indices], taken)
+
+    def declare(self, equation: Equation) -> None:
+        declared = self.system.declaration(equation.name)
+        if declared.kind == "output":
+            array_bounds(self.system, declared)  # which refuses what is no array from 0
+        names = self.names_of(equation)
+        parts = declared.domain.named(names).parts
+        text = f"{{ {equation.name}[{', '.join(names)}] : {formula(parts)} }}"
+        make = tw.view if self.only_reads(equation) else tw.computation
+        with self.at(equation):
+            self.arrays[equation.name] = make(
+                self.with_parameters(text), dtype=DTYPES[declared.type]
+            )
+
+    def with_parameters(self, text: str) -> str:
+        return f"[{', '.join(self.parameters)}] -> {text}"
+
+    def only_reads(self, equation: Equation) -> bool:
+        """Whether it computes nothing, and converts nothing."""
+        read = self.read_alone(equation)
+        kind = self.system.declaration(equation.name).type
+        return read is not None and all(self.system.declaration(n).type == kind for n in read)
+
+    def converts(self, equation: Equation) -> bool:
+        """Whether it is a local that only converts inputs and what is computed."""
+        if self.system.declaration(equation.name).kind != "local" or self.only_reads(equation):
+            return False
+        read = self.read_alone(equation)
+        return read is not None and not read & self.conversions.keys()
+
+    def read_alone(self, equation: Equation) -> set[str] | None:
+        """What it reads, if it does nothing else, and does not read itself."""
+        found: set[str] = set()
+        pending = [equation.expression]
+        while pending:
+            node = pending.pop()
+            match node:
+                case Case():
+                    pending += node.branches
+                case Restrict() | Dependence():
+                    pending.append(node.body)
+                case Variable():
+                    found.add(node.name)
+                case _:
+                    return None
+        return None if equation.name in found else found
+
+    def converted(self, name: str, domain: Domain, point: tuple[Linear, ...]) -> Value:
+        """The value of one of `conversions` at a point."""
+        equation = self.conversions[name]
+        declared = self.system.declaration(name)
+        found = attributes_of(self.system, equation.expression, equation.indices, declared.domain)
+        value = _Scope(self, found, domain).value(equation.expression, (), point)
+        return self.as_type(value, declared.type)
+
+    def define(self, equation: Equation) -> None:
+        names = self.names_of(equation)
+        declared = self.system.declaration(equation.name)
+        domain = declared.domain.named(names)
+        found = attributes_of(self.system, equation.expression, names, domain)
+        array = self.arrays[equation.name]
+        assert isinstance(array, tw.Computation)
+        place = tuple(map(Linear.of, names))
+        for path, node in _pieces(equation.expression):
+            piece = found.context[path]
+            if piece.is_empty:
+                continue
+            scope = _Scope(self, found, piece.named(names))
+            with self.at(node):
+                value = self.as_type(scope.value(node, path, place), declared.type)
+                parts = formula(piece.named(names).parts)
+                text = f"{{ {equation.name}[{', '.join(names)}] : {parts} }}"
+                array.define(self.with_parameters(text), value)
+
+    def as_type(self, value: Value | int | float | bool, kind: str) -> Value:
+        dtype = DTYPES[kind]
+        if isinstance(value, tw.Expression) and value.dtype == dtype:
+            return value
+        return tw.cast(value, dtype)
+
+
+def _differs(value: Value | int, dtype: str) -> Value:
+    """Whether a value is not 0."""
+    return tw.cast(value, dtype) != tw.cast(0, dtype)
+
+
+def _pieces(node: Expression, path: Path = ()) -> list[tuple[Path, Expression]]:
+    """The branches of the cases at the top."""
+    if isinstance(node, Case):
+        found: list[tuple[Path, Expression]] = []
+        for number, branch in enumerate(node.branches):
+            found += _pieces(branch, (*path, number))
+        return found
+    if isinstance(node, Restrict):
+        return _pieces(node.body, (*path, 0))
+    return [(path, node)]
+
+
+class _Scope:
+    """The iterators around an expression: a domain over their names."""
+
+    def __init__(self, translation: _Translation, found: Attributes, domain: Domain) -> None:
+        self.translation = translation
+        self.system = translation.system
+        self.found = found
+        self.domain = domain
+
+    def value(self, node: Expression, path: Path, point: tuple[Linear, ...]) -> Value | int:
+        """The value of a node at a point: affine expressions over the iterators."""
+        match node:
+            case Constant():
+                return tw.cast(node.value, DTYPES[type_of(self.system, node)])
+            case Variable():
+                if node.name in self.translation.conversions:
+                    return self.translation.converted(node.name, self.domain, point)
+                subscripts = tuple(self.translation.value(each) for each in point)
+                return self.translation.arrays[node.name][subscripts]
+            case Index():
+                (place,) = node.function.results
+                values = dict(zip(node.function.indices, point, strict=True))
+                return tw.cast(self.translation.value(place.substituted(values)), "int64")
+            case Dependence():
+                values = dict(zip(node.function.indices, point, strict=True))
+                inner = tuple(each.substituted(values) for each in node.function.results)
+                return self.value(node.body, (*path, 0), inner)
+            case Restrict():
+                return self.value(node.body, (*path, 0), point)
+            case Case():
+                return self.case(node, path, point)
+            case If():
+                kind = type_of(self.system, node)
+                return tw.select(
+                    self.operand(node.condition, (*path, 0), point, "bool"),
+                    self.operand(node.then, (*path, 1), point, kind),
+                    self.operand(node.otherwise, (*path, 2), point, kind),
+                )
+            case Unary():
+                kind = type_of(self.system, node)
+                body = self.operand(node.body, (*path, 0), point, kind)
+                return ~body if node.operator == "not" else -body
+            case Binary():
+                return self.binary(node, path, point)
+            case Call():
+                return self.call(node, path, point)
+            case Reduce():
+                return self.reduce(node, path, point)
+
+    def operand(self, node: Expression, path: Path, point: tuple[Linear, ...], kind: str) -> Value:
+        """The value, converted as C does."""
+        value = self.value(node, path, point)
+        if kind == "bool" and type_of(self.system, node) != "bool":
+            return _differs(value, DTYPES[type_of(self.system, node)])
+        return self.translation.as_type(value, kind)
+
+    def binary(self, node: Binary, path: Path, point: tuple[Linear, ...]) -> Value:
+        kind = type_of(self.system, node)
+        if node.operator in LOGICAL:
+            kind = "bool"
+        elif node.operator in COMPARISONS:
+            kind = common_type(type_of(self.system, node.left), type_of(self.system, node.right))
+        left = self.operand(node.left, (*path, 0), point, kind)
+        right = self.operand(node.right, (*path, 1), point, kind)
+        exact = kind not in ("float", "double")
+        match node.operator:
+            case "+":
+                return left + right
+            case "-":
+                return left - right
+            case "*":
+                return left * right
+            case "/":
+                return tw.truncated_divide(left, right) if exact else left / right
+            case "%":
+                return tw.fmod(left, right)
+            case "min":
+                return tw.minimum(left, right)
+            case "max":
+                return tw.maximum(left, right)
+            case "and":
+                return left & right
+            case "or":
+                return left | right
+            case "xor":
+                return left ^ right
+            case "nand":
+                return ~(left & right)
+            case "==":
+                return left == right
+            case "!=":
+                return left != right
+            case "<":
+                return left < right
+            case "<=":
+                return left <= right
+            case ">":
+                return left > right
+            case _:
+                return left >= right
+
+    def call(self, node: Call, path: Path, point: tuple[Linear, ...]) -> Value:
+        declared = next(e for e in self.system.externals if e.name == node.function)
+        function = self.translation.externs.get(node.function)
+        if function is None:
+            raise complaint(
+                source_of(self.system), node.position,
+                f"the external function {node.function} was not given: say "
+                f'externs={{"{node.function}": tw.extern(...)}} of tw.alpha.load',
+            )  # fmt: skip
+        values = [
+            self.operand(each, (*path, number), point, kind)
+            for number, (each, kind) in enumerate(
+                zip(node.arguments, declared.arguments, strict=True)
+            )
+        ]
+        return self.translation.as_type(function(*values), declared.type)
+
+    def case(self, node: Case, path: Path, point: tuple[Linear, ...]) -> Value:
+        kind = type_of(self.system, node)
+        branches = [
+            (number, branch)
+            for number, branch in enumerate(node.branches)
+            if not self.found.context[step(path, number)].is_empty
+        ]
+        number, last = branches[-1]
+        result = self.operand(last, (*path, number), point, kind)
+        for number, branch in reversed(branches[:-1]):
+            below = (*path, number)
+            names = canonical(len(point), "_p")
+            domain = self.found.expression[below].gist(self.found.context[path])
+            values = dict(zip(names, point, strict=True))
+            parts = [[each.substituted(values) for each in p] for p in domain.named(names).parts]
+            chosen = self.operand(branch, below, point, kind)
+            result = tw.select(self.condition(parts), chosen, result)
+        return result
+
+    def condition(self, parts: Sequence[Sequence[Constraint]]) -> Value:
+        """Disjuncts as an expression of type bool."""
+        joined: Value | None = None
+        for part in parts:
+            term: Value | None = None
+            for each in part:
+                side = tw.cast(self.translation.value(each.linear), "int64")
+                holds = side == 0 if each.is_equality else side >= 0
+                term = holds if term is None else term & holds
+            if term is None:
+                return tw.cast(True, "bool")
+            joined = term if joined is None else joined | term
+        return tw.cast(False, "bool") if joined is None else joined
+
+    # ---- reductions ----
+
+    def reduce(self, node: Reduce, path: Path, point: tuple[Linear, ...]) -> Value:
+        kind, below = type_of(self.system, node), (*path, 0)
+        taken = self.system.names()
+        space = reduction_space(node, self.found.expression[below], self.domain, point, taken)
+        inner, body_point, domain, around = space
+        scope = _Scope(self.translation, self.found, domain)
+        body_kind = "bool" if node.operator in LOGICAL else type_of(self.system, node.body)
+        value = scope.operand(node.body, below, body_point, body_kind)
+        if not inner:
+            return self.translation.as_type(value, kind)
+        ranges = self.ranges(node, domain, inner)
+        where = self.condition(domain.gist(around).parts)
+        if node.operator == "xor":
+            ones = tw.sum(tw.cast(value, "int64"), over=ranges, where=where)
+            return _differs(tw.fmod(ones, tw.cast(2, "int64")), "int64")
+        reduced = _REDUCTIONS[node.operator](value, over=ranges, where=where)
+        return self.translation.as_type(reduced, kind)
+
+    def ranges(
+        self, node: Reduce, domain: Domain, inner: Sequence[str]
+    ) -> dict[tw.Iterator, tuple[Value | int, Value | int]]:
+        """A range around the values of each iterator, over those before it."""
+        found: dict[tw.Iterator, tuple[Value | int, Value | int]] = {}
+        for name in inner:
+            near = near_domain(domain, name)
+            part = near.parts[0] if near.parts else []
+            lower, upper = simplest_bounds(part, name)
+            if near.is_empty:
+                lower, upper = Linear(), Linear(None, -1)
+            if lower is None or upper is None:
+                raise complaint(
+                    source_of(self.system), node.position,
+                    f"no affine bound of {name} was found: the body of this reduction is a union "
+                    "whose parts lie at places that the parameters move apart; split it "
+                    "(SplitReductionBody)",
+                )  # fmt: skip
+            last = self.translation.value(upper + _ONE)
+            found[tw.iter(name)] = (self.translation.value(lower), last)
+        return found

@@ -1,0 +1,187 @@
+"""Alpha programs as people have them: read, checked, printed, and called on NumPy arrays."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import tilewright as tw
+
+from .checking import check, grounded
+from .kernels import kernel
+from .printing import ashow, print_ast, show
+from .reading import read
+from .tree import Program as ProgramTree
+from .tree import System
+
+__all__ = ["Program", "load", "system_of", "text_of"]
+
+
+class Program:
+    """An Alpha program: its systems by name, each a function on arrays; see `load`.
+
+    Transformations (`tw.alpha.Normalize`, ...) take a program and give another one.
+    """
+
+    def __init__(
+        self, program: ProgramTree, externs: Mapping[str, tw.Extern] | None = None
+    ) -> None:
+        if not isinstance(program, ProgramTree):
+            raise tw.DeclarationTypeError(
+                f"a program is made by tw.alpha.load, not from {type(program).__name__}"
+            )
+        self._tree = check(grounded(program))
+        self._externs = dict(externs or {})
+        self._functions: dict[str, tw.Function] = {}
+
+    @property
+    def tree(self) -> ProgramTree:
+        """The tree."""
+        return self._tree
+
+    @cached_property
+    def systems(self) -> dict[str, System]:
+        """The systems by name, in the order of the text."""
+        return {each.name: each for each in self._tree.systems}
+
+    def system(self, name: str) -> System:
+        """The tree of one system.
+
+        Raises:
+            KeyError: there is none of this name.
+        """
+        if name not in self.systems:
+            known = ", ".join(self.systems)
+            raise KeyError(f"there is no system {name!r}; there are {known}")
+        return self.systems[name]
+
+    def __getitem__(self, name: str) -> tw.Function:
+        """The system of this name as a function: inputs are arrays, outputs are returned."""
+        if name not in self._functions:
+            function = kernel(self.system(name), self._tree, self._externs)
+            function._alpha = (self, name)
+            self._functions[name] = function
+        return self._functions[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.systems)
+
+    def __len__(self) -> int:
+        return len(self.systems)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.systems
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Program):
+            return NotImplemented
+        return self._tree == other._tree
+
+    def __hash__(self) -> int:
+        return hash(tuple(self.systems))
+
+    def with_system(self, changed: System, name: str | None = None) -> Program:
+        """The program with one system replaced.
+
+        Args:
+            changed: the new system.
+            name: of the one that it takes the place of; its own unless given.
+        """
+        old = changed.name if name is None else name
+        systems = tuple(changed if each.name == old else each for each in self._tree.systems)
+        return Program(replace(self._tree, systems=systems), self._externs)
+
+    def show(self) -> str:
+        """The text with all index names."""
+        return show(self._tree)
+
+    def print_ast(self) -> str:
+        """The tree with identifiers, expression domains and context domains."""
+        return print_ast(self._tree)
+
+    def __str__(self) -> str:
+        return ashow(self._tree)
+
+    def __repr__(self) -> str:
+        return f"<Alpha program of {', '.join(self.systems)}>"
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(str(self))
+
+
+def load(
+    source: str | os.PathLike[str], *, externs: Mapping[str, tw.Extern] | None = None
+) -> Program:
+    """Reads an Alpha program::
+
+        p = tw.alpha.load('''
+          affine prefix {N | N > 0}
+            input  double A {i | 0 <= i < N};
+            output double S {i | 0 <= i < N};
+            let    S[i] = reduce(+, [j], {| 0 <= j <= i} : A[j]);
+          .
+        ''')
+        s = p["prefix"](a)
+
+    Args:
+        source: the text, or the path of a file that has it.
+        externs: the external functions that the program declares, by name (`tw.extern`).
+
+    Returns:
+        the program, checked: every variable is defined once and everywhere, branches do not
+        overlap, reductions are bounded.
+
+    Raises:
+        DeclarationError: for what is no program; the message has the line and the column, and a
+            point where it goes wrong.
+        DomainError: for a value that is needed where there is none.
+        OSError: the file cannot be read.
+        DeclarationTypeError: for a source that is neither text nor a path.
+
+    Source: CSU TR CS12-101, section 4.
+    """
+    if isinstance(source, os.PathLike) or (
+        isinstance(source, str) and "{" not in source and "\n" not in source
+    ):
+        path = Path(source)
+        return Program(read(path.read_text(encoding="utf-8"), str(path)), externs)
+    if not isinstance(source, str):
+        raise tw.DeclarationTypeError(
+            f"tw.alpha.load takes the text of a program or a path, not {type(source).__name__}"
+        )
+    return Program(read(source), externs)
+
+
+def system_of(function: tw.Function) -> System:
+    """The tree of the system that a function was made from.
+
+    Raises:
+        DeclarationError: it was not made from Alpha.
+    """
+    program, name = _origin(function)
+    found: System = program.system(name)
+    return found
+
+
+def text_of(function: tw.Function) -> str:
+    """The Alpha program that a function was made from, as `AShow` prints it.
+
+    Raises:
+        DeclarationError: it was not made from Alpha.
+    """
+    program, _ = _origin(function)
+    return str(program)
+
+
+def _origin(function: tw.Function) -> tuple[Program, str]:
+    origin: tuple[Program, str] | None = getattr(function, "_alpha", None)
+    if origin is None:
+        raise tw.DeclarationError(
+            f"the function {function.name} was not made from Alpha; print(f.layers) shows what it "
+            "computes"
+        )
+    return origin

@@ -1,0 +1,125 @@
+"""The iterators of a reduction, and bounds of iterators: what kernels and C have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from .domains import Domain, fresh_names
+from .linear import Floor, Linear
+from .presburger import Constraint
+from .tree import Reduce
+
+__all__ = ["ReductionSpace", "bounds", "near_domain", "reduction_space", "simplest_bounds"]
+
+
+class ReductionSpace(NamedTuple):
+    """What a reduction runs over.
+
+    Attributes:
+        inner: the iterators that it adds.
+        point: where its body stands, over all iterators.
+        domain: of all iterators, those around and those that it adds.
+        around: the same without what the reduction says.
+    """
+
+    inner: list[str]
+    point: tuple[Linear, ...]
+    domain: Domain
+    around: Domain
+
+
+def reduction_space(
+    node: Reduce, body: Domain, scope: Domain, point: Sequence[Linear], taken: set[str]
+) -> ReductionSpace:
+    """The points of a reduction's body that its projection takes to a point.
+
+    Indices that the projection gives are replaced; what is left of ``projection = point`` is a
+    condition of the domain.
+
+    Args:
+        node: the reduction.
+        body: where its body has a value.
+        scope: the iterators around it.
+        point: where its value is asked for, over these iterators.
+        taken: names that iterators must not have.
+    """
+    outer = scope.indices
+    indices = fresh_names(node.projection.indices, taken | set(outer))
+    place, rest = _solved(node.projection.named(indices).results, indices, point)
+    inner = [name for name in indices if name not in place]
+    names = (*outer, *inner)
+    parts = [
+        [each.substituted(place) for each in part] + [Constraint(row, True) for row in rest]
+        for part in body.named(indices).parts
+    ]
+    around = scope.substituted(names, {})
+    body_point = tuple(place.get(name, Linear.of(name)) for name in indices)
+    return ReductionSpace(inner, body_point, Domain.where(names, parts) & around, around)
+
+
+def _solved(
+    results: Sequence[Linear], indices: Sequence[str], point: Sequence[Linear]
+) -> tuple[dict[str, Linear], list[Linear]]:
+    """Indices of a body as affine expressions of the others and of the point that the projection
+    gives; and what is left of ``projection = point``, as expressions that are 0."""
+    place: dict[str, Linear] = {}
+    rest: list[Linear] = []
+    rows = [result - target for result, target in zip(results, point, strict=True)]
+    while rows:
+        row = rows.pop(0).substituted(place)
+        unit = [name for name in indices if abs(row.terms.get(name, 0)) == 1]
+        if not unit:
+            if row.names() or row.constant:
+                rest.append(row)
+            continue
+        name = unit[0]
+        factor = row.terms[name]
+        value = (row - Linear({name: factor})) * -factor
+        place = {old: each.substituted({name: value}) for old, each in place.items()}
+        place[name] = value
+    return place, [row.substituted(place) for row in rest]
+
+
+def near_domain(domain: Domain, name: str) -> Domain:
+    """The domain of an iterator and those before it, as one polyhedron around it."""
+    position = domain.indices.index(name)
+    later = list(range(position + 1, domain.arity))
+    points = domain.points.project_out(*later) if later else domain.points
+    near = Domain(domain.indices[: position + 1], points)
+    if len(near.parts) > 1:
+        near = Domain(near.indices, near.points.polyhedral_hull())
+    return near
+
+
+def bounds(part: Sequence[Constraint], name: str) -> tuple[list[Linear], list[Linear]]:
+    """The lower and the upper bounds of a name, the simplest first."""
+    lower: list[tuple[int, Linear]] = []
+    upper: list[tuple[int, Linear]] = []
+    for each in part:
+        factor = each.linear.terms.get(name, 0)
+        rest = each.linear - Linear({name: factor})
+        if not factor or name in rest.names():
+            continue
+        size = abs(factor)
+        cost = 10 * (size != 1) + len(rest.terms)
+        if factor > 0 or each.is_equality:
+            value = rest if factor > 0 else -rest
+            lower.append((cost, -_quotient(value, size)))
+        if factor < 0 or each.is_equality:
+            value = rest if factor < 0 else -rest
+            upper.append((cost, _quotient(value, size)))
+    return (
+        [value for _, value in sorted(lower, key=lambda one: one[0])],
+        [value for _, value in sorted(upper, key=lambda one: one[0])],
+    )
+
+
+def simplest_bounds(part: Sequence[Constraint], name: str) -> tuple[Linear | None, Linear | None]:
+    """One lower and one upper bound of a name; None if there is none."""
+    lower, upper = bounds(part, name)
+    return (lower[0] if lower else None), (upper[0] if upper else None)
+
+
+def _quotient(linear: Linear, divisor: int) -> Linear:
+    return linear if divisor == 1 else Linear({Floor(linear, divisor): 1})

@@ -1,0 +1,136 @@
+"""WriteC, WrapperC and the Makefile, compiled by gcc (CSU TR CS12-101, section 9)."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from alpha_programs import CompiledSystem
+from test_alpha_report import FIGURE_1, PRODUCTS, SUBSYSTEMS, jacobi
+
+import tilewright as tw
+
+alpha = tw.alpha
+RNG = np.random.default_rng(9)
+
+
+def test_9_1_fibonacci_is_memoised(tmp_path: Path) -> None:
+    p = alpha.load("""affine fib {N|N>1} output long F; local long f {i|0<=i<=N};
+      let F = f[N]; f[i] = case {i<2} : [i]; {i>=2} : f[i-1] + f[i-2]; esac;""")
+    compiled = CompiledSystem(p, "fib", tmp_path)
+    assert compiled(N=10)[0] == 55
+    assert compiled(N=90)[0] == 2880067194370816120  # which takes forever without memory
+
+
+def test_9_1_long_chains(tmp_path: Path) -> None:
+    p = alpha.load("""affine chain {N|N>0} input double A {i|0<=i<N}; output double r;
+      local double S {i|0<=i<N};
+      let S[i] = case {i==0} : A[i]; {i>0} : S[i-1] + A[i]; esac; r = S[N-1];""")
+    a = RNG.random(1_000_000)
+    assert CompiledSystem(p, "chain", tmp_path)(a, N=len(a))[0] == np.cumsum(a)[-1]
+
+
+def run(
+    folder: Path, name: str, *arguments: str, text: str = ""
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [folder / name, *arguments], input=text, capture_output=True, text=True, timeout=60
+    )
+
+
+def made(p: alpha.Program, name: str, folder: Path, *rules: str) -> None:
+    for generate in (alpha.generateWriteC, alpha.generateWrapperC, alpha.generateMakefile):
+        generate(p, name, folder)
+    subprocess.run(
+        ["make", "-s", "-C", str(folder), *rules, "CFLAGS=-O1 -std=gnu11 -fwrapv -Wall -Werror"],
+        check=True, timeout=120,
+    )  # fmt: skip
+
+
+def test_9_1_self_dependence_is_found_at_run_time(tmp_path: Path) -> None:
+    p = alpha.load("""affine loop {N|N>2} output int R; local int X, Y {i|0<=i<N};
+      let X[i] = Y[i]; Y[i] = case {i<2} : 1; {i>=2} : X[i]; esac; R = X[2];""")
+    made(p, "loop", tmp_path, "all")
+    found = run(tmp_path, "loop", "5")
+    assert found.returncode == 1
+    assert "self dependence on X at (2)" in found.stderr
+
+
+def test_9_1_only_what_is_demanded_is_computed(tmp_path: Path) -> None:
+    """The branch of an `if` that is not taken is not demanded: here it would never end."""
+    p = alpha.load("""affine lazy {N|N>2} input int A {i|0<=i<N}; output int R; local int X {i|0<=i<N};
+      let X[i] = if A[i] > 0 then A[i] else Y[i]; R = X[1]; Y[i] = X[i];
+      """.replace("local int X", "local int X, Y"))  # fmt: skip
+    compiled = CompiledSystem(p, "lazy", tmp_path)
+    assert compiled(np.array([0, 7, 0]), N=3)[0] == 7
+
+
+@pytest.mark.parametrize("text", PRODUCTS)
+def test_9_1_matrix_product(text: str, tmp_path: Path) -> None:
+    a, b = RNG.random((2, 5, 5))
+    (found,) = CompiledSystem(alpha.load(text), "matrix_product", tmp_path)(a, b, N=5)
+    np.testing.assert_allclose(found, a @ b, rtol=1e-13)
+
+
+def test_9_1_use_equations_and_figure_1(tmp_path: Path) -> None:
+    a, b = RNG.integers(-9, 9, (3, 5)), RNG.integers(-9, 9, (5, 4))
+    compiled = CompiledSystem(alpha.load(SUBSYSTEMS), "mat_product", tmp_path)
+    np.testing.assert_array_equal(compiled(a, b, N=3, M=4, K=5)[0], a @ b)
+    x = RNG.random(20)
+    (found,) = CompiledSystem(alpha.load(FIGURE_1), "jacobi1D", tmp_path)(x, N=20, T=5)
+    np.testing.assert_allclose(found, jacobi(x, 5), rtol=1e-14)
+
+
+def test_9_1_arithmetic_is_that_of_the_kernel(tmp_path: Path) -> None:
+    p = alpha.load("""affine a {N|N>0}
+      input int A, B {i|0<=i<N}; char S {i|0<=i<N}; float F {i|0<=i<N}; bool P, Q {i|0<=i<N};
+      output int D {i|0<=i<N}; int R {i|0<=i<N}; char C {i|0<=i<N}; float G {i|0<=i<N};
+        bool L {i|0<=i<N}; bool X; long K {i|0<=i<N}; float M; double E {i|0<=i<N};
+      let D = A / B; R = A % B; C = S * S + A; G = F * 0.1f + S; E = F * 0.1 / A;
+          L = P and not Q or (A < F) xor (A nand B); X = reduce(xor, (i->), P[i]); K = A * B + [i-N];
+          M = reduce(max, (i->), F[i]);""")
+    n = 200
+    arrays = [RNG.integers(-(2**31), 2**31, n).astype(np.int32), RNG.integers(-3, 4, n).astype(np.int32),
+              RNG.integers(-128, 128, n).astype(np.int8), RNG.normal(size=n).astype(np.float32),
+              RNG.random(n) < 0.5, RNG.random(n) < 0.5]  # fmt: skip
+    arrays[0][:3], arrays[1][:3] = -(2**31), -1
+    expected = p["a"](*arrays)
+    for one, other in zip(CompiledSystem(p, "a", tmp_path)(*arrays, N=n), expected, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_9_4_and_9_5_wrapper_and_rules(tmp_path: Path) -> None:
+    p = alpha.load("""affine double_it {N|N>0} input int A {i|0<=i<N}; double s;
+      output int B {i|0<=i<N}; double c; let B = A * 2; c = s * 3.0;""")
+    verify = """#include <stdint.h>
+    void double_it_verify(int64_t N, const int32_t *A, const double s, int32_t *B, double *c) {
+      for (int64_t i = 0; i < N; i++) B[i] = A[i] + A[i];
+      *c = 3 * s; }"""
+    (tmp_path / "double_it_verify.c").write_text(verify, encoding="utf-8")
+    made(p, "double_it", tmp_path, "all", "check", "check-noprompt", "verify", "verify-rand")
+    plain = run(tmp_path, "double_it", "4")
+    assert plain.returncode == 0 and plain.stdout == "" and "Execution time" in plain.stderr
+    asked = run(tmp_path, "double_it.check", "2", text="5 -7 1.5")
+    assert asked.stdout == "A[0] = A[1] = s[0] = B[0] = 10\nB[1] = -14\nc[0] = 4.5\n"
+    bare = run(tmp_path, "double_it.check-noprompt", "2", text="5 -7 1.5")
+    assert bare.stdout == "10\n-14\n4.5\n"
+    assert run(tmp_path, "double_it.verify", "1", text="3 1").stdout.endswith("TEST PASSED\n")
+    assert run(tmp_path, "double_it.verify-rand", "50").stdout == "TEST PASSED\n"
+    (tmp_path / "double_it_verify.c").write_text(verify.replace("3 * s", "2 * s"), encoding="utf-8")
+    made(p, "double_it", tmp_path, "verify-rand")
+    failed = run(tmp_path, "double_it.verify-rand", "50")
+    assert failed.returncode == 1 and failed.stdout == "c differs at 0\nTEST FAILED\n"
+    assert run(tmp_path, "double_it").returncode == 2
+
+
+def test_names_that_c_has_are_refused(tmp_path: Path) -> None:
+    p = alpha.load(
+        "affine t {stack|stack>0} output int y1, gamma {i|0<=i<stack}; let y1 = 1; gamma = y1;"
+    )
+    with pytest.raises(tw.DeclarationError, match="stack means something else in C"):
+        alpha.generateWriteC(p, "t", tmp_path)
+    q = alpha.load("affine t {N|N>0} output int y1, gamma {i|0<=i<N}; let y1 = 1; gamma = y1 + 1;")
+    found = CompiledSystem(q, "t", tmp_path)(N=2)
+    assert [each.tolist() for each in found] == [[1, 1], [2, 2]]

@@ -1,0 +1,210 @@
+"""Programs that make no sense: errors with line, column, and a point where it goes wrong."""
+
+from __future__ import annotations
+
+import random
+import re
+
+import pytest
+from alpha_programs import RandomProgram
+
+import tilewright as tw
+
+alpha = tw.alpha
+
+HEAD = """affine t {N | N>3}
+  input double A {i | 0<=i<N}; double M {i,j | 0<=(i,j)<N};
+  output double X {i | 0<=i<N};
+  let
+"""
+EQUATION = "    X[i] = A[i];\n"
+
+#: name: (program, class, line, column, part of the message)
+MISTAKES = {
+    "overlapping branches": (
+        HEAD + "    X[i] = case {i<3} : A[i]; {i>=2} : A[i]; esac;",
+        tw.DeclarationError, 5, 31, r"branches 1 and 2 of this case overlap, for example at \[i = 2\] with N = 4"),
+    "no branch": (
+        HEAD + "    X[i] = case {i<3} : A[i]; {i>3} : A[i]; esac;",
+        tw.DomainError, 5, 12, r"no branch of this case has a value, for example at \[i = 3\]"),
+    "outside of a domain": (
+        HEAD + "    X[i] = A[i] * 2 + A[i-1];",
+        tw.DomainError, 5, 23, r"A is read outside of its domain, for example at \[i = -1\]"),
+    "outside of a restriction": (
+        HEAD + "    X[i] = {i>0} : A[i];",
+        tw.DomainError, 5, 12, r"outside of the domain of this restriction, for example at \[i = 0\]"),
+    "nothing to reduce": (
+        HEAD + "    X[i] = reduce(+, [j], {| 0<=j<i} : A[j]);",
+        tw.DomainError, 5, 12, r"there is nothing to reduce, for example at \[i = 0\]"),
+    "unbounded body": (
+        HEAD + "    X[i] = reduce(+, [j], {| j<=i} : 1.0);",
+        tw.DeclarationError, 5, 12, "the body of this reduction is unbounded: it goes on in the direction j -1"),
+    "unbounded with a stride": (
+        HEAD + "    X[i] = reduce(+, [j], {| j % 2 == 0 && j>=i} : 1.0);",
+        tw.DeclarationError, 5, 12, "unbounded"),
+    "input defined": (
+        HEAD + EQUATION + "    A[i] = X[i];",
+        tw.DeclarationError, 6, 5, "A is an input, which no equation defines"),
+    "defined twice": (
+        HEAD + EQUATION + EQUATION, tw.DeclarationError, 6, 5, "X is defined twice"),
+    "not defined": (
+        HEAD.replace("let", "local double L; let") + EQUATION,
+        tw.DeclarationError, 4, 16, "the local L has no equation"),
+    "declared twice": (
+        HEAD.replace("double X", "double A, X") + EQUATION,
+        tw.DeclarationError, 3, 17, "A is declared twice"),
+    "unknown variable": (
+        HEAD + "    X[i] = B[i];", tw.DeclarationError, 5, 12, "there is no variable B; declared are A, M, X"),
+    "unknown index": (
+        HEAD + "    X[i] = A[k];", tw.DeclarationError, 5, 14, "k is neither an index nor a parameter here"),
+    "wrong number of subscripts": (
+        HEAD + "    X[i] = M[i];", tw.DeclarationError, 5, 12, "M has 2 dimensions, but 1 subscripts"),
+    "wrong number of dimensions": (
+        HEAD + "    X[i] = M;", tw.DeclarationError, 5, 12, "M has 2 dimensions, but expressions here have 1"),
+    "wrong function": (
+        HEAD + "    X[i] = (i,j->i)@A;", tw.DeclarationError, 5, 12, "takes 2 indices, but expressions here have 1"),
+    "wrong projection": (
+        HEAD + "    X[i] = reduce(+, (i,j->i,j), M);", tw.DeclarationError, 5, 22, "gives 2 indices"),
+    "wrong restriction": (
+        HEAD + "    X[i] = {i,j | i>0} : A[i];", tw.DeclarationError, 5, 12, "has 2 dimensions, but expressions"),
+    "wrong left-hand side": (
+        HEAD + "    X[i,j] = A[i];", tw.DeclarationError, 5, 5, "X has 1 dimensions, not 2"),
+    "self-dependence": (
+        HEAD + "    X[i] = case {i<2} : A[i]; {i>=2} : X[N+1-i]; esac;",
+        tw.SelfDependenceError, 5, 5, "X needs its own value, for example at"),
+    "two values of val": (
+        HEAD + "    X[i] = val(i->i,i);", tw.DeclarationError, 5, 12, "val takes one value, not 2"),
+    "not affine": (
+        HEAD + "    X[i] = A[i*i];", tw.DeclarationError, 5, 14, "i times i is not affine"),
+    "syntax": (
+        HEAD + "    X[i] = A[i] B;", tw.DeclarationError, 5, 17, "syntax error at 'B'; expected"),
+    "end of the text": (
+        HEAD + "    X[i] = A[i]", tw.DeclarationError, 5, 15, "syntax error at the end of the text"),
+    "character": (
+        HEAD + "    X[i] = A[i] # 2;", tw.DeclarationError, 5, 17, "'#' is no character of Alpha"),
+    "unknown function": (
+        HEAD + "    X[i] = sin(A[i]);", tw.DeclarationError, 5, 12, "there is no external function sin"),
+    "wrong number of arguments": (
+        "double sin(double);\n" + HEAD + "    X[i] = sin(A[i], 1.0);",
+        tw.DeclarationError, 6, 12, "sin takes 1 arguments, got 2"),
+    "remainder of fractions": (
+        HEAD + "    X[i] = A[i] % 2;", tw.DeclarationError, 5, 12, "% is for integers, not for a double"),
+    "while": (
+        HEAD.replace("let", "over {t | } while 1 > 0 let") + EQUATION,
+        tw.DeclarationError, 4, 3, "while loops"),
+    "unsigned double": (
+        HEAD.replace("double X", "unsigned double X") + EQUATION,
+        tw.DeclarationError, 3, 10, "there is no unsigned double"),
+}  # fmt: skip
+
+
+def refusal(text: str) -> tw.DeclarationError:
+    with pytest.raises(tw.DeclarationError) as caught:
+        alpha.load(text)
+    return caught.value
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_mistake(name: str) -> None:
+    text, kind, line, column, message = MISTAKES[name]
+    error = refusal(text)
+    assert type(error) is kind
+    assert re.search(message, str(error)), error
+    assert error.message.startswith(f"line {line}, column {column}: ")
+    assert (error.details["line"], error.details["column"]) == (str(line), str(column))
+    assert error.location is not None and error.location.line == line
+    assert error.location.text == text.splitlines()[line - 1].strip()
+    if "for example" in message:
+        assert error.details["witness"] in error.message
+
+
+USE = """affine main {N | N>1}
+  input double A {i,j | 0<=(i,j)<N};
+  output double X {i | 0<=i<N};
+  let use {e | 0<=e<N} sub[N] (A) returns (X);
+.
+affine sub {M | M>0}
+  input double a {k | 0<=k<M};
+  output double r;
+  let r = reduce(+, (k->), a[k]);
+.
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("[N] (A)", "[N,N] (A)", "sub has 1 parameters, got 2"),
+        ("(A) returns", "(A, A) returns", "sub has 1 inputs, got 2"),
+        ("returns (X)", "returns (X, X)", "sub has 1 outputs, got 2"),
+        ("sub[N]", "sab[N]", "there is no system sab; there are main, sub"),
+        ("sub[N]", "sub[e]", r"outside of the parameter domain of sub, for example at \[e = 0\]"),
+        ("sub[N]", "sub[N+1]", "the input a of sub is not given everywhere, for example at"),
+        ("{e | 0<=e<N} sub", "{e | 1<=e<N} sub", "the instances of sub do not cover X, for example"),
+        ("X {i | 0<=i<N}", "X {i | 0<=i<N-1}", "X does not have all that the instances of sub give"),
+        ("X {i | 0<=i<N}", "X {i,j | 0<=(i,j)<N}", "X has 2 dimensions, but the instances of sub give r 1"),
+        ("let r = reduce(+, (k->), a[k])", "let use main[M+1] (val(i,j->i)) returns (r)",
+         "systems call each other in a circle: main -> sub -> main"),
+    ],
+)  # fmt: skip
+def test_use_equations(old: str, new: str, message: str) -> None:
+    alpha.load(USE)
+    assert USE.count(old) == 1
+    error = refusal(USE.replace(old, new))
+    assert re.search(message, str(error)), error
+    assert error.details["line"]
+
+
+def test_files_are_named(tmp_path: object) -> None:
+    file = tmp_path / "wrong.ab"  # type: ignore[operator]
+    file.write_text(HEAD + "    X[i] = B[i];", encoding="utf-8")
+    with pytest.raises(tw.DeclarationError, match=r"wrong\.ab:5: X") as caught:
+        alpha.load(file)
+    assert caught.value.location is not None and caught.value.location.file == str(file)
+    with pytest.raises(OSError):
+        alpha.load(tmp_path / "missing.ab")  # type: ignore[operator]
+    with pytest.raises(tw.DeclarationTypeError, match="takes the text of a program or a path"):
+        alpha.load(5)  # type: ignore[arg-type]
+
+
+def test_arguments_of_commands() -> None:
+    p = alpha.load(HEAD + EQUATION)
+    with pytest.raises(tw.DeclarationError, match="no expression of t is at"):
+        alpha.SplitUnion(p, "[0, 0, 0, 3]")
+    with pytest.raises(tw.DeclarationError, match="begins with the number of the system"):
+        alpha.SplitUnion(p, "[1, 0, 0]")
+    with pytest.raises(tw.DeclarationError, match="must be integers such as"):
+        alpha.SplitUnion(p, "first")
+    with pytest.raises(tw.DeclarationError, match="is no reduction"):
+        alpha.SerializeReduction(p, "[0, 0, 0]", "(i->i)")
+    with pytest.raises(KeyError, match="there is no system"):
+        alpha.CoB(p, "s", "X", "(i->i)")
+    with pytest.raises(KeyError, match="has no variable"):
+        alpha.CoB(p, "t", "Q", "(i->i)")
+    with pytest.raises(tw.DeclarationError, match="line 1, column"):
+        alpha.CoB(p, "t", "X", "(i->i")
+
+
+def test_inputs_and_outputs_begin_at_0() -> None:
+    p = alpha.load("affine t {N|N>0} output int X {i | -1<=i<N}; let X[i] = 1;")
+    with pytest.raises(tw.DeclarationError, match=r"index i may be negative.*at \[i = -1\]"):
+        p["t"]
+    moved = alpha.CoB(p, "t", "X", "(i->i+1)")
+    assert moved["t"](N=3).tolist() == [1, 1, 1, 1]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_malformed_programs_give_located_errors(seed: int) -> None:
+    """A random program with a piece of text left out, doubled or exchanged is read, or refused with a
+    place; nothing else."""
+    choice = random.Random(seed)
+    text = RandomProgram(seed % 25).text()
+    for _ in range(choice.randint(1, 2)):
+        start = choice.randrange(len(text))
+        end = min(len(text), start + choice.randint(1, 12))
+        other = choice.choice(["", text[start:end] * 2, choice.choice("{}[]();|&=<>+-*@,.0Nijx")])
+        text = text[:start] + other + text[end:]
+    try:
+        alpha.load(text)
+    except tw.DeclarationError as error:
+        assert error.details["line"].isdigit() and error.details["column"].isdigit()

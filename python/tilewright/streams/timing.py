@@ -1,0 +1,300 @@
+"""When elements of streams can be computed, and for how long they are needed.
+
+Rates are taken from the rays of the dependences, as in Leben and Tzanetakis (ACM TACO 16(3), 2019,
+sections 3 and 4): where ``y[n]`` reads ``x[t]``, t grows by `gain` when n grows by `step`, and
+``step t - gain n`` stays between two bounds. From these bounds follow how many elements of each
+stream there are when k elements of the first input are known, and how many earlier ones are kept.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import NoReturn
+
+from .. import _core
+from ..base.errors import DeclarationError
+
+__all__ = ["Edge", "Streamed", "Timing", "streamed", "timing_of"]
+
+_FAR = 2**40
+"""Later than anything that a bounded dependence reaches."""
+
+_STEPS = math.lcm(*range(1, 33))
+"""Rates are seen over so many elements: of all that have a denominator of at most 32."""
+
+
+@dataclass(frozen=True)
+class Streamed:
+    """An array over unbounded time.
+
+    Attributes:
+        axis: which of its dimensions is time.
+    """
+
+    handle: _core.Computation
+    axis: int
+
+    @property
+    def name(self) -> str:
+        return self.handle.name
+
+
+@dataclass(frozen=True)
+class Edge:
+    """``low <= step * t - gain * n <= high`` where reader[n] reads producer[t]."""
+
+    reader: str
+    producer: str
+    gain: int
+    step: int
+    low: int
+    high: int
+
+
+def _everywhere(handle: _core.Computation, values: Mapping[str, int]) -> _core.IntegerSet:
+    """The domain at all times, at some values of the other parameters."""
+    domain = handle.domain.project_out_parameters(["forever"])
+    return domain.fix({name: values[name] for name in domain.parameters() if name in values})
+
+
+def _coordinates(rank: int) -> str:
+    return ", ".join(f"i{d}" for d in range(rank))
+
+
+def streamed(handle: _core.Computation, values: Mapping[str, int]) -> Streamed | None:
+    """The array as a stream; None where it has finitely many elements.
+
+    Raises:
+        DeclarationError: it has two infinite directions.
+    """
+    if "forever" not in handle.domain.parameters():
+        return None
+    points = _everywhere(handle, values)
+    names = _coordinates(handle.rank)
+    endless = [
+        axis
+        for axis in range(handle.rank)
+        if not points.intersect(
+            _core.IntegerSet(f"{{ {handle.name}[{names}] : i{axis} >= {_FAR} }}")
+        ).is_empty()
+    ]
+    if not endless:
+        return None
+    if len(endless) > 1:
+        both = " and ".join(handle.iterators[axis] for axis in endless)
+        raise DeclarationError(
+            f"{handle.name} has {len(endless)} infinite directions, {both}: a stream has one, and "
+            "bounds for the others"
+        )
+    return Streamed(handle, endless[0])
+
+
+def _extreme(points: _core.IntegerSet, largest: bool) -> int | None:
+    """The largest or smallest number of a set; None where there is none."""
+    beyond = ">= " if largest else "<= -"
+    if not points.intersect(_core.IntegerSet(f"{{ [t] : t {beyond}{_FAR * _STEPS} }}")).is_empty():
+        return None
+    found = (points.lexmax() if largest else points.lexmin()).sample()
+    return None if found is None else found[1][0]
+
+
+class _Reads:
+    """All pairs of times at which one array reads another one."""
+
+    def __init__(self, reader: Streamed, producer: Streamed, pairs: _core.IntegerMap) -> None:
+        self.reader, self.producer = reader, producer
+        own, other = _coordinates(reader.handle.rank), _coordinates(producer.handle.rank)
+        to_time = f"{{ {reader.name}[{own}] -> [i{reader.axis}] }}"
+        at_time = f"{{ {producer.name}[{other}] -> [i{producer.axis}] }}"
+        self.pairs = pairs.apply_domain(_core.IntegerMap(to_time)).apply_range(
+            _core.IntegerMap(at_time)
+        )
+
+    def _read_at(self, time: int) -> int | None:
+        """The first time that is read at a time."""
+        at = _core.IntegerSet(f"{{ [n] : n = {time} }}")
+        return _extreme(self.pairs.intersect_domain(at).range(), largest=False)
+
+    def rate(self) -> Fraction | None:
+        """By how much what is read moves on when the reader moves on by one; None where it reads
+        only in the beginning."""
+        late = _core.IntegerSet(f"{{ [n] : n >= {_STEPS} }}")
+        if self.pairs.intersect_domain(late).is_empty():
+            return None
+        first, second = self._read_at(2 * _STEPS), self._read_at(3 * _STEPS)
+        if first is None or second is None:
+            self._refuse("reads elements that have no first one")
+        if second == first:
+            self._refuse(
+                "needs the same elements for ever (a sum from the beginning is a recurrence: "
+                "y[n] = y[n - 1] + x[n])"
+            )
+        return Fraction(second - first, _STEPS)
+
+    def edge(self, rate: Fraction) -> Edge:
+        gain, step = rate.numerator, rate.denominator
+        moved = _core.IntegerMap(f"{{ [[n] -> [t]] -> [{step} * t - {gain} * n] }}")
+        offsets = self.pairs.wrap().apply(moved)
+        low, high = _extreme(offsets, largest=False), _extreme(offsets, largest=True)
+        if low is None or high is None:
+            self._refuse(
+                f"reads at distances that grow without bound, since {self.producer.name} has "
+                f"{rate} elements for each one of {self.reader.name}"
+            )
+        return Edge(self.reader.name, self.producer.name, gain, step, low, high)
+
+    def _refuse(self, why: str) -> NoReturn:
+        raise DeclarationError(
+            f"{self.reader.name} reads {self.producer.name}, of which no finite memory keeps enough: "
+            f"it {why}"
+        )
+
+
+@dataclass
+class Timing:
+    """What a stream program does in time. Ticks are elements of its first input.
+
+    Attributes:
+        rates: elements for each tick.
+        period: after so many ticks everything repeats.
+        kept: how many earlier elements of each stream a step reads.
+    """
+
+    edges: tuple[Edge, ...]
+    rates: dict[str, Fraction]
+    inputs: tuple[str, ...]
+    period: int
+    kept: dict[str, int]
+    _table: list[dict[str, int]]
+
+    def counts(self, ticks: int) -> dict[str, int]:
+        """How many elements of each stream are known after so many ticks; negative ones are
+        still to be waited for."""
+        periods, rest = divmod(ticks, self.period)
+        return {
+            name: count + int(self.rates[name] * self.period) * periods
+            for name, count in self._table[rest].items()
+        }
+
+    def latency(self, name: str) -> int:
+        """By how many elements a stream is behind the input, at most."""
+        late = (
+            math.floor(self.rates[name] * tick) - counts[name]
+            for tick, counts in enumerate(self._table)
+        )
+        return max(late)
+
+    def offset(self, name: str, reference: str) -> int | None:
+        """What its count is more than a whole multiple of the reference's; None if that varies."""
+        rate = self.rates[name]
+        found = {counts[name] - rate * counts[reference] for counts in self._table}
+        if rate.denominator > 1 or len(found) > 1:
+            return None
+        return int(found.pop())
+
+    def bounds(self, edge: Edge) -> tuple[int, int]:
+        """Between which numbers step * count(producer) - gain * count(reader) is."""
+        found = [
+            edge.step * counts[edge.producer] - edge.gain * counts[edge.reader]
+            for counts in self._table
+        ]
+        return min(found), max(found)
+
+
+def _rates(
+    names: list[str], found: dict[tuple[str, str], Fraction], reference: str
+) -> dict[str, Fraction]:
+    rates = {reference: Fraction(1)}
+    waiting = [reference]
+    while waiting:
+        name = waiting.pop()
+        for (reader, producer), rate in found.items():
+            if name not in (reader, producer):
+                continue
+            other = producer if name == reader else reader
+            own = rates[name] * rate if name == reader else rates[name] / rate
+            if other not in rates:
+                rates[other] = own
+                waiting.append(other)
+            elif rates[other] != own:
+                raise DeclarationError(
+                    f"the rates of {reader} and {producer} are not consistent: {reader} reads "
+                    f"{rate} elements of {producer} for each of its own, and by other ways "
+                    f"{rates[producer] / rates[reader]}"
+                )
+    alone = [name for name in names if name not in rates]
+    if alone:
+        raise DeclarationError(
+            f"nothing connects {', '.join(alone)} with the stream {reference}, so nothing says at "
+            "which rate they run; make functions of their own"
+        )
+    return rates
+
+
+def _counts_at(
+    tick: int, edges: tuple[Edge, ...], rates: dict[str, Fraction], inputs: tuple[str, ...]
+) -> dict[str, int]:
+    """How many elements can be computed: no more than time has passed, and none before what it
+    reads."""
+    counts = {name: math.floor(rate * tick) for name, rate in rates.items()}
+    for _ in range(2 * len(rates) + 2):
+        changed = ""
+        for edge in edges:
+            most = (edge.step * counts[edge.producer] - edge.high - 1) // edge.gain + 1
+            if edge.reader not in inputs and most < counts[edge.reader]:
+                counts[edge.reader] = most
+                changed = edge.reader
+        if not changed:
+            return counts
+    raise DeclarationError(
+        f"{changed} waits for elements that wait for it: each of its elements needs later ones "
+        "through a circle, so that none is ever computed"
+    )
+
+
+def _kept(table: list[dict[str, int]], edges: tuple[Edge, ...], name: str) -> int:
+    """At least one: memory begins at the first element that is kept."""
+    kept = 1
+    for edge in edges:
+        if edge.producer == name:
+            for counts in table:
+                first = -((-edge.gain * counts[edge.reader] - edge.low) // edge.step)
+                kept = max(kept, counts[name] - first)
+    return kept
+
+
+def _pairs(streams: Mapping[str, Streamed], values: Mapping[str, int]) -> Iterator[_Reads]:
+    for reader in streams.values():
+        found: dict[str, _core.IntegerMap] = {}
+        for producer, pairs, _ in _core.read_relations(reader.handle):
+            if producer.name in streams:
+                known = pairs.project_out_parameters(["forever"])
+                known = known.fix({p: values[p] for p in known.parameters() if p in values})
+                before = found.get(producer.name)
+                found[producer.name] = known if before is None else before.unite(known)
+        for name, pairs in found.items():
+            yield _Reads(reader, streams[name], pairs)
+
+
+def timing_of(
+    streams: Mapping[str, Streamed], inputs: tuple[str, ...], values: Mapping[str, int]
+) -> Timing:
+    """The timing of a program whose finite sizes are known.
+
+    Raises:
+        DeclarationError: no finite memory suffices, rates are not consistent, nothing is ever
+            computed, or parts of the program have nothing to do with each other.
+    """
+    pairs = list(_pairs(streams, values))
+    seen = {(one.reader.name, one.producer.name): one.rate() for one in pairs}
+    rates = _rates(
+        list(streams), {key: rate for key, rate in seen.items() if rate is not None}, inputs[0]
+    )
+    edges = tuple(one.edge(rates[one.producer.name] / rates[one.reader.name]) for one in pairs)
+    period = math.lcm(*(rate.denominator for rate in rates.values()))
+    table = [_counts_at(tick, edges, rates, inputs) for tick in range(period)]
+    kept = {name: _kept(table, edges, name) for name in streams}
+    return Timing(edges, rates, inputs, period, kept, table)

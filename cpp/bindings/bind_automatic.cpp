@@ -1,0 +1,72 @@
+#include "bindings/bind_automatic.h"
+
+#include "bindings/command_values.h"
+#include "bindings/kernel_call.h"
+#include "bindings/signals.h"
+#include "planning/auto/bands.h"
+#include "scheduling/automatic.h"
+
+#include <pybind11/stl.h>
+
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace py = pybind11;
+
+namespace tilewright {
+
+namespace {
+
+constexpr std::uint64_t inspection_limit = 100'000'000;
+
+/// (commands that stay, commands found, (computations, sentence) of each decision).
+std::tuple<py::list, py::list, std::vector<std::pair<std::string, std::string>>>
+found_schedule(const KernelFunction &function) {
+  FoundSchedule found = analyse_unlocked([&] { return find_schedule(function.scheduled()); });
+  std::vector<std::pair<std::string, std::string>> decisions;
+  for (const Decision &decision : found.decisions) {
+    decisions.emplace_back(decision.about, decision.text);
+  }
+  return {from_schedule({std::move(found.kept)}), from_schedule({std::move(found.commands)}),
+          std::move(decisions)};
+}
+
+/// (computations, permutable, coincident loops) of each outermost band that isl's scheduler finds.
+std::vector<std::tuple<std::vector<std::string>, bool, std::vector<bool>>>
+bands_of(const KernelFunction &function) {
+  return analyse_unlocked([&] {
+    const OperationLimit limit(inspection_limit);
+    const Program program = build_program(function.mapping());
+    std::set<std::string> names;
+    for (const Statement &statement : program.statements) {
+      names.insert(statement.computation->name);
+    }
+    const auto bands = find_bands(flow_graph(program, names), {names.begin(), names.end()});
+    if (!bands) {
+      throw Error(ErrorKind::Limit, "the bands of " + function.function().name +
+                                        ": isl's scheduler found no order within " +
+                                        std::to_string(band_operation_limit) + " operations");
+    }
+    std::vector<std::tuple<std::vector<std::string>, bool, std::vector<bool>>> all;
+    for (const Band &band : *bands) {
+      all.emplace_back(band.computations, band.permutable, band.coincident);
+    }
+    return all;
+  });
+}
+
+} // namespace
+
+void bind_automatic(py::module_ &module) {
+  module.def("found_schedule", &found_schedule, py::arg("function"),
+             "What the planner finds for a function: the commands that stay, its own, and its "
+             "decisions.");
+  module.def("bands", &bands_of, py::arg("function"),
+             "The outermost bands of loops that isl's scheduler finds: (computations, whether the "
+             "loops can be interchanged, which are coincident).");
+}
+
+} // namespace tilewright

@@ -1,0 +1,271 @@
+#include "planning/auto/auto_schedule.h"
+
+#include "analysis/legality.h"
+#include "planning/auto/inner_loops.h"
+#include "planning/auto/time_tiles.h"
+#include "planning/computation_shape.h"
+#include "planning/default_tags.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+namespace tilewright {
+
+namespace {
+
+/// Less work than this is done sooner by the loops as declared: of one recurrence tiled in time, of
+/// several computations that share the loops of a recurrence, of sums in vectors.
+constexpr std::int64_t little_for_time_tiles = 1'500;
+constexpr std::int64_t little_for_groups = 40'000;
+constexpr std::int64_t little_for_sums = 10'000;
+/// Functions of more computations keep their order: they are planned one by one.
+constexpr size_t most_computations = 128;
+
+class Planner {
+public:
+  Planner(const Mapping &given, bool wide)
+      : wide_(wide), given_(given), now_{given, require_legal(build_program(given), nullptr)} {}
+
+  AutoSchedule plan() {
+    const Mapping standard = with_default_tags(given_, wide_);
+    const Function &function = given_.function();
+    if (function.stop) {
+      keep("the function iterates until its data say so, so its loops keep their order");
+      begin_with(standard, {});
+      finish_plain();
+    } else if (function.computations.size() > most_computations) {
+      keep("the loops keep their order, since there are more than " +
+           std::to_string(most_computations) + " computations");
+      begin_with(standard, {});
+      finish_plain();
+    } else {
+      plan_recurrences(standard);
+    }
+    add_limits(standard.state().work);
+    explain_others();
+    return {now_.mapping, std::move(decisions_)};
+  }
+
+private:
+  void keep(const std::string &why) { decisions_.push_back({"", why}); }
+
+  /// The commands of the default schedule, but for those of `tiled` computations.
+  void begin_with(const Mapping &standard, const std::set<std::string> &tiled) {
+    if (auto found = after_commands(now_, commands_of(standard, [&](const std::string &name) {
+                                      return !tiled.contains(name);
+                                    }))) {
+      now_ = std::move(*found);
+    }
+  }
+
+  template <class Wanted>
+  std::vector<Command> commands_of(const Mapping &standard, const Wanted &wanted) const {
+    const std::vector<Command> &all = standard.schedule().commands;
+    std::vector<Command> commands;
+    std::copy_if(all.begin() + static_cast<std::ptrdiff_t>(given_.schedule().commands.size()),
+                 all.end(), std::back_inserter(commands), [&](const Command &command) {
+                   return !command.computation.empty() && wanted(command.computation);
+                 });
+    return commands;
+  }
+
+  void plan_recurrences(const Mapping &standard) {
+    std::set<std::string> names;
+    for (const Statement &statement : now_.legal->program.statements) {
+      names.insert(statement.computation->name);
+    }
+    const FlowGraph graph = flow_graph(now_.legal->program, names);
+    std::vector<std::vector<std::string>> groups = components(graph);
+    std::erase_if(groups, [&](const auto &group) { return !is_recurrent(graph, group); });
+    std::vector<std::optional<Band>> bands;
+    std::set<std::string> tiled;
+    for (const std::vector<std::string> &group : groups) {
+      recurrent_.push_back(group);
+      bands.push_back(band_for_tiles(graph, group));
+      if (bands.back()) {
+        tiled.insert(group.begin(), group.end());
+      }
+    }
+    begin_with(standard, tiled);
+    planned_ = tiled;
+    finish_plain();
+    for (size_t g = 0; g < groups.size(); ++g) {
+      if (bands[g]) {
+        plan_tiles(graph, groups[g], *bands[g], standard);
+      }
+    }
+  }
+
+  /// What is not tiled in time.
+  void finish_plain() {
+    for (const std::string &name : others()) {
+      take(with_rows_of_sums(now_, name, decisions_), little_for_sums);
+    }
+    for (const std::vector<std::string> &group : recurrent_) {
+      if (!planned_.contains(group.front())) {
+        finish_recurrence(group);
+      }
+    }
+  }
+
+  void finish_recurrence(const std::vector<std::string> &group) {
+    if (group.size() > 1) {
+      take(with_inner_loops(now_, group, decisions_), little_for_groups);
+    }
+    for (const std::string &name : group) {
+      fold(name);
+    }
+  }
+
+  /// The band of all members, where tiles in time can be made of it.
+  std::optional<Band> band_for_tiles(const FlowGraph &graph,
+                                     const std::vector<std::string> &group) {
+    auto bands = find_bands(graph, group);
+    if (!bands) {
+      decisions_.push_back(
+          {listed(group), "the loops keep their order, since isl's scheduler found none within " +
+                              std::to_string(band_operation_limit) + " operations"});
+      return std::nullopt;
+    }
+    if (bands->size() != 1 || bands->front().computations.size() != group.size()) {
+      decisions_.push_back({listed(group),
+                            "the loops are not tiled in time, since no band of loops "
+                            "is around all of them"});
+      return std::nullopt;
+    }
+    return can_have_time_tiles(given_, bands->front(), decisions_)
+               ? std::optional(std::move(bands->front()))
+               : std::nullopt;
+  }
+
+  void plan_tiles(const FlowGraph &graph, const std::vector<std::string> &group, const Band &band,
+                  const Mapping &standard) {
+    if (auto tiled = with_time_tiles(now_, graph, band, decisions_)) {
+      take(std::move(*tiled), group.size() > 1 ? little_for_groups : little_for_time_tiles);
+      return;
+    }
+    for (const std::string &name : group) {
+      planned_.erase(name);
+    }
+    if (auto found = after_commands(now_, commands_of(standard, [&](const std::string &name) {
+                                      return std::find(group.begin(), group.end(), name) !=
+                                             group.end();
+                                    }))) {
+      now_ = std::move(*found);
+    }
+    finish_recurrence(group);
+  }
+
+  /// A step, if it is one, which is worth while for so much work.
+  void take(LegalMapping next, std::int64_t little) {
+    if (!(next.mapping.schedule() == now_.mapping.schedule())) {
+      little_ = std::max(little_, little);
+      now_ = std::move(next);
+    }
+  }
+
+  std::vector<std::string> others() const {
+    std::vector<std::string> names;
+    for (const ComputationPtr &computation : now_.mapping.function().computations) {
+      if (!planned_.contains(computation->name)) {
+        names.push_back(computation->name);
+      }
+    }
+    return names;
+  }
+
+  /// The outermost iterator is the one of time: its values are what is kept for a while.
+  void fold(const std::string &name) {
+    const Computation &computation = **now_.mapping.function().find(name);
+    const auto &outputs = now_.mapping.function().outputs;
+    const bool is_output = std::any_of(outputs.begin(), outputs.end(),
+                                       [&](const auto &output) { return output->name == name; });
+    if (!is_output && computation.rank() > 1) {
+      now_ = with_folded_storage(now_, name, computation.iterators.front(), decisions_);
+    }
+  }
+
+  /// What is too little work for the tiles or for threads.
+  void add_limits(const WorkLimits &standard) {
+    const std::int64_t declared = std::max(standard.declared, little_);
+    const auto &maps = now_.mapping.state().time_space;
+    const bool threads = std::any_of(maps.begin(), maps.end(), [&](const auto &entry) {
+      return has_loop(now_.mapping, entry.first, Tag::Parallel);
+    });
+    if (declared == 0 && !threads) {
+      return;
+    }
+    std::vector<Argument> limits = {declared};
+    if (threads || standard.around > 0) {
+      limits.emplace_back(threads ? least_work_for_threads : 0);
+    }
+    if (standard.around > 0 && little_ == 0) {
+      limits.emplace_back(std::int64_t{standard.around});
+    }
+    now_.mapping = now_.mapping.with({"", "when_work", limits, {}}); // no order depends on it
+  }
+
+  void explain_others() {
+    for (const std::string &name : others()) {
+      explain_other(name);
+    }
+    const WorkLimits &work = now_.mapping.state().work;
+    if (work.declared > 0) {
+      keep("calls of less work than " + std::to_string(work.declared) +
+           " operations run the loops as declared");
+    }
+    if (work.threads > 0) {
+      keep("parallel loops of less work than " + std::to_string(work.threads) +
+           " operations run in one thread");
+    }
+  }
+
+  void explain_other(const std::string &name) {
+    std::string tags;
+    for (const LoopDimension &loop : now_.mapping.time_space(name).dimensions) {
+      const char *what = loop.tag.tag == Tag::Parallel ? " in parallel"
+                         : loop.tag.tag == Tag::Vector ? " as a vector"
+                         : loop.tag.tag == Tag::Unroll ? " unrolled"
+                                                       : nullptr;
+      if (what != nullptr) {
+        tags += (tags.empty() ? "" : ", ") + loop.name + what;
+      }
+    }
+    decisions_.push_back(
+        {name, tags.empty() ? "the loops run as they are declared" : "runs " + tags});
+    if (!has_loop(now_.mapping, name, Tag::Vector)) {
+      decisions_.push_back({name, "has no vector loop, since " + why_no_vector(name)});
+    }
+  }
+
+  std::string why_no_vector(const std::string &name) const {
+    const Shape shape(**now_.mapping.function().find(name));
+    if (!shape.simple()) {
+      return "it has no loop, or reads at computed subscripts, or computes with what vectors do "
+             "not have";
+    }
+    const size_t column = shape.rank() - 1;
+    if (shape.rank() > 0 && shape.extent(column).value_or(shape.lanes()) < shape.lanes()) {
+      return "its innermost loop is shorter than a vector";
+    }
+    if (shape.rank() > 0 && !shape.all_contiguous(column)) {
+      return "what it reads along " + shape.name(column) + " does not lie side by side";
+    }
+    return "its iterations need each other";
+  }
+
+  bool wide_;
+  const Mapping &given_;
+  LegalMapping now_;
+  Decisions decisions_;
+  std::vector<std::vector<std::string>> recurrent_; ///< groups
+  std::set<std::string> planned_;                   ///< with tiles in time
+  std::int64_t little_ = 0;                         ///< work that is not worth what was found
+};
+
+} // namespace
+
+AutoSchedule auto_schedule(const Mapping &given, bool wide) { return Planner(given, wide).plan(); }
+
+} // namespace tilewright

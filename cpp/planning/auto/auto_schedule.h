@@ -1,0 +1,22 @@
+// The planner that may reorder: for each group of computations that need each other, the loops that
+// isl's scheduler finds (bands.h), made into tiles, threads and vectors (time_tiles.h) by ordinary
+// commands; for all others what the default schedule has (default_tags.h), with what it leaves
+// undone. Every step is kept only if it is legal and, by what is counted, no worse than the
+// default.
+#pragma once
+
+#include "mapping/mapping.h"
+#include "planning/auto/decision.h"
+
+namespace tilewright {
+
+struct AutoSchedule {
+  Mapping mapping; ///< its schedule has the commands, behind those of the given one
+  Decisions decisions;
+};
+
+/// `given`, in which each computation still has the loops that it was declared with. `wide`: there
+/// are 32 registers of 64 bytes. Throws Error(IllegalSchedule) where `given` is not legal.
+AutoSchedule auto_schedule(const Mapping &given, bool wide);
+
+} // namespace tilewright

@@ -1,0 +1,566 @@
+#include "planning/auto/time_tiles.h"
+
+#include "analysis/legality.h"
+#include "hardware/processor.h"
+#include "mapping/footprint.h"
+#include "planning/computation_shape.h"
+#include "planning/resolve.h"
+
+#include <isl/aff.h>
+#include <isl/map.h>
+#include <isl/val.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace tilewright {
+
+namespace {
+
+constexpr const char *doing = "tiles in time";
+/// Iterations of a tile: of the outermost loop, few of which save most of what goes through memory
+/// and leave tiles for all threads, of the next one, and of a third one, of which many make long
+/// runs.
+struct TileSize {
+  std::int64_t time;
+  std::int64_t space;
+  std::int64_t rows = 0;
+
+  std::int64_t of(size_t loop) const { return loop == 0 ? time : loop == 1 ? space : rows; }
+};
+/// The largest first: of planes, of volumes, and of lines, of which the innermost loop is tiled.
+const std::vector<TileSize> plane_sizes = {{8, 32}, {8, 16}, {8, 8}, {4, 8}, {4, 4}};
+const std::vector<TileSize> volume_sizes = {
+    {8, 8, 64}, {4, 8, 64}, {4, 4, 64}, {4, 4, 16}, {4, 4, 4}};
+const std::vector<TileSize> line_sizes = {{32, 2048}};
+/// Length of rows whose extent is a parameter, when footprints are counted: in planes, in volumes.
+constexpr std::int64_t assumed_row = 1024;
+constexpr std::int64_t assumed_short_row = 256;
+/// More of these need their own memory anyway.
+constexpr std::int64_t most_folded = 8;
+/// Values of time that a tile is counted with.
+constexpr std::int64_t kept_steps = 2;
+/// What a candidate may take of isl.
+constexpr std::uint64_t candidate_limit = 20'000'000;
+
+/// A loop of a band as a combination of iterators.
+struct Row {
+  std::vector<std::int64_t> coefficients; ///< of the iterators
+  std::int64_t constant = 0;
+};
+
+std::optional<std::int64_t> integer(isl_val *raw) {
+  const isl::val value = isl::manage(raw);
+  if (value.is_null() || isl_val_is_int(value.get()) != isl_bool_true) {
+    return std::nullopt;
+  }
+  return isl_val_get_num_si(value.get());
+}
+
+/// Nothing where there are parameters, divisions or several pieces in it.
+std::optional<Row> row_of(const isl::pw_aff &loop, size_t iterators) {
+  if (isl_pw_aff_n_piece(loop.get()) != 1) {
+    return std::nullopt;
+  }
+  const isl::aff value = isl::manage(isl_pw_aff_as_aff(loop.copy()));
+  if (value.is_null() || isl_aff_dim(value.get(), isl_dim_div) != 0 ||
+      isl_aff_involves_dims(value.get(), isl_dim_param, 0,
+                            static_cast<unsigned>(isl_aff_dim(value.get(), isl_dim_param))) !=
+          isl_bool_false) {
+    return std::nullopt;
+  }
+  Row row;
+  for (size_t d = 0; d < iterators; ++d) {
+    const auto coefficient =
+        integer(isl_aff_get_coefficient_val(value.get(), isl_dim_in, static_cast<int>(d)));
+    if (!coefficient) {
+      return std::nullopt;
+    }
+    row.coefficients.push_back(*coefficient);
+  }
+  const auto constant = integer(isl_aff_get_constant_val(value.get()));
+  if (!constant) {
+    return std::nullopt;
+  }
+  row.constant = *constant;
+  return row;
+}
+
+/// How a member of a band is tiled: by loops that are iterators plus multiples of the loops before.
+struct Member {
+  std::string name;
+  Shape shape;
+  std::vector<size_t> order; ///< of the iterators as loops; those of tiled loops first
+  std::vector<std::vector<std::int64_t>> skews; ///< of a tiled loop by each one before it
+  std::vector<std::int64_t> shifts;             ///< of each tiled loop
+
+  const std::string &loop(size_t position) const { return shape.name(order[position]); }
+};
+
+/// Solves each of the first `tiled` rows for an iterator of its own. Nothing where a row has none.
+std::optional<Member> member_of(const Computation &computation, const Band &band, size_t tiled) {
+  const InstanceSpace space = instance_space(computation);
+  const size_t rank = space.iterators.size();
+  const bool steps = std::any_of(space.strides.begin(), space.strides.end(),
+                                 [](const Stride &stride) { return stride.step != 1; });
+  if (space.reduced > 0 || steps || rank < tiled || rank > tiled + 1) {
+    return std::nullopt;
+  }
+  Member member{computation.name, Shape(computation), {}, {}, {}};
+  std::vector<Row> rows;
+  for (size_t r = 0; r < tiled; ++r) {
+    std::optional<Row> row = row_of(band.loops.at(computation.name)[r], rank);
+    if (!row) {
+      return std::nullopt;
+    }
+    Row rest = *row;
+    std::vector<std::int64_t> skews(r, 0);
+    for (size_t before = r; before-- > 0;) {
+      const std::int64_t factor = rest.coefficients[member.order[before]];
+      skews[before] = factor;
+      for (size_t d = 0; d < rank; ++d) {
+        rest.coefficients[d] -= factor * rows[before].coefficients[d];
+      }
+      rest.constant -= factor * rows[before].constant;
+    }
+    const auto own = std::find(rest.coefficients.begin(), rest.coefficients.end(), 1);
+    const bool alone =
+        std::accumulate(rest.coefficients.begin(), rest.coefficients.end(), std::int64_t{0},
+                        [](std::int64_t sum, std::int64_t coefficient) {
+                          return sum + std::abs(coefficient);
+                        }) == 1;
+    if (own == rest.coefficients.end() || !alone) {
+      return std::nullopt;
+    }
+    member.order.push_back(static_cast<size_t>(own - rest.coefficients.begin()));
+    member.skews.push_back(std::move(skews));
+    member.shifts.push_back(rest.constant);
+    rows.push_back(std::move(*row));
+  }
+  for (size_t d = 0; d < rank; ++d) {
+    if (std::find(member.order.begin(), member.order.end(), d) == member.order.end()) {
+      member.order.push_back(d);
+    }
+  }
+  return member;
+}
+
+/// Do two instances of one edge run at the same values of the first `levels` loops of the band?
+isl::map at_once(const FlowGraph::Edge &edge, const Band &band, size_t levels) {
+  isl::map pairs = edge.relation;
+  for (size_t level = 0; level < levels; ++level) {
+    pairs = pairs.intersect(isl::manage(isl_pw_aff_eq_map(band.loops.at(edge.source)[level].copy(),
+                                                          band.loops.at(edge.sink)[level].copy())));
+  }
+  return checked(pairs, doing);
+}
+
+/// How many loops of a band are tiled: the innermost one stays whole where there are others.
+size_t tiled_loops(const Band &band) { return band.depth() > 2 ? band.depth() - 1 : 2; }
+
+/// The plan of one recurrence.
+class TimeTiles {
+public:
+  TimeTiles(const LegalMapping &before, const FlowGraph &graph, const Band &band,
+            Decisions &decisions)
+      : before_(before), graph_(graph), band_(band), decisions_(decisions),
+        about_(listed(band.computations)), tiled_(tiled_loops(band)) {}
+
+  std::optional<LegalMapping> plan() {
+    for (const std::string &name : in_order()) {
+      members_.push_back(*member_of(**before_.mapping.function().find(name), band_, tiled_));
+    }
+    const std::vector<TileSize> &sizes = is_inner_tiled() ? line_sizes
+                                         : tiled_ > 2     ? volume_sizes
+                                                          : plane_sizes;
+    TileSize size = sizes.back();
+    for (auto candidate = sizes.begin(); candidate != sizes.end(); ++candidate) {
+      if (bytes_of_tile(*candidate) <= cache_bytes()) {
+        size = *candidate;
+        break;
+      }
+    }
+    return tiled(size);
+  }
+
+private:
+  /// The order within one iteration of the band: writers before readers.
+  std::vector<std::string> in_order() const {
+    std::vector<std::string> order;
+    std::vector<std::string> waiting = band_.computations;
+    while (!waiting.empty()) {
+      const auto ready = std::find_if(waiting.begin(), waiting.end(), [&](const auto &name) {
+        return std::none_of(graph_.flow.begin(), graph_.flow.end(), [&](const auto &edge) {
+          const bool is_open =
+              std::find(waiting.begin(), waiting.end(), edge.source) != waiting.end();
+          return edge.sink == name && edge.source != name && is_open &&
+                 !checked(at_once(edge, band_, shared_levels()).is_empty(), doing);
+        });
+      });
+      const auto next = ready == waiting.end() ? waiting.begin() : ready;
+      order.push_back(*next);
+      waiting.erase(next);
+    }
+    return order;
+  }
+
+  /// Loops of the band that members share; of the others each has its own.
+  size_t shared_levels() const { return band_.depth() > 2 ? tiled_ : tiled_ - 1; }
+
+  static Command command(const std::string &computation, const std::string &name,
+                         std::vector<Argument> arguments) {
+    return {computation, name, std::move(arguments), {}};
+  }
+
+  bool is_inner_tiled() const { return band_.depth() == 2; }
+  /// Tiles of volumes that fit into a smaller one have borders that cost more than they save.
+  std::int64_t cache_bytes() const {
+    return tiled_ > 2 ? last_cache_share_bytes : second_cache_bytes;
+  }
+
+  std::vector<Command> commands_for(const TileSize &size) const {
+    std::vector<Command> commands;
+    for (const Member &member : members_) {
+      append_skews(member, commands);
+      append_tiles(member, size, commands);
+    }
+    append_order([&](const Member &member) { return member.loop(shared_levels() - 1) + "1"; },
+                 commands);
+    append_vectors(is_inner_tiled() ? "1" : "", commands);
+    return commands;
+  }
+
+  /// Untiled, with loop `outermost` of the band around all others.
+  std::vector<Command> commands_with(size_t outermost) const {
+    std::vector<Command> commands;
+    for (const Member &member : members_) {
+      append_skews(member, commands);
+      if (outermost > 0) {
+        std::vector<Argument> order = {member.loop(outermost)};
+        for (size_t d = 0; d < outermost; ++d) {
+          order.emplace_back(member.loop(d));
+        }
+        commands.push_back(command(member.name, "reorder", order));
+      }
+    }
+    const size_t last = shared_levels() - 1; // position of the innermost shared loop
+    const size_t innermost = last == 0 ? outermost : last <= outermost ? last - 1 : last;
+    append_order([&](const Member &member) { return member.loop(innermost); }, commands);
+    if (outermost == 0) {
+      append_vectors("", commands);
+    }
+    return commands;
+  }
+
+  /// Tiles are legal, and those of one diagonal independent, where each loop of the band could be
+  /// the outermost one: then nothing goes backwards along any of them (Wolf and Lam). That is asked
+  /// of the loops without tiles, which isl answers sooner. The first of these is the order within a
+  /// tile.
+  std::optional<LegalMapping> tilable(const LegalMapping &start) const {
+    std::optional<LegalMapping> first = after_commands(start, commands_with(0));
+    for (size_t d = 1; d < tiled_ && first; ++d) {
+      if (!after_commands(start, commands_with(d))) {
+        return std::nullopt;
+      }
+    }
+    return first;
+  }
+
+  /// The loops of the band in place of the declared ones.
+  void append_skews(const Member &member, std::vector<Command> &commands) const {
+    const auto give = [&](const std::string &name, std::vector<Argument> arguments) {
+      commands.push_back(command(member.name, name, std::move(arguments)));
+    };
+    if (!std::is_sorted(member.order.begin(), member.order.end())) {
+      std::vector<Argument> loops;
+      for (size_t d = 0; d < member.order.size(); ++d) {
+        loops.emplace_back(member.loop(d));
+      }
+      give("reorder", loops);
+    }
+    for (size_t d = 0; d < tiled_; ++d) {
+      for (size_t before = 0; before < d; ++before) {
+        if (const std::int64_t factor = member.skews[d][before]; factor != 0) {
+          give("skew", {member.loop(before), member.loop(d), factor});
+        }
+      }
+      if (member.shifts[d] != 0) {
+        give("shift", {member.loop(d), member.shifts[d]});
+      }
+    }
+  }
+
+  void append_tiles(const Member &member, const TileSize &size,
+                    std::vector<Command> &commands) const {
+    const auto give = [&](const std::string &name, std::vector<Argument> arguments) {
+      commands.push_back(command(member.name, name, std::move(arguments)));
+    };
+    std::vector<Argument> tile;
+    std::vector<Argument> diagonals;
+    for (size_t d = 0; d < tiled_; ++d) {
+      tile.emplace_back(member.loop(d));
+      diagonals.insert(diagonals.begin(), member.loop(d) + "0");
+    }
+    for (size_t d = 0; d < tiled_; ++d) {
+      tile.emplace_back(size.of(d));
+    }
+    give("tile", tile);
+    for (size_t d = 1; d < tiled_; ++d) {
+      give("skew", {member.loop(d - 1) + "0", member.loop(d) + "0", std::int64_t{1}});
+    }
+    give("reorder", diagonals);
+    give("parallelize", {member.loop(tiled_ - 2) + "0", std::string("dynamic")});
+  }
+
+  /// Members follow each other within the loops that they share. One of them is where it was: the
+  /// others may be placed relative to it.
+  template <class Level>
+  void append_order(const Level &level, std::vector<Command> &commands) const {
+    const auto &placements = before_.mapping.state().placements;
+    const auto is_placed = [&](const Member &member) {
+      return std::any_of(placements.begin(), placements.end(), [&](const Placement &placement) {
+        return placement.computation == member.name;
+      });
+    };
+    const auto base = std::find_if_not(members_.begin(), members_.end(), is_placed);
+    if (base == members_.end()) {
+      return;
+    }
+    const auto place = [&](const Member &member, const Member &other, const char *how) {
+      commands.push_back(command(member.name, how, {other.name, level(other)}));
+    };
+    for (auto each = base; each != members_.begin(); --each) {
+      place(each[-1], each[0], "before");
+    }
+    for (auto each = base; each + 1 != members_.end(); ++each) {
+      place(each[1], each[0], "after");
+    }
+  }
+
+  void append_vectors(const std::string &suffix, std::vector<Command> &commands) const {
+    for (const Member &member : members_) {
+      if (has_vector(member)) {
+        commands.push_back(
+            command(member.name, "vectorize",
+                    {member.loop(member.order.size() - 1) + suffix, member.shape.lanes()}));
+      }
+    }
+  }
+
+  /// Are iterations of the innermost loop independent of each other, and side by side in memory?
+  bool has_vector(const Member &member) const {
+    const size_t inner = member.order.back();
+    if (member.order.size() <= shared_levels() || !member.shape.simple() ||
+        inner + 1 != member.shape.rank() || !member.shape.all_contiguous(inner) ||
+        member.shape.extent(inner).value_or(member.shape.lanes()) < member.shape.lanes()) {
+      return false;
+    }
+    return std::none_of(graph_.flow.begin(), graph_.flow.end(), [&](const auto &edge) {
+      return edge.source == member.name && edge.sink == member.name &&
+             !checked(at_once(edge, band_, shared_levels()).is_empty(), doing);
+    });
+  }
+
+  /// [the first iterations of a tile] -> the instances of a computation in it.
+  isl::map instances_of_tile(const std::string &computation, const TileSize &size) const {
+    isl::map loops =
+        isl::map::from_domain(isl::set::universe(graph_.find(computation)->domain.space()));
+    std::string first;
+    std::string last;
+    std::string bounds;
+    for (size_t d = 0; d < tiled_; ++d) {
+      loops = loops.flat_range_product(band_.loops.at(computation)[d].as_map());
+      const std::string at = std::to_string(d);
+      first += (d == 0 ? "o" : ", o") + at;
+      last += (d == 0 ? "r" : ", r") + at;
+      bounds += (d == 0 ? "o" : " and o") + at + " <= r" + at + " < o" + at + " + " +
+                std::to_string(size.of(d));
+    }
+    const isl::map tile(isl_context(), "{ [" + first + "] -> [" + last + "] : " + bounds + " }");
+    return checked(tile.apply_range(loops.reverse()), doing);
+  }
+
+  /// Of the band's own values that one tile reads: those of as many steps as are kept, and of rows
+  /// of unknown length some elements.
+  std::int64_t bytes_of_tile(const TileSize &size) const {
+    const Mapping &mapping = before_.mapping;
+    std::int64_t bytes = 0;
+    for (const Member &member : members_) {
+      const Computation &computation = **mapping.function().find(member.name);
+      isl::map read;
+      for (const FlowGraph::Edge &edge : graph_.flow) {
+        if (edge.source == member.name && band_.loops.contains(edge.sink)) {
+          const isl::map inside = isl::map::from_domain_and_range(graph_.find(edge.source)->domain,
+                                                                  graph_.find(edge.sink)->domain);
+          const isl::map here =
+              instances_of_tile(edge.sink, size).apply_range(edge.relation.gist(inside).reverse());
+          read = read.is_null() ? here : read.unite(here);
+        }
+      }
+      if (read.is_null()) {
+        continue;
+      }
+      std::int64_t elements = 1;
+      for (size_t d = 0; d < computation.rank(); ++d) {
+        const std::int64_t extent = constant_extent(read, static_cast<unsigned>(d));
+        const std::int64_t unknown = tiled_ > 2 ? assumed_short_row : assumed_row;
+        elements *= d == member.order.front() ? kept_steps : extent > 0 ? extent : unknown;
+      }
+      bytes += elements * computation.type.bytes();
+    }
+    return bytes;
+  }
+
+  std::optional<LegalMapping> tiled(const TileSize &size) {
+    Decisions folds;
+    LegalMapping start = before_;
+    for (const Member &member : members_) {
+      start = with_folded_storage(start, member.name, member.loop(0), folds);
+    }
+    std::optional<LegalMapping> found = tilable(start);
+    if (!found && !folds.empty()) { // tiles may need more values at a time
+      folds.clear();
+      start = before_;
+      found = tilable(start);
+    }
+    if (!found) {
+      decisions_.push_back({about_, "the loops are not tiled in time, since the tiles that isl's "
+                                    "scheduler finds are not legal where the values are stored"});
+      return std::nullopt;
+    }
+    found->mapping = start.mapping;
+    for (const Command &each : commands_for(size)) {
+      found->mapping = found->mapping.with(each);
+    }
+    explain(size);
+    decisions_.insert(decisions_.end(), folds.begin(), folds.end());
+    return found;
+  }
+
+  void explain(const TileSize &size) {
+    std::string loops;
+    std::string sizes;
+    for (size_t d = 0; d < tiled_; ++d) {
+      const std::string join = d == 0 ? "" : " x ";
+      loops += join + members_.front().loop(d);
+      sizes += join + std::to_string(size.of(d));
+    }
+    decisions_.push_back({about_, "tiles of " + sizes + " iterations of " + loops +
+                                      ", skewed so that they can run one after the other: a tile "
+                                      "touches " +
+                                      std::to_string(bytes_of_tile(size) / 1024) +
+                                      (tiled_ > 2 ? " KiB, for a share in a last-level cache of "
+                                                  : " KiB, for a second-level cache of ") +
+                                      std::to_string(cache_bytes() / 1024) + " KiB"});
+    decisions_.push_back({about_, "tiles on a diagonal run in parallel, since no loop of the "
+                                  "recurrence is parallel by itself"});
+    for (const Member &member : members_) {
+      const std::string &inner = member.loop(member.order.size() - 1);
+      decisions_.push_back(
+          {member.name,
+           has_vector(member)
+               ? inner + " is a vector loop of " + std::to_string(member.shape.lanes()) +
+                     " iterations, which lie side by side and do not need each other"
+               : inner + " is no vector loop, since its iterations need each other or do not lie "
+                         "side by side"});
+    }
+  }
+
+  const LegalMapping &before_;
+  const FlowGraph &graph_;
+  const Band &band_;
+  Decisions &decisions_;
+  std::string about_;
+  size_t tiled_; ///< loops
+  std::vector<Member> members_;
+};
+
+} // namespace
+
+std::string listed(const std::vector<std::string> &names) {
+  std::string text;
+  for (size_t n = 0; n < names.size(); ++n) {
+    text += (n == 0 ? "" : n + 1 == names.size() ? " and " : ", ") + names[n];
+  }
+  return text;
+}
+
+std::optional<LegalMapping> after_commands(const LegalMapping &before,
+                                           const std::vector<Command> &commands) {
+  try {
+    const OperationLimit limit(candidate_limit);
+    Mapping mapping = before.mapping;
+    for (const Command &command : commands) {
+      mapping = mapping.with(command);
+    }
+    auto legal = find_legal(build_program(mapping), before.legal.get());
+    if (legal == nullptr) {
+      return std::nullopt;
+    }
+    return LegalMapping{std::move(mapping), std::move(legal)};
+  } catch (const Error &error) {
+    if (error.kind != ErrorKind::Schedule && error.kind != ErrorKind::Limit) {
+      throw;
+    }
+    return std::nullopt;
+  }
+}
+
+LegalMapping with_folded_storage(const LegalMapping &before, const std::string &computation,
+                                 const std::string &iterator, Decisions &decisions) {
+  const Storage &storage = before.mapping.storage(computation);
+  const bool is_index =
+      std::any_of(storage.index.begin(), storage.index.end(), [&](const ExprPtr &index) {
+        return index->kind == ExprKind::Iterator && index->name == iterator;
+      });
+  if (!is_index || storage.buffer != computation) {
+    return before;
+  }
+  std::optional<std::int64_t> size;
+  try {
+    const OperationLimit limit(candidate_limit);
+    size = smallest_fold(before.mapping, {computation, "storage_fold", {iterator}, {}});
+  } catch (const Error &error) {
+    if (error.kind != ErrorKind::Schedule && error.kind != ErrorKind::Limit) {
+      throw;
+    }
+  }
+  if (!size || *size > most_folded) {
+    return before;
+  }
+  const auto found = after_commands(before, {{computation, "storage_fold", {iterator, *size}, {}}});
+  if (!found) {
+    return before;
+  }
+  decisions.push_back({computation, "memory for " + std::to_string(*size) +
+                                        (*size == 1 ? " value" : " values") + " of " + iterator +
+                                        ", since older ones are not needed any more"});
+  return *found;
+}
+
+bool can_have_time_tiles(const Mapping &mapping, const Band &band, Decisions &decisions) {
+  const auto no = [&](const std::string &why) {
+    decisions.push_back(
+        {listed(band.computations), "the loops are not tiled in time, since " + why});
+    return false;
+  };
+  if (!band.permutable || band.depth() < 2) {
+    return no("they cannot be interchanged");
+  }
+  if (std::find(band.coincident.begin(), band.coincident.end(), true) != band.coincident.end()) {
+    return no("one of them is parallel without it");
+  }
+  for (const std::string &name : band.computations) {
+    if (!member_of(**mapping.function().find(name), band, tiled_loops(band))) {
+      return no(name + " does not have one loop for each loop of the band");
+    }
+  }
+  return true;
+}
+
+std::optional<LegalMapping> with_time_tiles(const LegalMapping &before, const FlowGraph &graph,
+                                            const Band &band, Decisions &decisions) {
+  return TimeTiles(before, graph, band, decisions).plan();
+}
+
+} // namespace tilewright

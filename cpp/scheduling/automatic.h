@@ -1,0 +1,23 @@
+// The schedule that the planner finds for a function, beside the one that it has.
+#pragma once
+
+#include "planning/auto/decision.h"
+#include "scheduling/scheduled_function.h"
+
+#include <vector>
+
+namespace tilewright {
+
+struct FoundSchedule {
+  std::vector<Command> kept; ///< of the function's commands: what is known of its parameters, and
+                             ///< promises
+  std::vector<Command> commands;
+  Decisions decisions;
+};
+
+/// What `auto_schedule` finds (planning/auto/auto_schedule.h) for the function as it is declared.
+/// Nothing changes. Throws Error(Schedule) in this thread's transaction and Error(IllegalSchedule)
+/// for a function that has no legal order.
+FoundSchedule find_schedule(const ScheduledFunction &function);
+
+} // namespace tilewright

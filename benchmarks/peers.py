@@ -44,6 +44,7 @@ PYPI = [
     "ml_dtypes",
     "matplotlib",
     "threadpoolctl",
+    "pytest",
     "scipy",
     "numba",
     "jax[cpu]",

@@ -19,6 +19,7 @@ USES: dict[str, set[str]] = {
     "hardware": set(),
     "runtime": {"hardware"},
     "algorithm": {"polyhedral"},
+    "dataflow": {"algorithm"},
     "mapping": {"algorithm"},
     "analysis": {"mapping"},
     "planning": {"analysis"},
@@ -27,7 +28,7 @@ USES: dict[str, set[str]] = {
     "lowering": {"analysis", "passes"},
     "targets": {"loops", "runtime"},
     "compiler": {"planning", "lowering", "targets"},
-    "scheduling": {"compiler"},
+    "scheduling": {"compiler", "dataflow"},
     "bindings": {"scheduling"},
 }
 # The core's one error type: a header without code, and so without a layer.

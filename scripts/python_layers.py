@@ -23,11 +23,13 @@ USES: dict[str, set[str]] = {
     "devices": {"language"},
     "export": {"schedule"},
     "functions": {"inspection", "devices", "export"},
+    "streams": {"functions"},
     # The package's own names, __init__.py and cuda.py: what people import.
-    PACKAGE: {"functions"},
+    PACKAGE: {"functions", "streams"},
     # Written as people write programs: by `import tilewright as tw`.
     "kernels": {PACKAGE},
-    "tools": {"kernels"},
+    "frontends": {PACKAGE},
+    "tools": {"kernels", "frontends"},
     # Modules that are run, `python -m tilewright.demo`: the names that the documentation gives.
     "commands": {"tools"},
 }
@@ -50,6 +52,9 @@ ONLY_TYPES = {
         'f["C"].function is the function that people have, of the class that they know'
     ),
     (PACKAGE, f"{PACKAGE}.kernels"): "tw.kernels is loaded when somebody names it",
+    (PACKAGE, f"{PACKAGE}.frontends.alpha"): "tw.alpha is loaded when somebody names it",
+    (PACKAGE, f"{PACKAGE}.frontends.loops"): "tw.jit is loaded when somebody names it",
+    (PACKAGE, f"{PACKAGE}.frontends.c"): "tw.c is loaded when somebody names it",
 }
 
 

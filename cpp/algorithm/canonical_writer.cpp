@@ -111,7 +111,7 @@ size_t CanonicalWriter::node(const ExprPtr &expr) {
     text += " ordered";
   }
   if (expr->external) {
-    text += " extern " + sized_text(extern_signature(*expr->external));
+    text += " extern " + sized_text(extern_key(*expr->external));
   }
   const size_t number = numbers_.size() + 1;
   numbers_.emplace(expr.get(), number);

@@ -1,6 +1,7 @@
 #include "algorithm/declaration_checks.h"
 
 #include "algorithm/affine.h"
+#include "algorithm/forever.h"
 #include "algorithm/instance_walk.h"
 #include "polyhedral/interruption.h"
 #include "polyhedral/set_text.h"
@@ -217,6 +218,7 @@ private:
         readable = readable.unite(piece.domain);
       }
     }
+    readable = at_all_times(readable);
     if (producer.rank() == 0) {
       const isl::set inside = site.scope.domain.intersect_params(readable.params());
       report_if_any(site, site.scope.domain.subtract(inside), readable);

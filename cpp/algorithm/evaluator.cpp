@@ -1,9 +1,9 @@
 #include "algorithm/evaluator.h"
 
+#include "algorithm/call_evaluation.h"
 #include "algorithm/evaluator_domain.h"
 #include "algorithm/evaluator_program.h"
 #include "algorithm/expression_depth.h"
-#include "algorithm/extern_function.h"
 #include "polyhedral/interruption.h"
 
 #include <algorithm>
@@ -281,11 +281,10 @@ private:
       }
       case InstructionCode::Extern: {
         const ExternCall &call = program.calls[static_cast<size_t>(instruction.target)];
-        arguments_.clear();
         for (const std::int32_t argument : call.arguments) {
-          arguments_.push_back(read(argument));
+          calls_.push(read(argument));
         }
-        registers[instruction.out] = call.function->call(arguments_);
+        registers[instruction.out] = calls_.call(call, registers, frames_.size());
         break;
       }
       case InstructionCode::Move:
@@ -513,7 +512,7 @@ private:
   std::vector<Frame> frames_;
   std::vector<ScalarValue> registers_;
   std::vector<std::int64_t> subscripts_;
-  std::vector<ScalarValue> arguments_;
+  CallEvaluation calls_;
 };
 
 ComputationPtr find_computation(const Function &function, const std::string &name) {

@@ -1,5 +1,6 @@
 #include "algorithm/evaluator_program.h"
 
+#include "algorithm/block.h"
 #include "algorithm/computed_parts.h"
 #include "algorithm/existing.h"
 #include "algorithm/expression_depth.h"
@@ -202,8 +203,20 @@ private:
   std::int32_t emit_extern(const Expr &expr) {
     ExternCall call{expr.external.get(), {}};
     for (const ExprPtr &argument : expr.operands) {
-      call.arguments.push_back(emit(argument));
+      if (!is_part(*argument)) {
+        call.arguments.push_back(emit(argument));
+        continue;
+      }
+      emit_loop(*argument, 0, 0);
+      for (const ReduceRange &range : argument->ranges) {
+        call.arguments.push_back(emit_as(range.lower, Int64));
+        call.arguments.push_back(emit_as(range.upper, Int64));
+      }
     }
+    return emit_call(std::move(call));
+  }
+
+  std::int32_t emit_call(ExternCall call) {
     const std::int32_t out = fresh();
     program_.code[add(InstructionCode::Extern, out, 0)].target =
         static_cast<std::int32_t>(program_.calls.size());
@@ -338,6 +351,10 @@ private:
   }
 
   void emit_combination(const Expr &expr, std::int32_t out) {
+    if (is_part(expr)) {
+      scoped([&] { emit_call({nullptr, {emit(expr.operands[0])}}); });
+      return;
+    }
     if (expr.op == Op::ReduceFold) {
       std::vector<std::int32_t> next;
       scoped([&] {

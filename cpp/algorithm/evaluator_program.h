@@ -25,7 +25,7 @@ enum class InstructionCode : std::uint8_t {
   Next,
   Extremum,
   Nothing,        ///< an element is asked for that does not exist
-  Extern,         ///< a function of C
+  Extern,         ///< a function of C, or a block
   CountIteration, ///< of a loop without a limit: gives up after `max_iterations`
   Return
 };
@@ -51,8 +51,11 @@ struct InstanceRead {
   const Expr *access = nullptr;
 };
 
+/// Of the call of a block (algorithm/block.h) the arguments are, for each part that is read, the
+/// bounds of its ranges; then the extents of the results and the numbers. Of a result, behind the
+/// element of the call, the iterators.
 struct ExternCall {
-  const ExternFunction *function = nullptr;
+  const ExternFunction *function = nullptr; ///< null: the argument is the next element of a part
   std::vector<std::int32_t> arguments;
 };
 

@@ -80,8 +80,8 @@ struct Expr {
   ExprPtr condition; ///< Reduce: an extra affine condition on the reduced iterators, or null
   ExprPtr predicate; ///< Reduce: a condition that is not affine (it reads data), or null
   std::vector<ExprPtr> states; ///< While, Reduce of a fold: its State nodes, known by their address
-  size_t position = 0;         ///< WhileResult, Fold: which state. Access: 0 for an element, k + 1
-                               ///< for what state k of the fold came to that makes the element
+  size_t position = 0;         ///< WhileResult, Fold: which state. Reduce of a fold: how many.
+                               ///< Access: 0 for an element, k + 1 for state k of the fold in it
   bool ordered = false; ///< Reduce: combined in lexicographic order of the reduced iterators only
   SourceLocation where; ///< Access: where the read was written
   ExternPtr external;   ///< Extern
@@ -145,7 +145,7 @@ std::vector<ExprPtr> while_loop(std::vector<ExprPtr> states, std::vector<ExprPtr
 struct FoldParts {
   std::vector<ExprPtr> states;
   std::vector<ExprPtr> next;
-  std::vector<ExprPtr> others;   ///< states of another result; empty if the fold is ordered
+  std::vector<ExprPtr> others;   ///< states of another result; empty if it is not associative
   std::vector<ExprPtr> combined; ///< of `states` and `others`
 };
 /// The final values of the states, of which each instance of the reduction (as of `reduce`) makes

@@ -211,6 +211,7 @@ std::vector<ExprPtr> fold(const FoldParts &parts, std::vector<ExprPtr> initial,
   check_instances(Op::ReduceFold, ranges, {condition});
   Expr node = node_of(ExprKind::Reduce, states.front()->type, {}, Op::ReduceFold);
   node.states = states;
+  node.position = states.size();
   for (size_t k = 0; k < states.size(); ++k) {
     node.operands.push_back(cast(parts.next[k], states[k]->type));
     initial[k] = cast(initial[k], states[k]->type);
@@ -242,8 +243,7 @@ std::vector<ExprPtr> fold(const FoldParts &parts, std::vector<ExprPtr> initial,
 }
 
 FoldParts fold_parts(const Expr &reduction) {
-  const auto all = static_cast<std::ptrdiff_t>(reduction.states.size());
-  const std::ptrdiff_t count = reduction.ordered ? all : all / 2;
+  const auto count = static_cast<std::ptrdiff_t>(reduction.position);
   const auto states = reduction.states.begin();
   const auto values = reduction.operands.begin();
   return {{states, states + count},

@@ -2,6 +2,7 @@
 // before its uses: "e1 = i + i; e2 = e1 * e1; e2 + e2". Casts that the builders' promotion rules
 // insert are left out, where reading the text again with a Python number as a weak one would insert
 // the same: two expressions of different meaning over the same producers print differently.
+#include "algorithm/block.h"
 #include "algorithm/existing.h"
 #include "algorithm/expression.h"
 #include "algorithm/expression_depth.h"
@@ -311,6 +312,9 @@ private:
 
   std::string print_extern(const Expr &expr) {
     std::string text;
+    if (expr.external->result_of_block >= 0) {
+      return print(expr.operands[0]).text + " writes " + expr.external->name;
+    }
     for (const ExprPtr &operand : expr.operands) {
       text += (text.empty() ? "" : ", ") +
               (is_constant(operand) ? literal(*operand) : print(without_cast(operand))).text;
@@ -372,10 +376,14 @@ private:
     }
     text += instances_text(reduction);
     text += ", initial=" + (parts.states.size() == 1 ? initial : "(" + initial + ")");
-    return text + (reduction.ordered ? "" : ", associative") + ")";
+    text += parts.others.empty() ? "" : ", associative";
+    return text + (!parts.others.empty() && reduction.ordered ? ", commutative=False" : "") + ")";
   }
 
   Text print_reduce(const Expr &expr) {
+    if (is_part(expr)) {
+      return {print(expr.operands[0]).text + instances_text(expr), Atom};
+    }
     const ExprPtr &body = expr.operands[0];
     ExprPtr shown = body;
     if (body->kind == ExprKind::Cast) {

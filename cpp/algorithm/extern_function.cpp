@@ -1,5 +1,6 @@
 #include "algorithm/extern_function.h"
 
+#include "algorithm/block.h"
 #include "algorithm/declaration_checks.h"
 #include "algorithm/expression_depth.h"
 #include "algorithm/expression_nodes.h"
@@ -25,11 +26,35 @@ bool is_extern_type(ScalarType type) {
 }
 
 std::string extern_signature(const ExternFunction &function) {
+  if (function.block) {
+    return "block " + function.block->name;
+  }
   std::string text = function.name + "(";
   for (size_t a = 0; a < function.arguments.size(); ++a) {
     text += (a == 0 ? "" : ", ") + type_name(function.arguments[a]);
   }
   return text + ") -> " + type_name(function.result);
+}
+
+std::string extern_key(const ExternFunction &function) {
+  if (!function.block) {
+    return extern_signature(function);
+  }
+  const BlockFunction &block = *function.block;
+  std::string text = "block " + block.name + (block.is_described ? " described" : "") +
+                     (block.returns_code ? " returns" : "");
+  for (const BlockArgument &argument : block.arguments) {
+    const auto kind = static_cast<int>(argument.kind);
+    text += " " + std::to_string(kind) + "." + std::to_string(argument.index) +
+            (argument.by_reference ? "&" : "");
+  }
+  for (const BlockResult &result : block.results) {
+    text += " " + result.name + (result.initial ? "+" : "");
+  }
+  for (const ScalarType type : block.numbers) {
+    text += " " + type_name(type);
+  }
+  return text + " " + std::to_string(function.result_of_block);
 }
 
 ExprPtr call_extern(const ExternPtr &function, const std::vector<Operand> &arguments) {
@@ -68,13 +93,13 @@ std::vector<ExternPtr> externs_of(const Function &function) {
         continue;
       }
       visit(piece.value, [&](const ExprPtr &node) {
-        if (node->kind != ExprKind::Extern) {
+        if (node->kind != ExprKind::Extern || node->external->result_of_block >= 0) {
           return;
         }
         const ExternFunction &own = *node->external;
         const ExternFunction &known = *found.emplace(own.name, node->external).first->second;
         const bool same = known.address == own.address && known.arguments == own.arguments &&
-                          known.result == own.result;
+                          known.result == own.result && known.block == own.block;
         if (!same) {
           throw Error(ErrorKind::Declaration,
                       "function " + function.name + " calls two different functions of C named " +
@@ -102,6 +127,9 @@ std::vector<std::pair<std::string, void *>> extern_symbols(const Function &funct
   std::vector<std::pair<std::string, void *>> symbols;
   for (const ExternPtr &external : externs_of(function)) {
     symbols.emplace_back(extern_symbol(*external), external->address);
+    if (external->block && external->block->is_described) {
+      symbols.emplace_back(extern_symbol(*external) + "_context", external->block->context);
+    }
   }
   return symbols;
 }

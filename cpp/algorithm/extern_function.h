@@ -18,6 +18,7 @@
 namespace tilewright {
 
 struct Function;
+struct BlockFunction;
 
 struct ExternFunction {
   std::string name;
@@ -28,13 +29,23 @@ struct ExternFunction {
   std::function<ScalarValue(std::span<const ScalarValue>)> call;
   std::shared_ptr<void> owner; ///< what keeps the code at `address` in memory
   SourceLocation where;        ///< of the declaration
+  /// Of the call of a block and of what it writes (algorithm/block.h); null for functions of
+  /// values.
+  std::shared_ptr<const BlockFunction> block = nullptr;
+  int result_of_block = -1; ///< which of its results; -1: the call itself
+  /// Only in loops, of what code passes to a block: the address of an element of this buffer, whose
+  /// subscripts are the arguments; -1 for functions.
+  std::int64_t address_in = -1;
 };
 
 /// Types that C passes by value: bool, integers and floats of 32 and 64 bits.
 bool is_extern_type(ScalarType type);
 
-/// "g(float64, int32) -> float64"
+/// "g(float64, int32) -> float64"; "block rows" of a block.
 std::string extern_signature(const ExternFunction &function);
+
+/// All that code depends on, for keys of caches.
+std::string extern_key(const ExternFunction &function);
 
 /// The call. Arguments are brought to the declared types where NumPy's same_kind rule allows it;
 /// Error(Type) where it does not, or where there are more or fewer.

@@ -207,4 +207,19 @@ void derive_extents(Computation &computation, const std::vector<Range> &ranges, 
   }
 }
 
+void begin_at_domain(Computation &computation) {
+  std::vector<ExprPtr> origin;
+  for (size_t d = 0; d < computation.rank(); ++d) {
+    const auto interval = spanned(computation.domain, d, false, computation.context);
+    const bool moves = interval && interval->first->kind != ExprKind::Constant;
+    if (moves) {
+      computation.extents[d] = not_negative(interval->extent, computation.context);
+    }
+    origin.push_back(moves ? interval->first : first_index(computation.origin, d));
+  }
+  if (!std::all_of(origin.begin(), origin.end(), is_zero)) {
+    computation.origin = std::move(origin);
+  }
+}
+
 } // namespace tilewright

@@ -35,4 +35,8 @@ void check_extents(const Computation &computation, const isl::set &context);
 void derive_extents(Computation &computation, const std::vector<Range> &ranges, bool is_box,
                     const isl::set &context);
 
+/// The array of a computation that is never an output begins where its domain does, also where that
+/// is a parameter: of elements from b to e there are e - b, however late they are.
+void begin_at_domain(Computation &computation);
+
 } // namespace tilewright

@@ -1,10 +1,12 @@
 // Functions: what the outputs reach, in an order in which it can be computed, checked as a whole.
 #include "algorithm/affine.h"
+#include "algorithm/block.h"
 #include "algorithm/convergence.h"
 #include "algorithm/declaration_checks.h"
 #include "algorithm/existing.h"
 #include "algorithm/expression_depth.h"
 #include "algorithm/extern_function.h"
+#include "algorithm/forever.h"
 #include "algorithm/function.h"
 #include "algorithm/function_extents.h"
 #include "algorithm/self_dependence.h"
@@ -44,6 +46,28 @@ std::vector<ComputationPtr> producers_of(const Computation &computation) {
   return result;
 }
 
+/// The results of blocks that are not among the computations, of which others are.
+std::vector<ComputationPtr> other_results(const std::vector<ComputationPtr> &computations) {
+  std::vector<ComputationPtr> missing;
+  for (const ComputationPtr &call : computations) {
+    if (!is_block_call(*call)) {
+      continue;
+    }
+    const std::vector<BlockResult> &results = block_node(*call)->external->block->results;
+    for (size_t r = 0; r < results.size(); ++r) {
+      const bool is_there = std::any_of(
+          computations.begin(), computations.end(), [&](const ComputationPtr &computation) {
+            return is_block_result(*computation) && computation->name == results[r].name &&
+                   call_of_result(*block_node(*computation)) == call;
+          });
+      if (!is_there) {
+        missing.push_back(block_result(call, r));
+      }
+    }
+  }
+  return missing;
+}
+
 /// Computations in depth-first postorder: producers before consumers except inside a recurrence.
 /// Iterative, so that a long chain of computations does not exhaust the stack.
 std::vector<ComputationPtr> reachable(const std::vector<ComputationPtr> &outputs,
@@ -69,8 +93,8 @@ std::vector<ComputationPtr> reachable(const std::vector<ComputationPtr> &outputs
     }
     stack.push_back({computation, producers_of(*computation)});
   };
-  for (const ComputationPtr &output : outputs) {
-    enter(output);
+  const auto reach = [&](const ComputationPtr &root) {
+    enter(root);
     while (!stack.empty()) {
       Visit &top = stack.back();
       if (top.next < top.producers.size()) {
@@ -81,6 +105,11 @@ std::vector<ComputationPtr> reachable(const std::vector<ComputationPtr> &outputs
       order.push_back(top.computation);
       stack.pop_back();
     }
+  };
+  std::for_each(outputs.begin(), outputs.end(), reach);
+  // Of a block all results have to be somewhere, read or not.
+  for (const ComputationPtr &result : other_results(order)) {
+    reach(result);
   }
   return order;
 }
@@ -148,6 +177,21 @@ void check_given_inputs(const Function &function, const std::vector<ComputationP
                   "function " + function.name + " reads the input " + input->name +
                       ", which is not among the given inputs",
                   function.where);
+    }
+  }
+}
+
+/// What lasts forever has no array.
+void require_end(const Function &function) {
+  for (const ComputationPtr &computation : function.computations) {
+    if (lasts_forever(computation->domain)) {
+      throw Error(ErrorKind::Declaration,
+                  computation->name + " in " + function.name +
+                      " is a stream, which has no end: make the function with "
+                      "tw.stream_function, or give " +
+                      computation->name + " a number of elements instead of \"" + forever_name +
+                      "\"",
+                  computation->where);
     }
   }
 }
@@ -373,7 +417,9 @@ std::shared_ptr<Function> make_function(const std::string &name,
   function->parameters = parameters_by_first_use(*function, context);
   function->context = ordered(function->context, function->parameters);
   check_duplicate_names(*function);
+  require_end(*function);
   externs_of(*function); // no two of one name
+  check_blocks(*function);
   check_everything(*function);
   check_self_dependence(*function);
   check_existing(*function);

@@ -1,10 +1,12 @@
 #include "algorithm/isolate_reductions.h"
 
+#include "algorithm/block.h"
 #include "algorithm/expression_depth.h"
 #include "algorithm/expression_key.h"
 #include "algorithm/extrema.h"
 #include "algorithm/free_iterators.h"
 #include "algorithm/function_copy.h"
+#include "algorithm/function_extents.h"
 #include "algorithm/instance_walk.h"
 #include "algorithm/reductions.h"
 #include "algorithm/repeated_parts.h"
@@ -45,8 +47,7 @@ bool has_few_terms(const Expr &reduction) {
     if (!lower || !upper) {
       return false;
     }
-    const std::int64_t few = few_terms * range.step;
-    if (*upper - *lower > few) {
+    if (*upper - *lower > few_terms * range.step) {
       return false;
     }
     terms *= (std::max<std::int64_t>(0, *upper - *lower) + range.step - 1) / range.step;
@@ -250,8 +251,8 @@ private:
         has_several_states(*at.node) || at.node->type == first_reduction(at.node)->type;
     if (is_own(at.node) || is_all(at.node) || is_around_states(at.node) || !keeps_type ||
         kept.size() != used.size() || around.size() != at.iterators.size() ||
-        at.node->op == Op::ReduceFold || at.node->kind == ExprKind::While ||
-        reads_outer_states(at.node)) {
+        at.node->op == Op::ReduceFold || is_of_block(*at.node) ||
+        at.node->kind == ExprKind::While || reads_outer_states(at.node)) {
       return false;
     }
     ExpressionKey key = key_of_part(at.node);
@@ -535,6 +536,7 @@ private:
       computation = declare_computation(to_text(checked(isl::manage(domain), doing)), value->type,
                                         {}, reader.where);
       define_piece(computation, nullptr, value, reader.where);
+      begin_at_domain(*computation);
     } catch (const Error &error) {
       if (error.kind == ErrorKind::Internal || error.kind == ErrorKind::Limit) {
         throw;

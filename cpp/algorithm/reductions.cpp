@@ -108,6 +108,24 @@ std::vector<ExprPtr> results_of_fold(const ExprPtr &value, const Expr &reduction
   return results;
 }
 
+std::vector<ExprPtr> with_terms_in_order(const std::vector<ExprPtr> &results) {
+  Expr reduction = *results.front()->operands.front();
+  reduction.ordered = true;
+  const ExprPtr in_order = finished(std::move(reduction));
+  std::vector<ExprPtr> made;
+  for (const ExprPtr &result : results) {
+    std::vector<ExprPtr> operands = result->operands;
+    operands.front() = in_order;
+    made.push_back(with_operands(result, std::move(operands)));
+  }
+  return made;
+}
+
+bool is_associative(const Expr &reduction) {
+  return !reduction.ordered ||
+         (reduction.op == Op::ReduceFold && !fold_parts(reduction).others.empty());
+}
+
 std::vector<ExprPtr> scheduled_states(const Computation &computation) {
   const ExprPtr reduction = scheduled_reduction(computation);
   return reduction && has_several_states(*reduction)

@@ -34,6 +34,11 @@ ExprPtr result_of(const ExprPtr &fold, size_t position);
 ExprPtr first_result(const ExprPtr &fold);
 /// All results of such a fold within `value` that are not in other reductions.
 std::vector<ExprPtr> results_of_fold(const ExprPtr &value, const Expr &reduction);
+/// The results of an associative fold, of which the terms are combined in lexicographic order only:
+/// its function is not commutative.
+std::vector<ExprPtr> with_terms_in_order(const std::vector<ExprPtr> &results);
+/// May the terms of a Reduce be grouped, so that results of some of them are combined?
+bool is_associative(const Expr &reduction);
 /// The states of the fold by which a computation is scheduled, if they are several; else none.
 std::vector<ExprPtr> scheduled_states(const Computation &computation);
 /// What one of these is called: C_mean for the state `mean` of C.

@@ -1,5 +1,6 @@
 #include "algorithm/repeated_parts.h"
 
+#include "algorithm/block.h"
 #include "algorithm/expression_depth.h"
 #include "algorithm/expression_key.h"
 #include "algorithm/reductions.h"
@@ -68,6 +69,9 @@ RepeatedParts::RepeatedParts(const Function &function) {
   for (const ComputationPtr &computation : function.computations) {
     Collection collection;
     for (const Piece &piece : computation->pieces) {
+      if (is_block_call(*computation)) {
+        break; // the parts that it reads are no values
+      }
       collection.add(piece.value);
     }
     take_several(collection.reductions, reductions_);

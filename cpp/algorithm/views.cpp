@@ -1,6 +1,7 @@
 #include "algorithm/views.h"
 
 #include "algorithm/affine.h"
+#include "algorithm/block.h"
 #include "algorithm/expression_depth.h"
 #include "algorithm/function_copy.h"
 #include "algorithm/reads.h"
@@ -119,7 +120,11 @@ private:
       return false;
     }
     return std::all_of(result_->computations.begin(), result_->computations.end(),
-                       [&](const ComputationPtr &reader) { return reads_affinely(*reader, view); });
+                       [&](const ComputationPtr &reader) {
+                         // A block reads elements where they lie.
+                         const bool is_passed = is_block_call(*reader) && reads(*reader, view);
+                         return !is_passed && reads_affinely(*reader, view);
+                       });
   }
 
   static bool reads_affinely(const Computation &reader, const Computation &view) {

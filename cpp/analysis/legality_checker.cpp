@@ -251,35 +251,13 @@ bool LegalityChecker::reads_stay_ordered(const Statement &sink, const Computatio
          });
 }
 
-/// A recurrence inside a loop of its reader (compute_at) has there what the reader reads: each
-/// value that it needs of its own has to be among that.
-void LegalityChecker::check_chain(const Statement &sink, const ReadAccess &read) {
-  isl::map missing = read.relation;
-  for (const Statement *source : statements_of_[read.producer.get()]) {
-    missing = missing.subtract(
-        flow_relation(*source, sink, read.relation).reverse().apply_range(defined_value(*source)));
-  }
-  missing = checked(missing.coalesce(), "a recurrence inside a loop");
-  if (checked(missing.is_empty(), "a recurrence inside a loop")) {
+void LegalityChecker::check_read(const Statement &sink, const ReadAccess &read) {
+  const std::vector<const Statement *> &sources = statements_of_[read.producer.get()];
+  if (std::any_of(sources.begin(), sources.end(),
+                  [](const Statement *source) { return source->copied; })) {
+    check_copies(sink, read);
     return;
   }
-  isl::map same = isl::map::from_domain_and_range(isl::set::universe(read.producer->domain.space()),
-                                                  isl::set::universe(sink.domain.space()));
-  for (size_t d = 0; d < read.producer->rank(); ++d) {
-    same = same.equate(isl::dim::in, static_cast<int>(d), isl::dim::out,
-                       static_cast<int>(sink.replicas + d));
-  }
-  const isl::map pairs = same_replica(missing.apply_range(same).reverse(), sink.replicas);
-  report(read.exact ? Violation::Kind::Order : Violation::Kind::Undecided, sink, sink,
-         checked(pairs, "a recurrence inside a loop"),
-         sink.name + " reads a value of its own that no iteration up to this one of loop '" +
-             loop_name(sink, static_cast<int>(sink.replicas) - 1) +
-             "' computes, since what the loop computes is what is read in it; compute it in a loop "
-             "that reads the whole chain, or give compute_at and a store_at further out in one "
-             "transaction");
-}
-
-void LegalityChecker::check_read(const Statement &sink, const ReadAccess &read) {
   if (sink.replicas > 0 && read.producer == sink.computation) {
     check_chain(sink, read);
     if (violation_) {

@@ -46,8 +46,10 @@ private:
   void check_order_of_terms(const Statement &update, const isl::map &pairs);
   // ---- legality_iterations.cpp ----
   void check_iterations();
-  // ---- legality_checker.cpp ----
+  // ---- legality_copies.cpp ----
   void check_chain(const Statement &sink, const ReadAccess &read);
+  void check_copies(const Statement &sink, const ReadAccess &read);
+  // ---- legality_checker.cpp ----
   void check_read(const Statement &sink, const ReadAccess &read);
   void check_input(const Statement &sink, const ReadAccess &read);
   void check_private(const Statement &source, const Statement &sink, const isl::map &flow,

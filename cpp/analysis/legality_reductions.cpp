@@ -1,5 +1,6 @@
 // What a reduction asks: it begins before its first term and ends after its last one, terms that
 // have an order keep it, and two of them do not meet in one element.
+#include "algorithm/reductions.h"
 #include "analysis/legality_checker.h"
 #include "mapping/accesses.h"
 
@@ -31,6 +32,19 @@ bool combines(const Statement &update, size_t level) {
   }
   return tag.tag == Tag::Vector || tag.tag == Tag::GpuThread ||
          (tag.tag == Tag::GpuMma && tag.axis >= 2) || (update.atomic && is_concurrent(tag.tag));
+}
+
+/// What gives threads and lanes that meet in one element partial results of their own.
+std::string way_out(const Statement &update, const LoopTag &tag) {
+  const ExprPtr reduction = scheduled_reduction(*update.computation);
+  if (!is_associative(*reduction_of(*reduction))) {
+    return "";
+  }
+  const char *gives = tag.tag == Tag::Parallel ? "partial= of parallelize gives each block of terms"
+                      : tag.tag == Tag::Vector
+                          ? "partial= of vectorize gives each lane"
+                          : "rfactor() gives each iteration of a loop over terms";
+  return std::string("; ") + gives + " a result of its own";
 }
 
 } // namespace
@@ -72,9 +86,7 @@ void LegalityChecker::check_accumulation(const Statement &update) {
            both + (by_data ? " where data let both happen" : "") + ", and loop '" +
                loop_name(update, forward.level) + "' is " + tag_name(update, forward.level) +
                ", so neither comes first" +
-               (update.states.empty() ? ""
-                                      : "; rfactor() of a loop over terms gives each of its "
-                                        "iterations states of its own"));
+               way_out(update, update.tags[static_cast<size_t>(forward.level)]));
     add_element(update);
     return;
   }
@@ -105,7 +117,9 @@ void LegalityChecker::check_order_of_terms(const Statement &update, const isl::m
                                        : " is an ordered reduction, and loop '") +
                loop_name(update, wrong.level) + "' " +
                (wrong.concurrent ? "is " + tag_name(update, wrong.level)
-                                 : std::string("takes its terms in another order")));
+                                 : std::string("takes its terms in another order")) +
+               (wrong.concurrent ? way_out(update, update.tags[static_cast<size_t>(wrong.level)])
+                                 : ""));
     add_element(update);
     return;
   }

@@ -43,8 +43,8 @@ bool same_promises(const Statement &a, const Statement &b) {
 /// What a statement computes and reads follows from its computation, which never changes.
 bool same_instances(const Statement &a, const Statement &b) {
   return a.computation == b.computation && a.piece == b.piece && a.role == b.role &&
-         a.replicas == b.replicas && a.anew == b.anew && a.iterators == b.iterators &&
-         is_same(a.domain, b.domain);
+         a.replicas == b.replicas && a.copied == b.copied && a.anew == b.anew &&
+         a.iterators == b.iterators && is_same(a.domain, b.domain);
 }
 
 /// Which iterations of a loop are ordered, and for whom; how they are dealt out plays no part.

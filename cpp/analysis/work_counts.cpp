@@ -1,5 +1,6 @@
 #include "analysis/work_counts.h"
 
+#include "algorithm/block.h"
 #include "algorithm/instance_walk.h"
 #include "mapping/accesses.h"
 #include "polyhedral/count_points.h"
@@ -58,7 +59,7 @@ public:
     walk.visit = [&](const InstanceNode &at) { return count(at); };
     walk.terms = [&](const Expr &reduce, const isl::set &terms) {
       // One combination for each term; that of a fold is counted as it is written.
-      if (reduce.op != Op::ReduceFold) {
+      if (reduce.op != Op::ReduceFold && !is_part(reduce)) {
         operation(reduction_combiner(reduce.op), reduce.operands.front()->type, tally_of(terms));
       }
     };

@@ -1,5 +1,6 @@
 #include "bindings/bind_export.h"
 
+#include "algorithm/block.h"
 #include "algorithm/extern_function.h"
 #include "bindings/kernel_call.h"
 #include "compiler/export.h"
@@ -41,6 +42,7 @@ py::tuple export_function(KernelFunction &self, const std::string &symbol,
                           const std::vector<ArrayTuple> &arrays, bool strides,
                           const std::string &cpu) {
   self.require_checked();
+  require_no_blocks(self.function(), "C source");
   const IslLock lock; // an analysis in another thread may change what is exported
   CompileOptions options = self.default_options();
   options.instrumentation = {}; // what it says needs this library
@@ -179,6 +181,7 @@ void bind_export(py::module_ &module) {
   module.def(
       "c_externs",
       [](const KernelFunction &function) {
+        require_no_blocks(function.function(), "exported C");
         std::vector<std::pair<std::string, std::string>> found;
         for (const ExternPtr &external : externs_of(function.function())) {
           found.emplace_back(external->name, c_prototype(*external));

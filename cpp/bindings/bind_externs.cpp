@@ -10,9 +10,6 @@ namespace py = pybind11;
 
 namespace tilewright {
 
-namespace {
-
-/// A Python object that any thread may be the last to need, with Python's lock or without it.
 std::shared_ptr<void> kept(const py::object &object) {
   return {object.inc_ref().ptr(), [](void *pointer) {
             auto *held = static_cast<PyObject *>(pointer);
@@ -46,6 +43,8 @@ py::object from_value(ScalarType type, const ScalarValue &value) {
     return py::float_(value.d);
   }
 }
+
+namespace {
 
 ScalarValue to_scalar(ScalarType type, const py::handle &result) {
   ScalarValue value;
@@ -111,6 +110,8 @@ void bind_externs(py::module_ &module) {
           "arguments", [](const ExternHandle &self) { return names_of(self.function->arguments); })
       .def_property_readonly(
           "result", [](const ExternHandle &self) { return type_name(self.function->result); })
+      .def_property_readonly(
+          "is_block", [](const ExternHandle &self) { return self.function->block != nullptr; })
       .def_property_readonly("address",
                              [](const ExternHandle &self) {
                                return reinterpret_cast<std::uintptr_t>(self.function->address);

@@ -5,8 +5,11 @@
 #include "algorithm/extrema.h"
 #include "algorithm/function.h"
 #include "algorithm/function_extents.h"
+#include "algorithm/reductions.h"
+#include "bindings/bind_blocks.h"
 #include "bindings/bind_externs.h"
 #include "bindings/bind_sets.h"
+#include "bindings/bind_streams.h"
 #include "bindings/bind_views.h"
 #include "polyhedral/interruption.h"
 #include "polyhedral/isl_lock.h"
@@ -328,6 +331,14 @@ void bind_builders(py::module_ &module) {
       py::arg("condition"), py::arg("then"), py::arg("otherwise"));
 }
 
+std::vector<ExprPtr> fold_of(const FoldParts &parts, std::vector<ExprPtr> initial,
+                             const std::vector<RangeTuple> &ranges, const py::handle &condition) {
+  EnclosedRanges enclosed =
+      enclose_ranges("the " + op_name(Op::ReduceFold), to_reduce_ranges(ranges), parts.next,
+                     to_optional_expression(condition));
+  return fold(parts, std::move(initial), std::move(enclosed.ranges), enclosed.condition);
+}
+
 void bind_loops(py::module_ &module) {
   module.def(
       "reduce",
@@ -377,19 +388,16 @@ void bind_loops(py::module_ &module) {
       [](const std::vector<ExprHandle> &states, const std::vector<ExprHandle> &initial,
          const std::vector<RangeTuple> &ranges, const std::vector<ExprHandle> &next,
          const py::handle &condition, const std::vector<ExprHandle> &others,
-         const std::vector<ExprHandle> &combined) {
+         const std::vector<ExprHandle> &combined, bool in_order) {
         const OperationLimit limit(5'000'000);
         const FoldParts parts{to_expressions(states), to_expressions(next), to_expressions(others),
                               to_expressions(combined)};
-        EnclosedRanges enclosed =
-            enclose_ranges("the " + op_name(Op::ReduceFold), to_reduce_ranges(ranges), parts.next,
-                           to_optional_expression(condition));
-        return to_handles(
-            fold(parts, to_expressions(initial), std::move(enclosed.ranges), enclosed.condition));
+        const auto results = fold_of(parts, to_expressions(initial), ranges, condition);
+        return to_handles(in_order ? with_terms_in_order(results) : results);
       },
       py::arg("states"), py::arg("initial"), py::arg("ranges"), py::arg("next"),
       py::arg("condition") = py::none(), py::arg("others") = std::vector<ExprHandle>(),
-      py::arg("combined") = std::vector<ExprHandle>());
+      py::arg("combined") = std::vector<ExprHandle>(), py::arg("in_order") = false);
   module.def(
       "state",
       [](const std::string &name, const std::string &type) {
@@ -551,7 +559,9 @@ void bind_language(py::module_ &module) {
   bind_computations(module);
   bind_pieces(module);
   bind_views(module);
+  bind_streams(module);
   bind_externs(module);
+  bind_blocks(module);
 }
 
 } // namespace tilewright

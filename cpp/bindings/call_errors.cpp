@@ -1,5 +1,6 @@
 #include "bindings/call_errors.h"
 
+#include "algorithm/block.h"
 #include "bindings/bind_errors.h"
 #include "bindings/watched_sites.h"
 #include "polyhedral/isl.h"
@@ -534,6 +535,15 @@ void CallExplainer::failed(const CompiledKernel &kernel, std::int32_t status,
                            const KernelFailure &failure,
                            const std::optional<FailingRead> &first) const {
   const Function &function = function_.function();
+  for (const BlockPtr &block : blocks_of(function)) {
+    block->rethrow();
+  }
+  if (status == KernelNotANumber && failure.reported == 0 && failure.site >= 0 &&
+      static_cast<size_t>(failure.site) < kernel.sites.size()) {
+    throw_argument_error(ArgumentProblem::Value,
+                         function.name + ": " +
+                             kernel.sites[static_cast<size_t>(failure.site)].text);
+  }
   if (failure.reported > 0 && status == KernelIndexError && failure.site >= 0 &&
       static_cast<size_t>(failure.site) < kernel.sites.size()) {
     outside(kernel.sites[static_cast<size_t>(failure.site)], failure);

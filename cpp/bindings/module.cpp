@@ -1,7 +1,9 @@
 // The extension module tilewright._core. It is thin: sugar, messages' locations and every
 // convenience are Python; here handles are made, the core is called under the GIL, and its errors
 // become Python's.
+#include "bindings/bind_automatic.h"
 #include "bindings/bind_cuda.h"
+#include "bindings/bind_dataflow.h"
 #include "bindings/bind_dependences.h"
 #include "bindings/bind_errors.h"
 #include "bindings/bind_export.h"
@@ -65,8 +67,10 @@ PYBIND11_MODULE(_core, module) {
   tilewright::bind_cuda(module);
   tilewright::bind_export(module);
   tilewright::bind_inspection(module);
+  tilewright::bind_dataflow(module);
   tilewright::bind_dependences(module);
   tilewright::bind_instances(module);
+  tilewright::bind_automatic(module);
 }
 #undef PyInit__core
 

@@ -24,7 +24,7 @@ namespace {
 
 /// Raised when what `packed` gives changes. Another version of tilewright may have other kinds of
 /// nodes, so it is part of the state, too.
-constexpr int format = 5;
+constexpr int format = 6;
 
 constexpr std::uint64_t parsing_limit = 20'000'000;
 

@@ -225,7 +225,7 @@ py::object KernelFunction::trace_once(const std::string &computation, bool infin
   const std::int32_t status =
       record.run([&] { return kernel->entry()(data.data(), plan->integers.data(), &record); });
   const IslLock lock;
-  if (status == KernelNotANumber && failure.site >= 0 &&
+  if (status == KernelNotANumber && failure.reported > 0 && failure.site >= 0 &&
       static_cast<size_t>(failure.site) < kernel->sites.size()) {
     return value_report(kernel->sites[static_cast<size_t>(failure.site)], failure,
                         scheduled_->function());

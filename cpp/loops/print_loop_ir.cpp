@@ -389,6 +389,9 @@ private:
   Text text_of(const Call &call) { return {op_name(call.op) + "(" + list(call.operands) + ")"}; }
 
   Text text_of(const Extern &call) {
+    if (call.function->address_in >= 0) {
+      return {call.function->name + "[" + list(call.arguments()) + "]"};
+    }
     const std::string text = call.function->name + "(" + list(call.arguments()) + ")";
     return {call.has_mask ? "masked(" + text + ", " + print(call.operands[0]).text + ")" : text};
   }

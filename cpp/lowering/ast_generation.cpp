@@ -1,5 +1,6 @@
 #include "lowering/ast_generation.h"
 
+#include "lowering/block_instances.h"
 #include "polyhedral/relevant_context.h"
 
 #include <isl/aff.h>
@@ -31,43 +32,8 @@ struct Scan {
   isl::map time;                   ///< instance -> loops, within domain and context
   isl::set points;                 ///< its range
   std::vector<isl::aff> iterators; ///< of loops; empty: there is no single quasi-affine inverse
+  BlockInstances blocks;           ///< else perhaps these
 };
-
-std::vector<isl::aff> affine_inverse(const isl::map &time) {
-  const isl::pw_multi_aff inverse =
-      isl::manage(isl_pw_multi_aff_from_map(isl_map_reverse(time.copy())));
-  if (inverse.is_null() && isl_ctx_last_error(isl_context().get()) != isl_error_quota) {
-    isl_ctx_reset_error(isl_context().get()); // two instances at one time: isl finds out by itself
-    return {};
-  }
-  checked(inverse, doing);
-  struct Pieces {
-    std::vector<isl::aff> affs;
-    int count = 0;
-  } pieces;
-  isl_pw_multi_aff_foreach_piece(
-      inverse.get(),
-      [](isl_set *set, isl_multi_aff *values, void *user) {
-        auto &into = *static_cast<Pieces *>(user);
-        isl_set_free(set);
-        const isl_size count = isl_multi_aff_size(values);
-        if (++into.count == 1) {
-          for (isl_size i = 0; i < count; ++i) {
-            into.affs.push_back(isl::manage(isl_multi_aff_get_at(values, i)));
-          }
-        }
-        isl_multi_aff_free(values);
-        return isl_stat_ok;
-      },
-      &pieces);
-  if (pieces.count != 1) {
-    return {};
-  }
-  for (const isl::aff &aff : pieces.affs) {
-    checked(aff, doing);
-  }
-  return pieces.affs;
-}
 
 /// The largest whole number that a loop, or its negative, takes, where that is a constant; by
 /// linear programming, so perhaps a larger one.
@@ -137,6 +103,10 @@ Scan scan_statement(const Statement &statement, const RelevantContext &relevant)
   }
   if (!statement.iterators.empty()) {
     scan.iterators = affine_inverse(scan.time);
+    if (scan.iterators.empty()) {
+      scan.blocks = block_instances(statement, scan.time);
+      scan.iterators = scan.blocks.iterators;
+    }
   }
   return scan;
 }
@@ -349,7 +319,8 @@ constexpr std::array attempts = {Attempt::Plain, Attempt::FewerJoined, Attempt::
                                  Attempt::AllSeparated};
 
 /// isl's options for the loops: those over a GPU's blocks and threads stay in one piece, as pieces
-/// of them would need blocks and threads of their own.
+/// of them would need blocks and threads of their own, and so do those over blocks whose size is an
+/// expression in parameters, of which each would be a loop of its own, and not parallel.
 std::string loop_options(const Program &program, const std::vector<size_t> &group,
                          const std::vector<int> &dimensions, Attempt attempt) {
   std::string space;
@@ -361,7 +332,8 @@ std::string loop_options(const Program &program, const std::vector<size_t> &grou
     const bool is_mapped =
         dimensions[d] % 2 == 1 && std::any_of(group.begin(), group.end(), [&](size_t position) {
           const Statement &statement = program.statements[position];
-          return level < statement.tags.size() && is_gpu(statement.tags[level].tag);
+          return level < statement.loop_names.size() &&
+                 (is_gpu(statement.tags[level].tag) || is_by_case(statement.loops[level]));
         });
     std::string &list = is_mapped || attempt == Attempt::InOnePiece ? whole : others;
     list += (list.empty() ? "x = " : " or x = ") + std::to_string(d);
@@ -436,6 +408,42 @@ GeneratedAst::Part generate_part(const Program &program, const std::vector<Scan>
 
 } // namespace
 
+std::vector<isl::aff> affine_inverse(const isl::map &time) {
+  const isl::pw_multi_aff inverse =
+      isl::manage(isl_pw_multi_aff_from_map(isl_map_reverse(time.copy())));
+  if (inverse.is_null() && isl_ctx_last_error(isl_context().get()) != isl_error_quota) {
+    isl_ctx_reset_error(isl_context().get()); // two instances at one time: isl finds out by itself
+    return {};
+  }
+  checked(inverse, doing);
+  struct Pieces {
+    std::vector<isl::aff> affs;
+    int count = 0;
+  } pieces;
+  isl_pw_multi_aff_foreach_piece(
+      inverse.get(),
+      [](isl_set *set, isl_multi_aff *values, void *user) {
+        auto &into = *static_cast<Pieces *>(user);
+        isl_set_free(set);
+        const isl_size count = isl_multi_aff_size(values);
+        if (++into.count == 1) {
+          for (isl_size i = 0; i < count; ++i) {
+            into.affs.push_back(isl::manage(isl_multi_aff_get_at(values, i)));
+          }
+        }
+        isl_multi_aff_free(values);
+        return isl_stat_ok;
+      },
+      &pieces);
+  if (pieces.count != 1) {
+    return {};
+  }
+  for (const isl::aff &aff : pieces.affs) {
+    checked(aff, doing);
+  }
+  return pieces.affs;
+}
+
 GeneratedAst generate_ast(const Program &program) {
   GeneratedAst result;
   const OperationLimit limit(max_operations);
@@ -448,6 +456,7 @@ GeneratedAst generate_ast(const Program &program) {
     scans.push_back(scan_statement(statement, relevant));
     points.push_back(scans.back().points);
     result.iterators.push_back(in_time(scans.back().iterators, statement, program));
+    result.blocks.push_back(scans.back().blocks);
     groups[statement.order[0]].push_back(i);
   }
   std::optional<std::map<int, std::vector<Anchor>>> anchors;

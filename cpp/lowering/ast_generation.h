@@ -5,6 +5,7 @@
 // of the time map, which is affine.
 #pragma once
 
+#include "lowering/block_instances.h"
 #include "lowering/loop_scan.h"
 #include "mapping/program.h"
 #include "polyhedral/isl.h"
@@ -32,7 +33,13 @@ struct GeneratedAst {
   /// its user node's arguments give the scanned ones; or empty when those arguments are the
   /// iterators themselves.
   std::vector<std::vector<isl::aff>> iterators;
+  /// For each statement: the steps that are added to these, where a loop is over blocks.
+  std::vector<BlockInstances> blocks;
 };
+
+/// The instance as quasi-affine functions of the loops, of `time`, instance -> loops; empty if
+/// there are no single ones.
+std::vector<isl::aff> affine_inverse(const isl::map &time);
 
 /// Throws Error(Limit) when isl needs too many operations.
 GeneratedAst generate_ast(const Program &program);

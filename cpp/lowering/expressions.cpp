@@ -136,6 +136,9 @@ ValuePtr ExpressionTranslator::compute(const ExprPtr &expr) {
 }
 
 ValuePtr ExpressionTranslator::translate_extern(const Expr &expr) {
+  if (expr.external->block) {
+    return translate_block(expr);
+  }
   std::vector<ValuePtr> arguments;
   for (const ExprPtr &operand : expr.operands) {
     arguments.push_back(translate(operand));

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "algorithm/computed_parts.h"
+#include "algorithm/extern_function.h"
 #include "loops/instrumentation.h"
 #include "loops/traverse.h"
 #include "lowering/subscript_bounds.h"
@@ -105,6 +106,41 @@ private:
   ValuePtr translate_access(const Expr &expr);
   ValuePtr translate_select(const Expr &expr);
   ValuePtr translate_extern(const Expr &expr);
+
+  // ---- block_calls.cpp ----
+
+  /// A part of an array that a block is given.
+  struct BlockPart {
+    ComputationPtr array;
+    std::vector<std::string> iterators; ///< one for each dimension of the part
+    std::vector<ExprPtr> lowers;
+    std::vector<ExprPtr> uppers;
+    std::vector<ExprPtr> subscripts; ///< of the array, over these iterators and the instance's
+  };
+  static BlockPart part_read(const ExprPtr &part);
+  BlockPart part_written(const Computation &call, const std::string &result,
+                         const std::vector<ExprPtr> &extents) const;
+  /// The call of a block, with what must stand before it and behind it.
+  ValuePtr translate_block(const Expr &call);
+  /// Where the element lies at these coordinates of the part.
+  std::vector<ValuePtr> place_in_part(const BlockPart &part,
+                                      const std::vector<ExprPtr> &coordinates);
+  ValuePtr address_in_part(const BlockPart &part, const std::vector<ExprPtr> &coordinates,
+                           const ExternFunction &external);
+  /// The bytes from one element to the next along each dimension.
+  std::vector<ValuePtr> strides_of_part(const BlockPart &part, const ValuePtr &first,
+                                        const ExternFunction &external);
+  std::vector<ValuePtr> extents_of_part(const BlockPart &part);
+  /// Loops over the part around what `body` writes, which is given the coordinates.
+  void loops_over_part(const BlockPart &part,
+                       const std::function<void(const std::vector<ExprPtr> &)> &body);
+  /// Gives `to` the values of `from`, unless it lies there.
+  void copy_part(const BlockPart &from, const BlockPart &to);
+  void check_without_gaps(const BlockPart &part, const std::vector<ValuePtr> &extents,
+                          const std::vector<ValuePtr> &strides, const ExternFunction &external);
+  /// Says to who asks later which elements a call touches: they stand in loops that never run.
+  void show_accesses(const std::vector<BlockPart> &reads, const std::vector<BlockPart> &written,
+                     const ValuePtr &code);
   ValuePtr translate_reduce(const ExprPtr &expr);
   ValuePtr translate_argument_reduce(const ExprPtr &expr);
   const std::vector<ValuePtr> &translate_while(const ExprPtr &expr);
@@ -138,7 +174,8 @@ private:
   std::unordered_map<const Expr *, int> uses_;
   ComputedParts computed_parts_;
   std::unordered_map<const Expr *, ExprPtr> flat_;
-  std::vector<ExprPtr> undecided_; ///< kept: values are remembered by their address
+  std::vector<ExprPtr> undecided_;   ///< kept: values are remembered by their address
+  std::vector<ExprPtr> coordinates_; ///< kept, too: of elements of parts
   std::int64_t translations_ = 0;
   std::unordered_map<const Expr *, ValuePtr> states_; ///< of the while loops and folds around
   bool is_traced_ = false;

@@ -1,15 +1,34 @@
 #include "lowering/lower.h"
 
+#include "algorithm/block.h"
 #include "lowering/ast_generation.h"
 #include "lowering/parameter_ranges.h"
 #include "lowering/translate.h"
 #include "passes/pass_texts.h"
 
+#include <algorithm>
 #include <chrono>
 
 namespace tilewright {
 
-Kernel lower(const Program &program, const LoweringOptions &options) {
+namespace {
+
+/// What a block writes is written by its call: no code is made of it.
+Program without_block_results(Program program) {
+  std::erase_if(program.statements,
+                [](const Statement &statement) { return is_block_result(*statement.computation); });
+  return program;
+}
+
+} // namespace
+
+Kernel lower(const Program &scheduled, const LoweringOptions &options) {
+  const bool has_blocks = scheduled.function != nullptr && !blocks_of(*scheduled.function).empty();
+  if (has_blocks && options.gpu) {
+    require_no_blocks(*scheduled.function, "a GPU");
+  }
+  const Program without = has_blocks ? without_block_results(scheduled) : Program();
+  const Program &program = has_blocks ? without : scheduled;
   const auto start = std::chrono::steady_clock::now();
   const GeneratedAst ast = generate_ast(program);
   Kernel kernel = translate(program, ast, options);

@@ -18,8 +18,12 @@ namespace {
 
 constexpr const char *doing = "translating loops";
 
-/// Does `value` read the element that the statement writes?
+/// Does `value` read the element that the statement writes, whichever producer it is of?
 bool is_element_written(const ExprPtr &value, const Statement &statement, const Program &program) {
+  if (value->kind == ExprKind::Select) {
+    return is_element_written(value->operands[1], statement, program) &&
+           is_element_written(value->operands[2], statement, program);
+  }
   if (value->kind != ExprKind::Access || value->position > 0 ||
       value->type != statement.computation->type) {
     return false; // states of a fold lie elsewhere
@@ -63,6 +67,17 @@ Stored stored_part(const Statement &statement, const Program &program) {
   return stored;
 }
 
+/// The value of iterator `k` in the block that a loop has come to, of its `value` in the first one.
+ValuePtr with_step(const BlockInstances &blocks, size_t k, const ValuePtr &block,
+                   const ValuePtr &value, const Program &program) {
+  if (blocks.iterators.empty()) {
+    return value;
+  }
+  const ValuePtr step =
+      cast_value(translate_parameters(from_affine(blocks.steps[k], {}), program), Int64);
+  return add(value, mul(sub(block, integer(blocks.first)), step));
+}
+
 } // namespace
 
 StmtPtr AstTranslator::translate_scanned(size_t position) {
@@ -73,7 +88,9 @@ StmtPtr AstTranslator::translate_scanned(size_t position) {
   }
   ExpressionTranslator::Environment iterators;
   for (size_t i = 0; i < statement.iterators.size(); ++i) {
-    iterators[statement.iterators[i]] = expressions_.translate(ast_.iterators[position][i], times);
+    iterators[statement.iterators[i]] =
+        with_step(ast_.blocks[position], i, times[2 * ast_.blocks[position].loop + 1],
+                  expressions_.translate(ast_.iterators[position][i], times), program_);
   }
   return in_own_loops(
       statement, [&](size_t level) { return times[2 * level + 1]; },
@@ -98,10 +115,13 @@ StmtPtr AstTranslator::translate_user(const isl::ast_node &node) {
     arguments.push_back(expressions_.translate(argument));
   }
   const std::vector<isl::aff> &inverse = ast_.iterators[position];
+  const BlockInstances &blocks = ast_.blocks[position];
   ExpressionTranslator::Environment iterators;
   for (size_t i = 0; i < statement.iterators.size(); ++i) {
     iterators[statement.iterators[i]] =
-        inverse.empty() ? arguments.at(i) : recover(statement, inverse[i], arguments);
+        inverse.empty() ? arguments.at(i)
+                        : with_step(blocks, i, argument_of(statement, blocks.loop, arguments),
+                                    recover(statement, inverse[i], arguments), program_);
   }
   return in_own_loops(
       statement, [&](size_t level) { return argument_of(statement, level, arguments); },

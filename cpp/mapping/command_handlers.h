@@ -21,6 +21,10 @@ void parallelize_command(MappingState &state, const Command &command);
 void vectorize_command(MappingState &state, const Command &command);
 void unroll_command(MappingState &state, const Command &command);
 
+// block_commands.cpp
+/// Refuses what blocks and what they write cannot do.
+void require_fits_blocks(const MappingState &state, const Command &command);
+
 // set_schedule_command.cpp
 void set_schedule_command(MappingState &state, const Command &command);
 void set_schedules_command(MappingState &state, const Command &command);

@@ -28,6 +28,7 @@ struct CommandTraits {
   /// loop of the computation's own.
   bool keeps_order = false;
   std::optional<Tag> tag = std::nullopt; ///< that it gives to a loop
+  bool needs_one_time = false;           ///< of each instance: refused of a one-to-many map
   bool maps_to_gpu = false;              ///< what it says may be of a GPU's blocks and threads
   bool completed = false; ///< what is left out of its arguments is found by planning (resolve)
   size_t positional = 0;  ///< arguments in front of `keywords`

@@ -3,6 +3,7 @@
 #include "mapping/command_arguments.h"
 #include "mapping/command_handlers.h"
 #include "mapping/command_table.h"
+#include "mapping/copies.h"
 
 #include <algorithm>
 #include <map>
@@ -167,6 +168,8 @@ void apply_command(MappingState &state, const Command &command) {
                         state.function->name +
                         "'; its computations are: " + computation_list(state));
   }
+  require_one_time(state, command);
+  require_fits_blocks(state, command);
   const std::shared_ptr<const Function> before = state.function;
   handler(state, command);
   if (state.function != before) {

@@ -215,6 +215,15 @@ isl::map plain_footprint(const isl::map &footprint, const isl::set &domain, bool
   return footprint;
 }
 
+std::int64_t constant_extent(const isl::map &footprint, unsigned dimension) {
+  const OperationLimit limit(footprint_operation_limit);
+  const isl::fixed_box interval = fixed_interval(checked(footprint, "a footprint"), dimension);
+  if (interval.is_null() || !checked(interval.is_valid(), "a footprint")) {
+    return 0;
+  }
+  return checked(interval.size(), "a footprint").at(0).num_si();
+}
+
 std::int64_t constant_width(const Statement &statement, size_t levels, size_t loop) {
   const OperationLimit limit(footprint_operation_limit);
   isl::map values = isl::map::from_domain(statement.domain);
@@ -222,11 +231,7 @@ std::int64_t constant_width(const Statement &statement, size_t levels, size_t lo
     values = values.flat_range_product(statement.loops[level].as_map());
   }
   values = values.reverse().apply_range(statement.loops[loop].as_map());
-  const isl::fixed_box interval = fixed_interval(checked(values, "extent of a loop"), 0);
-  if (interval.is_null() || !checked(interval.is_valid(), "extent of a loop")) {
-    return 0;
-  }
-  return checked(interval.size(), "extent of a loop").at(0).num_si();
+  return constant_extent(values, 0);
 }
 
 FootprintBox footprint_box(const isl::map &footprint, const isl::set &context) {

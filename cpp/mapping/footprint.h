@@ -31,6 +31,10 @@ struct FootprintBox {
 };
 FootprintBox footprint_box(const isl::map &footprint, const isl::set &context);
 
+/// The constant number of values, holes included, that a dimension of the footprint takes in each
+/// iteration; 0 where isl finds none.
+std::int64_t constant_extent(const isl::map &footprint, unsigned dimension);
+
 /// The constant number of values, holes included, that a loop of a statement takes inside each
 /// iteration of the `levels` outermost ones; 0 where isl finds none.
 std::int64_t constant_width(const Statement &statement, size_t levels, size_t loop);

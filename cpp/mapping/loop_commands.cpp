@@ -4,7 +4,9 @@
 #include "mapping/command_handlers.h"
 #include "mapping/command_table.h"
 #include "mapping/commands.h"
+#include "mapping/copies.h"
 #include "mapping/loop_extent.h"
+#include "mapping/parametric_split.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -57,19 +59,24 @@ void require_new_loop(const CommandArguments &arguments, size_t position, const 
   }
 }
 
+/// Replaces loop `position` by the two that it is cut into.
+void put_halves(TimeSpaceMap &map, size_t position, LoopDimension block, LoopDimension rest,
+                const Command &command) {
+  map.dimensions.erase(map.dimensions.begin() + static_cast<std::ptrdiff_t>(position));
+  require_new_name(map, block.name, command);
+  require_new_name(map, rest.name, command);
+  if (block.name == rest.name) {
+    refuse(command, "the two loops need two names, got '" + block.name + "' twice");
+  }
+  map.dimensions.insert(map.dimensions.begin() + static_cast<std::ptrdiff_t>(position),
+                        {std::move(block), std::move(rest)});
+}
+
 /// Replaces loop `position` by its two halves.
 void split_at(TimeSpaceMap &map, size_t position, std::int64_t size, const std::string &outer,
               const std::string &inner, const Command &command) {
-  const LoopDimension loop = map.dimensions[position];
-  map.dimensions.erase(map.dimensions.begin() + static_cast<std::ptrdiff_t>(position));
-  require_new_name(map, outer, command);
-  require_new_name(map, inner, command);
-  if (outer == inner) {
-    refuse(command, "the two loops need two names, got '" + outer + "' twice");
-  }
-  auto [block, rest] = stripmined(loop, size, outer, inner, command);
-  map.dimensions.insert(map.dimensions.begin() + static_cast<std::ptrdiff_t>(position),
-                        {block, rest});
+  auto [block, rest] = stripmined(map.dimensions[position], size, outer, inner, command);
+  put_halves(map, position, std::move(block), std::move(rest), command);
 }
 
 std::int64_t require_constant_extent(MappingState &state, const Command &command, size_t position) {
@@ -145,8 +152,7 @@ void require_independent_bounds(const MappingState &state, const Command &comman
     return; // inside other loops the bounds are known when the loops are made
   }
   const std::vector<LoopDimension> &loops = state.time_space.at(command.computation).dimensions;
-  const isl::set domain = instance_space(**state.function->find(command.computation))
-                              .domain.intersect_params(state.function->context);
+  const isl::set domain = scheduled_instances(state, command.computation);
   isl::map times = isl::map::from_domain(domain);
   for (size_t d = 0; d < first + count; ++d) {
     times = times.flat_range_product(loops[d].value.as_map());
@@ -251,9 +257,19 @@ void split_command(MappingState &state, const Command &command) {
   TimeSpaceMap &map = state.time_space.at(command.computation);
   const std::string name = arguments.name(0, "the loop");
   const size_t position = find_loop(map, name, command);
-  split_at(map, position, arguments.integer(1, "the size", 1),
-           arguments.optional_name(2, "the outer loop").value_or(name + "0"),
-           arguments.optional_name(3, "the inner loop").value_or(name + "1"), command);
+  const std::string outer = arguments.optional_name(2, "the outer loop").value_or(name + "0");
+  const std::string inner = arguments.optional_name(3, "the inner loop").value_or(name + "1");
+  std::int64_t size = 0;
+  if (!arguments.is_name(1)) {
+    size = arguments.integer(1, "the size", 1);
+  } else if (auto halves = stripmined_by_parameters(state, command, map.dimensions[position],
+                                                    arguments.name(1, "the size"), size)) {
+    halves->first.name = outer;
+    halves->second.name = inner;
+    put_halves(map, position, std::move(halves->first), std::move(halves->second), command);
+    return;
+  }
+  split_at(map, position, size, outer, inner, command);
 }
 
 void tile_command(MappingState &state, const Command &command) {

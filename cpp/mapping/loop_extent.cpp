@@ -1,5 +1,6 @@
 #include "mapping/loop_extent.h"
 
+#include "mapping/copies.h"
 #include "mapping/footprint.h"
 #include "mapping/number_limits.h"
 #include "mapping/program.h"
@@ -13,9 +14,7 @@ std::int64_t constant_extent(const MappingState &state, const Command &command,
   if (loop.extent > 0) {
     return loop.extent;
   }
-  const Computation &computation = **state.function->find(command.computation);
-  const isl::set domain =
-      instance_space(computation).domain.intersect_params(state.function->context);
+  const isl::set domain = scheduled_instances(state, command.computation);
   const isl::set values =
       checked(domain.apply(loop.value.as_map()).project_out_all_params(), "extent of a loop");
   if (checked(values.is_empty(), "extent of a loop")) {

@@ -77,6 +77,13 @@ struct TimeSpaceMap {
   std::vector<LoopDimension> dimensions;
   bool explicit_time =
       false; ///< given by set_schedule: shares one time space with all other such computations
+  /// A one-to-many map, by which an instance runs at several times, has C[loops..., iterators...],
+  /// the values of its outermost loops before those of the instance: what all its loops are
+  /// functions of. Nothing: each instance runs once.
+  std::optional<isl::set> copies = std::nullopt;
+
+  /// How many of the outermost loops tell the copies of an instance apart.
+  size_t copying_loops(size_t iterators) const;
 };
 
 /// Order among computations: `computation` follows (or precedes) `other` and shares its outermost
@@ -118,6 +125,10 @@ struct Record {
   bool operator==(const Record &) const = default;
 };
 
+/// How the last two indices [i, j] of a buffer become its address: a row of equal length for each
+/// i, or of a triangle, 0 <= j <= i, only what there is: i * (i + 1) / 2 + j.
+enum class Packing { None, Triangle };
+
 /// Layer III of one computation: element [index...] of `buffer` holds the computation's element;
 /// index is quasi-affine in the computation's own iterators (not the reduced ones). Temporaries may
 /// have elements of negative index: the buffer begins at `origin`.
@@ -128,6 +139,7 @@ struct Storage {
   std::vector<ExprPtr> origin;  ///< the buffer's first element, affine in parameters; empty: zeros
   isl::map relation;            ///< computation[iterators] -> buffer[index]
   Record record;                ///< of the buffer
+  Packing packing = Packing::None; ///< of the buffer
 
   /// A buffer of the computation's own name and shape.
   static Storage identity(const Computation &computation);

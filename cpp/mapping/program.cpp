@@ -1,5 +1,6 @@
 #include "mapping/program.h"
 
+#include "algorithm/block.h"
 #include "algorithm/existing.h"
 #include "algorithm/expression_depth.h"
 #include "algorithm/reductions.h"
@@ -25,6 +26,20 @@ namespace {
 
 isl::pw_aff zero_on(const isl::set &domain) {
   return isl::pw_aff(isl::set::universe(domain.space()), isl::val(isl_context(), 0L));
+}
+
+/// The instances of a statement become their copies.
+void copy_instances(Statement &statement, const TimeSpaceMap &map) {
+  const size_t loops = map.copying_loops(statement.iterators.size());
+  isl_set *copies = isl_set_insert_dims(isl_set_reset_tuple_id(statement.domain.copy()),
+                                        isl_dim_set, 0, static_cast<unsigned>(loops));
+  copies = isl_set_set_tuple_id(copies, map.copies->tuple_id().release());
+  statement.domain = checked(map.copies->intersect(isl::manage(copies)), "copies of an instance");
+  statement.copied = true;
+  statement.replicas = loops;
+  for (size_t level = loops; level-- > 0;) {
+    statement.iterators.insert(statement.iterators.begin(), "@" + map.dimensions[level].name);
+  }
 }
 
 } // namespace
@@ -90,7 +105,12 @@ void ProgramBuilder::add_statements(const ComputationPtr &computation) {
   shared_ =
       placement != nullptr && placement->compute_at ? static_cast<size_t>(placement->shared) : 0;
   const size_t first = program_.statements.size();
-  if (instances.reduced > 0) {
+  if (is_block_call(*computation)) {
+    require_block_places(*computation);
+  }
+  if (is_block_result(*computation)) {
+    add_block_result(computation);
+  } else if (instances.reduced > 0) {
     add_reduction(computation, instances, map);
   } else {
     add_values(computation, map);
@@ -113,6 +133,9 @@ void ProgramBuilder::add_values(const ComputationPtr &computation, const TimeSpa
     }
     statement.iterators = computation->iterators;
     statement.domain = piece.domain;
+    if (map.copies) {
+      copy_instances(statement, map);
+    }
     const ExistingValue existing = existing_value(piece.value);
     statement.value = existing.value;
     statement.predicate = existing.condition;
@@ -122,7 +145,7 @@ void ProgramBuilder::add_values(const ComputationPtr &computation, const TimeSpa
     for (int position : order_.at(computation->name)) {
       statement.order.push_back(order_at(position));
     }
-    if (lies_in_place(statement)) {
+    if (!statement.copied && lies_in_place(statement)) {
       continue;
     }
     program_.statements.push_back(std::move(statement));

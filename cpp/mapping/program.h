@@ -25,10 +25,11 @@ struct Buffer {
   std::vector<ExprPtr> origin;  ///< as of Storage; Program::Place::index counts from here
   int level = 0; ///< > 0: there is one for each iteration of so many outermost loops (store_at)
   std::string memory = "auto";
-  Record record;        ///< temporaries
-  std::string command;  ///< that put it there, for messages
-  SourceLocation where; ///< of that command
-  int stages = 1;       ///< so many of it, in a GPU's shared memory (Allocation)
+  Record record;                   ///< temporaries
+  Packing packing = Packing::None; ///< temporaries
+  std::string command;             ///< that put it there, for messages
+  SourceLocation where;            ///< of that command
+  int stages = 1;                  ///< so many of it, in a GPU's shared memory (Allocation)
   /// For a state of a fold (Program::states), the buffer of the computation: its elements lie at
   /// the same index, so that whatever is asked of the one holds of the other.
   std::optional<size_t> beside;
@@ -62,7 +63,10 @@ struct Statement {
       0;           ///< compute_at: so many iterators before those, the values of the loops shared
   size_t anew = 0; ///< of these loops, so many in each iteration of which a value is made anew;
                    ///< inside of them it is made once (mapping/windows.h)
-  isl::set domain; ///< name[iterators], within the context
+  /// The replicas are copies that a one-to-many map makes: they stand in loops of the statement's
+  /// own, and what reads the value takes any copy that came before it.
+  bool copied = false;
+  isl::set domain;                     ///< name[iterators], within the context
   std::vector<int> order;              ///< s0, s1, ...: one more than there are loops
   std::vector<isl::pw_aff> loops;      ///< d0, d1, ...: functions of the instance
   std::vector<LoopTag> tags;           ///< one for each loop level 0 .. depth-1

@@ -1,7 +1,7 @@
-// From a mapping to the scheduled program, as one class in four files: statements and their loops
+// From a mapping to the scheduled program, as one class in five files: statements and their loops
 // (program.cpp), buffers and the places of elements (program_places.cpp), computations inside of
-// other ones' loops (program_replicas.cpp), and outputs that show what others store
-// (program_views.cpp).
+// other ones' loops (program_replicas.cpp), outputs that show what others store
+// (program_views.cpp), and what blocks write (program_blocks.cpp).
 #pragma once
 
 #include "mapping/program.h"
@@ -73,6 +73,13 @@ private:
   void require_total(const Statement &statement) const;
   /// Pads to the common depth.
   void finish(Statement &statement) const;
+
+  // ---- program_blocks.cpp ----
+
+  /// The parts that a block is given lie in memory as its function takes them.
+  void require_block_places(const Computation &call) const;
+  /// What a block writes, at the times of its calls.
+  void add_block_result(const ComputationPtr &computation);
 
   // ---- program_places.cpp ----
 

@@ -3,6 +3,7 @@
 #include "algorithm/function_extents.h"
 #include "mapping/command_handlers.h"
 #include "mapping/number_limits.h"
+#include "mapping/packed_storage.h"
 #include "mapping/program_builder.h"
 #include "polyhedral/set_text.h"
 
@@ -54,6 +55,14 @@ void ProgramBuilder::add_buffers() {
         place.index[d] = binary(Op::Sub, place.index[d], origin[d]);
       }
     }
+    if (program_.buffers[place.buffer].packing == Packing::Triangle) {
+      pack_index(place.index);
+    }
+  }
+  for (Buffer &buffer : program_.buffers) {
+    if (buffer.packing == Packing::Triangle) {
+      pack_extents(buffer.extents);
+    }
   }
 }
 
@@ -96,6 +105,7 @@ void ProgramBuilder::add_place(const Computation &computation, BufferKind kind) 
     found = program_.buffers.end() - 1;
     found->origin = storage.origin;
     found->record = storage.record;
+    found->packing = storage.packing;
     require_place_in_record(computation, *found);
   } else {
     share(computation, storage, *found, kind);
@@ -121,6 +131,14 @@ void ProgramBuilder::share(const Computation &computation, const Storage &storag
     throw Error(ErrorKind::Schedule,
                 "buffer '" + buffer.name + "' is declared as a field of a record in one way by " +
                     computation.name + " and in another by what is stored there already",
+                computation.where);
+  }
+  if (buffer.packing != storage.packing) {
+    throw Error(ErrorKind::Schedule,
+                "buffer '" + buffer.name + "' is a packed triangle " +
+                    (buffer.packing == Packing::None ? "for " + computation.name + " only"
+                                                     : "for all but " + computation.name) +
+                    "; give each computation in it a place buffer[i*(i+1)//2 + j], or none",
                 computation.where);
   }
   if (buffer.type != computation.type || buffer.extents.size() != storage.extents.size()) {

@@ -5,6 +5,7 @@
 #include "algorithm/rewrite.h"
 #include "mapping/command_arguments.h"
 #include "mapping/command_handlers.h"
+#include "mapping/order_of_partials.h"
 
 #include <algorithm>
 #include <set>
@@ -191,10 +192,11 @@ void factor_loop(MappingState &state, const Command &command, size_t factored,
            "loop '" + loop.name + "' must run over the reduced iterators, and over nothing else");
   }
   const ExprPtr reduction = scheduled_reduction(before);
-  if (reduction_of(*reduction)->ordered) {
+  if (!is_associative(*reduction_of(*reduction))) {
     refuse(command, name + (reduction->kind == ExprKind::Fold
                                 ? " is a fold whose terms are combined in order; if its function "
-                                  "is associative, say so: tw.fold(..., associative=True)"
+                                  "is associative, say so: tw.fold(..., associative=True), "
+                                  "and commutative=False if the order of its terms matters"
                                 : " is an ordered reduction, and partial results would change its "
                                   "order"));
   }
@@ -207,6 +209,9 @@ void factor_loop(MappingState &state, const Command &command, size_t factored,
     state.function = factor_reduction(*state.function, name, factor, command.where);
   } catch (const Error &error) {
     refuse(command, error.what());
+  }
+  if (reduction_of(*reduction)->ordered) {
+    require_order_of_partials(state.function->context, before, loop, command);
   }
   const Computation &partial = **state.function->find(factor.partial);
   const Computation &after = **state.function->find(name);

@@ -2,6 +2,7 @@
 // tags.
 #include "mapping/command_arguments.h"
 #include "mapping/command_handlers.h"
+#include "mapping/copies.h"
 #include "mapping/written_times.h"
 #include "polyhedral/set_text.h"
 
@@ -32,17 +33,22 @@ void require_domain(const Command &command, const std::string &computation, cons
   refuse(command, "the map must start from " + expected + "]");
 }
 
-/// A loop that runs over one iterator has its name, unless the map gives it another one.
+/// A loop that runs over one iterator has its name, unless the map gives it another one. Of copies
+/// of instances, some loops stand before the iterators in what the values are functions of.
 std::vector<std::string> names_of_iterators(const std::vector<isl::pw_aff> &values,
-                                            const InstanceSpace &instances) {
+                                            const InstanceSpace &instances,
+                                            const TimeSpaceMap &map) {
+  const size_t loops = map.copying_loops(instances.iterators.size());
   std::vector<std::string> names(values.size());
   for (size_t d = 0; d < values.size(); ++d) {
     for (size_t i = 0; i < instances.iterators.size(); ++i) {
       const isl::pw_aff iterator = isl::pw_aff::var_on_domain(
-          isl::local_space(instances.domain.space()), isl::dim::set, static_cast<unsigned>(i));
-      if (checked(values[d].is_equal(iterator), "set_schedule")) {
-        names[d] = instances.iterators[i];
-      }
+          isl::local_space(isl::manage(isl_pw_aff_get_domain_space(values[d].get()))),
+          isl::dim::set, static_cast<unsigned>(loops + i));
+      const bool is_same =
+          map.copies ? checked(map.copies->is_subset(values[d].eq_set(iterator)), "set_schedule")
+                     : checked(values[d].is_equal(iterator), "set_schedule");
+      names[d] = is_same ? instances.iterators[i] : names[d];
     }
   }
   return names;
@@ -53,15 +59,25 @@ void give_times(MappingState &state, const Command &command, const std::string &
   const InstanceSpace instances = instance_space(**state.function->find(computation));
   require_domain(command, computation, given, instances);
   const isl::map written = isl::manage(isl_map_reset_tuple_id(given.copy(), isl_dim_out));
-  const isl::map map = times_of_instances(state, command, computation, written, instances);
-  const std::vector<isl::pw_aff> values = written_values(written, map);
-  const std::vector<std::string> names =
-      written_names(written, names_of_iterators(values, instances));
+  const isl::map map =
+      times_of_instances(state, command, computation, written, instances, nullptr, true);
   TimeSpaceMap result;
   result.explicit_time = true;
+  std::vector<isl::pw_aff> values;
+  if (checked(map.is_single_valued(), "set_schedule")) {
+    values = written_values(written, map);
+  } else {
+    require_copies(state, command, computation, map, tags);
+    CopiedTimes copied = copied_times(map, instances.domain);
+    values = std::move(copied.values);
+    result.copies = std::move(copied.copies);
+  }
+  const std::vector<std::string> names =
+      written_names(written, names_of_iterators(values, instances, result));
   for (size_t d = 0; d < values.size(); ++d) {
     result.dimensions.push_back({names[d], values[d], {}, 0});
   }
+  state.time_space[computation] = result; // tags ask of its loops
   tag_loops(state, command, computation, tags, result.dimensions);
   state.time_space[computation] = std::move(result);
   std::erase_if(state.placements, [&](const Placement &p) { return p.computation == computation; });

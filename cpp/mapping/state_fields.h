@@ -38,8 +38,9 @@ void visit_fields(const LoopDimension &given, Visitor &&visitor) {
 
 template <class Visitor>
 void visit_fields(const TimeSpaceMap &given, Visitor &&visitor) {
-  const auto &[dimensions, explicit_time] = given;
+  const auto &[dimensions, explicit_time, copies] = given;
   visitor.visit("explicit_time", explicit_time);
+  visitor.visit("copies", copies);
   visitor.visit("dimensions", dimensions);
 }
 
@@ -63,13 +64,14 @@ void visit_fields(const Record &given, Visitor &&visitor) {
 
 template <class Visitor>
 void visit_fields(const Storage &given, Visitor &&visitor) {
-  const auto &[buffer, index, extents, origin, relation, record] = given;
+  const auto &[buffer, index, extents, origin, relation, record, packing] = given;
   visitor.visit("buffer", buffer);
   visitor.visit("index", index);
   visitor.visit("extents", extents);
   visitor.visit("origin", origin);
   visitor.aside("relation", relation); // what `index` says, as a map
   visitor.visit("record", record);
+  visitor.visit("packing", packing);
 }
 
 template <class Visitor>

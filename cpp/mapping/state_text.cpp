@@ -3,6 +3,7 @@
 #include "mapping/state_fields.h"
 
 #include <map>
+#include <optional>
 #include <set>
 #include <type_traits>
 
@@ -32,6 +33,12 @@ private:
   void write(const isl::set &value) { out_.line(path_ + " " + canonical_text(value)); }
   void write(const isl::map &value) { out_.line(path_ + " " + canonical_text(value)); }
   void write(const ExprPtr &value) { out_.expression(path_, value); }
+
+  void write(const std::optional<isl::set> &value) {
+    if (value) {
+      write(*value);
+    }
+  }
 
   template <class Value>
   void write(const std::vector<Value> &values) {

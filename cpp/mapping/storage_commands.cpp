@@ -5,6 +5,7 @@
 #include "mapping/command_arguments.h"
 #include "mapping/command_handlers.h"
 #include "mapping/number_limits.h"
+#include "mapping/packed_storage.h"
 #include "polyhedral/set_text.h"
 
 #include <algorithm>
@@ -32,6 +33,13 @@ isl::set written_elements(const MappingState &state, const Computation &computat
 bool is_output(const MappingState &state, const std::string &name) {
   return std::any_of(state.function->outputs.begin(), state.function->outputs.end(),
                      [&](const ComputationPtr &output) { return output->name == name; });
+}
+
+/// Is a computation stored in an array that the caller gives, or gets?
+bool is_callers_array(const MappingState &state, const Computation &computation) {
+  const ComputationPtr *stored_in = state.function->find(state.storage.at(computation.name).buffer);
+  return is_output(state, computation.name) ||
+         (stored_in != nullptr && ((*stored_in)->is_input || is_output(state, (*stored_in)->name)));
 }
 
 std::string parameter_list(const MappingState &state) {
@@ -335,9 +343,7 @@ void place_in_record(MappingState &state, const Command &command) {
                         std::to_string(storage.record.size) + " bytes (at most " +
                         std::to_string(largest) + ")");
   }
-  const bool is_input = state.function->find(storage.buffer) != nullptr &&
-                        (*state.function->find(storage.buffer))->is_input;
-  if (is_input || is_output(state, computation.name)) {
+  if (is_callers_array(state, computation)) {
     refuse(command, "the caller's array decides how elements lie in '" + storage.buffer +
                         "'; only temporaries have records of the schedule's choice");
   }
@@ -346,7 +352,9 @@ void place_in_record(MappingState &state, const Command &command) {
 void store_in_command(MappingState &state, const Command &command) {
   const CommandArguments arguments(command);
   arguments.expect_between(1, 4, "store_in(\"buffer[index, ...]\", sizes=None, record=None)");
-  const std::string target = arguments.name(0, "a buffer element");
+  const std::string place = arguments.name(0, "a buffer element");
+  const std::optional<std::string> unpacked = unpacked_place(place);
+  const std::string target = unpacked.value_or(place);
   const std::string element = element_text(**state.function->find(command.computation));
   std::string problem;
   const isl::map given =
@@ -371,7 +379,12 @@ void store_in_command(MappingState &state, const Command &command) {
       refuse(command, "the sizes must be a list of integers or affine texts");
     }
   }
-  store(state, command, given, sizes);
+  store(state, command, given, unpacked ? unpacked_sizes(command, sizes) : sizes);
+  if (unpacked) {
+    const Computation &computation = **state.function->find(command.computation);
+    pack(state, command, written_elements(state, computation),
+         is_callers_array(state, computation));
+  }
   if (arguments.size() > 2) {
     place_in_record(state, command);
   }
@@ -394,6 +407,12 @@ void set_access_command(MappingState &state, const Command &command) {
 void storage_fold_command(MappingState &state, const Command &command) {
   const Computation &computation = **state.function->find(command.computation);
   const Storage &storage = state.storage.at(computation.name);
+  if (storage.packing != Packing::None) {
+    refuse(command, "buffer '" + storage.buffer +
+                        "' is a packed triangle, whose rows have no modulo; fold it first, or "
+                        "store it as " +
+                        element_text(computation) + " is");
+  }
   const std::vector<std::int64_t> folds = folds_of(storage, command);
   isl::map relation = storage.relation;
   std::vector<std::string> sizes(folds.size());

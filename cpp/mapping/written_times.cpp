@@ -19,24 +19,6 @@ namespace {
 
 constexpr const char *doing = "the times of a computation";
 
-/// A function that is one formula wherever it is known, as that formula.
-isl::pw_aff everywhere(const isl::pw_aff &value) {
-  const isl::pw_aff known = checked(value.coalesce(), doing);
-  if (isl_pw_aff_n_piece(known.get()) != 1) {
-    return known;
-  }
-  isl_pw_aff *formula = nullptr;
-  isl_pw_aff_foreach_piece(
-      known.get(),
-      [](isl_set *domain, isl_aff *aff, void *user) {
-        isl_set_free(domain);
-        *static_cast<isl_pw_aff **>(user) = isl_pw_aff_from_aff(aff);
-        return isl_stat_ok;
-      },
-      static_cast<void *>(&formula));
-  return checked(isl::manage(formula), doing);
-}
-
 std::string tuple_text(const std::vector<std::int64_t> &values) {
   return instance_text("", values);
 }
@@ -189,7 +171,8 @@ void tag_loops(const MappingState &state, const Command &command, const std::str
 
 isl::map times_of_instances(const MappingState &state, const Command &command,
                             const std::string &computation, const isl::map &written,
-                            const InstanceSpace &instances, const EarlierTimes *before) {
+                            const InstanceSpace &instances, const EarlierTimes *before,
+                            bool copies) {
   const isl::set scheduled = instances.domain.intersect_params(state.function->context);
   isl::map map = checked(written.intersect_domain(scheduled), doing);
   const isl::set unscheduled = scheduled.subtract(map.domain());
@@ -198,7 +181,7 @@ isl::map times_of_instances(const MappingState &state, const Command &command,
     refuse(command, "the map gives no time to " + instance_text(computation, point) +
                         (before != nullptr ? before->place(point) : ""));
   }
-  if (!checked(map.is_single_valued(), doing)) {
+  if (!copies && !checked(map.is_single_valued(), doing)) {
     refuse(command, "the map gives several times to one instance" +
                         several_times_example(computation, map, instances));
   }
@@ -210,6 +193,23 @@ isl::map times_of_instances(const MappingState &state, const Command &command,
     }
   }
   return map;
+}
+
+isl::pw_aff everywhere(const isl::pw_aff &value) {
+  const isl::pw_aff known = checked(value.coalesce(), doing);
+  if (isl_pw_aff_n_piece(known.get()) != 1) {
+    return known;
+  }
+  isl_pw_aff *formula = nullptr;
+  isl_pw_aff_foreach_piece(
+      known.get(),
+      [](isl_set *domain, isl_aff *aff, void *user) {
+        isl_set_free(domain);
+        *static_cast<isl_pw_aff **>(user) = isl_pw_aff_from_aff(aff);
+        return isl_stat_ok;
+      },
+      static_cast<void *>(&formula));
+  return checked(isl::manage(formula), doing);
 }
 
 std::vector<isl::pw_aff> written_values(const isl::map &written, const isl::map &on_instances) {

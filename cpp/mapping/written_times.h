@@ -39,16 +39,20 @@ struct EarlierTimes {
 };
 
 /// The map on the instances that there are: each has a time, and no other one has the same, unless
-/// it had so before.
+/// it had so before. An instance may have several times where `copies` says so.
 isl::map times_of_instances(const MappingState &state, const Command &command,
                             const std::string &computation, const isl::map &written,
-                            const InstanceSpace &instances, const EarlierTimes *before = nullptr);
+                            const InstanceSpace &instances, const EarlierTimes *before = nullptr,
+                            bool copies = false);
 
 /// Each dimension of the map's range as a function. As it was written where `written` is one, not
 /// as it could be simplified on the instances, to which `on_instances` is the map: what a reduction
 /// initialises are others, and a loop over a reduced iterator stays one where it takes a single
 /// value.
 std::vector<isl::pw_aff> written_values(const isl::map &written, const isl::map &on_instances);
+
+/// A function that is one formula wherever it is known, as that formula.
+isl::pw_aff everywhere(const isl::pw_aff &value);
 
 /// The names that loops get: those that the range of `written` has in the text, else those of
 /// `defaults` if they are not taken and not empty, else t0, t1 and so on by position.

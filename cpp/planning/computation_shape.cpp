@@ -24,6 +24,16 @@ isl_set *project_onto(const isl::set &set, size_t dimension, size_t rank) {
   return isl_set_project_out(rest, isl_dim_set, 0, static_cast<unsigned>(dimension));
 }
 
+/// Is a condition on data about elements alone? Comparisons of iterators may become bounds of
+/// loops, which lanes have no use for.
+bool asks_elements(const ExprPtr &condition) {
+  const auto goes_below = [](const Expr &node) { return node.kind != ExprKind::Access; };
+  const std::vector<ExprPtr> parts = parents_first({condition}, goes_below);
+  return std::none_of(parts.begin(), parts.end(), [](const ExprPtr &part) {
+    return part->kind == ExprKind::Iterator || part->kind == ExprKind::Parameter;
+  });
+}
+
 } // namespace
 
 Shape::Shape(const Computation &computation) : space_(instance_space(computation)) {
@@ -33,15 +43,21 @@ Shape::Shape(const Computation &computation) : space_(instance_space(computation
     const auto [condition, value] = existing_value(piece.value);
     const ExprPtr reduction = space_.reduced > 0 ? scheduled_reduction(computation) : nullptr;
     const Expr *terms = reduction ? reduction_of(*reduction) : nullptr;
-    simple_ = simple_ && !condition && (terms == nullptr || !terms->predicate);
+    simple_ = simple_ && !condition;
+    if (terms != nullptr && terms->predicate) {
+      has_condition_ = true;
+      simple_ = simple_ && asks_elements(terms->predicate);
+      collect(terms->predicate, computation.name);
+    }
     if (terms == nullptr || terms->op != Op::ReduceFold) {
       collect(terms != nullptr ? terms->operands.front() : value, computation.name);
-      is_associative_ = terms != nullptr && !terms->ordered;
+      is_associative_ = is_commutative_ = terms != nullptr && !terms->ordered;
       continue;
     }
     const FoldParts parts = fold_parts(*terms);
     states_ = parts.states.size();
-    is_associative_ = !parts.others.empty();
+    is_associative_ = tilewright::is_associative(*terms);
+    is_commutative_ = !terms->ordered;
     for (const ExprPtr &next : parts.next) {
       largest_bytes_ = std::max<std::int64_t>(largest_bytes_, next->type.bytes());
       collect(next, computation.name);

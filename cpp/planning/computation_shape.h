@@ -35,8 +35,11 @@ public:
 
   /// How many values the state of a fold has; 0 of other computations.
   size_t states() const { return states_; }
-  /// May the terms of the reduction be combined in any order and grouping?
+  /// May the terms of the reduction be grouped, and then combined in any order, too?
   bool is_associative() const { return is_associative_; }
+  bool is_commutative() const { return is_commutative_; }
+  /// Do data decide which terms there are?
+  bool has_condition() const { return has_condition_; }
 
   bool all_contiguous(size_t iterator) const;
   bool any_contiguous(size_t iterator) const;
@@ -78,6 +81,8 @@ private:
   bool simple_ = true;
   size_t states_ = 0;
   bool is_associative_ = false;
+  bool is_commutative_ = false;
+  bool has_condition_ = false;
 };
 
 } // namespace tilewright

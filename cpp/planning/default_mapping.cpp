@@ -1,8 +1,9 @@
 #include "planning/default_mapping.h"
 
+#include "algorithm/block.h"
 #include "analysis/legality.h"
-#include "mapping/accesses.h"
 #include "mapping/program.h"
+#include "planning/auto/flow_graph.h"
 #include "planning/iterations.h"
 #include "planning/views_in_place.h"
 
@@ -16,12 +17,18 @@ namespace tilewright {
 
 namespace {
 
+/// The name of what has the loops of a computation: of what a block writes, the call.
+const std::string &name_of_loops(const Computation &computation) {
+  return is_block_result(computation) ? call_of_result(*block_node(computation))->name
+                                      : computation.name;
+}
+
 std::set<std::string> producers_of(const Computation &computation) {
   std::set<std::string> names;
   for (const Piece &piece : computation.pieces) {
     visit(piece.value, [&](const ExprPtr &node) {
       if (node->kind == ExprKind::Access && !node->producer->is_input) {
-        names.insert(node->producer->name);
+        names.insert(name_of_loops(*node->producer));
       }
     });
   }
@@ -57,6 +64,9 @@ std::vector<std::vector<std::string>> recurrence_groups(const Function &function
   std::vector<std::vector<size_t>> readers(positions.size());
   std::vector<bool> reads_later(positions.size(), false);
   for (size_t c = 0; c < function.computations.size(); ++c) {
+    if (is_block_result(*function.computations[c])) {
+      continue;
+    }
     for (const std::string &name : producers_of(*function.computations[c])) {
       const size_t producer = positions.at(name);
       producers[c].push_back(producer);
@@ -145,55 +155,18 @@ Mapping fused(const Mapping &mapping, std::vector<std::string> group) {
   return mapping;
 }
 
-/// The terms of what an instance of `finish` finishes.
-isl::map terms_of(const Statement &finish, const Statement &update) {
-  return defined_value(finish).apply_range(defined_value(update).reverse());
-}
-
 /// The times that isl's scheduler gives to the instances of `computations`, from the flow
 /// dependences among them.
 std::vector<isl::map> times_by_isl(const Program &program,
                                    const std::set<std::string> &computations) {
+  const FlowGraph graph = flow_graph(program, computations);
   isl::union_set domain = isl::union_set::empty(isl_context());
-  std::map<std::string, std::string> computation_of;
-  std::map<std::string, const Statement *> updates;  // by name of the computation
-  std::map<std::string, const Statement *> finishes; // by name
-  for (const Statement &statement : program.statements) {
-    const std::string &name = statement.computation->name;
-    if (statement.role == StatementRole::Initialise || computations.count(name) == 0) {
-      continue;
-    }
-    computation_of[statement.name] = name;
-    if (statement.role == StatementRole::Finish) {
-      finishes[statement.name] = &statement;
-    } else {
-      updates[name] = &statement;
-      domain =
-          domain.unite(isl::union_set(statement.domain.set_tuple_id(isl::id(isl_context(), name))));
-    }
+  for (const FlowGraph::Node &node : graph.nodes) {
+    domain = domain.unite(isl::union_set(node.domain));
   }
   isl::union_map validity = isl::union_map::empty(isl_context());
-  for (const Dependence &dependence : flow_dependences(program)) {
-    if (computation_of.count(dependence.source) != 0 &&
-        computation_of.count(dependence.sink) != 0) {
-      isl::map relation = dependence.relation;
-      // What an element is finished with has to be there before its terms: they are one schedule.
-      if (const auto finish = finishes.find(dependence.sink); finish != finishes.end()) {
-        relation = relation.apply_range(
-            terms_of(*finish->second, *updates.at(computation_of.at(dependence.sink))));
-      }
-      if (const auto finish = finishes.find(dependence.source); finish != finishes.end()) {
-        relation = relation.apply_domain(
-            terms_of(*finish->second, *updates.at(computation_of.at(dependence.source))));
-      }
-      relation = isl::manage(isl_map_set_tuple_id(
-          relation.release(), isl_dim_in,
-          isl::id(isl_context(), computation_of[dependence.source]).release()));
-      relation = isl::manage(
-          isl_map_set_tuple_id(relation.release(), isl_dim_out,
-                               isl::id(isl_context(), computation_of[dependence.sink]).release()));
-      validity = validity.unite(isl::union_map(relation));
-    }
+  for (const FlowGraph::Edge &edge : graph.flow) {
+    validity = validity.unite(isl::union_map(edge.relation));
   }
   const OperationLimit limit(scheduler_operation_limit);
   isl_schedule_constraints *constraints = isl_schedule_constraints_on_domain(domain.copy());
@@ -290,6 +263,9 @@ PlannedMapping plan_loops(const std::shared_ptr<const Function> &function) {
   }
   if (auto legal = legal_program(mapping)) {
     return {mapping.recorded_as({}), std::move(legal), groups.empty()};
+  }
+  if (!blocks_of(*function).empty()) {
+    return {mapping.recorded_as({}), nullptr}; // isl would give times to what blocks write
   }
   // Together knows nothing of the initialisation of reductions; apart keeps it before its readers.
   for (const bool apart : {false, true}) {

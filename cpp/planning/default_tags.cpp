@@ -1,5 +1,6 @@
 #include "planning/default_tags.h"
 
+#include "algorithm/block.h"
 #include "analysis/legality.h"
 #include "mapping/program.h"
 #include "planning/computation_shape.h"
@@ -49,7 +50,7 @@ public:
 
   /// Vector loops and tiles.
   void vectorize() {
-    if (!shape_.simple()) {
+    if (!shape_.simple() || (shape_.has_condition() && !shape_.is_commutative())) {
       return;
     }
     const std::int64_t lanes = shape_.lanes();
@@ -60,7 +61,7 @@ public:
     if (shape_.rank() > 0 && shape_.has_border()) {
       little_ = little_for_borders;
     }
-    if (shape_.rank() > 0 && long_enough(column) &&
+    if (shape_.rank() > 0 && !shape_.has_condition() && long_enough(column) &&
         (shape_.all_contiguous(column) ||
          (shape_.states() < 2 && contiguous_when_packed(column)))) {
       shape_.reduced() == 0 ? give("vectorize", {shape_.name(column), lanes})
@@ -111,10 +112,7 @@ public:
         return false; // what is inside of these is not worth threads
       }
       if (choice-- == 0) {
-        give("parallelize", {loop.name});
-        if (!lanes_.empty()) {
-          give_to(lanes_, "parallelize", {loop.name});
-        }
+        parallelize_fold(computation_, loop.name);
         return true;
       }
     }
@@ -137,24 +135,32 @@ private:
     mapping_ = mapping_.with({computation, command, std::move(arguments), {}});
   }
 
+  /// A fold that takes its terms in order runs for several results at a time.
+  void fold_rows(size_t term, std::int64_t lanes) {
+    const size_t column = shape_.rank() - 1;
+    if (shape_.extent(column).value_or(lanes) < lanes) {
+      return;
+    }
+    const std::string i = shape_.name(column);
+    give("split", {i, lanes});
+    std::vector<Argument> order = {i + "0"};
+    for (size_t d = shape_.rank(); d <= term; ++d) {
+      order.emplace_back(shape_.name(d));
+    }
+    order.emplace_back(i + "1");
+    give("reorder", order);
+    give("vectorize", {i + "1", lanes});
+  }
+
   /// A fold whose terms lie side by side. Lanes have partial states of their own, and so have
-  /// threads where there is one result only. What takes its terms in order runs for several results
-  /// at a time.
+  /// threads where there is one result only: blocks of terms, which keep their order.
   void fold_terms(size_t term, std::int64_t lanes) {
     const std::string k = shape_.name(term);
+    if (shape_.rank() > 0 && !shape_.is_commutative()) {
+      fold_rows(term, lanes);
+      return;
+    }
     if (!shape_.is_associative()) {
-      const size_t column = shape_.rank() - 1;
-      if (shape_.rank() > 0 && shape_.extent(column).value_or(lanes) >= lanes) {
-        const std::string i = shape_.name(column);
-        give("split", {i, lanes});
-        std::vector<Argument> order = {i + "0"};
-        for (size_t d = shape_.rank(); d <= term; ++d) {
-          order.emplace_back(shape_.name(d));
-        }
-        order.emplace_back(i + "1");
-        give("reorder", order);
-        give("vectorize", {i + "1", lanes});
-      }
       return;
     }
     const std::int64_t width = fold_vectors * lanes;
@@ -175,17 +181,37 @@ private:
       folded = new_name(computation_ + "_blocks");
       give("rfactor", {outer, folded});
     }
-    lanes_ = new_name(computation_ + "_lanes");
-    give_to(folded, "split", {inner, width});
-    give_to(folded, "rfactor", {inner + "1", lanes_});
-    give_to(lanes_, "split", {inner + "1", lanes});
-    give_to(lanes_, "unroll", {inner + "10", fold_vectors});
-    give_to(lanes_, "vectorize", {inner + "11", lanes});
-    give_to(folded, "after", {lanes_, outer});
-    give_to(lanes_, "private", {outer});
-    if (shape_.rank() == 0) {
+    if (!shape_.is_commutative()) {
       give_to(folded, "parallelize", {outer});
-      give_to(lanes_, "parallelize", {outer});
+      return;
+    }
+    const std::string all = new_name(computation_ + "_lanes");
+    give_to(folded, "split", {inner, width});
+    give_to(folded, "rfactor", {inner + "1", all});
+    give_to(all, "split", {inner + "1", lanes});
+    give_to(all, "unroll", {inner + "10", fold_vectors});
+    give_to(all, "vectorize", {inner + "11", lanes});
+    // The vectors become one before its lanes become one state.
+    const std::string vector = new_name(computation_ + "_vector");
+    give_to(folded, "split", {inner + "1", lanes});
+    give_to(folded, "rfactor", {inner + "11", vector});
+    give_to(vector, "vectorize", {inner + "11", lanes});
+    give_to(vector, "after", {all, outer});
+    give_to(folded, "after", {vector, outer});
+    lanes_ = {all, vector};
+    for (const std::string &partial : lanes_) {
+      give_to(partial, "private", {outer});
+    }
+    if (shape_.rank() == 0) {
+      parallelize_fold(folded, outer);
+    }
+  }
+
+  /// The loop of what is folded, and that of its partial states.
+  void parallelize_fold(const std::string &folded, const std::string &loop) {
+    give_to(folded, "parallelize", {loop});
+    for (const std::string &partial : lanes_) {
+      give_to(partial, "parallelize", {loop});
     }
   }
 
@@ -301,7 +327,7 @@ private:
   std::int64_t little_ = 0;
   int around_ = 0;
   std::vector<std::string> blocks_; ///< the outer loops of a tiled reduction
-  std::string lanes_;               ///< the partial states of a fold
+  std::vector<std::string> lanes_;  ///< the partial states of a fold
 };
 
 /// The program of `mapping` where it is legal, else null. `before` is one that is.
@@ -383,7 +409,7 @@ public:
       const bool is_asked = parts == nullptr || std::find(parts->begin(), parts->end(),
                                                           computation->name) != parts->end();
       if (is_asked && is_apart(plain.state(), computation->name) &&
-          !is_shown(plain.state(), *computation)) {
+          !is_shown(plain.state(), *computation) && block_node(*computation) == nullptr) {
         candidates_.push_back({computation->name, Shape(*computation), reads_itself(*computation)});
       }
     }

@@ -1,5 +1,6 @@
 #include "planning/shared_rows.h"
 
+#include "algorithm/block.h"
 #include "algorithm/existing.h"
 #include "algorithm/reads.h"
 
@@ -120,7 +121,9 @@ Mapping with_shared_rows(Mapping mapping) {
   isl::set rows;                     // over which it runs
   for (const std::string &name : before.order) {
     const Computation &computation = **before.function->find(name);
-    const isl::set own = rows_of(before, computation);
+    // Blocks keep loops of their own.
+    const isl::set own =
+        block_node(computation) != nullptr ? isl::set() : rows_of(before, computation);
     const Reads reads = own.is_null() ? Reads{} : reads_of(computation, together);
     if (reads.some && reads.of_own_row && are_same(own, rows)) {
       const std::string &last = together.back();
@@ -152,7 +155,7 @@ Mapping with_private_rows(Mapping mapping) {
                                          return reader != row && reads(*reader, *row) &&
                                                 are_together(before, reader->name, row->name);
                                        });
-    if (!is_output && by_data && is_shared && row->rank() >= 2) {
+    if (!is_output && by_data && is_shared && row->rank() >= 2 && !is_block_result(*row)) {
       const std::string &loop = mapping.time_space(row->name).dimensions.front().name;
       mapping = mapping.with({row->name, "private", {loop}, {}});
     }

@@ -44,6 +44,7 @@ from .base.errors import (
     SetTypeError,
     SubscriptError,
     TilewrightError,
+    TranslationError,
 )
 from .base.memory import kept_memory, release_memory, set_kept_memory_limit
 from .base.notices import TilewrightWarning
@@ -154,6 +155,7 @@ from .language.names import Iterator, Parameter, iter, iters, param, params
 from .language.reductions import all, any, argmax, argmin, max, min, prod, sum
 from .language.views import phi
 from .language.while_loops import while_loop
+from .schedule.blocks import Block, block
 from .schedule.buffers import Buffer
 from .schedule.commands import ComputationHandle
 from .schedule.computations import Computation, computation, view
@@ -168,6 +170,9 @@ from .sets.values import Map, Set
 if _TYPE_CHECKING:
     from . import kernels
     from .devices import cuda
+    from .frontends import alpha, c
+    from .frontends.loops import jit, prange
+    from .streams import Stream, StreamFunction, forever, stream, stream_function
 
 __all__ = [
     "AnalysisLimitError",
@@ -175,6 +180,7 @@ __all__ = [
     "ArgumentOverflowError",
     "ArgumentTypeError",
     "Array",
+    "Block",
     "Buffer",
     "CacheInfo",
     "Cardinality",
@@ -223,17 +229,21 @@ __all__ = [
     "SettingError",
     "Settings",
     "SourceLocation",
+    "Stream",
+    "StreamFunction",
     "StructInput",
     "StructOutput",
     "SubscriptError",
     "TilewrightError",
     "TilewrightWarning",
+    "TranslationError",
     "Verdict",
     "Witness",
     "__version__",
     "abs",
     "absolute_difference",
     "all",
+    "alpha",
     "any",
     "arccos",
     "arccosh",
@@ -248,7 +258,9 @@ __all__ = [
     "as_dtype",
     "bfloat16",
     "bit_count",
+    "block",
     "bool",
+    "c",
     "cache",
     "cast",
     "cbrt",
@@ -280,6 +292,7 @@ __all__ = [
     "fmin",
     "fmod",
     "fold",
+    "forever",
     "function",
     "get_num_threads",
     "hypot",
@@ -294,6 +307,7 @@ __all__ = [
     "isnan",
     "iter",
     "iters",
+    "jit",
     "kept_memory",
     "kernels",
     "log",
@@ -311,6 +325,7 @@ __all__ = [
     "params",
     "phi",
     "plot_domain",
+    "prange",
     "prod",
     "promote_types",
     "radians",
@@ -333,6 +348,8 @@ __all__ = [
     "sinh",
     "sqrt",
     "square",
+    "stream",
+    "stream_function",
     "struct",
     "sum",
     "tan",
@@ -361,11 +378,39 @@ def load_ipython_extension(shell: _Any) -> None:
 
     show_errors(shell)
 
+    def alpha(line: str, cell: str) -> _Any:
+        """A program in Alpha; its systems are functions afterwards."""
+        import importlib
+
+        notebook = importlib.import_module(".frontends.alpha.notebook", __name__)
+        return notebook.alpha_cell(shell, line, cell)
+
+    shell.register_magic_function(alpha, "cell", "alpha")
+
+
+# Which module a name is found in that is loaded when somebody first says it, and its name there
+# ("": it is the module).
+_LAZY = {
+    "alpha": (".frontends.alpha", ""),
+    "c": (".frontends.c", ""),
+    "cuda": (".cuda", ""),
+    "jit": (".frontends.loops", "jit"),
+    "kernels": (".kernels", ""),
+    "prange": (".frontends.loops", "prange"),
+    "Stream": (".streams", "Stream"),
+    "StreamFunction": (".streams", "StreamFunction"),
+    "forever": (".streams", "forever"),
+    "stream": (".streams", "stream"),
+    "stream_function": (".streams", "stream_function"),
+}
+
 
 def __getattr__(name: str) -> _Any:
     """Modules that only some programs need are loaded when they are first named."""
-    if name in ("cuda", "kernels"):
-        import importlib
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
 
-        return importlib.import_module("." + name, __name__)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    place, own = _LAZY[name]
+    module = importlib.import_module(place, __name__)
+    return getattr(module, own) if own else module

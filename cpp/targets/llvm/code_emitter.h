@@ -40,6 +40,7 @@ protected:
   virtual Term own_value(const Value &value);
   /// A function of C, lane by lane: externs.cpp.
   virtual Term extern_call(const Extern &value);
+  Term block_call(const Extern &value);
   virtual Term load(const Load &value, llvm::Value *mask = nullptr);
   /// A Store, AtomicUpdate or CopyAsync.
   virtual void write(const ElementChange &statement);

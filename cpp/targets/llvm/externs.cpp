@@ -1,5 +1,6 @@
 // Functions of C that a kernel calls (algorithm/extern_function.h): each lane by itself, and under
 // a mask only those that take part.
+#include "algorithm/block.h"
 #include "algorithm/declaration_checks.h"
 #include "algorithm/extern_function.h"
 #include "targets/llvm/code_emitter.h"
@@ -42,10 +43,36 @@ llvm::Function *declaration(llvm::Module &module, const ExternFunction &function
   return made;
 }
 
+/// What code calls of a block, of these types.
+llvm::FunctionCallee block_callee(llvm::Module &module, const ExternFunction &function,
+                                  const std::vector<llvm::Value *> &passed) {
+  llvm::LLVMContext &context = module.getContext();
+  std::vector<llvm::Type *> types;
+  types.reserve(passed.size());
+  for (const llvm::Value *argument : passed) {
+    types.push_back(argument->getType());
+  }
+  const BlockFunction &block = *function.block;
+  llvm::Type *result = block.is_described || block.returns_code ? llvm::Type::getInt32Ty(context)
+                                                                : llvm::Type::getVoidTy(context);
+  return module.getOrInsertFunction(extern_symbol(function),
+                                    llvm::FunctionType::get(result, types, false));
+}
+
 } // namespace
 
 Term CodeEmitter::extern_call(const Extern &value) {
   const ExternFunction &function = *value.function;
+  if (function.address_in >= 0) {
+    const auto buffer = static_cast<size_t>(function.address_in);
+    std::vector<ValuePtr> subscripts = value.arguments();
+    subscripts.resize(kernel_.buffers[buffer].extents.size()); // without dimensions: none
+    llvm::Value *first = address(buffer, subscripts, 1).first;
+    return Term{builder_.CreatePtrToInt(first, builder_.getInt64Ty()), nullptr};
+  }
+  if (function.block) {
+    return block_call(value);
+  }
   llvm::Function *callee = declaration(module_, function);
   const std::vector<ValuePtr> operands = value.arguments();
   std::vector<Term> arguments;
@@ -99,6 +126,43 @@ Term CodeEmitter::extern_call(const Extern &value) {
     result.re = merged;
   }
   return result;
+}
+
+Term CodeEmitter::block_call(const Extern &value) {
+  const ExternFunction &function = *value.function;
+  const BlockFunction &block = *function.block;
+  const std::vector<ValuePtr> operands = value.arguments();
+  if (value.type.lanes != 1 || value.has_mask) {
+    throw Error(ErrorKind::Internal, "the call of a block in lanes");
+  }
+  std::vector<llvm::Value *> passed;
+  if (block.is_described) {
+    llvm::Type *type = llvm::ArrayType::get(builder_.getInt64Ty(), operands.size());
+    llvm::AllocaInst *words = entry_alloca(type, function.name + ".words");
+    for (size_t w = 0; w < operands.size(); ++w) {
+      builder_.CreateStore(scalar(*operands[w]),
+                           builder_.CreateConstInBoundsGEP2_64(type, words, 0, w));
+    }
+    passed = {module_.getOrInsertGlobal(extern_symbol(function) + "_context", builder_.getInt8Ty()),
+              words};
+  } else {
+    for (size_t a = 0; a < operands.size(); ++a) {
+      const BlockArgument &argument = block.arguments[a];
+      llvm::Value *given = scalar(*operands[a]);
+      if (argument.kind != BlockArgument::Kind::Number) {
+        given = builder_.CreateIntToPtr(given, builder_.getPtrTy());
+      } else if (argument.by_reference) {
+        llvm::AllocaInst *slot = entry_alloca(given->getType(), function.name + ".number");
+        builder_.CreateStore(given, slot);
+        given = slot;
+      }
+      passed.push_back(given);
+    }
+  }
+  llvm::CallInst *made = builder_.CreateCall(block_callee(module_, function, passed), passed);
+  made->setDoesNotThrow();
+  return Term{made->getType()->isVoidTy() ? builder_.getInt32(0) : static_cast<llvm::Value *>(made),
+              nullptr};
 }
 
 Term ThreadEmitter::extern_call(const Extern &value) {

@@ -13,11 +13,16 @@ What Python itself raises stays: `MemoryError`, `KeyboardInterrupt`, and the `Ke
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from .display import error_html
-from .source import SourceLocation, caller_location
+from .declaration_errors import (
+    DeclarationError,
+    DeclarationTypeError,
+    DomainError,
+    SelfDependenceError,
+    TranslationError,
+)
+from .root_error import TilewrightError
 
 if TYPE_CHECKING:
     from ..functions.functions import Function
@@ -44,133 +49,8 @@ __all__ = [
     "SettingError",
     "SubscriptError",
     "TilewrightError",
+    "TranslationError",
 ]
-
-
-class TilewrightError(Exception):
-    """Base of all errors of tilewright.
-
-    Attributes:
-        code: which error it is, the same in all versions: "TW101".
-        message: what went wrong, without the code and the line.
-        location: the line of the user's program, or None when it is not known.
-        details: named facts as text; what they are depends on the class.
-    """
-
-    class_code: ClassVar[str] = "TW000"
-    code: str
-    message: str
-    location: SourceLocation | None
-    details: dict[str, str]
-
-    def __init__(
-        self,
-        message: str = "",
-        location: SourceLocation | None = None,
-        details: Mapping[str, str] | None = None,
-    ) -> None:
-        if location is None:
-            location = caller_location()
-        self.message = message
-        self.location = location
-        self.details = dict(details or {})
-        self.code = self._code()
-        text = f"[{self.code}] {message}"
-        super().__init__(text if location is None else f"{text}\n  at {location}")
-
-    def _code(self) -> str:
-        return self.class_code
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return type(self), (self.message, self.location, self.details)
-
-    def _picture(self) -> bytes | None:
-        """What notebooks show below the error, as PNG."""
-        return None
-
-    def _repr_html_(self) -> str:
-        where = "" if self.location is None else str(self.location)
-        return error_html(
-            type(self).__name__, self.code, self.message, self.details, where, self._picture()
-        )
-
-
-class DeclarationError(TilewrightError, ValueError):
-    """A declaration that makes no sense: pieces that overlap, no upper bound, a name used twice, an
-    expression of more than 2000 operations inside each other.
-
-    Fails, because both pieces hold at i = 0 (the message names that point)::
-
-        C = tw.computation("C", {i: N}, [(i <= 0, x[0]), (i >= 0, y[i])])
-
-    Mended::
-
-        C = tw.computation("C", {i: N}, [(i <= 0, x[0]), (i > 0, y[i])])
-    """
-
-    class_code = "TW100"
-
-
-class DeclarationTypeError(DeclarationError, TypeError):
-    """Operands or values whose types do not go together.
-
-    Fails, because a float64 value does not become an integer without being told to::
-
-        C = tw.computation("C", {i: N}, x[i] * 1.5, dtype=tw.int32)
-
-    Mended::
-
-        C = tw.computation("C", {i: N}, tw.cast(x[i] * 1.5, tw.int32))
-
-    Also raised where Python asks for the truth of an expression. Fails::
-
-        C = tw.computation("C", {i: N, j: M}, x[i], where=0 <= i < j)
-
-    Mended::
-
-        C = tw.computation("C", {i: N, j: M}, x[i], where=(0 <= i) & (i < j))
-    """
-
-    class_code = "TW101"
-
-
-class DomainError(DeclarationError, IndexError):
-    """A read outside the domain of the computation, or the shape of the input, that it reads.
-
-    Fails, because C[0] reads x[-1]::
-
-        x = tw.input("x", [N], tw.float32)
-        C = tw.computation("C", {i: N}, x[i] - x[i - 1])
-
-    Mended::
-
-        C = tw.computation("C", {i: (1, N)}, x[i] - x[i - 1])
-    """
-
-    class_code = "TW102"
-
-
-class SelfDependenceError(DeclarationError):
-    """An instance that needs its own value, directly or through others.
-
-    Found when the function is made, with the instances of the circle and sizes for which it is
-    there; what data or longer chains decide is found by the first call, as a schedule that no order
-    makes legal, and by `evaluate`.
-
-    Fails, because C[1] needs C[N - 1], which needs C[1] (and is C[1], if N = 2)::
-
-        C = tw.computation("C", {i: N}, lambda C: [(i == 0, 0.0), (i > 0, C[N - i])],
-                           dtype=tw.float64)
-        f = tw.function("f", outputs=[C])
-
-    Mended::
-
-        C = tw.computation("C", {i: N}, lambda C: [(i == 0, 0.0), (i > 0, C[i - 1])],
-                           dtype=tw.float64)
-        f = tw.function("f", outputs=[C])
-    """
-
-    class_code = "TW103"
 
 
 class ScheduleError(TilewrightError, ValueError):

@@ -35,6 +35,7 @@ from ..inspection.profiling import Profile, profile_of
 from ..schedule.commands import ComputationHandle
 from ..schedule.computations import Computation
 from ..schedule.gpu_mapping import map_to_gpu
+from ..schedule.receivers import no_computation
 from . import pickling
 
 if TYPE_CHECKING:
@@ -210,6 +211,18 @@ class Function(ExportableFunction):
         """What the latest compilation took (see `compile`), or None."""
         return self._last_compile()
 
+    @property
+    def alpha(self) -> Text:
+        """The Alpha program (CSU TR CS12-101) that this function was made from.
+
+        Raises:
+            DeclarationError: it was not made from Alpha.
+        """
+        import importlib  # the door for Alpha stands above functions
+
+        program = importlib.import_module("tilewright.frontends.alpha.program")
+        return Text(program.text_of(self))
+
     # ---- finding what is wrong, and what is slow ----
 
     @property
@@ -258,8 +271,7 @@ class Function(ExportableFunction):
         """
         name = "" if computation is None else _name_of(computation)
         if name and name not in self.computations:
-            known = ", ".join(self.computations)
-            raise KeyError(f"{self.name} has no computation {name!r}; it has {known}")
+            raise KeyError(no_computation(self, name))
         counts = a_boolean(infinities, "infinities")
         found = self._trace(name, counts, **self._own_arguments(arrays, keywords))
         return None if found is None else trace_of(self.name, found)

@@ -34,8 +34,10 @@ def _tile_loops(function: ScheduledFunction, computation: str) -> list[list[str]
             continue
         loops = [argument for argument in arguments if isinstance(argument, str)]
         count = sum(isinstance(argument, int) for argument in arguments)
-        if count == 0:
+        if count == 0 and len(loops) == 1:
             continue  # a tag alone
+        if count == 0:  # by an expression in parameters
+            loops, count = [loops[0], *loops[2:]], 1
         cut, new = loops[:count], loops[count:]
         if not new:
             new = [f"{loop}0" for loop in cut] + [f"{loop}1" for loop in cut]

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from .. import _core
-from ..base.checks import made_by
+from ..base.checks import described, made_by
 from ..base.errors import DeclarationError, DeclarationTypeError
 from ..base.source import caller_location
 from ..sets.values import Set
 from .expressions import DType, Expression, ExpressionLike, Operand, as_dtype, operand
+from .names import Iterator
 from .pickling import reduced_array
 
-__all__ = ["Array", "Input", "extent_operand"]
+__all__ = ["Array", "Input", "Part", "extent_operand", "whole"]
 
 
 class Array:
@@ -59,6 +60,11 @@ class Array:
     def domain(self) -> Set:
         """The index set."""
         return Set._of(self._handle.domain)
+
+    @property
+    def part(self) -> Parts:
+        """Boxes of elements for `tw.block`: `A.part[b, :, 0:K]`."""
+        return Parts(self)
 
     def __getitem__(self, subscripts: ExpressionLike | tuple[ExpressionLike, ...]) -> Expression:
         """The element at integer expressions: `A[i, j + 1]`; `A[()]` without dimensions.
@@ -120,6 +126,110 @@ class Array:
     def __repr__(self) -> str:
         shape = ", ".join(map(repr, self.shape))
         return f"<{type(self).__name__} {self.name}[{shape}] {self.dtype}>"
+
+
+class Part(NamedTuple):
+    """A box of elements of an array: a number for each subscript, or a range."""
+
+    array: Array
+    subscripts: tuple[Expression | tuple[Expression, Expression], ...]
+
+    @property
+    def extents(self) -> tuple[Expression, ...]:
+        """The extents of the dimensions, which are those of the ranges."""
+        return tuple(
+            one[1] if _is_zero(one[0]) else one[1] - one[0]
+            for one in self.subscripts
+            if isinstance(one, tuple)
+        )
+
+    def operands(self, prefix: str) -> tuple[_core.Expr, list[tuple[str, _core.Expr, _core.Expr]]]:
+        """The read of an element at iterators of this prefix, and their ranges."""
+        subscripts: list[_core.Expr] = []
+        ranges: list[tuple[str, _core.Expr, _core.Expr]] = []
+        for one in self.subscripts:
+            if isinstance(one, tuple):
+                name = f"{prefix}_{len(ranges)}"
+                subscripts.append(Iterator(name)._handle)
+                ranges.append((name, one[0]._handle, one[1]._handle))
+            else:
+                subscripts.append(one._handle)
+        return _core.access(self.array._handle, [*subscripts], caller_location()), ranges
+
+    def __repr__(self) -> str:
+        shown = [
+            f"{one[0]!r}:{one[1]!r}" if isinstance(one, tuple) else repr(one)
+            for one in self.subscripts
+        ]
+        return f"{self.array.name}.part[{', '.join(shown) or '()'}]"
+
+
+class Parts:
+    """What makes the parts of an array: `A.part`."""
+
+    __slots__ = ("_array",)
+
+    def __init__(self, array: Array) -> None:
+        self._array = array
+
+    def __getitem__(self, subscripts: object) -> Part:
+        """The part at numbers and slices, one for each dimension: `A.part[b, :, 0:K]`.
+
+        Raises:
+            DeclarationError: for another number of subscripts, or a slice with a step or a bound
+                that counts from the end.
+            DeclarationTypeError: for what is neither an integer nor a slice.
+        """
+        array = self._array
+        given = subscripts if isinstance(subscripts, tuple) else (subscripts,)
+        if len(given) != array.ndim:
+            raise DeclarationError(
+                f"a part of {array.name} takes {array.ndim} subscripts, not {len(given)}: a number or "
+                f"a slice for each dimension, {array.name}.part[{', '.join(':' * array.ndim) or '()'}]"
+            )
+        return Part(array, tuple(self._subscript(one, d) for d, one in enumerate(given)))
+
+    def _subscript(self, value: object, d: int) -> Expression | tuple[Expression, Expression]:
+        if not isinstance(value, slice):
+            return self._bound(value, d)
+        if value.step not in (None, 1):
+            raise DeclarationError(
+                f"a slice of a part of {self._array.name} has no step, got {value.step!r}: pass whole "
+                "ranges, and step in the function"
+            )
+        first, extent = self._array.origin[d], self._array.shape[d]
+        end = extent if _is_zero(first) else first + extent
+        lower = first if value.start is None else self._bound(value.start, d)
+        upper = end if value.stop is None else self._bound(value.stop, d)
+        return lower, upper
+
+    def _bound(self, value: object, d: int) -> Expression:
+        handle = operand(value)
+        is_integer = (
+            handle.type.startswith(("int", "uint"))
+            if isinstance(handle, _core.Expr)
+            else isinstance(handle, int) and not isinstance(handle, bool)
+        )
+        if not is_integer:
+            raise DeclarationTypeError(
+                f"subscript {d} of a part of {self._array.name} must be an integer or a slice, not "
+                f"{described(value)}"
+            )
+        if isinstance(handle, int) and handle < 0 and _is_zero(self._array.origin[d]):
+            raise DeclarationError(
+                f"subscript {d} of a part of {self._array.name} is {handle}, and negative numbers do "
+                f"not count from the end: write {self._array.shape[d]!r} - {-handle}"
+            )
+        return Expression(_core.strengthen(handle))
+
+
+def _is_zero(value: Expression) -> bool:
+    return repr(value) == "0"
+
+
+def whole(array: Array) -> Part:
+    """All of an array."""
+    return Parts(array)[(slice(None),) * array.ndim]
 
 
 def _value_operator(name: str) -> Callable[..., object]:

@@ -282,6 +282,11 @@ def _library_of(function: Any) -> tuple[str | None, str] | None:
 
 
 def _reduced(handle: _core.Extern) -> tuple[Any, ...]:
+    if handle.is_block:
+        raise pickle.PicklingError(
+            f"{handle} calls a function at an address of this process, which another one does not "
+            "have: declare the function with the block there"
+        )
     found = _library_of(handle.owner)
     if found is None:
         raise pickle.PicklingError(

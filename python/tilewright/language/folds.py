@@ -28,6 +28,7 @@ def fold(
     over: Ranges | None = None,
     where: ExpressionLike | None = None,
     associative: bool = False,
+    commutative: bool = True,
 ) -> tuple[Expression, ...]: ...
 
 
@@ -40,6 +41,7 @@ def fold(
     over: Ranges | None = None,
     where: ExpressionLike | None = None,
     associative: bool = False,
+    commutative: bool = True,
 ) -> Expression: ...
 
 
@@ -51,6 +53,7 @@ def fold(
     over: Ranges | None = None,
     where: ExpressionLike | None = None,
     associative: bool = False,
+    commutative: bool = True,
 ) -> Any:
     """What `state = combine(*state, *of)` makes of `initial` over all points of `over`.
 
@@ -67,7 +70,8 @@ def fold(
     `combine` is called with expressions while the computation is declared, to learn what it says; it
     never sees a value. All states change at once. The points come in lexicographic order of `over`,
     its last iterator fastest, and schedules that change it are refused, unless `associative` says
-    that order and grouping do not matter. A fold that is computed for every element is a loop that
+    that order and grouping do not matter, or, with `commutative=False`, that grouping does not: of
+    matrix products, composed functions, the last value. A fold that is computed for every element is a loop that
     takes commands, as `tw.sum` is; several states lie beside each other in memory of their own.
 
     Args:
@@ -84,6 +88,16 @@ def fold(
             combine(a, combine(b, c)), combine(a, b) is combine(b, a), combine(initial, a) is a.
             Terms then come in any order, and `rfactor` combines partial results. `of` has as many
             values as there are states.
+        commutative: False if `combine` is associative, but combine(a, b) is not combine(b, a). Terms
+            then keep their order, and `rfactor` makes partial results of terms that stand together
+            and combines them in order, by threads or in lanes:
+
+                turn = tw.fold(compose, (1.0, 0.0), (a[k], b[k]), over={k: K}, associative=True,
+                               commutative=False)
+                f["C"].split(k, 1024).rfactor("k0", "blocks")
+                f["blocks"].parallelize("k0")
+
+            `initial` must change nothing on either side: combine(a, initial) is a, too.
 
     Returns:
         The final states: a tuple for a tuple, one expression for a single state.
@@ -101,6 +115,7 @@ def fold(
     terms = _terms(of)
     condition = condition_operand(where, "where= of tw.fold")
     of_results = a_boolean(associative, "associative= of tw.fold", DECLARATION)
+    in_order = not a_boolean(commutative, "commutative= of tw.fold", DECLARATION)
     if of_results and len(terms) != len(values):
         raise DeclarationError(
             f"an associative tw.fold combines two results, so of= must have as many values as there "
@@ -112,7 +127,14 @@ def fold(
         if of_results:
             others, combined = states.of_two_results(combine)
     results = _core.fold(
-        states.variables, states.initial, ranges, states.following, condition, others, combined
+        states.variables,
+        states.initial,
+        ranges,
+        states.following,
+        condition,
+        others,
+        combined,
+        of_results and in_order,
     )
     final = tuple(Expression(result) for result in results)
     return final[0] if is_single else final

@@ -34,7 +34,7 @@ from .gpu_commands import GpuCommands
 from .loop_commands import LoopCommands
 from .promises import PromiseCommands
 from .questions import Questions
-from .receivers import CommandReceiver, Loop
+from .receivers import CommandReceiver, Loop, no_computation
 from .restructuring import RestructuringCommands
 
 if TYPE_CHECKING:
@@ -173,13 +173,37 @@ class ScheduleCommands(
                 for j in range(max(0, wave - N + 1), min(M, wave + 1)):
                     C[wave - j, j] = ...
 
+        A map may give an instance several times (redundant computation). Each of them computes the
+        value anew, and a reader takes what any of them before it has computed. So tiles overlap, and
+        need nothing of each other.
+
+        Before::
+
+            for i in range(0, N):
+                C[i] = ...
+
+        After ``C.set_schedule("{ C[i] -> [T, i] : 8T - 1 <= i < 8T + 9 and 0 <= 8T < N }")``::
+
+            for T in range(0, ceil(N / 8)):
+                for i in range(max(0, 8 * T - 1), min(N, 8 * T + 9)):
+                    C[i] = ...
+
+        Loops that tell the copies of an instance apart may be parallel; `private` gives each of
+        their iterations memory of its own. Sums have one time for each term. Commands that ask when
+        an instance runs (`apply_schedule`, `compute_at`, `cache`, `storage_fold`, those of a GPU) are
+        refused after such a map.
+
         Args:
             isl_map: each instance's time, as isl text or a `Map`; behind a dimension its tag:
                 ``j(vec(8))``.
 
         Raises:
-            ScheduleError: the text is no map; it gives an instance no time, or several, or two
-                instances the same one, which the message names.
+            ScheduleError: the text is no map; it gives an instance no time, or endlessly many, or
+                two instances the same one, which the message names.
+            IllegalScheduleError: a reader would come before all times of what it reads, or an
+                element is overwritten while it is needed.
+
+        Source: overlapped tiles (Krishnamoorthy et al., PLDI 2007).
         """
         self._give("set_schedule", [map_text(isl_map, "the isl map of set_schedule")])
         return self
@@ -400,6 +424,26 @@ class ScheduleCommands(
         A projection (``B.store_in("row[j]")``) keeps less than the whole array, and is legal when
         no element is overwritten while it is needed.
 
+        Of a triangle 0 <= j <= i, ``i*(i+1)//2 + j`` keeps the rows one behind the other, in half of
+        the room (packed storage).
+
+        Before::
+
+            for i in range(0, N):
+                for j in range(0, i + 1):
+                    B[i, j] = ...
+
+        After ``B.store_in("buffer[i*(i+1)//2 + j]")``::
+
+            for i in range(0, N):
+                for j in range(0, i + 1):
+                    buffer[i * (i + 1) // 2 + j] = ...
+
+        It is no affine subscript and the only such one: the row is an iterator, and stands last,
+        behind other subscripts perhaps (``buffer[b, i*(i+1)//2 + j]``). What is legal is asked of
+        the elements ``[i, j]``. Of an upper triangle, i <= j, ``j*(j+1)//2 + i`` keeps columns.
+        Arrays of the caller are not packed.
+
         In an input, computation is in place.
 
         Before::
@@ -424,7 +468,8 @@ class ScheduleCommands(
             index: with a `Buffer`: the subscripts, affine in the iterators.
 
         Raises:
-            ScheduleError: the buffer has another type, rank or shape than what is stored needs.
+            ScheduleError: the buffer has another type, rank or shape than what is stored needs; an
+                element of a packed triangle is outside of it.
             IllegalScheduleError: an element is overwritten while it is needed.
         """
         if isinstance(buffer, BufferElement):
@@ -469,10 +514,7 @@ class ComputationHandle(ScheduleCommands, Questions):
     def __init__(self, function: _core.Function, name: str) -> None:
         made_by('f["C"]', function, _core.Function, "tw.ComputationHandle", SCHEDULE)
         if not isinstance(name, str) or name not in function.computations:
-            known = ", ".join(function.computations)
-            raise ScheduleError(
-                f"{function.name} has no computation {described(name)}; it has {known}"
-            )
+            raise ScheduleError(no_computation(function, name))
         self._function = function
         self._name = name
 

@@ -9,6 +9,7 @@ from typing import TypeVar
 from ..base.errors import ScheduleError
 from ..language.arrays import Array
 from .command_arguments import integer, loop_name, name_of, new_names, text
+from .partial_results import fold_in_lanes, fold_in_threads, require_lanes
 from .receivers import CommandReceiver, Loop
 
 __all__ = ["ExecutionCommands"]
@@ -27,6 +28,7 @@ class ExecutionCommands(CommandReceiver):
         *inner: Loop | int,
         schedule: str | None = None,
         chunk: int | None = None,
+        partial: int | None = None,
     ) -> Self:
         """Runs the iterations of loop `i` on several threads; of several loops, all of theirs.
 
@@ -48,6 +50,22 @@ class ExecutionCommands(CommandReceiver):
         iterations of both through, so that few long rows keep many threads busy too. Nothing but
         the loops may stand between them, and the bounds of one may not depend on another.
 
+        The terms of a reduction meet in one element, so a loop over them is refused unless
+        `partial` gives each thread something of its own to add to.
+
+        Before::
+
+            for k in range(0, K):
+                C += A[k]
+
+        After ``C.parallelize(k, partial=1024)``::
+
+            parallel for k0 in range(0, ceil(K / 1024)):
+                for k1 in range(0, min(1024, K - 1024 * k0)):
+                    C_partial[k0] += A[1024 * k0 + k1]
+            for k0 in range(0, ceil(K / 1024)):
+                C += C_partial[k0]
+
         Args:
             i: the loop.
             *inner: the loops directly inside that run as one with it, outermost first. As printed
@@ -58,6 +76,14 @@ class ExecutionCommands(CommandReceiver):
                 others: triangles, sparse rows.
             chunk: how many iterations are dealt out at a time. Without it, static ones come in one
                 range for each thread, dynamic ones one by one.
+            partial: of a loop over terms: how many iterations of it make a partial result, which
+                threads compute. It stands for three commands, given together: `split` by this
+                number, `rfactor` of the loop over blocks into ``C_partial``, and this one. Sums,
+                and folds declared associative, with `commutative=False` too: blocks keep the
+                order of their terms.
+
+        Raises:
+            IllegalScheduleError: iterations touch one element, or one needs what another computes.
         """
         if schedule is not None:
             schedule = text(schedule, "the schedule of parallelize")
@@ -81,6 +107,15 @@ class ExecutionCommands(CommandReceiver):
             options.append(schedule or "static")
         if chunk is not None:
             options.append(integer(chunk, "the chunk"))
+        if partial is not None:
+            if len(loops) > 1:
+                raise ScheduleError(
+                    f"partial results are those of one loop, not of {', '.join(loops)}; "
+                    f"parallelize({loops[0]!r}, partial={partial!r})"
+                )
+            terms = integer(partial, "the terms of a partial result")
+            fold_in_threads(*self._command_target(), loops[0], terms, options)
+            return self
         self._give("parallelize", [*loops, *options])
         return self
 
@@ -146,7 +181,13 @@ class ExecutionCommands(CommandReceiver):
         return self
 
     def vectorize(
-        self: Self, i: Loop, v: int | None = None, i0: Loop | None = None, i1: Loop | None = None
+        self: Self,
+        i: Loop,
+        v: int | None = None,
+        i0: Loop | None = None,
+        i1: Loop | None = None,
+        *,
+        partial: bool | int = False,
     ) -> Self:
         """Runs `v` iterations of loop `i` in one vector operation; a shorter rest runs masked or
         one by one.
@@ -167,13 +208,42 @@ class ExecutionCommands(CommandReceiver):
         inside each other, the inner one of constant extent, all iterations are lanes:
         ``C.vectorize(j, 8).vectorize(c, 3)`` makes vectors of the 24 channels of 8 pixels.
 
+        The lanes of a fold (`tw.fold`, `tw.argmax`) need states of their own, which `partial` gives
+        to any reduction.
+
+        Before::
+
+            for k in range(0, K):
+                C += A[k]
+
+        After ``C.vectorize(k, 8, partial=True)``::
+
+            vector for k1 in range(0, min(8, K)):
+                C_partial[k1] = 0
+            for k0 in range(0, ceil(K / 8)):
+                vector for k1 in range(0, min(8, K - 8 * k0)):
+                    C_partial[k1] += A[8 * k0 + k1]
+            for k1 in range(0, min(8, K)):
+                C += C_partial[k1]
+
         Args:
             i: the loop. It is split by `v` unless it has that constant extent already.
             v: lanes; may be left out for a loop of constant extent, such as the whole loop of a
                 copy made by `cache`.
             i0: name of the loop over vectors.
             i1: name of the vector loop.
+            partial: of a loop over terms: True gives each lane a partial result, ``C_partial``, by
+                `split`, `rfactor` and this command, given together; of `v` terms beside each other
+                each lane takes one. A number gives each lane so many terms that follow each other,
+                which a fold with `commutative=False` needs.
         """
+        if partial is not False:
+            if i0 is not None or i1 is not None:
+                raise ScheduleError("vectorize with partial= names the new loops itself")
+            terms = None if partial is True else integer(partial, "the terms of a lane")
+            lanes = integer(require_lanes(v), "the size")
+            fold_in_lanes(*self._command_target(), loop_name(i), lanes, terms)
+            return self
         self._tag_strip("vectorize", i, v, i0, i1)
         return self
 

@@ -32,7 +32,7 @@ def _succeeds(
     try:
         commands(trial[computation])
         if lower:
-            str(trial.loops)  # limits of kernels are known then
+            trial._ptx_text("")  # limits of kernels are known then
     except (ScheduleError, AnalysisLimitError):
         return False
     return True
@@ -106,9 +106,16 @@ def _to_rows(own: ComputationHandle) -> None:
     own.gpu_block(*outer, f"{row}0").gpu_thread(f"{row}1", f"{term}1")
 
 
+def _to_row_blocks(own: ComputationHandle) -> None:
+    """A block for each row, where rows have numbers of terms that threads of one block may not share."""
+    *outer, row, term = own.loops
+    own.split(term, TERMS).gpu_block(*outer, row).gpu_thread(f"{term}1")
+
+
 def _candidates(function: ScheduledFunction, computation: str) -> Iterator[tuple[Commands, bool]]:
     if _adds_up_rows(function, computation):
         yield _to_rows, True
+        yield _to_row_blocks, True
     for run in _parallel_runs(function, computation):
         yield partial(_to_blocks_and_threads, run), False
     if function[computation].loops:

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from ..base.errors import ScheduleError
 from ..language.expressions import Expression
-from .command_arguments import integer, loop_name, new_names
+from .command_arguments import integer, isl_text, loop_name, new_names
 from .receivers import CommandReceiver, Loop
 
 __all__ = ["LoopCommands"]
@@ -20,7 +20,13 @@ class LoopCommands(CommandReceiver):
 
     __slots__ = ()
 
-    def split(self: Self, i: Loop, s: int, i0: Loop | None = None, i1: Loop | None = None) -> Self:
+    def split(
+        self: Self,
+        i: Loop,
+        s: int | Expression | str,
+        i0: Loop | None = None,
+        i1: Loop | None = None,
+    ) -> Self:
         """Splits loop `i` into blocks of `s` iterations; the last block may be shorter.
 
         Before::
@@ -37,14 +43,41 @@ class LoopCommands(CommandReceiver):
         Of a parallel loop the loop over blocks is parallel; a vector loop, an unrolled one and the
         loops of a GPU's blocks and threads are cut before they are made that.
 
+        The size may be an expression in parameters, as long as the number of blocks is a small
+        constant.
+
+        Before::
+
+            for i in range(0, N):
+                C[i] = ...
+
+        After ``C.split(i, (N + 1) // 2)``::
+
+            for i0 in range(0, 2):
+                for i1 in range(0, min((N + 1) // 2, N - i0 * ((N + 1) // 2))):
+                    C[i0 * ((N + 1) // 2) + i1] = ...
+
+        ``(N + Q - 1) // Q`` of a loop of N iterations makes Q blocks at most. ``N // Q`` makes up to
+        2 * Q - 1: the N % Q iterations that are left over may be more than a block holds, but with
+        ``context=[N >= Q * Q]`` they are one shorter block. A size below 1 counts as 1. Bounds are
+        found for each block on its own, so that much code comes of many blocks. If the divisor is a
+        parameter itself, ``f.fix(Q=8)`` gives it a value first.
+
         Args:
             i: the loop.
-            s: iterations in a block, at least 1 and at most 2**31.
+            s: iterations in a block: an integer, at least 1 and at most 2**31, or an expression,
+                or its text, that is affine in parameters and makes at most 16 blocks.
             i0: name of the loop over blocks.
             i1: name of the loop in a block.
+
+        Raises:
+            ScheduleError: the size is not affine in parameters; it makes more than 16 blocks, or
+                nothing says how many.
         """
         loop = loop_name(i)
-        self._give("split", [loop, integer(s, "the size of a block"), *new_names(loop, i0, i1)])
+        what = "the size of a block"
+        size = isl_text(str(s), what) if isinstance(s, Expression | str) else integer(s, what)
+        self._give("split", [loop, size, *new_names(loop, i0, i1)])
         return self
 
     def tile(self: Self, *arguments: Loop | int, **names: Loop | None) -> Self:

@@ -61,6 +61,12 @@ class Nest(LoopCommands, ExecutionCommands, GpuCommands):
         """The names of its computations."""
         return self._computations
 
+    def _command_target(self) -> tuple[_core.Function, str]:
+        raise ScheduleError(
+            f"partial results are those of one computation, not of {', '.join(self._computations)}; "
+            f"give the command to {self._function.name}[{self._computations[0]!r}]"
+        )
+
     def _loops(self, computation: str) -> list[str]:
         return [name for name, _ in self._function._loops(computation)]
 

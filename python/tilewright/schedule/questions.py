@@ -9,7 +9,7 @@ from .. import _core
 from ..base.checks import SCHEDULE, a_string, described
 from ..base.errors import ScheduleError
 from ..sets.values import Map, Set
-from .receivers import CommandReceiver
+from .receivers import CommandReceiver, no_computation
 from .verdicts import Verdict, verdict_of
 
 __all__ = ["Questions", "relations_of"]
@@ -86,6 +86,8 @@ class Questions(CommandReceiver):
             hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
             raise ScheduleError(f"there is no command {described(name)}; {hint}")
         function, computation = self._command_target()
+        if computation not in function.computations:
+            raise ScheduleError(no_computation(function, computation))
         return verdict_of(
             function, lambda copy: getattr(copy[computation], name)(*arguments, **keywords)
         )

@@ -10,14 +10,30 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias, cast
 
 from .. import _core
+from ..base.checks import described
 from ..base.errors import IllegalScheduleError, ScheduleError
 from ..base.source import caller_location
 from ..language.expressions import Expression
 from ..language.owners import owners_of
 
-__all__ = ["CommandReceiver", "Loop", "command_target_of", "give"]
+__all__ = ["CommandReceiver", "Loop", "command_target_of", "give", "no_computation"]
 
 Loop: TypeAlias = str | Expression
+
+
+def no_computation(function: _core.Function, name: object) -> str:
+    """Why `name` is none of the computations that `function` schedules: the text of an error."""
+    known = f"it has {', '.join(function.computations)}"
+    try:
+        if isinstance(name, str):
+            function._array(name)
+            return (
+                f"{name} has no loops and no memory in {function.name}: it is a view, which its readers "
+                f"read through, or a command has put it into its readers; {known}"
+            )
+    except KeyError:
+        pass
+    return f"{function.name} has no computation {described(name)}; {known}"
 
 
 def command_target_of(handle: _core.Computation) -> tuple[_core.Function, str]:

@@ -19,13 +19,14 @@ from ..language.expressions import Expression
 from ..language.owners import register_owner
 from ..language.records import Slot
 from ..sets.values import Map, Set
+from .automatic import AutomaticScheduling
 from .command_arguments import map_text
 from .commands import ComputationHandle
 from .computations import Computation
 from .function_commands import FunctionCommands
 from .nests import Nest
 from .questions import relations_of
-from .receivers import CommandReceiver, give
+from .receivers import CommandReceiver, give, no_computation
 from .schedules import Schedule
 from .verdicts import Verdict, verdict_of
 
@@ -34,7 +35,7 @@ __all__ = ["ScheduledFunction"]
 Self = TypeVar("Self", bound="ScheduledFunction")
 
 
-class ScheduledFunction(FunctionCommands, _core.Function):
+class ScheduledFunction(AutomaticScheduling, FunctionCommands, _core.Function):
     """The core's function with its schedule as Python has it."""
 
     _declared: tuple[str, ...]
@@ -68,8 +69,7 @@ class ScheduledFunction(FunctionCommands, _core.Function):
 
     def __getitem__(self, name: str) -> ComputationHandle:
         if not isinstance(name, str) or name not in self.computations:
-            known = ", ".join(self.computations)
-            raise KeyError(f"{self.name} has no computation {name!r}; it has {known}")
+            raise KeyError(no_computation(self, name))
         return ComputationHandle(self, name)
 
     @property

@@ -93,7 +93,7 @@ _KINDS = {
             f = tw.function("f", outputs=[C])
             C.parallelize(j)
 
-        Mended: sum in a loop that is parallel over the elements (or split the sum with rfactor)::
+        Mended: sum in a loop that is parallel over the elements (or ``C.parallelize(j, partial=1024)``)::
 
             C = tw.computation("C", {i: N}, tw.sum(x[j], over={j: N}))
             f = tw.function("f", outputs=[C])

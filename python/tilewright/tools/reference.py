@@ -191,6 +191,14 @@ A = tw.input("A", [T, N + 1], tw.float32)
 C = tw.computation("C", {t: T, i: N}, A[t, i] + A[t, i + 1])
 f = tw.function("f", outputs=[C], default_schedule=False)
 """
+_TRIANGLES = """
+N = tw.param("N")
+i, j = tw.iters("i j")
+A = tw.input("A", [N, N], tw.float32)
+B = tw.computation("B", {i: N, j: N}, A[i, j] + A[j, i], where=j <= i)
+C = tw.computation("C", {i: N, j: N}, 2 * B[i, j], where=j <= i)
+f = tw.function("f", outputs=[C], default_schedule=False)
+"""
 _IN_BLOCKS = 'C.split(i, 32).reorder("i0", t, "i1").gpu_block("i0").gpu_thread("i1")'
 
 # The programs on which the commands of the docstrings are given.
@@ -251,9 +259,12 @@ EXAMPLES = {
 FURTHER: dict[str, tuple[Example, ...]] = {
     "after": (Example(_CHAIN, "D.after(C, i)"),),
     "fuse_with": (Example(_CHAIN, "D.after(C, i)"),),
+    "parallelize": (Example(_SUM),),
+    "vectorize": (Example(_SUM),),
     "cache": (Example(_ROWS, "C.split(i, 4)"), Example(_SLICES, _IN_BLOCKS)),
-    "store_in": (Example(_POINTWISE_2D),),
-    "set_schedule": (Example(_POINTWISE_2D),),
+    "split": (Example(_POINTWISE),),
+    "store_in": (Example(_TRIANGLES), Example(_POINTWISE_2D)),
+    "set_schedule": (Example(_POINTWISE_2D), Example(_POINTWISE)),
 }
 
 _AFTER = re.compile(r"^After ``(?P<command>.+)``(?P<condition>.*)::$")

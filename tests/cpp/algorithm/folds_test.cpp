@@ -67,6 +67,26 @@ TEST_F(Fold, OfResultsIsNotOrdered) {
   EXPECT_EQ(to_string(parts.next.front()), "s + x[k]");
 }
 
+TEST_F(Fold, OfResultsMayKeepTheOrderOfItsTerms) {
+  const auto any = fold({{s}, {plus(s, x_k)}, {t}, {plus(s, t)}}, {zero}, over_k);
+  const ExprPtr in_order = with_terms_in_order(any).front();
+  const Expr &reduction = *reduction_of(*in_order);
+  EXPECT_TRUE(reduction.ordered);
+  EXPECT_EQ(fold_parts(reduction).others, std::vector<ExprPtr>{t});
+  EXPECT_EQ(fold_parts(reduction).states, std::vector<ExprPtr>{s});
+  EXPECT_FALSE(reduction_of(*any.front())->ordered);
+  EXPECT_EQ(to_string(in_order), "fold(s -> s + x[k] for k in range(0, N), initial=float32(0.0), "
+                                 "associative, commutative=False)");
+  EXPECT_TRUE(is_associative(reduction));
+  EXPECT_TRUE(is_associative(*reduction_of(*any.front())));
+  EXPECT_FALSE(is_associative(*reduction_of(*sum(zero))));
+  const auto add = [&](bool ordered) {
+    return reduce(Op::ReduceSum, over_k, x_k, nullptr, ordered);
+  };
+  EXPECT_TRUE(is_associative(*add(false)));
+  EXPECT_FALSE(is_associative(*add(true)));
+}
+
 TEST_F(Fold, ChecksItsParts) {
   EXPECT_NE(refusal([&] { fold({{s}, {s, s}, {}, {}}, {zero}, over_k); }).find("1 states"),
             std::string::npos);

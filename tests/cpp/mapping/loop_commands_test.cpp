@@ -263,7 +263,7 @@ TEST(SetSchedule, Refuses) {
                         "(N = 1, M = 2)"));
   EXPECT_THAT(
       refusal(mapping, command("C", "set_schedule", {"{ C[i,j] -> [i,j]; C[i,j] -> [i+1,j] }"})),
-      HasSubstr("the map gives several times to one instance"));
+      HasSubstr("the map gives the same time to two instances"));
 }
 
 TEST(Commands, UnknownNamesAreRefusedWithWhatThereIs) {

@@ -36,6 +36,7 @@ def test_codes_are_never_given_again():
         "TW101": "DeclarationTypeError",
         "TW102": "DomainError",
         "TW103": "SelfDependenceError",
+        "TW110": "TranslationError",
         "TW200": "ScheduleError",
         "TW201": "ScheduleTypeError",
         "TW210": "IllegalScheduleError",

@@ -1,4 +1,4 @@
-"""Breaks of what is computed inside loops and kept outside of them (mutations.py)."""
+"""Breaks of what is computed inside loops and kept outside of them, or several times (mutations.py)."""
 
 #: What is broken, the file, the text there and the text instead.
 WINDOWS = [
@@ -19,5 +19,35 @@ WINDOWS = [
         "cpp/analysis/legality_checker.cpp",
         "if (sink.replicas > 0 && read.producer == sink.computation) {",
         "if (sink.replicas > 99 && read.producer == sink.computation) {",
+    ),
+    (
+        "any copy of a value will do, whenever it runs",
+        "cpp/analysis/legality_copies.cpp",
+        "flow = flow.subtract(wrong.pairs);",
+        "",
+    ),
+    (
+        "a copy in the memory of another iteration will do",
+        "cpp/analysis/legality_copies.cpp",
+        "for (size_t level = 0; level < levels; ++level) {",
+        "for (size_t level = 0; level < levels && levels > 99; ++level) {",
+    ),
+    (
+        "copies are not overwritten",
+        "cpp/analysis/legality_copies.cpp",
+        "if (!violation_ && !apart_[sources[s]->buffer]) {",
+        "if (!violation_ && !apart_[sources[s]->buffer] && s > 99) {",
+    ),
+    (
+        "all copies must come before their readers",
+        "cpp/analysis/legality_checker.cpp",
+        "[](const Statement *source) { return source->copied; })",
+        "[](const Statement *source) { return source->copied && source->replicas > 99; })",
+    ),
+    (
+        "blocks of a part of a parameter begin where the loop does",
+        "cpp/mapping/parametric_split.cpp",
+        "rests.push_back(loop.value.sub(starts.back()));",
+        "rests.push_back(loop.value);",
     ),
 ]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 import tilewright as tw
+from fuzz.automatic import judge_automatic
 from fuzz.circles import has_circle
 from fuzz.commands import Command, as_drawn, draw_command, give
 from fuzz.generator import draw_program
@@ -35,12 +36,19 @@ from tilewright import _core
 Case = dict[str, Any]
 
 
+#: How seeds begin of cases that `auto_schedule` schedules.
+AUTOMATIC = "auto-"
+
+
 def draw_case(seed: str) -> Case:
     rng = random.Random(seed)
     program = draw_program(rng)
     sizes = [tuple(rng.choice((0, 1, 2, 3, 4, 5, 6)) for _ in AXES) for _ in range(2)]
     sizes.append(tuple(rng.choice((3, 4, 5)) for _ in AXES))
-    return {"seed": seed, "program": program, "sizes": sizes, "commands": None}
+    automatic = seed.startswith(AUTOMATIC) or random.Random(f"{seed}:auto").random() < 0.05
+    return {
+        "seed": seed, "program": program, "sizes": sizes, "commands": None, "auto": automatic,
+    }  # fmt: skip
 
 
 def drawn_commands(case: Case) -> list[Command]:
@@ -116,7 +124,9 @@ class Runner:
             return self.statistics
         if self.compiled and self.case["commands"] is None:
             self.compare_default()
-        if self.case["commands"] is None:
+        if self.case["commands"] is None and self.case.get("auto"):
+            judge_automatic(self)
+        elif self.case["commands"] is None:
             rng = random.Random(self.case["seed"] + ":commands")
             default = self.original.default_schedule.commands
             if default and rng.random() < 0.2:  # what the library chooses is judged as well
@@ -328,15 +338,19 @@ class Runner:
     # ---- values ----
 
     def compare_default(self) -> None:
-        """What runs without a command: small sizes keep the declared loops, so there are large ones, too."""
+        """What runs without a command."""
+        self.compare_large(self.original)
+        self.count("calls of default schedules")
+
+    def compare_large(self, function: tw.Function) -> None:
+        """Small sizes keep the declared loops, and are one tile, so there are large ones, too."""
         rng = random.Random(self.case["seed"] + ":default")
         large = tuple(rng.choice((9, 15, 16, 17, 23, 33, 40)) for _ in AXES)
         # The evaluator takes a microsecond for a term: six loops of 40 iterations are an hour's work.
         while max(large) ** deepest(self.program) > 10**7:
             large = tuple(size // 2 for size in large)
         for sizes in (self.case["sizes"][-1], large):
-            self.compare(sizes, self.original)
-            self.count("calls of default schedules")
+            self.compare(sizes, function)
 
     def compare(self, sizes: tuple[int, ...], function: tw.Function | None = None) -> None:
         if function is None:

@@ -12,8 +12,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from fuzz.function_model import condition_text
+from fuzz.linear import iterator
+from fuzz.loop_model import COPYING
 from fuzz.model import Model
 from fuzz.programs import AXES, walk
+from fuzz.rewriting import is_fold, is_grouped
 
 Command = list[Any]
 
@@ -76,6 +79,9 @@ def as_drawn(name: str, arguments: Iterable[Any]) -> list[Any]:
 
 def draw_command(rng: random.Random, model: Model) -> Command | None:
     """A command that mostly makes sense for the model; None when nothing fits what was drawn."""
+    terms = draw_terms(rng, model) if rng.random() < 0.3 else None
+    if terms is not None:
+        return draw_of_terms(rng, *terms)
     name = rng.choices(list(WEIGHTS), list(WEIGHTS.values()))[0]
     if name in OF_FUNCTION:
         return draw_of_function(rng, model, name)
@@ -97,12 +103,45 @@ def draw_command(rng: random.Random, model: Model) -> Command | None:
         return None
     loop = rng.choice([loop.name for loop in model.nests[computation].loops])
     if name == "split":
-        return [computation, name, [loop, size]]
+        by_sizes = draw_block_size(rng, model, computation, loop)
+        return [computation, name, [loop, by_sizes if by_sizes and rng.random() < 0.3 else size]]
     if name == "apply_schedule":
         return draw_new_loops(rng, model, computation)
     if name in ("tile", "reorder", "transform", "skew"):
         return draw_several_loops(rng, model, computation, name)
     return draw_one_loop(rng, model, computation, name, loop)
+
+
+def draw_terms(rng: random.Random, model: Model) -> tuple[str, str] | None:
+    """A loop over the terms of an associative fold: lanes and threads have no states of their own."""
+    reductions = {n: model.reduction(n) for n in model.order}
+    loops = [
+        (n, loop.name)
+        for n, r in reductions.items()
+        if r is not None and is_fold(r) and is_grouped(r)
+        for loop, by_terms in zip(model.nests[n].loops, model.driven(n), strict=True)
+        if by_terms
+    ]
+    return rng.choice(loops) if loops else None
+
+
+def draw_of_terms(rng: random.Random, computation: str, loop: str) -> Command:
+    """Lanes, threads and partial results of a fold, which few programs have."""
+    name = rng.choice(("vectorize", "parallelize", "split", "rfactor", "rfactor"))
+    return [computation, name, [loop, 2] if name in ("vectorize", "split") else [loop]]
+
+
+def draw_block_size(
+    rng: random.Random, model: Model, computation: str, loop: str
+) -> list[Any] | None:
+    """A part of an axis, (axis + constant) // divisor, for a loop that runs along it; None for others."""
+    one = model.computations[computation]
+    along = dict(zip(one["iterators"], one.get("axes", ()), strict=False))
+    nest = model.nests[computation]
+    if loop not in along or nest.loops[nest.find(loop)].value != iterator(loop):
+        return None
+    divisor = rng.choice((1, 2, 2, 3))
+    return [along[loop], rng.randrange(divisor + 1), divisor]
 
 
 def draw_of_function(rng: random.Random, model: Model, name: str) -> Command:
@@ -327,6 +366,19 @@ def draw_schedule(rng: random.Random, model: Model, computation: str) -> Command
         dimensions.insert(0, ["div", rng.choice(dimensions), rng.choice((2, 4))])
     place = rng.randint(0, len(dimensions)) if rng.random() < 0.7 else 0
     dimensions.insert(place, [rng.randint(0, 3), {}])
+    if model.iterators[computation] and rng.random() < 0.15:
+        along = rng.choice(list(model.iterators[computation]))
+        bounds: list[Any] = [[0, {}], [rng.choice((1, 1, 2)), {}]]
+        if rng.random() < 0.6:
+            block = rng.choice((2, 4))
+            bounds = [
+                ["div", [-block // 2, {along: 1}], block],
+                ["div", [block // 2, {along: 1}], block],
+            ]
+        dimensions.insert(rng.choice((0, 0, len(dimensions) // 2)), list(COPYING))
+        own = draw_names(rng, len(dimensions))
+        own[dimensions.index(COPYING)] = ""
+        return [computation, "set_schedule", [dimensions, own, bounds]]
     return [computation, "set_schedule", [dimensions, draw_names(rng, len(dimensions))]]
 
 
@@ -345,7 +397,8 @@ def draw_schedules(rng: random.Random, model: Model) -> Command:
             dimensions = [[0, {i: 1}] for i in model.iterators[computation]]
             dimensions.append([rank, {}])
         else:
-            (dimensions, _) = draw_schedule(rng, model, computation)[2]
+            (dimensions, *_) = draw_schedule(rng, model, computation)[2]
+            dimensions = [d for d in dimensions if d != COPYING]
             if kind < 0.8:
                 dimensions = [[rank, {}], *dimensions]
         maps.append([computation, dimensions])
@@ -450,8 +503,18 @@ def with_names(value: list[Any], names: dict[str, str]) -> list[Any]:
     return [value[0], {names[name]: factor for name, factor in value[1].items()}]
 
 
-def time_text(model: Model, c: str, dimensions: list[Any], names: list[str] | None = None) -> str:
-    return f"{c}[{', '.join(model.iterators[c])}] -> {tuple_text(dimensions, names)}"
+def time_text(
+    model: Model,
+    c: str,
+    dimensions: list[Any],
+    names: list[str] | None = None,
+    copies: list[Any] | None = None,
+) -> str:
+    """A map; `copies` are the bounds of its dimension z."""
+    text = f"{c}[{', '.join(model.iterators[c])}] -> {tuple_text(dimensions, names)}"
+    return text + (
+        f" : {affine_text(copies[0])} <= z <= {affine_text(copies[1])}" if copies else ""
+    )
 
 
 def affine_text(value: list[Any]) -> str:
@@ -491,6 +554,9 @@ def give(function: Any, command: Command, model: Model) -> None:
         handle.apply_schedule(f"{{ [{', '.join(places.values())}] -> {times} }}")
     elif name == "store_in":
         handle.store_in(f"{arguments[0]}[{', '.join(affine_text(i) for i in arguments[1])}]")
+    elif name == "split" and not isinstance(arguments[1], int):
+        axis, constant, divisor = arguments[1]
+        handle.split(arguments[0], f"({axis} + {constant}) // {divisor}", *arguments[2:])
     elif name == "assume":
         handle.assume(f"{{ {arguments[0]}[i] -> [v] : 0 <= v <= {arguments[1]} }}")
     elif name == "transform":

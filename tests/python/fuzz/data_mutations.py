@@ -1,4 +1,7 @@
-"""Breaks of what the checker knows of conditions on data: (what, file, old text, new text), as of `mutations`."""
+"""Breaks of what the checker knows of conditions on data, and of blocks: (what, file, old text, new text), as of
+`mutations`."""
+
+from fuzz.broken_blocks import BLOCKS
 
 DATA_MUTATIONS = [
     (
@@ -19,4 +22,5 @@ DATA_MUTATIONS = [
         "checked(known.subtract(holds), doing)",
         "checked(known.intersect(holds), doing)",
     ),
+    *BLOCKS,
 ]

@@ -15,6 +15,7 @@ from fuzz.rewriting import (
     has_states,
     inlined,
     is_computed,
+    is_grouped,
     is_ordered,
     points,
     reading,
@@ -104,7 +105,7 @@ class EquationCommands(OrderCommands):
             raise Refused("not a loop over reduced iterators only")
         root = self.reduction(c)
         assert root is not None
-        if is_ordered(root):
+        if not is_grouped(root):
             raise Refused("ordered")
         itself = next((i for i in self.iterators[c] if loop.value == iterator(i)), None)
         if has_states(root) and itself and len(root[2]) == 1:
@@ -113,9 +114,8 @@ class EquationCommands(OrderCommands):
         taken = {*self.iterators[c], *reduced_names(self.computations[c]["pieces"][0][1])}
         while itself is None and new in taken:
             new += "_"
-        partial, final = factored(
-            self.computations[c], root, name, loop.value, new, itself is not None
-        )
+        before = self.computations[c]
+        partial, final = factored(before, root, name, loop.value, new, itself is not None)
         alone = len(root[2]) == 1 and itself is not None
         self._require_a_range(self.computations[c], root, loop.value, alone)
         (condition, value), dtype = partial["pieces"][0], type_of(root, self.types).name
@@ -134,6 +134,8 @@ class EquationCommands(OrderCommands):
         self._missing_loops(c)
         self.planned.pop(c, None)
         self.rewritten += (("factored", c, name, loop.value),)
+        if is_ordered(root):
+            self.grouped += ((before, root, loop.value),)
 
     def _factor_several(self, c: str, factored_loops: list[int], name: str) -> None:
         """One after the other through reductions of their own, which then become one."""

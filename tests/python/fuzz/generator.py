@@ -287,8 +287,9 @@ class Generator(DrawsPartial, DrawsViews):
             op = "osum"
         value = body[3] if body[0] == "guard" else body
         kind = type_of(value, self.known).kind
-        if kind != "b" and rng.random() < 0.12:
-            op = "fold" if kind in "iu" and rng.random() < 0.5 else "ofold"
+        if kind != "b" and rng.random() < 0.2:
+            draw = rng.random() if kind in "iu" else 1.0
+            op = "nfold" if draw < 0.3 else "fold" if draw < 0.7 else "ofold"
         return ["reduce", op, ranges, where, body]
 
     def epilogue(self, around: dict[str, str], needs: list[Any]) -> tuple[list[Any], str]:
@@ -405,7 +406,9 @@ class Generator(DrawsPartial, DrawsViews):
         draw = rng.random()
         if draw < 0.22:
             value = self.reduction(around, needs, 1)
-            if value[1] in ("fold", "ofold") and rng.random() < 0.5:
+            if type_of(value[-1], self.known).kind in "iu" and rng.random() < 0.3:
+                value[1] = rng.choice(("fold", "fold", "nfold"))
+            if value[1] in ("fold", "nfold", "ofold") and rng.random() < 0.5:
                 value[1] += "s"  # of several states
             result["pieces"] = [[None, value]]
             result["dtype"] = None

@@ -303,7 +303,7 @@ class Isolation:
 
     def _new_name(self, reader: str, value: list[Any]) -> str:
         first = next(n for n in plain_nodes(value) if n[0] == "reduce")
-        operation = first[1].partition("/")[0].removeprefix("o")
+        operation = first[1].partition("/")[0].removeprefix("o").removeprefix("n")
         stem = name = f"{reader}_{operation}"
         number = 2
         while name in self.taken:

@@ -15,10 +15,12 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
-from fuzz.linear import Loop, iterator
+from fuzz.copies import JudgesCopies
+from fuzz.linear import Loop, first_of_each, iterator
 from fuzz.model import Model
+from fuzz.order_of_partials import turned_round
 from fuzz.rewriting import evaluate_index, holds, is_fold, is_ordered, with_names
-from fuzz.space import Base, Cell, Pairs, Space, World, compiled, index_source, places
+from fuzz.space import WIDE, Base, Cell, Pairs, Space, World, compiled, index_source, places
 from fuzz.statements import Statement, Time, happens_before, positions
 
 #: More than these are not looked at, but smaller sizes are.
@@ -34,19 +36,11 @@ def static(position: int) -> int:
     return 3 * position + 1
 
 
-def first_of_each(prefixes: set[Cell], anew: int) -> set[Cell]:
-    """The first of those that agree in so many outermost loops."""
-    first: dict[Cell, Cell] = {}
-    for prefix in sorted(prefixes, reverse=True):
-        first[prefix[:anew]] = prefix
-    return set(first.values())
-
-
 class TooLarge(Exception):
     """Too much to look at one by one."""
 
 
-class Judge:
+class Judge(JudgesCopies):
     """One mapping at one set of sizes."""
 
     def __init__(
@@ -76,8 +70,8 @@ class Judge:
         model = self.model
         inherited = model.inherited(name)
         outside = self.tags[model.guide(name)][:inherited] if inherited else []
-        loops, path = model.nests[name].loops, self.paths[name]
-        self.tags[name] = outside + [loop.tag for loop in loops]
+        nest, path = model.nests[name], self.paths[name]
+        self.tags[name] = outside + [loop.tag for loop in nest.loops]
         placement = model.placement(name)
         inside = placement is not None and placement.inside
         needed = self._needed(name, inherited) if inside else None
@@ -86,10 +80,13 @@ class Judge:
             needed = {cell: first_of_each(prefixes, anew) for cell, prefixes in needed.items()}
         self.statements[name] = []
         for base in self.space.bases[name]:
+            if nest.copies:
+                self.statements[name].append(self._copy(base, list(map(static, path)), nest))
+                continue
             if base.role in BESIDE:
                 statics, chosen = self._loops_beside(name, path, inherited, BESIDE[base.role])
             else:
-                statics, chosen = list(map(static, path)), loops
+                statics, chosen = list(map(static, path)), nest.loops
             tags = outside + [loop.tag for loop in chosen]
             statement = Statement(base, positions(tags, ("parallel", "vector")), inherited)
             statement.threads = positions(tags, ("parallel",))
@@ -107,7 +104,7 @@ class Judge:
         self, base: Base, statics: list[int], loops: list[Loop], inherited: int
     ) -> list[Time]:
         """The time vectors but for the loops that compute_at shares."""
-        at = places(base.names, 32)
+        at = places(base.names, 32, self.space.sizes)
         parts = []
         for level, static in enumerate(statics):
             parts.append(str(static))
@@ -158,7 +155,7 @@ class Judge:
         plain = {loop.name for loop in loops if loop.value == iterator(loop.name)}
         if plain >= set(own):
             return True
-        at = places(own, 32)
+        at = places(own, 32, WIDE)
         source = f"({''.join(loop.value.source(at) + ',' for loop in loops)})"
         if name not in self.model.planned:
             return self.world.tells_apart(name, source)
@@ -297,6 +294,9 @@ class Judge:
         self.effort = 0
         self.iterations: dict[Any, list[int]] = {}
         self.written: dict[Statement, list[tuple[str, Cell]]] = {}
+        problem = turned_round(self.model, self.space.base)
+        if problem:
+            return problem
         buffers = self._shared_buffers()
         for name, statements in self.statements.items():
             if self.model.storage[name][0] not in buffers:
@@ -348,6 +348,10 @@ class Judge:
                 promises = self._promises(source, sink)
                 levels = self.model.allocations[producer][1] if self._is_private(producer) else 0
                 if known in self.space.in_order and not overwritten and not promises and not levels:
+                    continue
+                if source.copied:
+                    if problem := self._copies(source, sink, pairs, levels):
+                        return problem
                     continue
                 first, second = source.times, sink.times
                 certain = not self._guarded(source) and not self._guarded(sink)
@@ -410,7 +414,7 @@ class Judge:
     def _iterations(self, statement: Statement, promise: int) -> list[int]:
         key = (promise, statement.name, statement.role)
         if key not in self.iterations:
-            at = places(statement.base.names, 32)
+            at = places(statement.base.names, 32, self.space.sizes)
             make = compiled(self.model.independent[promise][statement.name].source(at))
             values = [make(row) for row in self._extended(statement.base)]
             self.iterations[key] = [values[origin] for origin in statement.origins()]

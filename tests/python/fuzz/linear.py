@@ -6,15 +6,22 @@ the judge compiles: a loop is evaluated for every instance of a program.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 
 class Refused(Exception):
     """The command's arguments do not make sense; the library must refuse it too."""
 
 
+#: (axis + constant) // divisor: an axis, a constant and a divisor.
+Size: TypeAlias = tuple[str, int, int]
+#: Atoms that are made of another value.
+NESTED = ("floor", "block", "rest")
+
+
 class Linear:
-    """constant + sum of coefficient * atom; atoms are ("iterator", name), ("floor", Linear, d), ("start", position)."""
+    """constant + sum of coefficient * atom; atoms are ("iterator", name), ("floor", Linear, d), ("start", position),
+    and of a split by an expression in sizes ("block", Linear, size) and ("rest", Linear, size)."""
 
     __slots__ = ("constant", "terms")
 
@@ -48,17 +55,21 @@ class Linear:
             return outside
         return outside.plus(Linear(0, {("floor", inside, d): 1}))
 
+    def blocks(self, size: Size) -> tuple[Linear, Linear]:
+        """In which block of `size` iterations this is, and where in it."""
+        return Linear(0, {("block", self, size): 1}), Linear(0, {("rest", self, size): 1})
+
     def uses(self, names: set[Any]) -> bool:
         """Whether an iterator of these names, or one of these atoms, takes part."""
         return any(
-            atom[1].uses(names) if atom[0] == "floor" else (atom in names or atom[1] in names)
+            atom[1].uses(names) if atom[0] in NESTED else (atom in names or atom[1] in names)
             for atom in self.terms
         )
 
     def looked_up(self) -> bool:
         """Whether a loop of the starting point takes part, which is known by a table only."""
         return any(
-            atom[1].looked_up() if atom[0] == "floor" else atom[0] == "start" for atom in self.terms
+            atom[1].looked_up() if atom[0] in NESTED else atom[0] == "start" for atom in self.terms
         )
 
     def evaluate(self, env: dict[Any, int]) -> int:
@@ -66,6 +77,9 @@ class Linear:
         for atom, c in self.terms.items():
             if atom[0] == "floor":
                 total += c * (atom[1].evaluate(env) // atom[2])
+            elif atom[0] in NESTED:
+                pair = divmod(atom[1].evaluate(env), iterations_of(atom[2], env))
+                total += c * pair[atom[0] == "rest"]
             elif atom[0] == "iterator":
                 total += c * env[atom[1]]
             else:
@@ -78,10 +92,21 @@ class Linear:
         for atom, c in self.terms.items():
             if atom[0] == "floor":
                 value = f"({atom[1].source(places)})//{atom[2]}"
+            elif atom[0] in NESTED:
+                axis, constant, divisor = atom[2]
+                size = f"max(1,({places[axis]}+{constant})//{divisor})"
+                operator = "//" if atom[0] == "block" else "%"
+                value = f"({atom[1].source(places)}){operator}{size}"
             else:
                 value = places[atom[1] if atom[0] == "iterator" else atom]
             text += f"+{value}" if c == 1 else f"+{c}*({value})"
         return text[2:] if text.startswith("0+") else text
+
+
+def iterations_of(size: Size, env: dict[Any, int]) -> int:
+    """How many iterations a block has."""
+    axis, constant, divisor = size
+    return max(1, (env[axis] + constant) // divisor)
 
 
 def iterator(name: str) -> Linear:
@@ -122,12 +147,20 @@ class Loop:
         return Loop(**{name: changes.get(name, getattr(self, name)) for name in Loop.__slots__})
 
 
+#: How many loops tell the copies of an instance apart, and the bounds of "z".
+Copies: TypeAlias = tuple[int, Linear, Linear]
+
+
 class Nest:
     """The loops of one computation, outermost first."""
 
-    def __init__(self, loops: list[Loop], explicit: bool = False) -> None:
+    def __init__(
+        self, loops: list[Loop], explicit: bool = False, copies: Copies | None = None
+    ) -> None:
         self.loops = loops
         self.explicit = explicit
+        #: A one-to-many map: its dimension "z" takes all values of a range, whose bounds belong to it.
+        self.copies = copies
 
     def find(self, name: str) -> int:
         for position, loop in enumerate(self.loops):
@@ -149,3 +182,11 @@ class Nest:
         while any(loop.name == name for loop in self.loops):
             name += "_"
         return name
+
+
+def first_of_each(prefixes: set[tuple[int, ...]], anew: int) -> set[tuple[int, ...]]:
+    """The first of those that agree in so many outermost loops."""
+    first: dict[tuple[int, ...], tuple[int, ...]] = {}
+    for prefix in sorted(prefixes, reverse=True):
+        first[prefix[:anew]] = prefix
+    return set(first.values())

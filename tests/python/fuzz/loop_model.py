@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from fuzz.linear import Linear, Loop, Nest, Refused
+from fuzz.linear import Linear, Loop, Nest, Refused, iterations_of
 from fuzz.state import MappingState
+
+#: The dimension of a one-to-many map that takes several values for an instance.
+COPYING = [0, {"z": 1}]
 
 
 class LoopCommands(MappingState):
@@ -19,13 +22,25 @@ class LoopCommands(MappingState):
             inner, loop.value.plus(block, -size), extent=size, prefetched=loop.prefetched
         )
 
-    def _split(self, c: str, i: str, s: int, i0: str = "", i1: str = "") -> None:
+    def _split(
+        self, c: str, i: str, s: int | tuple[str, int, int], i0: str = "", i1: str = ""
+    ) -> None:
+        """A size that is an expression is (axis, constant, divisor): (axis + constant) // divisor, at least 1."""
         nest = self.nests[c]
         position = nest.find(i)
         loop = nest.loops.pop(position)
         names = [i0 or i + "0", i1 or i + "1"]
         nest.require_new(names)
-        nest.loops[position:position] = self._strip(loop, s, *names)
+        if not isinstance(s, int) and s[0] in self.fixed:
+            s = iterations_of(tuple(s), self.fixed)
+        if isinstance(s, int):
+            nest.loops[position:position] = self._strip(loop, s, *names)
+            return
+        if loop.tag not in ("", "parallel"):
+            raise Refused("a tag that neither of the two loops would have")
+        block, rest = loop.value.blocks(tuple(s))
+        inner = Loop(names[1], rest, prefetched=loop.prefetched)
+        nest.loops[position:position] = [Loop(names[0], block, tag=loop.tag), inner]
 
     def _tile(self, c: str, *arguments: Any) -> None:
         nest = self.nests[c]
@@ -124,14 +139,26 @@ class LoopCommands(MappingState):
                 value = value.plus(old, flat[row * len(names) + column])
             nest.change(name, value=value, extent=0)
 
-    def _set_schedule(self, c: str, dimensions: list[Any], names: list[str] | None = None) -> None:
-        """`names` are those that the map gives, "" where it gives none."""
+    def _set_schedule(
+        self,
+        c: str,
+        dimensions: list[Any],
+        names: list[str] | None = None,
+        copies: list[Any] | None = None,
+    ) -> None:
+        """`names` are those that the map gives, "" where it gives none; `copies` are the bounds of its dimension z."""
+        if copies and self.reduced[c]:
+            raise Refused("terms that are added several times")
         given = [""] * len(dimensions) if names is None else names
         loops = [
             Loop(name or f"t{position}", time(value))
             for position, (name, value) in enumerate(zip(given, dimensions, strict=True))
         ]
-        self.nests[c] = Nest(loops, True)
+        several = None
+        if copies:
+            place = dimensions.index(COPYING)
+            several = (place + 1, time(copies[0]), time(copies[1]))
+        self.nests[c] = Nest(loops, True, several)
         self.placements = [p for p in self.placements if p.computation != c]
 
     def _function_set_schedule(self, maps: list[list[Any]]) -> None:

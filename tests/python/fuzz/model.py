@@ -25,6 +25,10 @@ from fuzz.storage_model import StorageCommands
 __all__ = ["Model", "NotModelled"]
 
 
+#: Commands that ask when an instance runs.
+ONE_TIME = "apply_schedule cache compute_at fission independent inline prefetch rfactor storage_fold".split()
+
+
 class Model(LoopCommands, EquationCommands, StorageCommands, FunctionCommands):
     """A mapping, and what each command makes of it."""
 
@@ -42,8 +46,12 @@ class Model(LoopCommands, EquationCommands, StorageCommands, FunctionCommands):
         result.atomic, result.assumed = set(self.atomic), dict(self.assumed)
         result.independent = list(self.independent)
         result.fixed, result.variants = dict(self.fixed), list(self.variants)
-        result.nests = {n: Nest(list(nest.loops), nest.explicit) for n, nest in self.nests.items()}
+        result.nests = {
+            n: Nest(list(nest.loops), nest.explicit, nest.copies) for n, nest in self.nests.items()
+        }
         computation, name, arguments = command
+        if computation in self.nests and self.nests[computation].copies and name in ONE_TIME:
+            raise Refused("instances with several times")
         if not computation and hasattr(result, "_function_" + name):
             getattr(result, "_function_" + name)(*arguments)
         elif computation not in self.nests and computation:

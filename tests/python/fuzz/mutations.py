@@ -24,6 +24,7 @@ if __name__ == "__main__":
 
 from fuzz.broken_windows import WINDOWS
 from fuzz.data_mutations import DATA_MUTATIONS
+from fuzz.fold_mutations import FOLD_MUTATIONS
 
 ROOT = Path(__file__).resolve().parents[3]
 ORDER = "cpp/analysis/happens_before.cpp"
@@ -365,18 +366,6 @@ MUTATIONS = [
         "bool inside = reader->loops.size() >= shared_; if (reader->role == StatementRole::Finish) { continue; }",
     ),
     Mutation(
-        "lanes combine the terms of a fold",
-        TERMS,
-        "if (!update.states.empty()) {",
-        "if (!update.states.empty() && update.ordered) {",
-    ),
-    Mutation(
-        "a fold takes its terms in any order",
-        PROGRAM,
-        "update.ordered = terms.ordered;",
-        "update.ordered = terms.ordered && terms.op != Op::ReduceFold;",
-    ),
-    Mutation(
         "what is private to an iteration is read in another one",
         CHECKER,
         "check_private(source, sink, flow, doubt);",
@@ -461,7 +450,7 @@ MUTATIONS = [
         "for (size_t p = 0; p-- > 0;) {",
     ),
 ]
-MUTATIONS += [Mutation(*one) for one in DATA_MUTATIONS]
+MUTATIONS += [Mutation(*one) for one in DATA_MUTATIONS + FOLD_MUTATIONS]
 
 
 def pattern(text: str) -> re.Pattern[str]:
@@ -528,7 +517,8 @@ class Scratch:
         environment = {**os.environ, "PYTHONPATH": str(self.sources / "python")}
         tests = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
         tests += ["-o", f"pythonpath={self.sources / 'python'}"]
-        given = ("test_fuzz.py", "test_partial.py", "test_chains.py")
+        files = "fuzz partial chains ordered_folds blocks".split()
+        given = [f"test_{name}.py" for name in files]
         tests += [*(str(ROOT / "tests/python/fuzz" / name) for name in given), "-k", "library"]
         ended = subprocess.run(tests, capture_output=True, text=True, env=environment, cwd=ROOT)
         if ended.returncode != 0:

@@ -12,8 +12,9 @@ Affine expressions are ``[constant, {name: coefficient}]``. Subscripts are affin
     ["cast", type, a]  ["while", first, bound, step, n] (add step while below the bound, n times at most)
     ["reduce", op, [[iterator, low, high], ...], [affine >= 0, ...], body] (and a step behind `high`, unless it is 1)
     (op "osum": a sum in the order of the iterators; "ofold": a fold s -> body - s from 0, in order; "fold": an
-    associative one, s -> s + body + s * body from 0; "ofolds" and "folds" have several states and are all of a
-    computation's value: s, t -> body - t, s + body, and the sum of the products of two of the terms)
+    associative one, s -> s + body + s * body from 0; "nfold": one that is not commutative, the last body that is
+    not 0; "ofolds", "folds" and "nfolds" have several states and are all of a computation's value: s, t -> body - t,
+    s + body, the sum of the products of two of the terms, and the composition of x -> body * x + body)
     ["guard", a, b, body] as the body of a reduction: only the terms where a < b
 
 A computation with "view" is one: its pieces are reads. One with "partial" has the one piece ["choose", a, b, value, 0]
@@ -41,6 +42,7 @@ def _ffsl() -> Any:
 
 
 AXES = ("N", "M", "K")
+FOLDS = ("ofold", "fold", "nfold", "ofolds", "folds", "nfolds")
 
 
 def affine(constant: int = 0, **coefficients: int) -> list[Any]:
@@ -338,10 +340,16 @@ class Declaration:
     def fold(self, op: str, body: Any, over: dict[Any, Any], condition: Any) -> Any:
         """A fold whose result has the body's type."""
         first = tw.cast(0, body.dtype)
-        if op in ("ofolds", "folds"):
+        if op in ("ofolds", "folds", "nfolds"):
             self.folds += 1  # no two are the same one, which they would share
             number = tw.cast(self.folds, tw.int64)
             start, own = (first, first, number), (body, first, number)
+            if op == "nfolds":
+                return tw.fold(
+                    lambda s, t, n, v, w, m: (s * v, t * v + w, tw.minimum(n, m)),
+                    (tw.cast(1, body.dtype), first, number), (body, body, number),
+                    over=over, where=condition, associative=True, commutative=False,
+                )[1]  # fmt: skip
             if op == "ofolds":
                 return tw.fold(
                     lambda s, t, n, v: (v - t, s + v, n), start, body, over=over, where=condition
@@ -352,6 +360,11 @@ class Declaration:
             )[1]  # fmt: skip
         if op == "ofold":
             return tw.fold(lambda s, v: v - s, first, body, over=over, where=condition)
+        if op == "nfold":
+            return tw.fold(
+                lambda s, v: tw.select(v == first, s, v), first, body,
+                over=over, where=condition, associative=True, commutative=False,
+            )  # fmt: skip
         return tw.fold(
             lambda s, v: s + v + s * v, first, body, over=over, where=condition, associative=True
         )
@@ -417,7 +430,7 @@ class Declaration:
                 below = self.value(body[1]) < self.value(body[2])
                 condition = below if condition is None else condition & below
                 body = body[3]
-            if op in ("ofold", "fold", "ofolds", "folds"):
+            if op in FOLDS:
                 return self.fold(op, self.value(body), over, condition)
             if op == "osum":
                 return tw.sum(self.value(body), over=over, where=condition, ordered=True)

@@ -207,16 +207,21 @@ def reads_of(computation: dict[str, Any], name: str) -> list[list[Any]]:
 
 def is_ordered(reduction: list[Any]) -> bool:
     """Whether a reduction takes its terms in the order of its iterators only."""
-    return bool(reduction[1].partition("/")[0] in ("osum", "ofold", "ofolds"))
+    return bool(reduction[1].partition("/")[0] in ("osum", "ofold", "ofolds", "nfold", "nfolds"))
 
 
 def is_fold(reduction: list[Any]) -> bool:
-    return bool(reduction[1] in ("fold", "ofold", "folds", "ofolds"))
+    return bool(reduction[1] in ("fold", "ofold", "nfold", "folds", "ofolds", "nfolds"))
+
+
+def is_grouped(reduction: list[Any]) -> bool:
+    """Whether terms that stand together may be combined first."""
+    return reduction[1] in ("nfold", "nfolds") or not is_ordered(reduction)
 
 
 def has_states(reduction: list[Any] | None) -> bool:
     """Whether it is a fold of several states."""
-    return reduction is not None and reduction[1] in ("folds", "ofolds")
+    return reduction is not None and reduction[1] in ("folds", "ofolds", "nfolds")
 
 
 def narrowed(value: list[Any], dtype: str, types: dict[str, str]) -> list[Any] | None:
@@ -334,13 +339,16 @@ def factored(
         ]
     else:
         where = [*where, Equal(loop, iterator)]
+    alone = body
+    if is_fold(root) and body[0] == "reduce":
+        alone = ["add", body, body]  # the initial state and the term, combined
     partial = {
         "name": name,
         "iterators": [*computation["iterators"], iterator],
         "ranges": [*computation["ranges"], [low, high]],
         "strides": computation.get("strides", {}),
         "where": computation["where"],
-        "pieces": [[None, ["reduce", op, kept, where, body] if kept else body]],
+        "pieces": [[None, ["reduce", op, kept, where, body] if kept else alone]],
     }
     index = [[0, {i: 1}] for i in partial["iterators"]]
     sums = ["reduce", op, [[iterator, low, high]], [], ["read", name, index]]

@@ -6,6 +6,7 @@
     scripts/fuzz --seed 7 --case 123            # one case again, with what it is
     scripts/fuzz --replay failure.json          # a stored one
     scripts/fuzz --cases 500 --c                # also as C source, compiled by gcc
+    scripts/fuzz --cases 500 --seed auto-7      # each scheduled by auto_schedule
 
 Cases run in child processes: one that dies is a failed case, not the end. Failures are shrunk and stored as JSON.
 """

@@ -31,6 +31,8 @@ SEARCHED = [
 ] + [(7, 7, 7), (8, 8, 8), (9, 7, 8), (7, 9, 6)]
 
 Sizes = dict[str, int]
+#: Rather large ones.
+WIDE: Sizes = dict.fromkeys(AXES, 9)
 Cell = tuple[int, ...]
 #: Of a computation, or of an input that is overwritten: its name, the cell, and whether it is this one for certain.
 Read = tuple[str, Cell, bool]
@@ -221,7 +223,7 @@ class World:
         """Whether no two elements have the same values, at rather large sizes."""
         if name not in self._wide:
             one = self.model.computations[name]
-            base: dict[Any, int] = dict.fromkeys(AXES, 9)
+            base: dict[Any, int] = dict(WIDE)
             self._wide[name] = [
                 tuple(env[i] for i in one["iterators"])
                 for env in points(one["iterators"], one["ranges"], one["where"], base)
@@ -245,9 +247,10 @@ def compiled(source: str) -> Callable[[Cell], Any]:
     return COMPILED[source]
 
 
-def places(names: list[str], starts: int = 0) -> dict[Any, str]:
-    """Where the iterators stand in an instance, and behind them the loops of the starting point."""
-    result: dict[Any, str] = {name: f"e[{k}]" for k, name in enumerate(names)}
+def places(names: list[str], starts: int = 0, sizes: Sizes | None = None) -> dict[Any, str]:
+    """Where the iterators stand in an instance, and behind them the loops of the starting point; sizes are numbers."""
+    result: dict[Any, str] = {axis: str(size) for axis, size in (sizes or {}).items()}
+    result.update({name: f"e[{k}]" for k, name in enumerate(names)})
     result.update({("start", p): f"e[{len(names) + p}]" for p in range(starts)})
     return result
 

@@ -9,7 +9,7 @@ from typing import Any
 from fuzz.judge import BESIDE, Judge
 from fuzz.model import Model
 from fuzz.space import Cell
-from fuzz.statements import Time
+from fuzz.statements import Statement, Time
 
 
 class Unknown(Exception):
@@ -36,6 +36,15 @@ def start_table(
     return table
 
 
+def copy_at(own: Statement, instance: tuple[int, ...], time: tuple[int, ...]) -> int | None:
+    """The copy of an instance that runs at a time: how copies are told apart is each side's own."""
+    rank = len(own.base.names)
+    for row, other in enumerate(own.rows):
+        if other[-rank:] == instance[-rank:] and own.times[row][1 : len(time) : 2] == time[1::2]:
+            return row
+    return None
+
+
 def disagreement(judge: Judge, statements: list[dict[str, Any]]) -> str | None:
     """Where the time vectors of the library order instances otherwise than the judge's, hold other loop values, or
     where it stores them in other elements."""
@@ -56,7 +65,7 @@ def disagreement(judge: Judge, statements: list[dict[str, Any]]) -> str | None:
         for (instance, time), (_, element) in zip(
             sorted(statement["times"]), sorted(statement["elements"]), strict=True
         ):
-            row = known[name, role].get(instance)
+            row = copy_at(own, instance, time) if own.copied else known[name, role].get(instance)
             if row is None and name in judge.model.allocations and own.spare(instance):
                 continue
             if row is None:

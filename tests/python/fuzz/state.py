@@ -51,6 +51,8 @@ class MappingState:
         self.shapes: dict[str, list[str]] = {}
         #: Changes with every rewriting; programs with one key have the same instances.
         self.rewritten: tuple[Any, ...] = ()
+        #: Of folds that are not commutative: the computation, its fold, and the loop of the partial results.
+        self.grouped: tuple[tuple[dict[str, Any], list[Any], Any], ...] = ()
         self.iterators: dict[str, list[str]] = {}
         self.reduced: dict[str, int] = {}
         self.nests: dict[str, Nest] = {}

@@ -35,6 +35,7 @@ class Statement:
         "base",
         "cells",
         "concurrent",
+        "copied",
         "keys",
         "name",
         "origin",
@@ -51,6 +52,7 @@ class Statement:
         self.concurrent, self.replicas = concurrent, replicas
         self.anew = replicas  # so many of the shared loops make values anew in each iteration
         self.origin: list[int] = []  # the instances of `base` that replicas are of
+        self.copied = False  # the replicas are the copies of a one-to-many map
         self.threads: frozenset[int] = frozenset()  # those of them that are not lanes of a vector
         self.rows, self.cells, self.reads = base.rows, base.cells, base.reads
         self.times: list[Time] = []
@@ -66,7 +68,11 @@ class Statement:
     def spare(self, instance: Cell) -> bool:
         """May the library compute this one besides? It fills the gaps of what a reader's loops read (compute_at), where
         each iteration has memory of its own; nobody reads it, so that no verdict depends on it."""
-        return self.replicas > 0 and instance[self.replicas :] in set(self.base.rows)
+        return (
+            self.replicas > 0
+            and not self.copied
+            and instance[self.replicas :] in set(self.base.rows)
+        )
 
     def prefix(self, row: int, levels: int) -> Cell:
         """The values of its outermost loops."""

@@ -117,7 +117,11 @@ def part(runner: Any, command: Command, model: Model, attempted: list[Command]) 
     try:
         give(runner.function, command, model)
     except tw.IllegalScheduleError as error:
-        raise Failure("command", f"legality is asked early: {error}", attempted) from error
+        if after is None or after.grouped == model.grouped:
+            raise Failure("command", f"legality is asked early: {error}", attempted) from error
+        runner.count("refused: order of partial results in a transaction")
+        runner.confirm(error, after, attempted)
+        return model
     except (tw.ScheduleError, KeyError) as error:
         if after is not None:
             text = f"{command} is refused, but it makes sense: {error}"

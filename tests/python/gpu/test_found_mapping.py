@@ -124,3 +124,14 @@ def test_what_is_given_stays() -> None:
     assert list(f.schedule.commands)[: len(before)] == before
     assert {command[0] for command in f.schedule.commands[len(before) :]} == {"R"}
     check(f, random(9, 100))
+
+
+def test_rows_whose_length_is_data_have_a_block_each() -> None:
+    """Threads that put terms together come by all the same: rows of one block may not differ."""
+    length, a = tw.input("length", [N], tw.int32), tw.input("A", [N, K], tw.float64)
+    f = on_gpu(tw.computation("S", {i: N}, tw.sum(a[i, k], over={k: length[i]}))).gpu()
+    assert str(f.schedule) == 'S.split("k", 256).gpu_block("i").gpu_thread("k1")'
+    rows = np.arange(3 * 600.0).reshape(3, 600)
+    lengths = np.array([2, 600, 0], np.int32)
+    expected = [row[:count].sum() for row, count in zip(rows, lengths, strict=True)]
+    np.testing.assert_array_equal(f(lengths, rows), expected)

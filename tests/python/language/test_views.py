@@ -269,3 +269,14 @@ def test_commands_for_what_makes_no_statement():
     with pytest.raises(tw.ScheduleError, match="V is a view"):
         C.after(V, i)
     np.testing.assert_array_equal(f(np.arange(3.0)), np.arange(3.0)[::-1] + 1)
+
+
+def test_a_view_that_is_asked_for_says_what_it_is():
+    V = tw.view("V", {i: N}, A[i])
+    f = tw.function("f", outputs=[tw.computation("C", {i: N}, 2 * V[i])])
+    with pytest.raises(KeyError, match="V has no loops and no memory in f: it is a view"):
+        f["V"]
+    with pytest.raises(tw.ScheduleError, match="V has no loops and no memory in f: it is a view"):
+        V.can("split", i, 2)
+    with pytest.raises(KeyError, match="no computation 'W'; it has C"):
+        f["W"]

@@ -54,7 +54,7 @@ assert_type(f["C"].split("i0", 4).unroll("i01"), tw.ComputationHandle)
 assert_type(f.schedule, tw.Schedule)
 assert_type(f.default_schedule == f.schedule, bool)
 assert_type(f.schedule.diff(f.default_schedule), tw.ScheduleDifference)
-C.split(i, "four")  # type: ignore[arg-type]
+C.split(i, [4])  # type: ignore[arg-type]
 C.slpit(i, 4)  # type: ignore[attr-defined]
 text: str = f.loops + f.layers + f.llvm + f.asm
 picture = f.plot("C", sizes={"N": 4, "M": 4})

@@ -176,8 +176,8 @@ NONSENSE = [
     ("{ B[i,j] -> [i, 0, j(gpu)]; C[i,j] -> [i, 1, j] }", "there is no tag 'gpu'"),
     ("{ B[i,j] -> [i, 0, j(vec(8))]; C[i,j] -> [i, 1, j] }", "constant extent"),
     (
-        "{ B[i,j] -> [i, a, j] : 0 <= a <= 1; C[i,j] -> [i, 2, j] }",
-        r"several times to one instance, for example \[0,0,0\] and \[0,1,0\] to B\[0,0\]",
+        "{ B[i,j] -> [i, a, j] : 0 <= a; C[i,j] -> [i, 2, j] }",
+        "several times to one instance of B, and nothing bounds dimension 1 of them",
     ),
     ("{ }", "says nothing of B, C"),
 ]

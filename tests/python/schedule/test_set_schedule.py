@@ -79,7 +79,7 @@ def test_set_schedule_that_makes_no_sense():
         ("{ C[i,j] -> [i, floor(j/8), j mod 8(vec(4))] }", "constant extent"),
         ("{ C[i,j] -> [i(gpu), j] }", "there is no tag .gpu."),
         ("{ C[i,j] -> [i, j] : i > 0 }", r"no time to C\[0,0\]"),
-        ("{ C[i,j] -> [i, j]; C[i,j] -> [i, j + 1] }", "several times to one instance"),
+        ("{ C[i,j] -> [i, j]; C[i,j] -> [i, j + 1] }", "same time to two instances"),
         ("{ C[i,j] -> [i] }", "same time to two instances"),
         ("{ D[i,j] -> [i, j] }", r"must start from C\[i,j\]"),
         ("{ C[i,j] -> (cpu)[i, j] }", "cannot read|behind a dimension"),

@@ -138,6 +138,7 @@ def test_a_false_command_in_a_docstring_is_noticed(monkeypatch):
         """
 
     monkeypatch.setattr(ScheduleCommands, "split", split)
+    monkeypatch.delitem(reference.FURTHER, "split")
     with pytest.raises(NameError):
         reference.entry("split")
 

@@ -1,0 +1,151 @@
+"""split with a size that is an expression in parameters."""
+
+from __future__ import annotations
+
+import numpy as np
+import programs
+import pytest
+from programs import check
+from restructured import LENGTHS, SIZES, cube, i, illegal, integers, j, k, nonsense, pair
+
+import tilewright as tw
+
+
+def line(context: int = 0) -> programs.Program:
+    n = tw.param("N")
+    a = tw.input("A", [n], tw.int32)
+    c = tw.computation("C", {i: n}, a[i] * 3 + tw.cast(i, tw.int32))
+    return programs.Program(
+        tw.function("line", outputs=[c], context=[n >= context]),
+        lambda n: (integers((n,)),),
+        lambda a: (a * 3 + np.arange(a.size)).astype(np.int32),
+    )
+
+
+def blocks(program: programs.Program, size: int) -> list[tuple[int, ...]]:
+    """The values of the loops of C at N = size, in the order of i."""
+    pairs = program.function["C"].schedule_map.pairs(N=size)
+    return [tuple(time[1::2]) for _, time in sorted(pairs)]
+
+
+@pytest.mark.parametrize("text", ["N // 4", "(N + 3) // 4", "N - 1", "N", "N + 7", "N // 3 + 1"])
+def test_every_length_has_its_values(text):
+    program = line()
+    program.function["C"].split(i, text).parallelize("i0")
+    check(program, *LENGTHS)
+
+
+def test_an_expression_is_its_text():
+    n = tw.param("N")
+    first, second = line(), line()
+    first.function["C"].split(i, (n + 3) // 4)
+    second.function["C"].split("i", "(N + 3) // 4")
+    assert first.function.schedule == second.function.schedule
+    assert str(first.function.schedule) == 'C.split("i", "(N + 3) // 4")'
+    replayed = line()
+    tw.Schedule.from_json(first.function.schedule.to_json()).apply_to(replayed.function)
+    assert replayed.function.schedule == first.function.schedule
+
+
+@pytest.mark.parametrize("size", [0, 1, 3, 4, 7, 8, 30])
+def test_block_and_rest(size):
+    program = line()
+    program.function["C"].split(i, "N // 4", "block", "rest")
+    assert program.function["C"].loops == ("block", "rest")
+    length = max(1, size // 4)
+    assert blocks(program, size) == [divmod(x, length) for x in range(size)]
+
+
+def test_one_parallel_loop_over_the_blocks():
+    program = line()
+    program.function["C"].split(i, "(N + 3) // 4").parallelize("i0")
+    assert str(program.function.loops).count("parallel") == 1
+    check(program, *LENGTHS)
+
+
+def test_the_loops_in_a_block_are_cut_tagged_and_moved():
+    program = cube()
+    c = program.function["C"]
+    c.split(i, "(N + 1) // 2").split("i1", 4).reorder("i0", k, j).vectorize(j, 4).parallelize("i0")
+    check(program, *SIZES)
+    program = cube()
+    program.function["C"].split(j, "M // 3").interchange("j0", i).unroll("j1", 2)
+    check(program, *SIZES)
+
+
+def test_a_loop_that_is_dealt_out():
+    program = programs.pointwise()
+    program.function["C"].parallelize(i, schedule="dynamic", chunk=4).split(i, "(N + 2) // 3")
+    assert program.function["C"].tags == {"i0": "parallel(dynamic, 1)"}
+    check(program, *SIZES)
+
+
+def test_sums_and_other_bounds():
+    program = programs.matmul()
+    program.function["C"].split(k, "(K + 1) // 2").split(i, "N // 2").interchange("i1", j)
+    check(program, (0, 3), (3, 5), (9, 7), (16, 16))
+    program = programs.triangle()
+    program.function["C"].split(i, "N // 2").split(j, "(N + 2) // 3").interchange("i1", "j0")
+    check(program, (0,), (1,), (2,), (7,), (24,))
+
+
+def test_the_order_counts():
+    program = programs.prefix()
+    program.function["C"].split(i, "N // 2")
+    check(program, *SIZES)
+    illegal(program, lambda f: f["C"].parallelize("i0"))
+    illegal(program, lambda f: f["C"].reverse("i1"))
+
+
+def test_shared_loops():
+    program = pair()
+    c = program.function["C"].split(i, "(N + 1) // 2")
+    program.function["B"].split(i, "(N + 1) // 2")
+    c.after("B", "i1").parallelize("i0")
+    program.function["B"].parallelize("i0")
+    check(program, *SIZES)
+
+
+def test_a_parameter_that_has_a_value():
+    n, q = tw.params("N Q")
+    a = tw.input("A", [n, q], tw.int32)
+    c = tw.computation("C", {i: n, j: q}, a[i, j] + 1)
+    f = tw.function("f", outputs=[c])
+    nonsense(
+        programs.Program(f, lambda n, q: (integers((n, q)),), lambda a: a + 1),
+        lambda f: f["C"].split(i, q),
+        "nothing says how many",
+    )
+    f.fix(Q=4)
+    f["C"].split(i, q)
+    assert f["C"].loops == ("i0", "i1", "j")
+    given = integers((11, 4))
+    np.testing.assert_array_equal(f(given), given + 1)
+    f["C"].vectorize("i1")  # the extent is the number 4
+    np.testing.assert_array_equal(f(given), given + 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("N // 100", "more than 16 in loop 'i'"),
+        ("7 - N", "more than 16"),
+        ("N * N", "affine in parameters"),
+        ("N // M", "affine in parameters"),
+        ("N / 0", "affine in parameters"),
+        ("N ] -> [ N", "affine in parameters"),
+        ("Q // 2", "'Q' in the size is no parameter of pointwise"),
+        ("i // 2", "'i' in the size is no parameter"),
+        ("", "affine in parameters"),
+    ],
+)
+def test_what_makes_no_sense(text, message):
+    nonsense(programs.pointwise(), lambda f: f["C"].split(i, text), message)
+
+
+def test_tags_that_neither_loop_would_have():
+    program = programs.pointwise()
+    program.function["C"].vectorize(j, 4)
+    nonsense(program, lambda f: f["C"].split("j1", "M // 2"), "is a vector loop")
+    with pytest.raises(tw.ScheduleTypeError, match=r"integer.*2\.5"):
+        programs.pointwise().function["C"].split(i, 2.5)  # type: ignore[arg-type]

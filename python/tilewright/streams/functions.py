@@ -48,7 +48,12 @@ def stream_function(name: str, outputs: Sequence[Computation] | Computation) -> 
     Source: Leben and Tzanetakis, ACM TACO 16(3), 2019; here the period is one element (their
     untiled schedule), and what one call computes is as long as the chunk.
     """
-    a_string(name, "the name of a function", DECLARATION)
+    return StreamFunction(name, outputs)
+
+
+def _checked_outputs(
+    name: str, outputs: Sequence[Computation] | Computation
+) -> tuple[Computation, ...]:
     listed = [outputs] if isinstance(outputs, Computation) else outputs
     given = a_list(listed, "outputs", DECLARATION, "computations")
     for output in given:
@@ -56,17 +61,24 @@ def stream_function(name: str, outputs: Sequence[Computation] | Computation) -> 
             raise DeclarationTypeError(f"outputs must be computations, got {output!r}")
     if not given:
         raise DeclarationError(f"{name} needs an output")
-    return StreamFunction(name, tuple(given))
+    return tuple(given)
 
 
 class StreamFunction:
     """What `tw.stream_function` makes. `stream` opens a stream; a call runs one over whole arrays."""
 
     def __init__(
-        self, name: str, outputs: tuple[Computation, ...], order: tuple[str, ...] = ()
+        self,
+        name: str,
+        outputs: Sequence[Computation] | Computation,
+        order: tuple[str, ...] = (),
     ) -> None:
-        self.name = name
-        self._program: Program = gather(name, outputs, order)
+        self.name = a_string(name, "the name of a function", DECLARATION)
+        inputs = tuple(
+            a_string(one, "the name of an input", DECLARATION)
+            for one in a_list(order, "order", DECLARATION, "names of inputs")
+        )
+        self._program: Program = gather(name, _checked_outputs(name, outputs), inputs)
         if not self._program.inputs:
             raise DeclarationError(
                 f"{name} reads no stream, so nothing says how far it runs; declare one with tw.stream"

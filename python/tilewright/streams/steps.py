@@ -66,6 +66,9 @@ def gather(name: str, outputs: tuple[Computation, ...], order: tuple[str, ...] =
             raise DeclarationError(f"{name} has two computations named {handle.name}")
     every = list(found.values())
     pushed = [one for one in every if not one.is_input and not one.pieces]
+    if order and sorted(order) != sorted(one.name for one in pushed):
+        names = ", ".join(one.name for one in pushed) or "nothing"
+        raise DeclarationError(f"{name} pushes {names}; the order given names {', '.join(order)}")
     pushed.sort(key=lambda one: order.index(one.name) if order else declaration_number(one))
     return Program(
         name,

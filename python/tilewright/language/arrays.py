@@ -63,7 +63,7 @@ class Array:
 
     @property
     def part(self) -> Parts:
-        """Boxes of elements for `tw.block`: `A.part[b, :, 0:K]`."""
+        """Boxes of elements for `tw.block`, such as ``A.part[b, :, 0:K]``."""
         return Parts(self)
 
     def __getitem__(self, subscripts: ExpressionLike | tuple[ExpressionLike, ...]) -> Expression:

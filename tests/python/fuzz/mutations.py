@@ -517,7 +517,7 @@ class Scratch:
         environment = {**os.environ, "PYTHONPATH": str(self.sources / "python")}
         tests = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
         tests += ["-o", f"pythonpath={self.sources / 'python'}"]
-        files = "fuzz partial chains ordered_folds blocks".split()
+        files = "fuzz partial chains ordered_folds blocks several_times until_programs".split()
         given = [f"test_{name}.py" for name in files]
         tests += [*(str(ROOT / "tests/python/fuzz" / name) for name in given), "-k", "library"]
         ended = subprocess.run(tests, capture_output=True, text=True, env=environment, cwd=ROOT)

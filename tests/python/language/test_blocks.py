@@ -423,9 +423,13 @@ def test_the_times_of_a_whole_function():
         "{ windowed[b, i] -> [b, 0, i]; fft_rows[b] -> [b(cpu), 1, 0]; power[b, k] -> [b, 2, k] }"
     )
     np.testing.assert_allclose(run(f, x), spectrum_of(x), rtol=1e-10)
-    f.set_schedule("{ windowed[b, i] -> [-b, 0, i]; fft_rows[b] -> [-b, 1, 0]; power[b, k] -> [-b, 2, k] }")
+    f.set_schedule(
+        "{ windowed[b, i] -> [-b, 0, i]; fft_rows[b] -> [-b, 1, 0]; power[b, k] -> [-b, 2, k] }"
+    )
     np.testing.assert_allclose(run(f, x), spectrum_of(x), rtol=1e-10)
     with pytest.raises(tw.IllegalScheduleError, match="fft_rows"):
-        f.set_schedule("{ windowed[b, i] -> [b, 1, i]; fft_rows[b] -> [b, 0, 0]; power[b, k] -> [b, 2, k] }")
+        f.set_schedule(
+            "{ windowed[b, i] -> [b, 1, i]; fft_rows[b] -> [b, 0, 0]; power[b, k] -> [b, 2, k] }"
+        )
     with pytest.raises(tw.ScheduleError, match="says nothing of fft_rows"):
         f.set_schedule("{ windowed[b, i] -> [b, 1, i]; power[b, k] -> [b, 2, k] }")

@@ -75,8 +75,9 @@ void require_copies(const MappingState &state, const Command &command,
   const std::string start = "the map gives several times to one instance of " + computation + ", ";
   const Computation &found = **state.function->find(computation);
   if (is_block_call(found)) {
-    refuse(command, start + "and a function that is called once more would change once more what it "
-                            "changes in place; give each call one time");
+    refuse(command, start +
+                        "and a function that is called once more would change once more what it "
+                        "changes in place; give each call one time");
   }
   if (instance_space(found).reduced > 0) {
     refuse(command, start + "whose terms would be added as often; give each term one time, or "

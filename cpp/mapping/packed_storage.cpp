@@ -51,8 +51,7 @@ std::optional<std::string> row_of(const std::string &first, const std::string &s
     return std::nullopt;
   }
   const std::int64_t offset = std::min(one->offset, other->offset);
-  return offset == 0 ? one->name
-                     : one->name + (offset < 0 ? "" : "+") + std::to_string(offset);
+  return offset == 0 ? one->name : one->name + (offset < 0 ? "" : "+") + std::to_string(offset);
 }
 
 /// The product of two factors that is halved; parts of the match: both factors.

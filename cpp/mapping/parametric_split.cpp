@@ -40,7 +40,8 @@ isl::pw_aff read_size(const MappingState &state, const Command &command, const s
                             : isl::map();
   static const std::regex one_slash(R"((^|[^/])/([^/]|$))");
   if (std::regex_search(text, one_slash)) {
-    refuse(command, "'" + text + "' is no integer everywhere; write // for the quotient rounded down");
+    refuse(command,
+           "'" + text + "' is no integer everywhere; write // for the quotient rounded down");
   }
   if (size.is_null() || !checked(size.is_single_valued(), doing)) {
     refuse(command, "'" + text +
@@ -61,8 +62,8 @@ isl::pw_aff read_size(const MappingState &state, const Command &command, const s
                                  static_cast<unsigned>(isl_set_dim(like.get(), isl_dim_set)));
   value = isl_pw_aff_set_tuple_id(value, isl_dim_in, like.tuple_id().release());
   const isl::set anywhere = isl::set::universe(like.space());
-  const isl::set positive = isl::manage(
-      isl_pw_aff_ge_set(isl_pw_aff_copy(value), number_on(anywhere, 1).release()));
+  const isl::set positive =
+      isl::manage(isl_pw_aff_ge_set(isl_pw_aff_copy(value), number_on(anywhere, 1).release()));
   if (checked(positive.intersect_params(state.function->context).is_empty(), doing)) {
     isl_pw_aff_free(value);
     refuse(command, "'" + text + "' is below 1 for all values of the parameters");

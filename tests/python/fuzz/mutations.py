@@ -470,7 +470,8 @@ class Scratch:
     """A copy of the sources with a build folder of its own."""
 
     def __init__(self, folder: Path, jobs: int) -> None:
-        self.sources, self.build, self.jobs = folder / "sources", folder / "build", jobs
+        # As in a checkout: ccache knows objects by the paths in their commands.
+        self.sources, self.build, self.jobs = folder / "sources", folder / "sources/build", jobs
         wanted = [
             path
             for name in ("cpp", "cmake", "tests/cpp", "python")
@@ -481,7 +482,8 @@ class Scratch:
         wanted += [ROOT / name for name in names if (ROOT / name).exists()]
         copies = {self.sources / path.relative_to(ROOT): path for path in wanted}
         for copy in self.sources.rglob("*"):
-            if copy.is_file() and copy not in copies and copy.suffix != ".so":
+            is_made = copy.suffix == ".so" or self.build in copy.parents
+            if copy.is_file() and copy not in copies and not is_made:
                 copy.unlink()
         for copy, path in copies.items():
             # Only what differs is written, and so built anew.

@@ -439,10 +439,10 @@ class ScheduleCommands(
                 for j in range(0, i + 1):
                     buffer[i * (i + 1) // 2 + j] = ...
 
-        It is no affine subscript and the only such one: the row is an iterator, and stands last,
-        behind other subscripts perhaps (``buffer[b, i*(i+1)//2 + j]``). What is legal is asked of
-        the elements ``[i, j]``. Of an upper triangle, i <= j, ``j*(j+1)//2 + i`` keeps columns.
-        Arrays of the caller are not packed.
+        It is no affine subscript and the only such one: the row is an iterator, perhaps shifted
+        (``i*(i-1)//2 + j`` without the diagonal), and stands last, behind other subscripts perhaps
+        (``buffer[b, i*(i+1)//2 + j]``). What is legal is asked of the elements ``[i, j]``. Of an
+        upper triangle, i <= j, ``j*(j+1)//2 + i`` keeps columns. Arrays of the caller are not packed.
 
         In an input, computation is in place.
 

@@ -173,7 +173,7 @@ def test_other_places_afterwards():
         ("B", "buf[i*(i+2)//2 + j]", "affine"),
         ("B", "buf[i*(j+1)//2 + j]", "affine"),
         ("B", "buf[i*(i+1)//3 + j]", "affine"),
-        ("B", "buf[Q*(Q+1)//2 + j]", "several elements"),
+        ("B", "buf[Q*(Q+1)//2 + j]", "'Q' is neither an iterator of B\\[i,j\\] nor a parameter"),
     ],
 )
 def test_what_makes_no_sense(name, place, message):

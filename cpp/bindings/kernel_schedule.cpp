@@ -72,6 +72,12 @@ void KernelFunction::replay(const Schedule &schedule) {
   follow_schedule();
 }
 
+bool KernelFunction::replay_if(std::uint64_t version, const Schedule &schedule) {
+  const bool is_taken = analyse_unlocked([&] { return scheduled_->replay_if(version, schedule); });
+  follow_schedule();
+  return is_taken;
+}
+
 std::uint64_t KernelFunction::begin(const SourceLocation &where) {
   return analyse_unlocked([&] { return scheduled_->begin(where); });
 }

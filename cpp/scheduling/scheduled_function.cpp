@@ -278,6 +278,14 @@ void ScheduledFunction::replay(const Schedule &schedule) {
   change(std::move(next));
 }
 
+bool ScheduledFunction::replay_if(std::uint64_t version, const Schedule &schedule) {
+  if (version != version_ || transaction_.is_open()) {
+    return false;
+  }
+  replay(schedule);
+  return true;
+}
+
 // ---- transactions ----
 
 std::uint64_t ScheduledFunction::begin(const SourceLocation &where) {

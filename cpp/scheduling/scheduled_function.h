@@ -82,6 +82,8 @@ public:
   void apply(const Command &command);
   /// These commands instead of those so far. Error(Schedule) in a transaction.
   void replay(const Schedule &schedule);
+  /// The same where nothing has changed since `version`, and no transaction is open; else false.
+  bool replay_if(std::uint64_t version, const Schedule &schedule);
 
   // ---- transactions ----
   /// Opens a transaction of this thread, or one within it, which joins it. The number ends it.

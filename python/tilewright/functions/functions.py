@@ -36,6 +36,7 @@ from ..schedule.commands import ComputationHandle
 from ..schedule.computations import Computation
 from ..schedule.gpu_mapping import map_to_gpu
 from ..schedule.receivers import no_computation
+from ..tuning.methods import TunableFunction
 from . import pickling
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def document_instances(kind: type[Function]) -> None:
     kind.__doc__ = _Documentation(kind.__doc__ or "")
 
 
-class Function(ExportableFunction):
+class Function(TunableFunction, ExportableFunction):
     """A function that computes its outputs from arrays; made by `tw.function`.
 
     Call it with the input arrays, in order or by name::

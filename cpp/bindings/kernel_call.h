@@ -75,7 +75,7 @@ public:
   void apply(const Command &command);
   void replay(const Schedule &schedule);
   /// Where nothing has changed since `version`; else false.
-  bool replay_if(std::uint64_t version, const Schedule &schedule);
+  bool take_found(std::uint64_t version, const Schedule &schedule);
   /// A transaction of commands (scheduling/scheduled_function.h).
   std::uint64_t begin(const SourceLocation &where);
   void commit(std::uint64_t transaction);

@@ -110,6 +110,8 @@ class Function(TunableFunction, ExportableFunction):
         OutOfBoundsError: an access is outside its memory, where `check_bounds` is on.
     """
 
+    _finding: Future[dict[str, Any]] | None = None  # of schedule="auto"
+
     def __setattr__(self, name: str, value: Any) -> None:
         if not name.startswith("_") and not hasattr(type(self), name):
             settable = [
@@ -191,6 +193,27 @@ class Function(TunableFunction, ExportableFunction):
         if problem:
             notices.warn("not-optimized", f"{self.name} goes on with its first code: {problem}")
         return self._full
+
+    def wait_scheduled(self, timeout: float | None = None) -> bool:
+        """Waits until the schedule is found that ``tw.function(..., schedule="auto")`` asked for.
+
+        Args:
+            timeout: the longest wait, in seconds.
+
+        Returns:
+            Whether the function runs by it: not where time was over, or where somebody gave a
+            command. True where nothing was asked for.
+
+        Raises:
+            TilewrightError: what prevented it.
+        """
+        timeout = None if timeout is None else a_number(timeout, "the timeout")
+        if self._finding is None:
+            return True
+        try:
+            return bool(self._finding.result(timeout)["taken"])
+        except TimeoutError:
+            return False
 
     @property
     def threads(self) -> int | None:

@@ -11,7 +11,7 @@ from .kept_schedules import Found, load_found, load_tuned, store_found
 from .scheduled_functions import ScheduledFunction
 from .schedules import Schedule
 
-__all__ = ["AutomaticFunction", "find", "found_for", "machine_key", "tuned_last"]
+__all__ = ["AutomaticFunction", "choice_for", "find", "found_for", "machine_key", "tuned_last"]
 
 _TARGETS = ("cpu", "cuda", "gpu-emulator")
 
@@ -78,17 +78,10 @@ class AutomaticFunction(ScheduledFunction):
         a_boolean(tuned, "tuned", SCHEDULE)
         where = _target(self, target)
         self._require_no_transaction()
-        if tuned and target is None:
-            best = tuned_last(self)
-            if best is not None and _takes(self, best):
-                return best
-        found = found_for(self, where)
-        if not _takes(self, found.schedule):  # of an entry that is not ours
-            found = find(self, where)
-            found.schedule.apply_to(self)
+        schedule = choice_for(self, where, tuned and target is None)
         if target is not None:
             self.target = target
-        return found.schedule
+        return schedule
 
     def explain(self) -> Text:
         """What `auto_schedule` decides for this function: a sentence for each decision.
@@ -110,6 +103,19 @@ class AutomaticFunction(ScheduledFunction):
         """
         decisions = found_for(self, _target(self, None)).decisions
         return Text("\n".join(f"{about}: {text}" if about else text for about, text in decisions))
+
+
+def choice_for(function: AutomaticFunction, target: str = "", tuned: bool = True) -> Schedule:
+    """Sets what tuning or the planner found, as `AutomaticFunction.auto_schedule` does."""
+    target = target or _target(function, None)
+    best = tuned_last(function) if tuned else None
+    if best is None or not _takes(function, best):
+        best = found_for(function, target).schedule
+        if not _takes(function, best):  # of an entry that is not ours
+            best = find(function, target).schedule
+            best.apply_to(function)
+    function._store_verdicts()
+    return best
 
 
 def found_for(function: AutomaticFunction, target: str = "cpu") -> Found:

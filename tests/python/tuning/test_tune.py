@@ -352,3 +352,19 @@ def _environment() -> dict[str, str]:
     import os
 
     return dict(os.environ)
+
+
+def test_functions_in_c_are_tuned_on_copies(tmp_path: Path) -> None:
+    source = tmp_path / "scale.c"
+    source.write_text(
+        "void scale(int n, double x[static const restrict n])\n"
+        "{\n#pragma scop\n  for (int i = 0; i < n; i++) x[i] = 2 * x[i] + i;\n#pragma endscop\n}\n"
+    )
+    module = tw.c.load(source)
+    x = random(300)
+    before = x.copy()
+    found = module.scale.tune(300, x, budget="400ms")
+    np.testing.assert_array_equal(x, before)
+    assert tw.tuned(module.scale, 300, x) == found
+    module.scale(300, x)
+    np.testing.assert_array_equal(x, 2 * before + np.arange(300))

@@ -25,6 +25,26 @@ bool has_wide_registers(const CompileOptions &options) {
   return smallest_masked_element(describe_cpu(options.cpu)) == 1;
 }
 
+/// The digest of the function with these commands.
+std::string digest_of(const LegalSchedules &known, const std::vector<Command> &commands) {
+  std::string digest = known.none();
+  for (const Command &command : commands) {
+    digest = LegalSchedules::after(digest, command);
+  }
+  return digest;
+}
+
+/// Every step of the planner was found legal, so that whoever sets the schedule need not ask again.
+void remember_legal(const ScheduledFunction &function, const FoundSchedule &found) {
+  if (found.commands.empty()) {
+    return;
+  }
+  LegalSchedules known(function.declared());
+  known.add(LegalSchedules::after(digest_of(known, found.kept),
+                                  transaction_of(found.commands, SourceLocation{})));
+  known.store();
+}
+
 } // namespace
 
 std::vector<Command> facts_of(const ScheduledFunction &function) {
@@ -49,15 +69,13 @@ FoundSchedule find_schedule(const ScheduledFunction &function) {
   const std::vector<Command> &all = planned.mapping.schedule().commands;
   found.commands.assign(all.begin() + static_cast<std::ptrdiff_t>(found.kept.size()), all.end());
   found.decisions = std::move(planned.decisions);
+  remember_legal(function, found);
   return found;
 }
 
 std::string automatic_key(const ScheduledFunction &function) {
   function.require_no_transaction();
-  std::string key = LegalSchedules(function.declared()).none();
-  for (const Command &fact : facts_of(function)) {
-    key = LegalSchedules::after(key, fact);
-  }
+  const std::string key = digest_of(LegalSchedules(function.declared()), facts_of(function));
   const bool wide = has_wide_registers(function.options());
   return LegalSchedules::after(key, {"", "auto_schedule", {std::int64_t{wide}}, {}});
 }

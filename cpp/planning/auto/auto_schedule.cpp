@@ -106,37 +106,38 @@ private:
   }
 
   /// Begins with the commands of the default schedule, except for those of `tiled` computations;
-  /// pipelines are made into strips first. The members of these.
+  /// pipelines are made into strips. The members of these.
   std::set<std::string> plan_strips(const FlowGraph &graph, const Mapping &standard,
                                     const std::set<std::string> &tiled) {
-    const LegalMapping plain = now_;
-    const size_t decided = decisions_.size();
-    std::set<std::string> members;
-    for (const Pipeline &pipeline : find_pipelines(given_, graph)) {
-      const auto of = [&](const std::string &name) {
-        return commands_of(standard, [&](const std::string &each) { return each == name; });
-      };
-      if (auto found = with_strips(now_, pipeline, of, decisions_)) {
+    const auto of = [&](const std::string &name) {
+      return commands_of(standard, [&](const std::string &each) { return each == name; });
+    };
+    std::vector<StripPlan> plans = plan_pipelines(given_, graph, of, decisions_);
+    // All at once, since each program with windows takes isl some time; else as many as it goes.
+    for (; !plans.empty(); plans.pop_back()) {
+      std::set<std::string> others = tiled;
+      std::vector<Command> commands;
+      Decisions made;
+      for (const StripPlan &plan : plans) {
+        others.insert(plan.members.begin(), plan.members.end());
+        commands.insert(commands.end(), plan.commands.begin(), plan.commands.end());
+        made.push_back(plan.decision);
+      }
+      const std::vector<Command> rest =
+          commands_of(standard, [&](const std::string &name) { return !others.contains(name); });
+      commands.insert(commands.end(), rest.begin(), rest.end());
+      if (auto found = after_commands(now_, commands)) {
         now_ = std::move(*found);
-        members.insert(pipeline.result);
-        members.insert(pipeline.stages.begin(), pipeline.stages.end());
+        decisions_.insert(decisions_.end(), made.begin(), made.end());
+        std::set<std::string> members;
+        for (const StripPlan &plan : plans) {
+          members.insert(plan.members.begin(), plan.members.end());
+        }
+        return members;
       }
     }
-    std::set<std::string> others = tiled;
-    others.insert(members.begin(), members.end());
-    const size_t before = now_.mapping.schedule().commands.size();
-    const bool has_standard = !commands_of(standard, [&](const std::string &name) {
-                                 return !others.contains(name);
-                               }).empty();
-    begin_with(standard, others);
-    if (!members.empty() && has_standard && now_.mapping.schedule().commands.size() == before) {
-      // The others are placed in loops of a pipeline's: that is left then.
-      now_ = plain;
-      decisions_.resize(decided);
-      begin_with(standard, tiled);
-      return {};
-    }
-    return members;
+    begin_with(standard, tiled);
+    return {};
   }
 
   /// What is not tiled in time.

@@ -19,6 +19,15 @@ namespace {
 
 constexpr const char *doing = "stages in strips";
 
+/// The stages that lead to one result.
+struct Pipeline {
+  std::string result;
+  std::vector<std::string> stages; ///< in the order of the function, without the result
+  size_t dimension = 0;            ///< along which there are strips
+  std::vector<std::int64_t> rows;  ///< of each stage: more than the result has, for a strip
+  std::vector<bool> by_row;        ///< of each stage: it is read in its own row only
+};
+
 /// Rows of a strip, of which those around it are at most a part.
 constexpr std::int64_t least_rows = 64;
 constexpr std::int64_t least_of_halo = 8;
@@ -27,6 +36,8 @@ constexpr std::int64_t most_rows = 256;
 constexpr std::int64_t most_rows_around = 16;
 /// Windows of windows have rows at the borders of strips that need code of their own at each level.
 constexpr size_t most_windows = 1;
+/// Stages with windows: each takes isl some time.
+constexpr size_t most_stages = 12;
 /// Elements of a row whose length is a parameter, and of what a dimension between has.
 constexpr std::int64_t assumed_elements = 2048;
 /// What is known to be smaller altogether stays in a cache anyway.
@@ -240,9 +251,9 @@ std::int64_t elements_of_row(const Shape &shape, size_t dimension) {
 
 class Strips {
 public:
-  Strips(const LegalMapping &before, const Pipeline &pipeline, const StandardCommands &standard)
-      : before_(before), pipeline_(pipeline), standard_(standard),
-        result_(**before.mapping.function().find(pipeline.result)),
+  Strips(const Mapping &mapping, const Pipeline &pipeline, const StandardCommands &standard)
+      : mapping_(mapping), pipeline_(pipeline), standard_(standard),
+        result_(**mapping.function().find(pipeline.result)),
         row_(result_.name(pipeline.dimension)) {}
 
   std::int64_t halo() const {
@@ -305,7 +316,7 @@ public:
 
 private:
   const Computation &stage(size_t s) const {
-    return **before_.mapping.function().find(pipeline_.stages[s]);
+    return **mapping_.function().find(pipeline_.stages[s]);
   }
   std::int64_t bytes_of_row(size_t s) const {
     return elements_of_row(Shape(stage(s)), pipeline_.dimension) * stage(s).type.bytes();
@@ -332,29 +343,23 @@ private:
     return kept;
   }
 
-  const LegalMapping &before_;
+  const Mapping &mapping_;
   const Pipeline &pipeline_;
   const StandardCommands &standard_;
   Shape result_;
   std::string row_;
 };
 
-} // namespace
-
-std::vector<Pipeline> find_pipelines(const Mapping &mapping, const FlowGraph &graph) {
-  return PipelineSearch(mapping, graph).find();
-}
-
-std::optional<LegalMapping> with_strips(const LegalMapping &before, const Pipeline &pipeline,
-                                        const StandardCommands &standard, Decisions &decisions) {
-  const Strips strips(before, pipeline, standard);
+std::optional<StripPlan> plan_one(const Mapping &mapping, const Pipeline &pipeline,
+                                  const StandardCommands &standard, Decisions &decisions) {
+  const Strips strips(mapping, pipeline, standard);
   const auto no = [&](const std::string &why) {
     decisions.push_back({listed(pipeline.stages),
                          "not computed strip by strip of " + pipeline.result + ", since " + why});
     return std::nullopt;
   };
   if (strips.is_small()) {
-    return no("all of them fit into a cache");
+    return no("all values of it fit into a cache");
   }
   const std::int64_t rows = strips.rows();
   if (rows > most_rows) {
@@ -364,19 +369,41 @@ std::optional<LegalMapping> with_strips(const LegalMapping &before, const Pipeli
     return no("the rows that are read at a time take " + std::to_string(strips.bytes() / 1024) +
               " KiB, and a second-level cache has " + std::to_string(second_cache_bytes / 1024));
   }
-  const auto commands = strips.commands(rows);
-  auto found = commands ? after_commands(before, *commands) : std::nullopt;
-  if (!found) {
-    return no("the default schedule has other tiles, or it is not legal");
+  auto commands = strips.commands(rows);
+  if (!commands) {
+    return no("its rows are tiled otherwise");
   }
-  decisions.push_back(
-      {listed(pipeline.stages),
-       "computed row by row just before " + pipeline.result + " needs them, in strips of " +
-           std::to_string(rows) + " rows that run in parallel: the rows kept take " +
-           std::to_string((strips.bytes() + 1023) / 1024) + " KiB, for a second-level cache of " +
-           std::to_string(second_cache_bytes / 1024) + " KiB; " + std::to_string(strips.halo()) +
-           " rows around a strip are computed again"});
-  return found;
+  StripPlan plan{{pipeline.stages.begin(), pipeline.stages.end()}, std::move(*commands), {}};
+  plan.members.insert(pipeline.result);
+  plan.decision = {
+      listed(pipeline.stages),
+      "computed row by row just before " + pipeline.result + " needs them, in strips of " +
+          std::to_string(rows) + " rows that run in parallel: the rows kept take " +
+          std::to_string((strips.bytes() + 1023) / 1024) + " KiB, for a second-level cache of " +
+          std::to_string(second_cache_bytes / 1024) + " KiB; " + std::to_string(strips.halo()) +
+          " rows around a strip are computed again"};
+  return plan;
+}
+
+} // namespace
+
+std::vector<StripPlan> plan_pipelines(const Mapping &mapping, const FlowGraph &graph,
+                                      const StandardCommands &standard, Decisions &decisions) {
+  std::vector<StripPlan> plans;
+  size_t stages = 0;
+  for (const Pipeline &pipeline : PipelineSearch(mapping, graph).find()) {
+    stages += pipeline.stages.size();
+    if (stages > most_stages) {
+      decisions.push_back({listed(pipeline.stages),
+                           "not computed strip by strip of " + pipeline.result + ", since " +
+                               std::to_string(most_stages) + " stages of others are"});
+      continue;
+    }
+    if (auto plan = plan_one(mapping, pipeline, standard, decisions)) {
+      plans.push_back(std::move(*plan));
+    }
+  }
+  return plans;
 }
 
 } // namespace tilewright

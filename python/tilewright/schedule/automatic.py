@@ -26,7 +26,8 @@ class AutomaticFunction(ScheduledFunction):
         no loop is parallel by itself are tiled in time, so that tiles on a diagonal run in parallel
         and values are used while they are in a cache; memory is kept for as many time steps as are
         needed; computations that share the loops of a recurrence get vectors and threads inside of
-        them; sums are made side by side in vectors. What the default schedule does well (products
+        them; sums are made side by side in vectors; stages of pipelines are computed where they are
+        read, or row by row in strips of their readers' rows. What the default schedule does well (products
         of matrices and other contractions, rows that share a loop) it keeps.
 
         Before::

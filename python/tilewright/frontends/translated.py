@@ -62,14 +62,41 @@ class TranslatedFunction:
             ArgumentTypeError: too many or too few arguments, or one of another type.
             ArgumentError: an array of another shape, or one that cannot be used where it is.
         """
-        given = self._bound(arguments, keywords)
-        results = self.function(**given)
-        elsewhere = self._elsewhere()
+        self._run(self.function, self._bound(arguments, keywords))
+
+    def _run(self, function: Any, given: dict[str, Any]) -> Any:
+        """Runs the function, or a copy of it under another schedule; its results."""
+        results = function(**given)
+        elsewhere = self._elsewhere(function)
         if elsewhere:
-            outputs = self.function.outputs
+            outputs = function.outputs
             found = dict(zip(outputs, (results,) if len(outputs) == 1 else results, strict=True))
             for output, array in elsewhere.items():
                 given[array][...] = found[output]
+        return results
+
+    def tune(
+        self, /, *arguments: Any, budget: Any = "30s", progress: bool | None = None, **keywords: Any
+    ) -> Any:
+        """Searches for a fast schedule: `tw.Function.tune`, on the program's arguments.
+
+        The caller's arrays are left as they are.
+        """
+        from ..tuning.methods import tune_function
+
+        given = self._bound(arguments, keywords)
+        return tune_function(
+            self.function, self._run, given, budget, progress, False, frozenset(self._written())
+        )
+
+    def _written(self) -> list[str]:
+        return [self._names[array] for array in self._results]
+
+    def _tuned(self, arguments: Sequence[Any], keywords: dict[str, Any]) -> Any:
+        """See `tw.tuned`."""
+        from ..tuning.methods import tuned_for
+
+        return tuned_for(self.function, self._bound(arguments, dict(keywords)))
 
     def evaluate(self, *arguments: Any, **keywords: Any) -> dict[str, Any]:
         """The arrays that the program writes as they are at its end, by the evaluator of Layer I.
@@ -84,9 +111,9 @@ class TranslatedFunction:
         found = dict(zip(outputs, (results,) if len(outputs) == 1 else results, strict=True))
         return {array: found[output] for array, output in self._results.items()}
 
-    def _elsewhere(self) -> dict[str, str]:
+    def _elsewhere(self, function: Any) -> dict[str, str]:
         """The outputs that commands store in memory of their own, and the arrays that they are of."""
-        stored = {output for _, outputs in self.function._overwritten for output in outputs}
+        stored = {output for _, outputs in function._overwritten for output in outputs}
         return {
             output: self._names[array]
             for array, output in self._results.items()

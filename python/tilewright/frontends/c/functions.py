@@ -91,6 +91,33 @@ class CFunction:
         self.function(**{name: own[name] for name in self.program.arguments})
         return own[result][()] if result else None
 
+    def tune(
+        self, /, *given: Any, budget: Any = "30s", progress: bool | None = None, **named: Any
+    ) -> Any:
+        """Searches for a fast schedule on such arguments, which are left as they are.
+
+        Args:
+            given, named: as of a call.
+            budget, progress: as of `tw.Function.tune`.
+
+        Returns:
+            the fastest schedule, a `tw.TunedSchedule`. The function has it from now on.
+        """
+        own = self._own(given, named)
+        return self.function.tune(*own, budget=budget, progress=progress)
+
+    def _tuned(self, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """See `tw.tuned`."""
+        return self.function._tuned(self._own(given, named), {})
+
+    def _own(self, given: tuple[Any, ...], named: dict[str, Any]) -> list[Any]:
+        """The arguments of the program, in order."""
+        own = dict(self.bind(*given, **named))
+        result = self._translated.result
+        if result:
+            own[result] = np.zeros((), self.program.arrays[result].dtype)
+        return [own[name] for name in self.program.arguments]
+
     def bind(self, *given: Any, **named: Any) -> Mapping[str, Any]:
         """The program's parameters and arrays by name, of a call's arguments: checked, and without
         copies.

@@ -68,46 +68,57 @@ def conflicts(
     return (since & until).then(written.reverse())
 
 
-def successive_modulo(pairs: Map, rank: int, array: str) -> Vector:
-    """The smallest extents of ``i mod extents`` that keep the elements of all pairs apart, the first
-    dimension first (Definition 2.11).
+def successive_modulo(
+    pairs: Map, rank: int, array: str, order: Sequence[int] | None = None
+) -> Vector:
+    """The smallest extents of ``i mod extents`` that keep the elements of all pairs apart, one
+    dimension after the other (Definition 2.11).
+
+    Args:
+        order: of the dimensions; the first one first without it.
 
     Raises:
         DeclarationError: there is no end to them: an element is needed for ever.
     """
-    extents = []
     names = names_of(rank, "d")
-    differences = pairs.deltas()
-    unnamed = Map(f"{{ {array}[{', '.join(names)}] -> [{', '.join(names)}] }}")(differences)
-    for axis in range(rank):
-        same = " and ".join(f"{name} = 0" for name in names[:axis]) or "true"
-        along = Map(
-            f"{{ [{', '.join(names)}] -> [e] : (e = {names[axis]} or e = -{names[axis]}) and {same} }}"
-        )(unnamed)
+    unnamed = Map(f"{{ {array}[{', '.join(names)}] -> [{', '.join(names)}] }}")(pairs.deltas())
+    extents = [1] * rank
+    done: list[str] = []
+    for axis in range(rank) if order is None else order:
+        conditions = [f"(e = {names[axis]} or e = -{names[axis]})", *(f"{name} = 0" for name in done)]
+        along = Map(f"{{ [{', '.join(names)}] -> [e] : {' and '.join(conditions)} }}")(unnamed)
+        done.append(names[axis])
         if along.is_empty:
-            extents.append(1)
             continue
         farthest = extreme(along, largest=True)
         if farthest is None:
-            example = pairs.sample()
             raise DeclarationError(
                 f"{array} needs memory without bound: elements stay alive while unboundedly many others "
-                f"are made, such as {example}"
+                f"are made, such as {pairs.sample()}"
             )
-        extents.append(max(1, farthest + 1))
+        extents[axis] = farthest + 1
     return tuple(extents)
 
 
 def storage_sizes(
     times: Map, writes: Map, reads: Map, parallel: Sequence[int]
 ) -> dict[str, Vector]:
-    """The extents of each array that is written."""
+    """The extents of each array that is written: the smaller ones of successive modulo with the first
+    dimension first and with the last one first."""
     sizes: dict[str, Vector] = {}
     for _, _, (_, (array, elements, _)) in writes._shapes():
-        if array not in sizes:
-            rank = len(elements)
-            pairs = conflicts(times, writes, reads, array, rank, parallel)
-            sizes[array] = (1,) * rank if pairs.is_empty else successive_modulo(pairs, rank, array)
+        if array in sizes:
+            continue
+        rank = len(elements)
+        pairs = conflicts(times, writes, reads, array, rank, parallel)
+        if pairs.is_empty:
+            sizes[array] = (1,) * rank
+            continue
+        sizes[array] = successive_modulo(pairs, rank, array)
+        if rank > 1:
+            backwards = successive_modulo(pairs, rank, array, range(rank - 1, -1, -1))
+            if math.prod(backwards) < math.prod(sizes[array]):
+                sizes[array] = backwards
     return sizes
 
 

@@ -88,7 +88,7 @@ class Step:
         shapes: of a chunk of each stream, None for the time.
         own_times: the streams with parameters ``<name>_begin`` and ``<name>_end``.
         first_times: the outputs with a parameter ``<name>_first``: they wait in the beginning.
-        repeats: when the program does the same again, if it does.
+        repeats: when the program does the same again.
         collected: a push computes whole multiples of so many ticks.
     """
 
@@ -101,12 +101,12 @@ class Step:
     shapes: dict[str, tuple[int | None, ...]]
     own_times: tuple[str, ...]
     first_times: tuple[str, ...]
-    repeats: Repeating | None
+    repeats: Repeating
     collected: int = 1
 
     def phase(self, ticks: int) -> int:
-        """The first number of ticks that is like this one; the number itself where none is."""
-        return ticks if self.repeats is None else self.repeats.phase(ticks)
+        """The first number of ticks that is like this one, but for times that are told."""
+        return self.repeats.phase(ticks)
 
 
 class _Times:

@@ -13,7 +13,7 @@ period).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -229,10 +229,7 @@ class UnboundedProgram:
 
     def _check_finite(self, part: Map, name: str, array: str, rank: int) -> None:
         names = names_of(rank, "e")
-        other = names_of(rank, "f")
-        spread = part.reverse().apply_domain(f"{{ {array}[{', '.join(names)}] -> [{', '.join(names)}] }}")
-        del other
-        pairs = spread.reverse()
+        pairs = _unnamed(part, array, rank)
         for axis in range(rank):
             one = pairs.then(f"{{ [{', '.join(names)}] -> [{names[axis]}] }}")
             widths = one.range_product(one).range.unwrap().deltas()
@@ -447,6 +444,41 @@ class UnboundedProgram:
         along = tuple(int(ratio * each) for each in access.elements)
         return greatest_missing(both.range, along + distance, (0,) * size + direction)
 
+    # ---- latency ----
+
+    def input_offset(self, tiling: PeriodicTiling, source: str, target: str) -> int:
+        """How far input is ahead of output: the largest ``i - floor(r m)`` of elements i that the
+        statement `source` reads from outside before `target` hands element m out, if r elements come
+        in for each one that goes out. The latency (section 6.2.7 of the paper) is this number
+        minus the smallest one that any program of the same meaning has.
+        """
+        by_name = {one.name: one for one in self.statements}
+        for name in (source, target):
+            if name not in by_name or by_name[name].axis is None:
+                raise DeclarationError(f"{name!r} is no statement with infinitely many instances")
+        into, out = by_name[source], by_name[target]
+        scale = _ratio(out.ray, into.ray)
+        assert scale is not None and into.axis is not None and out.axis is not None
+        rate = Fraction(into.step) / (scale * out.step)
+        times = tiling.prefix
+        first, second = into.schedule.then(times), out.schedule.then(times)
+        earlier = first.range.before(second.range)
+        pairs = first.then(earlier).then(second.reverse())
+        i = names_of(rank_of(into.schedule.domain))
+        m = names_of(rank_of(out.schedule.domain), "m")
+        offset = (
+            f"{i[into.axis]} - floor({rate.numerator} * ({m[out.axis]}) / {rate.denominator})"
+        )
+        found = extreme(
+            Map(f"{{ [{source}[{', '.join(i)}] -> {target}[{', '.join(m)}]] -> [{offset}] }}")(
+                pairs.wrap()
+            ),
+            largest=True,
+        )
+        if found is None:
+            raise DeclarationError(f"{source} runs ahead of {target} without bound")
+        return found
+
     # ---- storage ----
 
     def buffers(
@@ -540,7 +572,3 @@ def _late(points: Set, name: str, axes: Sequence[int]) -> Point | None:
     names = names_of(rank_of(points))
     late = " and ".join(f"{names[axis]} >= 1000" for axis in axes)
     return (points & Set(f"{{ {name}[{', '.join(names)}] : {late} }}")).sample()
-
-
-def _numbers(values: Mapping[str, int]) -> dict[str, int]:
-    return dict(values)

@@ -48,6 +48,7 @@ class Program:
         computations: in the order in which they were found, outputs first.
         inputs: the streams that are pushed.
         arrays: the finite arrays that are given when a stream is opened.
+        synchronise: whether parts that nothing connects run at one rate.
     """
 
     name: str
@@ -55,9 +56,15 @@ class Program:
     computations: tuple[_core.Computation, ...]
     inputs: tuple[_core.Computation, ...]
     arrays: tuple[_core.Computation, ...]
+    synchronise: bool = False
 
 
-def gather(name: str, outputs: tuple[Computation, ...], order: tuple[str, ...] = ()) -> Program:
+def gather(
+    name: str,
+    outputs: tuple[Computation, ...],
+    order: tuple[str, ...] = (),
+    synchronise: bool = False,
+) -> Program:
     """All that the outputs read, directly or not. `order`: names of the inputs; else they are in the
     order in which they were declared."""
     found: dict[int, _core.Computation] = {}
@@ -81,6 +88,7 @@ def gather(name: str, outputs: tuple[Computation, ...], order: tuple[str, ...] =
         tuple(one for one in every if not one.is_input and one.pieces),
         tuple(pushed),
         tuple(one for one in every if one.is_input),
+        synchronise,
     )
 
 
@@ -201,7 +209,7 @@ class _Maker:
         }
         self.inputs = tuple(handle.name for handle in program.inputs)
         self._check()
-        self.timing = timing_of(self.streams, self.inputs, sizes)
+        self.timing = timing_of(self.streams, self.inputs, sizes, program.synchronise)
         outputs = [output.name for output in program.outputs]
         self.times = _Times(self.timing, outputs, sizes)
         self.boxes = {name: _box(one, sizes) for name, one in self.streams.items()}

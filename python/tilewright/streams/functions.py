@@ -65,7 +65,9 @@ def stream_function(
             raise DeclarationTypeError(f"outputs must be computations, got {output!r}")
     if not given:
         raise DeclarationError(f"{name} needs an output")
-    return StreamFunction(name, tuple(given), (), a_boolean(synchronise, "synchronise", DECLARATION))
+    return StreamFunction(
+        name, tuple(given), (), a_boolean(synchronise, "synchronise", DECLARATION)
+    )
 
 
 class StreamFunction:
@@ -242,11 +244,15 @@ class StreamFunction:
         names = self._parameters()
         for name, value in sizes.items():
             if name not in names:
-                raise ArgumentError(f"{self.name} has no size {name!r}; it has {', '.join(names) or 'none'}")
+                raise ArgumentError(
+                    f"{self.name} has no size {name!r}; it has {', '.join(names) or 'none'}"
+                )
             an_integer(value, name, minimum=0)
         missing = [name for name in names if name not in sizes]
         if missing:
-            raise ArgumentError(f"{self.name} needs a size for {', '.join(missing)}: {missing[0]}=...")
+            raise ArgumentError(
+                f"{self.name} needs a size for {', '.join(missing)}: {missing[0]}=..."
+            )
         return self._step(sizes)
 
     def _parameters(self) -> tuple[str, ...]:

@@ -38,7 +38,9 @@ def _domains(stream: Streamed, sizes: Mapping[str, int]) -> list[Set]:
     return [Set._of(_known(_core.IntegerSet(text), sizes)) for text, _ in handle.pieces]
 
 
-def _reads(stream: Streamed, streams: Mapping[str, Streamed], sizes: Mapping[str, int]) -> Map | None:
+def _reads(
+    stream: Streamed, streams: Mapping[str, Streamed], sizes: Mapping[str, int]
+) -> Map | None:
     found: Map | None = None
     for producer, pairs, _ in _core.read_relations(stream.handle):
         if producer.name in streams:

@@ -56,7 +56,9 @@ def asked_periods(
     numbers = None
     if direction is not None:
         given = a_list(direction, "the direction of periods", DECLARATION, "integers")
-        numbers = tuple(an_integer(one, "a direction's number", DECLARATION, bits=32) for one in given)
+        numbers = tuple(
+            an_integer(one, "a direction's number", DECLARATION, bits=32) for one in given
+        )
     sizes = tuple(
         an_integer(one, "the size of a tile", DECLARATION, minimum=0, bits=32)
         for one in a_list(tiles, "the sizes of tiles", DECLARATION, "integers")

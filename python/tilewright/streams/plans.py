@@ -94,9 +94,7 @@ def output_shapes(
     )
 
 
-def make_plan(
-    step: Step, memory: Memory, outputs: tuple[str, ...], phase: int, ticks: int
-) -> Plan:
+def make_plan(step: Step, memory: Memory, outputs: tuple[str, ...], phase: int, ticks: int) -> Plan:
     """The plan of a push of so many ticks."""
     times = times_of(step, phase, phase + ticks)
     arguments, kept = [], []

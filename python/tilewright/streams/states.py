@@ -256,7 +256,9 @@ class Stream:
             for number, name in enumerate(self._outputs):
                 axis = step.streams[name].axis
                 begin, filled[number] = filled[number], filled[number] + plan.shapes[number][axis]
-                pieces.append(results[number][(slice(None),) * axis + (slice(begin, filled[number]),)])
+                pieces.append(
+                    results[number][(slice(None),) * axis + (slice(begin, filled[number]),)]
+                )
             self._run(plan, parts, tuple(pieces))
         return results[0] if len(results) == 1 else results
 
@@ -368,7 +370,7 @@ class Stream:
                 raise ArgumentError(
                     f"{lengths[0]} elements of {first} go with {expected} of {name}, got {length}"
                 )
-        return lengths[0]
+        return int(lengths[0])
 
     def _into(self, out: Any, shapes: tuple[tuple[int, ...], ...]) -> tuple[Array, ...]:
         """The arrays that results go to."""

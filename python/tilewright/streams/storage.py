@@ -40,7 +40,9 @@ class StorageSize:
 def _not_done(rank: int, parallel: Sequence[int], or_same: bool) -> Map:
     """Times w -> r, if r is not known to be before w: later, or in parallel."""
     first, second = names_of(rank, "w"), names_of(rank, "r")
-    cases = [" and ".join(f"{a} = {b}" for a, b in zip(first, second, strict=True))] if or_same else []
+    cases = (
+        [" and ".join(f"{a} = {b}" for a, b in zip(first, second, strict=True))] if or_same else []
+    )
     for d in range(rank):
         same = [f"{a} = {b}" for a, b in zip(first[:d], second[:d], strict=True)]
         sign = "!=" if d in parallel else "<"
@@ -85,7 +87,10 @@ def successive_modulo(
     extents = [1] * rank
     done: list[str] = []
     for axis in range(rank) if order is None else order:
-        conditions = [f"(e = {names[axis]} or e = -{names[axis]})", *(f"{name} = 0" for name in done)]
+        conditions = [
+            f"(e = {names[axis]} or e = -{names[axis]})",
+            *(f"{name} = 0" for name in done),
+        ]
         along = Map(f"{{ [{', '.join(names)}] -> [e] : {' and '.join(conditions)} }}")(unnamed)
         done.append(names[axis])
         if along.is_empty:

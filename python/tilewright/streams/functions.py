@@ -161,6 +161,8 @@ class StreamFunction:
                 for node in value.nodes():
                     if node.kind == "parameter":
                         names[node.name] = None
+            for _, read, _ in _core.read_relations(handle):  # the ranges of reductions
+                names.update(dict.fromkeys(read.parameters()))
         names.pop("forever", None)
         return tuple(names)
 

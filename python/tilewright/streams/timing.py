@@ -276,7 +276,8 @@ def _pairs(streams: Mapping[str, Streamed], values: Mapping[str, int]) -> Iterat
                 before = found.get(producer.name)
                 found[producer.name] = known if before is None else before.unite(known)
         for name, pairs in found.items():
-            yield _Reads(reader, streams[name], pairs)
+            if not pairs.is_empty():  # at these sizes
+                yield _Reads(reader, streams[name], pairs)
 
 
 def timing_of(

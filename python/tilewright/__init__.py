@@ -168,7 +168,7 @@ from .sets.points import Point
 from .sets.values import Map, Set
 
 if _TYPE_CHECKING:
-    from . import kernels
+    from . import kernels, streams
     from .devices import cuda
     from .frontends import alpha, c
     from .frontends.loops import jit, prange
@@ -350,6 +350,7 @@ __all__ = [
     "square",
     "stream",
     "stream_function",
+    "streams",
     "struct",
     "sum",
     "tan",
@@ -402,6 +403,7 @@ _LAZY = {
     "forever": (".streams", "forever"),
     "stream": (".streams", "stream"),
     "stream_function": (".streams", "stream_function"),
+    "streams": (".streams", ""),
 }
 
 

@@ -121,11 +121,10 @@ def feedback_delay_network(
     number = len(late)
     matrix = tw.input("A", [number, number], found)
     b, c, d = (
-        tw.input(name, shape, found) for name, shape in (("b", [number]), ("c", [number]), ("d", []))
+        tw.input(name, shape, found)
+        for name, shape in (("b", [number]), ("c", [number]), ("d", []))
     )
-    lines = [
-        tw.computation(f"line{k}", {n: tw.forever}, dtype=found) for k in range(number)
-    ]
+    lines = [tw.computation(f"line{k}", {n: tw.forever}, dtype=found) for k in range(number)]
     heard = d[()] * x[n]
     for k, (line, delay) in enumerate(zip(lines, late, strict=True)):
         total = b[k] * x[n - delay]

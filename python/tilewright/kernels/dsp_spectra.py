@@ -26,9 +26,7 @@ def _sizes(size: int, hop: int) -> tuple[int, int]:
     return length, step
 
 
-def fourier_stages(
-    first: tw.Computation, size: int, sign: int, dtype: tw.DType
-) -> tw.Computation:
+def fourier_stages(first: tw.Computation, size: int, sign: int, dtype: tw.DType) -> tw.Computation:
     """The Fourier transform of frames ``first[m, j, k]``, j = 0 and k < size, as the last of log2(size) stages.
 
     ``stage[m, j, k]`` of stage number t is frequency j of the transform of the 2**t elements k, k + size / 2**t, ... of
@@ -110,12 +108,12 @@ def istft(size: int = 256, hop: int = 64, dtype: DTypeLike = tw.float32) -> tw.S
     covers = (r < length) & (n // step - q >= 0)
     over = {q: (length + step - 1) // step}
     added = tw.computation(
-        "added", {n: tw.forever}, tw.sum(window[r] * frame[n // step - q, r], over=over, where=covers)
+        "added",
+        {n: tw.forever},
+        tw.sum(window[r] * frame[n // step - q, r], over=over, where=covers),
     )
     weight = tw.computation(
         "weight", {n: tw.forever}, tw.sum(tw.square(window[r]), over=over, where=covers)
     )
-    y = tw.computation(
-        "y", {n: tw.forever}, added[n] / tw.select(weight[n] > 1e-10, weight[n], 1)
-    )
+    y = tw.computation("y", {n: tw.forever}, added[n] / tw.select(weight[n] > 1e-10, weight[n], 1))
     return tw.stream_function("istft", outputs=[y])

@@ -8,7 +8,7 @@ A callback gives as many elements as it takes, from the first call on: silence s
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -115,7 +115,9 @@ class AudioCallback:
     def __repr__(self) -> str:
         return f"<callback of {self.stream!r}>"
 
-    def __call__(self, indata: Any, outdata: Any, frames: Any, time: Any = None, status: Any = None) -> None:
+    def __call__(
+        self, indata: Any, outdata: Any, frames: Any, time: Any = None, status: Any = None
+    ) -> None:
         """Pushes a block and fills another one.
 
         Args:
@@ -152,7 +154,9 @@ class AudioCallback:
             (self._output.dtype, wanted.dtype, "outdata"),
         ):
             if not np.can_cast(source, target, "same_kind"):
-                raise ArgumentTypeError(f"{what}: {source} does not become {target}, of another kind")
+                raise ArgumentTypeError(
+                    f"{what}: {source} does not become {target}, of another kind"
+                )
         if not wanted.flags.writeable:
             raise ArgumentError("outdata is read-only")
         if self.stream._lock.locked():  # nobody may wait in a callback
@@ -341,7 +345,9 @@ class Work:
                 item = item.reshape(-1, *port.shape[1:])
             if item.ndim != port.ndim or item.shape[1:] != port.shape[1:]:
                 shape = ", ".join(["any", *map(str, port.shape[1:])])
-                raise ArgumentError(f"{what} of {name} must have the shape ({shape}), got {item.shape}")
+                raise ArgumentError(
+                    f"{what} of {name} must have the shape ({shape}), got {item.shape}"
+                )
             found.append(item)
         return found
 

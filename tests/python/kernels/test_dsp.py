@@ -61,7 +61,10 @@ def near(found: np.ndarray, expected: np.ndarray, factor: float = 100) -> None:
 
 
 def by_channels(
-    make: Callable[..., Any], reference: Callable[[np.ndarray], np.ndarray], dtype: Any, **given: Any
+    make: Callable[..., Any],
+    reference: Callable[[np.ndarray], np.ndarray],
+    dtype: Any,
+    **given: Any,
 ) -> None:
     """Without channels, with some, and with a number of channels that the stream is told."""
     x = noise(70, dtype)
@@ -199,7 +202,9 @@ def test_decimator(factor: int) -> None:
     by_channels(lambda *a, **b: dsp.decimator(factor, *a, **b), reference, np.float64, h=h)
 
 
-@pytest.mark.parametrize(("factor", "stages", "delay"), [(8, 3, 1), (5, 4, 2), (1, 1, 1), (3, 2, 3)])
+@pytest.mark.parametrize(
+    ("factor", "stages", "delay"), [(8, 3, 1), (5, 4, 2), (1, 1, 1), (3, 2, 3)]
+)
 def test_cic(factor: int, stages: int, delay: int) -> None:
     x = noise(60 * factor, np.int64)
     box = np.ones(factor * delay, np.int64)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ..base.checks import ARGUMENT, DECLARATION, a_list, a_string, an_integer
+from ..base.checks import ARGUMENT, DECLARATION, a_list, a_string, an_integer, described, made_by
 from ..base.display import Text
 from ..base.errors import (
     ArgumentError,
@@ -74,6 +74,10 @@ class StreamFunction:
     def __init__(
         self, name: str, outputs: tuple[Computation, ...], order: tuple[str, ...] = ()
     ) -> None:
+        for each in (outputs, order):
+            made_by("tw.stream_function", each, tuple, "tw.StreamFunction")
+        for output in outputs:
+            made_by("tw.stream_function", output, Computation, "tw.StreamFunction")
         self.name = name
         self._program: Program = gather(name, outputs, order)
         if not self._program.inputs:
@@ -144,9 +148,20 @@ class StreamFunction:
             arrays: the streams, as for `Stream.push`; by name, too.
             zi: where to go on; it is not changed.
             named: streams by name, and what `stream` takes.
+
+        Raises:
+            ArgumentError: as for `stream` and `Stream.push`; or `zi` is a stream of another function.
+            ArgumentTypeError: as for these; or `zi` is no stream.
         """
         pushed = {name: named.pop(name) for name in self.inputs if name in named}
         if zi is not None:
+            if not isinstance(zi, Stream):
+                raise ArgumentTypeError(
+                    f"zi must be the stream that an earlier call has given, got {described(zi)}"
+                )
+            other = zi._function
+            if (other.name, other.inputs, other.outputs) != (self.name, self.inputs, self.outputs):
+                raise ArgumentError(f"zi is a stream of {other.name}, not of {self.name}")
             if named:
                 raise ArgumentError(
                     f"{', '.join(named)}: zi has them already; pass zi alone or arrays alone"

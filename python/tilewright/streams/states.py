@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..base.checks import made_by
+from ..base.checks import ARGUMENT, an_integer, described, made_by
 from ..base.errors import ArgumentError, ArgumentTypeError
 from ..functions.functions import Function
 from .steps import Step
@@ -52,10 +52,15 @@ class Stream:
         self._arrays, self._sizes = arrays, sizes
         self._lock = threading.Lock()
         self._closed = False
-        self.reset()
+        self._begin()
 
     def reset(self) -> None:
-        """Back to the time before the first element; the finite arrays stay."""
+        """Back to the time before the first element; the finite arrays stay. A closed stream stays
+        closed."""
+        with self._lock:
+            self._begin()
+
+    def _begin(self) -> None:
         self._ticks = 0
         self._past = {
             name: np.zeros(shape, dtype) for name, (shape, dtype) in self._step.past.items()
@@ -114,8 +119,13 @@ class Stream:
     # ---- pushing ----
 
     def counts_after(self, elements: int) -> dict[str, int]:
-        """How many elements of each output a push of so many elements of the first input gives."""
-        ticks = self._ticks + elements
+        """How many elements of each output a push of so many elements of the first input gives.
+
+        Raises:
+            ArgumentError: the number is negative.
+            ArgumentTypeError: it is no integer.
+        """
+        ticks = self._ticks + an_integer(elements, "elements", ARGUMENT, minimum=0, bits=64)
         before, after = self._known(self._ticks), self._known(ticks)
         return {name: after[name] - before[name] for name in self._function.outputs}
 
@@ -176,12 +186,22 @@ class Stream:
         return other
 
     def process(self, chunks: Iterable[Any]) -> Iterator[Any]:
-        """Pushes chunk after chunk (of several inputs: tuples) and gives what comes out."""
+        """Pushes chunk after chunk (of several inputs: tuples) and gives what comes out.
+
+        Raises:
+            ArgumentTypeError: `chunks` is not iterable; what `push` raises.
+        """
+        if not isinstance(chunks, Iterable):
+            raise ArgumentTypeError(f"chunks must be iterable, got {described(chunks)}")
         for chunk in chunks:
             yield self.push(*chunk) if isinstance(chunk, tuple) else self.push(chunk)
 
     async def aprocess(self, chunks: AsyncIterable[Any]) -> AsyncIterator[Any]:
         """`process` for asyncio."""
+        if not isinstance(chunks, AsyncIterable):
+            raise ArgumentTypeError(
+                f"chunks must be an asynchronous iterable, got {described(chunks)}; use process"
+            )
         async for chunk in chunks:
             yield self.push(*chunk) if isinstance(chunk, tuple) else self.push(chunk)
 
@@ -236,7 +256,10 @@ class Stream:
         return {name: self._chunk(name, given[name]) for name in names}
 
     def _chunk(self, name: str, value: Any) -> Array:
-        chunk = np.asarray(value)
+        try:
+            chunk = np.asarray(value)
+        except (TypeError, ValueError) as error:
+            raise ArgumentTypeError(f"{name} must be an array: {error}") from None
         dtype = self._step.past[name][1]
         if chunk.dtype != dtype:
             raise ArgumentTypeError(

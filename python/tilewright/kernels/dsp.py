@@ -1,12 +1,13 @@
 """Signal processing: recurrences over unbounded time, as textbooks write them.
 
-Each kernel returns a `tw.StreamFunction`, whose streams take chunks of any length; what comes out does not depend on the
-cuts. Coefficients are finite arrays that are given when a stream is opened::
+Each kernel returns a `tw.StreamFunction`, whose streams take chunks of any length; what comes out does not depend
+on the cuts. Coefficients are finite arrays that are given when a stream is opened::
 
     s = tw.kernels.dsp.fir(tw.float32).stream(h=np.ones(4, np.float32))
     y = s.push(np.ones(100, np.float32))
 
-Before the first element, all is 0 where a kernel does not say otherwise. The page docs/streams.md says what streams can do.
+Before the first element, all is 0 where a kernel does not say otherwise. The page docs/streams.md says what
+streams can do.
 """
 
 from __future__ import annotations

@@ -48,8 +48,8 @@ def echo(
     delay = tw.param("D", minimum=1)
     x, gain = tw.stream("x", found, each.shape), tw.input("gain", [], found)
     y = tw.computation("y", {n: tw.forever, **each.ranges}, dtype=found)
-    y.define(n < delay, x[(n, *each.at)])
-    y.define(n >= delay, x[(n, *each.at)] + gain[()] * y[(n - delay, *each.at)])
+    y.define(n < delay, x[each.at(n)])
+    y.define(n >= delay, x[each.at(n)] + gain[()] * y[each.at(n - delay)])
     return tw.stream_function("echo", outputs=[y])
 
 
@@ -170,8 +170,8 @@ def wave_1d(dtype: DTypeLike = tw.float64) -> tw.StreamFunction:
                   - loss * (u[n - 1, i] - u[n - 2, i]) + force[i] * x[n]
         y[n] = pickup[0] * u[n, 0] + pickup[1] * u[n, 1] + ...
 
-    with zeros before n = 0 and at the ends. It is stable where `courant`, the square of (speed * time step / distance of
-    points), is at most 1.
+    with zeros before n = 0 and at the ends. It is stable where `courant`, the square of (speed * time step / distance
+    of points), is at most 1.
 
     Args:
         dtype: of everything: float32 or float64.

@@ -39,7 +39,7 @@ def fir(
     n, r = tw.iters("n r")
     taps = tw.param("R")
     x, h = tw.stream("x", found, each.shape), tw.input("h", [taps], found)
-    product = h[r] * x[(n - r, *each.at)]
+    product = h[r] * x[each.at(n - r)]
     total = tw.sum(product, over={r: taps}, where=n - r >= 0)
     y = tw.computation("y", {n: tw.forever, **each.ranges}, total)
     return tw.stream_function("fir", outputs=[y])
@@ -70,11 +70,11 @@ def iir(
     ahead = tw.computation(
         "ahead",
         {n: tw.forever, **each.ranges},
-        tw.sum(b[r] * x[(n - r, *each.at)], over={r: zeros}, where=n - r >= 0),
+        tw.sum(b[r] * x[each.at(n - r)], over={r: zeros}, where=n - r >= 0),
     )
     y = tw.computation("y", {n: tw.forever, **each.ranges}, dtype=found)
-    back = tw.sum(a[s] * y[(n - s, *each.at)], over={s: poles}, where=(s >= 1) & (n - s >= 0))
-    y.define(None, ahead[(n, *each.at)] - back)
+    back = tw.sum(a[s] * y[each.at(n - s)], over={s: poles}, where=(s >= 1) & (n - s >= 0))
+    y.define(None, ahead[each.at(n)] - back)
     return tw.stream_function("iir", outputs=[y])
 
 
@@ -105,18 +105,18 @@ def biquads(
 
     def section(order: int) -> tw.Expression:
         """The terms that there are when so many elements lie before n."""
-        total = sos[s - 1, 0] * w[(n, s - 1, *each.at)]
+        total = sos[s - 1, 0] * w[each.at(n, s - 1)]
         for k in range(1, order + 1):
-            total = total + sos[s - 1, k] * w[(n - k, s - 1, *each.at)]
+            total = total + sos[s - 1, k] * w[each.at(n - k, s - 1)]
         for k in range(1, order + 1):
-            total = total - sos[s - 1, 3 + k] * w[(n - k, s, *each.at)]
+            total = total - sos[s - 1, 3 + k] * w[each.at(n - k, s)]
         return total
 
-    w.define(s == 0, x[(n, *each.at)])
+    w.define(s == 0, x[each.at(n)])
     w.define((s > 0) & (n == 0), section(0))
     w.define((s > 0) & (n == 1), section(1))
     w.define((s > 0) & (n >= 2), section(2))
-    y = tw.computation("y", {n: tw.forever, **each.ranges}, w[(n, sections, *each.at)])
+    y = tw.computation("y", {n: tw.forever, **each.ranges}, w[each.at(n, sections)])
     return tw.stream_function("biquads", outputs=[y])
 
 
@@ -140,7 +140,7 @@ def filter_bank(
     n, k, r = tw.iters("n k r")
     bands, taps = tw.params("K R")
     x, h = tw.stream("x", found, each.shape), tw.input("h", [bands, taps], found)
-    product = h[k, r] * x[(n - r, *each.at)]
+    product = h[k, r] * x[each.at(n - r)]
     total = tw.sum(product, over={r: taps}, where=n - r >= 0)
     y = tw.computation("y", {n: tw.forever, k: bands, **each.ranges}, total)
     return tw.stream_function("filter_bank", outputs=[y])
@@ -164,7 +164,7 @@ def max_filter(
     n, r = tw.iters("n r")
     window = tw.param("R", minimum=1)
     x = tw.stream("x", dtype, each.shape)
-    largest = tw.max(x[(n - r, *each.at)], over={r: window}, where=n - r >= 0)
+    largest = tw.max(x[each.at(n - r)], over={r: window}, where=n - r >= 0)
     y = tw.computation("y", {n: tw.forever, **each.ranges}, largest)
     return tw.stream_function("max_filter", outputs=[y])
 
@@ -177,7 +177,8 @@ def moving_statistics(
         mean[n] = (x[n] + x[n - 1] + ... + x[n - W + 1]) / W
         variance[n] = ((x[n] - mean[n]) ** 2 + ... + (x[n - W + 1] - mean[n]) ** 2) / W
 
-    The variance is that of ``numpy.var``: it is taken about the mean, so that nothing cancels and no error is carried on.
+    The variance is that of ``numpy.var``: it is taken about the mean, so that nothing cancels and no error is
+    carried on.
 
     Args:
         dtype: of everything: float32 or float64.
@@ -190,12 +191,12 @@ def moving_statistics(
     n, r = tw.iters("n r")
     window = tw.param("R", minimum=1)
     x = tw.stream("x", found, each.shape)
-    latest = x[(n - r, *each.at)]
+    latest = x[each.at(n - r)]
     number = tw.cast(tw.minimum(n + 1, window), found)
     domain = {n: tw.forever, **each.ranges}
     total = tw.sum(latest, over={r: window}, where=n - r >= 0)
     mean = tw.computation("mean", domain, total / number)
-    square = tw.square(latest - mean[(n, *each.at)])
+    square = tw.square(latest - mean[each.at(n)])
     squares = tw.sum(square, over={r: window}, where=n - r >= 0)
     variance = tw.computation("variance", domain, squares / number)
     return tw.stream_function("moving_statistics", outputs=[mean, variance])
@@ -221,7 +222,7 @@ def autocorrelation(
     m, l, r = tw.iters("m l r")
     window, lags = tw.params("R L", minimum=1)
     x = tw.stream("x", found, each.shape)
-    product = x[(step * m + r, *each.at)] * x[(step * m + r + l, *each.at)]
+    product = x[each.at(step * m + r)] * x[each.at(step * m + r + l)]
     domain = {m: tw.forever, l: lags, **each.ranges}
     y = tw.computation("y", domain, tw.sum(product, over={r: window}))
     return tw.stream_function("autocorrelation", outputs=[y])

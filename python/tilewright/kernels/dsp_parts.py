@@ -18,19 +18,22 @@ class Channels:
     Attributes:
         shape: of one element of a stream.
         ranges: of a computation, beside that of time.
-        at: the subscripts behind that of time.
     """
 
     def __init__(self, channels: int | tw.Parameter | None) -> None:
         if channels is None:
             self.shape: list[Any] = []
             self.ranges: dict[tw.Iterator, Any] = {}
-            self.at: tuple[tw.Iterator, ...] = ()
+            self._iterators: tuple[tw.Iterator, ...] = ()
             return
         if not isinstance(channels, tw.Parameter):
             channels = positive(channels, "channels")
         c = tw.iter("c")
-        self.shape, self.ranges, self.at = [channels], {c: channels}, (c,)
+        self.shape, self.ranges, self._iterators = [channels], {c: channels}, (c,)
+
+    def at(self, *subscripts: Any) -> tuple[Any, ...]:
+        """Subscripts, and behind them that of the channel."""
+        return (*subscripts, *self._iterators)
 
 
 def positive(value: Any, what: str) -> int:

@@ -39,7 +39,7 @@ def resampler(
     x, h = tw.stream("x", found, each.shape), tw.input("h", [taps], found)
     tap, time = more * r + (fewer * m) % more, fewer * m // more - r
     total = tw.sum(
-        h[tap] * x[(time, *each.at)],
+        h[tap] * x[each.at(time)],
         over={r: (taps + more - 1) // more},
         where=(tap < taps) & (time >= 0),
     )
@@ -69,7 +69,7 @@ def decimator(
     m, r = tw.iters("m r")
     taps = tw.param("R")
     x, h = tw.stream("x", found, each.shape), tw.input("h", [taps], found)
-    product = h[r] * x[(step * m - r, *each.at)]
+    product = h[r] * x[each.at(step * m - r)]
     total = tw.sum(product, over={r: taps}, where=step * m - r >= 0)
     y = tw.computation("y", {m: tw.forever, **each.ranges}, total)
     return tw.stream_function("decimator", outputs=[y])
@@ -104,13 +104,13 @@ def cic(
     n, m, s = tw.iters("n m s")
     x = tw.stream("x", tw.int64, each.shape)
     added = tw.computation("i", {n: tw.forever, s: last + 1, **each.ranges}, dtype=tw.int64)
-    added.define(s == 0, x[(n, *each.at)])
-    added.define((s > 0) & (n == 0), added[(n, s - 1, *each.at)])
-    added.define((s > 0) & (n > 0), added[(n - 1, s, *each.at)] + added[(n, s - 1, *each.at)])
+    added.define(s == 0, x[each.at(n)])
+    added.define((s > 0) & (n == 0), added[each.at(n, s - 1)])
+    added.define((s > 0) & (n > 0), added[each.at(n - 1, s)] + added[each.at(n, s - 1)])
     comb = tw.computation("c", {m: tw.forever, s: last + 1, **each.ranges}, dtype=tw.int64)
-    before = comb[(m, s - 1, *each.at)]
-    comb.define(s == 0, added[(step * m, last, *each.at)])
+    before = comb[each.at(m, s - 1)]
+    comb.define(s == 0, added[each.at(step * m, last)])
     comb.define((s > 0) & (m < late), before)
-    comb.define((s > 0) & (m >= late), before - comb[(m - late, s - 1, *each.at)])
-    y = tw.computation("y", {m: tw.forever, **each.ranges}, comb[(m, last, *each.at)])
+    comb.define((s > 0) & (m >= late), before - comb[each.at(m - late, s - 1)])
+    y = tw.computation("y", {m: tw.forever, **each.ranges}, comb[each.at(m, last)])
     return tw.stream_function("cic", outputs=[y])

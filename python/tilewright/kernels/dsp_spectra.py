@@ -6,6 +6,7 @@ Both are made of the fast Fourier transform as a recurrence over its stages (Coo
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import tilewright as tw
 
@@ -42,7 +43,7 @@ def fourier_stages(first: tw.Computation, size: int, sign: int, dtype: tw.DType)
     while half < size:
         apart = size // (2 * half)
         even, odd = stage[m, j % half, k], stage[m, j % half, k + apart]
-        domain = {m: tw.forever, j: 2 * half, k: apart}
+        domain: dict[tw.Iterator, Any] = {m: tw.forever, j: 2 * half, k: apart}
         half *= 2
         stage = tw.computation(f"stage{half}", domain, even + root[apart * j] * odd)
     return stage
@@ -76,14 +77,15 @@ def stft(size: int = 256, hop: int = 64, dtype: DTypeLike = tw.float32) -> tw.St
 
 
 def istft(size: int = 256, hop: int = 64, dtype: DTypeLike = tw.float32) -> tw.StreamFunction:
-    """The inverse of `stft` by overlap-add: what is nearest, by least squares, to having these spectra (Griffin and Lim)::
+    """The inverse of `stft` by overlap-add: what is nearest, by least squares, to having these spectra
+    (Griffin and Lim). With X[m, size - k] = conj(X[m, k])::
 
-        frame[m, r] = sum over k of X[m, k] * exp(2j * pi * k * r / size) / size      (with X[m, size - k] = conj(X[m, k]))
+        frame[m, r] = sum over k of X[m, k] * exp(2j * pi * k * r / size) / size
         y[n] = sum over m of window[n - hop * m] * frame[m, n - hop * m]
                / sum over m of window[n - hop * m] ** 2
 
-    Where all windows are 0, or as good as 0 (their sum of squares at most 1e-10), y is the numerator. Of spectra that `stft` has
-    made, y is x.
+    Where all windows are 0, or as good as 0 (their sum of squares at most 1e-10), y is the numerator. Of spectra that
+    `stft` has made, y is x.
 
     Args:
         size: of a frame: a power of two.

@@ -62,7 +62,8 @@ def _columns(block: Any, port: Array, what: str, name: str) -> Array:
     if not isinstance(block, np.ndarray):
         raise ArgumentTypeError(f"{what} must be a NumPy array, got {described(block)}")
     if port.ndim == 1 and block.ndim == 2 and block.shape[1] == 1:
-        block = block[:, 0]
+        frames: Array = block[:, 0]
+        return frames
     if block.shape[1:] != port.shape[1:] or block.ndim != port.ndim:
         channels = port.shape[1] if port.ndim == 2 else 1
         raise ArgumentError(
@@ -128,8 +129,8 @@ class AudioCallback:
             status: what PortAudio says of blocks that were lost; counted.
 
         Raises:
-            ArgumentError: a block has another shape, or the stream is closed. `outdata` is silence then, the stream is as
-                it was, and `error` keeps what was raised.
+            ArgumentError: a block has another shape, or the stream is closed. `outdata` is silence then, the stream is
+                as it was, and `error` keeps what was raised.
             ArgumentTypeError: a block is no array, or of another kind of type.
         """
         if status:
@@ -268,8 +269,8 @@ class Work:
         return [units * number for number in self._unit]
 
     def __call__(self, input_items: Sequence[Any], output_items: Sequence[Any]) -> int:
-        """Takes elements of the inputs and gives elements of the outputs: of the inputs, as much as gives what the outputs
-        have room for.
+        """Takes elements of the inputs and gives elements of the outputs: of the inputs, as much as gives what
+        the outputs have room for.
 
         Args:
             input_items: an array of each input: what there is.

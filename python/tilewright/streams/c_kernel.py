@@ -1,8 +1,8 @@
 """The kernel of a step as C without allocation: temporaries come from a block that the caller has.
 
-The core prints the kernel as for `Function.export_source`, where a temporary is a line ``T *name = tw_allocate(count, ...)``
-and ends with ``free(name)``. Here both become places in a block, whose size follows from the counts at the longest step, in all
-phases of the period.
+The core prints the kernel as for `Function.export_source`, where a temporary begins with a line
+``T *name = tw_allocate(count, ...)`` and ends with ``free(name)``. Here both become places in a block, whose size
+follows from the counts at the longest step, in all phases of the period.
 """
 
 from __future__ import annotations

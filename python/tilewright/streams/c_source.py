@@ -1,7 +1,7 @@
 """Stream functions as C source for audio callbacks: a state, `init`, `push`, `flush`, nothing allocated.
 
-`push` takes any number of elements: longer ones are cut into steps, which changes no bit of what comes out. The state has no
-pointers, so that copying its bytes copies the stream.
+`push` takes any number of elements: longer ones are cut into steps, which changes no bit of what comes out. The state
+has no pointers, so that copying its bytes copies the stream.
 """
 
 from __future__ import annotations
@@ -213,7 +213,8 @@ class _Source:
             f"gives what has not come out yet and depends on nothing that is still to be pushed, which is nothing: "
             f"a push gives each element at once. A copy of the block is a copy of the stream. Nothing is allocated "
             f"and nothing waits. What comes out has the bits of the compiled function, but for the order in which a "
-            f"vector loop sums up floats, and the digits of NaN. A push that returns another status than {texts.upper}_OK has changed nothing."
+            f"vector loop sums up floats, and the digits of NaN. A push that returns another status than "
+            f"{texts.upper}_OK has changed nothing."
         )
         lines = [f"{self.step.kernel.name}, a stream.", "", *textwrap.wrap(prose, 94), ""]
         for port, role in [

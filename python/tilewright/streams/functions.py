@@ -184,20 +184,21 @@ class StreamFunction:
 
             k.export_source("src", C=2)         # src/smooth.c, src/smooth.h
 
-        The caller gives a block of memory for the state, and `push` takes any number of elements. What comes out has the
-        bits of `Stream.push`. The page docs/streams.md has an example, docs/export.md says what C computes like Python.
+        The caller gives a block of memory for the state, and `push` takes any number of elements. What comes out has
+        the bits of `Stream.push`. The page docs/streams.md has an example, docs/export.md says what C computes
+        like Python.
 
         Args:
             directory: where the files go; made where it is not there.
             name: what the C functions' names begin with; by default, the function's own.
-            largest: how many elements of the first input are computed at once. Longer pushes take several steps, and the
-                state has room for the temporaries of one.
+            largest: how many elements of the first input are computed at once. Longer pushes take several steps, and
+                the state has room for the temporaries of one.
             sizes: of finite arrays and channels, by name.
 
         Raises:
             ArgumentError: a size is missing or unknown.
-            ExportError: a name that C programs cannot have, or a program that needs what C does not give: subscripts that
-                are data, time in another dimension than the first.
+            ExportError: a name that C programs cannot have, or a program that needs what C does not give: subscripts
+                that are data, time in another dimension than the first.
             OSError: the files cannot be written.
         """
         known = self._sizes(sizes)

@@ -327,7 +327,7 @@ def test_wave_1d() -> None:
         inner = slice(1, -1)
         u[n, inner] = 2 * one[inner] - two[inner] + bent - loss * (one[inner] - two[inner])
         u[n, inner] += force[inner] * x[n - 2]
-    given = dict(force=force, pickup=pickup, courant=courant, loss=loss)
+    given = {"force": force, "pickup": pickup, "courant": courant, "loss": loss}
     near(run(dsp.wave_1d(), [x], **given), u[2:] @ pickup, 1e4)
 
 
@@ -343,7 +343,7 @@ def test_wave_2d() -> None:
         u[n][inner] = 2 * one[inner] - two[inner] + courant * (beside - 4 * one[inner])
         u[n][inner] -= loss * (one[inner] - two[inner])
         u[n][inner] += force[inner] * x[n - 2]
-    given = dict(force=force, pickup=pickup, courant=courant, loss=loss)
+    given = {"force": force, "pickup": pickup, "courant": courant, "loss": loss}
     near(run(dsp.wave_2d(), [x], **given), np.einsum("nij,ij->n", u[2:], pickup), 1e4)
 
 

@@ -236,7 +236,7 @@ def test_generators() -> None:
             yield chunk
 
     np.testing.assert_array_equal(np.concatenate(asyncio.run(listen(microphone()))), filtered(x))
-    with pytest.raises(tw.ArgumentTypeError, match="asynchronous iterable.*use process"):
+    with pytest.raises(tw.ArgumentTypeError, match=r"asynchronous iterable.*use process"):
         asyncio.run(listen(chunks))
 
 

@@ -24,7 +24,7 @@ def resampler(
     with zeros before x[0]. The values are those of ``scipy.signal.upfirdn(h, x, up, down)``.
 
     Args:
-        up: `up` elements of y for `down` of x. It divides the least common multiple of 1 to 32.
+        up: `up` elements of y for `down` of x; at most 65536.
         down: see there.
         dtype: of x, h and y: float32, float64, complex64 or complex128.
         channels: how many, a number or a parameter; without, elements are numbers.

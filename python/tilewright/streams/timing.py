@@ -23,7 +23,11 @@ _FAR = 2**40
 """Later than anything that a bounded dependence reaches."""
 
 _STEPS = math.lcm(*range(1, 33))
-"""Rates are seen over so many elements: of all that have a denominator of at most 32."""
+"""Rates are seen over so many elements."""
+
+_DENOMINATORS = 2**16
+"""Rates have denominators up to this one: two such fractions differ by much more than what rounding
+to whole elements changes over `_STEPS`."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +136,7 @@ class _Reads:
                 "needs the same elements for ever (a sum from the beginning is a recurrence: "
                 "y[n] = y[n - 1] + x[n])"
             )
-        return Fraction(second - first, _STEPS)
+        return Fraction(second - first, _STEPS).limit_denominator(_DENOMINATORS)
 
     def edge(self, rate: Fraction) -> Edge:
         gain, step = rate.numerator, rate.denominator

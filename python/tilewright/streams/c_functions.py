@@ -29,11 +29,13 @@ class Port:
 
 @dataclass(frozen=True)
 class Past:
-    """What is kept of a stream: a member ``[2][length]`` of the state."""
+    """What is kept of a stream: a member ``[copies][length]`` of the state. Of two copies, one is read and
+    one written; one alone is changed where it is."""
 
     member: str
     c_type: str
     length: int
+    copies: int
 
 
 @dataclass(frozen=True)
@@ -120,7 +122,8 @@ class Texts:
     def _state(self) -> str:
         own, upper = self.own, self.upper
         members = [
-            f"  {past.c_type} {past.member}[2][{max(1, past.length)}];" for past in self.pasts
+            f"  {past.c_type} {past.member}[{past.copies}][{max(1, past.length)}];"
+            for past in self.pasts
         ]
         for each in self.finite:
             extent = "" if each.is_number else f"[{max(1, each.length)}]"

@@ -107,7 +107,10 @@ class _Source:
             own=symbol,
             inputs=[self._port(name, name) for name in inputs],
             outputs=[self._port(name, f"{name}_out") for name in outputs],
-            pasts=[self._past(name) for name in step.past],
+            pasts=[
+                *(self._past(name) for name in step.past),
+                *(self._ring(name) for name in step.rings),
+            ],
             finite=[self._finite(name) for name in self._finite_names(inputs)],
             counted=counted,
             table=[
@@ -137,7 +140,7 @@ class _Source:
             name=_c_name(stream, self.symbol),
             stream=stream,
             c_type=self.arguments[argument].c_type,
-            dtype=str(self.step.past[stream][1]),
+            dtype=str(self.step.types[stream]),
             elements=math.prod(extent or 0 for extent in self.step.shapes[stream][1:]),
             rate=(rate.numerator, rate.denominator),
         )
@@ -145,10 +148,16 @@ class _Source:
     def _past(self, stream: str) -> Past:
         argument = self.arguments[f"{stream}_next"]
         length = math.prod(self.step.past[stream][0])
-        return Past(f"{_core.c_identifier(stream)}_past", argument.c_type, length)
+        return Past(f"{_core.c_identifier(stream)}_past", argument.c_type, length, 2)
+
+    def _ring(self, stream: str) -> Past:
+        argument = self.arguments[f"{stream}_ring"]
+        length = math.prod(self.step.rings[stream][0])
+        return Past(f"{_core.c_identifier(stream)}_ring", argument.c_type, length, 1)
 
     def _finite_names(self, inputs: Sequence[str]) -> list[str]:
         known = {*inputs, *(f"{name}_past" for name in self.step.past)}
+        known |= {f"{name}_ring" for name in self.step.rings}
         return [
             name for name, each in self.arguments.items() if each.is_input and name not in known
         ]
@@ -191,7 +200,12 @@ class _Source:
         ]:
             if name == own:
                 return port.name
-        for stream, past in zip(self.step.past, texts.pasts, strict=True):
+        kept = [*self.step.past, *self.step.rings]
+        for stream, past in zip(kept, texts.pasts, strict=True):
+            if past.copies == 1 and name == f"{stream}_ring":
+                return f"s->{past.member}[0]"
+            if past.copies == 1:
+                continue
             if name == f"{stream}_past":
                 value = f"s->{past.member}[s->present]"
                 return f"*{value}" if SourceInterface.is_number(self.arguments[name]) else value
@@ -266,7 +280,7 @@ class _Source:
 
 def _state_nbytes(texts: Texts) -> int:
     """At least the size of the structure, whatever the compiler puts between its members."""
-    sizes = [2 * C_BYTES[past.c_type] * max(1, past.length) for past in texts.pasts]
+    sizes = [past.copies * C_BYTES[past.c_type] * max(1, past.length) for past in texts.pasts]
     sizes += [C_BYTES[each.c_type] * max(1, each.length) for each in texts.finite]
     return 32 + sum(-(-size // 16) * 16 for size in [*sizes, texts.scratch])
 

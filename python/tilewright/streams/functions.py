@@ -21,7 +21,11 @@ from ..base.errors import (
 )
 from ..language.expressions import as_dtype
 from ..schedule.computations import Computation
+from ..sets.values import Map
 from .c_source import LARGEST, ExportedStream, export_stream_source, stream_c_text
+from .periodic import PeriodicTiling
+from .periods import Periods, asked_periods, collected_ticks, tiled, tiling_of
+from .reports import reported
 from .states import Stream
 from .steps import Program, Step, gather, make_step
 
@@ -80,6 +84,7 @@ class StreamFunction:
             made_by("tw.stream_function", output, Computation, "tw.StreamFunction")
         self.name = name
         self._program: Program = gather(name, outputs, order)
+        self._periods = Periods()
         if not self._program.inputs:
             raise DeclarationError(
                 f"{name} reads no stream, so nothing says how far it runs; declare one with tw.stream"
@@ -94,7 +99,8 @@ class StreamFunction:
         return f"<StreamFunction {self.name}({streams}) -> {', '.join(self.outputs)}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return StreamFunction, (self.name, self._program.outputs, self.inputs)
+        made = (self.name, self._program.outputs, self.inputs)
+        return _restored, (*made, self._periods)
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -106,16 +112,25 @@ class StreamFunction:
         """The names of what comes out."""
         return tuple(output.name for output in self._program.outputs)
 
-    def stream(self, **arrays: Any) -> Stream:
+    def stream(self, start: int = 0, **arrays: Any) -> Stream:
         """A stream before its first element.
 
         Args:
+            start: how many elements of the first input are taken to have been pushed already; they,
+                and all that was computed, are taken to have been 0.
             arrays: the finite arrays that the program reads, and its sizes where no array tells
                 them: ``k.stream(b=taps, channels=2)``. The arrays are copied.
 
         Raises:
-            ArgumentError: one is missing, unknown, or has another shape or type.
+            ArgumentError: one is missing, unknown, or has another shape or type; `start` is negative.
         """
+        begin = an_integer(start, "start", minimum=0)
+        step, given, sizes = self._opened(arrays)
+        return Stream(self, step, given, sizes, begin)
+
+    def _opened(
+        self, arrays: dict[str, Any]
+    ) -> tuple[Step, dict[str, np.ndarray[Any, Any]], dict[str, int]]:
         known = {handle.name: handle for handle in self._program.arrays}
         sizes: dict[str, int] = {}
         given: dict[str, np.ndarray[Any, Any]] = {}
@@ -134,7 +149,7 @@ class StreamFunction:
             raise ArgumentError(
                 f"{self.name}.stream needs {', '.join(missing)}: pass {missing[0]}=..."
             )
-        return Stream(self, self._step(sizes), given, sizes)
+        return self._step(sizes), given, sizes
 
     def __call__(
         self, /, *arrays: Any, zi: Stream | None = None, **named: Any
@@ -169,7 +184,89 @@ class StreamFunction:
             state = zi.clone()
         else:
             state = self.stream(**named)
-        return state.push(*arrays, **pushed), state
+        return state._whole(arrays, pushed), state
+
+    # ---- periods ----
+
+    def periodic(
+        self,
+        *,
+        direction: Sequence[int] | None = None,
+        size: int | None = None,
+        latency: int | None = None,
+        schedule: str | Map | None = None,
+        tiles: Sequence[int] = (),
+    ) -> StreamFunction:
+        """Says which periods the streams opened from now on run in: a command, like those of schedules.
+
+        Without it, a push computes all that can be computed, element by element (a period of the
+        untiled schedule). With it, elements wait until a period is complete, so that each call has
+        work enough for tiles and threads::
+
+            k.periodic(size=64)                 # 64 elements at a time
+            k.periodic(latency=63)              # as many as make no output later than by 63 ticks
+            k.periodic(latency=0)               # each element at once, as without the command
+            k.periodic(schedule="{ x[n] -> [n, n]; u[n, i] -> [n, n + i] }", tiles=(4, 4),
+                       direction=(1, 1), size=2)
+
+        Args:
+            direction: the tiling direction, a number for each dimension of the tiled schedule; the
+                first legal unit vector without it.
+            size: of a period along the direction; the smallest one without it.
+            latency: instead of a size: by how many elements of the first input outputs may be later
+                than they have to be.
+            schedule: when each element of each stream is computed, as isl's text; `report` and
+                `tiling` speak of it. By default time comes first.
+            tiles: sizes of tiles of the schedule, which come in front of it.
+
+        Returns:
+            this function.
+
+        Raises:
+            DeclarationError: the direction or the size makes no periodic tiling; the message has the
+                reason. Nothing changes then.
+
+        Source: Leben and Tzanetakis, ACM TACO 16(3), 2019, section 4.
+        """
+        before = self._periods
+        asked = asked_periods(direction, size, latency, schedule, tiles)
+        with self._lock:
+            self._periods, steps, self._steps = asked, self._steps, {}
+        if not self._parameters():
+            try:
+                self._step({})
+            except BaseException:
+                with self._lock:
+                    self._periods, self._steps = before, steps
+                raise
+        return self
+
+    def tiling(self, **sizes: int) -> PeriodicTiling:
+        """The periodic tiling: direction, offset and size, for sizes by name."""
+        return tiling_of(self._sized(sizes), sizes, self._periods)[1]
+
+    def report(self, **sizes: int) -> Text:
+        """Period, rates, latencies and buffers as a table, for sizes by name; `Stream.report` has it
+        for the sizes of a stream."""
+        step = self._sized(sizes)
+        return Text(
+            f"{reported(step, self.inputs, self.outputs)}\n\n{tiled(step, sizes, self._periods)}"
+        )
+
+    def _sized(self, sizes: dict[str, int]) -> Step:
+        names = self._parameters()
+        for name, value in sizes.items():
+            if name not in names:
+                raise ArgumentError(
+                    f"{self.name} has no size {name!r}; it has {', '.join(names) or 'none'}"
+                )
+            an_integer(value, name, minimum=0)
+        missing = [name for name in names if name not in sizes]
+        if missing:
+            raise ArgumentError(
+                f"{self.name} needs a size for {', '.join(missing)}: {missing[0]}=..."
+            )
+        return self._step(sizes)
 
     def export_source(
         self,
@@ -290,5 +387,16 @@ class StreamFunction:
         key = tuple(sorted(sizes.items()))
         with self._lock:
             if key not in self._steps:
-                self._steps[key] = make_step(self._program, sizes)
+                step = make_step(self._program, sizes)
+                step.collected = collected_ticks(step, sizes, self._periods)
+                self._steps[key] = step
             return self._steps[key]
+
+
+def _restored(
+    name: str, outputs: tuple[Computation, ...], order: tuple[str, ...], periods: Periods
+) -> StreamFunction:
+    """What was pickled."""
+    made = StreamFunction(name, outputs, order)
+    made._periods, made._steps = periods, {}
+    return made

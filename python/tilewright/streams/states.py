@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
-from fractions import Fraction
 from typing import Any, Protocol
 
 import numpy as np
 
-from ..base.checks import ARGUMENT, an_integer, described, made_by
+from ..base.checks import an_integer, described, made_by
+from ..base.display import Text
 from ..base.errors import ArgumentError, ArgumentTypeError
 from ..functions.functions import Function
+from .plans import Memory, Plan, make_plan, output_shapes
+from .reports import reported
 from .steps import Step
+from .waiting import Waiting
 
 __all__ = ["Stream"]
+
+_PLANS = 256
+"""So many kinds of pushes are remembered."""
 
 Array = np.ndarray[Any, Any]
 
@@ -46,26 +53,26 @@ class Stream:
         step: Step,
         arrays: dict[str, Array],
         sizes: dict[str, int],
+        start: int = 0,
     ) -> None:
         made_by("StreamFunction.stream", step, Step, "tw.Stream")
         self._function, self._step = function, step
-        self._arrays, self._sizes = arrays, sizes
+        self._arrays, self._sizes, self._start = arrays, sizes, start
+        self._inputs, self._outputs = function.inputs, function.outputs
+        self._input_types = tuple(step.types[name] for name in self._inputs)
         self._lock = threading.Lock()
         self._closed = False
-        self._begin()
+        self.reset()
 
     def reset(self) -> None:
         """Back to the time before the first element; the finite arrays stay. A closed stream stays
         closed."""
         with self._lock:
-            self._begin()
-
-    def _begin(self) -> None:
-        self._ticks = 0
-        self._past = {
-            name: np.zeros(shape, dtype) for name, (shape, dtype) in self._step.past.items()
-        }
-        self._spare = {name: np.empty_like(array) for name, array in self._past.items()}
+            self._memory = Memory(self._step, self._arrays, self._sizes)
+            self._plans: dict[Any, Plan] = {}
+            self._ticks = self._start
+            self._phase = self._step.phase(self._ticks)
+            self._waiting = Waiting(self._step, self._inputs)
 
     # ---- what it is like ----
 
@@ -76,41 +83,33 @@ class Stream:
 
     @property
     def latency(self) -> dict[str, int]:
-        """By how many elements each output is behind the input, at most: how far it reads ahead."""
-        return {name: self._step.timing.latency(name) for name in self._function.outputs}
+        """By how many elements each output is behind the input, at most: how far it reads ahead, and
+        how many elements a period collects."""
+        step = self._step
+        return {name: step.timing.latency(name, step.collected) for name in self._outputs}
 
     @property
     def period(self) -> dict[str, int]:
-        """How many elements of each input and output make up the smallest time after which
-        everything repeats."""
-        timing = self._step.timing
-        names = (*self._function.inputs, *self._function.outputs)
-        return {name: int(timing.rates[name] * timing.period) for name in names}
+        """How many elements of each input and output make up a period: the smallest time after which
+        everything repeats, or what `StreamFunction.periodic` says."""
+        step = self._step
+        ticks = math.lcm(step.timing.period, step.collected)
+        return {name: int(step.timing.rates[name] * ticks) for name in self._inputs + self._outputs}
 
     @property
     def state_nbytes(self) -> int:
         """Bytes of what is kept from one call to the next."""
-        return sum(array.nbytes for array in self._past.values())
+        return self._memory.nbytes + self._waiting.nbytes
 
     @property
     def pushed(self) -> dict[str, int]:
         """How many elements of each input there were so far."""
-        counts = self._step.timing.counts(self._ticks)
-        return {name: counts[name] for name in self._function.inputs}
+        counts = self._step.timing.counts(self._ticks + self._waiting.ticks)
+        return {name: counts[name] for name in self._inputs}
 
-    def report(self) -> str:
-        """Rates, latencies and memory as a table."""
-        timing = self._step.timing
-        rows = [("stream", "rate", "latency", "kept", "bytes")]
-        for name in timing.rates:
-            late = str(timing.latency(name)) if name in self._function.outputs else ""
-            size = self._past[name].nbytes
-            rows.append((name, str(timing.rates[name]), late, str(timing.kept[name]), str(size)))
-        widths = [max(len(row[c]) for row in rows) for c in range(5)]
-        return "\n".join(
-            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-            for row in rows
-        )
+    def report(self) -> Text:
+        """Period, rates, latencies and buffers as a table; see `StreamFunction.report`."""
+        return reported(self._step, self._inputs, self._outputs, self._waiting.nbytes)
 
     def __repr__(self) -> str:
         state = "closed" if self._closed else f"after {self._ticks}"
@@ -122,16 +121,23 @@ class Stream:
         """How many elements of each output a push of so many elements of the first input gives.
 
         Raises:
-            ArgumentError: the number is negative.
-            ArgumentTypeError: it is no integer.
+            ArgumentTypeError: the number is no integer.
+            ArgumentError: it is negative.
         """
-        ticks = self._ticks + an_integer(elements, "elements", ARGUMENT, minimum=0, bits=64)
-        before, after = self._known(self._ticks), self._known(ticks)
-        return {name: after[name] - before[name] for name in self._function.outputs}
+        ticks = an_integer(elements, "the number of elements", minimum=0)
+        end = self._ticks + self._due(ticks)
+        before, after = self._known(self._ticks), self._known(end)
+        return {name: after[name] - before[name] for name in self._outputs}
 
     def _known(self, ticks: int) -> dict[str, int]:
         counts = self._step.timing.counts(ticks)
         return {name: max(0, count) for name, count in counts.items()}
+
+    def _due(self, ticks: int) -> int:
+        """How many ticks run after so many more: those up to the end of a period."""
+        collected = self._step.collected
+        end = self._ticks + self._waiting.ticks + ticks
+        return max(0, end // collected * collected - self._ticks)
 
     def push(self, /, *chunks: Any, out: Any = None, **named: Any) -> Any:
         """The elements that can be computed now that these are there.
@@ -154,26 +160,82 @@ class Stream:
         with self._lock:
             if self._closed:
                 raise ArgumentError(f"the stream of {self._function.name} is closed")
-            pushed = self._chunks(chunks, named)
-            ticks = self._ticks + self._elapsed(pushed)
-            outputs = self._outputs(out, ticks)
-            times = self._times(ticks)
-            past = {f"{name}_past": array for name, array in self._past.items()}
-            self._step.kernel(
-                **pushed,
-                **past,
-                **self._needed(),
-                **times,
-                out=(*outputs, *self._spare.values()),
-            )
-            self._past, self._spare = self._spare, self._past
-            self._ticks = ticks
-        return outputs[0] if len(outputs) == 1 else outputs
+            if named or len(chunks) != len(self._inputs):
+                chunks = self._ordered(chunks, named)
+            if self._step.collected > 1:
+                return self._collect(self._checked(chunks), out, everything=False)
+            shapes = tuple(getattr(chunk, "shape", None) for chunk in chunks)
+            plan = self._plans.get((self._phase, shapes))
+            if plan is None or not self._have_types(chunks):
+                chunks = self._checked(chunks)
+                plan = self._plan(chunks)
+            results = self._into(out, plan.shapes)
+            self._run(plan, chunks, results)
+        return results[0] if len(results) == 1 else results
 
     def flush(self) -> Any:
-        """The elements that depend on what was pushed only and have not come out yet. There are
-        none: `push` gives each element as soon as it can be computed."""
-        return self.push(*self._nothing())
+        """The elements that depend on what was pushed only and have not come out yet. `push` gives
+        each element as soon as it can be computed, so that there are none, unless it collects
+        whole periods (`StreamFunction.periodic`)."""
+        with self._lock:
+            if self._closed:
+                raise ArgumentError(f"the stream of {self._function.name} is closed")
+            return self._collect(self._nothing(), None, everything=True)
+
+    def _whole(self, chunks: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """`push` and `flush` at once."""
+        with self._lock:
+            return self._collect(self._checked(self._ordered(chunks, named)), None, everything=True)
+
+    # ---- running ----
+
+    def _have_types(self, chunks: tuple[Any, ...]) -> bool:
+        for chunk, dtype in zip(chunks, self._input_types, strict=True):
+            if type(chunk) is not np.ndarray or (chunk.dtype is not dtype and chunk.dtype != dtype):
+                return False
+        return True
+
+    def _plan(self, chunks: tuple[Array, ...]) -> Plan:
+        """Of chunks that were checked."""
+        key = (self._phase, tuple(chunk.shape for chunk in chunks))
+        plan = self._plans.get(key)
+        if plan is None:
+            ticks = self._elapsed(chunks)
+            plan = make_plan(self._step, self._memory, self._outputs, self._phase, ticks)
+            if len(self._plans) >= _PLANS:
+                self._plans.clear()
+            self._plans[key] = plan
+        return plan
+
+    def _run(self, plan: Plan, chunks: tuple[Array, ...], results: tuple[Array, ...]) -> None:
+        memory = self._memory
+        arguments = plan.arguments[memory.side].copy()
+        for name, chunk in zip(self._inputs, chunks, strict=True):
+            arguments[name] = chunk
+        self._step.kernel(**arguments, out=results + plan.kept[memory.side])
+        memory.side = 1 - memory.side
+        self._ticks += plan.ticks
+        self._phase = plan.next_phase
+
+    def _collect(self, chunks: tuple[Array, ...], out: Any, everything: bool) -> Any:
+        """Runs the periods that are complete now, and those that are not if `everything` is to run."""
+        waiting, step = self._waiting, self._step
+        ticks = self._elapsed(chunks)
+        due = waiting.ticks + ticks if everything else self._due(ticks)
+        whole = output_shapes(step, self._outputs, self._ticks, self._ticks + due)
+        results = self._into(out, whole)
+        filled = [0] * len(results)
+        for parts in waiting.parts(chunks, ticks, due, self._ticks):
+            plan = self._plan(parts)
+            pieces = []
+            for number, name in enumerate(self._outputs):
+                axis = step.streams[name].axis
+                begin, filled[number] = filled[number], filled[number] + plan.shapes[number][axis]
+                pieces.append(
+                    results[number][(slice(None),) * axis + (slice(begin, filled[number]),)]
+                )
+            self._run(plan, parts, tuple(pieces))
+        return results[0] if len(results) == 1 else results
 
     def close(self) -> None:
         """No more elements: `push` is refused from now on."""
@@ -213,32 +275,33 @@ class Stream:
                 "function": self._function,
                 "arrays": self._arrays,
                 "sizes": self._sizes,
+                "start": self._start,
                 "ticks": self._ticks,
-                "past": {name: array.copy() for name, array in self._past.items()},
+                "past": {name: array.copy() for name, array in self._memory.arrays().items()},
+                "waiting": self._waiting.state(),
                 "closed": self._closed,
             }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         function = state["function"]
         step = function._step(state["sizes"])
-        Stream.__init__(self, function, step, state["arrays"], state["sizes"])
-        self._ticks, self._past, self._closed = state["ticks"], state["past"], state["closed"]
+        Stream.__init__(self, function, step, state["arrays"], state["sizes"], state["start"])
+        self._memory.load(state["past"])
+        self._waiting.load(state["waiting"])
+        self._ticks, self._closed = state["ticks"], state["closed"]
+        self._phase = step.phase(self._ticks)
 
     # ---- checks ----
 
-    def _nothing(self) -> list[Array]:
+    def _nothing(self) -> tuple[Array, ...]:
         step = self._step
-        return [
-            np.empty(
-                [0 if extent is None else extent for extent in step.shapes[name]],
-                step.past[name][1],
-            )
-            for name in self._function.inputs
-        ]
+        return tuple(
+            np.empty([extent or 0 for extent in step.shapes[name]], step.types[name])
+            for name in self._inputs
+        )
 
-    def _chunks(self, chunks: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Array]:
-        names = self._function.inputs
-        own = self._function.name
+    def _ordered(self, chunks: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+        names, own = self._inputs, self._function.name
         if len(chunks) > len(names):
             raise ArgumentError(
                 f"{own} has {len(names)} streams to push ({', '.join(names)}), got {len(chunks)}"
@@ -253,14 +316,19 @@ class Stream:
         missing = [name for name in names if name not in given]
         if missing:
             raise ArgumentError(f"a chunk of {', '.join(missing)} is missing")
-        return {name: self._chunk(name, given[name]) for name in names}
+        return tuple(given[name] for name in names)
+
+    def _checked(self, chunks: tuple[Any, ...]) -> tuple[Array, ...]:
+        return tuple(
+            self._chunk(name, chunk) for name, chunk in zip(self._inputs, chunks, strict=True)
+        )
 
     def _chunk(self, name: str, value: Any) -> Array:
         try:
             chunk = np.asarray(value)
         except (TypeError, ValueError) as error:
             raise ArgumentTypeError(f"{name} must be an array: {error}") from None
-        dtype = self._step.past[name][1]
+        dtype = self._step.types[name]
         if chunk.dtype != dtype:
             raise ArgumentTypeError(
                 f"{name} must be {dtype}, got {chunk.dtype}; convert it with .astype({dtype.name!r})"
@@ -276,50 +344,39 @@ class Stream:
             )
         return chunk
 
-    def _elapsed(self, pushed: dict[str, Array]) -> int:
-        step = self._step
-        first = self._function.inputs[0]
-        lengths: dict[str, int] = {
-            name: chunk.shape[step.streams[name].axis] for name, chunk in pushed.items()
-        }
-        for name, length in lengths.items():
-            expected = step.timing.rates[name] * lengths[first]
-            if Fraction(length) != expected:
-                raise ArgumentError(
-                    f"{lengths[first]} elements of {first} go with {expected} of {name}, got {length}"
-                )
-        return lengths[first]
-
-    def _outputs(self, out: Any, ticks: int) -> tuple[Array, ...]:
-        step, names = self._step, self._function.outputs
-        before, after = self._known(self._ticks), self._known(ticks)
-        shapes = [
-            tuple(after[name] - before[name] if e is None else e for e in step.shapes[name])
-            for name in names
+    def _elapsed(self, chunks: tuple[Array, ...]) -> int:
+        step, first = self._step, self._inputs[0]
+        lengths = [
+            chunk.shape[step.streams[name].axis]
+            for name, chunk in zip(self._inputs, chunks, strict=True)
         ]
+        for name, length in zip(self._inputs, lengths, strict=True):
+            expected = step.timing.rates[name] * lengths[0]
+            if length != expected:
+                raise ArgumentError(
+                    f"{lengths[0]} elements of {first} go with {expected} of {name}, got {length}"
+                )
+        return lengths[0]
+
+    def _into(self, out: Any, shapes: tuple[tuple[int, ...], ...]) -> tuple[Array, ...]:
+        """The arrays that results go to."""
         if out is None:
+            types = self._step.types
             return tuple(
-                np.empty(shape, step.past[name][1])
-                for name, shape in zip(names, shapes, strict=True)
+                np.empty(shape, types[name])
+                for name, shape in zip(self._outputs, shapes, strict=True)
             )
-        arrays = out if isinstance(out, tuple | list) else (out,)
-        if len(arrays) != len(names):
-            raise ArgumentError(f"out must have {len(names)} arrays, got {len(arrays)}")
-        for name, shape, array in zip(names, shapes, arrays, strict=True):
+        arrays = out if type(out) is tuple or isinstance(out, list) else (out,)
+        if len(arrays) != len(shapes):
+            raise ArgumentError(f"out must have {len(shapes)} arrays, got {len(arrays)}")
+        for name, shape, array in zip(self._outputs, shapes, arrays, strict=True):
             if not isinstance(array, np.ndarray) or array.shape != shape:
                 got = getattr(array, "shape", type(array).__name__)
                 raise ArgumentError(f"out of {name} must have the shape {shape}, got {got}")
+            if array.dtype != self._step.types[name]:
+                raise ArgumentTypeError(
+                    f"out of {name} must be {self._step.types[name]}, got {array.dtype}"
+                )
+            if not array.flags.writeable:
+                raise ArgumentError(f"out of {name} is read-only")
         return tuple(arrays)
-
-    def _times(self, ticks: int) -> dict[str, int]:
-        timing = self._step.timing
-        before, after = timing.counts(self._ticks), timing.counts(ticks)
-        times: dict[str, int] = {}
-        for name in self._step.own_times:
-            times[f"{name}_begin"], times[f"{name}_end"] = before[name], after[name]
-        for name in self._step.first_times:
-            times[f"{name}_first"] = max(before[name], min(0, after[name]))
-        return times
-
-    def _needed(self) -> dict[str, Any]:
-        return {**self._arrays, **self._sizes}

@@ -23,6 +23,7 @@ from ..language.inputs import input as array_input
 from ..language.names import Iterator, Parameter
 from ..schedule.computations import Computation, computation
 from .declarations import declaration_number
+from .repeating import Repeating, repeating
 from .timing import Streamed, Timing, streamed, timing_of
 
 __all__ = ["Program", "Step", "gather", "make_step"]
@@ -81,19 +82,31 @@ class Step:
     """The kernel for known sizes.
 
     Attributes:
-        past: what is kept of each stream, a shape and a type; the arguments ``<name>_past``.
+        past: what is copied in front of a chunk, a shape and a type; the arguments ``<name>_past``.
+        rings: what is changed where it is, a shape and a type; the arguments ``<name>_ring``.
+        types: of the elements of each stream.
         shapes: of a chunk of each stream, None for the time.
         own_times: the streams with parameters ``<name>_begin`` and ``<name>_end``.
         first_times: the outputs with a parameter ``<name>_first``: they wait in the beginning.
+        repeats: when the program does the same again, if it does.
+        collected: a push computes whole multiples of so many ticks.
     """
 
     kernel: Function
     timing: Timing
     streams: dict[str, Streamed]
     past: dict[str, tuple[tuple[int, ...], np.dtype[Any]]]
+    rings: dict[str, tuple[tuple[int, ...], np.dtype[Any]]]
+    types: dict[str, np.dtype[Any]]
     shapes: dict[str, tuple[int | None, ...]]
     own_times: tuple[str, ...]
     first_times: tuple[str, ...]
+    repeats: Repeating | None
+    collected: int = 1
+
+    def phase(self, ticks: int) -> int:
+        """The first number of ticks that is like this one; the number itself where none is."""
+        return ticks if self.repeats is None else self.repeats.phase(ticks)
 
 
 class _Times:
@@ -283,9 +296,12 @@ class _Maker:
             self.timing,
             self.streams,
             self.past,
+            {},
+            {name: kept[1] for name, kept in self.past.items()},
             shapes,
             self.times.own,
             self.times.first,
+            repeating(self.streams, self.timing, self.sizes),
         )
 
     def _handed_out(self, name: str) -> Computation:

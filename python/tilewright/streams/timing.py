@@ -183,13 +183,15 @@ class Timing:
             for name, count in self._table[rest].items()
         }
 
-    def latency(self, name: str) -> int:
-        """By how many elements a stream is behind the input, at most."""
-        late = (
-            math.floor(self.rates[name] * tick) - counts[name]
-            for tick, counts in enumerate(self._table)
+    def latency(self, name: str, collected: int = 1) -> int:
+        """By how many elements a stream is behind the input, at most, if whole multiples of so many
+        ticks run at once."""
+        rate = self.rates[name]
+        begins = (collected * k for k in range(math.lcm(self.period, collected) // collected))
+        return max(
+            math.floor(rate * (begin + collected - 1)) - self.counts(begin)[name]
+            for begin in begins
         )
-        return max(late)
 
     def offset(self, name: str, reference: str) -> int | None:
         """What its count is more than a whole multiple of the reference's; None if that varies."""

@@ -96,9 +96,8 @@ def test_what_is_refused_loses_nothing() -> None:
         (lambda: s.push(x[:5], out=wide), TypeError, "expected float64, got float32"),
         (lambda: s.push(x[:5], out=locked), ValueError, "read-only"),
         (lambda: s.push(x[:5], out="abcde"), ValueError, "got str"),
-        (lambda: s.counts_after(-1), ValueError, "elements must be at least 0"),
-        (lambda: s.counts_after("a"), TypeError, "elements must be an integer"),
-        (lambda: s.counts_after(2**70), ValueError, "64 bits"),
+        (lambda: s.counts_after(-1), ValueError, "the number of elements must be at least 0"),
+        (lambda: s.counts_after("a"), TypeError, "the number of elements must be an integer"),
         (lambda: next(s.process(3)), TypeError, "chunks must be iterable"),  # type: ignore[arg-type]
     ):
         with pytest.raises(error, match=match) as caught:

@@ -1,0 +1,106 @@
+"""From when on, and after how many ticks, a stream program does the same again.
+
+Where no value depends on the time itself, the code of a period needs no time: phases are enough
+(Leben and Tzanetakis, ACM TACO 16(3), 2019, Theorem 5.3). So times do not grow for ever, and a call is
+like an earlier one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from .. import _core
+from ..base.errors import AnalysisLimitError, DeclarationError
+from ..sets.values import Map, Set
+from .timing import Streamed, Timing
+from .unbounded import greatest_missing, names_of, repetition
+
+__all__ = ["Repeating", "repeating"]
+
+_MOST = 2**30
+"""A longer period is as good as none."""
+
+
+@dataclass(frozen=True)
+class Repeating:
+    """Ticks t and t + ticks do the same if t is at least `onset`."""
+
+    onset: int
+    ticks: int
+
+    def phase(self, ticks: int) -> int:
+        """The first number of ticks that is like this one."""
+        if ticks < self.onset:
+            return ticks
+        return self.onset + (ticks - self.onset) % self.ticks
+
+
+def _of_stream(stream: Streamed, sizes: Mapping[str, int]) -> tuple[int, int] | None:
+    """(from which element on, after how many elements); None where values depend on the time."""
+    handle, axis = stream.handle, stream.axis
+    onset, steps = 0, 1
+    seen: set[str] = set()
+    for name, instances in _core.computed_parts(handle):
+        if name == handle.iterators[axis]:
+            return None
+        known = instances.project_out_parameters(["forever"])
+        known = known.fix({p: sizes[p] for p in known.parameters() if p in sizes})
+        text = known.text()
+        if text in seen:
+            continue
+        seen.add(text)
+        points = Set._of(known)
+        if points.is_empty:
+            continue
+        begins, step = _of_part(points, handle.name, axis)
+        onset, steps = max(onset, begins), math.lcm(steps, step)
+    return onset, steps
+
+
+def _of_part(points: Set, name: str, axis: int) -> tuple[int, int]:
+    ((_, dimensions, _),) = points._shapes()
+    rank = len(dimensions)
+    names = names_of(rank)
+    own = f"{name}[{', '.join(names)}]"
+    unnamed = Map(f"{{ {own} -> [{', '.join(names)}] }}")(points)
+    unit = tuple(int(d == axis) for d in range(rank))
+    late = points & Set(f"{{ {own} : {names[axis]} >= {2**40} }}")
+    step = 1
+    if not late.is_empty:
+        times = Map(f"{{ {own} -> [{names[axis]}] }}").intersect_domain(points)
+        step, _ = repetition(times, name, axis)
+    last = greatest_missing(unnamed, tuple(step * each for each in unit), unit)
+    return (0 if last is None else last + 1), step
+
+
+def repeating(
+    streams: Mapping[str, Streamed], timing: Timing, sizes: Mapping[str, int]
+) -> Repeating | None:
+    """None where values depend on the time itself, or it is not known that they do not."""
+    ticks, begins = timing.period, dict.fromkeys(timing.rates, 0)
+    for name, stream in streams.items():
+        if name in timing.inputs:
+            continue
+        try:
+            found = _of_stream(stream, sizes)
+        except (DeclarationError, AnalysisLimitError):
+            return None
+        if found is None:
+            return None
+        begins[name], steps = found
+        whole = timing.rates[name] * timing.period
+        ticks = math.lcm(ticks, timing.period * (steps // math.gcd(steps, int(whole))))
+    if ticks > _MOST:
+        return None
+    onset = 0
+    while any(count < begins[name] for name, count in timing.counts(onset).items()):
+        short = (
+            (begins[name] - count) / timing.rates[name]
+            for name, count in timing.counts(onset).items()
+        )
+        onset += max(1, math.ceil(max(short)))
+        if onset > _MOST:
+            return None
+    return Repeating(onset, ticks)

@@ -40,9 +40,10 @@ def _ports(stream: Stream, what: str) -> tuple[list[Array], list[Array]]:
     """Arrays without elements, as each input takes and each output gives. Compiles the kernel, so that
     the first call does not have to."""
     function = stream._function
-    inputs = stream._nothing()
+    inputs = list(stream._nothing())
     given = stream.clone()
     given._closed = False
+    stream.kernel.compile()
     found = given.push(*inputs)
     outputs = list(found) if isinstance(found, tuple) else [found]
     for name, array in zip((*function.inputs, *function.outputs), (*inputs, *outputs), strict=True):
@@ -232,6 +233,7 @@ class Work:
         self.out_sig = [self._signature(port) for port in self._outputs]
         self.consumed = [0 for _ in self._inputs]
         self.produced = [0 for _ in self._outputs]
+        self._left = list(self._outputs)  # what there was no room for
 
     @staticmethod
     def _signature(port: Array) -> Any:
@@ -291,26 +293,36 @@ class Work:
                 raise ArgumentError(f"output_items of {name} are read-only")
         self.consumed = [0 for _ in given]
         self.produced = [0 for _ in rooms]
-        if self.stream._closed:
+        if self.stream._closed and not any(len(left) for left in self._left):
             return WORK_DONE
-        most = min(len(array) // number for array, number in zip(given, self._unit, strict=True))
-        units = self._fitting(most, [len(room) for room in rooms])
-        consumed = [units * number for number in self._unit]
-        produced = self._gives(units)
-        targets = tuple(room[:number] for room, number in zip(rooms, produced, strict=True))
-        chunks = [array[:number] for array, number in zip(given, consumed, strict=True)]
-        if all(target.flags.c_contiguous for target in targets):
-            self.stream.push(*chunks, out=targets)
-        else:
-            found = self.stream.push(*chunks)
-            for target, result in zip(
-                targets, found if isinstance(found, tuple) else (found,), strict=True
-            ):
-                target[...] = result
-        self.consumed, self.produced = consumed, produced
-        return produced[0] if len(set(produced)) == 1 else WORK_CALLED_PRODUCE
+        delivered = self._deliver(rooms, [0 for _ in rooms])
+        free = [len(room) - number for room, number in zip(rooms, delivered, strict=True)]
+        units = 0
+        if not self.stream._closed and not any(len(left) for left in self._left):
+            most = min(len(one) // number for one, number in zip(given, self._unit, strict=True))
+            units = self._fitting(most, free)
+            if units < most and min(free) > 0 and not any(self._gives(units)):
+                units += 1  # a period gives more at once than there is ever room for
+            self._push([one[: units * n] for one, n in zip(given, self._unit, strict=True)])
+        self.consumed = [units * number for number in self._unit]
+        self.produced = self._deliver(rooms, delivered)
+        return self.produced[0] if len(set(self.produced)) == 1 else WORK_CALLED_PRODUCE
 
     work = general_work = __call__
+
+    def _push(self, chunks: list[Array]) -> None:
+        found = self.stream.push(*chunks)
+        self._left = list(found) if isinstance(found, tuple) else [found]
+
+    def _deliver(self, rooms: list[Array], filled: list[int]) -> list[int]:
+        """Moves what there is to where there is room behind what is filled; how much is filled then."""
+        ends = []
+        for k, (room, begin) in enumerate(zip(rooms, filled, strict=True)):
+            number = min(len(self._left[k]), len(room) - begin)
+            room[begin : begin + number] = self._left[k][:number]
+            self._left[k] = self._left[k][number:]
+            ends.append(begin + number)
+        return ends
 
     def _gives(self, units: int) -> list[int]:
         counts = self.stream.counts_after(units * self._unit[0])

@@ -93,6 +93,36 @@ def test_rates_within_a_program_of_one_rate() -> None:
         np.testing.assert_array_equal(found[late:], expected[: 64 - late])
 
 
+def test_periods_that_are_collected() -> None:
+    """A stream that computes 16 elements at a time: 15 elements of silence, or what was waiting."""
+    k = dsp.fir(channels=1).periodic(size=16)
+    data = sound(100)
+    expected = dsp.fir(channels=1).stream(h=TAPS).push(data)
+    for blocks in ([1] * 100, [16] * 6 + [4], [100], [7, 9, 84]):
+        callback = tw.streams.callback(k.stream(h=TAPS))
+        late = callback.latency
+        assert late == 15
+        found = heard(callback, data, blocks, 1)
+        np.testing.assert_array_equal(found[:late], 0)
+        np.testing.assert_array_equal(found[late:], expected[: 100 - late])
+    s = k.stream(h=TAPS)
+    first = s.push(data[:20])
+    callback = tw.streams.callback(s)
+    found = heard(callback, data[20:], [3, 30, 47], 1)
+    went_on = np.concatenate([first, found[callback.latency :]])
+    np.testing.assert_array_equal(went_on, expected[: len(went_on)])
+    assert callback.latency <= 15 and len(went_on) >= 80
+    work = tw.streams.work(k.stream(h=TAPS))
+    assert work.forecast(1) == [16]
+    (found,) = flow(work, [data], 40, 20)
+    np.testing.assert_array_equal(found, expected[: len(found)])
+    assert len(found) >= 80
+    # Of 16 elements that come at once, some wait until there is room.
+    work = tw.streams.work(k.stream(h=TAPS))
+    (found,) = flow(work, [data], 5, 20)
+    np.testing.assert_array_equal(found, expected[:96])
+
+
 def test_other_types_become_those_of_the_stream() -> None:
     data = sound(20, dtype=np.float32)
     callback = tw.streams.callback(dsp.fir(tw.float64).stream(h=TAPS.astype(float)))

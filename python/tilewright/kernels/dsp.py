@@ -30,6 +30,7 @@ from .dsp_filters import (
     max_filter,
     moving_statistics,
 )
+from .dsp_parts import Channels
 from .dsp_rates import cic, decimator, resampler
 from .dsp_spectra import fourier_stages, istft, stft
 
@@ -55,4 +56,4 @@ __all__ = [
     "wave_2d",
 ]
 
-_SHOWN = (fourier_stages,)  # on the page of kernels
+_SHOWN = (Channels, fourier_stages)  # on the page of kernels

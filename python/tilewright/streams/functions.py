@@ -10,7 +10,16 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ..base.checks import ARGUMENT, DECLARATION, a_list, a_string, an_integer, described, made_by
+from ..base.checks import (
+    ARGUMENT,
+    DECLARATION,
+    a_boolean,
+    a_list,
+    a_string,
+    an_integer,
+    described,
+    made_by,
+)
 from ..base.display import Text
 from ..base.errors import (
     ArgumentError,
@@ -32,7 +41,9 @@ from .steps import Program, Step, gather, make_step
 __all__ = ["StreamFunction", "stream_function"]
 
 
-def stream_function(name: str, outputs: Sequence[Computation] | Computation) -> StreamFunction:
+def stream_function(
+    name: str, outputs: Sequence[Computation] | Computation, *, synchronise: bool = False
+) -> StreamFunction:
     """A function of streams: elements are pushed in chunks of any length, and come out as soon as
     everything that they read is there::
 
@@ -52,14 +63,16 @@ def stream_function(name: str, outputs: Sequence[Computation] | Computation) -> 
     Args:
         name: its name.
         outputs: computations over `tw.forever`, each with one infinite direction.
+        synchronise: whether parts that no dependence connects run together, an element of the first
+            input of each part for each one of the first input of all. They are refused without it.
 
     Raises:
         DeclarationError: there is no stream to push, or the program needs memory without bound, or
             its rates are not consistent, or some element waits for itself, or parts of it have
-            nothing to do with each other.
+            nothing to do with each other. The message has an example.
 
-    Source: Leben and Tzanetakis, ACM TACO 16(3), 2019; here the period is one element (their
-    untiled schedule), and what one call computes is as long as the chunk.
+    Source: Leben and Tzanetakis, ACM TACO 16(3), 2019. The period is one element (their untiled
+    schedule) unless `StreamFunction.periodic` says otherwise.
     """
     a_string(name, "the name of a function", DECLARATION)
     listed = [outputs] if isinstance(outputs, Computation) else outputs
@@ -69,21 +82,25 @@ def stream_function(name: str, outputs: Sequence[Computation] | Computation) -> 
             raise DeclarationTypeError(f"outputs must be computations, got {output!r}")
     if not given:
         raise DeclarationError(f"{name} needs an output")
-    return StreamFunction(name, tuple(given))
+    return StreamFunction(name, tuple(given), (), a_boolean(synchronise, "synchronise", DECLARATION))
 
 
 class StreamFunction:
     """What `tw.stream_function` makes. `stream` opens a stream; a call runs one over whole arrays."""
 
     def __init__(
-        self, name: str, outputs: tuple[Computation, ...], order: tuple[str, ...] = ()
+        self,
+        name: str,
+        outputs: tuple[Computation, ...],
+        order: tuple[str, ...] = (),
+        synchronise: bool = False,
     ) -> None:
         for each in (outputs, order):
             made_by("tw.stream_function", each, tuple, "tw.StreamFunction")
         for output in outputs:
             made_by("tw.stream_function", output, Computation, "tw.StreamFunction")
         self.name = name
-        self._program: Program = gather(name, outputs, order)
+        self._program: Program = gather(name, outputs, order, synchronise)
         self._periods = Periods()
         if not self._program.inputs:
             raise DeclarationError(
@@ -99,7 +116,7 @@ class StreamFunction:
         return f"<StreamFunction {self.name}({streams}) -> {', '.join(self.outputs)}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        made = (self.name, self._program.outputs, self.inputs)
+        made = (self.name, self._program.outputs, self.inputs, self._program.synchronise)
         return _restored, (*made, self._periods)
 
     @property
@@ -394,9 +411,13 @@ class StreamFunction:
 
 
 def _restored(
-    name: str, outputs: tuple[Computation, ...], order: tuple[str, ...], periods: Periods
+    name: str,
+    outputs: tuple[Computation, ...],
+    order: tuple[str, ...],
+    synchronise: bool,
+    periods: Periods,
 ) -> StreamFunction:
     """What was pickled."""
-    made = StreamFunction(name, outputs, order)
+    made = StreamFunction(name, outputs, order, synchronise)
     made._periods, made._steps = periods, {}
     return made

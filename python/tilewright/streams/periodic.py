@@ -13,7 +13,7 @@ period).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -152,11 +152,7 @@ class UnboundedProgram:
         domain = self.schedule.domain
         self.writes = Map(self.writes).intersect_domain(domain)
         self.reads = Map(self.reads).intersect_domain(domain)
-        for part, what in (
-            (self.schedule, "schedule"),
-            (self.writes, "writes"),
-            (self.reads, "reads"),
-        ):
+        for part, what in ((self.schedule, "schedule"), (self.writes, "writes"), (self.reads, "reads")):
             if part.parameters:
                 raise DeclarationError(
                     f"the {what} of an unbounded program has parameters, {', '.join(part.parameters)}: "
@@ -233,12 +229,7 @@ class UnboundedProgram:
 
     def _check_finite(self, part: Map, name: str, array: str, rank: int) -> None:
         names = names_of(rank, "e")
-        other = names_of(rank, "f")
-        spread = part.reverse().apply_domain(
-            f"{{ {array}[{', '.join(names)}] -> [{', '.join(names)}] }}"
-        )
-        del other
-        pairs = spread.reverse()
+        pairs = _unnamed(part, array, rank)
         for axis in range(rank):
             one = pairs.then(f"{{ [{', '.join(names)}] -> [{names[axis]}] }}")
             widths = one.range_product(one).range.unwrap().deltas()
@@ -339,9 +330,7 @@ class UnboundedProgram:
         """
         ray = next((one.ray for one in self.statements if one.axis is not None), None)
         if ray is None:
-            raise DeclarationError(
-                "all statements have finitely many instances: there is no period"
-            )
+            raise DeclarationError("all statements have finitely many instances: there is no period")
         among = self.dimensions if dimensions is None else dimensions
         if direction is None:
             chosen = self._direction(ray, among)
@@ -351,11 +340,7 @@ class UnboundedProgram:
             *(dot(chosen, one.ray) for one in self.statements if one.axis is not None),
             *(dot(chosen, one.times) for one in self.accesses),
         )
-        own = (
-            smallest
-            if size is None
-            else an_integer(size, "the size of a period", DECLARATION, minimum=1)
-        )
+        own = smallest if size is None else an_integer(size, "the size of a period", DECLARATION, minimum=1)
         if own % smallest:
             raise DeclarationError(
                 f"the size of a period is a multiple of {smallest} along {chosen}, got {own}"
@@ -382,9 +367,7 @@ class UnboundedProgram:
             unit = tuple(int(d == axis) for axis in range(among)) + rest
             if self._is_legal(unit, ray):
                 return unit
-        candidates = sorted(
-            product(range(-2, 3), repeat=min(among, 4)), key=lambda v: sum(map(abs, v))
-        )
+        candidates = sorted(product(range(-2, 3), repeat=min(among, 4)), key=lambda v: sum(map(abs, v)))
         for candidate in candidates:
             vector = (*candidate, *((0,) * (among - len(candidate))), *rest)
             if self._is_legal(vector, ray):
@@ -397,7 +380,9 @@ class UnboundedProgram:
 
     def _backward(self, ray: Vector) -> Vector:
         names = names_of(self.dimensions, "t")
-        back = self.distances & Set(f"{{ [{', '.join(names)}] : {vector_text(ray, names)} < 0 }}")
+        back = self.distances & Set(
+            f"{{ [{', '.join(names)}] : {vector_text(ray, names)} < 0 }}"
+        )
         found = (back if not back.is_empty else self.distances).sample()
         return tuple(int(each) for each in found.coordinates) if found is not None else ()
 
@@ -445,11 +430,11 @@ class UnboundedProgram:
         ((_, _, ((name, iterators, _), (array, elements, _))),) = part._shapes()
         size = len(elements)
         own = Set(f"{{ {name}[{', '.join(names_of(len(iterators)))}] }}")
-        both = _flat_product(
-            _unnamed(part, array, size), self.schedule.intersect_domain(own), size, self.dimensions
-        )
+        both = _flat_product(_unnamed(part, array, size), self.schedule.intersect_domain(own), size, self.dimensions)
         moves = [
-            one.elements for one in self.accesses if one.statement == name and one.array == array
+            one.elements
+            for one in self.accesses
+            if one.statement == name and one.array == array
         ]
         if not moves or endless_dimensions(part.domain, name) == []:
             return greatest_missing(both.range, (0,) * size + distance, (0,) * size + direction)
@@ -458,6 +443,41 @@ class UnboundedProgram:
         assert ratio is not None
         along = tuple(int(ratio * each) for each in access.elements)
         return greatest_missing(both.range, along + distance, (0,) * size + direction)
+
+    # ---- latency ----
+
+    def input_offset(self, tiling: PeriodicTiling, source: str, target: str) -> int:
+        """How far input is ahead of output: the largest ``i - floor(r m)`` of elements i that the
+        statement `source` reads from outside before `target` hands element m out, if r elements come
+        in for each one that goes out. The latency (section 6.2.7 of the paper) is this number
+        minus the smallest one that any program of the same meaning has.
+        """
+        by_name = {one.name: one for one in self.statements}
+        for name in (source, target):
+            if name not in by_name or by_name[name].axis is None:
+                raise DeclarationError(f"{name!r} is no statement with infinitely many instances")
+        into, out = by_name[source], by_name[target]
+        scale = _ratio(out.ray, into.ray)
+        assert scale is not None and into.axis is not None and out.axis is not None
+        rate = Fraction(into.step) / (scale * out.step)
+        times = tiling.prefix
+        first, second = into.schedule.then(times), out.schedule.then(times)
+        earlier = first.range.before(second.range)
+        pairs = first.then(earlier).then(second.reverse())
+        i = names_of(rank_of(into.schedule.domain))
+        m = names_of(rank_of(out.schedule.domain), "m")
+        offset = (
+            f"{i[into.axis]} - floor({rate.numerator} * ({m[out.axis]}) / {rate.denominator})"
+        )
+        found = extreme(
+            Map(f"{{ [{source}[{', '.join(i)}] -> {target}[{', '.join(m)}]] -> [{offset}] }}")(
+                pairs.wrap()
+            ),
+            largest=True,
+        )
+        if found is None:
+            raise DeclarationError(f"{source} runs ahead of {target} without bound")
+        return found
 
     # ---- storage ----
 
@@ -537,12 +557,7 @@ def _flat_product(first: Map, second: Map, left: int, right: int) -> Map:
 def _not_after(first: Sequence[str], second: Sequence[str]) -> str:
     """first >= second in lexicographic order."""
     cases = [
-        " and ".join(
-            [
-                *(f"{a} = {b}" for a, b in zip(first[:d], second[:d], strict=True)),
-                f"{first[d]} > {second[d]}",
-            ]
-        )
+        " and ".join([*(f"{a} = {b}" for a, b in zip(first[:d], second[:d], strict=True)), f"{first[d]} > {second[d]}"])
         for d in range(len(first))
     ]
     cases.append(" and ".join(f"{a} = {b}" for a, b in zip(first, second, strict=True)))
@@ -557,7 +572,3 @@ def _late(points: Set, name: str, axes: Sequence[int]) -> Point | None:
     names = names_of(rank_of(points))
     late = " and ".join(f"{names[axis]} >= 1000" for axis in axes)
     return (points & Set(f"{{ {name}[{', '.join(names)}] : {late} }}")).sample()
-
-
-def _numbers(values: Mapping[str, int]) -> dict[str, int]:
-    return dict(values)

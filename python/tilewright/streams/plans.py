@@ -55,15 +55,19 @@ class Plan:
         ticks: that pass.
         arguments: of the kernel, without chunks and outputs, for each side of the memory.
         kept: where what is kept goes, for each side.
+        phase: at which they are.
+        moving: times that are told: (name, at this phase, by how much it grows in a period).
     """
 
-    __slots__ = ("arguments", "kept", "next_phase", "shapes", "ticks")
+    __slots__ = ("arguments", "kept", "moving", "next_phase", "phase", "shapes", "ticks")
 
     shapes: tuple[tuple[int, ...], ...]
     ticks: int
     next_phase: int
     arguments: tuple[dict[str, Any], dict[str, Any]]
     kept: tuple[tuple[Array, ...], tuple[Array, ...]]
+    phase: int
+    moving: tuple[tuple[str, int, int], ...]
 
 
 def times_of(step: Step, begin: int, end: int) -> dict[str, int]:
@@ -94,6 +98,10 @@ def make_plan(step: Step, memory: Memory, outputs: tuple[str, ...], phase: int, 
     """The plan of a push of so many ticks."""
     times = times_of(step, phase, phase + ticks)
     arguments, kept = [], []
+    moving: list[tuple[str, int, int]] = []
+    if not step.repeats.timeless and phase >= step.repeats.onset:
+        later = times_of(step, phase + step.repeats.ticks, phase + step.repeats.ticks + ticks)
+        moving = [(name, time, later[name] - time) for name, time in times.items()]
     for side in (0, 1):
         past = {f"{name}_past": array for name, array in memory.sides[side].items()}
         rings = {f"{name}_ring": array for name, array in memory.rings.items()}
@@ -105,4 +113,6 @@ def make_plan(step: Step, memory: Memory, outputs: tuple[str, ...], phase: int, 
         step.phase(phase + ticks),
         (arguments[0], arguments[1]),
         (kept[0], kept[1]),
+        phase,
+        tuple(moving),
     )

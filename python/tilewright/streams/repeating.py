@@ -25,10 +25,15 @@ _MOST = 2**30
 
 @dataclass(frozen=True)
 class Repeating:
-    """Ticks t and t + ticks do the same if t is at least `onset`."""
+    """Ticks t and t + ticks do the same if t is at least `onset`.
+
+    Attributes:
+        timeless: no value depends on the time itself. Else times have to be told.
+    """
 
     onset: int
     ticks: int
+    timeless: bool
 
     def phase(self, ticks: int) -> int:
         """The first number of ticks that is like this one."""
@@ -77,30 +82,32 @@ def _of_part(points: Set, name: str, axis: int) -> tuple[int, int]:
 
 def repeating(
     streams: Mapping[str, Streamed], timing: Timing, sizes: Mapping[str, int]
-) -> Repeating | None:
-    """None where values depend on the time itself, or it is not known that they do not."""
-    ticks, begins = timing.period, dict.fromkeys(timing.rates, 0)
+) -> Repeating:
+    """Times have to be told where values depend on them, or it is not known that they do not."""
+    begins = dict.fromkeys(timing.rates, 0)
+    told = Repeating(_settled(timing, begins), timing.period, timeless=False)
+    ticks = timing.period
     for name, stream in streams.items():
         if name in timing.inputs:
             continue
         try:
             found = _of_stream(stream, sizes)
         except (DeclarationError, AnalysisLimitError):
-            return None
+            return told
         if found is None:
-            return None
+            return told
         begins[name], steps = found
         whole = timing.rates[name] * timing.period
         ticks = math.lcm(ticks, timing.period * (steps // math.gcd(steps, int(whole))))
-    if ticks > _MOST:
-        return None
+    if ticks > _MOST or max(begins.values()) > _MOST:
+        return told
+    return Repeating(_settled(timing, begins), ticks, timeless=True)
+
+
+def _settled(timing: Timing, begins: Mapping[str, int]) -> int:
+    """The first multiple of the period at which there are so many elements of each stream."""
     onset = 0
-    while any(count < begins[name] for name, count in timing.counts(onset).items()):
-        short = (
-            (begins[name] - count) / timing.rates[name]
-            for name, count in timing.counts(onset).items()
-        )
-        onset += max(1, math.ceil(max(short)))
-        if onset > _MOST:
-            return None
-    return Repeating(onset, ticks)
+    for name, rate in timing.rates.items():
+        short = (begins[name] - timing.counts(0)[name]) / rate
+        onset = max(onset, math.ceil(short / timing.period))
+    return onset * timing.period

@@ -60,6 +60,8 @@ class Stream:
         self._arrays, self._sizes, self._start = arrays, sizes, start
         self._inputs, self._outputs = function.inputs, function.outputs
         self._input_types = tuple(step.types[name] for name in self._inputs)
+        self._kernel, self._first = step.kernel, self._inputs[0]
+        self._is_plain = len(self._inputs) == 1 and len(self._outputs) == 1 and step.collected == 1
         self._lock = threading.Lock()
         self._closed = False
         self.reset()
@@ -158,17 +160,20 @@ class Stream:
             ArgumentTypeError: a chunk has another type.
         """
         with self._lock:
+            if type(out) is np.ndarray and len(chunks) == 1 and not named:
+                chunk = chunks[0]
+                if type(chunk) is np.ndarray and chunk.dtype is self._input_types[0]:
+                    plan = self._plans.get((self._phase, chunk.shape))
+                    if plan is not None and out.shape == plan.shapes[0]:
+                        return self._run_one(plan, chunk, out)
             if self._closed:
                 raise ArgumentError(f"the stream of {self._function.name} is closed")
             if named or len(chunks) != len(self._inputs):
                 chunks = self._ordered(chunks, named)
             if self._step.collected > 1:
                 return self._collect(self._checked(chunks), out, everything=False)
-            shapes = tuple(getattr(chunk, "shape", None) for chunk in chunks)
-            plan = self._plans.get((self._phase, shapes))
-            if plan is None or not self._have_types(chunks):
-                chunks = self._checked(chunks)
-                plan = self._plan(chunks)
+            chunks = self._checked(chunks)
+            plan = self._plan(chunks)
             results = self._into(out, plan.shapes)
             self._run(plan, chunks, results)
         return results[0] if len(results) == 1 else results
@@ -189,15 +194,10 @@ class Stream:
 
     # ---- running ----
 
-    def _have_types(self, chunks: tuple[Any, ...]) -> bool:
-        for chunk, dtype in zip(chunks, self._input_types, strict=True):
-            if type(chunk) is not np.ndarray or (chunk.dtype is not dtype and chunk.dtype != dtype):
-                return False
-        return True
-
     def _plan(self, chunks: tuple[Array, ...]) -> Plan:
         """Of chunks that were checked."""
-        key = (self._phase, tuple(chunk.shape for chunk in chunks))
+        shapes = tuple(chunk.shape for chunk in chunks)
+        key = (self._phase, shapes[0] if self._is_plain else shapes)
         plan = self._plans.get(key)
         if plan is None:
             ticks = self._elapsed(chunks)
@@ -207,15 +207,41 @@ class Stream:
             self._plans[key] = plan
         return plan
 
+    def _run_one(self, plan: Plan, chunk: Array, out: Array) -> Array:
+        """`_run` with one input and one output, as fast as Python does it: a push of few elements is
+        mostly this."""
+        memory = self._memory
+        side = memory.side
+        arguments = plan.arguments[side]
+        arguments[self._first] = chunk
+        if plan.moving:
+            self._tell(plan, arguments)
+        try:
+            self._kernel(**arguments, out=(out, *plan.kept[side]))
+        finally:
+            arguments[self._first] = None
+        memory.side = 1 - side
+        self._ticks += plan.ticks
+        self._phase = plan.next_phase
+        return out
+
     def _run(self, plan: Plan, chunks: tuple[Array, ...], results: tuple[Array, ...]) -> None:
         memory = self._memory
         arguments = plan.arguments[memory.side].copy()
         for name, chunk in zip(self._inputs, chunks, strict=True):
             arguments[name] = chunk
-        self._step.kernel(**arguments, out=results + plan.kept[memory.side])
+        if plan.moving:
+            self._tell(plan, arguments)
+        self._kernel(**arguments, out=results + plan.kept[memory.side])
         memory.side = 1 - memory.side
         self._ticks += plan.ticks
         self._phase = plan.next_phase
+
+    def _tell(self, plan: Plan, arguments: dict[str, Any]) -> None:
+        """The times, where values depend on them."""
+        periods = (self._ticks - plan.phase) // self._step.repeats.ticks
+        for name, time, growth in plan.moving:
+            arguments[name] = time + growth * periods
 
     def _collect(self, chunks: tuple[Array, ...], out: Any, everything: bool) -> Any:
         """Runs the periods that are complete now, and those that are not if `everything` is to run."""
@@ -239,7 +265,9 @@ class Stream:
 
     def close(self) -> None:
         """No more elements: `push` is refused from now on."""
-        self._closed = True
+        with self._lock:
+            self._closed = True
+            self._plans.clear()
 
     def clone(self) -> Stream:
         """Another stream in the same state."""

@@ -20,6 +20,7 @@ __all__ = ["folded_streams", "scheduled_with_rings"]
 _LEAST = 256
 """Fewer elements than these are copied."""
 
+
 def _reads_itself(name: str, timing: Timing) -> bool:
     """Whether elements need earlier ones of the same stream, directly or not."""
     reached, waiting = set(), [name]
@@ -53,7 +54,9 @@ def folded_streams(
 
 def _after(name: str, timing: Timing, rings: Sequence[str]) -> str | None:
     """The buffer's stream that a reader follows: the last one that it reads."""
-    read = [edge.producer for edge in timing.edges if edge.reader == name and edge.producer in rings]
+    read = [
+        edge.producer for edge in timing.edges if edge.reader == name and edge.producer in rings
+    ]
     return read[-1] if read and not _reads_itself(name, timing) else None
 
 

@@ -82,7 +82,9 @@ def stream_function(
             raise DeclarationTypeError(f"outputs must be computations, got {output!r}")
     if not given:
         raise DeclarationError(f"{name} needs an output")
-    return StreamFunction(name, tuple(given), (), a_boolean(synchronise, "synchronise", DECLARATION))
+    return StreamFunction(
+        name, tuple(given), (), a_boolean(synchronise, "synchronise", DECLARATION)
+    )
 
 
 class StreamFunction:

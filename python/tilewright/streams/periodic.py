@@ -13,16 +13,15 @@ period).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from itertools import product
 
 from ..base.checks import DECLARATION, a_list, an_integer
 from ..base.errors import DeclarationError
-from ..sets.points import Point
 from ..sets.values import Map, Set
+from .admissible import AdmissibleProgram, flat_product, parts_of, ratio_of, unnamed
 from .storage import StorageSize, storage_sizes
 from .unbounded import (
     dot,
@@ -31,49 +30,12 @@ from .unbounded import (
     greatest_missing,
     names_of,
     rank_of,
-    repetition,
     vector_text,
 )
 
-__all__ = ["AccessRay", "PeriodicTiling", "Statement", "UnboundedProgram"]
+__all__ = ["PeriodicTiling", "UnboundedProgram"]
 
 Vector = tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Statement:
-    """One statement of an unbounded program.
-
-    Attributes:
-        name: its name.
-        schedule: ``{ s[i] -> [t] }``, on its domain.
-        axis: which of its iterators has no end; None if it has finitely many instances.
-        step: after so many steps along that iterator its times repeat; 0 without one.
-        ray: the smallest ray of its times; all 0 without one.
-    """
-
-    name: str
-    schedule: Map
-    axis: int | None
-    step: int
-    ray: Vector
-
-
-@dataclass(frozen=True)
-class AccessRay:
-    """The smallest ray of an access schedule: what a statement accesses, and when.
-
-    Attributes:
-        statement: the statement.
-        array: the array that it writes or reads.
-        elements: how far what it accesses moves on.
-        times: while its time moves on by this.
-    """
-
-    statement: str
-    array: str
-    elements: Vector
-    times: Vector
 
 
 @dataclass(frozen=True)
@@ -116,7 +78,7 @@ class PeriodicTiling:
 
 
 @dataclass
-class UnboundedProgram:
+class UnboundedProgram(AdmissibleProgram):
     """Statements with times, and the arrays that they write and read, in one infinite direction.
 
     All of it is isl's text, or a `tw.Map`; sizes are numbers::
@@ -141,172 +103,6 @@ class UnboundedProgram:
             consistent, a schedule that is not valid. The message has an example.
     """
 
-    schedule: Map
-    writes: Map
-    reads: Map
-    statements: tuple[Statement, ...] = field(init=False)
-    accesses: tuple[AccessRay, ...] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.schedule = Map(self.schedule)
-        domain = self.schedule.domain
-        self.writes = Map(self.writes).intersect_domain(domain)
-        self.reads = Map(self.reads).intersect_domain(domain)
-        for part, what in ((self.schedule, "schedule"), (self.writes, "writes"), (self.reads, "reads")):
-            if part.parameters:
-                raise DeclarationError(
-                    f"the {what} of an unbounded program has parameters, {', '.join(part.parameters)}: "
-                    "give them numbers with fix(...)"
-                )
-        if self.schedule.is_empty:
-            raise DeclarationError("the schedule of an unbounded program is empty")
-        if not self.schedule.is_single_valued:
-            raise DeclarationError("the schedule gives an instance several times")
-        self.statements = tuple(self._statements())
-        self._check_times()
-        self._check_connected()
-        self.accesses = tuple(self._accesses())
-        self._check_rates()
-
-    # ---- its parts ----
-
-    @cached_property
-    def dimensions(self) -> int:
-        """Of the schedule."""
-        return rank_of(self.schedule.range)
-
-    @cached_property
-    def dependences(self) -> Map:
-        """Pairs of instances of which the second one reads what the first one writes."""
-        return self.writes.then(self.reads.reverse())
-
-    @cached_property
-    def distances(self) -> Set:
-        """The dependence distances (Definition 2.10)."""
-        in_time = self.dependences.apply_domain(self.schedule).apply_range(self.schedule)
-        return in_time.deltas()
-
-    def _statements(self) -> Iterator[Statement]:
-        shapes = self.schedule._shapes()
-        lengths = {len(sides[1][1]) for _, _, sides in shapes}
-        if len(lengths) > 1:
-            raise DeclarationError(
-                f"the times of a schedule have one number of dimensions, got {sorted(lengths)}"
-            )
-        for _, _, ((name, iterators, _), _) in shapes:
-            own = Set(f"{{ {name}[{', '.join(names_of(len(iterators)))}] }}")
-            schedule = self.schedule.intersect_domain(own)
-            endless = endless_dimensions(schedule.domain, name)
-            if len(endless) > 1:
-                which = " and ".join(iterators[axis] or f"number {axis}" for axis in endless)
-                raise DeclarationError(
-                    f"{name} has {len(endless)} infinite directions, {which}: an unbounded program has "
-                    f"one; an instance is {_late(schedule.domain, name, endless)}"
-                )
-            if not endless:
-                yield Statement(name, schedule, None, 0, (0,) * next(iter(lengths)))
-            else:
-                step, ray = repetition(schedule, name, endless[0])
-                yield Statement(name, schedule, endless[0], step, ray)
-
-    def _accesses(self) -> Iterator[AccessRay]:
-        by_name = {one.name: one for one in self.statements}
-        for relation in (self.writes, self.reads):
-            for part in _parts(relation):
-                ((_, _, ((name, _, _), (array, elements, _))),) = part._shapes()
-                statement = by_name[name]
-                if statement.axis is None:
-                    continue
-                if endless_dimensions(part.domain, name) == []:
-                    continue  # only in the beginning
-                self._check_finite(part, name, array, len(elements))
-                moved, size = _first_accessed(part, name, array, len(elements)), len(elements)
-                both = _flat_product(moved, statement.schedule, size, self.dimensions)
-                _, ray = repetition(both, name, statement.axis)
-                yield AccessRay(name, array, ray[:size], ray[size:])
-
-    # ---- whether it is admissible ----
-
-    def _check_finite(self, part: Map, name: str, array: str, rank: int) -> None:
-        names = names_of(rank, "e")
-        pairs = _unnamed(part, array, rank)
-        for axis in range(rank):
-            one = pairs.then(f"{{ [{', '.join(names)}] -> [{names[axis]}] }}")
-            widths = one.range_product(one).range.unwrap().deltas()
-            if not widths.is_empty and extreme(widths, largest=True) is None:
-                raise DeclarationError(
-                    f"{name} accesses unboundedly many elements of {array}: there is no limit to the "
-                    "number that one instance needs, so no finite memory has them"
-                )
-
-    def _check_times(self) -> None:
-        if self.distances.is_empty:
-            return
-        names = names_of(self.dimensions, "t")
-        conditions = [
-            " and ".join([*(f"{one} = 0" for one in names[:d]), f"{names[d]} > 0"])
-            for d in range(self.dimensions)
-        ]
-        forward = Set(f"{{ [{', '.join(names)}] : {' or '.join(conditions)} }}")
-        wrong = self.distances - forward
-        if wrong.is_empty:
-            return
-        times = self.schedule
-        later = times.then(
-            f"{{ [{', '.join(names)}] -> [{', '.join(names_of(self.dimensions, 's'))}] : "
-            f"{_not_after(names, names_of(self.dimensions, 's'))} }}"
-        ).then(times.reverse())
-        broken = (self.dependences.reverse() & later).reverse()
-        witness = broken.wrap().sample()
-        raise DeclarationError(
-            f"the schedule is not valid: {_pair_text(witness)}, and the second one reads what the first "
-            "one writes, but does not run later"
-        )
-
-    def _check_connected(self) -> None:
-        names = [one.name for one in self.statements]
-        groups = {name: {name} for name in names}
-        for part in _parts(self.dependences):
-            ((_, _, ((first, _, _), (second, _, _))),) = part._shapes()
-            if groups[first] is not groups[second]:
-                joined = groups[first] | groups[second]
-                for name in joined:
-                    groups[name] = joined
-        first = groups[names[0]]
-        alone = [name for name in names if name not in first]
-        if alone:
-            raise DeclarationError(
-                f"{', '.join(alone)} and {names[0]} have nothing to do with each other: no chain of "
-                "dependences connects them, so nothing says at which rate they run; make programs of "
-                "their own, or synchronise them"
-            )
-
-    def _check_rates(self) -> None:
-        direction: tuple[str, Vector] | None = None
-        for one in self.statements:
-            if one.axis is None:
-                continue
-            if direction is None:
-                direction = (one.name, one.ray)
-            elif _ratio(direction[1], one.ray) is None:
-                raise DeclarationError(
-                    f"the schedule is not rate-consistent: {direction[0]} moves along {direction[1]}, and "
-                    f"{one.name} along {one.ray}"
-                )
-        seen: dict[str, AccessRay] = {}
-        for access in self.accesses:
-            other = seen.setdefault(access.array, access)
-            ratio = _ratio(other.times, access.times)
-            if ratio is None or tuple(ratio * e for e in other.elements) != access.elements:
-                raise DeclarationError(
-                    f"the schedule is not rate-consistent: {other.statement} moves on by {other.elements} "
-                    f"in {other.array} while its time moves on by {other.times}, and {access.statement} by "
-                    f"{access.elements} in {access.times}: the distance between what is written and what "
-                    "is read grows without bound"
-                )
-
-    # ---- periodic tiling ----
-
     def periodic(
         self,
         direction: Sequence[int] | None = None,
@@ -330,7 +126,9 @@ class UnboundedProgram:
         """
         ray = next((one.ray for one in self.statements if one.axis is not None), None)
         if ray is None:
-            raise DeclarationError("all statements have finitely many instances: there is no period")
+            raise DeclarationError(
+                "all statements have finitely many instances: there is no period"
+            )
         among = self.dimensions if dimensions is None else dimensions
         if direction is None:
             chosen = self._direction(ray, among)
@@ -340,7 +138,11 @@ class UnboundedProgram:
             *(dot(chosen, one.ray) for one in self.statements if one.axis is not None),
             *(dot(chosen, one.times) for one in self.accesses),
         )
-        own = smallest if size is None else an_integer(size, "the size of a period", DECLARATION, minimum=1)
+        own = (
+            smallest
+            if size is None
+            else an_integer(size, "the size of a period", DECLARATION, minimum=1)
+        )
         if own % smallest:
             raise DeclarationError(
                 f"the size of a period is a multiple of {smallest} along {chosen}, got {own}"
@@ -367,22 +169,47 @@ class UnboundedProgram:
             unit = tuple(int(d == axis) for axis in range(among)) + rest
             if self._is_legal(unit, ray):
                 return unit
-        candidates = sorted(product(range(-2, 3), repeat=min(among, 4)), key=lambda v: sum(map(abs, v)))
+        candidates = sorted(
+            product(range(-2, 3), repeat=min(among, 4)), key=lambda v: (sum(map(abs, v)), v)
+        )
         for candidate in candidates:
             vector = (*candidate, *((0,) * (among - len(candidate))), *rest)
             if self._is_legal(vector, ray):
                 return vector
+        for axis in range(1, among):
+            steep = self._steep(ray, axis)
+            if steep is not None:
+                return steep
         raise DeclarationError(
             f"the schedule is not productive: it moves on along {ray}, and there is no direction along "
             "which time moves on and no dependence goes back; a distance of a dependence is "
             f"{self._backward(ray)}"
         )
 
+    def _steep(self, ray: Vector, axis: int) -> Vector | None:
+        """A direction along `axis` and, many times more, along the dimensions in front of it, which
+        carry what goes back along `axis`."""
+
+        def direction(weight: int) -> Vector:
+            front = tuple(weight ** (axis - d) for d in range(axis))
+            return (*front, 1, *((0,) * (self.dimensions - axis - 1)))
+
+        weight = 4
+        while not self._is_legal(direction(weight), ray):
+            weight *= 2
+            if weight > 2**20:
+                return None
+        low = weight // 2
+        while weight - low > 1:
+            middle = (low + weight) // 2
+            low, weight = (
+                (low, middle) if self._is_legal(direction(middle), ray) else (middle, weight)
+            )
+        return direction(weight)
+
     def _backward(self, ray: Vector) -> Vector:
         names = names_of(self.dimensions, "t")
-        back = self.distances & Set(
-            f"{{ [{', '.join(names)}] : {vector_text(ray, names)} < 0 }}"
-        )
+        back = self.distances & Set(f"{{ [{', '.join(names)}] : {vector_text(ray, names)} < 0 }}")
         found = (back if not back.is_empty else self.distances).sample()
         return tuple(int(each) for each in found.coordinates) if found is not None else ()
 
@@ -419,7 +246,7 @@ class UnboundedProgram:
             times = one.schedule.range
             last = _later(last, greatest_missing(times, distance, direction))
         for relation in (self.writes, self.reads):
-            for part in _parts(relation):
+            for part in parts_of(relation):
                 last = _later(last, self._access_onset(part, direction, distance))
         if last is None:
             raise DeclarationError("the schedule has no beginning")
@@ -430,16 +257,16 @@ class UnboundedProgram:
         ((_, _, ((name, iterators, _), (array, elements, _))),) = part._shapes()
         size = len(elements)
         own = Set(f"{{ {name}[{', '.join(names_of(len(iterators)))}] }}")
-        both = _flat_product(_unnamed(part, array, size), self.schedule.intersect_domain(own), size, self.dimensions)
+        both = flat_product(
+            unnamed(part, array, size), self.schedule.intersect_domain(own), size, self.dimensions
+        )
         moves = [
-            one.elements
-            for one in self.accesses
-            if one.statement == name and one.array == array
+            one.elements for one in self.accesses if one.statement == name and one.array == array
         ]
         if not moves or endless_dimensions(part.domain, name) == []:
             return greatest_missing(both.range, (0,) * size + distance, (0,) * size + direction)
         access = next(one for one in self.accesses if one.statement == name and one.array == array)
-        ratio = _ratio(access.times, distance)
+        ratio = ratio_of(access.times, distance)
         assert ratio is not None
         along = tuple(int(ratio * each) for each in access.elements)
         return greatest_missing(both.range, along + distance, (0,) * size + direction)
@@ -457,7 +284,7 @@ class UnboundedProgram:
             if name not in by_name or by_name[name].axis is None:
                 raise DeclarationError(f"{name!r} is no statement with infinitely many instances")
         into, out = by_name[source], by_name[target]
-        scale = _ratio(out.ray, into.ray)
+        scale = ratio_of(out.ray, into.ray)
         assert scale is not None and into.axis is not None and out.axis is not None
         rate = Fraction(into.step) / (scale * out.step)
         times = tiling.prefix
@@ -466,9 +293,7 @@ class UnboundedProgram:
         pairs = first.then(earlier).then(second.reverse())
         i = names_of(rank_of(into.schedule.domain))
         m = names_of(rank_of(out.schedule.domain), "m")
-        offset = (
-            f"{i[into.axis]} - floor({rate.numerator} * ({m[out.axis]}) / {rate.denominator})"
-        )
+        offset = f"{i[into.axis]} - floor({rate.numerator} * ({m[out.axis]}) / {rate.denominator})"
         found = extreme(
             Map(f"{{ [{source}[{', '.join(i)}] -> {target}[{', '.join(m)}]] -> [{offset}] }}")(
                 pairs.wrap()
@@ -505,7 +330,7 @@ class UnboundedProgram:
         sizes = storage_sizes(times, self.writes, self.reads, [one + 1 for one in parallel])
         moves: dict[str, Vector] = {}
         for access in self.accesses:
-            ratio = _ratio(access.times, tiling.ray)
+            ratio = ratio_of(access.times, tiling.ray)
             if ratio is not None:
                 moves[access.array] = tuple(int(ratio * each) for each in access.elements)
         return {
@@ -518,57 +343,3 @@ def _later(first: int | None, second: int | None) -> int | None:
     if first is None or second is None:
         return second if first is None else first
     return max(first, second)
-
-
-def _ratio(first: Vector, second: Vector) -> Fraction | None:
-    """The positive number by which the first vector is multiplied to be the second one."""
-    pivot = next((d for d, each in enumerate(first) if each), None)
-    if pivot is None:
-        return None
-    ratio = Fraction(second[pivot], first[pivot])
-    same = all(ratio * a == b for a, b in zip(first, second, strict=True))
-    return ratio if same and ratio > 0 else None
-
-
-def _parts(relation: Map) -> Iterator[Map]:
-    """The relation, one pair of spaces at a time."""
-    for _, _, ((first, inner, _), (second, outer, _)) in relation._shapes():
-        universe = f"{{ {first}[{', '.join(names_of(len(inner)))}] -> {second}[{', '.join(names_of(len(outer), 'e'))}] }}"
-        yield relation & Map(universe)
-
-
-def _unnamed(part: Map, array: str, size: int) -> Map:
-    names = ", ".join(names_of(size, "e"))
-    return part.then(f"{{ {array}[{names}] -> [{names}] }}")
-
-
-def _first_accessed(part: Map, name: str, array: str, size: int) -> Map:
-    """The smallest element that each instance accesses, without the array's name."""
-    return _unnamed(part, array, size).lexmin()
-
-
-def _flat_product(first: Map, second: Map, left: int, right: int) -> Map:
-    """``{ s[i] -> [e, t] }`` of ``{ s[i] -> [e] }`` and ``{ s[i] -> [t] }``."""
-    e, t = ", ".join(names_of(left, "e")), ", ".join(names_of(right, "t"))
-    flat = ", ".join(names_of(left, "e") + names_of(right, "t"))
-    return first.range_product(second).then(f"{{ [[{e}] -> [{t}]] -> [{flat}] }}")
-
-
-def _not_after(first: Sequence[str], second: Sequence[str]) -> str:
-    """first >= second in lexicographic order."""
-    cases = [
-        " and ".join([*(f"{a} = {b}" for a, b in zip(first[:d], second[:d], strict=True)), f"{first[d]} > {second[d]}"])
-        for d in range(len(first))
-    ]
-    cases.append(" and ".join(f"{a} = {b}" for a, b in zip(first, second, strict=True)))
-    return " or ".join(cases)
-
-
-def _pair_text(point: Point | None) -> str:
-    return "" if point is None else str(point)
-
-
-def _late(points: Set, name: str, axes: Sequence[int]) -> Point | None:
-    names = names_of(rank_of(points))
-    late = " and ".join(f"{names[axis]} >= 1000" for axis in axes)
-    return (points & Set(f"{{ {name}[{', '.join(names)}] : {late} }}")).sample()

@@ -384,7 +384,7 @@ class Stream:
                 raise ArgumentError(
                     f"{lengths[0]} elements of {first} go with {expected} of {name}, got {length}"
                 )
-        return lengths[0]
+        return int(lengths[0])
 
     def _into(self, out: Any, shapes: tuple[tuple[int, ...], ...]) -> tuple[Array, ...]:
         """The arrays that results go to."""

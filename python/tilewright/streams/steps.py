@@ -327,7 +327,9 @@ class _Maker:
     def _cuts(self, name: str) -> list[tuple[_core.IntegerSet, bool]]:
         """What is new, and whether it may read rows of a buffer that earlier calls have left. If few
         elements do, each stands alone, so that it is known which of what it reads is such a row."""
-        back = max((self._back(edge) for edge in self.timing.edges if edge.reader == name), default=0)
+        back = max(
+            (self._back(edge) for edge in self.timing.edges if edge.reader == name), default=0
+        )
         if back > _ALONE:
             return [(self._between(name, 0, back), True), (self._from(name, f">= {back}"), False)]
         alone = [(self._from(name, f"= {first}"), True) for first in range(back)]
@@ -357,7 +359,10 @@ class _Maker:
             self.timing,
             self.streams,
             self.past,
-            {name: (tuple(self.shape(name, e)), self.types[name]) for name, e in self.rings.items()},
+            {
+                name: (tuple(self.shape(name, e)), self.types[name])
+                for name, e in self.rings.items()
+            },
             self.types,
             {name: tuple(self.shape(name, None)) for name in self.streams},
             self.times.own,
@@ -397,7 +402,8 @@ class _Maker:
     def _access(self, name: str) -> str:
         handle, axis = self.streams[name].handle, self.streams[name].axis
         places = [
-            f"{own} - {low}" for own, (low, _) in zip(
+            f"{own} - {low}"
+            for own, (low, _) in zip(
                 [one for d, one in enumerate(handle.iterators) if d != axis],
                 self.boxes[name],
                 strict=True,

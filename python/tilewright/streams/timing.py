@@ -188,9 +188,7 @@ class _Reads:
     def _read_of(self, time: int) -> str:
         """An element at a time, and the first and the last one that it reads."""
         own = _coordinates(self.reader.handle.rank)
-        at = _core.IntegerSet(
-            f"{{ {self.reader.name}[{own}] : i{self.reader.axis} = {time} }}"
-        )
+        at = _core.IntegerSet(f"{{ {self.reader.name}[{own}] : i{self.reader.axis} = {time} }}")
         pairs = self.elements.intersect_domain(at)
         reader = pairs.domain().lexmin().sample()
         if reader is None:
@@ -199,7 +197,9 @@ class _Reads:
         one = _core.IntegerSet(f"{{ {_element(name, coordinates)} }}")
         read = pairs.intersect_domain(one).range()
         ends = [each.sample() for each in (read.lexmin(), read.lexmax())]
-        shown = dict.fromkeys(_element(self.producer.name, end[1]) for end in ends if end is not None)
+        shown = dict.fromkeys(
+            _element(self.producer.name, end[1]) for end in ends if end is not None
+        )
         return f"{_element(name, coordinates)} reads {' and '.join(shown)}"
 
     def _refuse(self, why: str) -> NoReturn:

@@ -81,12 +81,18 @@ def _of_part(points: Set, name: str, axis: int) -> tuple[int, int]:
 
 
 def repeating(
-    streams: Mapping[str, Streamed], timing: Timing, sizes: Mapping[str, int]
+    streams: Mapping[str, Streamed],
+    timing: Timing,
+    sizes: Mapping[str, int],
+    rings: Mapping[str, int],
 ) -> Repeating:
     """Times have to be told where values depend on them, or it is not known that they do not."""
     begins = dict.fromkeys(timing.rates, 0)
-    told = Repeating(_settled(timing, begins), timing.period, timeless=False)
     ticks = timing.period
+    for name, rows in rings.items():  # a row is where it was again
+        whole = int(timing.rates[name] * timing.period)
+        ticks = math.lcm(ticks, timing.period * (rows // math.gcd(rows, whole)))
+    told = Repeating(_settled(timing, begins), ticks, timeless=False)
     for name, stream in streams.items():
         if name in timing.inputs:
             continue

@@ -367,7 +367,7 @@ class _Maker:
             {name: tuple(self.shape(name, None)) for name in self.streams},
             self.times.own,
             self.times.first,
-            repeating(self.streams, self.timing, self.sizes),
+            repeating(self.streams, self.timing, self.sizes, self.rings),
         )
 
     def _declared(self, rings: dict[str, int]) -> None:

@@ -37,6 +37,12 @@ CASES: dict[str, tuple[Callable[[], tw.StreamFunction], dict[str, Any]]] = {
     "iir": (dsp.iir, {"b": _floats(3), "a": _floats(4)}),
     "istft": (lambda: dsp.istft(8, 2), {"window": np.ones(8, np.float32)}),
     "lms": (dsp.lms, {"mu": 0.01, "R": 4}),
+    # States that are changed where they are.
+    "lms with many weights": (dsp.lms, {"mu": 0.001, "R": 256}),
+    "biquads of many channels": (
+        lambda: dsp.biquads(tw.float32, channels=32),
+        {"sos": _floats(4, 6).astype(np.float32)},
+    ),
     "max_filter": (lambda: dsp.max_filter(tw.int16), {"R": 5}),
     "moving_statistics": (dsp.moving_statistics, {"R": 6}),
     "plucked_string": (lambda: dsp.plucked_string(tw.float32), {"gain": 0.99, "D": 7}),

@@ -1,24 +1,26 @@
-"""Stream kernels pushed block by block, beside SciPy and loops in C++ written by hand (`streams_dsp.cpp`).
+"""Stream kernels pushed block by block, beside SciPy, FAUST and loops in C++ written by hand (`streams_dsp.cpp`).
 
 A call pushes a whole signal in blocks of a given length: ours from Python, one `push` for each block, and once
 more as the C source that `export_source` writes, called block by block from C; SciPy one call for each block, with its
-own state, but for what has none (upfirdn, stft), which takes the whole signal; C++ in a loop of its own
-(g++ -O3 -march=native -ffast-math).
+own state, but for what has none (upfirdn, stft), which takes the whole signal; C++ and FAUST in loops of their own
+(gcc -O3 -march=native -ffast-math).
 """
 
 from __future__ import annotations
 
 import ctypes
+import functools
 import pathlib
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+import faust
 import peers
 import tilewright as tw
 from harness import Case, Context, Missing
@@ -45,16 +47,16 @@ class Program:
         x: the signal.
         cpp: name and further arguments of the function in C++.
         scipy: makes, of the blocks, what pushes them; or why SciPy does not.
+        faust: the program in its language.
     """
 
     name: str
     make: Callable[[], tw.StreamFunction]
     given: dict[str, Any]
     x: Array
-    cpp: tuple[Any, ...] | None = None
-    scipy: Callable[[list[Array]], Call] | Missing = field(
-        default_factory=lambda: Missing("SciPy has none")
-    )
+    cpp: tuple[Any, ...] | None
+    scipy: Callable[[list[Array]], Call] | Missing
+    faust: str = ""
 
 
 # ---- contenders ----
@@ -152,7 +154,7 @@ int init({declared}) {{ return {name}_init({passed}); }}
 
 def exported(k: tw.StreamFunction, program: Program, block: int, shape: Array) -> Call | Missing:
     s = k.stream(**program.given)
-    sizes = {name: s._sizes[name] for name in s._sizes}
+    sizes: dict[str, Any] = dict(s._sizes)
     name = "".join(each if each.isalnum() else "-" for each in f"{program.name}-{block}")
     folder = pathlib.Path(_FOLDER.name) / name
     made = k.export_source(folder, largest=min(block, 1024), **sizes)
@@ -220,45 +222,49 @@ def programs(length: int) -> Iterator[Program]:
     dsp = tw.kernels.dsp
     x = _noise(length)
 
-    def known(scipy: Any) -> Any:
-        return absent or scipy()
-
     h = _noise(32, scale=0.2)
     zeros = np.zeros(31, np.float32)
+
+    def filtered(row: Array) -> Any:
+        return _one_by_one(zeros, lambda b, zi: signal.lfilter(row, [1], b, zi=zi))
+
     yield Program(
         "fir of 32",
         dsp.fir,
         {"h": h},
         x,
         ("fir", h, ctypes.c_long(32)),
-        known(lambda: _one_by_one(zeros, lambda b, zi: signal.lfilter(h, [1], b, zi=zi))),
+        absent or filtered(h),
+        faust.fir(h),
     )
     bank = _noise(8, 32, scale=0.2)
 
     def banked(blocks: list[Array]) -> Call:
-        made = [
-            _one_by_one(zeros, lambda b, zi, row=row: signal.lfilter(row, [1], b, zi=zi))(blocks)
-            for row in bank
-        ]
+        made = [filtered(row)(blocks) for row in bank]
         return lambda: np.stack([each() for each in made], axis=-1)
 
     arguments = ("filter_bank", bank, ctypes.c_long(32), ctypes.c_long(8))
-    yield Program("8 filters of 32", dsp.filter_bank, {"h": bank}, x, arguments, absent or banked)
+    yield Program(
+        "8 filters of 32",
+        dsp.filter_bank,
+        {"h": bank},
+        x,
+        arguments,
+        absent or banked,
+        faust.fir(bank),
+    )
     sos = _sections()
     for channels in (1, 8):
         wide = _noise(length, channels)
         state = np.zeros((4, 2, channels), np.float32)
         yield Program(
             f"4 biquads of {channels} channel{'s' * (channels > 1)}",
-            lambda channels=channels: dsp.biquads(tw.float32, channels=channels),
+            functools.partial(dsp.biquads, tw.float32, channels),
             {"sos": sos},
             wide,
             ("biquads", sos, ctypes.c_long(4), ctypes.c_long(channels)),
-            known(
-                lambda state=state: _one_by_one(
-                    state, lambda b, zi: signal.sosfilt(sos, b, axis=0, zi=zi)
-                )
-            ),
+            absent or _one_by_one(state, lambda b, zi: signal.sosfilt(sos, b, axis=0, zi=zi)),
+            faust.biquads(sos, channels),
         )
     yield from _rates_and_delays(length, signal, absent)
 
@@ -286,10 +292,11 @@ def _rates_and_delays(length: int, signal: Any, absent: Missing | None) -> Itera
 
     def transformed(blocks: list[Array]) -> Call:
         def call() -> Array:
-            made = signal.stft(
+            found: Array = signal.stft(
                 x, window=window, nperseg=256, noverlap=192, boundary=None, padded=False
             )[2]
-            return made.T * window.sum()
+            scaled: Array = found.T * window.sum()
+            return scaled
 
         return call
 
@@ -308,6 +315,7 @@ def _rates_and_delays(length: int, signal: Any, absent: Missing | None) -> Itera
         x,
         ("plucked_string", ctypes.c_float(gain), ctypes.c_long(delay)),
         absent or _one_by_one(state, lambda block, zi: signal.lfilter(b, a, block, zi=zi)),
+        faust.plucked_string(gain, delay),
     )
     combs, passes = np.array([1557, 1617, 1491, 1422]), np.array([225, 556])
     gains = np.full(4, 0.8, np.float32)
@@ -318,13 +326,26 @@ def _rates_and_delays(length: int, signal: Any, absent: Missing | None) -> Itera
         x,
         ("reverb", gains, combs, ctypes.c_long(4), ctypes.c_float(0.7), passes, ctypes.c_long(2)),
         Missing("a filter of 1618 coefficients, nearly all of them 0"),
+        faust.reverb(gains, combs, 0.7, passes),
     )
+
+
+def _by_faust(
+    compiled: faust.Faust, program: Program, shape: Array, block: int
+) -> dict[str, Call | Missing]:
+    if not program.faust:
+        missing = Missing("not written in FAUST here")
+        return {"FAUST": missing, "FAUST -vec": missing}
+    outputs = 1 if shape.ndim == 1 else shape.shape[1]
+    given = (program.faust, program.x, outputs, block)
+    return {"FAUST": compiled.run(*given), "FAUST -vec": compiled.run(*given, "-vec")}
 
 
 def cases(context: Context) -> Iterator[Case]:
     length = 1 << 13 if context.quick else 1 << 16
     blocks = (512,) if context.quick else (64, 512, 8192)
     library = _library(HERE / "streams_dsp.cpp", "g++", "-ffast-math")
+    compiled = faust.Faust(_FOLDER.name)
     for program in programs(length):
         k = program.make()
         for block in blocks:
@@ -333,6 +354,7 @@ def cases(context: Context) -> Iterator[Case]:
             made: dict[str, Call | Missing] = {
                 CPP: by_hand(program, block, shape, library),
                 EXPORTED: exported(k, program, block, shape),
+                **_by_faust(compiled, program, shape, block),
                 SCIPY: scipy if isinstance(scipy, Missing) else scipy(_blocks(program.x, block)),
             }
             yield Case(
@@ -344,6 +366,6 @@ def cases(context: Context) -> Iterator[Case]:
                 unit="G/s",
                 rtol=1e-3,
                 atol=1e-3,
-                goals={SCIPY: 2.0, CPP: 1.0},
+                goals={SCIPY: 2.0, CPP: 1.0, "FAUST": 1.2, "FAUST -vec": 1.2},
                 note="elements of the output; SciPy takes upfirdn and stft as a whole",
             )

@@ -90,8 +90,8 @@ def repeating(
     begins = dict.fromkeys(timing.rates, 0)
     ticks = timing.period
     for name, rows in rings.items():  # a row is where it was again
-        whole = int(timing.rates[name] * timing.period)
-        ticks = math.lcm(ticks, timing.period * (rows // math.gcd(rows, whole)))
+        moved = int(timing.rates[name] * timing.period)
+        ticks = math.lcm(ticks, timing.period * (rows // math.gcd(rows, moved)))
     told = Repeating(_settled(timing, begins), ticks, timeless=False)
     for name, stream in streams.items():
         if name in timing.inputs:

@@ -118,7 +118,8 @@ class StreamFunction:
         return f"<StreamFunction {self.name}({streams}) -> {', '.join(self.outputs)}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        made = (self.name, self._program.outputs, self.inputs, self._program.synchronise)
+        packed = _core.pack([output._handle for output in self._program.outputs], [])
+        made = (self.name, packed, self.inputs, self._program.synchronise)
         return _restored, (*made, self._periods)
 
     @property
@@ -414,12 +415,17 @@ class StreamFunction:
 
 def _restored(
     name: str,
-    outputs: tuple[Computation, ...],
+    packed: tuple[Any, ...],
     order: tuple[str, ...],
     synchronise: bool,
     periods: Periods,
 ) -> StreamFunction:
-    """What was pickled."""
-    made = StreamFunction(name, outputs, order, synchronise)
+    """What was pickled: the outputs together, so that they share what they read."""
+    outputs = []
+    for handle in _core.unpack(packed)[0]:
+        output = Computation.__new__(Computation)
+        output._handle = handle
+        outputs.append(output)
+    made = StreamFunction(name, tuple(outputs), order, synchronise)
     made._periods, made._steps = periods, {}
     return made

@@ -19,31 +19,25 @@ Array = np.ndarray[Any, Any]
 
 
 class Memory:
-    """What a stream keeps between pushes: two copies of what is copied in front of each chunk, of which
-    one is read and one written, and one of what is changed where it is.
-
-    Attributes:
-        side: the copy that is read next.
-    """
+    """What a stream keeps between pushes: two copies (sides) of what is copied in front of each chunk,
+    of which one is read and one written, in turns; and one of what is changed where it is."""
 
     def __init__(self, step: Step, arrays: dict[str, Any], sizes: dict[str, int]) -> None:
         kept = {name: np.zeros(shape, dtype) for name, (shape, dtype) in step.past.items()}
         self.sides = (kept, {name: np.empty_like(array) for name, array in kept.items()})
         self.rings = {name: np.zeros(shape, dtype) for name, (shape, dtype) in step.rings.items()}
-        self.side = 0
         self.given: dict[str, Any] = {**arrays, **sizes}
 
-    def arrays(self) -> dict[str, Array]:
+    def arrays(self, side: int) -> dict[str, Array]:
         """All that has to be known of the past."""
-        return {**self.sides[self.side], **self.rings}
+        return {**self.sides[side], **self.rings}
 
-    def load(self, arrays: dict[str, Array]) -> None:
-        for name, array in self.arrays().items():
+    def load(self, arrays: dict[str, Array], side: int) -> None:
+        for name, array in self.arrays(side).items():
             array[...] = arrays[name]
 
-    @property
-    def nbytes(self) -> int:
-        return sum(array.nbytes for array in self.arrays().values())
+    def nbytes(self, side: int) -> int:
+        return sum(array.nbytes for array in self.arrays(side).values())
 
 
 @dataclass

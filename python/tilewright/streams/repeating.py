@@ -84,15 +84,16 @@ def repeating(
     streams: Mapping[str, Streamed],
     timing: Timing,
     sizes: Mapping[str, int],
-    rings: Mapping[str, int],
+    rows: Mapping[str, int],
 ) -> Repeating:
-    """Times have to be told where values depend on them, or it is not known that they do not."""
+    """Times have to be told where values depend on them, or it is not known that they do not.
+
+    Args:
+        rows: of buffers that are indexed modulo their rows: after a period the index is the same.
+    """
     begins = dict.fromkeys(timing.rates, 0)
+    told = Repeating(_settled(timing, begins), timing.period, timeless=False)
     ticks = timing.period
-    for name, rows in rings.items():  # a row is where it was again
-        moved = int(timing.rates[name] * timing.period)
-        ticks = math.lcm(ticks, timing.period * (rows // math.gcd(rows, moved)))
-    told = Repeating(_settled(timing, begins), ticks, timeless=False)
     for name, stream in streams.items():
         if name in timing.inputs:
             continue
@@ -102,7 +103,8 @@ def repeating(
             return told
         if found is None:
             return told
-        begins[name], steps = found
+        begins[name] = found[0]
+        steps = math.lcm(found[1], rows.get(name, 1))
         whole = timing.rates[name] * timing.period
         ticks = math.lcm(ticks, timing.period * (steps // math.gcd(steps, int(whole))))
     if ticks > _MOST or max(begins.values()) > _MOST:

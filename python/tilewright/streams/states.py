@@ -26,6 +26,15 @@ _PLANS = 256
 Array = np.ndarray[Any, Any]
 
 
+def _fit(arrays: tuple[Any, ...], shapes: tuple[tuple[int, ...], ...]) -> bool:
+    if len(arrays) != len(shapes) or len(shapes) == 1:
+        return False
+    for array, shape in zip(arrays, shapes):  # noqa: B905
+        if type(array) is not np.ndarray or array.shape != shape:
+            return False
+    return True
+
+
 class _Owner(Protocol):
     """The stream function that a stream runs."""
 
@@ -61,7 +70,7 @@ class Stream:
         self._inputs, self._outputs = function.inputs, function.outputs
         self._input_types = tuple(step.types[name] for name in self._inputs)
         self._kernel, self._first = step.kernel, self._inputs[0]
-        self._is_plain = len(self._inputs) == 1 and len(self._outputs) == 1 and step.collected == 1
+        self._is_plain = len(self._inputs) == 1 and step.collected == 1
         self._lock = threading.Lock()
         self._closed = False
         self.reset()
@@ -71,6 +80,7 @@ class Stream:
         closed."""
         with self._lock:
             self._memory = Memory(self._step, self._arrays, self._sizes)
+            self._side = 0  # of the memory: the copy that is read next
             self._plans: dict[Any, Plan] = {}
             self._ticks = self._start
             self._phase = self._step.phase(self._ticks)
@@ -101,7 +111,7 @@ class Stream:
     @property
     def state_nbytes(self) -> int:
         """Bytes of what is kept from one call to the next."""
-        return self._memory.nbytes + self._waiting.nbytes
+        return self._memory.nbytes(self._side) + self._waiting.nbytes
 
     @property
     def pushed(self) -> dict[str, int]:
@@ -160,12 +170,16 @@ class Stream:
             ArgumentTypeError: a chunk has another type.
         """
         with self._lock:
-            if type(out) is np.ndarray and len(chunks) == 1 and not named:
+            if out is not None and len(chunks) == 1 and not named:
                 chunk = chunks[0]
                 if type(chunk) is np.ndarray and chunk.dtype is self._input_types[0]:
                     plan = self._plans.get((self._phase, chunk.shape))
-                    if plan is not None and out.shape == plan.shapes[0]:
-                        return self._run_one(plan, chunk, out)
+                    if plan is not None:
+                        if type(out) is np.ndarray:
+                            if out.shape == plan.shapes[0] and len(plan.shapes) == 1:
+                                return self._run_one(plan, chunk, out, (out, *plan.kept[self._side]))
+                        elif type(out) is tuple and _fit(out, plan.shapes):
+                            return self._run_one(plan, chunk, out, out + plan.kept[self._side])
             if self._closed:
                 raise ArgumentError(f"the stream of {self._function.name} is closed")
             if named or len(chunks) != len(self._inputs):
@@ -207,33 +221,29 @@ class Stream:
             self._plans[key] = plan
         return plan
 
-    def _run_one(self, plan: Plan, chunk: Array, out: Array) -> Array:
-        """`_run` with one input and one output, as fast as Python does it: a push of few elements is
-        mostly this."""
-        memory = self._memory
-        side = memory.side
-        arguments = plan.arguments[side]
+    def _run_one(self, plan: Plan, chunk: Array, results: Any, written: tuple[Array, ...]) -> Any:
+        """`_run` with one input, as fast as Python does it: a push of few elements is mostly this."""
+        arguments = plan.arguments[self._side]
         arguments[self._first] = chunk
         if plan.moving:
             self._tell(plan, arguments)
         try:
-            self._kernel(**arguments, out=(out, *plan.kept[side]))
+            self._kernel(**arguments, out=written)
         finally:
             arguments[self._first] = None
-        memory.side = 1 - side
+        self._side = 1 - self._side
         self._ticks += plan.ticks
         self._phase = plan.next_phase
-        return out
+        return results
 
     def _run(self, plan: Plan, chunks: tuple[Array, ...], results: tuple[Array, ...]) -> None:
-        memory = self._memory
-        arguments = plan.arguments[memory.side].copy()
+        arguments = plan.arguments[self._side].copy()
         for name, chunk in zip(self._inputs, chunks, strict=True):
             arguments[name] = chunk
         if plan.moving:
             self._tell(plan, arguments)
-        self._kernel(**arguments, out=results + plan.kept[memory.side])
-        memory.side = 1 - memory.side
+        self._kernel(**arguments, out=results + plan.kept[self._side])
+        self._side = 1 - self._side
         self._ticks += plan.ticks
         self._phase = plan.next_phase
 
@@ -305,7 +315,7 @@ class Stream:
                 "sizes": self._sizes,
                 "start": self._start,
                 "ticks": self._ticks,
-                "past": {name: array.copy() for name, array in self._memory.arrays().items()},
+                "past": {name: array.copy() for name, array in self._memory.arrays(self._side).items()},
                 "waiting": self._waiting.state(),
                 "closed": self._closed,
             }
@@ -314,7 +324,7 @@ class Stream:
         function = state["function"]
         step = function._step(state["sizes"])
         Stream.__init__(self, function, step, state["arrays"], state["sizes"], state["start"])
-        self._memory.load(state["past"])
+        self._memory.load(state["past"], self._side)
         self._waiting.load(state["waiting"])
         self._ticks, self._closed = state["ticks"], state["closed"]
         self._phase = step.phase(self._ticks)
@@ -347,9 +357,7 @@ class Stream:
         return tuple(given[name] for name in names)
 
     def _checked(self, chunks: tuple[Any, ...]) -> tuple[Array, ...]:
-        return tuple(
-            self._chunk(name, chunk) for name, chunk in zip(self._inputs, chunks, strict=True)
-        )
+        return tuple([self._chunk(*pair) for pair in zip(self._inputs, chunks, strict=True)])
 
     def _chunk(self, name: str, value: Any) -> Array:
         try:

@@ -312,9 +312,11 @@ def _connected_rates(
 def _counts_at(
     tick: int, edges: tuple[Edge, ...], rates: dict[str, Fraction], inputs: tuple[str, ...]
 ) -> dict[str, int]:
-    """How many elements can be computed: no more than time has passed, and none before what it
-    reads."""
-    counts = {name: math.floor(rate * tick) for name, rate in rates.items()}
+    """How many elements can be computed: those whose time has begun, if what they read is there."""
+    counts = {
+        name: (math.floor if name in inputs else math.ceil)(rate * tick)
+        for name, rate in rates.items()
+    }
     limits: dict[str, Edge] = {}
     for _ in range(2 * len(rates) + 2):
         changed = ""

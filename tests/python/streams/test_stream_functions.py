@@ -91,7 +91,7 @@ def test_rates() -> None:
     found = [np.concatenate(each) for each in zip(*parts, strict=True)]
     np.testing.assert_array_equal(found[0], data[:100:2] - data[1:101:2])
     np.testing.assert_array_equal(found[1], np.repeat(data, 3))
-    np.testing.assert_array_equal(found[2], data[[3 * q // 2 for q in range(67)]])
+    np.testing.assert_array_equal(found[2], data[[3 * q // 2 for q in range(68)]])
     assert s.period == {"x": 6, "half": 3, "triple": 18, "resampled": 4}
 
 

@@ -32,6 +32,7 @@ from ..language.expressions import as_dtype
 from ..schedule.computations import Computation
 from ..sets.values import Map
 from .c_source import LARGEST, ExportedStream, export_stream_source, stream_c_text
+from .naming import check_names
 from .periodic import PeriodicTiling
 from .periods import Periods, asked_periods, collected_ticks, tiled, tiling_of
 from .reports import reported
@@ -104,6 +105,7 @@ class StreamFunction:
         self.name = name
         self._program: Program = gather(name, outputs, order, synchronise)
         self._periods = Periods()
+        check_names(self._program, self._parameters())
         if not self._program.inputs:
             raise DeclarationError(
                 f"{name} reads no stream, so nothing says how far it runs; declare one with tw.stream"

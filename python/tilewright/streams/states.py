@@ -291,9 +291,11 @@ class Stream:
         Raises:
             ArgumentTypeError: `chunks` is not iterable; what `push` raises.
         """
-        if not isinstance(chunks, Iterable):
-            raise ArgumentTypeError(f"chunks must be iterable, got {described(chunks)}")
-        for chunk in chunks:
+        try:
+            listed = iter(chunks)
+        except TypeError:
+            raise ArgumentTypeError(f"chunks must be iterable, got {described(chunks)}") from None
+        for chunk in listed:
             yield self.push(*chunk) if isinstance(chunk, tuple) else self.push(chunk)
 
     async def aprocess(self, chunks: AsyncIterable[Any]) -> AsyncIterator[Any]:

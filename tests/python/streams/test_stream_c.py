@@ -97,7 +97,8 @@ class CStream:
         assert status == OK
         assert (self.memory[-8:] == 0x5A5A5A5A5A5A5A5A).all()
         for room, count in zip(rooms, counts, strict=True):
-            assert len(room) == count.value + 1 and (room[-1] == 77).all()
+            untouched = np.array(77).astype(room.dtype)
+            assert len(room) == count.value + 1 and (room[-1] == untouched).all()
         return tuple(room[:-1] for room in rooms)
 
 
@@ -200,6 +201,26 @@ def test_names_that_the_functions_have_for_themselves(tmp_path: pathlib.Path) ->
     assert odd == COUNT
 
 
+@pytest.mark.parametrize("dtype", [tw.bool, tw.int8, tw.uint64, tw.float16, tw.complex128])
+def test_types(dtype: Any, tmp_path: pathlib.Path) -> None:
+    """With a latency, and with values that depend on the time."""
+    n = tw.iter("n")
+    x = tw.stream("x", dtype)
+    y = tw.computation("y", {n: tw.forever}, dtype=dtype)
+    if dtype == tw.bool:
+        y.define(n == 0, x[3])
+        y.define(n > 0, (x[n + 3] & ~y[n - 1]) | (n % 5 == 3))
+    else:
+        y.define(n == 0, x[3])
+        y.define(n > 0, x[n + 3] - y[n - 1] + tw.cast(n % 5, dtype))
+    k = tw.stream_function("typed", outputs=[y])
+    c, s = CStream(k, tmp_path, {}, largest=8), k.stream()
+    rng = np.random.default_rng(6)
+    for length in (1, 1, 2, 9, 0, 30):
+        chunk = rng.integers(0, 2, length).astype(dtype.dtype)
+        assert c.push(chunk)[0].tobytes() == s.push(chunk).tobytes()
+
+
 def test_as_a_part_of_a_program(tmp_path: pathlib.Path) -> None:
     """The state in static memory, for C and for C++."""
     k = tw.kernels.dsp.decimator(2, tw.float32)
@@ -228,7 +249,7 @@ int main(void) {
     sources = [str(tmp_path / "main.c"), str(exported.source)]
     subprocess.run([COMPILER, *flags, *sources, "-o", str(binary), "-lm"], check=True)
     done = subprocess.run([str(binary)], capture_output=True, text=True, check=True)
-    assert done.stdout == "1 23 45 0"
+    assert done.stdout == "1 23 45 67 0"
     if shutil.which("g++"):
         header = tmp_path / "header.cpp"
         header.write_text('#include "decimator.h"\n')

@@ -359,3 +359,46 @@ def test_an_interrupt_loses_nothing(make: Any) -> None:
     found = s.push(*rest)
     for one, right in zip(found if isinstance(found, tuple) else (found,), expected, strict=True):
         np.testing.assert_array_equal(one, right)
+
+
+# ---- declarations ----
+
+
+def doubled(pushed: str = "x", given: str = "y", array: str = "a", size: str = "R") -> Any:
+    x, a = tw.stream(pushed, tw.float64), tw.input(array, [], tw.float64)
+    taps = tw.param(size)
+    y = tw.computation(given, {n: tw.forever}, dtype=tw.float64)
+    y.define(None, tw.sum(a[()] * x[n - r], over={r: taps}, where=n - r >= 0))
+    return tw.stream_function("doubled", outputs=[y])
+
+
+def test_names_that_kernels_and_methods_have() -> None:
+    for names, match in (
+        ({"pushed": "out"}, "a stream named out, which is an argument of streams' methods"),
+        ({"array": "self"}, "an input named self, which is an argument"),
+        ({"size": "start"}, "a size named start, which is an argument"),
+        (
+            {"array": "x_past"},
+            "an input named x_past, which is what its kernel calls something of x",
+        ),
+        ({"given": "x_line"}, "a computation named x_line, which is what its kernel calls"),
+        ({"size": "x_end"}, "a size named x_end, which is what its kernel calls something of x"),
+    ):
+        with pytest.raises(tw.DeclarationError, match=match):
+            doubled(**names)
+    k = doubled("threads", "out", "largest", "arrays")
+    np.testing.assert_array_equal(k.stream(largest=2.0, arrays=1).push(np.ones(3)), 2)
+
+
+def test_arrays_that_are_not_read_at_some_sizes() -> None:
+    x, (sections,), q = tw.stream("x", tw.float64), tw.params("S"), tw.iter("q")
+    a = tw.input("a", [sections], tw.float64)
+    w = tw.computation("w", {n: tw.forever, q: sections + 1}, dtype=tw.float64)
+    w.define(q == 0, x[n])
+    w.define(q > 0, w[n, q - 1] * a[q - 1])
+    k = tw.stream_function(
+        "product", outputs=[tw.computation("y", {n: tw.forever}, w[n, sections])]
+    )
+    for factors in ([], [2.0], [2.0, 3.0]):
+        s = k.stream(a=np.array(factors))
+        np.testing.assert_array_equal(s.push(np.ones(4)), np.prod(factors))

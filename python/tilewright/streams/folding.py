@@ -9,10 +9,12 @@ time. How few rows suffice is asked of the library's legality.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 
 from ..base.errors import IllegalScheduleError, ScheduleError
 from ..functions.functions import Function
+from .model import Delays
 from .timing import Timing
 
 __all__ = ["folded_streams", "scheduled_with_rings"]
@@ -21,16 +23,25 @@ _LEAST = 256
 """Fewer elements than these are copied."""
 
 
-def _reads_itself(name: str, timing: Timing) -> bool:
-    """Whether elements need earlier ones of the same stream, directly or not."""
-    reached, waiting = set(), [name]
+def _needs(name: str, timing: Timing) -> set[str]:
+    """All that elements need, directly or not."""
+    reached: set[str] = set()
+    waiting = [name]
     while waiting:
         reader = waiting.pop()
         for edge in timing.edges:
             if edge.reader == reader and edge.producer not in reached:
                 reached.add(edge.producer)
                 waiting.append(edge.producer)
-    return name in reached
+    return reached
+
+
+def _reads_itself(name: str, timing: Timing) -> bool:
+    return name in _needs(name, timing)
+
+
+def _need_each_other(first: str, second: str, timing: Timing) -> bool:
+    return first in _needs(second, timing) and second in _needs(first, timing)
 
 
 def folded_streams(
@@ -52,12 +63,13 @@ def folded_streams(
     return tuple(found)
 
 
-def _after(name: str, timing: Timing, rings: Sequence[str]) -> str | None:
-    """The buffer's stream that a reader follows: the last one that it reads."""
-    read = [
-        edge.producer for edge in timing.edges if edge.reader == name and edge.producer in rings
-    ]
-    return read[-1] if read and not _reads_itself(name, timing) else None
+def _members(timing: Timing, rings: Mapping[str, str]) -> list[str]:
+    """The streams in buffers and their readers, in an order in which they can be computed."""
+    readers = {edge.reader for edge in timing.edges if edge.producer in rings}
+    delays = Delays(timing)
+    return sorted(
+        {*rings, *readers}, key=lambda name: (delays.delays[name], delays.order[name], name)
+    )
 
 
 def scheduled_with_rings(
@@ -67,7 +79,8 @@ def scheduled_with_rings(
     times: Mapping[str, str],
     threads: int,
 ) -> str | None:
-    """Gives the kernel its schedule.
+    """Gives the kernel its schedule: all who read rows in the loop over time of those who make them,
+    later if they read ahead.
 
     Args:
         rings: for each stream that is folded, its access relation.
@@ -77,20 +90,21 @@ def scheduled_with_rings(
         None if that is legal; else the stream whose buffer has too few rows, or "" if there is
         another reason.
     """
-    readers = {
-        name: before
-        for name in timing.rates
-        if name not in timing.inputs
-        and name not in rings
-        and (before := _after(name, timing, tuple(rings))) is not None
-    }
+    members = _members(timing, rings)
+    moved = [name for name in members if name not in rings or not _reads_itself(name, timing)]
+    delays = Delays(timing)
+    unit = delays.units[members[0]]
     default = kernel.default_schedule
     try:
-        kernel.set_schedule(
-            type(default)([one for one in default.commands if one[0] not in readers])
-        )
-        for name, before in readers.items():
-            kernel[name].after(before, times[before])
+        kernel.set_schedule(type(default)([one for one in default.commands if one[0] not in moved]))
+        with kernel.transaction():
+            for before, name in itertools.pairwise(members):
+                if _need_each_other(before, name, timing):
+                    continue  # they share a loop already
+                late = (delays.delays[name] - delays.delays[members[0]]) // unit
+                if late:
+                    kernel[name].shift(times[name], late)
+                kernel[name].after(before, times[before])
         kernel.when_work(0, threads=threads)
     except (ScheduleError, IllegalScheduleError):
         return ""

@@ -18,7 +18,7 @@ from .periodic import UnboundedProgram
 from .timing import Streamed, Timing
 from .unbounded import names_of
 
-__all__ = ["modelled", "statement_name", "tiled_by"]
+__all__ = ["Delays", "modelled", "statement_name", "tiled_by"]
 
 
 def statement_name(computation: str, piece: int) -> str:
@@ -51,7 +51,7 @@ def _reads(
     return found
 
 
-class _Delays:
+class Delays:
     """When element n of a stream comes at the earliest, in a common unit: ``unit * n + delay``."""
 
     def __init__(self, timing: Timing) -> None:
@@ -86,7 +86,7 @@ class _Delays:
 
 def default_schedule(streams: Mapping[str, Streamed], timing: Timing) -> Map:
     """``{ u[n, i] -> [time, place, i] }`` of all streams."""
-    delays = _Delays(timing)
+    delays = Delays(timing)
     most = max(stream.handle.rank for stream in streams.values())
     parts = []
     for name, stream in streams.items():

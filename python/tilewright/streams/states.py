@@ -177,7 +177,9 @@ class Stream:
                     if plan is not None:
                         if type(out) is np.ndarray:
                             if out.shape == plan.shapes[0] and len(plan.shapes) == 1:
-                                return self._run_one(plan, chunk, out, (out, *plan.kept[self._side]))
+                                return self._run_one(
+                                    plan, chunk, out, (out, *plan.kept[self._side])
+                                )
                         elif type(out) is tuple and _fit(out, plan.shapes):
                             return self._run_one(plan, chunk, out, out + plan.kept[self._side])
             if self._closed:
@@ -317,7 +319,9 @@ class Stream:
                 "sizes": self._sizes,
                 "start": self._start,
                 "ticks": self._ticks,
-                "past": {name: array.copy() for name, array in self._memory.arrays(self._side).items()},
+                "past": {
+                    name: array.copy() for name, array in self._memory.arrays(self._side).items()
+                },
                 "waiting": self._waiting.state(),
                 "closed": self._closed,
             }

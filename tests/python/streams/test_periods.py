@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 import tracemalloc
 from collections.abc import Sequence
@@ -18,7 +19,7 @@ n, m, i, j, r = tw.iters("n m i j r")
 def cuts(rng: np.random.Generator, length: int, multiple: int = 1) -> list[slice]:
     places = np.sort(rng.integers(0, length // multiple + 1, 6)) * multiple
     ends = [0, *places.tolist(), length]
-    return [slice(a, b) for a, b in zip(ends, ends[1:], strict=False)]
+    return [slice(a, b) for a, b in itertools.pairwise(ends)]
 
 
 def wave(points: int) -> Any:

@@ -140,6 +140,12 @@ class _Reads:
         at = _core.IntegerSet(f"{{ [n] : n = {time} }}")
         return _extreme(self.pairs.intersect_domain(at).range(), largest=False)
 
+    def _reading_from(self, time: int) -> int:
+        """The first time from this one on at which anything is read."""
+        late = _core.IntegerSet(f"{{ [n] : n >= {time} }}")
+        found = self.pairs.domain().intersect(late).lexmin().sample()
+        return time if found is None else found[1][0]
+
     def rate(self) -> Fraction | None:
         """By how much what is read moves on when the reader moves on by one; None where it reads
         only in the beginning."""
@@ -147,7 +153,8 @@ class _Reads:
         if self.pairs.intersect_domain(late).is_empty():
             return None
         self._require_finite()
-        first, second = self._read_at(2 * _STEPS), self._read_at(3 * _STEPS)
+        begin, end = self._reading_from(2 * _STEPS), self._reading_from(3 * _STEPS)
+        first, second = self._read_at(begin), self._read_at(end)
         if first is None or second is None:
             self._refuse("reads elements that have no first one")
         if second == first:
@@ -155,7 +162,7 @@ class _Reads:
                 "needs the same elements for ever (a sum from the beginning is a recurrence: "
                 "y[n] = y[n - 1] + x[n])"
             )
-        return Fraction(second - first, _STEPS).limit_denominator(_DENOMINATORS)
+        return Fraction(second - first, end - begin).limit_denominator(_DENOMINATORS)
 
     def _require_finite(self) -> None:
         at = _core.IntegerSet(f"{{ [n] : n = {_SHOWN} }}")

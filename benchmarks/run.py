@@ -198,6 +198,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--measure", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
+    options.topics = [name.replace("-", "_") for name in options.topics]
     unknown = set(options.topics) - set(known)
     if unknown:
         parser.error(f"no topic {', '.join(sorted(unknown))}; there are {', '.join(known)}")

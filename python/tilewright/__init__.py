@@ -169,7 +169,7 @@ from .sets.values import Map, Set
 from .tuning.methods import tuned
 
 if _TYPE_CHECKING:
-    from . import kernels
+    from . import kernels, streams
     from .devices import cuda
     from .frontends import alpha, c
     from .frontends.loops import jit, prange
@@ -354,6 +354,7 @@ __all__ = [
     "square",
     "stream",
     "stream_function",
+    "streams",
     "struct",
     "sum",
     "tan",
@@ -409,6 +410,7 @@ _LAZY = {
     "stream_function": (".streams", "stream_function"),
     "Trial": (".tuning.trials", "Trial"),
     "TunedSchedule": (".tuning.trials", "TunedSchedule"),
+    "streams": (".streams", ""),
 }
 
 

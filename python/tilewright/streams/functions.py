@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Sequence
 from typing import Any
@@ -9,12 +10,29 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ..base.checks import DECLARATION, a_boolean, a_list, a_string, an_integer
+from ..base.checks import (
+    ARGUMENT,
+    DECLARATION,
+    a_boolean,
+    a_list,
+    a_string,
+    an_integer,
+    described,
+    made_by,
+)
 from ..base.display import Text
-from ..base.errors import ArgumentError, ArgumentTypeError, DeclarationError, DeclarationTypeError
+from ..base.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    DeclarationError,
+    DeclarationTypeError,
+    ExportError,
+)
 from ..language.expressions import as_dtype
 from ..schedule.computations import Computation
 from ..sets.values import Map
+from .c_source import LARGEST, ExportedStream, export_stream_source, stream_c_text
+from .naming import check_names
 from .periodic import PeriodicTiling
 from .periods import Periods, asked_periods, collected_ticks, tiled, tiling_of
 from .reports import reported
@@ -93,6 +111,7 @@ class StreamFunction:
             name, _checked_outputs(name, outputs), inputs, synchronise
         )
         self._periods = Periods()
+        check_names(self._program, self._parameters())
         if not self._program.inputs:
             raise DeclarationError(
                 f"{name} reads no stream, so nothing says how far it runs; declare one with tw.stream"
@@ -172,9 +191,20 @@ class StreamFunction:
             arrays: the streams, as for `Stream.push`; by name, too.
             zi: where to go on; it is not changed.
             named: streams by name, and what `stream` takes.
+
+        Raises:
+            ArgumentError: as for `stream` and `Stream.push`; or `zi` is a stream of another function.
+            ArgumentTypeError: as for these; or `zi` is no stream.
         """
         pushed = {name: named.pop(name) for name in self.inputs if name in named}
         if zi is not None:
+            if not isinstance(zi, Stream):
+                raise ArgumentTypeError(
+                    f"zi must be the stream that an earlier call has given, got {described(zi)}"
+                )
+            other = zi._function
+            if (other.name, other.inputs, other.outputs) != (self.name, self.inputs, self.outputs):
+                raise ArgumentError(f"zi is a stream of {other.name}, not of {self.name}")
             if named:
                 raise ArgumentError(
                     f"{', '.join(named)}: zi has them already; pass zi alone or arrays alone"
@@ -266,6 +296,73 @@ class StreamFunction:
             )
         return self._step(sizes)
 
+    def export_source(
+        self,
+        directory: str | os.PathLike[str],
+        *,
+        name: str | None = None,
+        largest: int = LARGEST,
+        **sizes: int,
+    ) -> ExportedStream:
+        """Writes the function as C source for audio callbacks: functions that prepare a state, push, and flush, and
+        allocate nothing::
+
+            k.export_source("src", C=2)         # src/smooth.c, src/smooth.h
+
+        The caller gives a block of memory for the state, and `push` takes any number of elements. What comes out has
+        the bits of `Stream.push`. The page docs/streams.md has an example, docs/export.md says what C computes
+        like Python.
+
+        Args:
+            directory: where the files go; made where it is not there.
+            name: what the C functions' names begin with; by default, the function's own.
+            largest: how many elements of the first input are computed at once. Longer pushes take several steps, and
+                the state has room for the temporaries of one.
+            sizes: of finite arrays and channels, by name.
+
+        Raises:
+            ArgumentError: a size is missing or unknown.
+            ExportError: a name that C programs cannot have, or a program that needs what C does not give: subscripts
+                that are data, time in another dimension than the first.
+            OSError: the files cannot be written.
+        """
+        known = self._sizes(sizes)
+        step = self._step(known)
+        return export_stream_source(
+            step, self.inputs, self.outputs, known, directory, name, largest
+        )
+
+    @property
+    def c(self) -> Text:
+        """The function as C source, header first; of one with sizes, `export_source` takes these.
+
+        Raises:
+            ExportError: the function has sizes; else as for `export_source`.
+        """
+        if self._parameters():
+            raise ExportError(self._missing_sizes(self._parameters()))
+        known: dict[str, int] = {}
+        return Text(stream_c_text(self._step(known), self.inputs, self.outputs, known))
+
+    def _sizes(self, given: dict[str, Any]) -> dict[str, int]:
+        """All sizes, checked."""
+        known: dict[str, int] = {}
+        for name, value in given.items():
+            if name not in self._parameters():
+                names = ", ".join(self._parameters()) or "no sizes"
+                raise ArgumentError(f"{self.name} has {names}, not {name!r}")
+            self._learn(known, name, value, f"{name}=")
+        missing = [name for name in self._parameters() if name not in known]
+        if missing:
+            raise ArgumentError(self._missing_sizes(missing))
+        return known
+
+    def _missing_sizes(self, missing: Sequence[str]) -> str:
+        return (
+            f"{self.name} needs {', '.join(missing)} to be written in C: "
+            f"k.export_source(directory, {missing[0]}=...)"
+        )
+
     def _parameters(self) -> tuple[str, ...]:
         """The sizes of finite arrays and of streams' other dimensions."""
         names: dict[str, None] = {}
@@ -280,6 +377,8 @@ class StreamFunction:
                 for node in value.nodes():
                     if node.kind == "parameter":
                         names[node.name] = None
+            for _, read, _ in _core.read_relations(handle):  # the ranges of reductions
+                names.update(dict.fromkeys(read.parameters()))
         names.pop("forever", None)
         return tuple(names)
 
@@ -287,7 +386,10 @@ class StreamFunction:
         self, handle: _core.Computation, value: Any, sizes: dict[str, int]
     ) -> np.ndarray[Any, Any]:
         dtype = as_dtype(handle.type).dtype
-        given = np.asarray(value)
+        try:
+            given = np.asarray(value)
+        except (TypeError, ValueError) as error:
+            raise ArgumentTypeError(f"{handle.name} must be an array: {error}") from None
         if not np.can_cast(given.dtype, dtype, "same_kind"):
             raise ArgumentTypeError(
                 f"{handle.name} must hold {dtype}, got {given.dtype} of another kind"
@@ -299,13 +401,13 @@ class StreamFunction:
         for extent, expression in zip(given.shape, handle.extents, strict=True):
             if expression.kind == "parameter":
                 self._learn(sizes, expression.name, extent, f"the shape of {handle.name}")
-        return np.array(given, dtype=dtype, order="C")
+        try:
+            return np.array(given, dtype=dtype, order="C")
+        except (TypeError, ValueError, OverflowError) as error:
+            raise ArgumentTypeError(f"{handle.name} must hold {dtype}: {error}") from None
 
     def _learn(self, sizes: dict[str, int], name: str, value: Any, what: str) -> None:
-        try:
-            size = value.__index__()
-        except AttributeError:
-            raise ArgumentTypeError(f"{name} must be an integer, got {value!r}") from None
+        size = an_integer(value, name, ARGUMENT, minimum=0, bits=64)
         if sizes.setdefault(name, size) != size:
             raise ArgumentError(f"{name} is {sizes[name]}, and {size} by {what}")
 

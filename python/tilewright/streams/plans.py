@@ -26,7 +26,10 @@ class Memory:
         kept = {name: np.zeros(shape, dtype) for name, (shape, dtype) in step.past.items()}
         self.sides = (kept, {name: np.empty_like(array) for name, array in kept.items()})
         self.rings = {name: np.zeros(shape, dtype) for name, (shape, dtype) in step.rings.items()}
-        self.given: dict[str, Any] = {**arrays, **sizes}
+        taken = {*step.kernel.inputs, *step.kernel.parameters}  # not all are read at all sizes
+        self.given: dict[str, Any] = {
+            name: value for name, value in {**arrays, **sizes}.items() if name in taken
+        }
 
     def arrays(self, side: int) -> dict[str, Array]:
         """All that has to be known of the past."""

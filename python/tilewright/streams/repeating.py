@@ -42,7 +42,7 @@ class Repeating:
         return self.onset + (ticks - self.onset) % self.ticks
 
 
-def _of_stream(stream: Streamed, sizes: Mapping[str, int]) -> tuple[int, int] | None:
+def _of_stream(stream: Streamed, sizes: Mapping[str, int], whole: int) -> tuple[int, int] | None:
     """(from which element on, after how many elements); None where values depend on the time."""
     handle, axis = stream.handle, stream.axis
     onset, steps = 0, 1
@@ -59,23 +59,26 @@ def _of_stream(stream: Streamed, sizes: Mapping[str, int]) -> tuple[int, int] | 
         points = Set._of(known)
         if points.is_empty:
             continue
-        begins, step = _of_part(points, handle.name, axis)
+        begins, step = _of_part(points, handle.name, axis, whole)
         onset, steps = max(onset, begins), math.lcm(steps, step)
     return onset, steps
 
 
-def _of_part(points: Set, name: str, axis: int) -> tuple[int, int]:
+def _of_part(points: Set, name: str, axis: int, whole: int) -> tuple[int, int]:
     ((_, dimensions, _),) = points._shapes()
     rank = len(dimensions)
     names = names_of(rank)
     own = f"{name}[{', '.join(names)}]"
     unnamed = Map(f"{{ {own} -> [{', '.join(names)}] }}")(points)
     unit = tuple(int(d == axis) for d in range(rank))
-    late = points & Set(f"{{ {own} : {names[axis]} >= {2**40} }}")
-    step = 1
-    if not late.is_empty:
-        times = Map(f"{{ {own} -> [{names[axis]}] }}").intersect_domain(points)
-        step, _ = repetition(times, name, axis)
+    for step in (1, whole):  # the likely ones, which are quickly seen to be right
+        try:
+            last = greatest_missing(unnamed, tuple(step * each for each in unit), unit)
+        except DeclarationError:
+            continue
+        return (0 if last is None else last + 1), step
+    times = Map(f"{{ {own} -> [{names[axis]}] }}").intersect_domain(points)
+    step, _ = repetition(times, name, axis)
     last = greatest_missing(unnamed, tuple(step * each for each in unit), unit)
     return (0 if last is None else last + 1), step
 
@@ -98,15 +101,15 @@ def repeating(
         if name in timing.inputs:
             continue
         try:
-            found = _of_stream(stream, sizes)
+            whole = int(timing.rates[name] * timing.period)
+            found = _of_stream(stream, sizes, whole)
         except (DeclarationError, AnalysisLimitError):
             return told
         if found is None:
             return told
         begins[name] = found[0]
         steps = math.lcm(found[1], rows.get(name, 1))
-        whole = timing.rates[name] * timing.period
-        ticks = math.lcm(ticks, timing.period * (steps // math.gcd(steps, int(whole))))
+        ticks = math.lcm(ticks, timing.period * (steps // math.gcd(steps, whole)))
     if ticks > _MOST or max(begins.values()) > _MOST:
         return told
     return Repeating(_settled(timing, begins), ticks, timeless=True)

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..base.checks import an_integer, made_by
+from ..base.checks import an_integer, described, made_by
 from ..base.display import Text
 from ..base.errors import ArgumentError, ArgumentTypeError
 from ..functions.functions import Function
@@ -76,7 +76,8 @@ class Stream:
         self.reset()
 
     def reset(self) -> None:
-        """Back to the time before the first element; the finite arrays stay."""
+        """Back to the time before the first element; the finite arrays stay. A closed stream stays
+        closed."""
         with self._lock:
             self._memory = Memory(self._step, self._arrays, self._sizes)
             self._side = 0  # of the memory: the copy that is read next
@@ -287,12 +288,24 @@ class Stream:
         return other
 
     def process(self, chunks: Iterable[Any]) -> Iterator[Any]:
-        """Pushes chunk after chunk (of several inputs: tuples) and gives what comes out."""
-        for chunk in chunks:
+        """Pushes chunk after chunk (of several inputs: tuples) and gives what comes out.
+
+        Raises:
+            ArgumentTypeError: `chunks` is not iterable; what `push` raises.
+        """
+        try:
+            listed = iter(chunks)
+        except TypeError:
+            raise ArgumentTypeError(f"chunks must be iterable, got {described(chunks)}") from None
+        for chunk in listed:
             yield self.push(*chunk) if isinstance(chunk, tuple) else self.push(chunk)
 
     async def aprocess(self, chunks: AsyncIterable[Any]) -> AsyncIterator[Any]:
         """`process` for asyncio."""
+        if not isinstance(chunks, AsyncIterable):
+            raise ArgumentTypeError(
+                f"chunks must be an asynchronous iterable, got {described(chunks)}; use process"
+            )
         async for chunk in chunks:
             yield self.push(*chunk) if isinstance(chunk, tuple) else self.push(chunk)
 
@@ -353,7 +366,10 @@ class Stream:
         return tuple([self._chunk(*pair) for pair in zip(self._inputs, chunks, strict=True)])
 
     def _chunk(self, name: str, value: Any) -> Array:
-        chunk = np.asarray(value)
+        try:
+            chunk = np.asarray(value)
+        except (TypeError, ValueError) as error:
+            raise ArgumentTypeError(f"{name} must be an array: {error}") from None
         dtype = self._step.types[name]
         if chunk.dtype != dtype:
             raise ArgumentTypeError(

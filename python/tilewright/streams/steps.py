@@ -316,7 +316,8 @@ class _Maker:
                     _core.define_piece_isl(line._handle, now.text(), read, None)
             rest = rest.subtract(own)
         if not rest.is_empty():
-            _core.define_piece_isl(line._handle, rest.coalesce().text(), 0, None)
+            nothing = self.types[name].type(0).item()
+            _core.define_piece_isl(line._handle, rest.coalesce().text(), nothing, None)
 
     def _from(self, name: str, condition: str) -> _core.IntegerSet:
         """Where the time minus the first new one meets a condition."""

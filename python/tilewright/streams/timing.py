@@ -26,7 +26,11 @@ _SHOWN = 1000
 """The time of the elements that refusals name."""
 
 _STEPS = math.lcm(*range(1, 33))
-"""Rates are seen over so many elements: of all that have a denominator of at most 32."""
+"""Rates are seen over so many elements."""
+
+_DENOMINATORS = 2**16
+"""Rates have denominators up to this one: two such fractions differ by much more than what rounding
+to whole elements changes over `_STEPS`."""
 
 
 @dataclass(frozen=True)
@@ -136,6 +140,12 @@ class _Reads:
         at = _core.IntegerSet(f"{{ [n] : n = {time} }}")
         return _extreme(self.pairs.intersect_domain(at).range(), largest=False)
 
+    def _reading_from(self, time: int) -> int:
+        """The first time from this one on at which anything is read."""
+        late = _core.IntegerSet(f"{{ [n] : n >= {time} }}")
+        found = self.pairs.domain().intersect(late).lexmin().sample()
+        return time if found is None else found[1][0]
+
     def rate(self) -> Fraction | None:
         """By how much what is read moves on when the reader moves on by one; None where it reads
         only in the beginning."""
@@ -143,7 +153,8 @@ class _Reads:
         if self.pairs.intersect_domain(late).is_empty():
             return None
         self._require_finite()
-        first, second = self._read_at(2 * _STEPS), self._read_at(3 * _STEPS)
+        begin, end = self._reading_from(2 * _STEPS), self._reading_from(3 * _STEPS)
+        first, second = self._read_at(begin), self._read_at(end)
         if first is None or second is None:
             self._refuse("reads elements that have no first one")
         if second == first:
@@ -151,7 +162,7 @@ class _Reads:
                 "needs the same elements for ever (a sum from the beginning is a recurrence: "
                 "y[n] = y[n - 1] + x[n])"
             )
-        return Fraction(second - first, _STEPS)
+        return Fraction(second - first, end - begin).limit_denominator(_DENOMINATORS)
 
     def _require_finite(self) -> None:
         at = _core.IntegerSet(f"{{ [n] : n = {_SHOWN} }}")
@@ -368,7 +379,8 @@ def _pairs(streams: Mapping[str, Streamed], values: Mapping[str, int]) -> Iterat
                 before = found.get(producer.name)
                 found[producer.name] = known if before is None else before.unite(known)
         for name, pairs in found.items():
-            yield _Reads(reader, streams[name], pairs)
+            if not pairs.is_empty():  # at these sizes
+                yield _Reads(reader, streams[name], pairs)
 
 
 def timing_of(

@@ -8,6 +8,7 @@
 #include "passes/gpu/thread_reductions.h"
 #include "passes/gpu/vector_accesses.h"
 #include "passes/gpu/wide_copies.h"
+#include "passes/leave_loops.h"
 #include "passes/lift_guards.h"
 #include "passes/loop_ranges.h"
 #include "passes/narrow_integers.h"
@@ -123,6 +124,7 @@ constexpr auto table = std::to_array<Pass>({
      on_gpu},
     {"promote_accumulators", over_body<promote_accumulators>, compiled},
     {"simplify_indices", simplify, compiled},
+    {"leave_loops", over_kernel<leave_loops>, compiled},
     {"align_vectors", over_kernel<align_vectors>, on_gpu},
     {"widen_copies", over_kernel<widen_copies>, on_gpu},
     {"map_launches",

@@ -18,10 +18,12 @@ from . import tree
 from .affine import Affine, Scope, affine_of
 from .control import without_jumps
 from .memory import Memory, Source, box_text, memory_of, set_text, tuple_text
+from .observers import without_old_values
 from .refusals import line_of, refuse
-from .scan import Scanned, ScannedStatement, plain, scan
+from .scan import BoundsOfData, Scanned, ScannedStatement, plain, scan
 from .translated import TranslatedFunction
 from .values import Translator
+from .whiles import bounded
 
 __all__ = ["to_function"]
 
@@ -36,19 +38,31 @@ def to_function(program: tree.Program, **options: Any) -> TranslatedFunction:
     Raises:
         TranslationError: for what has no translation, with its place in the program.
     """
-    straight, flags = without_jumps(program)
-    scanned = scan(straight, flags)
+    scanned, straight, flags = _scanned(program)
     memory = memory_of(scanned)
     again = _read_by_data(scanned, memory)
     try:
-        return _Maker(scanned, memory).function(options)
+        return _Maker(scanned, memory).function(program, options)
     except (tw.IllegalScheduleError, tw.SelfDependenceError):
         if not again:
             raise
     # What data choose among may be written by several statements, some of them not yet: with a
     # version of all elements from each, there is one to read.
     scanned = scan(straight, flags, again)
-    return _Maker(scanned, memory_of(scanned)).function(options)
+    return _Maker(scanned, memory_of(scanned)).function(program, options)
+
+
+def _scanned(program: tree.Program) -> tuple[Scanned, tree.Program, frozenset[str]]:
+    """The statements in order, of a program without `while` and jumps, and the truth values in it."""
+    of_data: frozenset[str] = frozenset()
+    while True:
+        straight, flags = without_jumps(bounded(program, of_data))
+        try:
+            return scan(straight, flags), straight, flags
+        except BoundsOfData as found:
+            if found.loop.label in of_data:
+                refuse(found.loop.location, "the bounds of this loop are not affine")
+            of_data |= {found.loop.label}
 
 
 def _read_by_data(scanned: Scanned, memory: Memory) -> frozenset[str]:
@@ -77,8 +91,9 @@ class _Maker:
         self.inputs: dict[str, tw.Input] = {}
         self.computations: dict[str, tw.Computation] = {}
         self.scope = Scope(scanned.parameters, {})
+        self.without_old = without_old_values(scanned, memory)
 
-    def function(self, options: dict[str, Any]) -> TranslatedFunction:
+    def function(self, source: tree.Program, options: dict[str, Any]) -> TranslatedFunction:
         for name in self.arrays:
             if not self.arrays[name].local:
                 self.declare_input(name)
@@ -108,7 +123,7 @@ class _Maker:
             self.schedule(made)
         statements = {one.name: one.location for one in self.scanned.statements}
         names = {**self.scanned.parameters, **self.scanned.names}
-        return TranslatedFunction(self.program, made, names, self.memory.results, statements)
+        return TranslatedFunction(source, made, names, self.memory.results, statements)
 
     # ---- Layer I ----
 
@@ -149,7 +164,10 @@ class _Maker:
 
     def guarded(self, one: ScannedStatement, value: tw.Expression, read: Any) -> tw.Expression:
         """The value where the guards hold, and what was there where they do not."""
-        old = self.found(one, one.target.array, one.subscripts)
+        if one.name in self.without_old:
+            old = _zero(self.arrays[one.target.array])
+        else:
+            old = self.found(one, one.target.array, one.subscripts)
         for guard in reversed(one.guards):
             condition = Translator(self.variables(guard.scope), read)(guard.condition)
             value = tw.select(condition if guard.holds else ~condition, value, old)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from .. import _core
 from . import tree
@@ -78,10 +78,15 @@ class Memory:
     references: dict[str, dict[tuple[str, str], str]]
     computed: dict[str, dict[object, Computed]]
     results: dict[str, str]
+    _found: dict[tuple[str, str], list[Source]] = field(default_factory=dict)
 
     def sources(self, reference: str, reader: str) -> list[Source]:
         """The sources of a reference; `reader` is the name of the readers' tuple in the text."""
-        return [Source(*row[:5]) for row in self.flow.sources(reference, reader)]
+        found = self._found.get((reference, reader))
+        if found is None:
+            found = [Source(*row[:5]) for row in self.flow.sources(reference, reader)]
+            self._found[reference, reader] = found
+        return list(found)
 
 
 def tuple_text(name: str, iterators: Sequence[str]) -> str:

@@ -19,10 +19,18 @@ from .affine import Affine, Scope, affine_of, condition_of
 from .names import Names
 from .refusals import refuse
 
-__all__ = ["Guard", "Scanned", "ScannedKill", "ScannedStatement", "free_name", "plain", "scan"]
+__all__ = ["BoundsOfData", "Guard", "Scanned", "ScannedKill", "ScannedStatement", "free_name", "plain", "scan"]
 
 BOOL = np.dtype(np.bool_)
 INDEX = np.dtype(np.int64)
+
+
+class BoundsOfData(Exception):
+    """A loop's bounds are not affine in parameters and the iterators around it."""
+
+    def __init__(self, loop: tree.For) -> None:
+        super().__init__(loop.label)
+        self.loop = loop
 
 
 @dataclass(frozen=True)
@@ -128,6 +136,7 @@ def scan(
 
     Raises:
         TranslationError: for what cannot be translated, with its place.
+        BoundsOfData: for a loop that is to be made another one before (see `whiles`).
     """
     taken = Names()
     parameters = {name: taken.take(name) for name in program.parameters}
@@ -316,13 +325,7 @@ class _Scanner:
         scope = self.scope(place)
         start, stop = affine_of(loop.start, scope), affine_of(loop.stop, scope)
         if start is None or stop is None:
-            which = "start" if start is None else "stop"
-            refuse(
-                loop.location,
-                f"the {which} of the loop over {loop.iterator.name} is not affine in parameters and "
-                "the iterators around it",
-            )
-        assert start is not None and stop is not None
+            raise BoundsOfData(loop)
         name = loop.iterator.name
         if name in place.iterators or name in self.result.parameters.values():
             name = self.result.taken.take(name)

@@ -1,0 +1,221 @@
+#include "passes/leave_loops.h"
+
+#include "loops/traverse.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace tilewright {
+
+namespace {
+
+/// The operand of `not flag`, where that is a load or a local; else null.
+ValuePtr denied_flag(const ValuePtr &test) {
+  const auto *unary = as<Unary>(test);
+  if (unary == nullptr || unary->op != Op::Not) {
+    return nullptr;
+  }
+  const ValuePtr &flag = unary->operand();
+  return is<Load>(flag) || is<Local>(flag) ? flag : nullptr;
+}
+
+std::vector<ValuePtr> conjuncts_of(const ValuePtr &test) {
+  std::vector<ValuePtr> found;
+  operands_of(Op::And, test, found);
+  return found;
+}
+
+/// How often each buffer is read in a statement and what is in it.
+std::map<std::int64_t, int> reads_in(const StmtPtr &root) {
+  std::map<std::int64_t, int> found;
+  visit_statements(root, [&](const LoopStatement &statement) {
+    visit_values(statement, [&](const Value &value) {
+      if (const auto *read = as<Load>(value)) {
+        ++found[read->buffer];
+      }
+    });
+  });
+  return found;
+}
+
+/// One loop that may be left early.
+class LeftLoop {
+public:
+  /// `reads`: how often each buffer is read in the whole kernel.
+  LeftLoop(const For &loop, const Kernel &kernel, const std::map<std::int64_t, int> &reads)
+      : loop_(loop) {
+    note_temporaries(kernel, reads);
+    inside_.insert(loop.id);
+    visit_statements(loop.body(), [&](const LoopStatement &inner) {
+      if (const std::int64_t *variable = defined_variable(inner)) {
+        inside_.insert(*variable);
+      }
+      if (const auto *declared = as<DeclareLocal>(inner)) {
+        inside_.insert(declared->id);
+      }
+      if (const auto *memory = as<Allocate>(inner)) {
+        scoped_.insert(memory->buffer);
+      }
+    });
+  }
+
+  /// Null where nothing says that the rest of the iterations do nothing.
+  ValuePtr flag() const {
+    for (const ValuePtr &candidate : candidates(loop_.body())) {
+      if (is_fixed(candidate) && is_idle(loop_.body(), candidate) && is_only_set(candidate)) {
+        return candidate;
+      }
+    }
+    return nullptr;
+  }
+
+private:
+  /// Scalars that each iteration sets before it reads them, and nothing else reads.
+  void note_temporaries(const Kernel &kernel, const std::map<std::int64_t, int> &reads) {
+    const auto *sequence = as<Block>(loop_.body());
+    if (sequence == nullptr) {
+      return;
+    }
+    const std::map<std::int64_t, int> inside = reads_in(loop_.body());
+    std::map<std::int64_t, int> before;
+    for (const StmtPtr &child : sequence->children) {
+      for (const auto &[buffer, count] : reads_in(child)) {
+        before[buffer] += count;
+      }
+      const auto *set = as<Store>(child);
+      if (set == nullptr || !set->subscripts.empty() || set->mask || before.contains(set->buffer)) {
+        continue;
+      }
+      const auto here = inside.find(set->buffer);
+      const auto all = reads.find(set->buffer);
+      const bool is_alone = (here == inside.end() ? 0 : here->second) ==
+                            (all == reads.end() ? 0 : all->second);
+      if (is_alone && !kernel.buffers.at(static_cast<size_t>(set->buffer)).is_argument) {
+        temporaries_.insert(set->buffer);
+      }
+    }
+  }
+
+  /// The flags that the first test of an iteration denies.
+  static std::vector<ValuePtr> candidates(const StmtPtr &body) {
+    std::vector<ValuePtr> found;
+    if (const auto *test = as<If>(body)) {
+      for (const ValuePtr &part : conjuncts_of(test->condition)) {
+        if (const ValuePtr flag = denied_flag(part)) {
+          found.push_back(flag);
+        }
+      }
+      return found;
+    }
+    const bool holds_others = is<Block>(body) || is<Allocate>(body) || is<Timed>(body) ||
+                              is_loop_of(body, LoopKind::Serial);
+    for (size_t c = 0; holds_others && c < body->children.size() && found.empty(); ++c) {
+      found = candidates(body->children[c]);
+    }
+    return found;
+  }
+
+  /// Whether it is the same place in all iterations.
+  bool is_fixed(const ValuePtr &flag) const {
+    if (const auto *own = as<Local>(flag)) {
+      return !inside_.contains(own->id);
+    }
+    if (scoped_.contains(cast<Load>(flag).buffer)) {
+      return false;
+    }
+    bool fixed = true;
+    for (const ValuePtr &subscript : cast<Load>(flag).subscripts()) {
+      visit_value(subscript, [&](const Value &value) {
+        const auto *own = as<Variable>(value);
+        fixed = fixed && !is<Load>(value) && !is<Local>(value) &&
+                (own == nullptr || !inside_.contains(own->id));
+      });
+    }
+    return fixed;
+  }
+
+  /// Whether the statement does nothing where the flag holds.
+  bool is_idle(const StmtPtr &statement, const ValuePtr &flag) const {
+    if (const auto *set = as<Store>(statement)) {
+      return temporaries_.contains(set->buffer);
+    }
+    if (const auto *test = as<If>(statement)) {
+      const std::vector<ValuePtr> parts = conjuncts_of(test->condition);
+      return !test->has_otherwise() && std::any_of(parts.begin(), parts.end(), [&](const auto &part) {
+        const ValuePtr denied = denied_flag(part);
+        return denied && same_value(denied, flag);
+      });
+    }
+    if (is<Let>(statement) || is<DeclareLocal>(statement)) {
+      return true;
+    }
+    const bool holds_others = is<Block>(statement) || is<Allocate>(statement) ||
+                              is<Timed>(statement) || is_loop_of(statement, LoopKind::Serial);
+    return holds_others && std::all_of(statement->children.begin(), statement->children.end(),
+                                       [&](const StmtPtr &child) { return is_idle(child, flag); });
+  }
+
+  /// Whether an iteration that changes the flag leaves it true.
+  bool is_only_set(const ValuePtr &flag) const {
+    bool only = true;
+    const auto *element = as<Load>(flag);
+    const auto *own = as<Local>(flag);
+    visit_statements(loop_.body(), [&](const LoopStatement &inner) {
+      if (const auto *change = as<ElementChange>(inner)) {
+        if (element != nullptr && change->buffer == element->buffer) {
+          const bool same = change->subscripts.size() == element->subscripts().size() &&
+                            std::equal(change->subscripts.begin(), change->subscripts.end(),
+                                       element->subscripts().begin(), same_value);
+          only = only && same && is<Store>(inner) && as_boolean(change->value).value_or(false);
+        }
+      } else if (const auto *assigned = as<AssignLocal>(inner)) {
+        if (own != nullptr && assigned->id == own->id) {
+          only = only && as_boolean(assigned->value).value_or(false);
+        }
+      }
+    });
+    return only;
+  }
+
+  const For &loop_;
+  std::set<std::int64_t> temporaries_;
+  std::set<std::int64_t> inside_; ///< variables and locals that are made in an iteration
+  std::set<std::int64_t> scoped_; ///< buffers that are
+};
+
+class Leaving {
+public:
+  explicit Leaving(const Kernel &kernel)
+      : kernel_(kernel), reads_(reads_in(kernel.body)), numbers_(kernel.body) {}
+
+  StmtPtr operator()(const StmtPtr &statement) {
+    const auto *loop = as_loop(statement, LoopKind::Serial);
+    const ValuePtr flag = loop == nullptr || !loop->prefetches.empty()
+                              ? nullptr
+                              : LeftLoop(*loop, kernel_, reads_).flag();
+    if (!flag) {
+      return map_children(statement, *this);
+    }
+    const StmtPtr body = (*this)(loop->body());
+    const std::int64_t id = numbers_.next();
+    const ValuePtr next = local(id, "next", {Int64, 1});
+    const ValuePtr iteration = variable(loop->id, loop->name);
+    const ValuePtr goes_on =
+        both(binary_value(Op::Lt, next, loop->upper), unary_value(Op::Not, flag));
+    return block({declare_local(id, "next", loop->lower),
+                  while_loop(goes_on, block({let(loop->id, loop->name, next), body,
+                                             assign_local(id, "next", add(iteration, integer(1)))}))});
+  }
+
+private:
+  const Kernel &kernel_;
+  std::map<std::int64_t, int> reads_;
+  Numbers numbers_;
+};
+
+} // namespace
+
+void leave_loops(Kernel &kernel) { kernel.body = Leaving(kernel)(kernel.body); }
+
+} // namespace tilewright

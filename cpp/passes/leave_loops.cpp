@@ -1,9 +1,11 @@
 #include "passes/leave_loops.h"
 
+#include "loops/linear.h"
 #include "loops/traverse.h"
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 namespace tilewright {
@@ -53,9 +55,15 @@ public:
       }
       if (const auto *declared = as<DeclareLocal>(inner)) {
         inside_.insert(declared->id);
+        values_[declared->id] = declared->value;
       }
       if (const auto *memory = as<Allocate>(inner)) {
         scoped_.insert(memory->buffer);
+      }
+    });
+    visit_statements(loop.body(), [&](const LoopStatement &inner) {
+      if (const auto *assigned = as<AssignLocal>(inner)) {
+        values_.erase(assigned->id);
       }
     });
   }
@@ -63,7 +71,8 @@ public:
   /// Null where nothing says that the rest of the iterations do nothing.
   ValuePtr flag() const {
     for (const ValuePtr &candidate : candidates(loop_.body())) {
-      if (is_fixed(candidate) && is_idle(loop_.body(), candidate) && is_only_set(candidate)) {
+      if (is_fixed(candidate) && is_only_set(candidate) &&
+          (is_endless() || is_idle(loop_.body(), candidate))) {
         return candidate;
       }
     }
@@ -97,23 +106,29 @@ private:
     }
   }
 
-  /// The flags that the first test of an iteration denies.
+  /// The flags that tests in an iteration deny.
   static std::vector<ValuePtr> candidates(const StmtPtr &body) {
     std::vector<ValuePtr> found;
-    if (const auto *test = as<If>(body)) {
-      for (const ValuePtr &part : conjuncts_of(test->condition)) {
-        if (const ValuePtr flag = denied_flag(part)) {
-          found.push_back(flag);
+    visit_statements(body, [&](const LoopStatement &statement) {
+      if (const auto *test = as<If>(statement)) {
+        for (const ValuePtr &part : conjuncts_of(test->condition)) {
+          const ValuePtr flag = denied_flag(part);
+          if (flag && std::none_of(found.begin(), found.end(), [&](const ValuePtr &known) {
+                return same_value(known, flag);
+              })) {
+            found.push_back(flag);
+          }
         }
       }
-      return found;
-    }
-    const bool holds_others = is<Block>(body) || is<Allocate>(body) || is<Timed>(body) ||
-                              is_loop_of(body, LoopKind::Serial);
-    for (size_t c = 0; holds_others && c < body->children.size() && found.empty(); ++c) {
-      found = candidates(body->children[c]);
-    }
+    });
     return found;
+  }
+
+  /// Whether it is a loop that only its flag ends: that its iterations do nothing behind the last
+  /// one is how the front end made it (python/tilewright/frontends/whiles.py).
+  bool is_endless() const {
+    const auto *bound = as<Parameter>(loop_.upper);
+    return bound != nullptr && bound->name.starts_with("while_limit");
   }
 
   /// Whether it is the same place in all iterations.
@@ -138,22 +153,92 @@ private:
   /// Whether the statement does nothing where the flag holds.
   bool is_idle(const StmtPtr &statement, const ValuePtr &flag) const {
     if (const auto *set = as<Store>(statement)) {
-      return temporaries_.contains(set->buffer);
+      return temporaries_.contains(set->buffer) || (!set->mask && keeps(*set, set->value, flag, {}));
+    }
+    if (const auto *assigned = as<AssignLocal>(statement)) {
+      return inside_.contains(assigned->id);
     }
     if (const auto *test = as<If>(statement)) {
       const std::vector<ValuePtr> parts = conjuncts_of(test->condition);
-      return !test->has_otherwise() && std::any_of(parts.begin(), parts.end(), [&](const auto &part) {
+      const bool denies = std::any_of(parts.begin(), parts.end(), [&](const auto &part) {
         const ValuePtr denied = denied_flag(part);
         return denied && same_value(denied, flag);
       });
+      return (denies || is_idle(test->then(), flag)) &&
+             (!test->has_otherwise() || is_idle(test->otherwise(), flag));
     }
-    if (is<Let>(statement) || is<DeclareLocal>(statement)) {
+    if (is<Let>(statement) || is<DeclareLocal>(statement) || is<CheckIndex>(statement)) {
       return true;
     }
     const bool holds_others = is<Block>(statement) || is<Allocate>(statement) ||
-                              is<Timed>(statement) || is_loop_of(statement, LoopKind::Serial);
+                              is<Timed>(statement) || is<For>(statement) || is<While>(statement);
     return holds_others && std::all_of(statement->children.begin(), statement->children.end(),
                                        [&](const StmtPtr &child) { return is_idle(child, flag); });
+  }
+
+  /// Whether the value that is stored is what is there, where the flag holds: a choice of loads of
+  /// the element, each under the equations of indices that its conditions say.
+  bool keeps(const Store &set, const ValuePtr &value, const ValuePtr &flag,
+             std::vector<Linear> equations) const {
+    if (const auto *choice = as<Select>(value)) {
+      std::vector<ValuePtr> parts = conjuncts_of(choice->condition());
+      const bool denies = std::any_of(parts.begin(), parts.end(), [&](const auto &part) {
+        const ValuePtr denied = denied_flag(part);
+        return denied && same_value(denied, flag);
+      });
+      if (!keeps(set, choice->otherwise(), flag, equations)) {
+        return false;
+      }
+      if (denies) {
+        return true;
+      }
+      for (const ValuePtr &part : parts) {
+        const auto *equal = as_binary(part, Op::Eq);
+        if (equal == nullptr || !is_index(equal->left()) || !is_index(equal->right())) {
+          continue;
+        }
+        const auto left = linear_of(equal->left());
+        const auto right = linear_of(equal->right());
+        if (const auto zero = left && right ? combine(*left, *right, -1) : std::nullopt) {
+          equations.push_back(*zero);
+        }
+      }
+      return keeps(set, choice->then(), flag, std::move(equations));
+    }
+    if (const auto *own = as<Local>(value)) {
+      const auto known = values_.find(own->id);
+      return known != values_.end() && keeps(set, known->second, flag, std::move(equations));
+    }
+    const auto *read = as<Load>(value);
+    if (read == nullptr || read->buffer != set.buffer ||
+        read->subscripts().size() != set.subscripts.size()) {
+      return false;
+    }
+    for (size_t d = 0; d < set.subscripts.size(); ++d) {
+      if (!same_value(read->subscripts()[d], set.subscripts[d]) &&
+          !is_same(read->subscripts()[d], set.subscripts[d], equations)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /// Whether two subscripts differ by one of what is 0.
+  static bool is_same(const ValuePtr &a, const ValuePtr &b, const std::vector<Linear> &equations) {
+    if (!is_index(a) || !is_index(b)) {
+      return false;
+    }
+    const auto first = linear_of(a);
+    const auto second = linear_of(b);
+    const auto distance = first && second ? combine(*first, *second, -1) : std::nullopt;
+    const auto is_zero = [](const std::optional<Linear> &sum) {
+      return sum && sum->is_constant() && sum->constant == 0;
+    };
+    return distance &&
+           (is_zero(distance) ||
+            std::any_of(equations.begin(), equations.end(), [&](const Linear &zero) {
+              return is_zero(combine(*distance, zero, -1)) || is_zero(combine(*distance, zero, 1));
+            }));
   }
 
   /// Whether an iteration that changes the flag leaves it true.
@@ -179,6 +264,7 @@ private:
   }
 
   const For &loop_;
+  std::map<std::int64_t, ValuePtr> values_; ///< of locals that are given one value only
   std::set<std::int64_t> temporaries_;
   std::set<std::int64_t> inside_; ///< variables and locals that are made in an iteration
   std::set<std::int64_t> scoped_; ///< buffers that are

@@ -122,9 +122,9 @@ constexpr auto table = std::to_array<Pass>({
        kernel.body = gather_thread_terms(kernel.body, kernel);
      },
      on_gpu},
+    {"leave_loops", over_kernel<leave_loops>, compiled},
     {"promote_accumulators", over_body<promote_accumulators>, compiled},
     {"simplify_indices", simplify, compiled},
-    {"leave_loops", over_kernel<leave_loops>, compiled},
     {"align_vectors", over_kernel<align_vectors>, on_gpu},
     {"widen_copies", over_kernel<widen_copies>, on_gpu},
     {"map_launches",

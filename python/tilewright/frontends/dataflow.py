@@ -17,6 +17,7 @@ from ..base.source import located_at
 from . import tree
 from .affine import Affine, Scope, affine_of
 from .control import without_jumps
+from .fills import half_written, with_fills
 from .memory import Memory, Source, box_text, memory_of, set_text, tuple_text
 from .observers import without_old_values
 from .refusals import line_of, refuse
@@ -40,6 +41,12 @@ def to_function(program: tree.Program, **options: Any) -> TranslatedFunction:
     """
     scanned, straight, flags = _scanned(program)
     memory = memory_of(scanned)
+    without_old = without_old_values(scanned, memory)
+    begun = half_written(scanned, memory, without_old)
+    if begun:
+        straight = with_fills(straight, begun)
+        scanned = scan(straight, flags)
+        memory = memory_of(scanned)
     again = _read_by_data(scanned, memory)
     try:
         return _Maker(scanned, memory).function(program, options)
@@ -167,11 +174,30 @@ class _Maker:
         if one.name in self.without_old:
             old = _zero(self.arrays[one.target.array])
         else:
-            old = self.found(one, one.target.array, one.subscripts)
+            old = self.before(one)
         for guard in reversed(one.guards):
             condition = Translator(self.variables(guard.scope), read)(guard.condition)
             value = tw.select(condition if guard.holds else ~condition, value, old)
         return value
+
+    def before(self, one: ScannedStatement) -> tw.Expression:
+        """What the element that a statement writes held before: a view, which is one place."""
+        array = self.arrays[one.target.array]
+        place = ", ".join(str(subscript) for subscript in one.subscripts)
+        reference = self.memory.references[one.name][array.name, place]
+        nobodys = {"killed", "initial"} if array.local else {"killed"}
+        kinds = {source.kind for source in self.memory.sources(reference, one.name)}
+        is_there = not kinds & nobodys
+        if len(self.memory.sources(reference, one.name)) < 2 or not is_there:
+            return self.found(one, array.name, one.subscripts)
+        name = self.scanned.taken.take(f"{one.name}_before")
+        sources = self.memory.sources(reference, name)
+        pieces = [(source.readers, self.element(source, array)) for source in sources]
+        domain = tw.Set(sources[0].readers)
+        for source in sources[1:]:
+            domain = domain | tw.Set(source.readers)
+        view = tw.view(str(domain), pieces, dtype=array.dtype)
+        return view[tuple(tw.iter(iterator) for iterator in one.iterators)]
 
     def read(self, one: ScannedStatement, what: tree.Read, translate: Translator) -> tw.Expression:
         subscripts = [affine_of(subscript, one.scope) for subscript in what.subscripts]

@@ -12,6 +12,10 @@ namespace tilewright {
 
 namespace {
 
+// Names of what ends by data alone: the loop over turn_X ends where left_X holds.
+const std::string turns = "turn_";
+const std::string left = "left_";
+
 /// The operand of `not flag`, where that is a load or a local; else null.
 ValuePtr denied_flag(const ValuePtr &test) {
   const auto *unary = as<Unary>(test);
@@ -68,15 +72,16 @@ public:
     });
   }
 
-  /// Null where nothing says that the rest of the iterations do nothing.
-  ValuePtr flag() const {
+  /// Those of which each says that the rest of the iterations do nothing.
+  std::vector<ValuePtr> flags() const {
+    std::vector<ValuePtr> found;
     for (const ValuePtr &candidate : candidates(loop_.body())) {
       if (is_fixed(candidate) && is_only_set(candidate) &&
-          (is_endless() || is_idle(loop_.body(), candidate))) {
-        return candidate;
+          (is_endless(candidate) || is_idle(loop_.body(), candidate))) {
+        found.push_back(candidate);
       }
     }
-    return nullptr;
+    return found;
   }
 
 private:
@@ -124,11 +129,17 @@ private:
     return found;
   }
 
-  /// Whether it is a loop that only its flag ends: that its iterations do nothing behind the last
+  /// Whether it is a loop that only this flag ends: that its iterations do nothing behind the last
   /// one is how the front end made it (python/tilewright/frontends/whiles.py).
-  bool is_endless() const {
+  bool is_endless(const ValuePtr &flag) const {
     const auto *bound = as<Parameter>(loop_.upper);
-    return bound != nullptr && bound->name.starts_with("while_limit");
+    const auto *element = as<Load>(flag);
+    if (bound == nullptr || !bound->name.starts_with("while_limit") || element == nullptr ||
+        !loop_.name.starts_with(turns)) {
+      return false;
+    }
+    const std::string own = left + loop_.name.substr(turns.size());
+    return element->name == own || element->name.starts_with(own + "_of_"); // one for each thread
   }
 
   /// Whether it is the same place in all iterations.
@@ -277,18 +288,20 @@ public:
 
   StmtPtr operator()(const StmtPtr &statement) {
     const auto *loop = as_loop(statement, LoopKind::Serial);
-    const ValuePtr flag = loop == nullptr || !loop->prefetches.empty()
-                              ? nullptr
-                              : LeftLoop(*loop, kernel_, reads_).flag();
-    if (!flag) {
+    const std::vector<ValuePtr> flags = loop == nullptr || !loop->prefetches.empty()
+                                            ? std::vector<ValuePtr>()
+                                            : LeftLoop(*loop, kernel_, reads_).flags();
+    if (flags.empty()) {
       return map_children(statement, *this);
     }
     const StmtPtr body = (*this)(loop->body());
     const std::int64_t id = numbers_.next();
     const ValuePtr next = local(id, "next", {Int64, 1});
     const ValuePtr iteration = variable(loop->id, loop->name);
-    const ValuePtr goes_on =
-        both(binary_value(Op::Lt, next, loop->upper), unary_value(Op::Not, flag));
+    ValuePtr goes_on = binary_value(Op::Lt, next, loop->upper);
+    for (const ValuePtr &flag : flags) {
+      goes_on = both(goes_on, unary_value(Op::Not, flag));
+    }
     return block({declare_local(id, "next", loop->lower),
                   while_loop(goes_on, block({let(loop->id, loop->name, next), body,
                                              assign_local(id, "next", add(iteration, integer(1)))}))});

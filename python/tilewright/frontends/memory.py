@@ -161,8 +161,9 @@ class _Builder:
     def __init__(self, scanned: Scanned) -> None:
         self.scanned = scanned
         context = " and ".join(f"({text})" for text, _ in scanned.context)
-        listed = f"[{', '.join(scanned.parameters.values())}] -> "
-        self.program = _core.MemoryProgram(f"{listed}{{ : {context} }}")
+        # A name that stands alone in a tuple is a parameter only if it is declared as one.
+        self.listed = f"[{', '.join(scanned.parameters.values())}] -> "
+        self.program = _core.MemoryProgram(f"{self.listed}{{ : {context} }}")
         everything: list[ScannedStatement | ScannedKill] = [*scanned.statements, *scanned.kills]
         self.depth = max([len(one.times) for one in everything], default=0)
         self.count = 0
@@ -187,7 +188,9 @@ class _Builder:
         self.count += 1
         reference = f"r{self.count}"
         target = f"{self.scanned.names[array]}[{subscripts}]"
-        self.program.access(reference, set_text(f"{start} -> {target}", where), kind)
+        self.program.access(
+            reference, self.listed + set_text(f"{start} -> {target}", where), kind
+        )
         return reference
 
     def assignment(self, one: ScannedStatement) -> None:

@@ -19,7 +19,7 @@ After::
 from __future__ import annotations
 
 from . import tree
-from .memory import Memory
+from .memory import Memory, Source
 from .scan import Guard, Scanned, ScannedStatement
 
 __all__ = ["without_old_values"]
@@ -36,67 +36,76 @@ def without_old_values(scanned: Scanned, memory: Memory) -> frozenset[str]:
     if not guarded:
         return frozenset()
     observers = _Observers(scanned, memory, {one.target.array for one in guarded})
-    return frozenset(one.name for one in guarded if observers.all_under(one, one.guards, set()))
+    return frozenset(one.name for one in guarded if observers.all_under(one))
 
 
 class _Observers:
     """Who reads what statements leave in scalars.
 
     Attributes:
-        uses: of each writer, the readers with the guards that hold where they use the value.
-        keeps: of each writer, the writers that keep its value where their guards do not hold.
-        astray: writers that are read in another iteration.
+        uses: of each writer, the guards that hold where a reader uses the value, and in how many of
+            the loops around, from the outermost on, it does so in the iteration of the writer.
+        keeps: of each writer, the writers that keep its value where their guards do not hold, and in
+            how many loops they do so in its iteration.
     """
 
     def __init__(self, scanned: Scanned, memory: Memory, arrays: set[str]) -> None:
         self.statements = {one.name: one for one in scanned.statements}
-        self.uses: dict[str, list[tuple[Guard, ...]]] = {}
-        self.keeps: dict[str, list[ScannedStatement]] = {}
-        self.astray: set[str] = set()
+        self.uses: dict[str, list[tuple[tuple[Guard, ...], int]]] = {}
+        self.keeps: dict[str, list[tuple[ScannedStatement, int]]] = {}
         for one in scanned.statements:
             for (array, _), reference in memory.references[one.name].items():
                 if array in arrays:
-                    self.note(one, array, [s for s in memory.sources(reference, one.name)])
+                    self.note(one, array, memory.sources(reference, one.name))
 
-    def note(self, reader: ScannedStatement, array: str, sources: list[object]) -> None:
+    def note(self, reader: ScannedStatement, array: str, sources: list[Source]) -> None:
         used = [
             reader.guards[:position]
             for position, guard in enumerate(reader.guards)
             if _reads(guard.condition, array)
         ]
-        if _reads(reader.value, array) or any(
-            _reads(each, array) for each in reader.target.subscripts
-        ):
+        values = (reader.value, *reader.target.subscripts)
+        if any(_reads(each, array) for each in values):
             used.append(reader.guards)
         keeps = bool(reader.guards) and reader.target.array == array
         for source in sources:
-            writer = self.statements.get(source.name)  # type: ignore[attr-defined]
-            if writer is None or source.kind != "written":  # type: ignore[attr-defined]
+            writer = self.statements.get(source.name)
+            if writer is None or source.kind != "written":
                 continue
-            shown = [str(each) for each in source.subscripts]  # type: ignore[attr-defined]
-            here = shown == list(reader.iterators[: len(shown)])
-            if used and not here:
-                self.astray.add(writer.name)
-            self.uses.setdefault(writer.name, []).extend(used)
-            if keeps and reader is not writer:
-                if not here:
-                    self.astray.add(writer.name)
-                self.keeps.setdefault(writer.name, []).append(reader)
+            common = 0
+            for name, other, at in zip(
+                writer.iterators, reader.iterators, source.subscripts, strict=False
+            ):
+                if not name == other == str(at):
+                    break
+                common += 1
+            self.uses.setdefault(writer.name, []).extend((guards, common) for guards in used)
+            if keeps:
+                self.keeps.setdefault(writer.name, []).append((reader, common))
 
-    def all_under(
-        self, writer: ScannedStatement, guards: tuple[Guard, ...], seen: set[tuple[str, int]]
+    def all_under(self, writer: ScannedStatement) -> bool:
+        """Whether all who see the value stand under the writer's guards, in its iteration."""
+        return self._all_under(writer, writer.guards, writer, set())
+
+    def _all_under(
+        self,
+        writer: ScannedStatement,
+        guards: tuple[Guard, ...],
+        first: ScannedStatement,
+        seen: set[tuple[str, int]],
     ) -> bool:
-        """Whether all who see the value of `writer` stand under `guards`, in its iteration."""
         if (writer.name, len(guards)) in seen:
             return True
         seen.add((writer.name, len(guards)))
-        if writer.name in self.astray:
-            return False
-        if not all(_begins(used, guards) for used in self.uses.get(writer.name, [])):
-            return False
-        for keeper in self.keeps.get(writer.name, []):
+        depth = len(first.iterators)
+        for used, common in self.uses.get(writer.name, []):
+            if common < depth or not _begins(used, guards):
+                return False
+        for keeper, common in self.keeps.get(writer.name, []):
+            if keeper is first:
+                continue  # what it keeps is the question
             rest = guards[:-1] if guards and _is_other_branch(keeper.guards, guards) else guards
-            if not self.all_under(keeper, rest, seen):
+            if common < depth or not self._all_under(keeper, rest, first, seen):
                 return False
         return True
 

@@ -126,6 +126,7 @@ def scan(
     program: tree.Program,
     flags: frozenset[str] = frozenset(),
     whole: frozenset[str] = frozenset(),
+    since: Mapping[str, str] | None = None,
 ) -> Scanned:
     """The statements of a program in order.
 
@@ -133,6 +134,7 @@ def scan(
         program: without `Break`, `Continue`, `Return` and `While` (see `control`).
         flags: the truth values that jumps became.
         whole: the arrays of which each statement makes a version of all elements.
+        since: for some of them, the label of the first statement behind which they do.
 
     Raises:
         TranslationError: for what cannot be translated, with its place.
@@ -142,7 +144,7 @@ def scan(
     parameters = {name: taken.take(name) for name in program.parameters}
     names = {name: taken.take(name) for name in program.arrays}
     result = Scanned(program, taken, names, parameters, [])
-    scanner = _Scanner(result, flags, whole)
+    scanner = _Scanner(result, flags, whole, since or {})
     place = _Place((), dict(parameters), (), (), (), count())
     for condition in program.context:
         scanner.assume(condition, place)
@@ -151,10 +153,17 @@ def scan(
 
 
 class _Scanner:
-    def __init__(self, result: Scanned, flags: frozenset[str], whole: frozenset[str]) -> None:
+    def __init__(
+        self,
+        result: Scanned,
+        flags: frozenset[str],
+        whole: frozenset[str],
+        since: Mapping[str, str],
+    ) -> None:
         self.result = result
         self.flags = flags
-        self.whole = whole
+        self.whole = set(whole) - set(since)
+        self.since = {label: array for array, label in since.items()}
         self.known: dict[str, Affine] = {}
 
     def scope(self, place: _Place) -> Scope:
@@ -213,6 +222,8 @@ class _Scanner:
             )
         )
         self.note_value(statement, place, scope)
+        if statement.label in self.since:
+            self.whole.add(self.since[statement.label])
 
     def is_chosen(self, target: tree.Read, scope: Scope) -> bool:
         """Whether the statement goes over elements, of which one is written."""

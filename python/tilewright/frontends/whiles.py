@@ -14,7 +14,7 @@ Before::
 
 After::
 
-    for turn in range(while_limit):
+    for turn_while in range(while_limit):
         if not x[0] > 1:
             break
         x[0] = x[0] // 2
@@ -105,7 +105,10 @@ class _Pass:
         self.changed = True
         if not self.limit:
             self.limit = self.name("while_limit")
-        turn = tree.Variable(self.name(label.replace("while", "turn", 1)), _INDEX)
+        # The compiler leaves the loop over turn_X where left_X says so (passes/leave_loops.h).
+        while {f"turn_{label}", f"left_{label}"} & self.taken:
+            label += "_"
+        turn = tree.Variable(self.name(f"turn_{label}"), _INDEX)
         stop = tree.Variable(self.limit, _INDEX)
         return turn, tree.For(turn, _number(0), stop, 1, body, label, location)
 
@@ -120,14 +123,14 @@ class _Pass:
         """start, start + step, ...: until it passes the stop, both evaluated before."""
         first, start = self.kept(one.start, f"{one.label}_start", one.location)
         second, stop = self.kept(one.stop, f"{one.label}_stop", one.location)
-        turn, loop = self.endless(f"{one.label}_turn", (), one.location)
+        turn, loop = self.endless(one.label, (), one.location)
         steps = tree.Operation("*", (turn, _number(one.step)), _INDEX, one.location)
         value = tree.Operation("+", (start, steps), _INDEX, one.location)
         goes = "<" if one.step > 0 else ">"
         test = tree.Operation(goes, (value, stop), _BOOL, one.location)
         body = _substituted(one.body, one.iterator.name, value)
         leave = tree.Break(one.location)
-        loop = replace(loop, body=(tree.If(test, body, (leave,), one.location),), label=one.label)
+        loop = replace(loop, body=(tree.If(test, body, (leave,), one.location),))
         return (*first, *second, loop)
 
     # ---- loops within an array ----

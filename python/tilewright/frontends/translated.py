@@ -9,6 +9,8 @@ from typing import Any
 import tilewright as tw
 
 from . import tree
+from .interpreter import most_iterations
+from .whiles import LIMIT
 
 __all__ = ["TranslatedFunction"]
 
@@ -41,7 +43,11 @@ class TranslatedFunction:
         self.statements = statements
         self._names = names
         known = {*function.inputs, *function.parameters}
+        self._program = program
         self._used = [(name, names[name]) for name in program.arguments if names[name] in known]
+        given = {names[name] for name in program.arguments}
+        # How often loops run at most that only data end.
+        self._limits = {name: LIMIT for name in function.parameters if name not in given}
         self._results = results
         self.__signature__ = inspect.Signature(
             [
@@ -106,7 +112,11 @@ class TranslatedFunction:
         Args:
             arguments, keywords: as of a call.
         """
-        results = self.function.evaluate(**self._bound(arguments, keywords))
+        given = self._bound(arguments, keywords)
+        if self._limits:
+            own = {name: given[shown] for name, shown in self._used}
+            given.update(dict.fromkeys(self._limits, most_iterations(self._program, own) + 1))
+        results = self.function.evaluate(**given)
         outputs = self.function.outputs
         found = dict(zip(outputs, (results,) if len(outputs) == 1 else results, strict=True))
         return {array: found[output] for array, output in self._results.items()}
@@ -142,7 +152,7 @@ class TranslatedFunction:
         missing = [name for name in self.arguments if name not in given]
         if missing:
             raise tw.ArgumentTypeError(f"{self.name}() misses {', '.join(missing)}")
-        return {**{name: given[key] for key, name in self._used}, **own}
+        return {**{name: given[key] for key, name in self._used}, **self._limits, **own}
 
     # ---- the schedule ----
 

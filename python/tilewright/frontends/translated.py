@@ -8,7 +8,7 @@ from typing import Any
 
 import tilewright as tw
 
-from . import tree
+from . import in_place, tree
 
 __all__ = ["TranslatedFunction"]
 
@@ -43,6 +43,7 @@ class TranslatedFunction:
         known = {*function.inputs, *function.parameters}
         self._used = [(name, names[name]) for name in program.arguments if names[name] in known]
         self._results = results
+        self._places = in_place.places_of(function, [names[array] for array in results])
         self.__signature__ = inspect.Signature(
             [
                 inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -122,6 +123,19 @@ class TranslatedFunction:
     def __getitem__(self, label: str) -> Any:
         """The statement of a label, to schedule it."""
         return self.function[label]
+
+    def auto_schedule(self) -> Any:
+        """Finds a schedule, as `tw.Function.auto_schedule` does, and stores results in the program's
+        arrays wherever that is legal in the order found.
+
+        Returns:
+            the schedule that the function has now.
+
+        Raises:
+            ScheduleError: in a transaction.
+        """
+        in_place.auto_schedule(self.function, self._places)
+        return self.function.schedule
 
     @property
     def schedule(self) -> Any:

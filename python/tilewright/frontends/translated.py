@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import keyword
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -48,7 +49,7 @@ class TranslatedFunction:
             [
                 inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD)
                 for name in program.arguments
-                if name.isidentifier()
+                if name.isidentifier() and not keyword.iskeyword(name)
             ]
         )
 

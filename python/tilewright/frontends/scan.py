@@ -130,6 +130,8 @@ def scan(
         TranslationError: for what cannot be translated, with its place.
     """
     taken = Names()
+    for own in ("out", "threads"):  # what every call takes besides the arguments
+        taken.take(own)
     parameters = {name: taken.take(name) for name in program.parameters}
     names = {name: taken.take(name) for name in program.arrays}
     result = Scanned(program, taken, names, parameters, [])

@@ -12,6 +12,8 @@ from typing import Any
 
 import tilewright as tw
 
+from ..base.notices import warn
+
 __all__ = ["Places", "auto_schedule", "places_of"]
 
 #: By array: the computations that are stored in it, each with its place as text.
@@ -32,11 +34,19 @@ def places_of(function: tw.Function, arrays: Sequence[str]) -> Places:
 def auto_schedule(function: tw.Function, places: Mapping[str, Sequence[tuple[str, str]]]) -> None:
     """`tw.Function.auto_schedule`, and then results in the arrays where that is legal.
 
+    Where data decide so much that no order but the program's is known to be legal, the schedule stays as
+    it is, and a warning says so.
+
     Args:
         function: its schedule is replaced.
         places: where the program stores what (see `places_of`).
     """
-    function.auto_schedule()
+    try:
+        function.auto_schedule()
+    except tw.IllegalScheduleError as error:
+        reason = error.message.splitlines()[0]
+        warn("order-kept", f"{function.name} keeps the order of the program: {reason}")
+        return
     if not _stored(function, places, list(places)):
         for array in places if len(places) > 1 else ():
             _stored(function, places, [array])

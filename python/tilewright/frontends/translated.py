@@ -127,7 +127,8 @@ class TranslatedFunction:
 
     def auto_schedule(self) -> Any:
         """Finds a schedule, as `tw.Function.auto_schedule` does, and stores results in the program's
-        arrays wherever that is legal in the order found.
+        arrays wherever that is legal in the order found. If no order but the program's is known to be
+        legal, that one stays, with a warning.
 
         Returns:
             the schedule that the function has now.

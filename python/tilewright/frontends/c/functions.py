@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...base.errors import ArgumentError, ArgumentTypeError
+from ...base.errors import ArgumentError, ArgumentTypeError, DomainError
 from .. import tree
 from .arguments import bind
 from .bodies import Body
 from .c_types import ArrayOf, CType
 from .programs import Translated
+from .refusals import refuse
 
 if TYPE_CHECKING:
     from ...sets.values import Set
@@ -73,10 +74,24 @@ class CFunction:
         """
         with self._lock:
             if self._function is None:
-                from ..dataflow import to_function
-
-                self._function = to_function(self.program)
+                self._function = self._made()
             return self._function
+
+    def _made(self) -> TranslatedFunction:
+        from ..dataflow import to_function
+
+        try:
+            return to_function(self.program)
+        except DomainError as error:  # of a declaration that the C does not have
+            where = error.location
+            here = self.program.location
+            if where is not None and where.file == here.file:
+                here = tree.Location(where.file, where.line, 1)
+            refuse(
+                here,
+                f"it is not seen that this stays within its array: {error.message}",
+                "say what is known of sizes by __pencil_assume(...)",
+            )
 
     def __call__(self, *given: Any, **named: Any) -> Any:
         """Runs the function on the caller's arrays, in place.

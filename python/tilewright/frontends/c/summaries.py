@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import Any
 
-
 from ..tree import If, Location
 from .c_types import INT, ArrayOf, Number
 from .refusals import refuse

@@ -26,7 +26,7 @@ from .refusals import line_of, refuse
 from .scan import BoundsOfData, Scanned, ScannedStatement, plain, scan
 from .snapshots import with_snapshots
 from .translated import TranslatedFunction
-from .values import Translator
+from .values import Translator, affine_expression
 from .whiles import bounded
 
 __all__ = ["to_function"]
@@ -211,7 +211,19 @@ class _Maker:
         known = tuple(subscript for subscript in subscripts if subscript is not None)
         if len(known) != len(subscripts):
             return self.computed(one, what, translate)
+        if not known and (what.array, "") not in self.memory.references[one.name]:
+            return self.known_value(one, what)
         return self.found(one, what.array, known)
+
+    def known_value(self, one: ScannedStatement, what: tree.Read) -> tw.Expression:
+        """A scalar in an affine condition, of which only the value that it has there is left."""
+        for scope in (one.scope, *(guard.scope for guard in one.guards)):
+            if what.array in scope.known:
+                of = {scope.variables[name]: own for name, own in self.variables(scope).items()}
+                value = affine_expression(scope.known[what.array], of)
+                if value is not None:
+                    return value if value.dtype == what.dtype else tw.cast(value, what.dtype)
+        refuse(what.location, f"the value of {what.array} is not an affine function here")
 
     def computed(
         self, one: ScannedStatement, what: tree.Read, translate: Translator

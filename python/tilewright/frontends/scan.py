@@ -141,6 +141,8 @@ def scan(
         BoundsOfData: for a loop that is to be made another one before (see `whiles`).
     """
     taken = Names()
+    for own in ("out", "threads"):  # what every call takes besides the arguments
+        taken.take(own)
     parameters = {name: taken.take(name) for name in program.parameters}
     names = {name: taken.take(name) for name in program.arrays}
     result = Scanned(program, taken, names, parameters, [])

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import keyword
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import tilewright as tw
 
-from . import tree
+from . import in_place, tree
 from .interpreter import most_iterations
 from .whiles import LIMIT
 
@@ -49,11 +50,12 @@ class TranslatedFunction:
         # How often loops run at most that only data end.
         self._limits = {name: LIMIT for name in function.parameters if name not in given}
         self._results = results
+        self._places = in_place.places_of(function, [names[array] for array in results])
         self.__signature__ = inspect.Signature(
             [
                 inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD)
                 for name in program.arguments
-                if name.isidentifier()
+                if name.isidentifier() and not keyword.iskeyword(name)
             ]
         )
 
@@ -159,6 +161,20 @@ class TranslatedFunction:
     def __getitem__(self, label: str) -> Any:
         """The statement of a label, to schedule it."""
         return self.function[label]
+
+    def auto_schedule(self) -> Any:
+        """Finds a schedule, as `tw.Function.auto_schedule` does, and stores results in the program's
+        arrays wherever that is legal in the order found. If no order but the program's is known to be
+        legal, that one stays, with a warning.
+
+        Returns:
+            the schedule that the function has now.
+
+        Raises:
+            ScheduleError: in a transaction.
+        """
+        in_place.auto_schedule(self.function, self._places)
+        return self.function.schedule
 
     @property
     def schedule(self) -> Any:

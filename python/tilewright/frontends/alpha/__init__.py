@@ -35,7 +35,17 @@ from .commands import (
     generateWriteC,
 )
 from .graphs import Graph
+from .mapping.commands import (
+    SetDimensionType,
+    SetMemoryMapping,
+    SetMemorySpace,
+    SetSTMap,
+    SetTiling,
+    setSpaceTimeMap,
+)
+from .mapping.values import MemoryMapping, TargetMapping, Tiling
 from .program import Program, load, system_of
+from .verifier import Verification, VerifyTargetMapping, verify
 
 __all__ = [
     "ASave",
@@ -46,6 +56,7 @@ __all__ = [
     "FactorOutFromReduction",
     "Graph",
     "Inline",
+    "MemoryMapping",
     "Normalize",
     "NormalizeReduction",
     "PermutationCaseReduce",
@@ -58,16 +69,27 @@ __all__ = [
     "RenameVariable",
     "Save",
     "SerializeReduction",
+    "SetDimensionType",
+    "SetMemoryMapping",
+    "SetMemorySpace",
+    "SetSTMap",
+    "SetTiling",
     "Show",
     "Simplify",
     "SimplifyingReduction",
     "Split",
     "SplitReductionBody",
     "SplitUnion",
+    "TargetMapping",
+    "Tiling",
     "TransformReductionBody",
+    "Verification",
+    "VerifyTargetMapping",
     "generateMakefile",
     "generateWrapperC",
     "generateWriteC",
     "load",
+    "setSpaceTimeMap",
     "system_of",
+    "verify",
 ]

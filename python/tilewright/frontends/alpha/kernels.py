@@ -46,7 +46,7 @@ from .tree import (
     step,
 )
 
-__all__ = ["affine_value", "array_bounds", "identifier", "kernel"]
+__all__ = ["affine_value", "array_bounds", "identifier", "instance_names", "kernel"]
 
 Value: TypeAlias = tw.Expression
 Array: TypeAlias = "tw.Input | tw.Computation"
@@ -87,6 +87,11 @@ def kernel(
             function that was not given.
     """
     return _Translation(instantiated(system, program), externs, statements).function()
+
+
+def instance_names(system: System, equation: Equation) -> tuple[str, ...]:
+    """The names of the iterators of an equation's computation."""
+    return fresh_names([identifier(name) for name in equation.indices], system.names())
 
 
 def array_bounds(system: System, declared: Declaration) -> list[Linear]:
@@ -206,13 +211,13 @@ class _Translation:
             identifier(self.system.name),
             outputs=[each for each in outputs if isinstance(each, tw.Computation)],
             inputs=inputs or None,
+            default_schedule=not self.statements,  # a mapping says it all
         )
 
     # ---- equations ----
 
     def names_of(self, equation: Equation) -> tuple[str, ...]:
-        taken = self.system.names()
-        return fresh_names([identifier(name) for name in equation.indices], taken)
+        return instance_names(self.system, equation)
 
     def declare(self, equation: Equation) -> None:
         declared = self.system.declaration(equation.name)

@@ -7,15 +7,16 @@ is asked once. A reduction that is scheduled as a whole runs over its body in th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import tilewright as tw
 
 from ..attributes import attributes_of
 from ..domains import formula
+from ..kernels import instance_names
 from ..linear import Linear
-from ..spaces import reduction_space
-from ..tree import Reduce
+from ..spaces import ReductionSpace, reduction_space
+from ..tree import Equation, Reduce, System
 from .inner_reductions import InnerReduction
 from .plans import Plan, Statement
 
@@ -23,43 +24,74 @@ __all__ = ["apply_plan", "memory_text", "space_name"]
 
 
 def apply_plan(
-    function: tw.Function, plan: Plan, inner: Sequence[InnerReduction] = ()
+    function: tw.Function, plan: Plan, system: System, inner: Sequence[InnerReduction]
 ) -> tw.Function:
     """The function under the plan.
 
     Args:
         function: with a computation for each variable.
-        plan: of its system.
+        plan: when its statements run.
+        system: what the function was made from: the plan's, with `inner`.
         inner: the variables that stand for reductions in equations, and are not in the plan.
 
     Raises:
         IllegalScheduleError: the order or the memory would change a result; `verify` says more.
         ScheduleError: two instances of a variable have one time.
     """
-    times = schedule_text(function, plan, inner)
+    iterators = {name: iterators_of(system, name) for name in function.computations}
+    times = schedule_text(plan, iterators, inner)
     with function.transaction():
         function.set_schedule(times)
-        for name in plan.mapping.memory.keys() | plan.mapping.spaces.keys():
+        for name in (plan.mapping.memory.keys() | plan.mapping.spaces.keys()) & iterators.keys():
             function[name].set_access(memory_text(plan, name))
     return function
 
 
-def schedule_text(function: tw.Function, plan: Plan, inner: Sequence[InnerReduction] = ()) -> str:
-    """The times of all computations as isl text with tags."""
+def iterators_of(system: System, name: str) -> list[str]:
+    """The names of a computation's iterators: the variable's, and those that a reduction adds."""
+    equation = system.equation(name)
+    names = instance_names(system, equation)
+    space = _space(system, equation, names)
+    return [*names, *(space.inner if space else ())]
+
+
+def _space(system: System, equation: Equation, names: tuple[str, ...]) -> ReductionSpace | None:
+    """What an equation's reduction runs over, if it is one."""
+    node = equation.expression
+    if not isinstance(node, Reduce):
+        return None
+    declared = system.declaration(equation.name).domain.named(names)
+    found = attributes_of(system, node, names, declared)
+    place = tuple(map(Linear.of, names))
+    return reduction_space(node, found.expression[(0,)], found.context[()], place, system.names())
+
+
+def schedule_text(
+    plan: Plan, known: Mapping[str, list[str]], inner: Sequence[InnerReduction]
+) -> str:
+    """The times of all computations as isl text with tags.
+
+    Args:
+        plan: when they run.
+        known: the iterators of each computation; variables that no output needs are not there.
+        inner: see `apply_plan`.
+    """
     before: dict[str, list[InnerReduction]] = {}
     for each in inner:
         before.setdefault(each.owner, []).append(each)
     found: dict[str, tuple[list[str], list[Linear], list[str]]] = {}
     for name, statement in plan.statements.items():
+        if name not in known:
+            continue
         tiled, kinds = plan.tiled(statement)
         times, types = list(tiled), list(kinds)
         if inner:
             times.append(Linear(None, len(before.get(name, ()))))
             types.append("ordering")
-        iterators = list(function[name].loops)
+        iterators = known[name]
         found[name] = (iterators, *_of_instances(plan, statement, times, types, iterators))
         for position, each in enumerate(before.get(name, ())):
-            iterators = list(function[each.name].loops)
+            iterators = known[each.name]
             own = dict(zip(each.to_owner.indices, map(Linear.of, iterators), strict=False))
             place = [result.substituted(own) for result in each.to_owner.results]
             values = dict(zip(statement.domain.indices, place, strict=True))
@@ -117,15 +149,9 @@ def _body_point(
     plan: Plan, statement: Statement, iterators: Sequence[str], arity: int
 ) -> tuple[Linear, ...]:
     """The point of a reduction's body as affine expressions of the computation's iterators."""
-    system = plan.system
-    equation = system.equation(statement.variable)
-    assert isinstance(equation.expression, Reduce)
-    names = tuple(iterators[:arity])
-    declared = system.declaration(statement.variable).domain.named(names)
-    found = attributes_of(system, equation.expression, names, declared)
-    node = equation.expression
-    place = tuple(map(Linear.of, names))
-    space = reduction_space(node, found.expression[(0,)], found.context[()], place, system.names())
+    equation = plan.system.equation(statement.variable)
+    space = _space(plan.system, equation, tuple(iterators[:arity]))
+    assert space is not None
     renamed = {old: Linear.of(new) for old, new in zip(space.inner, iterators[arity:], strict=True)}
     return tuple(each.substituted(renamed) for each in space.point)
 

@@ -37,7 +37,7 @@ def mapped_function(
     plan = plan_of(whole, mapping)
     in_body = {each.variable for each in plan.statements.values() if each.in_body}
     apart, inner = with_inner_reductions(whole, in_body)
-    return apply_plan(kernel(apart, program, externs, statements=True), plan, inner)
+    return apply_plan(kernel(apart, program, externs, statements=True), plan, apart, inner)
 
 
 def still_fitting(mapping: TargetMapping, name: str, old: Program, new: Program) -> bool:

@@ -41,6 +41,7 @@ from .mapping.commands import (
     SetMemorySpace,
     SetSTMap,
     SetTiling,
+    generateScheduledC,
     setSpaceTimeMap,
 )
 from .mapping.values import MemoryMapping, TargetMapping, Tiling
@@ -86,6 +87,7 @@ __all__ = [
     "Verification",
     "VerifyTargetMapping",
     "generateMakefile",
+    "generateScheduledC",
     "generateWrapperC",
     "generateWriteC",
     "load",

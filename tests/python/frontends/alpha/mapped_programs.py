@@ -161,7 +161,7 @@ class RandomMapping:
             made.body = [*box, (1, -1, 0)]  # j <= i
         made.is_operand = choice.random() < 0.3
         for _ in range(choice.randint(1, 2)):
-            producer = self.variables[choice.choice([n for n in self.variables])]
+            producer = self.variables[choice.choice(list(self.variables))]
             single: list[Row] = [(1, 0, 0), (0, 1, 0)]
             if producer.shape == "triangle":
                 function = choice.choice([[single[0], single[0]], [single[1], single[1]]])
@@ -217,7 +217,7 @@ class RandomMapping:
 
     def time_row(self, count: int) -> Row:
         choice = self.random
-        units: list[Row] = [tuple(int(n == d) for n in range(count)) + (0,) for d in range(count)]
+        units: list[Row] = [(*tuple(int(n == d) for n in range(count)), 0) for d in range(count)]
         kind = choice.random()
         if kind < 0.65:
             return choice.choice(units)
@@ -234,7 +234,7 @@ class RandomMapping:
                 continue
             rows: list[Row] = []
             for _ in range(choice.randint(1, 2)):
-                units = [tuple(int(n == d) for n in range(variable.arity)) + (0,)
+                units = [(*tuple(int(n == d) for n in range(variable.arity)), 0)
                          for d in range(variable.arity)]  # fmt: skip
                 more = [(1, 1, 0), (-1, 1, 0)] if variable.arity == 2 else [(0, 0)]
                 unit = units[len(rows) % len(units)]
@@ -426,9 +426,7 @@ class Enumerated:
 
         for d in range(self.given.width):
             every = differences(pairs, d)
-            alone.append(
-                "violated" if min(every) < 0 else "strict" if min(every) > 0 else "weak"
-            )
+            alone.append("violated" if min(every) < 0 else "strict" if min(every) > 0 else "weak")
             if d in tiled:
                 in_tiles = left if in_tiles is None else in_tiles
                 breaks = breaks or any(each < 0 for each in differences(in_tiles, d))
@@ -456,9 +454,7 @@ class Enumerated:
                 plain = [(self.time(name, each), self.kinds(name)) for each in (a, b)]
                 tiled = [self.tiled(name, each) for each in (a, b)]
                 for first, second in (plain, tiled):
-                    for x, y, kind, _ in zip(
-                        first[0], second[0], first[1], second[1], strict=True
-                    ):
+                    for x, y, kind, _ in zip(first[0], second[0], first[1], second[1], strict=True):
                         if x != y:
                             if kind == "parallel":
                                 return False
@@ -523,9 +519,7 @@ class Enumerated:
         return True
 
     def is_legal(self) -> bool:
-        return (
-            self.times_are_legal() and self.dependences_are_legal() and self.memory_is_legal()
-        )
+        return self.times_are_legal() and self.dependences_are_legal() and self.memory_is_legal()
 
 
 def disagreement(seed: int) -> tuple[bool, str]:

@@ -148,7 +148,8 @@ def _compared(system: System, declared: Declaration) -> list[str]:
 
 
 def make_text(system: System) -> str:
-    """A Makefile with the report's five rules, for what `write_c` and `wrapper_c` wrote."""
+    """A Makefile with the report's five rules, for what `write_c` or `scheduled_c`, and
+    `wrapper_c`, wrote."""
     name = identifier(system.name)
     rules = {
         "plain": ("-DRANDOM", ""),
@@ -159,7 +160,7 @@ def make_text(system: System) -> str:
     }
     lines = [
         "CC ?= gcc",
-        "CFLAGS ?= -O2 -std=gnu11 -fwrapv -ffp-contract=off",
+        "CFLAGS ?= -O2 -std=gnu11 -fwrapv -ffp-contract=off -fopenmp",
         "",
         f".PHONY: all {' '.join(rule for rule in rules if rule != 'plain')} clean",
         "",

@@ -6,13 +6,17 @@ system may be left out where the program has one system, as in the report's scri
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import tilewright as tw
 
+from ..c.scheduled import scheduled_c
 from ..domains import AffineFunction
+from ..kernels import identifier
 from ..program import Program
 from ..reading import read_function
 from ..tree import Declaration, Equation, System
@@ -26,6 +30,7 @@ __all__ = [
     "SetMemorySpace",
     "SetSTMap",
     "SetTiling",
+    "generateScheduledC",
     "setSpaceTimeMap",
 ]
 
@@ -285,6 +290,33 @@ def SetTiling(program: Program, *arguments: object) -> Program:
         )
     mapping = replace(program.mapping(name), tiling=Tiling(dimensions, sizes, kind))
     return program.with_mapping(name, mapping)
+
+
+# ---- the generator (section 9.2) ----
+
+
+def generateScheduledC(program: Program, system: str, outDir: str | os.PathLike[str]) -> Path:
+    """Writes NAME.c, C whose loops are those of the target mapping; see `c.scheduled.scheduled_c`.
+
+    Its function has the interface of `generateWriteC`'s: `generateWrapperC` and `generateMakefile` write
+    a program around it.
+
+    Args:
+        program: the program.
+        system: the name.
+        outDir: the folder, which is made.
+
+    Raises:
+        IllegalScheduleError: the mapping would change a result; `verify` says more.
+    """
+    _only_system(program, "generateScheduledC")
+    tree = program.system(system)
+    text = scheduled_c(tree, program.tree, program._externs, program.mapping(system))
+    folder = Path(outDir)
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{identifier(tree.name)}.c"
+    path.write_text(text, encoding="utf-8")
+    return path
 
 
 # ---- arguments ----

@@ -46,6 +46,7 @@ from .mapping.commands import (
 )
 from .mapping.values import MemoryMapping, TargetMapping, Tiling
 from .program import Program, load, system_of
+from .scripts import run_script
 from .verifier import Verification, VerifyTargetMapping, verify
 
 __all__ = [
@@ -91,6 +92,7 @@ __all__ = [
     "generateWrapperC",
     "generateWriteC",
     "load",
+    "run_script",
     "setSpaceTimeMap",
     "system_of",
     "verify",

@@ -57,7 +57,8 @@ def SetSTMap(program: Program, *arguments: str) -> Program:
 
     Args:
         program: the program.
-        *arguments: the system, where there are several; the variable; the function as text.
+        *arguments: the system, where there are several; the variable, or several with commas; the
+            function as text.
 
     Raises:
         DeclarationError: there is no such variable, it is an input, or the function takes another
@@ -66,6 +67,10 @@ def SetSTMap(program: Program, *arguments: str) -> Program:
     Source: CSU TR CS12-101, sections 7.1 and 7.2.1.
     """
     name, (variable, text) = _system(program, arguments, "SetSTMap", "variable, function", 2)
+    if "," in variable:
+        for each in variable.split(","):
+            program = SetSTMap(program, name, each.strip(), text)
+        return program
     whole = whole_system(program.tree, name)
     declared = _defined(whole, variable, "SetSTMap")
     function = _function(whole, text, "the function of SetSTMap")

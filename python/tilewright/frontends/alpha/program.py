@@ -12,6 +12,7 @@ from typing import Any
 
 import tilewright as tw
 
+from ...base.checks import described
 from .checking import check, grounded
 from .kernels import kernel
 from .mapping.running import mapped_function, still_fitting
@@ -60,7 +61,12 @@ class Program:
 
         Raises:
             KeyError: there is none of this name.
+            DeclarationTypeError: the name is no string.
         """
+        if not isinstance(name, str):
+            raise tw.DeclarationTypeError(
+                f"the name of a system must be a string, got {described(name)}"
+            )
         if name not in self.systems:
             known = ", ".join(self.systems)
             raise KeyError(f"there is no system {name!r}; there are {known}")

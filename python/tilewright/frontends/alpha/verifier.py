@@ -12,6 +12,7 @@ from itertools import combinations
 
 import tilewright as tw
 
+from ...base.checks import described
 from .mapping.plans import Plan, Statement, plan_of
 from .mapping.running import whole_system
 from .program import Program
@@ -100,7 +101,9 @@ def VerifyTargetMapping(
     """
     answer = verify(program, system)
     if isinstance(verbosity, bool) or not isinstance(verbosity, int):
-        raise tw.DeclarationTypeError(f"the verbosity must be 0, 1 or 2, got {verbosity!r}")
+        raise tw.DeclarationTypeError(
+            f"the verbosity must be 0, 1 or 2, got {described(verbosity)}"
+        )
     if verbosity >= 2:
         print(answer)
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -339,7 +340,7 @@ def verified(p: alpha.Program, name: str, folder: Path, *sizes: int) -> str:
     alpha.generateWrapperC(p, name, folder)
     alpha.generateMakefile(p, name, folder)
     other = alpha.generateWriteC(p, name, folder / "demand").read_text(encoding="utf-8")
-    (folder / f"{name}_verify.c").write_text(other.replace(f"{name}(", f"{name}_verify("))
+    (folder / f"{name}_verify.c").write_text(re.sub(rf"\b{name}\(", f"{name}_verify(", other))
     flags = "CFLAGS=-O1 -std=gnu11 -fwrapv -ffp-contract=off -fopenmp -Wall -Wextra -Werror"
     subprocess.run(["make", "-s", "-C", str(folder), "verify-rand", flags], check=True, timeout=120)
     done = subprocess.run(

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import tilewright as tw
 
+from ....base.checks import a_path, described
 from ..c.scheduled import scheduled_c
 from ..domains import AffineFunction
 from ..kernels import identifier
@@ -275,7 +276,7 @@ def SetTiling(program: Program, *arguments: object) -> Program:
         name = str(given.pop(0))
     elif name is None:
         raise _several(program, "SetTiling")
-    if given and given[0] == "" and len(given) == 1:
+    if len(given) == 1 and isinstance(given[0], str) and not given[0]:
         return program.with_mapping(name, replace(program.mapping(name), tiling=None))
     if len(given) not in (2, 3):
         raise _wrong_count("SetTiling", "dimensions, sizes[, type]", arguments)
@@ -291,7 +292,7 @@ def SetTiling(program: Program, *arguments: object) -> Program:
         )
     if not dimensions or list(dimensions) != sorted(set(dimensions)):
         raise tw.DeclarationError(
-            f"SetTiling: dimensions must increase, as in '0,1', got {given[0]!r}"
+            f"SetTiling: dimensions must increase, as in '0,1', got {described(given[0])}"
         )
     mapping = replace(program.mapping(name), tiling=Tiling(dimensions, sizes, kind))
     return program.with_mapping(name, mapping)
@@ -317,7 +318,7 @@ def generateScheduledC(program: Program, system: str, outDir: str | os.PathLike[
     _only_system(program, "generateScheduledC")
     tree = program.system(system)
     text = scheduled_c(tree, program.tree, program._externs, program.mapping(system))
-    folder = Path(outDir)
+    folder = Path(a_path(outDir, "outDir"))
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{identifier(tree.name)}.c"
     path.write_text(text, encoding="utf-8")
@@ -344,7 +345,7 @@ def _several(program: Program, command: str) -> tw.DeclarationError:
 
 
 def _wrong_count(command: str, wanted: str, given: Sequence[object]) -> tw.DeclarationTypeError:
-    shown = ", ".join(map(repr, given)) or "nothing"
+    shown = ", ".join(map(described, given)) or "nothing"
     return tw.DeclarationTypeError(f"{command} takes program, [system,] {wanted}; got {shown}")
 
 
@@ -397,7 +398,7 @@ def _function(system: System, text: object, what: str) -> AffineFunction:
 
 def _text(given: object, what: str) -> str:
     if not isinstance(given, str):
-        raise tw.DeclarationTypeError(f"{what} must be text, got {type(given).__name__} {given!r}")
+        raise tw.DeclarationTypeError(f"{what} must be text, got {described(given)}")
     return given
 
 
@@ -405,7 +406,7 @@ def _number(given: object, what: str, least: int) -> int:
     if isinstance(given, str) and re.fullmatch(r"\s*-?\d+\s*", given):
         given = int(given)
     if isinstance(given, bool) or not isinstance(given, int):
-        raise tw.DeclarationTypeError(f"{what} must be an integer, got {given!r}")
+        raise tw.DeclarationTypeError(f"{what} must be an integer, got {described(given)}")
     if given < least:
         raise tw.DeclarationError(f"{what} must be at least {least}, got {given}")
     return int(given)

@@ -12,20 +12,26 @@ from dataclasses import dataclass, replace
 from ..attributes import attributes_of
 from ..conversions import type_of
 from ..domains import AffineFunction, Domain, fresh_names
+from ..errors import complaint, source_of
 from ..linear import Linear
 from ..presburger import Constraint
+from ..rewrites.normalizing import normalized
 from ..rewrites.places import precomposed
 from ..tree import (
+    Binary,
+    Constant,
     Declaration,
     Dependence,
     Equation,
     Expression,
+    If,
     Path,
     Reduce,
     Restrict,
     System,
     Variable,
     children,
+    transformed,
     with_children,
 )
 
@@ -54,6 +60,7 @@ def with_inner_reductions(system: System, in_body: set[str]) -> tuple[System, li
         system: normalized, without use equations.
         in_body: the variables whose instances are the points of a reduction's body.
     """
+    system = _without_xor(system, in_body)
     found: list[InnerReduction] = []
     pending = [each for each in system.equations if isinstance(each, Equation)]
     own = {each.name for each in pending}
@@ -75,6 +82,30 @@ def with_inner_reductions(system: System, in_body: set[str]) -> tuple[System, li
             found.insert(0, InnerReduction(name, owner, to_parent))
             pending.append(inner)
     return system, found
+
+
+def _without_xor(system: System, in_body: set[str]) -> System:
+    """``reduce(xor, p, E)`` as the sum of ``if E then 1 else 0`` modulo 2: Layer I has no such
+    reduction."""
+
+    def changed(node: Expression) -> Expression:
+        if not isinstance(node, Reduce) or node.operator != "xor":
+            return node
+        one, two, none = (Constant(number, str(number)) for number in (1, 2, 0))
+        ones = replace(node, operator="+", body=If(node.body, one, none))
+        return Binary("!=", Binary("%", ones, two), none, position=node.position)
+
+    for name in in_body:
+        node = system.equation(name).expression
+        if isinstance(node, Reduce) and node.operator == "xor":
+            raise complaint(
+                source_of(system), node.position,
+                f"the terms of a reduction by xor have no times of their own: map {name} by the "
+                "indices of its answer",
+            )  # fmt: skip
+    return system.mapped(
+        lambda expression, _: normalized(transformed(expression, changed), system.context)
+    )
 
 
 def _isolated(system: System, equation: Equation) -> tuple[System, list[tuple[str, bool]]]:

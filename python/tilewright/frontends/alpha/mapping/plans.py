@@ -10,16 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import permutations, product
 
 import tilewright as tw
 
-from ..attributes import attributes_of, variables_read
+from ..attributes import attributes_of, edges_of, variables_read
 from ..domains import AffineFunction, Domain, fresh_names
 from ..linear import Floor, Linear
 from ..tree import Equation, Reduce, System
 from .values import TargetMapping, Tiling
 
 __all__ = ["Plan", "Statement", "plan_of", "top_body"]
+
+
+# Of variables with more dimensions, only the order of the indices is tried that is written.
+_MOST_TURNED = 3
 
 
 @dataclass(frozen=True)
@@ -184,8 +189,9 @@ def _statement(system: System, equation: Equation, mapping: TargetMapping, width
     domain = system.declaration(equation.name).domain.named(indices).within(system.context)
     given = mapping.times.get(equation.name)
     answers, in_body = AffineFunction.identity(indices), False
-    times = list(map(Linear.of, indices))
-    if given is not None:
+    if given is None:
+        times = _own_order(system, equation, domain)
+    else:
         if len(given.indices) != domain.arity:
             node, body = _body(system, equation, given)
             names = fresh_names(node.projection.indices, set(system.parameters.indices))
@@ -197,6 +203,28 @@ def _statement(system: System, equation: Equation, mapping: TargetMapping, width
     if given is None:
         types = ("sequential",) * width
     return Statement(equation.name, domain, answers, in_body, tuple(times), types)
+
+
+def _own_order(system: System, equation: Equation, domain: Domain) -> list[Linear]:
+    """The indices in an order, and each forwards or backwards, in which no value needs a later one of
+    its variable; as they are written, if there is none."""
+    reads = [
+        edge.relation.intersect_domain(domain.points)
+        for edge in edges_of(system, equation)
+        if edge.producer == equation.name
+    ]
+    plain = list(map(Linear.of, domain.indices))
+    if not reads or domain.arity > _MOST_TURNED:
+        return plain
+    anything = Domain.universe(domain.indices).points
+    later = anything.before(anything).reverse()
+    for order in permutations(plain):
+        for signs in product((1, -1), repeat=len(order)):
+            times = [each * sign for each, sign in zip(order, signs, strict=True)]
+            turn = AffineFunction(domain.indices, tuple(times)).map
+            if all(each.apply_domain(turn).apply_range(turn) <= later for each in reads):
+                return times
+    return plain
 
 
 def _body(system: System, equation: Equation, given: AffineFunction) -> tuple[Reduce, Domain]:

@@ -299,7 +299,8 @@ def generateWriteC(program: Program, system: str, outDir: str | os.PathLike[str]
 
 def generateWrapperC(program: Program, system: str, outDir: str | os.PathLike[str]) -> FilePath:
     """Writes NAME-wrapper.c, a `main` around NAME; see `c.wrapping.wrapper_c`."""
-    text = wrapper_c(program.system(system))
+    tiling = program.mapping(system).tiling
+    text = wrapper_c(program.system(system), tiling.names if tiling else ())
     return _generated(outDir, f"{identifier(system)}-wrapper.c", text)
 
 

@@ -28,7 +28,7 @@ from .verifying.answers import (
 from .verifying.causality import dependence_verdict, pair_of
 from .verifying.dependences import Flow, accumulations, answers_map, flows_of
 from .verifying.memory import memory_verdicts
-from .verifying.orders import Order, Timed
+from .verifying.orders import Order, OrderOfAnyTiles, Timed
 
 __all__ = [
     "DependenceVerdict",
@@ -122,17 +122,25 @@ class _Verifier:
             each.variable: Timed(each.variable, each.domain, each.times, each.types)
             for each in plan.statements.values()
         }
-        self.timed = {
+        tiling = plan.mapping.tiling
+        self.any_sizes = [] if tiling is None or not tiling.names else [
+            plan.place(each) for each in tiling.dimensions
+        ]  # fmt: skip
+        self.timed = self.untiled if self.any_sizes else {
             each.variable: Timed(each.variable, each.domain, *plan.tiled(each))
             for each in plan.statements.values()
-        }
+        }  # fmt: skip
         self.orders: dict[tuple[str, str, bool], Order] = {}
 
     def order(self, first: str, second: str, tiled: bool = False) -> Order:
         key = (first, second, tiled)
         if key not in self.orders:
             timed = self.timed if tiled else self.untiled
-            self.orders[key] = Order(timed[first], timed[second])
+            self.orders[key] = (
+                OrderOfAnyTiles(timed[first], timed[second], self.any_sizes)
+                if tiled and self.any_sizes
+                else Order(timed[first], timed[second])
+            )
         return self.orders[key]
 
     def answer(self) -> Verification:
@@ -168,6 +176,8 @@ class _Verifier:
         order = self.order(name, name, True)
         answers = answers_map(statement)
         left = answers.then(answers.reverse())
+        if self.any_sizes:
+            return self.accumulation_in_any_tiles(row, left)
         for place in range(len(order.first.times)):
             same = left & order.where("equal", place)
             if order.is_parallel(place) and (raced := left - same):
@@ -175,6 +185,24 @@ class _Verifier:
                 dimensions = self.plan.mapping.tiling.dimensions
                 return _with_untileable(row, str(dimensions[0]), witness)
             left = same
+        return row
+
+    def accumulation_in_any_tiles(self, row: DependenceVerdict, left: tw.Map) -> DependenceVerdict:
+        """Tiles of one wave must not add to one answer, whatever their sizes: of two terms of one answer, one
+        is later in no tiled dimension."""
+        tiling = self.plan.mapping.tiling
+        if tiling is None or tiling.kind != "wavefront":
+            return row
+        order = self.order(row.consumer, row.consumer)
+        for place in range(self.any_sizes[0]):
+            left = left & order.where("equal", place)
+        later = earlier = left - left
+        for place in self.any_sizes:
+            later = later | (left & order.where("greater", place))
+            earlier = earlier | (left & order.where("less", place))
+        if raced := later & earlier:
+            witness = pair_of(order, raced, self.parameters)
+            return _with_untileable(row, str(tiling.dimensions[0]), witness)
         return row
 
     # ---- what is no dependence ----

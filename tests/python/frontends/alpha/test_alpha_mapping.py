@@ -334,8 +334,20 @@ def test_dimensions_that_are_not_there() -> None:
 # ---- section 9.2 ----
 
 
-def verified(p: alpha.Program, name: str, folder: Path, *sizes: int) -> str:
-    """ScheduledC of a program, which its WriteC verifies on random inputs; the C."""
+def verified(
+    p: alpha.Program,
+    name: str,
+    folder: Path,
+    *sizes: int,
+    tiles: tuple[tuple[int, ...], ...] = ((),),
+) -> str:
+    """ScheduledC of a program, which its WriteC verifies on random inputs; the C.
+
+    Args:
+        p, name, folder: of the program.
+        *sizes: the parameters.
+        tiles: sizes of tiles, with which it runs again.
+    """
     source = alpha.generateScheduledC(p, name, folder)
     alpha.generateWrapperC(p, name, folder)
     alpha.generateMakefile(p, name, folder)
@@ -343,11 +355,10 @@ def verified(p: alpha.Program, name: str, folder: Path, *sizes: int) -> str:
     (folder / f"{name}_verify.c").write_text(re.sub(rf"\b{name}\(", f"{name}_verify(", other))
     flags = "CFLAGS=-O1 -std=gnu11 -fwrapv -ffp-contract=off -fopenmp -Wall -Wextra -Werror"
     subprocess.run(["make", "-s", "-C", str(folder), "verify-rand", flags], check=True, timeout=120)
-    done = subprocess.run(
-        [folder / f"{name}.verify-rand", *map(str, sizes)],
-        capture_output=True, text=True, timeout=60,
-    )  # fmt: skip
-    assert done.stdout == "TEST PASSED\n" and done.returncode == 0
+    for own in tiles:
+        command = [folder / f"{name}.verify-rand", *map(str, sizes), *map(str, own)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        assert done.stdout == "TEST PASSED\n" and done.returncode == 0, own
     return source.read_text(encoding="utf-8")
 
 
@@ -389,3 +400,64 @@ def test_9_2_sizes_that_a_system_is_not_defined_for_end_the_program(tmp_path: Pa
         [tmp_path / "jacobi1D", "0", "5"], capture_output=True, text=True, timeout=60
     )
     assert done.returncode == 1 and "not defined for these parameters" in done.stderr
+
+
+# ---- tiles whose sizes are given at run time ----
+
+TILES = ((), (1, 1), (3, 7), (1000, 2), (10**12, 10**12))
+
+
+@pytest.mark.parametrize("kind", ["sequential", "wavefront"])
+def test_9_2_d_tiling_of_jacobi(kind: str, tmp_path: Path) -> None:
+    p = figure_1("(t,i->t,t+i)", "(i->T+1,T+1+i)")
+    p = alpha.SetMemoryMapping(p, "A", "(t,i->t,i)", "2,0")
+    p = alpha.SetTiling(p, "0,1", "tall,wide", kind)
+    assert alpha.verify(p)
+    text = verified(p, "jacobi1D", tmp_path, 20, 9, tiles=TILES)
+    assert "void jacobi1D_tiles(int64_t tall, int64_t wide)" in text
+    assert ("#pragma omp parallel for" in text) == (kind == "wavefront")
+    with pytest.raises(tw.DeclarationError, match="the sizes tall, wide of tiles are arguments"):
+        _ = p["jacobi1D"]
+
+
+@pytest.mark.parametrize(
+    ("time", "types", "tiling"),
+    [("(i,j,k->i,j,k)", {0: "parallel"}, ("0,1,2", "a,4,b")),
+     ("(i,j,k->k,i,j)", {}, ("0,1,2", "a,b,a", "wavefront")), ("(i,j->j,i)", {}, ("1", "a")),
+     ("(i,j->0,j,i)", {0: "ordering", 1: "parallel"}, ("1,2", "a,b"))],
+)  # fmt: skip
+def test_9_2_d_tiling_of_products(
+    time: str, types: dict[int, str], tiling: tuple[str, ...], tmp_path: Path
+) -> None:
+    p = alpha.SetSTMap(alpha.load(MATRIX), "C", time)
+    for number, kind in types.items():
+        p = alpha.SetDimensionType(p, number, kind)
+    p = alpha.SetTiling(p, *tiling)
+    assert alpha.verify(p)
+    count = len(set(tiling[1].split(",")) & {"a", "b"})
+    verified(p, "mm", tmp_path, 7, tiles=((), (2,) * count, (5,) * count))
+
+
+def test_9_2_d_tiling_with_locals_phases_and_inner_reductions(tmp_path: Path) -> None:
+    p = alpha.load(SKEWED)
+    p = alpha.SetSTMap(alpha.SetSTMap(p, "D", "(i->i,0)"), "E", "(i->i,1)")  # C comes after
+    verified(alpha.SetTiling(p, [0], ["s"]), "cv", tmp_path / "cv", 6, tiles=((2,), (50,)))
+    q = alpha.load("""affine t {N|N>1} input long A {i|0<=i<N}; output long Z {i|0<=i<N};
+      local long X {i,j|-N<=i<=0 && 0<=j<N};
+      let X[i,j] = case {|i==0} : A[j]; {|i<0 && j>0} : X[i+1,j-1]+X[i+1,j]; {|i<0 && j==0} : 1; esac;
+          Z[i] = X[-i,N-1] + reduce(max, [k], X[-i,k]);""")
+    q = alpha.SetSTMap(alpha.SetSTMap(q, "X", "(i,j->-i,j-i)"), "Z", "(i->2N,2N+i)")
+    q = alpha.SetTiling(q, "0,1", "s,t", "wavefront")
+    verified(q, "t", tmp_path / "t", 8, tiles=((1, 1), (2, 3), (3, 100)))
+
+
+def test_9_2_d_tiling_refuses_what_some_size_breaks(tmp_path: Path) -> None:
+    late = alpha.SetTiling(figure_1(), "0,1", "a,b")
+    with pytest.raises(tw.DeclarationError, match=r"not legal: .*dimension 1 cannot be tiled"):
+        alpha.generateScheduledC(late, "jacobi1D", tmp_path)
+    p = alpha.SetTiling(figure_1("(t,i->t,t+i)", "(i->T+1,T+1+i)"), "0,1", "a,int")
+    with pytest.raises(tw.DeclarationError, match="int means something else in C"):
+        alpha.generateScheduledC(p, "jacobi1D", tmp_path)
+    shared = alpha.SetMemorySpace(alpha.SetTiling(p, "0,1", "a,b"), "room", "A")
+    with pytest.raises(tw.DeclarationError, match="the shared memory of A needs sizes"):
+        alpha.generateScheduledC(shared, "jacobi1D", tmp_path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from alpha_programs import evaluated, results_of
-from mapped_programs import SIZE, RandomMapping, disagreement
+from mapped_programs import SIZE, Enumerated, RandomMapping, disagreement
 from test_alpha_mapping import MATRIX, figure_1, runs
 from test_alpha_report import FIGURE_1
 
@@ -167,6 +167,37 @@ def test_8_3_memory_under_tiling() -> None:
     )
     with pytest.raises(tw.IllegalScheduleError):
         _ = alpha.SetTiling(two, "0,1", "3,2")["t"]
+
+
+def test_8_3_memory_under_tiles_of_any_size() -> None:
+    skewed = figure_1("(t,i->t,t+i)", "(i->T+1,T+1+i)")
+    for factors, legal in (("2,0", True), ("1,0", False), ("0,0", True)):
+        p = alpha.SetMemoryMapping(skewed, "A", "(t,i->t,i)", factors)
+        for kind in ("sequential", "wavefront"):
+            assert bool(alpha.verify(alpha.SetTiling(p, "0,1", "a,b", kind))) == legal
+    p = alpha.SetSTMap(alpha.load(MATRIX), "C", "(i,j,k->i,j-k,k)")
+    assert alpha.verify(alpha.SetTiling(p, "1,2", "a,b"))
+    assert not alpha.verify(alpha.SetTiling(p, "1,2", "a,b", "wavefront"))
+
+
+@pytest.mark.parametrize("first", range(0, 300, 100))
+def test_what_is_legal_for_any_size_is_for_each(first: int) -> None:
+    """Tiles of named sizes are accepted only if enumeration finds no size that breaks something."""
+    found = 0
+    for seed in range(first, first + 100):
+        given = RandomMapping(seed)
+        if given.tiling is None or not Enumerated(given).times_are_legal():
+            continue
+        dimensions, sizes, kind = given.tiling
+        given.tiling = (dimensions, [f"s{d}" for d in dimensions], kind)  # type: ignore[assignment]
+        if not alpha.verify(given.program()):
+            continue
+        found += 1
+        for own in ([1] * len(sizes), [2] * len(sizes), [7, *[1] * (len(sizes) - 1)],
+                    [*[1] * (len(sizes) - 1), 5], sizes):  # fmt: skip
+            given.tiling = (dimensions, own, kind)
+            assert Enumerated(given).is_legal(), (seed, own)
+    assert found
 
 
 # ---- answers ----

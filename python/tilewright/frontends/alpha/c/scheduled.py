@@ -8,6 +8,7 @@ that the same wrapper and Makefile serve both.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 
 import tilewright as tw
@@ -20,7 +21,7 @@ from ..tree import Program, System
 from .statements import RESERVED
 from .writing import signature
 
-__all__ = ["scheduled_c"]
+__all__ = ["require_names", "scheduled_c"]
 
 
 def scheduled_c(
@@ -42,12 +43,7 @@ def scheduled_c(
         DeclarationError: see `mapped_function`.
     """
     name = identifier(system.name)
-    arrays = [each.name for each in system.declarations if each.kind != "local"]
-    for word in (name, *system.parameters.indices, *arrays):
-        if word in RESERVED:
-            raise complaint(
-                source_of(system), system.position, f"{word} means something else in C; rename it"
-            )
+    require_names(system)
     inner = f"{name}_scheduled"
     function = mapped_function(replace(system, name=inner), program, externs, mapping)
     text = re.sub(rf"(?m)^int {inner}\(", f"static int {inner}(", function.c)
@@ -70,3 +66,18 @@ def scheduled_c(
   }}
 }}
 """
+
+
+def require_names(system: System, more: Sequence[str] = ()) -> None:
+    """Refuses names of arguments that C has for itself.
+
+    Args:
+        system: the system.
+        more: names beside those of its parameters, inputs and outputs.
+    """
+    arrays = [each.name for each in system.declarations if each.kind != "local"]
+    for word in (identifier(system.name), *system.parameters.indices, *arrays, *more):
+        if word in RESERVED:
+            raise complaint(
+                source_of(system), system.position, f"{word} means something else in C; rename it"
+            )

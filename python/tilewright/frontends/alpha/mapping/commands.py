@@ -16,11 +16,13 @@ import tilewright as tw
 
 from ....base.checks import a_path, described
 from ..c.scheduled import scheduled_c
+from ..c.tiled import tiled_c
 from ..domains import AffineFunction
 from ..kernels import identifier
 from ..program import Program
 from ..reading import read_function
 from ..tree import Declaration, Equation, System
+from ..verifier import verify
 from .plans import top_body
 from .running import whole_system
 from .values import DIMENSION_TYPES, TILINGS, MemoryMapping, Tiling
@@ -262,7 +264,8 @@ def SetTiling(program: Program, *arguments: object) -> Program:
     Args:
         program: the program.
         *arguments: the system, where there are several; the numbers of the dimensions, increasing;
-            the sizes of a tile; "sequential", which is the default, or "wavefront" ("parallel" and
+            the sizes of a tile, of which a name is one that is given at run time, to what
+            `generateScheduledC` writes; "sequential", which is the default, or "wavefront" ("parallel" and
             "openmp" mean it too). Without dimensions (``""``) there is no tiling any more.
 
     Raises:
@@ -281,7 +284,7 @@ def SetTiling(program: Program, *arguments: object) -> Program:
     if len(given) not in (2, 3):
         raise _wrong_count("SetTiling", "dimensions, sizes[, type]", arguments)
     dimensions = _numbers(given[0], "the dimensions of SetTiling", 0)
-    sizes = _numbers(given[1], "the sizes of SetTiling", 1)
+    sizes = _sizes(given[1])
     kind = "sequential" if len(given) == 2 else _text(given[2], "the type of SetTiling")
     kind = {"parallel": "wavefront", "openmp": "wavefront"}.get(kind.lower(), kind.lower())
     if kind not in TILINGS:
@@ -304,8 +307,9 @@ def SetTiling(program: Program, *arguments: object) -> Program:
 def generateScheduledC(program: Program, system: str, outDir: str | os.PathLike[str]) -> Path:
     """Writes NAME.c, C whose loops are those of the target mapping; see `c.scheduled.scheduled_c`.
 
-    Its function has the interface of `generateWriteC`'s: `generateWrapperC` and `generateMakefile` write
-    a program around it.
+    Sizes of tiles that are names are set by ``NAME_tiles(...)``, 32 before; the wrapper takes them behind
+    the parameters. Its function has the interface of `generateWriteC`'s: `generateWrapperC` and
+    `generateMakefile` write a program around it.
 
     Args:
         program: the program.
@@ -316,8 +320,15 @@ def generateScheduledC(program: Program, system: str, outDir: str | os.PathLike[
         IllegalScheduleError: the mapping would change a result; `verify` says more.
     """
     _only_system(program, "generateScheduledC")
-    tree = program.system(system)
-    text = scheduled_c(tree, program.tree, program._externs, program.mapping(system))
+    tree, mapping = program.system(system), program.mapping(system)
+    if mapping.tiling is not None and mapping.tiling.names:
+        if wrong := verify(program, system).violations:
+            raise tw.DeclarationError(
+                f"generateScheduledC: the mapping of {system} is not legal: {wrong[0]}"
+            )
+        text = tiled_c(tree, whole_system(program.tree, system), mapping)
+    else:
+        text = scheduled_c(tree, program.tree, program._externs, mapping)
     folder = Path(a_path(outDir, "outDir"))
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{identifier(tree.name)}.c"
@@ -421,6 +432,18 @@ def _numbers(given: object, what: str, least: int) -> tuple[int, ...]:
     else:
         parts = [given]
     return tuple(_number(each, what, least) for each in parts)
+
+
+def _sizes(given: object) -> tuple[int | str, ...]:
+    """Sizes of tiles: numbers, and names of those that come at run time."""
+    parts = list(given.strip("[]() ").split(",")) if isinstance(given, str) else given
+    found: list[int | str] = []
+    for each in parts if isinstance(parts, Sequence) else [parts]:
+        if isinstance(each, str) and re.fullmatch(r"\s*[A-Za-z]\w*\s*", each):
+            found.append(each.strip())
+        else:
+            found.append(_number(each, "a size of SetTiling", 1))
+    return tuple(found)
 
 
 def _choices(names: Sequence[str]) -> str:

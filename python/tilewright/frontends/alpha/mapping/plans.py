@@ -73,7 +73,11 @@ class Plan:
         return self.labels.index(str(dimension))
 
     def tiled(self, statement: Statement) -> tuple[tuple[Linear, ...], tuple[str, ...]]:
-        """The times and types of a statement with its tiling."""
+        """The times and types of a statement with its tiling.
+
+        Raises:
+            DeclarationError: a size is not known.
+        """
         tiling = self.mapping.tiling
         if tiling is None:
             return statement.times, statement.types
@@ -85,11 +89,17 @@ def _tiled(
 ) -> tuple[tuple[Linear, ...], tuple[str, ...]]:
     """Tile numbers in front of the first tiled dimension. Where the outermost ones are parallel, so
     are the loops over tiles, and those inside of a tile are not."""
+    sizes = [each for each in tiling.sizes if isinstance(each, int)]
+    if tiling.names:
+        raise tw.DeclarationError(
+            f"the sizes {', '.join(tiling.names)} of tiles are arguments of what generateScheduledC "
+            'writes; a function in this process takes numbers: SetTiling(p, "0,1", "32,32")'
+        )
     times, types = list(statement.times), list(statement.types)
     tiles = [
         Linear({Floor(times[place], size): 1}) if times[place].terms
         else Linear(None, times[place].constant // size)
-        for place, size in zip(places, tiling.sizes, strict=True)
+        for place, size in zip(places, sizes, strict=True)
     ]  # fmt: skip
     kinds = ["sequential"] * len(tiles)
     if tiling.kind == "wavefront":

@@ -42,13 +42,18 @@ class Tiling:
 
     Attributes:
         dimensions: their numbers, increasing.
-        sizes: the size of a tile in each of them.
+        sizes: the size of a tile in each of them; a name for one that is given at run time.
         kind: "sequential", or "wavefront": tiles whose numbers have one sum run in parallel.
     """
 
     dimensions: tuple[int, ...]
-    sizes: tuple[int, ...]
+    sizes: tuple[int | str, ...]
     kind: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The sizes that are given at run time."""
+        return tuple(dict.fromkeys(each for each in self.sizes if isinstance(each, str)))
 
     def __str__(self) -> str:
         cut = ", ".join(f"{d} by {s}" for d, s in zip(self.dimensions, self.sizes, strict=True))

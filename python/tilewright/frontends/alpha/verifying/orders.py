@@ -10,7 +10,7 @@ import tilewright as tw
 from ..domains import AffineFunction, Domain, canonical
 from ..linear import Floor, Linear
 
-__all__ = ["Order", "Timed", "number_at"]
+__all__ = ["Order", "OrderOfAnyTiles", "Timed", "number_at"]
 
 _COMPARED = {
     "less": tw.Map("{ [a] -> [b] : a < b }"),
@@ -123,6 +123,33 @@ class Order:
         parallel dimension first have no order, and equal ones have none."""
         left, found = self.everything, self.everything - self.everything
         for dimension in range(len(self.first.times)):
+            if not self.is_parallel(dimension):
+                found = found | (left & self.where("less", dimension))
+            left = left & self.where("equal", dimension)
+        return found
+
+
+class OrderOfAnyTiles(Order):
+    """Of times before tiling, when tiles may have any size: who is sure to run first?
+
+    Args:
+        first, second: the instances.
+        tiled: the places of the dimensions that are tiled, increasing.
+    """
+
+    def __init__(self, first: Timed, second: Timed, tiled: Sequence[int]) -> None:
+        super().__init__(first, second)
+        self.tiled = tuple(tiled)
+
+    @cached_property
+    def before(self) -> tw.Map:
+        """The pairs whose first instance is sure to run before the second: it is later in none of the
+        tiled dimensions, unless a dimension in front of the tiles decides."""
+        left, found = self.everything, self.everything - self.everything
+        for dimension in range(len(self.first.times)):
+            if dimension == self.tiled[0]:
+                for each in self.tiled:
+                    left = left - self.where("greater", each)
             if not self.is_parallel(dimension):
                 found = found | (left & self.where("less", dimension))
             left = left & self.where("equal", dimension)

@@ -256,7 +256,7 @@ class RandomMapping:
             equations.append(f"{each.name}[{','.join(names)}] = {self.value(each)};")
         first = "\n  ".join(sorted(declared, key=lambda line: not line.startswith("local")))
         return (
-            f"affine random {{N | N=={SIZE}}}\n  input long A {{i | 0<=i<{4 * SIZE}}};\n  {first}\n"
+            f"affine mapped {{N | N=={SIZE}}}\n  input long A {{i | 0<=i<{4 * SIZE}}};\n  {first}\n"
             f"  let {chr(10).join(equations)}\n."
         )
 

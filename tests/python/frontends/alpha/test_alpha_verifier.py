@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
+import subprocess
+from pathlib import Path
+
 import numpy as np
 import pytest
-from alpha_programs import evaluated, results_of
+from alpha_programs import FLAGS, evaluated, results_of
 from mapped_programs import SIZE, Enumerated, RandomMapping, disagreement
 from test_alpha_mapping import MATRIX, figure_1, runs
 from test_alpha_report import FIGURE_1
@@ -236,15 +240,50 @@ def test_what_the_verifier_accepts_runs(seed: int) -> None:
     mapped = given.program()
     a = np.arange(4 * SIZE) * 7 % 11
     if alpha.verify(mapped):
-        expected = evaluated(alpha.load(given.text())["random"], a, N=SIZE)
-        for one, other in zip(results_of(mapped["random"], a, N=SIZE), expected, strict=True):
+        expected = evaluated(alpha.load(given.text())["mapped"], a, N=SIZE)
+        for one, other in zip(results_of(mapped["mapped"], a, N=SIZE), expected, strict=True):
             np.testing.assert_array_equal(one, other)
     else:
         try:
-            mapped["random"]
+            mapped["mapped"]
         except (tw.IllegalScheduleError, tw.ScheduleError, tw.DeclarationError):
             return
         # Values of no output, equal times that the text orders, tiles without a size to break at.
-        expected = evaluated(alpha.load(given.text())["random"], a, N=SIZE)
-        for one, other in zip(results_of(mapped["random"], a, N=SIZE), expected, strict=True):
+        expected = evaluated(alpha.load(given.text())["mapped"], a, N=SIZE)
+        for one, other in zip(results_of(mapped["mapped"], a, N=SIZE), expected, strict=True):
             np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("first", range(0, 40, 20))
+def test_what_the_verifier_accepts_is_compiled_by_gcc(first: int, tmp_path: Path) -> None:
+    """ScheduledC of random mappings; tiles have names for sizes, and are run in several."""
+    a = np.arange(4 * SIZE, dtype=np.int64) * 7 % 11
+    done = 0
+    for seed in range(first, first + 20):
+        given = RandomMapping(seed)
+        count = 0
+        if given.tiling is not None:
+            dimensions, _, kind = given.tiling
+            count = len(dimensions)
+            given.tiling = (dimensions, [f"s{d}" for d in dimensions], kind)  # type: ignore[assignment]
+        mapped = given.program()
+        if not alpha.verify(mapped) or (count and given.spaces):
+            continue
+        expected = evaluated(alpha.load(given.text())["mapped"], a, N=SIZE)
+        source = alpha.generateScheduledC(mapped, "mapped", tmp_path / str(seed))
+        library = source.with_suffix(".so")
+        flags = [*FLAGS, "-fopenmp", "-shared", "-fPIC"]
+        subprocess.run(
+            ["gcc", *flags, str(source), "-o", str(library), "-lm"], check=True, timeout=60
+        )
+        compiled = ctypes.CDLL(str(library))
+        for sizes in [(1, 2, 3)[:count], (7, 1, 2)[:count]] if count else [()]:
+            if sizes:
+                compiled.mapped_tiles(*map(ctypes.c_int64, sizes))
+            found = [np.zeros_like(each) for each in expected]
+            pointers = [ctypes.c_void_p(each.ctypes.data) for each in (a, *found)]
+            compiled.mapped(ctypes.c_int64(SIZE), *pointers)
+            for one, other in zip(found, expected, strict=True):
+                np.testing.assert_array_equal(one, other)
+            done += 1
+    assert done > 3

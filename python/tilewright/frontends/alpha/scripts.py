@@ -259,6 +259,8 @@ class _Run:
                 for number, each in enumerate(given)
             ]
             self.bound(name, command, placed)
+            if command.names[:1] == ["program"] and not isinstance(given[0], Program):
+                self.fail(name.line, name.text, f"it takes a program first, not {_kind(given[0])}")
             result = self.done(name, lambda: command.function(*placed))
         if not isinstance(result, Program):
             return result

@@ -202,7 +202,7 @@ ERRORS = [
     ("Zzz();", "line 1, Zzz: there is no such command"),
     ("Normalize();", r"line 1, Normalize: it takes \(program, system\), got \(nothing\)"),
     ("Normalize(1);", "line 1, Normalize: "),
-    ("Show(3);", "line 1, Show: it takes a program first, not 3"),
+    ("Show(3);", "line 1, Show: it takes a program first, not an integer"),
     ('p = ReadAlphabets("none.ab");', "line 1, ReadAlphabets: .*No such file"),
     ("p = ReadAlphabets(3);", "line 1, ReadAlphabets: it takes the path"),
     ("p = ReadAlphabets();", "line 1, ReadAlphabets: it takes the path"),

@@ -285,6 +285,12 @@ def test_mutual_recurrences_without_a_map() -> None:
     np.testing.assert_array_equal(q["t"](a), p["t"](a))
 
 
+def test_memory_that_a_variable_has_anyway() -> None:
+    p = figure_1()
+    assert alpha.SetMemoryMapping(p, "Aout", "(z->z)", "0") == p
+    assert alpha.SetMemorySpace(p, "Aout", "Aout") == p == alpha.SetMemorySpace(p, "A", "A")
+
+
 BAD: list[tuple[str, tuple[Any, ...], str]] = [
     ("SetSTMap", ("B", "(i->i)"), "no variable 'B'"),
     ("SetSTMap", ("Ain", "(i->i)"), "Ain is an input"),
@@ -300,10 +306,12 @@ BAD: list[tuple[str, tuple[Any, ...], str]] = [
     ("SetDimensionType", (), "takes program"),
     ("SetMemoryMapping", ("A", "(t,i->t,i)", "2"), "1 modulo factors"),
     ("SetMemoryMapping", ("A", "(t,i->t,i)", "-2,0"), "at least 0"),
-    ("SetMemoryMapping", ("Aout", "(i->i)"), "array of the caller"),
+    ("SetMemoryMapping", ("Aout", "(i->2i)"), "array of the caller"),
+    ("SetMemoryMapping", ("Aout", "(i->i)", "2"), "array of the caller"),
+    ("SetMemorySpace", ("m", "A,Aout"), "array of the caller"),
     ("SetMemoryMapping", ("A", "(i->i)"), "must take 2 indices"),
     ("SetMemoryMapping", ("A",), "takes program"),
-    ("SetMemorySpace", ("A", "A"), "is taken"),
+    ("SetMemorySpace", ("Aout", "A"), "is taken"),
     ("SetMemorySpace", ("m", ""), "no variable is named"),
     ("SetMemorySpace", ("1m", "A"), "no name of a memory"),
     ("SetTiling", ("0,1", "4"), "2 dimensions, but 1 sizes"),

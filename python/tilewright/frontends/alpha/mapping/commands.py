@@ -157,8 +157,8 @@ def SetMemoryMapping(program: Program, *arguments: object) -> Program:
             results, where 0 takes none.
 
     Raises:
-        DeclarationError: there is no such local, or numbers of indices or factors are wrong. Inputs
-            and outputs are arrays of the caller, which `CoB` changes.
+        DeclarationError: there is no such variable, or numbers of indices or factors are wrong. Inputs
+            and outputs are arrays of the caller, which `CoB` changes; they have the identity.
 
     Source: CSU TR CS12-101, section 7.2.
     """
@@ -174,7 +174,7 @@ def SetMemoryMapping(program: Program, *arguments: object) -> Program:
     program.system(name)
     variable = _text(given[0], "the variable of SetMemoryMapping")
     whole = whole_system(program.tree, name)
-    declared = _local(whole, variable, "SetMemoryMapping")
+    declared = _declared(whole, variable, "SetMemoryMapping")
     function = _function(whole, given[1], "the function of SetMemoryMapping")
     if len(function.indices) != declared.domain.arity:
         raise tw.DeclarationError(
@@ -190,6 +190,10 @@ def SetMemoryMapping(program: Program, *arguments: object) -> Program:
                 f"SetMemoryMapping: {function} has {count} results, but there are {len(moduli)} "
                 "modulo factors; 0 takes none"
             )
+    if declared.kind != "local":
+        if function.is_identity and not any(moduli):
+            return program  # which is where it is
+        raise _of_the_caller("SetMemoryMapping", declared)
     mapping = program.mapping(name)
     made = MemoryMapping(function, moduli)
     return program.with_mapping(name, mapping.having("memory", variable, made))
@@ -221,11 +225,14 @@ def SetMemorySpace(program: Program, *arguments: str) -> Program:
     if not re.fullmatch(r"[A-Za-z_]\w*", space):
         raise tw.DeclarationError(f"SetMemorySpace: {space!r} is no name of a memory")
     whole = whole_system(program.tree, name)
+    variables = [each.strip() for each in text.split(",") if each.strip()]
+    if variables == [space]:
+        _defined(whole, space, "SetMemorySpace")
+        return program  # a memory of its own is what it has
     taken = whole.names() | {f"{each.name}_memory" for each in whole.declarations}
     if space in taken:
         raise tw.DeclarationError(f"SetMemorySpace: the name {space} is taken")
     mapping = program.mapping(name)
-    variables = [each.strip() for each in text.split(",") if each.strip()]
     if not variables:
         raise tw.DeclarationError("SetMemorySpace: no variable is named")
     for variable in variables:
@@ -396,11 +403,15 @@ def _defined(system: System, variable: str, command: str) -> Declaration:
 def _local(system: System, variable: str, command: str) -> Declaration:
     declared = _declared(system, variable, command)
     if declared.kind != "local":
-        raise tw.DeclarationError(
-            f"{command}: {variable} is an {declared.kind}, an array of the caller; change its domain "
-            "(CoB), or keep the values in a local"
-        )
+        raise _of_the_caller(command, declared)
     return declared
+
+
+def _of_the_caller(command: str, declared: Declaration) -> tw.DeclarationError:
+    return tw.DeclarationError(
+        f"{command}: {declared.name} is an {declared.kind}, an array of the caller; change its domain "
+        "(CoB), or keep the values in a local"
+    )
 
 
 def _function(system: System, text: object, what: str) -> AffineFunction:

@@ -37,7 +37,15 @@ def mapped_function(
     plan = plan_of(whole, mapping)
     in_body = {each.variable for each in plan.statements.values() if each.in_body}
     apart, inner = with_inner_reductions(whole, in_body)
-    return apply_plan(kernel(apart, program, externs, statements=True), plan, apart, inner)
+    function = kernel(apart, program, externs, statements=True)
+    try:
+        return apply_plan(function, plan, apart, inner)
+    except tw.IllegalScheduleError as error:
+        if hasattr(error, "add_note"):  # Python 3.11
+            error.add_note(
+                "tw.alpha.verify says which dependence, at which dimension of the mapping"
+            )
+        raise
 
 
 def still_fitting(mapping: TargetMapping, name: str, old: Program, new: Program) -> bool:

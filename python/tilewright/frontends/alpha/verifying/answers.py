@@ -91,7 +91,8 @@ class DependenceVerdict:
     """One dependence under a space-time mapping.
 
     Attributes:
-        consumer, producer: the variables.
+        consumer: the variable whose equation reads.
+        producer: the variable that is read.
         text: what is read: ``A[t-1,i]``.
         kind: "read", or "accumulation" between terms of a reduction whose body is scheduled.
         relation: from instances of the consumer to those of the producer.

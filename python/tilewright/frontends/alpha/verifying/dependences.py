@@ -25,7 +25,8 @@ class Flow:
     """A dependence between statements.
 
     Attributes:
-        consumer, producer: the variables.
+        consumer: the variable whose equation reads.
+        producer: the variable that is read.
         text: the read: ``A[t-1,i]``.
         relation: from instances of the consumer to those of the producer.
         in_reduction: whether the read is in a reduction that one instance runs.

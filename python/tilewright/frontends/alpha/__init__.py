@@ -35,7 +35,19 @@ from .commands import (
     generateWriteC,
 )
 from .graphs import Graph
+from .mapping.commands import (
+    SetDimensionType,
+    SetMemoryMapping,
+    SetMemorySpace,
+    SetSTMap,
+    SetTiling,
+    generateScheduledC,
+    setSpaceTimeMap,
+)
+from .mapping.values import MemoryMapping, TargetMapping, Tiling
 from .program import Program, load, system_of
+from .scripts import run_script
+from .verifier import Verification, VerifyTargetMapping, verify
 
 __all__ = [
     "ASave",
@@ -46,6 +58,7 @@ __all__ = [
     "FactorOutFromReduction",
     "Graph",
     "Inline",
+    "MemoryMapping",
     "Normalize",
     "NormalizeReduction",
     "PermutationCaseReduce",
@@ -58,16 +71,29 @@ __all__ = [
     "RenameVariable",
     "Save",
     "SerializeReduction",
+    "SetDimensionType",
+    "SetMemoryMapping",
+    "SetMemorySpace",
+    "SetSTMap",
+    "SetTiling",
     "Show",
     "Simplify",
     "SimplifyingReduction",
     "Split",
     "SplitReductionBody",
     "SplitUnion",
+    "TargetMapping",
+    "Tiling",
     "TransformReductionBody",
+    "Verification",
+    "VerifyTargetMapping",
     "generateMakefile",
+    "generateScheduledC",
     "generateWrapperC",
     "generateWriteC",
     "load",
+    "run_script",
+    "setSpaceTimeMap",
     "system_of",
+    "verify",
 ]

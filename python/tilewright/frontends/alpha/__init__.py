@@ -9,6 +9,8 @@ from .commands import (
     AShow,
     BuildPRDG,
     CoB,
+    DistributeReduction,
+    DropRepetitions,
     ExportPRDG,
     FactorOutFromReduction,
     Inline,
@@ -17,6 +19,7 @@ from .commands import (
     PermutationCaseReduce,
     PrintAST,
     ReadAlphabets,
+    ReductionComposition,
     ReductionDecomposition,
     RemoveUnusedVariables,
     RenameSystem,
@@ -35,13 +38,17 @@ from .commands import (
     generateWriteC,
 )
 from .graphs import Graph
+from .history import Rewrites, Step
 from .program import Program, load, system_of
+from .simplification.simplify import simplify_reductions
 
 __all__ = [
     "ASave",
     "AShow",
     "BuildPRDG",
     "CoB",
+    "DistributeReduction",
+    "DropRepetitions",
     "ExportPRDG",
     "FactorOutFromReduction",
     "Graph",
@@ -52,10 +59,12 @@ __all__ = [
     "PrintAST",
     "Program",
     "ReadAlphabets",
+    "ReductionComposition",
     "ReductionDecomposition",
     "RemoveUnusedVariables",
     "RenameSystem",
     "RenameVariable",
+    "Rewrites",
     "Save",
     "SerializeReduction",
     "Show",
@@ -64,10 +73,12 @@ __all__ = [
     "Split",
     "SplitReductionBody",
     "SplitUnion",
+    "Step",
     "TransformReductionBody",
     "generateMakefile",
     "generateWrapperC",
     "generateWriteC",
     "load",
+    "simplify_reductions",
     "system_of",
 ]

@@ -22,17 +22,21 @@ from .c.wrapping import make_text, wrapper_c
 from .c.writing import write_c
 from .domains import AffineFunction
 from .graphs import Graph, build_prdg, export_prdg
+from .history import recorder
 from .kernels import identifier
 from .program import Program, load
 from .reading import read_domain, read_function
 from .rewrites.basis import change_of_basis
+from .rewrites.composing import compose_reductions
 from .rewrites.decomposing import decompose_reduction
+from .rewrites.distributing import distribute_reduction
 from .rewrites.factoring import factor_out_from_reduction
 from .rewrites.inlining import inline
 from .rewrites.isolating import normalize_reductions
 from .rewrites.normalizing import normalize
 from .rewrites.permuting import permute_case_reduce
 from .rewrites.renaming import rename_system, rename_variable
+from .rewrites.repetitions import drop_repetitions
 from .rewrites.reusing import simplify_reduction
 from .rewrites.serializing import serialize_reduction
 from .rewrites.simplifying import simplify
@@ -46,6 +50,8 @@ __all__ = [
     "AShow",
     "BuildPRDG",
     "CoB",
+    "DistributeReduction",
+    "DropRepetitions",
     "ExportPRDG",
     "FactorOutFromReduction",
     "Inline",
@@ -54,6 +60,7 @@ __all__ = [
     "PermutationCaseReduce",
     "PrintAST",
     "ReadAlphabets",
+    "ReductionComposition",
     "ReductionDecomposition",
     "RemoveUnusedVariables",
     "RenameSystem",
@@ -74,6 +81,8 @@ __all__ = [
 
 Identifier: TypeAlias = "str | Sequence[int]"
 
+recorded = recorder(Program)
+
 
 # ---- basic commands (section 5.2) ----
 
@@ -83,22 +92,26 @@ def ReadAlphabets(filePath: str | os.PathLike[str]) -> Program:  # the report's 
     return load(FilePath(filePath))
 
 
+@recorded
 def RenameSystem(program: Program, system: str, newSystemName: str) -> Program:
     """A system under another name; see `rewrites.renaming.rename_system`."""
     program.system(system)
     return Program(rename_system(program.tree, system, newSystemName), program._externs)
 
 
+@recorded
 def RenameVariable(program: Program, system: str, varName: str, newVarName: str) -> Program:
     """A variable under another name; see `rewrites.renaming.rename_variable`."""
     return program.with_system(rename_variable(program.system(system), varName, newVarName))
 
 
+@recorded
 def RemoveUnusedVariables(program: Program, system: str | None = None) -> Program:
     """Without the locals that no output needs; of one system, or of all."""
     return _each(program, system, remove_unused_variables)
 
 
+@recorded
 def Normalize(program: Program, system: str | None = None) -> Program:
     """Cases at the top; see `rewrites.normalizing.normalize`."""
     return _each(program, system, normalize)
@@ -135,17 +148,20 @@ def PrintAST(program: Program) -> str:
 # ---- transformations (sections 5.3 to 5.8) ----
 
 
+@recorded
 def CoB(program: Program, systemName: str, varName: str, function: str) -> Program:
     """Another basis for a variable; see `rewrites.basis.change_of_basis`."""
     system = program.system(systemName)
     return program.with_system(change_of_basis(system, varName, _function(system, function)))
 
 
+@recorded
 def Inline(program: Program, systemName: str, targetEq: str, inlineEq: str) -> Program:
     """A definition in place of a variable; see `rewrites.inlining.inline`."""
     return program.with_system(inline(program.system(systemName), targetEq, inlineEq))
 
 
+@recorded
 def Split(program: Program, systemName: str, varName: str, sepDomain: str) -> Program:
     """A variable as two; see `rewrites.splitting.split`."""
     system = program.system(systemName)
@@ -154,12 +170,14 @@ def Split(program: Program, systemName: str, varName: str, sepDomain: str) -> Pr
     return program.with_system(split(system, varName, domain))
 
 
+@recorded
 def SplitUnion(program: Program, nodeID: Identifier) -> Program:
     """A union as a case; see `rewrites.splitting.split_union`."""
     system, place = _place(program, nodeID)
     return program.with_system(split_union(system, place))
 
 
+@recorded
 def Simplify(program: Program, system: str | None = None) -> Program:
     """Shorter restrictions, fewer reductions; see `rewrites.simplifying.simplify`."""
     return _each(program, system, simplify)
@@ -180,6 +198,7 @@ def ExportPRDG(prdg: Graph, filename: str | os.PathLike[str]) -> FilePath:
 # ---- reductions (section 6) ----
 
 
+@recorded
 def SimplifyingReduction(
     program: Program,
     system: str,
@@ -194,11 +213,13 @@ def SimplifyingReduction(
     return program.with_system(changed)
 
 
+@recorded
 def PermutationCaseReduce(program: Program, systemName: str, targetVar: str) -> Program:
     """A case out of a reduction; see `rewrites.permuting.permute_case_reduce`."""
     return program.with_system(permute_case_reduce(program.system(systemName), targetVar))
 
 
+@recorded
 def ReductionDecomposition(program: Program, nodeID: Identifier, f1: str, f2: str) -> Program:
     """One reduction as two, by f2 and then by f1; see `rewrites.decomposing.decompose_reduction`."""
     system, place = _place(program, nodeID)
@@ -206,11 +227,39 @@ def ReductionDecomposition(program: Program, nodeID: Identifier, f1: str, f2: st
     return program.with_system(decompose_reduction(system, place, outer, inner))
 
 
+@recorded
+def ReductionComposition(program: Program, nodeID: Identifier) -> Program:
+    """Two reductions as one; see `rewrites.composing.compose_reductions`."""
+    system, place = _place(program, nodeID)
+    return program.with_system(compose_reductions(system, place))
+
+
+@recorded
+def DistributeReduction(
+    program: Program, nodeID: Identifier, *, reassociate: bool = False
+) -> Program:
+    """Each operand reduced on its own; see `rewrites.distributing.distribute_reduction`."""
+    system, place = _place(program, nodeID)
+    changed = distribute_reduction(system, place, reassociate=reassociate)
+    return program.with_system(changed)
+
+
+@recorded
+def DropRepetitions(
+    program: Program, system: str, varName: str, vector: str | Sequence[int]
+) -> Program:
+    """A repeated value once; see `rewrites.repetitions.drop_repetitions`."""
+    along = _integers(vector, "the vector")
+    return program.with_system(drop_repetitions(program.system(system), varName, along))
+
+
+@recorded
 def NormalizeReduction(program: Program, system: str | None = None) -> Program:
     """An equation for each reduction; see `rewrites.isolating.normalize_reductions`."""
     return _each(program, system, normalize_reductions)
 
 
+@recorded
 def FactorOutFromReduction(
     program: Program, nodeID: Identifier, *, reassociate: bool = False
 ) -> Program:
@@ -220,12 +269,14 @@ def FactorOutFromReduction(
     return program.with_system(changed)
 
 
+@recorded
 def SerializeReduction(program: Program, nodeID: Identifier, schedule: str) -> Program:
     """A reduction as a chain; see `rewrites.serializing.serialize_reduction`."""
     system, place = _place(program, nodeID)
     return program.with_system(serialize_reduction(system, place, _function(system, schedule)))
 
 
+@recorded
 def SplitReductionBody(program: Program, nodeID: Identifier, splitDomain: str) -> Program:
     """One reduction as two, combined; see `rewrites.splitting_bodies.split_reduction_body`."""
     system, place = _place(program, nodeID)
@@ -233,6 +284,7 @@ def SplitReductionBody(program: Program, nodeID: Identifier, splitDomain: str) -
     return program.with_system(split_reduction_body(system, place, domain))
 
 
+@recorded
 def TransformReductionBody(program: Program, nodeID: Identifier, T: str) -> Program:
     """Another basis for a body; see `rewrites.transforming_bodies.transform_reduction_body`."""
     system, place = _place(program, nodeID)

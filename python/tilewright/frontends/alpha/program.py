@@ -11,7 +11,9 @@ from typing import Any
 
 import tilewright as tw
 
+from ...base.checks import SCHEDULE, an_integer
 from .checking import check, grounded
+from .history import Rewrites, Step
 from .kernels import kernel
 from .printing import ashow, print_ast, show
 from .reading import read
@@ -37,6 +39,46 @@ class Program:
         self._tree = check(grounded(program))
         self._externs = dict(externs or {})
         self._functions: dict[str, tw.Function] = {}
+        self._before: tuple[Program, Step] | None = None
+
+    @property
+    def rewrites(self) -> Rewrites:
+        """The transformations that made this program out of the one that was read, as a value."""
+        steps: list[Step] = []
+        program = self
+        while program._before is not None:
+            program, step = program._before
+            steps.append(step)
+        return Rewrites(reversed(steps))
+
+    def undo(self, steps: int = 1) -> Program:
+        """The program before the latest transformations; see `rewrites`.
+
+        Args:
+            steps: how many.
+
+        Raises:
+            ScheduleError: there were not so many.
+        """
+        count = an_integer(steps, "the number of steps to undo", SCHEDULE, minimum=0)
+        program, left = self, count
+        while left:
+            if program._before is None:
+                raise tw.ScheduleError(
+                    f"undo({count}): only {count - left} transformations were made"
+                )
+            program, left = program._before[0], left - 1
+        return program
+
+    def _came_from(self, program: Program, step: Step) -> Program:
+        """A program that knows how it was made. Of one that knows already, or that nothing changed,
+        it is another object."""
+        result = self
+        if self is program or self._before is not None:
+            result = Program.__new__(Program)
+            result._tree, result._externs, result._functions = self._tree, self._externs, {}
+        result._before = (program, step)
+        return result
 
     @property
     def tree(self) -> ProgramTree:

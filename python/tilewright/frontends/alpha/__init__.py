@@ -34,6 +34,7 @@ from .commands import (
     SplitUnion,
     TransformReductionBody,
     generateMakefile,
+    generateScanC,
     generateWrapperC,
     generateWriteC,
 )
@@ -76,6 +77,7 @@ __all__ = [
     "Step",
     "TransformReductionBody",
     "generateMakefile",
+    "generateScanC",
     "generateWrapperC",
     "generateWriteC",
     "load",

@@ -18,6 +18,7 @@ from typing import TypeAlias
 import tilewright as tw
 
 from . import tree
+from .c.scanning import scan_c
 from .c.wrapping import make_text, wrapper_c
 from .c.writing import write_c
 from .domains import AffineFunction
@@ -75,6 +76,7 @@ __all__ = [
     "SplitUnion",
     "TransformReductionBody",
     "generateMakefile",
+    "generateScanC",
     "generateWrapperC",
     "generateWriteC",
 ]
@@ -345,6 +347,39 @@ def generateWriteC(program: Program, system: str, outDir: str | os.PathLike[str]
     """Writes NAME.c, demand-driven C; see `c.writing.write_c`."""
     text = write_c(program.system(system), program.tree)
     return _generated(outDir, f"{identifier(system)}.c", text)
+
+
+def generateScanC(
+    program: Program,
+    system: str,
+    outDir: str | os.PathLike[str],
+    size: int = 16384,
+    *,
+    reassociate: bool = False,
+    associative: Sequence[str] = (),
+) -> FilePath:
+    """Writes NAME.c, C with OpenMP in which the recurrences of the system are scans over blocks of `size`
+    values; `associative` names external functions that are associative. See `c.scanning`."""
+    externs = [_extern(program, name) for name in _names(associative, "associative=")]
+    text = scan_c(
+        program.system(system), program.tree, program._externs, size, reassociate, externs
+    )
+    return _generated(outDir, f"{identifier(system)}.c", text)
+
+
+def _names(given: Sequence[str], what: str) -> Sequence[str]:
+    if isinstance(given, str) or not all(isinstance(each, str) for each in given):
+        raise tw.DeclarationTypeError(f"{what} must be a list of names, not {given!r}")
+    return given
+
+
+def _extern(program: Program, name: str) -> tw.Extern:
+    if name not in program._externs:
+        known = ", ".join(program._externs) or "none"
+        raise tw.DeclarationError(
+            f"there is no external function {name!r} in externs= of tw.alpha.load; there are {known}"
+        )
+    return program._externs[name]
 
 
 def generateWrapperC(program: Program, system: str, outDir: str | os.PathLike[str]) -> FilePath:

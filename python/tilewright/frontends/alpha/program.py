@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -75,8 +76,8 @@ class Program:
         it is another object."""
         result = self
         if self is program or self._before is not None:
-            result = Program.__new__(Program)
-            result._tree, result._externs, result._functions = self._tree, self._externs, {}
+            result = copy.copy(self)
+            result._functions = {}
         result._before = (program, step)
         return result
 

@@ -40,7 +40,8 @@ from .commands import (
 )
 from .graphs import Graph
 from .history import Rewrites, Step
-from .program import Program, load, system_of
+from .program import Program, load
+from .saying.functions import program_of, system_of
 from .simplification.simplify import simplify_reductions
 
 __all__ = [
@@ -81,6 +82,7 @@ __all__ = [
     "generateWrapperC",
     "generateWriteC",
     "load",
+    "program_of",
     "simplify_reductions",
     "system_of",
 ]

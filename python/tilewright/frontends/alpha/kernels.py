@@ -22,6 +22,7 @@ from .domains import Domain, canonical, formula, fresh_names
 from .errors import complaint, source_of
 from .instances import instantiated
 from .linear import Floor, Linear
+from .mathematics import standard_function
 from .presburger import Constraint
 from .spaces import near_domain, reduction_space, simplest_bounds
 from .tree import (
@@ -211,7 +212,11 @@ class _Translation:
         names = self.names_of(equation)
         parts = declared.domain.named(names).parts
         text = f"{{ {equation.name}[{', '.join(names)}] : {formula(parts)} }}"
-        make = tw.view if self.only_reads(equation) else tw.computation
+        is_view = self.only_reads(equation)
+        # What is converted where it is read is computed there.
+        if is_view and (self.read_alone(equation) or set()) & self.conversions.keys():
+            is_view = False
+        make = tw.view if is_view else tw.computation
         with self.at(equation):
             self.arrays[equation.name] = make(
                 self.with_parameters(text), dtype=DTYPES[declared.type]
@@ -404,7 +409,8 @@ class _Scope:
 
     def call(self, node: Call, path: Path, point: tuple[Linear, ...]) -> Value:
         declared = next(e for e in self.system.externals if e.name == node.function)
-        function = self.translation.externs.get(node.function)
+        given = self.translation.externs.get(node.function)
+        function = standard_function(declared) if given is None else given
         if function is None:
             raise complaint(
                 source_of(self.system), node.position,

@@ -21,7 +21,7 @@ from .reading import read
 from .tree import Program as ProgramTree
 from .tree import System
 
-__all__ = ["Program", "load", "system_of", "text_of"]
+__all__ = ["Program", "load", "origin_of"]
 
 
 class Program:
@@ -199,32 +199,7 @@ def load(
     return Program(read(source), externs)
 
 
-def system_of(function: tw.Function) -> System:
-    """The tree of the system that a function was made from.
-
-    Raises:
-        DeclarationError: it was not made from Alpha.
-    """
-    program, name = _origin(function)
-    found: System = program.system(name)
-    return found
-
-
-def text_of(function: tw.Function) -> str:
-    """The Alpha program that a function was made from, as `AShow` prints it.
-
-    Raises:
-        DeclarationError: it was not made from Alpha.
-    """
-    program, _ = _origin(function)
-    return str(program)
-
-
-def _origin(function: tw.Function) -> tuple[Program, str]:
+def origin_of(function: tw.Function) -> tuple[Program, str] | None:
+    """The program that a function was made from, and the name of its system."""
     origin: tuple[Program, str] | None = getattr(function, "_alpha", None)
-    if origin is None:
-        raise tw.DeclarationError(
-            f"the function {function.name} was not made from Alpha; print(f.layers) shows what it "
-            "computes"
-        )
     return origin

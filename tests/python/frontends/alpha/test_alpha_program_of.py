@@ -217,3 +217,21 @@ def test_arguments_are_checked() -> None:
             alpha.program_of(junk)  # type: ignore[arg-type]
         with pytest.raises(tw.DeclarationTypeError, match="takes a function"):
             alpha.system_of(junk)  # type: ignore[arg-type]
+
+
+def test_c_is_said_in_alpha() -> None:
+    module = tw.c.load("""
+    void smooth(int t, int n, double A[n]) {
+    #pragma scop
+      for (int s = 0; s < t; s++)
+        for (int i = 1; i < n - 1; i++)
+          A[i] = (A[i-1] + A[i] + A[i+1]) / 3.0;
+    #pragma endscop
+    }""")
+    program = alpha.program_of(module.smooth)
+    assert alpha.load(str(program)) == program
+    assert "S1[s-1,i+1]" in str(program)
+    values = np.random.default_rng(1).random(9)
+    found = program["smooth"](values, t=3)
+    module.smooth(3, len(values), values)
+    np.testing.assert_array_equal(found, values)

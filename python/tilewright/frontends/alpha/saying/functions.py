@@ -54,12 +54,23 @@ def program_of(function: tw.Function) -> Program:
             reason: types such as complex numbers, subscripts and ranges that data give, folds, loops that
             data end, positions of extrema, bits, blocks of code.
     """
-    if not isinstance(function, tw.Function):
+    plain = _function_within(function)
+    found = origin_of(plain)
+    return _Saying(plain).program() if found is None else found[0]
+
+
+def _function_within(given: Any) -> tw.Function:
+    """The function itself, out of what the doors for C and for Python's loops have around it."""
+    found = given
+    while not isinstance(found, tw.Function):
+        if not type(found).__module__.startswith("tilewright."):
+            break
+        found = getattr(found, "function", None)
+    if not isinstance(found, tw.Function):
         raise tw.DeclarationTypeError(
-            f"tw.alpha.program_of takes a function, got {described(function)}"
+            f"tw.alpha.program_of takes a function, got {described(given)}"
         )
-    found = origin_of(function)
-    return _Saying(function).program() if found is None else found[0]
+    return found
 
 
 def system_of(function: tw.Function) -> System:
@@ -70,7 +81,7 @@ def system_of(function: tw.Function) -> System:
         DeclarationError: Alpha cannot say it.
     """
     program = program_of(function)
-    origin = origin_of(function)
+    origin = origin_of(_function_within(function))
     return program.system(next(iter(program)) if origin is None else origin[1])
 
 

@@ -91,6 +91,8 @@ def array_bounds(system: System, declared: Declaration) -> list[Linear]:
     """
     found: list[Linear] = []
     domain = declared.domain
+    if domain.is_empty:
+        return [Linear()] * domain.arity
     for position, name in enumerate(domain.indices):
         others = [number for number in range(domain.arity) if number != position]
         line = Domain((name,), domain.points.project_out(*others) if others else domain.points)
@@ -207,8 +209,17 @@ class _Translation:
 
     def declare(self, equation: Equation) -> None:
         declared = self.system.declaration(equation.name)
+        shape: list[Value] | None = None
         if declared.kind == "output":
-            array_bounds(self.system, declared)  # which refuses what is no array from 0
+            bounds = array_bounds(self.system, declared)  # which refuses what is no array from 0
+            # Of every other point, an array has the points between, too, and a last one.
+            if any(
+                isinstance(v, Floor)
+                for p in declared.domain.parts
+                for c in p
+                for v in c.linear.terms
+            ):
+                shape = [tw.maximum(self.value(each), 0) for each in bounds]
         names = self.names_of(equation)
         parts = declared.domain.named(names).parts
         text = f"{{ {equation.name}[{', '.join(names)}] : {formula(parts)} }}"
@@ -219,7 +230,7 @@ class _Translation:
         make = tw.view if is_view else tw.computation
         with self.at(equation):
             self.arrays[equation.name] = make(
-                self.with_parameters(text), dtype=DTYPES[declared.type]
+                self.with_parameters(text), dtype=DTYPES[declared.type], shape=shape
             )
 
     def with_parameters(self, text: str) -> str:
@@ -271,6 +282,9 @@ class _Translation:
         array = self.arrays[equation.name]
         assert isinstance(array, tw.Computation)
         place = tuple(map(Linear.of, names))
+        if domain.is_empty and not array.pieces:  # a piece without points, as there must be one
+            nothing = f"{{ {equation.name}[{', '.join(names)}] : false }}"
+            array.define(self.with_parameters(nothing), self.as_type(0, declared.type))
         for path, node in _pieces(equation.expression):
             piece = found.context[path]
             if piece.is_empty:

@@ -10,6 +10,8 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 import tilewright as tw
 
 from ..conversions import DTYPES, common_type, promoted, type_of
@@ -253,6 +255,8 @@ class Translator:
     def call(self, node: Node, scope: Scope) -> Expression:
         if node.operation in ("TruncatedDivide", "Fmod") and node.type in ("int32", "int64"):
             return Binary("/" if node.operation[0] == "T" else "%", *self.operands(node, scope))
+        if node.operation in ("Fmin", "Fmax") and "int" in node.type:
+            return Binary(node.operation[1:].lower(), *self.operands(node, scope))
         if node.operation == "Isnan":
             value = self.exact(node.operands[0], scope)
             return Binary("!=", value, value)
@@ -301,8 +305,8 @@ class Translator:
             for part, branch in zip(parts, branches, strict=True)
             if not part.is_empty
         ]
-        if len(chosen) == 1:
-            return self.exact(chosen[0][1], scope)
+        if len(chosen) < 2:
+            return self.exact((chosen or [(where, branches[1])])[0][1], scope)
         return Case(
             tuple(
                 Restrict(part.gist(scope.domain), self.exact(each, scope.within(part)))
@@ -385,7 +389,14 @@ class Translator:
         if "float" in node.type:
             infinity = Binary("/", Constant(1.0, is_single=single), Constant(0.0, is_single=single))
             return infinity if operator == "min" else Unary("-", infinity)
-        return refuse(f"its {operator} of no terms is an extreme number of {node.type}")
+        if node.type == "uint64" and operator == "min":
+            refuse("its min of no terms is the largest number of uint64")
+        largest = int(np.iinfo(node.type).max)
+        if operator == "min":
+            return Constant(largest)
+        if np.iinfo(node.type).min == 0:
+            return Constant(0)
+        return Binary("-", Unary("-", Constant(largest)), Constant(1))
 
 
 def _multiple(linear: Linear, step: int) -> Constraint:

@@ -18,7 +18,7 @@ from ..layer_one import FunctionDeclaration, declaration_of, unnamed
 from ..linear import Linear
 from ..presburger import Constraint
 from ..program import Program, origin_of
-from ..tree import Case, Declaration, Equation, Expression, Restrict, System
+from ..tree import Case, Constant, Declaration, Equation, Expression, Restrict, System
 from ..tree import Program as ProgramTree
 from .expressions import Scope, Translator, alpha_type
 from .nodes import CannotSay, Node, Nodes, affine_value, refuse
@@ -232,6 +232,8 @@ class _Saying:
         if len(branches) == 1 and whole <= branches[0][0]:
             value = branches[0][1]
             return Equation(self.names[number], value, indices)
+        if not branches:  # it has no element
+            return Equation(self.names[number], Constant(0), indices)
         cases = tuple(Restrict(domain.gist(whole), value) for domain, value in branches)
         return Equation(self.names[number], Case(cases) if len(cases) > 1 else cases[0], indices)
 

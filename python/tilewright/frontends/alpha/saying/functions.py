@@ -198,7 +198,9 @@ class _Saying:
     def require_own_shape(self, array: tuple[Any, ...], domain: Domain) -> None:
         """An output of Alpha is as large as its domain."""
         shape = [self.extent(self.nodes[each]) for each in array[5]]
-        if shape and None not in shape:
+        if None in shape:
+            refuse("its shape is no affine expression of the parameters")
+        if shape:
             declared = Declaration("output", "int", array[0], domain)
             system = System("shape", self.context, (declared,), ())
             try:

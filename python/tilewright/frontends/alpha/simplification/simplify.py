@@ -159,18 +159,19 @@ def _simplified(
     number = list(prepared).index(name)
     system = prepared.system(name)
     search = Search(prepared, number, Sizes(system), reassociate, limit)
-    changed, declared = False, _reductions(system)
+    declared, changed = _reductions(system), set[str]()
     for variable in declared:
         # What costs no more than writing the answers is of no higher order.
         search.negligible = 1.5 * search.sizes.count(system.declaration(variable).domain)
         plan = search.best(system, variable)
-        changed = changed or bool(plan.steps)
+        if plan.steps:
+            changed.add(variable)
         system = plan.system
         steps += plan.steps
     kept = {
         variable: tuple(dict.fromkeys(search.reasons.get(variable, ())))
         for variable in declared
-        if isinstance(system.equation(variable).expression, Reduce)
+        if variable not in changed
     }
     if changed:
         steps.append(Step("Simplify", (name,)))

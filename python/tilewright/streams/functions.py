@@ -18,7 +18,6 @@ from ..base.checks import (
     a_string,
     an_integer,
     described,
-    made_by,
 )
 from ..base.display import Text
 from ..base.errors import (
@@ -107,9 +106,7 @@ class StreamFunction:
             for one in a_list(order, "order", DECLARATION, "names of inputs")
         )
         a_boolean(synchronise, "synchronise", DECLARATION)
-        self._program: Program = gather(
-            name, _checked_outputs(name, outputs), inputs, synchronise
-        )
+        self._program: Program = gather(name, _checked_outputs(name, outputs), inputs, synchronise)
         self._periods = Periods()
         check_names(self._program, self._parameters())
         if not self._program.inputs:

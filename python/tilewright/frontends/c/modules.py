@@ -25,11 +25,8 @@ Mathematics = Literal["library", "libm"]
 
 
 class CModule:
-    """The functions of a C file: `tw.c.load` makes it. They are attributes by their names::
-
-        m.kernel_gemm(...)
-        m.functions["kernel_gemm"]
-    """
+    """The functions of a C file: `tw.c.load` makes it. They are attributes by their names,
+    ``m.kernel_gemm(...)``, and stand in ``m.functions["kernel_gemm"]``."""
 
     def __init__(
         self,

@@ -197,8 +197,12 @@ def test_whole_arrays() -> None:
     ):
         with pytest.raises(error, match=match):
             k(x, **given)
-    for arguments in ((1, 2), ("f", 3), ("f", (3,))):
-        with pytest.raises(tw.DeclarationTypeError, match=r"made by tw\.stream_function"):
+    for arguments, match in (
+        ((1, 2), "the name of a function must be a string, got 1"),
+        (("f", 3), "outputs must be computations, got 3"),
+        (("f", (3,)), "outputs must be computations, got 3"),
+    ):
+        with pytest.raises(tw.DeclarationTypeError, match=match):
             tw.StreamFunction(*arguments)  # type: ignore[arg-type]
 
 

@@ -485,7 +485,7 @@ const isl::map &LegalityChecker::other_writes(const Statement &source,
   if (source.predicate || writer.predicate) {
     for (const auto &[promise, value] : source.independent) {
       const auto other = writer.independent.find(promise);
-      const bool of_memory = promise % 2 == 1; // IndependencePromise
+      const bool of_memory = promise % 2 == 1; // (promise_commands.cpp)
       if (of_memory && other != writer.independent.end()) {
         pairs = pairs.intersect(isl::manage(isl_pw_aff_eq_map(other->second.copy(), value.copy())));
       }

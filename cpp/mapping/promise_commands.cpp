@@ -47,8 +47,10 @@ void independent_command(MappingState &state, const Command &command) {
   for (size_t a = 1; a < arguments.size(); ++a) {
     add(arguments.name(a, "a computation"));
   }
-  state.independent.push_back(promise);            // of what depends on what, for good
-  state.independent.push_back(std::move(promise)); // of memory, as long as elements lie there
+  // Two promises: of even number what depends on what, for good; of odd number where elements lie,
+  // which ends for a computation that is stored elsewhere (drop_promises_of_places).
+  state.independent.push_back(promise);
+  state.independent.push_back(std::move(promise));
 }
 
 void assume_command(MappingState &state, const Command &command) {

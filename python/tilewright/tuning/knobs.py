@@ -21,6 +21,11 @@ _FIXED = {"fix", "specialize", "assume", "independent", "atomic", "store_in", "s
 _LARGEST = 1 << 20
 _MOST_LANES = 64
 _MOST_UNROLLED = 32
+#: Threads of a GPU's blocks, by the number of loops.
+_BLOCKS: dict[int, tuple[tuple[int, ...], ...]] = {
+    1: ((128,), (512,), (64,)),
+    2: ((16, 16), (4, 64), (16, 32), (4, 32)),
+}
 #: Commands that a schedule may go without.
 _DROPPED = {
     "parallelize": "not parallel",
@@ -68,6 +73,8 @@ def turns(schedule: Schedule, loops: Mapping[str, Sequence[str]]) -> Iterator[Tu
                 yield Turned(turned[0], rebuild(turned[1]))
     for what, commands in _other_threads(flat, loops):
         yield Turned(what, rebuild(commands))
+    for what, commands in _blocks(flat):
+        yield Turned(what, rebuild(commands))
     for what, commands in _thresholds(flat):
         yield Turned(what, rebuild(commands))
     for position, (computation, name, arguments) in enumerate(flat):
@@ -103,7 +110,7 @@ def _sizes(command: Command) -> Iterator[tuple[int, str, str]]:
         yield 1, str(arguments[0]), str(inner)
     elif name in ("vectorize", "unroll") and len(arguments) >= 2:
         yield 1, str(arguments[0]), f"{arguments[0]}1"
-    elif name == "tile":
+    elif name in ("tile", "gpu_tile"):
         loops = [each for each in arguments if isinstance(each, str)]
         sizes = [n for n, each in enumerate(arguments) if isinstance(each, int)]
         given = loops[len(sizes) :]
@@ -194,6 +201,20 @@ def _other_threads(flat: Flat, loops: Mapping[str, Sequence[str]]) -> Iterator[t
         for near in own[max(at - 1, 0) : at + 2]:
             if near not in names:
                 yield f"{computation}: {near} parallel, not {names[0]}", instead((near,))
+
+
+def _blocks(flat: Flat) -> Iterator[tuple[str, Flat]]:
+    """Other shapes of a GPU's blocks, in place of those that `gpu` chooses."""
+    for position, (computation, name, arguments) in enumerate(flat):
+        if name != "gpu" or len(arguments) not in _BLOCKS:
+            continue
+        for sizes in _BLOCKS[len(arguments)]:
+            command = (computation, "gpu_tile", (*arguments, *sizes))
+            shape = " x ".join(map(str, sizes))
+            yield (
+                f"{computation}: blocks of {shape} threads",
+                [*flat[:position], command, *flat[position + 1 :]],
+            )
 
 
 def _thresholds(flat: Flat) -> Iterator[tuple[str, Flat]]:

@@ -52,6 +52,9 @@ class TunableFunction(AutomaticFunction):
         about 1.4), machine and number of threads. `tw.tuned` and `auto_schedule` find it there, and
         the next `tune` goes on from it.
 
+        Where the function's schedule has loops over the blocks and threads of a GPU, or its target
+        is "gpu-emulator", candidates are those that do: what `Function.gpu` finds, and what is near.
+
         Args:
             arrays, keywords: as of a call; ``out=`` is not used.
             budget: how long it may take: "30s", "500ms", "2min", a number of seconds, or a
@@ -121,9 +124,7 @@ def tune_function(
     function._require_no_transaction()
     overwritten = written.union(name for name, _ in function._overwritten)
     bench = Bench(call, given, overwritten)
-    plain = function.copy()
-    Schedule(_core.facts(function)).apply_to(plain)
-    bench.expect(plain)
+    bench.expect(_reference(function))
     place = machine_key(function, given.get("threads"))
     sizes = _sizes(given)
     before = load_tuned(place).get(sizes)
@@ -139,6 +140,16 @@ def tune_function(
         result.apply_to(function)
         store_tuned(place, sizes, TunedBefore(best, search.seconds, 0, search.measured))
     return result
+
+
+def _reference(function: AutomaticFunction) -> AutomaticFunction:
+    """What all candidates are compared with: the default schedule; on a GPU the function's own."""
+    from .search import has_gpu_loops
+
+    plain = function.copy()
+    if not has_gpu_loops(function):
+        Schedule(_core.facts(function)).apply_to(plain)
+    return plain
 
 
 def _sizes(given: Mapping[str, Any]) -> str:

@@ -24,7 +24,7 @@ from .measuring import Bench
 from .progress import Progress
 from .trials import Trial
 
-__all__ = ["DEFAULT", "Search"]
+__all__ = ["DEFAULT", "Search", "has_gpu_loops"]
 
 DEFAULT = "the default schedule"
 
@@ -94,6 +94,7 @@ class Search:
         self._progress = progress
         self._before = before
         self._places = function._overwritten if keeps_places else None
+        self._on_gpu = function.target == "gpu-emulator" or has_gpu_loops(function)
         self._random = random.Random(0)
         self._seen: set[str] = set()
         self._all: list[_Candidate] = []
@@ -156,14 +157,14 @@ class Search:
         """What somebody or some planner has decided already."""
         plain = self._function.copy()
         Schedule(self._facts()).apply_to(plain)
-        yield _Candidate(DEFAULT, self._with_places(plain.schedule, plain.default_schedule))
+        if not self._on_gpu:
+            yield _Candidate(DEFAULT, self._with_places(plain.schedule, plain.default_schedule))
         if self._function.schedule != plain.schedule:
             yield _Candidate("the schedule given", self._function.schedule)
         if self._before is not None:
             yield _Candidate("the best one before", self._before.best)
-        target = "cpu" if self._function.target != "gpu-emulator" else "gpu-emulator"
         try:
-            found = found_for(self._function, target).schedule
+            found = found_for(self._function, "cuda" if self._on_gpu else "cpu").schedule
         except TilewrightError:
             return
         yield _Candidate("the schedule found", self._with_places(found))
@@ -213,6 +214,10 @@ class Search:
             return False
         if self._places is not None and function._overwritten != self._places:
             candidate.outcome = "refused: its results would be stored elsewhere"
+            self._all.append(candidate)
+            return False
+        if self._on_gpu and not has_gpu_loops(function):
+            candidate.outcome = "refused: none of its loops runs on the GPU"
             self._all.append(candidate)
             return False
         candidate.function = function
@@ -325,6 +330,15 @@ class Search:
             candidate.outcome = "too slow"
             return False
         return True
+
+
+def has_gpu_loops(function: AutomaticFunction) -> bool:
+    """Whether a loop of it is over the blocks or threads of a GPU."""
+    return any(
+        tag.startswith("gpu")
+        for name in function.computations
+        for tag in function[name].tags.values()
+    )
 
 
 def _time(candidate: _Candidate) -> float:

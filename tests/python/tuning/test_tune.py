@@ -368,3 +368,30 @@ def test_functions_in_c_are_tuned_on_copies(tmp_path: Path) -> None:
     assert tw.tuned(module.scale, 300, x) == found
     module.scale(300, x)
     np.testing.assert_array_equal(x, 2 * before + np.arange(300))
+
+
+def test_on_a_gpu_candidates_are_those_with_blocks_and_threads() -> None:
+    f = product("on_gpu")
+    f.target = "gpu-emulator"
+    a, b = random(9, 7), random(7, 11)
+    found = f.tune(a, b, budget="1s")
+    assert any(command[1].startswith("gpu") for command in _flat(found))
+    assert found.trials[0].origin == "the schedule found"
+    assert any("blocks of" in trial.origin for trial in found.trials)
+    np.testing.assert_allclose(f(a, b), a @ b)
+    for trial in found.trials:
+        if trial.outcome == "timed":
+            assert any(command[1].startswith("gpu") for command in _flat(trial.schedule))
+
+
+def test_arrays_on_a_device() -> None:
+    f = product("on_device")
+    f.target = "gpu-emulator"
+    f.gpu()
+    a, b = (tw.to_device(random(*shape), "gpu-emulator") for shape in ((8, 7), (7, 9)))
+    found = f.tune(a, b, budget="500ms")
+    assert found.trials
+    assert tw.tuned(f, a, b) == found
+    result = f(a, b)
+    assert isinstance(result, tw.DeviceArray)
+    np.testing.assert_allclose(result.numpy(), random(8, 7) @ random(7, 9))

@@ -36,6 +36,9 @@ _THREADS = 60_000
 _MORE = 3
 """A folded stream has at most so many rows more than are kept."""
 
+_MORE_IN_TILES = (0, 2, 6, 14, 30, 62)
+"""How many more rows are tried in an order that was given."""
+
 _ALONE = 4
 """So many first rows of a folded stream have statements of their own."""
 
@@ -391,25 +394,36 @@ class _Maker:
         """The kernel with buffers of few rows; None where there is none to make or none is legal."""
         rows = {name: self.timing.kept[name] for name in names}
         while rows:
-            self._declared(rows)
-            kernel = self._kernel()
-            times = {name: one.handle.iterators[one.axis] for name, one in self.streams.items()}
-            accesses = {name: self._access(name) for name in rows}
-            refused = scheduled_with_rings(kernel, self.timing, accesses, times, _THREADS)
+            kernel, refused = self._time_first(rows)
             if refused is None:
-                self._reorder(kernel, accesses)
-                return kernel
+                return kernel if self.order is None else self._reordered(rows)
             if refused not in rows or rows[refused] >= self.timing.kept[refused] + _MORE:
                 return None
             rows = {**rows, refused: rows[refused] + 1}
         return None
 
-    def _reorder(self, kernel: Function, accesses: dict[str, str]) -> None:
-        if self.order is not None:
-            iterators = {name: one.handle.iterators for name, one in self.streams.items()}
-            self.ordered = rescheduled(
+    def _time_first(self, rows: dict[str, int]) -> tuple[Function, str | None]:
+        """A kernel with buffers of so many rows, and which of them are too few, if any."""
+        self._declared(rows)
+        kernel = self._kernel()
+        times = {name: one.handle.iterators[one.axis] for name, one in self.streams.items()}
+        accesses = {name: self._access(name) for name in rows}
+        return kernel, scheduled_with_rings(kernel, self.timing, accesses, times, _THREADS)
+
+    def _reordered(self, rows: dict[str, int]) -> Function:
+        """The kernel in the order that was given, with as many rows as that needs, within limits; else
+        time first."""
+        assert self.order is not None
+        iterators = {name: one.handle.iterators for name, one in self.streams.items()}
+        for more in _MORE_IN_TILES:
+            kernel, refused = self._time_first({name: own + more for name, own in rows.items()})
+            accesses = {name: self._access(name) for name in rows}
+            if refused is None and rescheduled(
                 kernel, self.timing, accesses, iterators, self.order, _THREADS
-            )
+            ):
+                self.ordered = True
+                return kernel
+        return self._time_first(rows)[0]
 
     def _access(self, name: str) -> str:
         handle, axis = self.streams[name].handle, self.streams[name].axis

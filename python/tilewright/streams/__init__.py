@@ -2,6 +2,16 @@
 
 from .declarations import StreamInput, forever, stream
 from .functions import StreamFunction, stream_function
+from .periodic import PeriodicTiling, UnboundedProgram
 from .states import Stream
 
-__all__ = ["Stream", "StreamFunction", "StreamInput", "forever", "stream", "stream_function"]
+__all__ = [
+    "PeriodicTiling",
+    "Stream",
+    "StreamFunction",
+    "StreamInput",
+    "UnboundedProgram",
+    "forever",
+    "stream",
+    "stream_function",
+]

@@ -70,6 +70,7 @@ class Stream:
         self._inputs, self._outputs = function.inputs, function.outputs
         self._input_types = tuple(step.types[name] for name in self._inputs)
         self._kernel, self._first = step.kernel, self._inputs[0]
+        self._kind = step.repeats.kind
         self._is_plain = len(self._inputs) == 1 and step.collected == 1
         self._lock = threading.Lock()
         self._closed = False
@@ -82,8 +83,7 @@ class Stream:
             self._memory = Memory(self._step, self._arrays, self._sizes)
             self._side = 0  # of the memory: the copy that is read next
             self._plans: dict[Any, Plan] = {}
-            self._ticks = self._start
-            self._phase = self._step.phase(self._ticks)
+            self._go_to(self._start)
             self._waiting = Waiting(self._step, self._inputs)
 
     # ---- what it is like ----
@@ -210,6 +210,10 @@ class Stream:
 
     # ---- running ----
 
+    def _go_to(self, ticks: int) -> None:
+        self._ticks = ticks
+        self._phase = self._kind(ticks)
+
     def _plan(self, chunks: tuple[Array, ...]) -> Plan:
         """Of chunks that were checked."""
         shapes = tuple(chunk.shape for chunk in chunks)
@@ -234,8 +238,7 @@ class Stream:
         finally:
             arguments[self._first] = None
         self._side = 1 - self._side
-        self._ticks += plan.ticks
-        self._phase = plan.next_phase
+        self._go_to(self._ticks + plan.ticks)
         return results
 
     def _run(self, plan: Plan, chunks: tuple[Array, ...], results: tuple[Array, ...]) -> None:
@@ -246,12 +249,12 @@ class Stream:
             self._tell(plan, arguments)
         self._kernel(**arguments, out=results + plan.kept[self._side])
         self._side = 1 - self._side
-        self._ticks += plan.ticks
-        self._phase = plan.next_phase
+        self._go_to(self._ticks + plan.ticks)
 
     def _tell(self, plan: Plan, arguments: dict[str, Any]) -> None:
         """The times, where values depend on them."""
-        periods = (self._ticks - plan.phase) // self._step.repeats.ticks
+        repeats = self._step.repeats
+        periods = (repeats.time(self._ticks) - plan.phase) // repeats.period
         for name, time, growth in plan.moving:
             arguments[name] = time + growth * periods
 
@@ -332,8 +335,8 @@ class Stream:
         Stream.__init__(self, function, step, state["arrays"], state["sizes"], state["start"])
         self._memory.load(state["past"], self._side)
         self._waiting.load(state["waiting"])
-        self._ticks, self._closed = state["ticks"], state["closed"]
-        self._phase = step.phase(self._ticks)
+        self._closed = state["closed"]
+        self._go_to(state["ticks"])
 
     # ---- checks ----
 

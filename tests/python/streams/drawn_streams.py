@@ -16,6 +16,7 @@ import math
 import pickle
 import random
 import re
+import time
 import traceback
 from collections import Counter
 from collections.abc import Callable
@@ -241,11 +242,12 @@ def check(seed: int, in_place: bool = False) -> str:
     """Runs a case; says which kind it was. Raises AssertionError where anything is wrong."""
     rng = random.Random(seed)
     case = drawn_in_place(rng) if in_place else drawn(rng)
-    least, folding._LEAST = folding._LEAST, 1 if case.in_place else 2**30
+    least = folding._LEAST, folding._LEAST_ALONE
+    folding._LEAST = folding._LEAST_ALONE = 1 if case.in_place else 2**30
     try:
         return _checked(case, rng, seed, not in_place)
     finally:
-        folding._LEAST = least
+        folding._LEAST, folding._LEAST_ALONE = least
 
 
 def _checked(case: Case, rng: random.Random, seed: int, may_be_defective: bool) -> str:
@@ -325,9 +327,13 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--cases", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--minutes", type=float, default=math.inf, help="stop then")
     asked = parser.parse_args()
     kinds: Counter[str] = Counter()
+    end = time.monotonic() + 60 * asked.minutes
     for seed in range(asked.seed, asked.seed + asked.cases):
+        if time.monotonic() > end:
+            break
         try:
             kinds[check(seed, in_place=seed % 3 == 0)] += 1
         except Exception:

@@ -9,15 +9,21 @@ time. How few rows suffice is asked of the library's legality.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from ..base.errors import IllegalScheduleError, ScheduleError
 from ..functions.functions import Function
+from ..sets.values import Map
 from .model import Delays
 from .timing import Timing
 
-__all__ = ["folded_streams", "scheduled_with_rings"]
+__all__ = ["Order", "folded_streams", "rescheduled", "scheduled_with_rings"]
+
+_LANES = 8
 
 _LEAST = 256
 """Fewer elements than these are copied."""
@@ -116,3 +122,87 @@ def scheduled_with_rings(
         except ScheduleError:
             return ""
     return None
+
+
+@dataclass(frozen=True)
+class Order:
+    """When rows are computed.
+
+    Attributes:
+        times: ``{ u[n, i] -> [n, n + i] }`` of each stream.
+        tiles: sizes of tiles along these dimensions; 0 leaves one out.
+        wavefront: whether the sum of the numbers of tiles comes in front of them.
+    """
+
+    times: Map
+    tiles: tuple[int, ...] = ()
+    wavefront: bool = False
+
+    def of(self, name: str, iterators: Sequence[str]) -> list[str] | None:
+        """The dimensions of the tiled times of a stream; None if its times are not affine."""
+        own = f"{name}[{', '.join(iterators)}]"
+        found = re.fullmatch(
+            r"\{ [^\[]*\[.*?\] -> \[\(?(.*)\] \}",
+            str(Map(f"{{ {own} -> {own} }}").then(self.times)),
+        )
+        if found is None or ":" in found[1] or "floor" in found[1]:
+            return None
+        times = [each.strip(" ()") for each in found[1].split(",")]
+        front = [
+            f"floor(({time}) / {size})"
+            for time, size in zip(times, self.tiles, strict=False)
+            if size
+        ]
+        wave = [" + ".join(front)] if self.wavefront and front else []
+        return [*wave, *front, *times]
+
+
+def rescheduled(
+    kernel: Function,
+    timing: Timing,
+    rings: Mapping[str, str],
+    iterators: Mapping[str, Sequence[str]],
+    order: Order,
+    threads: int,
+) -> bool:
+    """Gives those who make and read rows in place another order, if it is legal.
+
+    Args:
+        iterators: of each stream.
+        order: when their elements are computed.
+    """
+    before = kernel.schedule
+    members = _members(timing, rings)
+    kept = [
+        one
+        for one in before.commands
+        if one[0] not in members and one[1] not in ("transaction", "when_work")
+    ]
+    times = {name: found for name in members if (found := order.of(name, iterators[name]))}
+    if len(times) < len(members):
+        return False
+    try:
+        kernel.set_schedule(type(before)(kept))
+        with kernel.transaction():
+            for name, each in times.items():
+                dimensions = ", ".join(f"d{d} = {text}" for d, text in enumerate(each))
+                own = f"{name}[{', '.join(iterators[name])}]"
+                kernel[name].set_schedule(f"{{ {own} -> [{dimensions}] }}")
+            for name, access in rings.items():
+                kernel[name].set_access(access)
+        kernel.when_work(0, threads=threads)
+    except (ScheduleError, IllegalScheduleError):
+        kernel.set_schedule(before)
+        return False
+    for name, each in times.items():
+        last = max(d for d, text in enumerate(each) if not text.lstrip("-").isdigit())
+        if len(iterators[name]) > 1:
+            _attempt(kernel, name, "vectorize", f"d{last}", _LANES)
+        if order.wavefront:
+            _attempt(kernel, name, "parallelize", "d1")
+    return True
+
+
+def _attempt(kernel: Function, name: str, command: str, *arguments: object) -> None:
+    with contextlib.suppress(ScheduleError, IllegalScheduleError):
+        getattr(kernel[name], command)(*arguments)

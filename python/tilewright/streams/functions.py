@@ -218,6 +218,7 @@ class StreamFunction:
         latency: int | None = None,
         schedule: str | Map | None = None,
         tiles: Sequence[int] = (),
+        wavefront: bool = False,
     ) -> StreamFunction:
         """Says which periods the streams opened from now on run in: a command, like those of schedules.
 
@@ -237,9 +238,12 @@ class StreamFunction:
             size: of a period along the direction; the smallest one without it.
             latency: instead of a size: by how many elements of the first input outputs may be later
                 than they have to be.
-            schedule: when each element of each stream is computed, as isl's text; `report` and
-                `tiling` speak of it. By default time comes first.
-            tiles: sizes of tiles of the schedule, which come in front of it.
+            schedule: when each element of each stream is computed, as isl's text; by default time
+                comes first. `report` and `tiling` speak of it, and rows that are kept in place
+                are computed in this order, if that is legal.
+            tiles: sizes of tiles of the schedule, whose numbers come in front of it.
+            wavefront: whether the sum of these numbers comes first, so that tiles may run in
+                parallel (Figure 5(b) and (c)); the direction then is (1,) or (0, 1).
 
         Returns:
             this function.
@@ -251,7 +255,7 @@ class StreamFunction:
         Source: Leben and Tzanetakis, ACM TACO 16(3), 2019, section 4.
         """
         before = self._periods
-        asked = asked_periods(direction, size, latency, schedule, tiles)
+        asked = asked_periods(direction, size, latency, schedule, tiles, wavefront)
         with self._lock:
             self._periods, steps, self._steps = asked, self._steps, {}
         if not self._parameters():
@@ -409,7 +413,7 @@ class StreamFunction:
         key = tuple(sorted(sizes.items()))
         with self._lock:
             if key not in self._steps:
-                step = make_step(self._program, sizes)
+                step = make_step(self._program, sizes, self._periods.order(sizes))
                 step.collected = collected_ticks(step, sizes, self._periods)
                 self._steps[key] = step
             return self._steps[key]

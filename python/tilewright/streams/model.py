@@ -98,9 +98,10 @@ def default_schedule(streams: Mapping[str, Streamed], timing: Timing) -> Map:
     return Map(f"{{ {'; '.join(parts)} }}")
 
 
-def tiled_by(schedule: Map, tiles: Sequence[int]) -> Map:
+def tiled_by(schedule: Map, tiles: Sequence[int], wavefront: bool = False) -> Map:
     """The schedule with the numbers of tiles in front: ``floor(t / size)`` of each dimension that has a
-    size, as for data locality (0 leaves a dimension out)."""
+    size, as for data locality (0 leaves a dimension out); in front of them their sum, if tiles are to
+    run in parallel along a wavefront."""
     sizes = [
         an_integer(size, "the size of a tile", DECLARATION, minimum=0)
         for size in a_list(tiles, "the sizes of tiles", DECLARATION, "integers")
@@ -112,6 +113,8 @@ def tiled_by(schedule: Map, tiles: Sequence[int]) -> Map:
         )
     names = names_of(len(dimensions), "t")
     front = [f"floor({name} / {size})" for name, size in zip(names, sizes, strict=False) if size]
+    if wavefront:
+        front.insert(0, " + ".join(front) or "0")
     return schedule.then(f"{{ [{', '.join(names)}] -> [{', '.join([*front, *names])}] }}")
 
 
@@ -121,12 +124,13 @@ def modelled(
     sizes: Mapping[str, int],
     schedule: Map | None = None,
     tiles: Sequence[int] = (),
+    wavefront: bool = False,
 ) -> UnboundedProgram:
     """The program with a schedule, the default one unless another one is given.
 
     Args:
         schedule: the time of each element of each stream, ``{ u[n, i] -> [n, n + i] }``.
-        tiles: sizes of tiles; see `tiled_by`.
+        tiles, wavefront: see `tiled_by`.
 
     Raises:
         DeclarationError: the program is not admissible with this schedule.
@@ -143,7 +147,7 @@ def modelled(
         known = {name: sizes[name] for name in given.parameters if name in sizes}
         given = given.fix(known)
     if tiles:
-        given = tiled_by(given, tiles)
+        given = tiled_by(given, tiles, wavefront)
     times: Map | None = None
     writes: Map | None = None
     reads = Map("{ }")

@@ -6,9 +6,10 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ..base.checks import DECLARATION, a_list, an_integer
+from ..base.checks import DECLARATION, a_boolean, a_list, an_integer
 from ..base.errors import DeclarationError, DeclarationTypeError
 from ..sets.values import Map
+from .folding import Order
 from .model import modelled
 from .periodic import PeriodicTiling, UnboundedProgram
 from .reports import table
@@ -36,7 +37,16 @@ class Periods:
     latency: int | None = None
     schedule: str | None = None
     tiles: tuple[int, ...] = ()
+    wavefront: bool = False
     asked: bool = False
+
+    def order(self, sizes: Mapping[str, int]) -> Order | None:
+        """The schedule that was given, with tiles, for known sizes."""
+        if self.schedule is None:
+            return None
+        given = Map(self.schedule)
+        given = given.fix({name: sizes[name] for name in given.parameters if name in sizes})
+        return Order(given, self.tiles, self.wavefront)
 
 
 def asked_periods(
@@ -45,6 +55,7 @@ def asked_periods(
     latency: int | None,
     schedule: str | Map | None,
     tiles: Sequence[int],
+    wavefront: bool,
 ) -> Periods:
     """Checks what can be checked without sizes."""
     if size is not None and latency is not None:
@@ -69,6 +80,7 @@ def asked_periods(
         None if latency is None else an_integer(latency, "the latency", DECLARATION, minimum=0),
         None if schedule is None else str(Map(schedule)),
         sizes,
+        a_boolean(wavefront, "wavefront", DECLARATION),
         True,
     )
 
@@ -78,8 +90,8 @@ def tiling_of(
 ) -> tuple[UnboundedProgram, PeriodicTiling]:
     """The program with its schedule, and the periodic tiling of it."""
     schedule = None if periods.schedule is None else Map(periods.schedule)
-    program = modelled(step.streams, step.timing, sizes, schedule, periods.tiles)
-    front = sum(map(bool, periods.tiles)) or None
+    program = modelled(step.streams, step.timing, sizes, schedule, periods.tiles, periods.wavefront)
+    front = (sum(map(bool, periods.tiles)) + periods.wavefront) or None
     if periods.latency is None:
         return program, program.periodic(periods.direction, periods.size, front)
     smallest = program.periodic(periods.direction, None, front)

@@ -33,6 +33,9 @@ def reported(
     ticks = math.lcm(timing.period, step.collected)
     period = ", ".join(f"{int(timing.rates[name] * ticks)} of {name}" for name in inputs + outputs)
     lines = [f"period: {period}"]
+    if step.rings:
+        how = "in the order that was given" if step.ordered else "time first"
+        lines.append(f"rows in place: {how}")
     if waiting:
         lines.append(f"collected until a period is complete: {waiting} bytes")
     return Text("\n".join([*lines, table(rows)]))

@@ -23,7 +23,7 @@ from ..language.inputs import input as array_input
 from ..language.names import Iterator, Parameter
 from ..schedule.computations import Computation, computation, view
 from .declarations import declaration_number
-from .folding import folded_streams, scheduled_with_rings
+from .folding import Order, folded_streams, rescheduled, scheduled_with_rings
 from .repeating import Repeating, repeating
 from .timing import Edge, Streamed, Timing, streamed, timing_of
 
@@ -35,6 +35,9 @@ _THREADS = 60_000
 
 _MORE = 3
 """A folded stream has at most so many rows more than are kept."""
+
+_MORE_IN_TILES = (0, 2, 6, 14, 30, 62)
+"""How many more rows are tried in an order that was given."""
 
 _ALONE = 4
 """So many first rows of a folded stream have statements of their own."""
@@ -105,6 +108,7 @@ class Step:
         first_times: the outputs with a parameter ``<name>_first``: they wait in the beginning.
         repeats: when the program does the same again.
         collected: a push computes whole multiples of so many ticks.
+        ordered: whether rows in place are computed in an order that was given.
     """
 
     kernel: Function
@@ -118,6 +122,7 @@ class Step:
     first_times: tuple[str, ...]
     repeats: Repeating
     collected: int = 1
+    ordered: bool = False
 
     def phase(self, ticks: int) -> int:
         """The first number of ticks that is like this one, but for times that are told."""
@@ -201,8 +206,9 @@ def _box(stream: Streamed, sizes: Mapping[str, int]) -> list[tuple[int, int]]:
 
 
 class _Maker:
-    def __init__(self, program: Program, sizes: Mapping[str, int]) -> None:
-        self.program, self.sizes = program, sizes
+    def __init__(self, program: Program, sizes: Mapping[str, int], order: Order | None) -> None:
+        self.program, self.sizes, self.order = program, sizes, order
+        self.ordered = False
         every = (*program.inputs, *program.computations)
         self.streams = {
             handle.name: found for handle in every if (found := streamed(handle, sizes)) is not None
@@ -369,6 +375,7 @@ class _Maker:
             self.times.own,
             self.times.first,
             repeating(self.streams, self.timing, self.sizes, self.rings),
+            ordered=self.ordered,
         )
 
     def _declared(self, rings: dict[str, int]) -> None:
@@ -388,17 +395,36 @@ class _Maker:
         """The kernel with buffers of few rows; None where there is none to make or none is legal."""
         rows = {name: self.timing.kept[name] for name in names}
         while rows:
-            self._declared(rows)
-            kernel = self._kernel()
-            times = {name: one.handle.iterators[one.axis] for name, one in self.streams.items()}
-            accesses = {name: self._access(name) for name in rows}
-            refused = scheduled_with_rings(kernel, self.timing, accesses, times, _THREADS)
+            kernel, refused = self._time_first(rows)
             if refused is None:
-                return kernel
+                return kernel if self.order is None else self._reordered(rows)
             if refused not in rows or rows[refused] >= self.timing.kept[refused] + _MORE:
                 return None
             rows = {**rows, refused: rows[refused] + 1}
         return None
+
+    def _time_first(self, rows: dict[str, int]) -> tuple[Function, str | None]:
+        """A kernel with buffers of so many rows, and which of them are too few, if any."""
+        self._declared(rows)
+        kernel = self._kernel()
+        times = {name: one.handle.iterators[one.axis] for name, one in self.streams.items()}
+        accesses = {name: self._access(name) for name in rows}
+        return kernel, scheduled_with_rings(kernel, self.timing, accesses, times, _THREADS)
+
+    def _reordered(self, rows: dict[str, int]) -> Function:
+        """The kernel in the order that was given, with as many rows as that needs, within limits; else
+        time first."""
+        assert self.order is not None
+        iterators = {name: one.handle.iterators for name, one in self.streams.items()}
+        for more in _MORE_IN_TILES:
+            kernel, refused = self._time_first({name: own + more for name, own in rows.items()})
+            accesses = {name: self._access(name) for name in rows}
+            if refused is None and rescheduled(
+                kernel, self.timing, accesses, iterators, self.order, _THREADS
+            ):
+                self.ordered = True
+                return kernel
+        return self._time_first(rows)[0]
 
     def _access(self, name: str) -> str:
         handle, axis = self.streams[name].handle, self.streams[name].axis
@@ -440,10 +466,13 @@ def _scheduled(kernel: Function) -> Function:
     return kernel.set_schedule(kernel.default_schedule).when_work(0, threads=_THREADS)
 
 
-def make_step(program: Program, sizes: Mapping[str, int]) -> Step:
+def make_step(program: Program, sizes: Mapping[str, int], order: Order | None = None) -> Step:
     """The kernel for these sizes.
+
+    Args:
+        order: when rows that are kept in place are computed; else time comes first.
 
     Raises:
         DeclarationError: the program is none that runs for ever in finite memory.
     """
-    return _Maker(program, sizes).make()
+    return _Maker(program, sizes, order).make()

@@ -6,6 +6,8 @@ parameters: sizes are known.
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Sequence
 
 from ..base.errors import DeclarationError
@@ -28,6 +30,10 @@ FAR = 2**40
 """Later than anything that only the beginning of a stream has."""
 
 Vector = tuple[int, ...]
+
+# Of floors and remainders, in isl's text: (n + i)/64, n mod 3, 8o1 <= n.
+_DENOMINATOR = re.compile(r"(?:/|mod )\d+|\d+(?=[a-z*])")
+_MOST = 2**20
 
 
 def names_of(rank: int, letter: str = "i") -> list[str]:
@@ -100,6 +106,42 @@ def repetition(values: Map, name: str, axis: int) -> tuple[int, Vector]:
         DeclarationError: there is no such number.
     """
     domain = values.domain
+    found = _DENOMINATOR.findall(f"{values} {domain}")
+    likely = math.lcm(*(int(re.sub(r"\D", "", each)) or 1 for each in found))
+    if likely <= _MOST:
+        for steps in (each for each in range(1, likely + 1) if likely % each == 0):
+            ray = _grown_by(values, domain, name, axis, steps)
+            if ray is not None:
+                return steps, ray
+    return _smallest_repetition(values, domain, name, axis)
+
+
+def _grown_by(values: Map, domain: Set, name: str, axis: int, steps: int) -> Vector | None:
+    """By how much the values grow after so many steps; None if that is no one vector."""
+    ((_, _, (_, (_, coordinates, _))),) = values._shapes()
+    names, size = names_of(rank_of(domain)), len(coordinates)
+    own = f"{name}[{', '.join(names)}]"
+    moved = [f"{one} + {steps}" if d == axis else one for d, one in enumerate(names)]
+    late = domain & Set(f"{{ {own} : {names[axis]} >= {FAR} }}")
+    later = domain & Set(f"{{ {own} : {names[axis]} >= {FAR + steps} }}")
+    if Map(f"{{ {own} -> {name}[{', '.join(moved)}] }}")(late) != later:
+        return None
+    pairs = Map(f"{{ {own} -> [{own} -> {name}[{', '.join(moved)}]] }}")
+    before, after = names_of(size, "v"), names_of(size, "w")
+    differences = ", ".join(f"{b} - {a}" for a, b in zip(before, after, strict=True))
+    grown = (
+        pairs.intersect_domain(late)
+        .then(values * values)
+        .then(Map(f"{{ [[{', '.join(before)}] -> [{', '.join(after)}]] -> [{differences}] }}"))
+    )
+    found = grown.range.sample()
+    if found is None or not (grown.range - Set(f"{{ {found} }}")).is_empty:
+        return None
+    return tuple(int(each) for each in found.coordinates)
+
+
+def _smallest_repetition(values: Map, domain: Set, name: str, axis: int) -> tuple[int, Vector]:
+    """`repetition`, of all numbers of steps at once: slow if there are many floors."""
     ((_, _, (_, (_, coordinates, _))),) = values._shapes()
     rank, size = rank_of(domain), len(coordinates)
     names = names_of(rank)

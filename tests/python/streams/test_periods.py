@@ -231,6 +231,26 @@ def test_reports() -> None:
     assert "size 4" in str(k.report())
 
 
+@pytest.mark.parametrize(("wavefront", "direction"), [(False, (1,)), (True, (1,)), (True, (0, 1))])
+def test_tiles_of_time(wavefront: bool, direction: tuple[int, ...]) -> None:
+    """Figure 5 (a) to (c), run: rows in place, in tiles along n and n + i, on a wavefront perhaps."""
+    points = 300
+    k = wave(points).periodic(
+        schedule="{ x[n] -> [n, n, 0]; u[n, i] -> [n, n + i, 1]; heard[n] -> [n, n + 150, 2];"
+        " loud[n] -> [n, n + 150, 3] }",
+        tiles=(4, 32),
+        wavefront=wavefront,
+        direction=direction,
+    )
+    s = k.stream()
+    assert "rows in place: in the order that was given" in str(s.report())
+    assert ("parallelize" in str(s.kernel.schedule).split("u.vectorize")[1]) == wavefront
+    rng = np.random.default_rng(11)
+    x = rng.uniform(-1, 1, 100)
+    found = [s.push(x[cut])[0] for cut in cuts(rng, len(x))]
+    np.testing.assert_array_equal(np.concatenate([*found, s.flush()[0]]), expected_wave(points, x))
+
+
 def test_sizes_in_reports() -> None:
     taps = tw.param("taps")
     x, h = tw.stream("x", tw.float64), tw.input("h", [taps], tw.float64)

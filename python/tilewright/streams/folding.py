@@ -28,6 +28,9 @@ _LANES = 8
 _LEAST = 256
 """Fewer elements than these are copied."""
 
+_LEAST_ALONE = 2048
+"""Of a stream of single elements, such as a long delay line."""
+
 
 def _needs(name: str, timing: Timing) -> set[str]:
     """All that elements need, directly or not."""
@@ -60,7 +63,8 @@ def folded_streams(
         size = timing.kept[name]
         for low, high in box:
             size *= high - low
-        if name in timing.inputs or name in outputs or not box or size < _LEAST:
+        least = _LEAST if box else _LEAST_ALONE
+        if name in timing.inputs or name in outputs or size < least:
             continue
         readers = [edge.reader for edge in timing.edges if edge.producer == name]
         same = all(timing.rates[reader] == timing.rates[name] for reader in readers)

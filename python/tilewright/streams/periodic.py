@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 
-from ..base.checks import DECLARATION, a_list, an_integer
-from ..base.errors import DeclarationError
+from ..base.checks import DECLARATION, a_list, a_string, an_integer, described
+from ..base.errors import DeclarationError, DeclarationTypeError
 from ..sets.values import Map, Set
 from .admissible import AdmissibleProgram, flat_product, parts_of, ratio_of, unnamed
 from .storage import StorageSize, storage_sizes
@@ -129,7 +129,13 @@ class UnboundedProgram(AdmissibleProgram):
             raise DeclarationError(
                 "all statements have finitely many instances: there is no period"
             )
-        among = self.dimensions if dimensions is None else dimensions
+        among = self.dimensions
+        if dimensions is not None:
+            among = an_integer(dimensions, "the number of dimensions", DECLARATION, minimum=1)
+            if among > self.dimensions:
+                raise DeclarationError(
+                    f"the schedule has {self.dimensions} dimensions, got dimensions={among}"
+                )
         if direction is None:
             chosen = self._direction(ray, among)
         else:
@@ -271,6 +277,17 @@ class UnboundedProgram(AdmissibleProgram):
         along = tuple(int(ratio * each) for each in access.elements)
         return greatest_missing(both.range, along + distance, (0,) * size + direction)
 
+    def _require_tiling(self, tiling: object) -> None:
+        if not isinstance(tiling, PeriodicTiling):
+            raise DeclarationTypeError(
+                f"a tiling is what periodic() gives, got {described(tiling)}"
+            )
+        if len(tiling.direction) != self.dimensions:
+            raise DeclarationError(
+                f"the tiling is one of {len(tiling.direction)} dimensions, the schedule has "
+                f"{self.dimensions}"
+            )
+
     # ---- latency ----
 
     def input_offset(self, tiling: PeriodicTiling, source: str, target: str) -> int:
@@ -279,8 +296,10 @@ class UnboundedProgram(AdmissibleProgram):
         in for each one that goes out. The latency (section 6.2.7 of the paper) is this number
         minus the smallest one that any program of the same meaning has.
         """
+        self._require_tiling(tiling)
         by_name = {one.name: one for one in self.statements}
-        for name in (source, target):
+        for what, name in (("source", source), ("target", target)):
+            a_string(name, f"the statement {what}", DECLARATION)
             if name not in by_name or by_name[name].axis is None:
                 raise DeclarationError(f"{name!r} is no statement with infinitely many instances")
         into, out = by_name[source], by_name[target]
@@ -326,8 +345,17 @@ class UnboundedProgram(AdmissibleProgram):
         self, tiling: PeriodicTiling, parallel: Sequence[int] = ()
     ) -> dict[str, StorageSize]:
         """Like `buffers`, with how far accesses move on from period to period."""
+        self._require_tiling(tiling)
+        unordered = [
+            an_integer(one, "the number of a parallel dimension", DECLARATION, minimum=0)
+            for one in a_list(parallel, "the parallel dimensions", DECLARATION, "integers")
+        ]
+        if any(one >= self.dimensions for one in unordered):
+            raise DeclarationError(
+                f"the schedule has {self.dimensions} dimensions, got the parallel ones {unordered}"
+            )
         times = self.schedule.then(tiling.prefix)
-        sizes = storage_sizes(times, self.writes, self.reads, [one + 1 for one in parallel])
+        sizes = storage_sizes(times, self.writes, self.reads, [one + 1 for one in unordered])
         moves: dict[str, Vector] = {}
         for access in self.accesses:
             ratio = ratio_of(access.times, tiling.ray)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ..base.checks import DECLARATION, a_boolean, a_list, an_integer
+from ..base.checks import DECLARATION, a_boolean, a_list, an_integer, described
 from ..base.errors import DeclarationError, DeclarationTypeError
 from ..sets.values import Map
 from .folding import Order
@@ -62,7 +62,7 @@ def asked_periods(
         raise DeclarationError("periodic() takes a size or a latency, not both")
     if schedule is not None and not isinstance(schedule, str | Map):
         raise DeclarationTypeError(
-            f"the schedule of periodic() is isl's text or a tw.Map, got {type(schedule).__name__}"
+            f"the schedule of periodic() is isl's text or a tw.Map, got {described(schedule)}"
         )
     numbers = None
     if direction is not None:

@@ -52,15 +52,14 @@ class Plan:
         ticks: that pass.
         arguments: of the kernel, without chunks and outputs, for each side of the memory.
         kept: where what is kept goes, for each side.
-        phase: at which they are.
+        phase: the first number of ticks at which they are.
         moving: times that are told: (name, at this phase, by how much it grows in a period).
     """
 
-    __slots__ = ("arguments", "kept", "moving", "next_phase", "phase", "shapes", "ticks")
+    __slots__ = ("arguments", "kept", "moving", "phase", "shapes", "ticks")
 
     shapes: tuple[tuple[int, ...], ...]
     ticks: int
-    next_phase: int
     arguments: tuple[dict[str, Any], dict[str, Any]]
     kept: tuple[tuple[Array, ...], tuple[Array, ...]]
     phase: int
@@ -96,8 +95,8 @@ def make_plan(step: Step, memory: Memory, outputs: tuple[str, ...], phase: int, 
     times = times_of(step, phase, phase + ticks)
     arguments, kept = [], []
     moving: list[tuple[str, int, int]] = []
-    if not step.repeats.timeless and phase >= step.repeats.onset:
-        later = times_of(step, phase + step.repeats.ticks, phase + step.repeats.ticks + ticks)
+    if step.repeats.is_told and phase >= step.repeats.onset:
+        later = times_of(step, phase + step.repeats.period, phase + step.repeats.period + ticks)
         moving = [(name, time, later[name] - time) for name, time in times.items()]
     for side in (0, 1):
         past = {f"{name}_past": array for name, array in memory.sides[side].items()}
@@ -107,7 +106,6 @@ def make_plan(step: Step, memory: Memory, outputs: tuple[str, ...], phase: int, 
     return Plan(
         output_shapes(step, outputs, phase, phase + ticks),
         ticks,
-        step.phase(phase + ticks),
         (arguments[0], arguments[1]),
         (kept[0], kept[1]),
         phase,

@@ -22,24 +22,40 @@ __all__ = ["Repeating", "repeating"]
 _MOST = 2**30
 """A longer period is as good as none."""
 
+_PHASES = 16
+"""With more phases than these, pushes are told their times."""
+
 
 @dataclass(frozen=True)
 class Repeating:
     """Ticks t and t + ticks do the same if t is at least `onset`.
 
     Attributes:
-        timeless: no value depends on the time itself. Else times have to be told.
+        period: after so many ticks shapes are the same.
+        timeless: no value depends on the time itself.
     """
 
     onset: int
     ticks: int
+    period: int
     timeless: bool
 
-    def phase(self, ticks: int) -> int:
-        """The first number of ticks that is like this one."""
-        if ticks < self.onset:
+    @property
+    def is_told(self) -> bool:
+        """Whether pushes of one kind are told their times: these go on, or have very many phases."""
+        return not self.timeless or self.ticks > _PHASES * self.period
+
+    def time(self, ticks: int) -> int:
+        """The first number of ticks that is like this one, times included."""
+        if ticks < self.onset or not self.timeless:
             return ticks
         return self.onset + (ticks - self.onset) % self.ticks
+
+    def kind(self, ticks: int) -> int:
+        """The first number of ticks at which a push is of the same kind."""
+        if ticks < self.onset:
+            return ticks
+        return self.onset + (ticks - self.onset) % (self.period if self.is_told else self.ticks)
 
 
 def _of_stream(stream: Streamed, sizes: Mapping[str, int], whole: int) -> tuple[int, int] | None:
@@ -95,7 +111,7 @@ def repeating(
         rows: of buffers that are indexed modulo their rows: after a period the index is the same.
     """
     begins = dict.fromkeys(timing.rates, 0)
-    told = Repeating(_settled(timing, begins), timing.period, timeless=False)
+    told = Repeating(_settled(timing, begins), timing.period, timing.period, timeless=False)
     ticks = timing.period
     for name, stream in streams.items():
         if name in timing.inputs:
@@ -112,7 +128,7 @@ def repeating(
         ticks = math.lcm(ticks, timing.period * (steps // math.gcd(steps, whole)))
     if ticks > _MOST or max(begins.values()) > _MOST:
         return told
-    return Repeating(_settled(timing, begins), ticks, timeless=True)
+    return Repeating(_settled(timing, begins), ticks, timing.period, timeless=True)
 
 
 def _settled(timing: Timing, begins: Mapping[str, int]) -> int:

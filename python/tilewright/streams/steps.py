@@ -124,10 +124,6 @@ class Step:
     collected: int = 1
     ordered: bool = False
 
-    def phase(self, ticks: int) -> int:
-        """The first number of ticks that is like this one, but for times that are told."""
-        return self.repeats.phase(ticks)
-
 
 class _Times:
     """The parameters that say from when to when a step computes, and what is known of them."""
@@ -357,7 +353,8 @@ class _Maker:
 
     def make(self) -> Step:
         outputs = [output.name for output in self.program.outputs]
-        kernel = self._folded(folded_streams(self.timing, self.boxes, outputs))
+        names = folded_streams(self.timing, self.boxes, outputs) if self._is_safe() else ()
+        kernel = self._folded(names)
         if kernel is None:
             self._declared({})
             kernel = _scheduled(self._kernel())
@@ -376,6 +373,14 @@ class _Maker:
             self.times.first,
             repeating(self.streams, self.timing, self.sizes, self.rings),
             ordered=self.ordered,
+        )
+
+    def _is_safe(self) -> bool:
+        """Whether no read may fail: a kernel that stops midway would leave rows half changed."""
+        return all(
+            exact
+            for handle in self.program.computations
+            for _, _, exact in _core.read_relations(handle)
         )
 
     def _declared(self, rings: dict[str, int]) -> None:

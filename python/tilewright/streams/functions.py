@@ -134,19 +134,23 @@ class StreamFunction:
         """The names of what comes out."""
         return tuple(output.name for output in self._program.outputs)
 
-    def stream(self, start: int = 0, **arrays: Any) -> Stream:
+    def stream(self, start: Any = None, **arrays: Any) -> Stream:
         """A stream before its first element.
 
         Args:
-            start: how many elements of the first input are taken to have been pushed already; they,
-                and all that was computed, are taken to have been 0.
+            start: how many elements of the first input are taken to have been pushed already, none
+                without it; they, and all that was computed, are taken to have been 0. If the
+                program has an array or a size of this name, it is that one.
             arrays: the finite arrays that the program reads, and its sizes where no array tells
                 them: ``k.stream(b=taps, channels=2)``. The arrays are copied.
 
         Raises:
             ArgumentError: one is missing, unknown, or has another shape or type; `start` is negative.
         """
-        begin = an_integer(start, "start", minimum=0)
+        own = {handle.name for handle in self._program.arrays}.union(self._parameters())
+        if "start" in own and start is not None:
+            arrays, start = {**arrays, "start": start}, None
+        begin = 0 if start is None else an_integer(start, "start", minimum=0)
         step, given, sizes = self._opened(arrays)
         return Stream(self, step, given, sizes, begin)
 

@@ -241,11 +241,12 @@ def check(seed: int, in_place: bool = False) -> str:
     """Runs a case; says which kind it was. Raises AssertionError where anything is wrong."""
     rng = random.Random(seed)
     case = drawn_in_place(rng) if in_place else drawn(rng)
-    least, folding._LEAST = folding._LEAST, 1 if case.in_place else 2**30
+    least = folding._LEAST, folding._LEAST_ALONE
+    folding._LEAST = folding._LEAST_ALONE = 1 if case.in_place else 2**30
     try:
         return _checked(case, rng, seed, not in_place)
     finally:
-        folding._LEAST = least
+        folding._LEAST, folding._LEAST_ALONE = least
 
 
 def _checked(case: Case, rng: random.Random, seed: int, may_be_defective: bool) -> str:

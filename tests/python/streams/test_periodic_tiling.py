@@ -339,3 +339,27 @@ def test_schedules_without_a_period() -> None:
         program.periodic(tiling.direction, size=0)
     with pytest.raises(tw.DeclarationError, match="a multiple of 2"):
         figure3(7).periodic(size=3)
+
+
+def test_arguments_that_make_no_sense() -> None:
+    program = figure3(7)
+    tiling = program.periodic()
+    other = fir(4, False, "floor(a/2)").periodic(dimensions=1)
+    for call, match in (
+        (lambda: program.periodic(dimensions=9), "3 dimensions, got dimensions=9"),
+        (lambda: program.periodic(dimensions="x"), "must be an integer"),
+        (lambda: program.buffers("x"), "a tiling is what periodic"),
+        (lambda: program.buffers(other), "tiling is one of 5 dimensions"),
+        (lambda: program.buffers(tiling, [7]), r"got the parallel ones \[7\]"),
+        (lambda: program.buffers(tiling, 1.5), "parallel dimensions"),
+        (lambda: program.input_offset(tiling, "s4", "s6"), "'s4' is no statement with infinitely"),
+        (lambda: program.input_offset(tiling, [], "s6"), "the statement source"),
+        (
+            lambda: UnboundedProgram("{ x[n] -> [n] : 0 <= n < N }", "{ }", "{ }"),
+            "has parameters, N",
+        ),
+        (lambda: UnboundedProgram("{ }", "{ }", "{ }"), "is empty"),
+        (lambda: UnboundedProgram("{ x[n] -> [n]; y[n] -> [n, 0] }", "{ }", "{ }"), "one number"),
+    ):
+        with pytest.raises(tw.DeclarationError, match=match):
+            call()

@@ -85,6 +85,41 @@ def test_a_clone_has_rows_of_its_own() -> None:
     np.testing.assert_array_equal(s.push(x[10:])[0], expected[10:])
 
 
+def test_a_long_delay_line() -> None:
+    """An echo is kept in a buffer of its own length, and its phases are many."""
+    delay = 2500
+    x = tw.stream("x", tw.float64)
+    y = tw.computation(
+        "y",
+        {n: tw.forever},
+        lambda y: [
+            (n < delay, x[n]),
+            (n >= delay, x[n] + 0.5 * y[n - delay] - 0.1 * y[n - delay + 7]),
+        ],
+        dtype=tw.float64,
+    )
+    k = tw.stream_function("echo", outputs=[tw.computation("o", {n: tw.forever}, 0.7 * y[n])])
+    rng = np.random.default_rng(12)
+    data = rng.uniform(-1, 1, 8000)
+    expected = data.copy()
+    for q in range(delay, 8000):
+        expected[q] = data[q] + 0.5 * expected[q - delay] - 0.1 * expected[q - delay + 7]
+    s = k.stream()
+    assert s.state_nbytes == 8 * (delay + 2)
+    parts = [s.push(data[cut]) for cut in cuts(rng, 7800)]
+    out = np.empty(4)
+    for begin in range(7800, 8000, 4):
+        parts.append(s.push(data[begin : begin + 4], out=out).copy())
+    np.testing.assert_array_equal(np.concatenate(parts), 0.7 * expected)
+
+
+def test_an_array_named_start() -> None:
+    x, begin = tw.stream("x", tw.float64), tw.input("start", [], tw.float64)
+    y = tw.computation("y", {n: tw.forever}, x[n] + begin[()])
+    k = tw.stream_function("f", outputs=[y])
+    assert (k.stream(start=2.5).push(np.ones(2)) == 3.5).all()
+
+
 def test_two_fields_that_need_each_other() -> None:
     """FDTD: the electric field and the magnetic one, in two dimensions, at one time after the other."""
     size = 18

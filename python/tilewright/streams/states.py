@@ -11,7 +11,7 @@ import numpy as np
 
 from ..base.checks import an_integer, described, made_by
 from ..base.display import Text
-from ..base.errors import ArgumentError, ArgumentTypeError
+from ..base.errors import ArgumentError, ArgumentTypeError, TilewrightError
 from ..functions.functions import Function
 from .plans import Memory, Plan, make_plan, output_shapes
 from .reports import reported
@@ -83,6 +83,7 @@ class Stream:
             self._memory = Memory(self._step, self._arrays, self._sizes)
             self._side = 0  # of the memory: the copy that is read next
             self._plans: dict[Any, Plan] = {}
+            self._torn = False
             self._go_to(self._start)
             self._waiting = Waiting(self._step, self._inputs)
 
@@ -182,8 +183,7 @@ class Stream:
                                 )
                         elif type(out) is tuple and _fit(out, plan.shapes):
                             return self._run_one(plan, chunk, out, out + plan.kept[self._side])
-            if self._closed:
-                raise ArgumentError(f"the stream of {self._function.name} is closed")
+            self._require_open()
             if named or len(chunks) != len(self._inputs):
                 chunks = self._ordered(chunks, named)
             if self._step.collected > 1:
@@ -199,13 +199,13 @@ class Stream:
         each element as soon as it can be computed, so that there are none, unless it collects
         whole periods (`StreamFunction.periodic`)."""
         with self._lock:
-            if self._closed:
-                raise ArgumentError(f"the stream of {self._function.name} is closed")
+            self._require_open()
             return self._collect(self._nothing(), None, everything=True)
 
     def _whole(self, chunks: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """`push` and `flush` at once."""
         with self._lock:
+            self._require_open()
             return self._collect(self._checked(self._ordered(chunks, named)), None, everything=True)
 
     # ---- running ----
@@ -233,13 +233,37 @@ class Stream:
         arguments[self._first] = chunk
         if plan.moving:
             self._tell(plan, arguments)
+        ticks = self._ticks + plan.ticks
+        phase = self._kind(ticks)
         try:
             self._kernel(**arguments, out=written)
+            # Without a call in between, no signal is heard before all three are changed.
+            self._side = 1 - self._side
+            self._ticks = ticks
+            self._phase = phase
+        except BaseException as error:
+            self._interrupted(error)
+            raise
         finally:
             arguments[self._first] = None
-        self._side = 1 - self._side
-        self._go_to(self._ticks + plan.ticks)
         return results
+
+    def _interrupted(self, error: BaseException) -> None:
+        """Ctrl-C is heard when the kernel is done, whose rows in place are then those of a later time:
+        the stream refuses to go on with them."""
+        if self._step.rings and not isinstance(error, TilewrightError):
+            self._torn = True
+            self._plans.clear()
+
+    def _require_open(self) -> None:
+        name = self._function.name
+        if self._closed:
+            raise ArgumentError(f"the stream of {name} is closed")
+        if self._torn:
+            raise ArgumentError(
+                f"a push of the stream of {name} was interrupted while it changed rows in place; "
+                f"reset() begins anew, and an earlier clone() goes on"
+            )
 
     def _run(self, plan: Plan, chunks: tuple[Array, ...], results: tuple[Array, ...]) -> None:
         arguments = plan.arguments[self._side].copy()
@@ -247,9 +271,17 @@ class Stream:
             arguments[name] = chunk
         if plan.moving:
             self._tell(plan, arguments)
-        self._kernel(**arguments, out=results + plan.kept[self._side])
-        self._side = 1 - self._side
-        self._go_to(self._ticks + plan.ticks)
+        ticks = self._ticks + plan.ticks
+        phase = self._kind(ticks)
+        written = results + plan.kept[self._side]
+        try:
+            self._kernel(**arguments, out=written)
+            self._side = 1 - self._side
+            self._ticks = ticks
+            self._phase = phase
+        except BaseException as error:
+            self._interrupted(error)
+            raise
 
     def _tell(self, plan: Plan, arguments: dict[str, Any]) -> None:
         """The times, where values depend on them."""
@@ -327,6 +359,7 @@ class Stream:
                 },
                 "waiting": self._waiting.state(),
                 "closed": self._closed,
+                "torn": self._torn,
             }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -335,7 +368,7 @@ class Stream:
         Stream.__init__(self, function, step, state["arrays"], state["sizes"], state["start"])
         self._memory.load(state["past"], self._side)
         self._waiting.load(state["waiting"])
-        self._closed = state["closed"]
+        self._closed, self._torn = state["closed"], state["torn"]
         self._go_to(state["ticks"])
 
     # ---- checks ----

@@ -168,7 +168,9 @@ def test_lms(dtype: Any) -> None:
 # ---- rates ----
 
 
-@pytest.mark.parametrize(("up", "down"), [(3, 2), (2, 3), (1, 4), (5, 1), (1, 1), (7, 5), (16, 15), (37, 36)])
+@pytest.mark.parametrize(
+    ("up", "down"), [(3, 2), (2, 3), (1, 4), (5, 1), (1, 1), (7, 5), (16, 15), (37, 36)]
+)
 def test_resampler(up: int, down: int) -> None:
     x, h = noise(60), noise(11, seed=1)
     found = run(dsp.resampler(up, down, np.float64), [x], h=h)

@@ -332,9 +332,16 @@ def membrane() -> tuple[tw.Stream, list[np.ndarray]]:
     return tw.kernels.dsp.wave_2d(tw.float32).stream(**given), [x]
 
 
-@pytest.mark.parametrize("make", [membrane])
+def is_refused(s: tw.Stream, chunks: list[np.ndarray]) -> None:
+    for call in (lambda: s.push(*chunks), s.flush):
+        with pytest.raises(tw.ArgumentError, match="interrupted while it changed rows in place"):
+            call()
+
+
+@pytest.mark.parametrize("make", [membrane, long_rows])
 def test_an_interrupt_loses_nothing(make: Any) -> None:
-    """Ctrl-C while a push computes is heard, and the chunk can be pushed again."""
+    """Ctrl-C while a push computes is heard, and the chunk can be pushed again: of rows that are changed
+    in place, to an earlier clone."""
     s, chunks = make()
     s.push(*(chunk[:5] for chunk in chunks))
     rest = [chunk[5:] for chunk in chunks]
@@ -353,7 +360,15 @@ def test_an_interrupt_loses_nothing(make: Any) -> None:
                 signal.setitimer(signal.ITIMER_REAL, delay)
                 s.push(*rest)
                 time.sleep(60)  # the push was faster
-            if s.pushed == pushed:
+            if s._torn:
+                assert s._step.rings
+                is_refused(s, rest)
+                is_refused(s.clone(), rest)
+                s.reset()
+                s.push(*(chunk[:5] for chunk in chunks))
+                assert s.pushed == pushed
+                s = pickle.loads(start)
+            elif s.pushed == pushed:
                 assert kept(s) == before
             else:
                 s = pickle.loads(start)

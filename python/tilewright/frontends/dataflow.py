@@ -45,7 +45,7 @@ def to_function(program: tree.Program, **options: Any) -> TranslatedFunction:
     scanned, straight, flags = _scanned(program)
     memory = memory_of(scanned)
     without_old = without_old_values(scanned, memory)
-    begun = half_written(scanned, memory, without_old)
+    begun = half_written(scanned, memory, without_old) & set(straight.arrays)
     if begun:
         straight = with_fills(straight, begun)
         scanned = scan(straight, flags)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import builtins
 import functools
 import inspect
+import threading
 import types
 from collections.abc import Callable
 from dataclasses import replace
@@ -19,12 +20,12 @@ import numpy as np
 
 import tilewright as tw
 
-from ...base.errors import ArgumentTypeError, DeclarationError
+from ...base.errors import ArgumentError, ArgumentTypeError, DeclarationError, SubscriptError
 from ..dataflow import to_function
 from ..refusals import refuse
 from ..translated import TranslatedFunction
 from ..tree import Expression, Program
-from .checks import Checks
+from .checks import Checks, OutsideError
 from .definitions import find_webs
 from .facts import value_of
 from .signatures import Signature, signature_of
@@ -75,7 +76,10 @@ class _Kernel:
 
     def holds(self, values: dict[str, Any]) -> bool:
         """Whether it is for such sizes, and the constants that it was made with are today's."""
-        self.checks(values)
+        try:
+            self.checks(values)
+        except OutsideError:
+            return False  # one that lets subscripts count from the end may do
         if self.region is not None and not value_of(self.region, values):
             return False
         for lookup, name, value in self.translated.constants:
@@ -96,6 +100,12 @@ class _Kernel:
                 array = self.program.arrays[name]
                 shape = tuple(_size(each, values) for each in array.shape)
                 given[name] = np.zeros(shape, array.dtype)
+        for name in self.translated.contiguous:
+            if name in values and not values[name].flags.c_contiguous:
+                raise ArgumentError(
+                    f"{self.program.name}(): {name} is given another shape in the function, so its "
+                    "elements must lie without gaps; pass np.ascontiguousarray of it"
+                )
         self.function(**given, **threads)
         return _returned(self.translated, given)
 
@@ -149,6 +159,7 @@ class LoopFunction:
         self.__tilewright_loops__ = _Loops(function)
         self._signature = inspect.signature(function)
         self._kernels: dict[Signature, list[_Kernel]] = {}
+        self._lock = threading.RLock()
         _check_definition(self.__tilewright_loops__.source)
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
@@ -173,10 +184,27 @@ class LoopFunction:
         for kernel in self._kernels.get(signature, ()):
             if kernel.holds(values):
                 return kernel
-        translated = Translation(self.__name__).run(self.__tilewright_loops__, signature)
-        kernel = _Kernel(translated, values, self._options)
-        self._kernels.setdefault(signature, []).append(kernel)
+        with self._lock:  # threads that come together make one kernel
+            for kernel in self._kernels.get(signature, ()):
+                if kernel.holds(values):
+                    return kernel
+            kernel = self._made(signature, values)
+            self._kernels.setdefault(signature, []).append(kernel)
         return kernel
+
+    def _made(self, signature: Signature, values: dict[str, Any]) -> _Kernel:
+        """A new kernel; subscripts that turn out to be below 0 count from the end."""
+        wrapping: set[Any] = set()
+        while True:
+            translation = Translation(self.__name__)
+            translation.wrapping = wrapping
+            translated = translation.run(self.__tilewright_loops__, signature)
+            try:
+                return _Kernel(translated, values, self._options)
+            except OutsideError as error:
+                if error.place in wrapping:
+                    raise SubscriptError(error.plain, error.location) from None
+                wrapping.add(error.place)
 
     def translate(self, *arguments: Any, **keywords: Any) -> Program:
         """The statement tree of the function for such arguments; nothing is compiled."""

@@ -7,10 +7,19 @@ import pytest
 
 import tilewright as tw
 
-from . import cases, npbench_functions, other_functions, random_functions
+from . import (
+    cases,
+    form_functions,
+    npbench_functions,
+    other_functions,
+    random_functions,
+    while_functions,
+)
 from .comparison import by_interpreter, by_kernel, by_python, same
 
-assert npbench_functions and other_functions  # they enter their functions
+# They enter their functions.
+assert npbench_functions and other_functions and form_functions and while_functions
+
 
 @pytest.mark.parametrize("name", cases.CASES)
 def test_the_tree_of_a_function_says_what_python_does(name: str) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import builtins
 import functools
 import inspect
+import sys
 import threading
 import types
 from collections.abc import Callable
@@ -28,6 +29,7 @@ from ..tree import Expression, Program
 from .checks import Checks, OutsideError
 from .definitions import find_webs
 from .facts import value_of
+from .recent import Recent
 from .signatures import Signature, signature_of
 from .sources import Source, read_source
 from .translation import Translated, Translation
@@ -82,6 +84,10 @@ class _Kernel:
             return False  # one that lets subscripts count from the end may do
         if self.region is not None and not value_of(self.region, values):
             return False
+        return self.has_its_constants()
+
+    def has_its_constants(self) -> bool:
+        """Whether the constants that it was made with are today's."""
         for lookup, name, value in self.translated.constants:
             try:
                 found = lookup(name)
@@ -94,12 +100,12 @@ class _Kernel:
     def __call__(self, values: dict[str, Any], threads: dict[str, Any]) -> Any:
         given = {}
         for name in self.program.arguments:
-            if name in values:
-                given[name] = values[name]
-            else:
+            value = values.get(name)
+            if value is None:
                 array = self.program.arrays[name]
                 shape = tuple(_size(each, values) for each in array.shape)
-                given[name] = np.zeros(shape, array.dtype)
+                value = np.zeros(shape, array.dtype)
+            given[name] = value
         for name in self.translated.contiguous:
             if name in values and not values[name].flags.c_contiguous:
                 raise ArgumentError(
@@ -159,6 +165,7 @@ class LoopFunction:
         self.__tilewright_loops__ = _Loops(function)
         self._signature = inspect.signature(function)
         self._kernels: dict[Signature, list[_Kernel]] = {}
+        self._recent = Recent()
         self._lock = threading.RLock()
         _check_definition(self.__tilewright_loops__.source)
 
@@ -167,8 +174,14 @@ class LoopFunction:
         threads = {}
         if "threads" in keywords and "threads" not in self._signature.parameters:
             threads["threads"] = keywords.pop("threads")
+        again = None if keywords else self._recent.get(arguments)
+        if again is not None:
+            return again[0](again[1], threads)
         signature, values = self._bound(arguments, keywords)
-        return self._kernel(signature, values)(values, threads)
+        kernel = self._kernel(signature, values)
+        if not keywords:
+            self._recent.note(arguments, signature, values, kernel)
+        return kernel(values, threads)
 
     def _bound(
         self, arguments: tuple[Any, ...], keywords: dict[str, Any]
@@ -258,9 +271,18 @@ class LoopFunction:
 
     def __getattr__(self, name: str) -> Any:
         """Everything else that the only kernel has, such as `auto_schedule`."""
-        if name.startswith("_"):
+        if name.startswith("_") or not (
+            hasattr(TranslatedFunction, name) or hasattr(tw.Function, name)
+        ):
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
         return getattr(self._only(name), name)
+
+    def __reduce__(self) -> Any:
+        """By its name, where that is found in its module; else by the function that it is of."""
+        found: Any = sys.modules.get(self.__module__)
+        for part in self.__qualname__.split("."):
+            found = getattr(found, part, None)
+        return self.__qualname__ if found is self else (_again, (self.py_func, self._options))
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         """As a method: the object is the first argument, which has no translation."""
@@ -268,6 +290,10 @@ class LoopFunction:
 
     def __repr__(self) -> str:
         return f"<tw.jit function {self.__name__}, {len(self.signatures)} signatures>"
+
+
+def _again(function: types.FunctionType, options: dict[str, Any]) -> LoopFunction:
+    return LoopFunction(function, options)
 
 
 def _check_definition(source: Source) -> None:
@@ -311,6 +337,11 @@ def jit(
         TranslationError: the function has no source, or a form that has no translation.
         DeclarationTypeError: it is no Python function.
     """
+
+    if not isinstance(fast_math, bool):
+        raise tw.DeclarationTypeError(
+            f"fast_math= of tw.jit must be True or False, not {type(fast_math).__name__}"
+        )
 
     def decorate(given: Callable[..., Any]) -> LoopFunction:
         if not isinstance(given, types.FunctionType):

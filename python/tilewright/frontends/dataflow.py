@@ -45,7 +45,7 @@ def to_function(program: tree.Program, **options: Any) -> TranslatedFunction:
     scanned, straight, flags = _scanned(program)
     memory = memory_of(scanned)
     without_old = without_old_values(scanned, memory)
-    begun = half_written(scanned, memory, without_old)
+    begun = half_written(scanned, memory, without_old) & set(straight.arrays)
     if begun:
         straight = with_fills(straight, begun)
         scanned = scan(straight, flags)
@@ -179,7 +179,11 @@ class _Maker:
         if one.name in self.without_old:
             # A loop that is not come to is left before it begins.
             is_reset = one.target.array in self.flags and isinstance(one.value, tree.Literal)
-            old = ~_zero(self.arrays[one.target.array]) if is_reset else _zero(self.arrays[one.target.array])
+            old = (
+                ~_zero(self.arrays[one.target.array])
+                if is_reset
+                else _zero(self.arrays[one.target.array])
+            )
         else:
             old = self.before(one)
         for guard in reversed(one.guards):
@@ -327,9 +331,7 @@ class _Maker:
             with located_at(line_of(loop.location)):
                 made[meant[0]].independent(name, *meant[1:])
 
-    def parallelize(
-        self, made: tw.Function, loop: tree.For, name: str, inside: list[str]
-    ) -> None:
+    def parallelize(self, made: tw.Function, loop: tree.For, name: str, inside: list[str]) -> None:
         """Runs a loop in parallel, with what is local to an iteration private to it."""
         arrays = {one.name: one.target.array for one in self.scanned.statements}
         outside = {array for one, array in arrays.items() if one not in inside}

@@ -30,9 +30,7 @@ __all__ = ["half_written", "with_fills"]
 _INDEX = np.dtype(np.int64)
 
 
-def half_written(
-    scanned: Scanned, memory: Memory, without_old: frozenset[str]
-) -> frozenset[str]:
+def half_written(scanned: Scanned, memory: Memory, without_old: frozenset[str]) -> frozenset[str]:
     """The local arrays of which a statement keeps values that may be nobody's or somebody's."""
     found = set()
     for one in scanned.statements:
@@ -84,7 +82,8 @@ class _Pass:
         self.count += 1
         where = array.location
         iterators = [
-            tree.Variable(f"{name}_e{axis}_{self.count}", _INDEX) for axis in range(len(array.shape))
+            tree.Variable(f"{name}_e{axis}_{self.count}", _INDEX)
+            for axis in range(len(array.shape))
         ]
         value = False if array.dtype.kind == "b" else 0
         target = tree.Read(name, tuple(iterators), array.dtype, where)

@@ -188,9 +188,7 @@ class _Builder:
         self.count += 1
         reference = f"r{self.count}"
         target = f"{self.scanned.names[array]}[{subscripts}]"
-        self.program.access(
-            reference, self.listed + set_text(f"{start} -> {target}", where), kind
-        )
+        self.program.access(reference, self.listed + set_text(f"{start} -> {target}", where), kind)
         return reference
 
     def assignment(self, one: ScannedStatement) -> None:

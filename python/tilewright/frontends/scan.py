@@ -19,7 +19,16 @@ from .affine import Affine, Scope, affine_of, condition_of
 from .names import Names
 from .refusals import refuse
 
-__all__ = ["BoundsOfData", "Guard", "Scanned", "ScannedKill", "ScannedStatement", "free_name", "plain", "scan"]
+__all__ = [
+    "BoundsOfData",
+    "Guard",
+    "Scanned",
+    "ScannedKill",
+    "ScannedStatement",
+    "free_name",
+    "plain",
+    "scan",
+]
 
 BOOL = np.dtype(np.bool_)
 INDEX = np.dtype(np.int64)

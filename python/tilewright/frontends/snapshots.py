@@ -45,7 +45,8 @@ def with_snapshots(
 
 def _writes(statement: tree.Statement, array: str) -> bool:
     return any(
-        isinstance(one, tree.Assign) and one.target.array == array for one in tree.walk((statement,))
+        isinstance(one, tree.Assign) and one.target.array == array
+        for one in tree.walk((statement,))
     )
 
 
@@ -67,9 +68,7 @@ def _chooses(statement: tree.Statement, array: str) -> bool:
 def _copy(program: tree.Program, name: str) -> tuple[tree.Statement, str]:
     array = program.arrays[name]
     where = array.location
-    iterators = [
-        tree.Variable(f"{name}_x{axis}", _INDEX) for axis, _ in enumerate(array.shape)
-    ]
+    iterators = [tree.Variable(f"{name}_x{axis}", _INDEX) for axis, _ in enumerate(array.shape)]
     element = tree.Read(name, tuple(iterators), array.dtype, where)
     label = f"{name}_so_far"
     made: tree.Statement = tree.Assign(element, element, label, where)

@@ -49,6 +49,7 @@ class TranslatedFunction:
         given = {names[name] for name in program.arguments}
         # How often loops run at most that only data end.
         self._limits = {name: LIMIT for name in function.parameters if name not in given}
+        self._all = frozenset(program.arguments)
         self._results = results
         self._places = in_place.places_of(function, [names[array] for array in results])
         self.__signature__ = inspect.Signature(
@@ -139,6 +140,8 @@ class TranslatedFunction:
                 f"{self.name}() takes {len(self.arguments)} arguments "
                 f"({', '.join(self.arguments)}), {len(arguments)} were given"
             )
+        if not arguments and keywords.keys() == self._all:  # as doors call it
+            return {**{name: keywords[key] for key, name in self._used}, **self._limits}
         given = dict(zip(self.arguments, arguments, strict=False))
         own = {key: keywords.pop(key) for key in ("threads",) if key in keywords}
         for name, value in keywords.items():

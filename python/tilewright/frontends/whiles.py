@@ -150,7 +150,9 @@ class _Pass:
                 first, bound = self.kept(bound, f"{one.label}_{what}", one.location)
                 before += first
             bounds.append(bound)
-        iterator = tree.Convert(one.iterator, _INDEX) if one.iterator.dtype != _INDEX else one.iterator
+        iterator = (
+            tree.Convert(one.iterator, _INDEX) if one.iterator.dtype != _INDEX else one.iterator
+        )
         tests = [
             tree.Operation(sign, (iterator, bound), _BOOL, one.location)
             for sign, bound in zip((">=", "<"), bounds, strict=True)

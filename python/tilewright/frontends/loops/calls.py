@@ -198,5 +198,3 @@ class Calls(Reductions, Shapes):
             return TupleValue(tuple(self.value_at(each, index, node) for each in value.parts))
         assert isinstance(value, ArrayValue)
         return self.part_of(value, index)
-
-

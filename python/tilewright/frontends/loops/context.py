@@ -77,6 +77,7 @@ class Context:
         self.frames: list[Frame] = []
         self.kinds: dict[tuple[object, ...], tuple[Kind, tuple[Expression, ...] | None]] = {}
         self.constants: dict[tuple[int, str], Any] = {}
+        self.wrapping: set[Location] = set()  # subscripts that may count from the end
         self.begin()
 
     def begin(self) -> None:

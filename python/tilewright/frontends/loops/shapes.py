@@ -89,9 +89,7 @@ class Shapes(Operators, Subscripts):
         assert isinstance(result, Scalar)
         return linear(result.expression).expression()
 
-    def _element_of(
-        self, old: Indices, new: Indices, indices: Indices, node: ast.AST
-    ) -> Indices:
+    def _element_of(self, old: Indices, new: Indices, indices: Indices, node: ast.AST) -> Indices:
         """Which element of the old shape stands at indices of the new one."""
         found: list[Expression] = []
         position = 0

@@ -33,6 +33,7 @@ from .context import Storage
 from .expressions import Expressions
 from .indices import Linear, constant_of, is_pure, key_of, linear, literal, subtract
 from .kinds import BOOL, INT, INT64
+from .masks import Masks
 from .values import (
     ArrayValue,
     RangeValue,
@@ -62,7 +63,7 @@ _WAYS_OUT: dict[type[ast.AST], tuple[str, str]] = {
 }
 
 
-class Statements(Expressions):
+class Statements(Masks, Expressions):
     """Statements."""
 
     def block_of(self, body: Sequence[ast.stmt]) -> tuple[Statement, ...]:
@@ -120,6 +121,11 @@ class Statements(Expressions):
     # ---- assignments ----
 
     def assignment(self, node: ast.Assign) -> None:
+        if len(node.targets) == 1 and (found := self.as_mask(node.targets[0])):
+            with self.under(found[1]):
+                value = self.expression(node.value)
+            self.store_masked(*found, value, node.targets[0])
+            return
         value = self.expression(node.value)
         for target in node.targets:
             self.store(target, value, node)
@@ -272,8 +278,21 @@ class Statements(Expressions):
             self.store_elements(memory, value, node)
         return memory
 
+    def in_memory(self, array: ArrayValue, node: ast.AST) -> ArrayValue:
+        return self.materialised(replace(array, fresh=False, base=""), "kept", node)
+
     def augmented(self, node: ast.AugAssign) -> None:
         """target += value: arrays in place, numbers as a new value."""
+        if found := self.as_mask(node.target):
+            array, mask = found
+            with self.under(mask):
+                right = self.expression(node.value)
+            value = self.binary(node.op, array, right, node)
+            assert isinstance(value, ArrayValue)
+            if not _casts(value.dtype, array.dtype):
+                self.refuse(node, f"the result is {value.dtype}, the array {array.dtype}")
+            self.store_masked(array, mask, value, node.target)
+            return
         right = self.expression(node.value)
         target = node.target
         if isinstance(target, ast.Name):

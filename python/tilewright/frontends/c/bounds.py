@@ -40,9 +40,7 @@ def with_bounds(program: tree.Program) -> tree.Program:
         array = program.arrays[read.array]
         for subscript, extent in zip(read.subscripts, array.shape, strict=True):
             size_name = plain(extent)
-            if only_lengths and not (
-                isinstance(size_name, Variable) and size_name.name in lengths
-            ):
+            if only_lengths and not (isinstance(size_name, Variable) and size_name.name in lengths):
                 continue
             at, size = affine_text(polynomial(subscript)), affine_text(polynomial(extent))
             if at is None or size is None:

@@ -283,9 +283,7 @@ def _text(source: str | os.PathLike[str]) -> tuple[str, str]:
         raise ArgumentTypeError(
             f"tw.c.load reads a path or the text of a program, not {type(source).__name__}"
         )
-    path = os.fspath(source)
-    if isinstance(path, bytes):
-        path = os.fsdecode(path)
+    path = os.fsdecode(source)
     if "\0" in path:
         raise ArgumentError(f"{path!r} is no path: it has a NUL in it")
     with open(path, "rb") as file:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import subprocess
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -84,7 +85,7 @@ def _case(path: pathlib.Path, folder: pathlib.Path, size: str, dtype: str) -> Ca
         own = made.copies()
         try:
             call = polybench_files.compiled_call(made, folder, command, own)
-        except (OSError, polybench_files.subprocess.SubprocessError) as error:
+        except (OSError, subprocess.SubprocessError) as error:
             contenders[name] = Missing(f"{name} does not compile it: {error}"[:200])
             continue
         contenders[name] = _call(made, call, own)

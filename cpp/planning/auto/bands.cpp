@@ -67,12 +67,11 @@ std::vector<FlowGraph::Edge> reuse_apart_from_flow(const FlowGraph &graph) {
   return apart;
 }
 
-/// Relations without what they say of parameters alone. Numbers as bounds of parameters (a size of at
-/// most 2000, since an array is declared so) decide nothing here, and isl's search for whole
+/// Relations without what they say of parameters alone. Numbers as bounds of parameters (a size of
+/// at most 2000, since an array is declared so) decide nothing here, and isl's search for whole
 /// coefficients may take hours over them.
 isl::union_map without_bounds_of_parameters(isl::union_map relations, const isl::set &known) {
-  return checked(
-      isl::manage(isl_union_map_gist_params(relations.release(), known.copy())), doing);
+  return checked(isl::manage(isl_union_map_gist_params(relations.release(), known.copy())), doing);
 }
 
 isl::schedule compute(const FlowGraph &graph, const std::set<std::string> &among) {

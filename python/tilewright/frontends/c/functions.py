@@ -3,6 +3,7 @@ scheduled like any function of this library."""
 
 from __future__ import annotations
 
+import operator
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -167,13 +168,16 @@ class CFunction:
         names = self.statements
         if isinstance(label, str):
             return label
-        if isinstance(label, bool) or not hasattr(label, "__index__"):
+        try:
+            at = None if isinstance(label, bool | np.bool_ | type) else operator.index(label)  # type: ignore[arg-type]
+        except TypeError:
+            at = None
+        if at is None:
             raise ArgumentTypeError(
                 f"{self.name}[...] takes the label of a statement or its position, not {label!r}"[
                     :200
                 ]
             )
-        at = int(label.__index__())
         if not -len(names) <= at < len(names):
             raise ArgumentError(
                 f"{self.name} has {len(names)} statements ({', '.join(names)}), and no position {at}"
@@ -185,10 +189,14 @@ class CFunction:
         position in the text, from 0.
 
         Raises:
-            ScheduleError: there is no such label.
-            ArgumentError, ArgumentTypeError: there is no such position.
+            ArgumentError, ArgumentTypeError: there is no such statement.
         """
-        return self.function[self._label(label)]
+        name = self._label(label)
+        try:
+            return self.function[name]
+        except KeyError as error:
+            known = ", ".join(self.statements)
+            raise ArgumentError(f"{error.args[0]}; the statements are {known}") from None
 
     @property
     def context(self) -> Set:

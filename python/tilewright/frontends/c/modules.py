@@ -130,12 +130,12 @@ def load(
 
     Raises:
         TranslationError: for what is malformed or has no translation, with file, line and column.
-        FileNotFoundError: if there is no such file.
+        OSError: if the file cannot be read: FileNotFoundError if there is none.
         ArgumentTypeError, ArgumentError: for arguments of another type or an unknown `scop`.
     """
-    if scop not in get_args(Scop):
+    if not isinstance(scop, str) or scop not in get_args(Scop):
         raise ArgumentError(f'scop is "pragma", "autodetect" or "function", not {scop!r}')
-    if math not in get_args(Mathematics):
+    if not isinstance(math, str) or math not in get_args(Mathematics):
         raise ArgumentError(f'math is "library" or "libm", not {math!r}')
     macros = _macros(define)
     folders = _folders(include)
@@ -259,6 +259,10 @@ def _folders(include: Sequence[str | os.PathLike[str]]) -> list[str]:
 
 def _externs(externs: Mapping[str, Extern] | None) -> dict[str, object]:
     found: dict[str, object] = {}
+    if externs is not None and not isinstance(externs, Mapping):
+        raise ArgumentTypeError(
+            f"externs is a dictionary of what tw.extern makes, not {type(externs).__name__}"
+        )
     for name, each in (externs or {}).items():
         if not isinstance(each, Extern):
             raise ArgumentTypeError(
@@ -276,7 +280,9 @@ def _text(source: str | os.PathLike[str]) -> tuple[str, str]:
         raise ArgumentTypeError(
             f"tw.c.load reads a path or the text of a program, not {type(source).__name__}"
         )
-    path = os.fspath(source)
+    path = os.fsdecode(source)
+    if "\0" in path:
+        raise ArgumentError(f"{path!r} is no path: it has a NUL in it")
     with open(path, "rb") as file:
         text = file.read().decode(errors="backslashreplace")
     text = text.removeprefix("\ufeff")

@@ -51,6 +51,9 @@ ONLY_TYPES = {
     (f"{PACKAGE}.schedule.commands", f"{PACKAGE}.functions.functions"): (
         'f["C"].function is the function that people have, of the class that they know'
     ),
+    (f"{PACKAGE}.schedule.scans", f"{PACKAGE}.functions.functions"): (
+        "a scan is a function of the class that people know"
+    ),
     (PACKAGE, f"{PACKAGE}.kernels"): "tw.kernels is loaded when somebody names it",
     (PACKAGE, f"{PACKAGE}.frontends.alpha"): "tw.alpha is loaded when somebody names it",
     (PACKAGE, f"{PACKAGE}.frontends.loops"): "tw.jit is loaded when somebody names it",

@@ -213,14 +213,15 @@ class Function(ExportableFunction):
 
     @property
     def alpha(self) -> Text:
-        """The Alpha program (CSU TR CS12-101) that this function was made from.
+        """The Alpha program (CSU TR CS12-101) that says what this function computes: the one that it was
+        made from, or one made for it (`tw.alpha.program_of`).
 
         Raises:
-            DeclarationError: it was not made from Alpha.
+            DeclarationError: Alpha cannot say it; the message names the computation and the reason.
         """
         import importlib  # the door for Alpha stands above functions
 
-        program = importlib.import_module("tilewright.frontends.alpha.program")
+        program = importlib.import_module("tilewright.frontends.alpha.saying.functions")
         return Text(program.text_of(self))
 
     # ---- finding what is wrong, and what is slow ----

@@ -36,6 +36,7 @@ from .promises import PromiseCommands
 from .questions import Questions
 from .receivers import CommandReceiver, Loop, no_computation
 from .restructuring import RestructuringCommands
+from .scans import Scans
 
 if TYPE_CHECKING:
     from ..functions.functions import Function
@@ -508,7 +509,7 @@ def _place(other: CommandReceiver | str, i: Loop | None) -> list[str]:
     return [name] if i is None else [name, loop_name(i)]
 
 
-class ComputationHandle(ScheduleCommands, Questions):
+class ComputationHandle(ScheduleCommands, Questions, Scans):
     """One computation in one function: ``f["C"]``. Has all commands."""
 
     def __init__(self, function: _core.Function, name: str) -> None:

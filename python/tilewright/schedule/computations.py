@@ -11,6 +11,7 @@ from ..language.names import Iterator
 from ..language.reductions import RangeLike
 from .commands import ScheduleCommands
 from .questions import Questions
+from .scans import Scans
 
 __all__ = ["Computation", "computation", "view"]
 
@@ -19,7 +20,7 @@ IslPiece: TypeAlias = tuple[str, ExpressionLike]
 Value: TypeAlias = ExpressionLike | Sequence[Piece]
 
 
-class Computation(ScheduleCommands, Questions, DeclaredComputation):
+class Computation(ScheduleCommands, Questions, Scans, DeclaredComputation):
     """What is computed, see `computation`; the commands of a schedule are its methods.
 
     The commands may be used while the computation belongs to exactly one function; otherwise use

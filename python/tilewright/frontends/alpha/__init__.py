@@ -9,6 +9,8 @@ from .commands import (
     AShow,
     BuildPRDG,
     CoB,
+    DistributeReduction,
+    DropRepetitions,
     ExportPRDG,
     FactorOutFromReduction,
     Inline,
@@ -17,6 +19,7 @@ from .commands import (
     PermutationCaseReduce,
     PrintAST,
     ReadAlphabets,
+    ReductionComposition,
     ReductionDecomposition,
     RemoveUnusedVariables,
     RenameSystem,
@@ -31,10 +34,12 @@ from .commands import (
     SplitUnion,
     TransformReductionBody,
     generateMakefile,
+    generateScanC,
     generateWrapperC,
     generateWriteC,
 )
 from .graphs import Graph
+from .history import Rewrites, Step
 from .mapping.commands import (
     SetDimensionType,
     SetMemoryMapping,
@@ -45,8 +50,10 @@ from .mapping.commands import (
     setSpaceTimeMap,
 )
 from .mapping.values import MemoryMapping, TargetMapping, Tiling
-from .program import Program, load, system_of
+from .program import Program, load
+from .saying.functions import program_of, system_of
 from .scripts import run_script
+from .simplification.simplify import simplify_reductions
 from .verifier import Verification, VerifyTargetMapping, verify
 
 __all__ = [
@@ -54,6 +61,8 @@ __all__ = [
     "AShow",
     "BuildPRDG",
     "CoB",
+    "DistributeReduction",
+    "DropRepetitions",
     "ExportPRDG",
     "FactorOutFromReduction",
     "Graph",
@@ -65,10 +74,12 @@ __all__ = [
     "PrintAST",
     "Program",
     "ReadAlphabets",
+    "ReductionComposition",
     "ReductionDecomposition",
     "RemoveUnusedVariables",
     "RenameSystem",
     "RenameVariable",
+    "Rewrites",
     "Save",
     "SerializeReduction",
     "SetDimensionType",
@@ -82,18 +93,22 @@ __all__ = [
     "Split",
     "SplitReductionBody",
     "SplitUnion",
+    "Step",
     "TargetMapping",
     "Tiling",
     "TransformReductionBody",
     "Verification",
     "VerifyTargetMapping",
     "generateMakefile",
+    "generateScanC",
     "generateScheduledC",
     "generateWrapperC",
     "generateWriteC",
     "load",
+    "program_of",
     "run_script",
     "setSpaceTimeMap",
+    "simplify_reductions",
     "system_of",
     "verify",
 ]

@@ -18,21 +18,26 @@ from typing import TypeAlias
 import tilewright as tw
 
 from . import tree
+from .c.scanning import scan_c
 from .c.wrapping import make_text, wrapper_c
 from .c.writing import write_c
 from .domains import AffineFunction
 from .graphs import Graph, build_prdg, export_prdg
+from .history import recorder
 from .kernels import identifier
 from .program import Program, load
 from .reading import read_domain, read_function
 from .rewrites.basis import change_of_basis
+from .rewrites.composing import compose_reductions
 from .rewrites.decomposing import decompose_reduction
+from .rewrites.distributing import distribute_reduction
 from .rewrites.factoring import factor_out_from_reduction
 from .rewrites.inlining import inline
 from .rewrites.isolating import normalize_reductions
 from .rewrites.normalizing import normalize
 from .rewrites.permuting import permute_case_reduce
 from .rewrites.renaming import rename_system, rename_variable
+from .rewrites.repetitions import drop_repetitions
 from .rewrites.reusing import simplify_reduction
 from .rewrites.serializing import serialize_reduction
 from .rewrites.simplifying import simplify
@@ -46,6 +51,8 @@ __all__ = [
     "AShow",
     "BuildPRDG",
     "CoB",
+    "DistributeReduction",
+    "DropRepetitions",
     "ExportPRDG",
     "FactorOutFromReduction",
     "Inline",
@@ -54,6 +61,7 @@ __all__ = [
     "PermutationCaseReduce",
     "PrintAST",
     "ReadAlphabets",
+    "ReductionComposition",
     "ReductionDecomposition",
     "RemoveUnusedVariables",
     "RenameSystem",
@@ -68,11 +76,14 @@ __all__ = [
     "SplitUnion",
     "TransformReductionBody",
     "generateMakefile",
+    "generateScanC",
     "generateWrapperC",
     "generateWriteC",
 ]
 
 Identifier: TypeAlias = "str | Sequence[int]"
+
+recorded = recorder(Program)
 
 
 # ---- basic commands (section 5.2) ----
@@ -83,6 +94,7 @@ def ReadAlphabets(filePath: str | os.PathLike[str]) -> Program:  # the report's 
     return load(FilePath(filePath))
 
 
+@recorded
 def RenameSystem(program: Program, system: str, newSystemName: str) -> Program:
     """A system under another name; see `rewrites.renaming.rename_system`."""
     program.system(system)
@@ -91,16 +103,19 @@ def RenameSystem(program: Program, system: str, newSystemName: str) -> Program:
     return renamed.with_mapping(newSystemName, mapping)
 
 
+@recorded
 def RenameVariable(program: Program, system: str, varName: str, newVarName: str) -> Program:
     """A variable under another name; see `rewrites.renaming.rename_variable`."""
     return program.with_system(rename_variable(program.system(system), varName, newVarName))
 
 
+@recorded
 def RemoveUnusedVariables(program: Program, system: str | None = None) -> Program:
     """Without the locals that no output needs; of one system, or of all."""
     return _each(program, system, remove_unused_variables)
 
 
+@recorded
 def Normalize(program: Program, system: str | None = None) -> Program:
     """Cases at the top; see `rewrites.normalizing.normalize`."""
     return _each(program, system, normalize)
@@ -137,17 +152,20 @@ def PrintAST(program: Program) -> str:
 # ---- transformations (sections 5.3 to 5.8) ----
 
 
+@recorded
 def CoB(program: Program, systemName: str, varName: str, function: str) -> Program:
     """Another basis for a variable; see `rewrites.basis.change_of_basis`."""
     system = program.system(systemName)
     return program.with_system(change_of_basis(system, varName, _function(system, function)))
 
 
+@recorded
 def Inline(program: Program, systemName: str, targetEq: str, inlineEq: str) -> Program:
     """A definition in place of a variable; see `rewrites.inlining.inline`."""
     return program.with_system(inline(program.system(systemName), targetEq, inlineEq))
 
 
+@recorded
 def Split(program: Program, systemName: str, varName: str, sepDomain: str) -> Program:
     """A variable as two; see `rewrites.splitting.split`."""
     system = program.system(systemName)
@@ -156,12 +174,14 @@ def Split(program: Program, systemName: str, varName: str, sepDomain: str) -> Pr
     return program.with_system(split(system, varName, domain))
 
 
+@recorded
 def SplitUnion(program: Program, nodeID: Identifier) -> Program:
     """A union as a case; see `rewrites.splitting.split_union`."""
     system, place = _place(program, nodeID)
     return program.with_system(split_union(system, place))
 
 
+@recorded
 def Simplify(program: Program, system: str | None = None) -> Program:
     """Shorter restrictions, fewer reductions; see `rewrites.simplifying.simplify`."""
     return _each(program, system, simplify)
@@ -182,6 +202,7 @@ def ExportPRDG(prdg: Graph, filename: str | os.PathLike[str]) -> FilePath:
 # ---- reductions (section 6) ----
 
 
+@recorded
 def SimplifyingReduction(
     program: Program,
     system: str,
@@ -196,11 +217,13 @@ def SimplifyingReduction(
     return program.with_system(changed)
 
 
+@recorded
 def PermutationCaseReduce(program: Program, systemName: str, targetVar: str) -> Program:
     """A case out of a reduction; see `rewrites.permuting.permute_case_reduce`."""
     return program.with_system(permute_case_reduce(program.system(systemName), targetVar))
 
 
+@recorded
 def ReductionDecomposition(program: Program, nodeID: Identifier, f1: str, f2: str) -> Program:
     """One reduction as two, by f2 and then by f1; see `rewrites.decomposing.decompose_reduction`."""
     system, place = _place(program, nodeID)
@@ -208,11 +231,39 @@ def ReductionDecomposition(program: Program, nodeID: Identifier, f1: str, f2: st
     return program.with_system(decompose_reduction(system, place, outer, inner))
 
 
+@recorded
+def ReductionComposition(program: Program, nodeID: Identifier) -> Program:
+    """Two reductions as one; see `rewrites.composing.compose_reductions`."""
+    system, place = _place(program, nodeID)
+    return program.with_system(compose_reductions(system, place))
+
+
+@recorded
+def DistributeReduction(
+    program: Program, nodeID: Identifier, *, reassociate: bool = False
+) -> Program:
+    """Each operand reduced on its own; see `rewrites.distributing.distribute_reduction`."""
+    system, place = _place(program, nodeID)
+    changed = distribute_reduction(system, place, reassociate=reassociate)
+    return program.with_system(changed)
+
+
+@recorded
+def DropRepetitions(
+    program: Program, system: str, varName: str, vector: str | Sequence[int]
+) -> Program:
+    """A repeated value once; see `rewrites.repetitions.drop_repetitions`."""
+    along = _integers(vector, "the vector")
+    return program.with_system(drop_repetitions(program.system(system), varName, along))
+
+
+@recorded
 def NormalizeReduction(program: Program, system: str | None = None) -> Program:
     """An equation for each reduction; see `rewrites.isolating.normalize_reductions`."""
     return _each(program, system, normalize_reductions)
 
 
+@recorded
 def FactorOutFromReduction(
     program: Program, nodeID: Identifier, *, reassociate: bool = False
 ) -> Program:
@@ -222,12 +273,14 @@ def FactorOutFromReduction(
     return program.with_system(changed)
 
 
+@recorded
 def SerializeReduction(program: Program, nodeID: Identifier, schedule: str) -> Program:
     """A reduction as a chain; see `rewrites.serializing.serialize_reduction`."""
     system, place = _place(program, nodeID)
     return program.with_system(serialize_reduction(system, place, _function(system, schedule)))
 
 
+@recorded
 def SplitReductionBody(program: Program, nodeID: Identifier, splitDomain: str) -> Program:
     """One reduction as two, combined; see `rewrites.splitting_bodies.split_reduction_body`."""
     system, place = _place(program, nodeID)
@@ -235,6 +288,7 @@ def SplitReductionBody(program: Program, nodeID: Identifier, splitDomain: str) -
     return program.with_system(split_reduction_body(system, place, domain))
 
 
+@recorded
 def TransformReductionBody(program: Program, nodeID: Identifier, T: str) -> Program:
     """Another basis for a body; see `rewrites.transforming_bodies.transform_reduction_body`."""
     system, place = _place(program, nodeID)
@@ -295,6 +349,39 @@ def generateWriteC(program: Program, system: str, outDir: str | os.PathLike[str]
     """Writes NAME.c, demand-driven C; see `c.writing.write_c`."""
     text = write_c(program.system(system), program.tree)
     return _generated(outDir, f"{identifier(system)}.c", text)
+
+
+def generateScanC(
+    program: Program,
+    system: str,
+    outDir: str | os.PathLike[str],
+    size: int = 16384,
+    *,
+    reassociate: bool = False,
+    associative: Sequence[str] = (),
+) -> FilePath:
+    """Writes NAME.c, C with OpenMP in which the recurrences of the system are scans over blocks of `size`
+    values; `associative` names external functions that are associative. See `c.scanning`."""
+    externs = [_extern(program, name) for name in _names(associative, "associative=")]
+    text = scan_c(
+        program.system(system), program.tree, program._externs, size, reassociate, externs
+    )
+    return _generated(outDir, f"{identifier(system)}.c", text)
+
+
+def _names(given: Sequence[str], what: str) -> Sequence[str]:
+    if isinstance(given, str) or not all(isinstance(each, str) for each in given):
+        raise tw.DeclarationTypeError(f"{what} must be a list of names, not {given!r}")
+    return given
+
+
+def _extern(program: Program, name: str) -> tw.Extern:
+    if name not in program._externs:
+        known = ", ".join(program._externs) or "none"
+        raise tw.DeclarationError(
+            f"there is no external function {name!r} in externs= of tw.alpha.load; there are {known}"
+        )
+    return program._externs[name]
 
 
 def generateWrapperC(program: Program, system: str, outDir: str | os.PathLike[str]) -> FilePath:

@@ -22,6 +22,7 @@ from .domains import Domain, canonical, formula, fresh_names
 from .errors import complaint, source_of
 from .instances import instantiated
 from .linear import Floor, Linear
+from .mathematics import standard_function
 from .presburger import Constraint
 from .spaces import near_domain, reduction_space, simplest_bounds
 from .tree import (
@@ -102,6 +103,8 @@ def array_bounds(system: System, declared: Declaration) -> list[Linear]:
     """
     found: list[Linear] = []
     domain = declared.domain
+    if domain.is_empty:
+        return [Linear()] * domain.arity
     for position, name in enumerate(domain.indices):
         others = [number for number in range(domain.arity) if number != position]
         line = Domain((name,), domain.points.project_out(*others) if others else domain.points)
@@ -221,15 +224,28 @@ class _Translation:
 
     def declare(self, equation: Equation) -> None:
         declared = self.system.declaration(equation.name)
+        shape: list[Value] | None = None
         if declared.kind == "output":
-            array_bounds(self.system, declared)  # which refuses what is no array from 0
+            bounds = array_bounds(self.system, declared)  # which refuses what is no array from 0
+            # Of every other point, an array has the points between, too, and a last one.
+            if any(
+                isinstance(v, Floor)
+                for p in declared.domain.parts
+                for c in p
+                for v in c.linear.terms
+            ):
+                shape = [tw.maximum(self.value(each), 0) for each in bounds]
         names = self.names_of(equation)
         parts = declared.domain.named(names).parts
         text = f"{{ {equation.name}[{', '.join(names)}] : {formula(parts)} }}"
-        make = tw.view if self.only_reads(equation) else tw.computation
+        is_view = self.only_reads(equation)
+        # What is converted where it is read is computed there.
+        if is_view and (self.read_alone(equation) or set()) & self.conversions.keys():
+            is_view = False
+        make = tw.view if is_view else tw.computation
         with self.at(equation):
             self.arrays[equation.name] = make(
-                self.with_parameters(text), dtype=DTYPES[declared.type]
+                self.with_parameters(text), dtype=DTYPES[declared.type], shape=shape
             )
 
     def with_parameters(self, text: str) -> str:
@@ -285,6 +301,9 @@ class _Translation:
         array = self.arrays[equation.name]
         assert isinstance(array, tw.Computation)
         place = tuple(map(Linear.of, names))
+        if domain.is_empty and not array.pieces:  # a piece without points, as there must be one
+            nothing = f"{{ {equation.name}[{', '.join(names)}] : false }}"
+            array.define(self.with_parameters(nothing), self.as_type(0, declared.type))
         for path, node in _pieces(equation.expression):
             piece = found.context[path]
             if piece.is_empty:
@@ -423,7 +442,8 @@ class _Scope:
 
     def call(self, node: Call, path: Path, point: tuple[Linear, ...]) -> Value:
         declared = next(e for e in self.system.externals if e.name == node.function)
-        function = self.translation.externs.get(node.function)
+        given = self.translation.externs.get(node.function)
+        function = standard_function(declared) if given is None else given
         if function is None:
             raise complaint(
                 source_of(self.system), node.position,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Iterator, Mapping
-from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -12,8 +12,9 @@ from typing import Any
 
 import tilewright as tw
 
-from ...base.checks import described
+from ...base.checks import SCHEDULE, an_integer, described
 from .checking import check, grounded
+from .history import Rewrites, Step
 from .kernels import kernel
 from .mapping.running import mapped_function, still_fitting
 from .mapping.values import TargetMapping
@@ -22,7 +23,7 @@ from .reading import read
 from .tree import Program as ProgramTree
 from .tree import System
 
-__all__ = ["Program", "load", "system_of", "text_of"]
+__all__ = ["Program", "load", "origin_of"]
 
 
 class Program:
@@ -45,6 +46,46 @@ class Program:
         self._externs = dict(externs or {})
         self._mappings = dict(mappings or {})
         self._functions: dict[str, tw.Function] = {}
+        self._before: tuple[Program, Step] | None = None
+
+    @property
+    def rewrites(self) -> Rewrites:
+        """The transformations that made this program out of the one that was read, as a value."""
+        steps: list[Step] = []
+        program = self
+        while program._before is not None:
+            program, step = program._before
+            steps.append(step)
+        return Rewrites(reversed(steps))
+
+    def undo(self, steps: int = 1) -> Program:
+        """The program before the latest transformations; see `rewrites`.
+
+        Args:
+            steps: how many.
+
+        Raises:
+            ScheduleError: there were not so many.
+        """
+        count = an_integer(steps, "the number of steps to undo", SCHEDULE, minimum=0)
+        program, left = self, count
+        while left:
+            if program._before is None:
+                raise tw.ScheduleError(
+                    f"undo({count}): only {count - left} transformations were made"
+                )
+            program, left = program._before[0], left - 1
+        return program
+
+    def _came_from(self, program: Program, step: Step) -> Program:
+        """A program that knows how it was made. Of one that knows already, or that nothing changed,
+        it is another object."""
+        result = self
+        if self is program or self._before is not None:
+            result = copy.copy(self)
+            result._functions = {}
+        result._before = (program, step)
+        return result
 
     @property
     def tree(self) -> ProgramTree:
@@ -140,7 +181,7 @@ class Program:
     def with_mapping(self, name: str, mapping: TargetMapping) -> Program:
         """The program with another target mapping of a system."""
         self.system(name)
-        made = copy(self)
+        made = copy.copy(self)
         made._functions = {}
         made._mappings = {**self._mappings, name: mapping}
         return made
@@ -206,32 +247,7 @@ def load(
     return Program(read(source), externs)
 
 
-def system_of(function: tw.Function) -> System:
-    """The tree of the system that a function was made from.
-
-    Raises:
-        DeclarationError: it was not made from Alpha.
-    """
-    program, name = _origin(function)
-    found: System = program.system(name)
-    return found
-
-
-def text_of(function: tw.Function) -> str:
-    """The Alpha program that a function was made from, as `AShow` prints it.
-
-    Raises:
-        DeclarationError: it was not made from Alpha.
-    """
-    program, _ = _origin(function)
-    return str(program)
-
-
-def _origin(function: tw.Function) -> tuple[Program, str]:
+def origin_of(function: tw.Function) -> tuple[Program, str] | None:
+    """The program that a function was made from, and the name of its system."""
     origin: tuple[Program, str] | None = getattr(function, "_alpha", None)
-    if origin is None:
-        raise tw.DeclarationError(
-            f"the function {function.name} was not made from Alpha; print(f.layers) shows what it "
-            "computes"
-        )
     return origin

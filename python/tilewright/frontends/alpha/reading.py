@@ -94,6 +94,8 @@ def _spelled(terminal: str) -> str:
         if known.name == terminal and known.pattern.type == "str":
             return f"'{known.pattern.value}'"
     words = {"$END": "the end", "NAME": "a name", "INTEGER": "an integer", "TYPE": "a type"}
+    words |= {name: f"'{name[:-1].lower()}'" for name in ("INPUTS", "OUTPUTS", "LOCALS")}
+    words |= {"EQUATIONS": "'let'", "OVER": "'over'", "UNSIGNED": "'unsigned'"}
     return words.get(terminal, terminal.strip("_").lower())
 
 

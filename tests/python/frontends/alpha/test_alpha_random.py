@@ -12,7 +12,7 @@ from alpha_programs import CompiledSystem, RandomProgram, evaluated, results_of
 
 import tilewright as tw
 from tilewright.frontends.alpha.rewrites.places import attributes
-from tilewright.frontends.alpha.tree import Equation, Reduce, walk
+from tilewright.frontends.alpha.tree import Equation, Reduce, find, walk
 
 alpha = tw.alpha
 SIZE = 3
@@ -55,7 +55,7 @@ def reductions(program: alpha.Program) -> list[tuple[int, ...]]:
 def transformed(program: alpha.Program, choice: random.Random) -> alpha.Program:
     """One random transformation."""
     kinds = ["normalize", "simplify", "isolate", "inline", "cob", "split", "serialize", "half",
-             "skew"]  # fmt: skip
+             "skew", "compose", "distribute", "factor", "decompose", "reuse", "permute"]  # fmt: skip
     kind = choice.choice(kinds)
     name = "main_system"
     if kind == "normalize":
@@ -81,6 +81,28 @@ def transformed(program: alpha.Program, choice: random.Random) -> alpha.Program:
     assert isinstance(equation, Equation)
     body = attributes(system, equation).context[(*place[3:], 0)]
     indices = ",".join(body.indices)
+    if kind == "compose":
+        return alpha.ReductionComposition(program, place)
+    if kind == "distribute":
+        return alpha.DistributeReduction(program, place)
+    if kind == "factor":
+        return alpha.FactorOutFromReduction(program, place)
+    if kind in ("reuse", "permute"):
+        if kind == "permute":
+            return alpha.PermutationCaseReduce(program, name, equation.name)
+        vector = [choice.choice([0, 1, -1]) for _ in body.indices]
+        return alpha.SimplifyingReduction(program, name, equation.name, vector)
+    if kind == "decompose":
+        node = find(equation.expression, tuple(place[3:]))
+        assert isinstance(node, Reduce)
+        kept = ",".join(f"z{n}" for n in range(len(node.projection.results)))
+        inner = ",".join([*map(str, node.projection.results), "+".join(body.indices)])
+        return alpha.ReductionDecomposition(
+            program,
+            place,
+            f"({','.join(filter(None, [kept, 'last']))}->{kept})",
+            f"({indices}->{inner})",
+        )
     if kind == "serialize":
         return alpha.SerializeReduction(program, place, f"({indices}->{indices})")
     last = body.indices[-1]
@@ -88,6 +110,19 @@ def transformed(program: alpha.Program, choice: random.Random) -> alpha.Program:
         return alpha.SplitReductionBody(program, place, f"{{{indices} | {last}<=1}}")
     results = ",".join([*body.indices[:-1], "+".join(body.indices)])
     return alpha.TransformReductionBody(program, place, f"({indices}->{results})")
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_simplified_reductions_keep_the_values(seed: int) -> None:
+    source = RandomProgram(seed)
+    program = alpha.load(source.text())
+    arrays = source.inputs(SIZE)
+    expected = evaluated(program["main_system"], *arrays)
+    simplified, report = alpha.simplify_reductions(program, "main_system", limit=25)
+    assert report.rewrites.apply_to(program) == simplified
+    assert alpha.load(str(simplified)) == simplified
+    same(evaluated(simplified["main_system"], *arrays), expected)
+    same(results_of(simplified["main_system"], *arrays), expected)
 
 
 @pytest.mark.parametrize("seed", range(15))
@@ -108,6 +143,19 @@ def test_transformations_keep_the_values(seed: int) -> None:
                     "does not read",
                     "is no affine function of it",
                     "the conversion would get lost",
+                    "is no reduction by",
+                    "must be two operands",
+                    "is constant where",
+                    "must be a reduction and nothing around it",
+                    "is no case",
+                    "to 0",
+                    "nothing to reuse",
+                    "has no inverse",
+                    "share values along",
+                    "neither cases nor reductions",
+                    "a union of",
+                    "of several types",
+                    "would be reduced in it",
                 )
             ) or (
                 "has" in str(error) and "dimensions" in str(error)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import reduce as fold
 
 from ..conversions import type_of
 from ..domains import AffineFunction, Domain, factored
@@ -13,6 +14,7 @@ from ..tree import (
     Expression,
     Index,
     Path,
+    Reduce,
     Restrict,
     System,
     Variable,
@@ -66,7 +68,8 @@ def factor_out_from_reduction(system: System, place: Path, *, reassociate: bool 
         )  # fmt: skip
     found = attributes(system, equation)
     domain, names = found.context[step(path, 0)], found.names[path]
-    for constant, rest in ((body.left, body.right), (body.right, body.left)):
+    pairs = [(body.left, body.right), (body.right, body.left)]
+    for constant, rest in [*pairs, *_regrouped(system, node, body, domain, names, reassociate)]:
         outside = _outside(constant, node.projection, domain, names)
         if outside is None:
             continue
@@ -83,12 +86,43 @@ def factor_out_from_reduction(system: System, place: Path, *, reassociate: bool 
                 "reassociate=True",
             )  # fmt: skip
         reduced = replace(node, body=restricted(found.expression[step(path, 0)], rest))
-        operands = (outside, reduced) if constant is body.left else (reduced, outside)
+        operands = (reduced, outside) if constant is body.right else (outside, reduced)
         new: Expression = Binary(body.operator, *operands, position=body.position)
         return replaced_at(system, equation, path, new)
     raise refused(
         system, node, f"neither operand of {body.operator} is constant where {node.projection} is"
     )
+
+
+def _regrouped(
+    system: System,
+    node: Reduce,
+    body: Binary,
+    domain: Domain,
+    names: tuple[str, ...],
+    reassociate: bool,
+) -> list[tuple[Expression, Expression]]:
+    """Of three operands or more, those that are constant and the others."""
+    operands = _operands(body, body.operator)
+    kinds = {type_of(system, each) for each in operands}
+    fractions = kinds & {"float", "double"} and body.operator in ("+", "*")
+    if len(operands) < 3 or len(kinds) > 1 or (fractions and not reassociate):
+        return []
+    constant = [each for each in operands if _outside(each, node.projection, domain, names)]
+    rest = [each for each in operands if not any(each is one for one in constant)]
+    if not constant or not rest:
+        return []
+    return [(_chained(body, constant), _chained(body, rest))]
+
+
+def _operands(node: Expression, operator: str) -> list[Expression]:
+    if isinstance(node, Binary) and node.operator == operator:
+        return [*_operands(node.left, operator), *_operands(node.right, operator)]
+    return [node]
+
+
+def _chained(body: Binary, operands: list[Expression]) -> Expression:
+    return fold(lambda left, right: replace(body, left=left, right=right), operands)
 
 
 def _shown(node: Expression) -> str:

@@ -58,6 +58,7 @@ def simplify_reduction(
             answers share anything; something must be taken away and the operator has no inverse;
             fractions would be reassociated and `reassociate` was not asked for.
     """
+    system, name = _of_own_type(system, name)
     equation, node = top_reduction(system, name)
     body = attributes(system, equation).context[(0,)]
     vector = tuple(reuse)
@@ -102,6 +103,23 @@ def simplify_reduction(
     kept = [Restrict(where, value) for where, value in branches if not where.is_empty]
     expression: Expression = kept[0].body if len(kept) == 1 else Case(tuple(kept))
     return system.with_equation(replace(equation, expression=expression))
+
+
+def _of_own_type(system: System, name: str) -> tuple[System, str]:
+    """A variable whose type is that of its reduction: what is reused must not be converted before."""
+    equation, node = top_reduction(system, name)
+    declared, kind = system.declaration(name), type_of(system, node)
+    if declared.type == kind:
+        return system, name
+    new = system.fresh(f"{name}_reduce")
+    domain = declared.domain.named(equation.indices)
+    local = Declaration("local", kind, new, domain)
+    system = system.with_equation(replace(equation, expression=Variable(new)))
+    return replace(
+        system,
+        declarations=(*system.declarations, local),
+        equations=(*system.equations, replace(equation, name=new)),
+    ), new
 
 
 def _moved(names: Sequence[str], vector: Sequence[int], factor: int) -> tuple[Linear, ...]:

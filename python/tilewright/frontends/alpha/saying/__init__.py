@@ -1,0 +1,1 @@
+"""Functions of every front door, said in Alpha."""

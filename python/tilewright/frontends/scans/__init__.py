@@ -1,0 +1,1 @@
+"""Recurrences as scans over blocks, for every front door."""

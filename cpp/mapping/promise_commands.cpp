@@ -47,7 +47,8 @@ void independent_command(MappingState &state, const Command &command) {
   for (size_t a = 1; a < arguments.size(); ++a) {
     add(arguments.name(a, "a computation"));
   }
-  state.independent.push_back(std::move(promise));
+  state.independent.push_back(promise);            // of what depends on what, for good
+  state.independent.push_back(std::move(promise)); // of memory, as long as elements lie there
 }
 
 void assume_command(MappingState &state, const Command &command) {

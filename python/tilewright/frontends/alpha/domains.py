@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 import tilewright as tw
 
-from .linear import Linear
+from .linear import Floor, Linear
 from .presburger import Constraint, UnknownForm, disjuncts
 
 __all__ = [
@@ -175,6 +175,10 @@ class Domain:
         hull = Domain(self.indices, self.points.affine_hull())
         return [each.linear for part in hull.parts for each in part if each.is_equality]
 
+    def plain_equalities(self) -> list[Linear]:
+        """Those without floors, from which indices can be solved."""
+        return [e for e in self.equalities() if not any(isinstance(v, Floor) for v in e.terms)]
+
     def __str__(self) -> str:
         return f"{{{', '.join(self.indices)} | {formula(self.parts)}}}"
 
@@ -284,16 +288,21 @@ class AffineFunction:
         unknowns = canonical(len(self.indices), "_z")
         arguments = canonical(len(self.results), "_y")
         values = {old: Linear.of(new) for old, new in zip(self.indices, unknowns, strict=True)}
-        rows = [each.substituted(values) for each in domain.named(self.indices).equalities()]
+        rows = [each.substituted(values) for each in domain.named(self.indices).plain_equalities()]
         rows += [
             each.substituted(values) - Linear.of(argument)
             for each, argument in zip(self.results, arguments, strict=True)
         ]
         solved = _solved(rows, unknowns)
-        if solved is None:
+        if solved is None or _mentions(solved, unknowns):
             return None
         back = {old: Linear.of(new) for old, new in zip(arguments, names, strict=True)}
         return AffineFunction(tuple(names), tuple(each.substituted(back) for each in solved))
+
+
+def _mentions(solved: Sequence[Linear], unknowns: Sequence[str]) -> bool:
+    """Whether a floor of an unknown is left, which no elimination reaches."""
+    return any(each.names() & set(unknowns) for each in solved)
 
 
 _Row: TypeAlias = "dict[object, Fraction]"
@@ -385,7 +394,7 @@ def factored(
     arguments = canonical(len(through.results), "_y")
     wanted = canonical(len(function.results), "_w")
     values = {old: Linear.of(new) for old, new in zip(through.indices, unknowns, strict=True)}
-    rows = [each.substituted(values) for each in domain.named(through.indices).equalities()]
+    rows = [each.substituted(values) for each in domain.named(through.indices).plain_equalities()]
     for target, each in (
         *zip(arguments, through.results, strict=True),
         *zip(wanted, function.named(through.indices).results, strict=True),
@@ -396,7 +405,7 @@ def factored(
         _eliminate(table, unknown)
     free = [row for row in table if not any(row.get(unknown) for unknown in unknowns)]
     solved = _integers(free, wanted)
-    if solved is None:
+    if solved is None or _mentions(solved, unknowns):
         return None
     back = {old: Linear.of(new) for old, new in zip(arguments, names, strict=True)}
     return AffineFunction(tuple(names), tuple(each.substituted(back) for each in solved))

@@ -148,6 +148,11 @@ class Checks:
                 constraints.append(f"({name} - ({start})) mod {abs(loop.step)} = 0")
         if stop is not None:
             constraints.append(f"{name} {'<' if up else '>'} {stop}")
+        if start is None or stop is None:  # data bound it: the kernel itself looks
+            variables = {
+                each: own for each, own in place.variables.items() if each != loop.iterator.name
+            }
+            return replace(place, variables=variables)
         variables = {**place.variables, loop.iterator.name: name}
         return _Place(variables, (*place.iterators, name), tuple(constraints))
 

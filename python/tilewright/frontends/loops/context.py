@@ -92,6 +92,7 @@ class Context:
         self.loop_labels: dict[str, int] = {}
         self.nonnegative: set[str] = set()  # parameters and iterators that are never below 0
         self.rebound: set[str] = set()  # arrays that a variable's assignments overwrite
+        self.contiguous: set[str] = set()  # arrays whose elements must lie without gaps
         self.pure_only = ""  # why no statement may be added now
 
     # ---- what the other parts are ----

@@ -87,7 +87,8 @@ class _Kernel:
                 return False
         return True
 
-    def __call__(self, values: dict[str, Any], threads: dict[str, Any]) -> Any:
+    def arrays_for(self, values: dict[str, Any]) -> dict[str, Any]:
+        """The program's arguments, in order: those of the call, and memory for what it returns."""
         given = {}
         for name in self.program.arguments:
             if name in values:
@@ -96,6 +97,10 @@ class _Kernel:
                 array = self.program.arrays[name]
                 shape = tuple(_size(each, values) for each in array.shape)
                 given[name] = np.zeros(shape, array.dtype)
+        return given
+
+    def __call__(self, values: dict[str, Any], threads: dict[str, Any]) -> Any:
+        given = self.arrays_for(values)
         self.function(**given, **threads)
         return _returned(self.translated, given)
 
@@ -193,6 +198,34 @@ class LoopFunction:
             what `tw.function` gives, in place on the caller's arrays.
         """
         return self._kernel(*self._bound(arguments, keywords)).function
+
+    def tune(
+        self, /, *arguments: Any, budget: Any = "30s", progress: bool | None = None, **keywords: Any
+    ) -> Any:
+        """Searches for a fast schedule of the kernel for such arguments, which are left as they are.
+
+        Args:
+            arguments, keywords: as of a call.
+            budget, progress: as of `tw.Function.tune`.
+
+        Returns:
+            the fastest schedule, a `tw.TunedSchedule`. The kernel has it from now on.
+        """
+        function, given = self._given(arguments, keywords)
+        return function.tune(*given, budget=budget, progress=progress)
+
+    def _given(
+        self, arguments: tuple[Any, ...], keywords: dict[str, Any]
+    ) -> tuple[TranslatedFunction, list[Any]]:
+        """The kernel for such arguments, and its own."""
+        signature, values = self._bound(arguments, keywords)
+        kernel = self._kernel(signature, values)
+        return kernel.function, list(kernel.arrays_for(values).values())
+
+    def _tuned(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """See `tw.tuned`."""
+        function, given = self._given(arguments, keywords)
+        return function._tuned(given, {})
 
     @property
     def signatures(self) -> list[str]:

@@ -39,6 +39,9 @@ class Subscripts(Context):
             self.refuse(node, "the elements of np.empty have no values yet", "name the array first")
         return Scalar(view.element(()), view.kind)
 
+    def array_of(self, value: Value, dtype: object, node: ast.AST) -> ArrayValue:
+        raise NotImplementedError
+
     def _of_tuple(self, value: TupleValue, node: ast.Subscript) -> Value:
         if isinstance(node.slice, ast.Slice):
             parts = (node.slice.lower, node.slice.upper, node.slice.step)
@@ -48,6 +51,10 @@ class Subscripts(Context):
             ]
             return TupleValue(value.parts[slice(*numbers)])
         index = constant_of(self.as_index(self.expression(node.slice), node))
+        if index is None and not isinstance(node.slice, ast.Tuple):
+            if all(isinstance(part, Scalar) for part in value.parts):
+                listed = self.array_of(value, None, node)  # w[k] of numbers
+                return self.subscript(listed, node)
         if index is None or not -len(value.parts) <= index < len(value.parts):
             self.refuse(node, "the subscript of a tuple must be a number within it")
         return value.parts[index]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import tilewright as tw
@@ -24,6 +25,11 @@ from .recurrences import Combine, Member, Recurrence, State, producers_of, recur
 from .summaries import summary_of
 
 __all__ = ["scan_blocks"]
+
+#: So many iterations make a group of blocks: some megabytes, which stay in a cache.
+_GROUP = 1 << 19
+#: Groups of fewer blocks would leave threads without work.
+_LEAST_GROUP = 8
 
 
 def scan_blocks(
@@ -445,22 +451,78 @@ class _Rewrite:
             )
         inner, outer = f"{self.along}1", f"{self.along}0"
         backwards = self.all_times(made, outer, inner) if self.direction < 0 else ""
+        group = _GROUP // self.size
+        if not backwards and group >= _LEAST_GROUP and self.is_plain:
+            try:
+                self.in_groups(made, given, group, outer, inner)
+                return
+            except (tw.ScheduleError, tw.IllegalScheduleError):
+                pass  # then all blocks of a phase before the next phase
         with made.transaction():
-            if self.direction > 0:
-                latest: str | None = None
-                for name in self.found.members:
-                    made[name].split(self.along, self.size, outer, inner)
-                    if latest is not None:
-                        made[name].after(latest, inner)
-                    latest = name
-            else:
+            if backwards:
                 made.set_schedule(backwards)
+            else:
+                self.split_members(
+                    made, lambda each: each.split(self.along, self.size, outer, inner), inner
+                )
             for computation, command, arguments in given:
                 made._apply(computation, command, list(arguments), None)
             made[next(iter(self.found.members))].parallelize(outer)
         for name in self.totals:
             if name in made.computations:
                 made[name].parallelize(self.block)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether there are no other iterators, which would be outside of groups of blocks."""
+        return len(self.iterators) == 1
+
+    def split_members(
+        self, made: tw.Function, split: Callable[[tw.ComputationHandle], Any], inner: str
+    ) -> None:
+        """The loops of the members, in which they take turns."""
+        latest: str | None = None
+        for name in self.found.members:
+            split(made[name])
+            if latest is not None:
+                made[name].after(latest, inner)
+            latest = name
+
+    def in_groups(
+        self,
+        made: tw.Function,
+        given: Sequence[tuple[str, str, Any]],
+        group: int,
+        outer: str,
+        inner: str,
+    ) -> None:
+        """The three phases for a group of blocks after the other: what the first has read is still in
+        the cache when the last reads it again."""
+        turn, rest = self.fresh(f"{self.block}_group"), self.fresh(f"{self.along}_rest")
+        block = self.fresh(f"{self.block}1")
+        members = list(self.found.members)
+        totals = [each for each in self.totals if each in made.computations]
+        carries = [each.name for each in self.carries.values()]
+        with made.transaction():
+            for name in (*totals, *carries):
+                made[name].split(self.block, group, turn, block)
+            self.split_members(
+                made,
+                lambda each: each.split(self.along, self.size * group, turn, rest).split(
+                    rest, self.size, outer, inner
+                ),
+                inner,
+            )
+            phases = [*totals, *carries[:1], members[0]]
+            for before, name in pairwise(phases):
+                made[name].after(before, turn)
+            for before, name in pairwise(carries):
+                made[name].after(before, block)
+            for computation, command, arguments in given:
+                made._apply(computation, command, list(arguments), None)
+            for name in totals:
+                made[name].parallelize(block)
+            made[members[0]].parallelize(outer)
 
     def loops(self, name: str, outer: str, inner: str) -> tuple[list[str], list[str]]:
         """The iterators of a member and its loops."""

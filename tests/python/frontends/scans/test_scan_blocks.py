@@ -257,12 +257,29 @@ def test_commands_of_the_new_function() -> None:
     assert function.schedule.commands == ()
 
 
+def test_phases_of_a_group_share_a_loop() -> None:
+    function = recurrence(lambda x: x[i - 1] + J[i], tw.int64, J[i])
+    scanned = function["X"].scan_blocks(4096)
+    assert scanned["X"].loops == ("b_group", "i0", "i1")
+    assert "omp parallel for" in str(scanned.c)
+    values = np.random.default_rng(0).integers(-9, 9, 3 * 2**19 + 5)
+    np.testing.assert_array_equal(scanned(values), np.cumsum(values))
+    whole = function["X"].scan_blocks(2**18)  # too few blocks for a group
+    assert whole["X"].loops == ("i0", "i1")
+    np.testing.assert_array_equal(whole(values), np.cumsum(values))
+
+
 def test_gpu_threads_take_blocks() -> None:
     function = recurrence(lambda x: x[i - 1] + J[i], tw.int64, J[i])
     scanned = function["X"].scan_blocks(8)
-    assert scanned["X"].loops == ("i0", "i1")
-    source = str(scanned.c)
-    assert "omp parallel for" in source
+    tw.Schedule().apply_to(scanned)
+    scanned.target = "gpu-emulator"
+    with scanned.transaction():
+        scanned["X_total"].gpu("b")
+        scanned["X"].split(i, 8, "i0", "i1").gpu("i0")
+    for n in (1, 9, 50):
+        values = np.arange(n)
+        np.testing.assert_array_equal(scanned(values), np.cumsum(values))
 
 
 @pytest.mark.parametrize(

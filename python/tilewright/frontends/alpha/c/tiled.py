@@ -18,16 +18,16 @@ from ..conversions import C_TYPES
 from ..domains import Domain
 from ..errors import complaint, source_of
 from ..kernels import array_bounds, identifier
-from ..linear import Linear
+from ..linear import Floor, Linear
 from ..mapping.plans import Plan, Statement, plan_of
 from ..mapping.values import TargetMapping, Tiling
 from ..presburger import Constraint
 from ..rewrites.normalizing import normalize
 from ..rewrites.renaming import rename_variable
-from ..spaces import bounds
+from ..spaces import bounds, near_domain
 from ..tree import Declaration, Reduce, System
 from .scheduled import require_names
-from .statements import Statements, affine_text, folded_text, loop_lines
+from .statements import Statements, affine_text, condition_text, folded_text, loop_lines
 from .tile_loops import TileLoops
 from .writing import signature
 
@@ -260,8 +260,7 @@ class _Writer:
             call = f"run_{_PREFIX}{statement.variable}({', '.join(names)});"
             inside: list[str] = []
             for part in domain.disjoint_parts:
-                lines, closing = loop_lines(part, domain.indices, len(times))
-                inside += [*lines, call, closing]
+                inside += _instances(part, len(times), call)
             emitted.add(domain, own, names, plan.tiled(statement)[1], inside)
         return emitted.lines()
 
@@ -303,3 +302,44 @@ class _Writer:
             opening, closing = loop_lines(part, names)
             lines += [*opening, f"{name}[place_{name}({', '.join(names)})] = {start};", closing]
         return [f"  {each}" for each in lines]
+
+
+def _instances(part: Domain, times: int, call: str) -> list[str]:
+    """What runs the instances of a time: loops over their indices, of which those that the time gives
+    are constants.
+
+    Args:
+        part: a polyhedron over times, then indices.
+        times: how many are times.
+        call: what runs one.
+    """
+    lines = ["{"]
+    values: dict[str, Linear] = {}
+    opened = 1
+    for name in part.indices[times:]:
+        near = near_domain(part, name)
+        lower, upper = bounds(near.parts[0], name) if near.parts else ([], [])
+        single = next((each for each in lower if each in upper and not _has_floors(each)), None)
+        if single is not None:
+            values[name] = single.substituted(values)
+            lines.append(f"const int64_t {name} = {affine_text(values[name])};")
+            continue
+        low = folded_text("greatest", lower) if lower else "0"
+        high = folded_text("least", upper) if upper else "-1"
+        lines.append(f"for (int64_t {name} = {low}; {name} <= {high}; {name}++) {{")
+        opened += 1
+    left = [each.substituted(values) for each in part.parts[0]] if part.parts else []
+    left = [each for each in dict.fromkeys(left) if not _always(each)]
+    guard = f"if ({condition_text([left])}) " if left else ""
+    return [*lines, f"{guard}{call}", "}" * opened]
+
+
+def _has_floors(linear: Linear) -> bool:
+    return any(isinstance(each, Floor) for each in linear.terms)
+
+
+def _always(constraint: Constraint) -> bool:
+    """Whether it has no variables and holds."""
+    constant = constraint.linear.constant
+    holds = constant == 0 if constraint.is_equality else constant >= 0
+    return not constraint.linear.terms and holds

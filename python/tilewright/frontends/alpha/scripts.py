@@ -253,9 +253,8 @@ class _Run:
         if command.reads:
             result = self.done(name, lambda: command.function(self.path(given), self.externs))
         else:
-            paths = {position % max(1, len(given)) for position in command.paths} if given else ()
             placed = [
-                self.folder / each if number in paths and isinstance(each, str) else each
+                self.folder / each if number in command.paths and isinstance(each, str) else each
                 for number, each in enumerate(given)
             ]
             self.bound(name, command, placed)

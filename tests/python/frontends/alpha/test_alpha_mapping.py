@@ -424,6 +424,7 @@ def test_9_2_d_tiling_of_jacobi(kind: str, tmp_path: Path) -> None:
     text = verified(p, "jacobi1D", tmp_path, 20, 9, tiles=TILES)
     assert "void jacobi1D_tiles(int64_t tall, int64_t wide)" in text
     assert ("#pragma omp parallel for" in text) == (kind == "wavefront")
+    assert "#pragma omp simd" in text  # time orders all dependences: along i the order is free
     with pytest.raises(tw.DeclarationError, match="the sizes tall, wide of tiles are arguments"):
         _ = p["jacobi1D"]
 

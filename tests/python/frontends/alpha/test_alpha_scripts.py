@@ -258,3 +258,12 @@ def test_command_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "Traceback" not in done.stderr
     assert cli.main(["alpha", str(folder / "none.cs")]) == 1
     assert "none.cs" in capsys.readouterr().err
+
+
+def test_9_3_scan_c_with_the_size_of_its_blocks(folder: Path) -> None:
+    (folder / "chain.ab").write_text(
+        "affine chain {N|N>0} input long A {i|0<=i<N}; output long S {i|0<=i<N};"
+        " let S[i] = case {i==0} : A[i]; {i>0} : S[i-1] + A[i]; esac;"
+    )
+    script(folder, 'p = ReadAlphabets("chain.ab"); generateScanC(p, "chain", "scan", 8);')
+    assert (folder / "scan" / "chain.c").exists()

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ..domains import Domain
 from ..linear import Linear
 from ..spaces import bounds, near_domain
+from .innermost import Row
 from .statements import affine_text, folded_text
 
 __all__ = ["TileLoops"]
@@ -22,6 +23,7 @@ class _Body:
     names: frozenset[str]
     types: Sequence[str]
     inside: Sequence[str]
+    rows: Sequence[Row] | None
 
 
 class TileLoops:
@@ -52,6 +54,7 @@ class TileLoops:
         names: Sequence[str],
         types: Sequence[str],
         inside: Sequence[str],
+        rows: Sequence[Row] | None = None,
     ) -> None:
         """One more statement.
 
@@ -61,9 +64,10 @@ class TileLoops:
             names: of an instance's indices.
             types: of times with tiles.
             inside: what runs the instances of a time.
+            rows: what runs those along the innermost dimension, if their order is free there.
         """
         if not domain.is_empty:
-            self.bodies.append(_Body(domain, times, frozenset(names), types, inside))
+            self.bodies.append(_Body(domain, times, frozenset(names), types, inside, rows))
 
     def lines(self) -> list[str]:
         """The loops."""
@@ -115,6 +119,13 @@ class TileLoops:
             low = f"greatest({low}, {first})"
             high = f"least({high}, {first} + {self.sizes[number]} - 1)"
         own = self.is_parallel(place + len(self.tiled) * (place >= self.tiled[0]), bodies)
+        rows = [row for body in bodies for row in body.rows or ()]
+        if place + 1 == len(self.times) and rows:
+            threads = " parallel for" if own and not parallel else ""
+            for row in rows:
+                for line in row.loop(low, high, f"#pragma omp{threads} simd"):
+                    self.put(line)
+            return
         if own and not parallel:
             self.found.append("#pragma omp parallel for")
         self.open(f"for (int64_t {name} = {low}; {name} <= {high}; {name}++)")

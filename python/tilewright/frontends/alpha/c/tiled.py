@@ -3,17 +3,18 @@
 
 Loops over tiles go through the box of the tiled dimensions, and loops inside of a tile are those of the untiled
 program, cut to the tile; so no bound multiplies two things that are not known. Statements that share loops are
-told apart where they run. ``NAME_tiles`` sets the sizes, which are 32 before.
+told apart where they run; along an innermost dimension whose order is free, each branch of a case has a loop of
+its own. ``NAME_tiles`` sets the sizes, which are 32 before.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import tilewright as tw
 
-from ..attributes import attributes_of
+from ..attributes import Attributes, attributes_of
 from ..conversions import C_TYPES
 from ..domains import Domain
 from ..errors import complaint, source_of
@@ -25,7 +26,8 @@ from ..presburger import Constraint
 from ..rewrites.normalizing import normalize
 from ..rewrites.renaming import rename_variable
 from ..spaces import bounds
-from ..tree import Declaration, Reduce, System
+from ..tree import Case, Declaration, Expression, Path, Reduce, System, step
+from .innermost import Row, instance_lines
 from .scheduled import require_names
 from .statements import Statements, affine_text, folded_text, loop_lines
 from .tile_loops import TileLoops
@@ -60,13 +62,15 @@ static inline int64_t greatest(int64_t a, int64_t b) { return a > b ? a : b; }
 _PREFIX = "v_"
 
 
-def tiled_c(system: System, whole: System, mapping: TargetMapping) -> str:
+def tiled_c(system: System, whole: System, mapping: TargetMapping, free: bool = False) -> str:
     """The C of a system whose tiling has sizes that are names.
 
     Args:
         system: as its users call it.
         whole: the same without use equations.
         mapping: a legal one.
+        free: whether the innermost dimension would be legal as a parallel one: then each statement
+            has an innermost loop of its own, without tests, which vectors may run.
 
     Raises:
         DeclarationError: for what is there with sizes that are numbers only: shared memories, memory
@@ -83,7 +87,7 @@ def tiled_c(system: System, whole: System, mapping: TargetMapping) -> str:
             raise _only_numbers(
                 whole, f"the memory map of {each.variable}, a reduction by its body,"
             )
-    return _Writer(system, whole, plan).text()
+    return _Writer(system, whole, plan, free and plan.labels[-1].isdigit()).text()
 
 
 def _only_numbers(system: System, what: str) -> tw.DeclarationError:
@@ -92,9 +96,22 @@ def _only_numbers(system: System, what: str) -> tw.DeclarationError:
     )
 
 
+@dataclass(frozen=True)
+class _Piece:
+    """A branch of a statement: the C function that runs it, and what it runs."""
+
+    function: str
+    names: tuple[str, ...]
+    found: Attributes
+    path: Path
+    node: Expression
+    domain: Domain
+
+
 class _Writer:
-    def __init__(self, declared: System, whole: System, plan: Plan) -> None:
+    def __init__(self, declared: System, whole: System, plan: Plan, free: bool) -> None:
         self.declared = declared
+        self.free = free
         self.plan = plan
         tiling = plan.mapping.tiling
         assert tiling is not None
@@ -117,7 +134,9 @@ class _Writer:
             )
         parts.append(self.sizes())
         parts += [self.memory(each) for each in self.computed]
-        parts += [self.run(self.plan.statements[each.name]) for each in self.computed]
+        for each in self.computed:
+            statement = self.plan.statements[each.name]
+            parts += [self.run(statement, piece) for piece in self.pieces(statement)]
         parts += ["\nstatic void loops(void) {", *self.loops(), "}", self.entry()]
         return "\n".join(parts)
 
@@ -201,28 +220,39 @@ class _Writer:
 
     # ---- statements ----
 
-    def run(self, statement: Statement) -> str:
-        """The function that runs one instance."""
+    def pieces(self, statement: Statement) -> list[_Piece]:
+        """The branches of a statement's case, each with its instances."""
         name = f"{_PREFIX}{statement.variable}"
         names = tuple(f"alpha_z{number}" for number in range(statement.domain.arity))
-        point = tuple(map(Linear.of, names))
-        equation = self.flat.equation(name)
+        node = self.flat.equation(name).expression
         declared = self.flat.declaration(name)
-        node = equation.expression
-        needed = declared.domain
-        indices: tuple[str, ...] = names
-        if statement.in_body:
-            indices = tuple(f"alpha_a{number}" for number in range(needed.arity))
-        found = attributes_of(self.flat, node, indices, needed.named(indices))
-        values = Statements(self.flat, found, statement.domain.named(names))
-        answer: Sequence[Linear] = point
-        kind = C_TYPES[declared.type]
         if statement.in_body:
             assert isinstance(node, Reduce)
-            answer = statement.answers.named(names).results
-            value = values.value(node.body, (0,), point)
-        else:
-            value = values.value(node, (), point)
+            indices = tuple(f"alpha_a{number}" for number in range(declared.domain.arity))
+            found = attributes_of(self.flat, node, indices, declared.domain.named(indices))
+            return [
+                _Piece(f"run_{name}", names, found, (0,), node.body, statement.domain.named(names))
+            ]
+        found = attributes_of(self.flat, node, names, declared.domain.named(names))
+        if not isinstance(node, Case):
+            return [_Piece(f"run_{name}", names, found, (), node, statement.domain.named(names))]
+        made = []
+        for number, branch in enumerate(node.branches):
+            domain = found.context[step((), number)].named(names).within(self.flat.context)
+            if not domain.is_empty:
+                call = f"run_{name}_{number}"
+                made.append(_Piece(call, names, found, step((), number), branch, domain))
+        return made
+
+    def run(self, statement: Statement, piece: _Piece) -> str:
+        """The function that runs one instance of a piece."""
+        name = f"{_PREFIX}{statement.variable}"
+        declared, node = self.flat.declaration(name), self.flat.equation(name).expression
+        point = tuple(map(Linear.of, piece.names))
+        answer: Sequence[Linear] = statement.answers.named(piece.names).results
+        values = Statements(self.flat, piece.found, piece.domain)
+        value = values.value(piece.node, piece.path, point)
+        kind = C_TYPES[declared.type]
         place = f"place_{name}({', '.join(map(affine_text, answer))})"
         if statement.in_body:
             assert isinstance(node, Reduce)
@@ -230,10 +260,10 @@ class _Writer:
             values.lines.append(values.accumulation(node.operator, "*sum", value, declared.type))
         else:
             values.lines.append(f"{name}[{place}] = ({kind}){value};")
-        arguments = ", ".join(f"int64_t {each}" for each in names) or "void"
+        arguments = ", ".join(f"int64_t {each}" for each in piece.names) or "void"
         body = "\n".join(f"  {line}" for line in values.lines)
-        unused = "".join(f" (void){each};" for each in names)
-        return f"\nstatic inline void run_{name}({arguments}) {{\n {unused}\n{body}\n}}"
+        unused = "".join(f" (void){each};" for each in piece.names)
+        return f"\nstatic inline void {piece.function}({arguments}) {{\n {unused}\n{body}\n}}"
 
     # ---- loops ----
 
@@ -255,14 +285,21 @@ class _Writer:
                 Constraint(Linear.of(time) - value, True)
                 for time, value in zip(times, own, strict=True)
             ]
-            parts = [[*part, *equal] for part in statement.domain.named(names).parts]
-            domain = Domain.where((*times, *names), parts)
-            call = f"run_{_PREFIX}{statement.variable}({', '.join(names)});"
+
+            def over_times(points: Domain, same: Sequence[Constraint] = equal) -> Domain:
+                parts = [[*part, *same] for part in points.parts]
+                return Domain.where((*times, *points.indices), parts)
+
             inside: list[str] = []
-            for part in domain.disjoint_parts:
-                lines, closing = loop_lines(part, domain.indices, len(times))
-                inside += [*lines, call, closing]
-            emitted.add(domain, own, names, plan.tiled(statement)[1], inside)
+            rows: list[Row] = []
+            for piece in self.pieces(statement):
+                call = f"{piece.function}({', '.join(names)});"
+                for part in over_times(piece.domain).disjoint_parts:
+                    inside += instance_lines(part, len(times), call)
+                    rows.append(Row(part, len(times), call))
+            domain = over_times(statement.domain.named(names))
+            types = plan.tiled(statement)[1]
+            emitted.add(domain, own, names, types, inside, rows if self.free else None)
         return emitted.lines()
 
     # ---- the function ----

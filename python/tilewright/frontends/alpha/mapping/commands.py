@@ -333,7 +333,10 @@ def generateScheduledC(program: Program, system: str, outDir: str | os.PathLike[
             raise tw.DeclarationError(
                 f"generateScheduledC: the mapping of {system} is not legal: {wrong[0]}"
             )
-        text = tiled_c(tree, whole_system(program.tree, system), mapping)
+        last = max((len(each.results) for each in mapping.times.values()), default=0) - 1
+        unordered = SetDimensionType(program, system, last, "parallel")
+        free = bool(verify(unordered, system))
+        text = tiled_c(tree, whole_system(program.tree, system), mapping, free)
     else:
         text = scheduled_c(tree, program.tree, program._externs, mapping)
     folder = Path(a_path(outDir, "outDir"))

@@ -31,7 +31,7 @@ class Command:
 
     Attributes:
         function: what it does.
-        paths: which arguments are paths, by position; -1 is the last.
+        paths: which arguments are paths, by position.
         reads: whether it reads a program, and takes external functions beside the path.
     """
 
@@ -170,7 +170,7 @@ COMMANDS: dict[str, Command] = {
     "SetMemoryMapping": Command(mapping.SetMemoryMapping),
     "SetMemorySpace": Command(mapping.SetMemorySpace),
     "SetTiling": Command(mapping.SetTiling),
-    "generateScheduledC": Command(mapping.generateScheduledC, (-1,)),
+    "generateScheduledC": Command(mapping.generateScheduledC, (2,)),
     "setSpaceTimeMap": Command(mapping.SetSTMap),
     "setDimensionType": Command(_dimension_type),
     "setMemorySpace": Command(mapping.SetMemorySpace),
@@ -178,10 +178,10 @@ COMMANDS: dict[str, Command] = {
     "setParallel": Command(_parallel),
     "setOrderingDimensions": Command(_ordering),
     "setTiling": Command(mapping.SetTiling),
-    "generateScheduledCode": Command(mapping.generateScheduledC, (-1,)),
-    "generateWriteCode": Command(report.generateWriteC, (-1,)),
-    "generateWrapper": Command(report.generateWrapperC, (-1,)),
+    "generateScheduledCode": Command(mapping.generateScheduledC, (2,)),
+    "generateWriteCode": Command(report.generateWriteC, (2,)),
+    "generateWrapper": Command(report.generateWrapperC, (2,)),
 }
 for _name in report.__all__:
-    _paths = (-1,) if _name.startswith("generate") else ()
+    _paths = (2,) if _name.startswith("generate") else ()
     COMMANDS.setdefault(_name, Command(getattr(report, _name), _paths))

@@ -29,6 +29,12 @@ def test_integers_that_are_too_large(text: str, message: str) -> None:
     assert caught.value.details["line"] == "1"
 
 
+@pytest.mark.parametrize("text", ["", " ", "\n"])
+def test_no_text_at_all(text: str) -> None:
+    with pytest.raises(tw.DeclarationError, match="syntax error at the end of the text"):
+        tw.alpha.load(text)
+
+
 def test_a_system_without_outputs_is_no_function() -> None:
     program = tw.alpha.load("affine f {N|N>0} input long A {i|0<=i<N}; let .")
     with pytest.raises(tw.DeclarationError, match="line 1, column 8: f has no output"):

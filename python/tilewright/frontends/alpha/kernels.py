@@ -87,6 +87,11 @@ def kernel(
         DeclarationError: for what Layer I cannot say: inputs with negative coordinates, an external
             function that was not given.
     """
+    if not system.of_kind("output"):
+        raise complaint(
+            source_of(system), system.position,
+            f"{system.name} has no output, so there is nothing that a function would give",
+        )  # fmt: skip
     return _Translation(instantiated(system, program), externs, statements).function()
 
 

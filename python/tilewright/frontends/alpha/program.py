@@ -236,7 +236,7 @@ def load(
     Source: CSU TR CS12-101, section 4.
     """
     if isinstance(source, os.PathLike) or (
-        isinstance(source, str) and "{" not in source and "\n" not in source
+        isinstance(source, str) and source.strip() and "{" not in source and "\n" not in source
     ):
         path = Path(source)
         return Program(read(path.read_text(encoding="utf-8"), str(path)), externs)

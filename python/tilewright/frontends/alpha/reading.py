@@ -193,7 +193,14 @@ class _Reader:
         declarations: list[Declaration] = []
         equations: list[Equation | UseEquation] = []
         system = System(
-            str(name), parameters, (), (), externals, self.source.file, self.source.text
+            str(name),
+            parameters,
+            (),
+            (),
+            externals,
+            self.source.file,
+            self.source.text,
+            position=_at(name),
         )
         for section in map(_tree, sections):
             if _kind(section) == "over":
@@ -359,13 +366,13 @@ class _Reader:
             case "grouped_affine":
                 return self.affine(parts[0], names)
             case "number":
-                return Linear(None, int(parts[0]))
+                return Linear(None, self.integer(parts[0]))
             case "name":
                 return self.index(parts[0], names)
             case "scaled":
-                return self.index(parts[1], names) * int(parts[0])
+                return self.index(parts[1], names) * self.integer(parts[0])
             case "scaled_group":
-                return self.term(parts[1], names) * int(parts[0])
+                return self.term(parts[1], names) * self.integer(parts[0])
             case "floor":
                 numerator = self.affine(parts[0], names)
                 return Linear({Floor(numerator, self.divisor(parts[1])): 1})
@@ -379,9 +386,16 @@ class _Reader:
                 return right * left.constant if not left.terms else left * right.constant
 
     def divisor(self, token: Any) -> int:
-        if int(token) == 0:
+        if self.integer(token) == 0:
             self.fail(token, "division by 0")
-        return int(token)
+        return self.integer(token)
+
+    def integer(self, token: Any) -> int:
+        """The value of an integer."""
+        text = str(token).lstrip("0") or "0"
+        if len(text) > 19 or int(text) >= 2**63:
+            self.fail(token, f"{text[:24]}{'...' * (len(text) > 24)} does not fit into 64 bits")
+        return int(text)
 
     def index(self, token: Any, names: tuple[str, ...]) -> Linear:
         if token not in names and token not in self.parameters:
@@ -471,7 +485,7 @@ class _Reader:
                 number = float(text.rstrip("fF"))
                 return Constant(number, text, text[-1] in "fF", position=at)
             case "integer":
-                return Constant(int(parts[0]), str(parts[0]), position=at)
+                return Constant(self.integer(parts[0]), str(parts[0]), position=at)
             case _:
                 return Constant(str(parts[0]) == "true", str(parts[0]), position=at)
 

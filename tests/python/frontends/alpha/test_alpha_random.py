@@ -75,6 +75,8 @@ def transformed(program: alpha.Program, choice: random.Random) -> alpha.Program:
         return alpha.Split(program, name, choice.choice(["X", "Y"]), "{i,j | i==0}"
                            if choice.random() < 0.5 else "{i | 2i<=N}")  # fmt: skip
     places = reductions(program)
+    if not places:
+        return program
     place = choice.choice(places)
     system = program.system(name)
     equation = system.equations[place[1]]

@@ -68,9 +68,9 @@ class Calls(Reductions, Shapes):
         if target is np.ravel and len(values) == 1:
             return self.reshaped(values[0], Scalar(literal(-1), INT), node)
         if target is builtins.divmod and len(values) == 2:
-            return TupleValue(
-                tuple(self.binary(op, *values, node) for op in (ast.FloorDiv(), ast.Mod()))
-            )
+            left, right = values
+            ways: tuple[ast.operator, ...] = (ast.FloorDiv(), ast.Mod())
+            return TupleValue(tuple(self.binary(op, left, right, node) for op in ways))
         if target is builtins.complex and 1 <= len(values) <= 2:
             return self._complex(values, node)
         return None

@@ -46,9 +46,7 @@ def seidel_2d(steps: int, A: Any) -> None:
     for _t in range(steps):
         for i in range(1, A.shape[0] - 1):
             for j in range(1, A.shape[1] - 1):
-                A[i, j] = (
-                    A[i - 1, j] + A[i, j - 1] + A[i, j] + A[i, j + 1] + A[i + 1, j]
-                ) / 5.0
+                A[i, j] = (A[i - 1, j] + A[i, j - 1] + A[i, j] + A[i, j + 1] + A[i + 1, j]) / 5.0
 
 
 def floyd_warshall(path: Any) -> None:
@@ -199,5 +197,8 @@ def cases(context: Context) -> Iterator[Case]:
         except tw.TilewrightError:
             continue
         yield Case(
-            f"{function.__name__}, auto_schedule", _run(scheduled, arguments), peers=found, rtol=1e-9
+            f"{function.__name__}, auto_schedule",
+            _run(scheduled, arguments),
+            peers=found,
+            rtol=1e-9,
         )

@@ -103,8 +103,8 @@ private:
       }
       const auto here = inside.find(set->buffer);
       const auto all = reads.find(set->buffer);
-      const bool is_alone = (here == inside.end() ? 0 : here->second) ==
-                            (all == reads.end() ? 0 : all->second);
+      const bool is_alone =
+          (here == inside.end() ? 0 : here->second) == (all == reads.end() ? 0 : all->second);
       if (is_alone && !kernel.buffers.at(static_cast<size_t>(set->buffer)).is_argument) {
         temporaries_.insert(set->buffer);
       }
@@ -164,7 +164,8 @@ private:
   /// Whether the statement does nothing where the flag holds.
   bool is_idle(const StmtPtr &statement, const ValuePtr &flag) const {
     if (const auto *set = as<Store>(statement)) {
-      return temporaries_.contains(set->buffer) || (!set->mask && keeps(*set, set->value, flag, {}));
+      return temporaries_.contains(set->buffer) ||
+             (!set->mask && keeps(*set, set->value, flag, {}));
     }
     if (const auto *assigned = as<AssignLocal>(statement)) {
       return inside_.contains(assigned->id);
@@ -245,11 +246,11 @@ private:
     const auto is_zero = [](const std::optional<Linear> &sum) {
       return sum && sum->is_constant() && sum->constant == 0;
     };
-    return distance &&
-           (is_zero(distance) ||
-            std::any_of(equations.begin(), equations.end(), [&](const Linear &zero) {
-              return is_zero(combine(*distance, zero, -1)) || is_zero(combine(*distance, zero, 1));
-            }));
+    return distance && (is_zero(distance) ||
+                        std::any_of(equations.begin(), equations.end(), [&](const Linear &zero) {
+                          return is_zero(combine(*distance, zero, -1)) ||
+                                 is_zero(combine(*distance, zero, 1));
+                        }));
   }
 
   /// Whether an iteration that changes the flag leaves it true.
@@ -302,9 +303,10 @@ public:
     for (const ValuePtr &flag : flags) {
       goes_on = both(goes_on, unary_value(Op::Not, flag));
     }
-    return block({declare_local(id, "next", loop->lower),
-                  while_loop(goes_on, block({let(loop->id, loop->name, next), body,
-                                             assign_local(id, "next", add(iteration, integer(1)))}))});
+    return block(
+        {declare_local(id, "next", loop->lower),
+         while_loop(goes_on, block({let(loop->id, loop->name, next), body,
+                                    assign_local(id, "next", add(iteration, integer(1)))}))});
   }
 
 private:

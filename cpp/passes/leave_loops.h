@@ -15,8 +15,8 @@ namespace tilewright {
 ///       i = next
 ///       if not left[()]: ...
 ///       next = i + 1
-/// The flag is an element of a bool buffer, or a local, that no other iteration means another one by.
-/// Scalars of an iteration alone may be set without a test.
+/// The flag is an element of a bool buffer, or a local, that no other iteration means another one
+/// by. Scalars of an iteration alone may be set without a test.
 void leave_loops(Kernel &kernel);
 
 } // namespace tilewright

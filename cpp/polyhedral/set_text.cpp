@@ -229,7 +229,8 @@ Object parse(const std::string &given, std::string &problem, const Read &read,
   }
   const std::unique_ptr<isl_stream, void (*)(isl_stream *)> stream(
       isl_stream_new_file(context, file.get()), isl_stream_free);
-  Object object = isl::manage(read(stream.get()));
+  // There is no stream where isl has been asked to stop.
+  Object object = stream == nullptr ? Object() : isl::manage(read(stream.get()));
   if (!object.is_null() && isl_stream_is_empty(stream.get()) != 0) {
     return object;
   }

@@ -278,7 +278,7 @@ def test_an_output_that_is_stored_elsewhere_still_arrives():
 @pytest.mark.parametrize(
     "text",
     [
-        "x[0] = 1.0\nwhile x[0] < 20.0:\n    x[0] = x[0] + 1.0\n    x[1] = x[0] - x[1]",
+        "x[0] = 1.0\nwhile x[0] < 20.0:\n    x[0] = x[0] + 1.0\n    x[N] = x[0] - x[N]",
         "for i in range(N):\n    for j in range(p[i]):\n        x[j] = x[j] + 1.0",
         "for i in range(N):\n    for j in range(p[i], 0, -2):\n        x[N - j] = x[j] + 1.0",
         "for i in range(N):\n    while x[i] < p[i]:\n        x[i] = x[i] + 1.0\n"

@@ -8,11 +8,13 @@ from __future__ import annotations
 import ast
 import builtins
 import functools
+import types
 from typing import Any
 
 import numpy as np
 
 from ..tree import Expression, Literal, Operation
+from .functions import Loops
 from .indices import add, literal, multiply, same, subtract
 from .kinds import COMPLEX, INT, INT64, Kind
 from .numpy_functions import WRITTEN
@@ -30,9 +32,7 @@ _METHODS = {
 
 @functools.cache
 def _loop_function(function: Any) -> Any:
-    from .decorator import LoopFunction
-
-    return LoopFunction(function, {})
+    return types.SimpleNamespace(py_func=function, __tilewright_loops__=Loops(function))
 
 
 class Calls(Reductions, Shapes):
@@ -68,9 +68,9 @@ class Calls(Reductions, Shapes):
         if target is np.ravel and len(values) == 1:
             return self.reshaped(values[0], Scalar(literal(-1), INT), node)
         if target is builtins.divmod and len(values) == 2:
-            return TupleValue(
-                tuple(self.binary(op, *values, node) for op in (ast.FloorDiv(), ast.Mod()))
-            )
+            left, right = values
+            ways: tuple[ast.operator, ...] = (ast.FloorDiv(), ast.Mod())
+            return TupleValue(tuple(self.binary(op, left, right, node) for op in ways))
         if target is builtins.complex and 1 <= len(values) <= 2:
             return self._complex(values, node)
         return None
@@ -160,6 +160,7 @@ class Calls(Reductions, Shapes):
                 return self.reversed_array(values[0], Scalar(literal(0), INT), node)
             self.refuse(node, "reversed takes a range with the step 1 or -1, or an array")
         if target is builtins.zip:
+            keywords.pop("strict", None)
             if not values or keywords:
                 self.refuse(node, "zip takes arrays and ranges")
             return Zipped(tuple(values))

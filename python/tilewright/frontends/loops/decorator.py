@@ -7,7 +7,6 @@ interpreter: what has no translation is an error at its line.
 
 from __future__ import annotations
 
-import builtins
 import functools
 import inspect
 import sys
@@ -29,35 +28,13 @@ from ..tree import Expression, Program
 from .checks import Checks, OutsideError
 from .definitions import find_webs
 from .facts import value_of
+from .functions import Loops
 from .recent import Recent
 from .signatures import Signature, signature_of
-from .sources import Source, read_source
+from .sources import Source
 from .translation import Translated, Translation
 
 __all__ = ["LoopFunction", "jit"]
-
-
-class _Loops:
-    """What other translations need of a function: its source and the names that it sees."""
-
-    def __init__(self, function: types.FunctionType) -> None:
-        self.name = function.__name__
-        self.function = function
-        self.source: Source = read_source(function)
-
-    def lookup(self, name: str) -> Any:
-        """A name that is not the function's own."""
-        code = self.function.__code__
-        if name in code.co_freevars and self.function.__closure__ is not None:
-            try:
-                return self.function.__closure__[code.co_freevars.index(name)].cell_contents
-            except ValueError:
-                raise NameError(name) from None
-        if name in self.function.__globals__:
-            return self.function.__globals__[name]
-        if hasattr(builtins, name):
-            return getattr(builtins, name)
-        raise NameError(name)
 
 
 class _Kernel:
@@ -167,7 +144,7 @@ class LoopFunction:
         functools.update_wrapper(self, function)
         self.py_func = function
         self._options = options
-        self.__tilewright_loops__ = _Loops(function)
+        self.__tilewright_loops__ = Loops(function)
         self._signature = inspect.signature(function)
         self._kernels: dict[Signature, list[_Kernel]] = {}
         self._recent = Recent()

@@ -17,9 +17,9 @@ import numpy as np
 from tilewright.language import elementary
 
 from ..tree import Convert, Expression, Literal, Operation, Variable
+from .calls import Calls
 from .indices import constant_of, is_pure, linear, literal, subtract
 from .kinds import BOOL, FLOAT, INT, INT64, Kind
-from .calls import Calls
 from .parallel_range import prange
 from .values import ArrayValue, Method, RangeValue, Scalar, Static, TupleValue, Value, converted
 

@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from tilewright.frontends import tree
 from tilewright.frontends.interpreter import interpret
 from tilewright.frontends.loops.facts import value_of
 from tilewright.frontends.loops.signatures import signature_of
+from tilewright.frontends.loops.translation import Translation
 
 
 def copies(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -23,19 +25,33 @@ def by_python(function: Any, arguments: tuple[Any, ...]) -> list[Any]:
     return [*flat(returned), *given]
 
 
+def interpreted(program: tree.Program, values: dict[str, Any]) -> dict[str, Any]:
+    """The arrays behind the program."""
+    values = dict(values)
+    for name, array in program.arrays.items():
+        if not array.local and name not in values:
+            shape = tuple(value_of(extent, values) for extent in array.shape)
+            values[name] = np.zeros(shape, array.dtype)
+    interpret(program, values)
+    return values
+
+
 def by_interpreter(function: Any, arguments: tuple[Any, ...]) -> list[Any]:
     """The same by its statement tree, run in order."""
     given = copies(arguments)
     bound = function._signature.bind(*given)
     bound.apply_defaults()
     signature, values = signature_of("f", bound.arguments)
-    translated = function._kernel(signature, dict(values)).translated
-    program = translated.program
-    for name, array in program.arrays.items():
-        if not array.local and name not in values:
-            shape = tuple(value_of(extent, values) for extent in array.shape)
-            values[name] = np.zeros(shape, array.dtype)
-    interpret(program, values)
+    translated = Translation("f").run(function.__tilewright_loops__, signature)
+    try:
+        values = interpreted(translated.program, values)
+    except IndexError:  # a subscript below 0: a kernel counts it from the end
+        given = copies(arguments)
+        bound = function._signature.bind(*given)
+        bound.apply_defaults()
+        signature, values = signature_of("f", bound.arguments)
+        translated = function._kernel(signature, dict(values)).translated
+        values = interpreted(translated.program, values)
     results: list[Any] = [None] if translated.results is None else []
     for result in translated.results or ():
         array = values[result.array]

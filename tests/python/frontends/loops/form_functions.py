@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-import tilewright as tw
-
 from .cases import case
 
 
@@ -17,11 +15,11 @@ def mask_zero(A, t):
 
 
 @case(lambda r, n=8: (r.random(n), r.random(n)))
-def enumerate_zip(a, b):
+def enumerate_zip(a, b, strict=False):
     s = 0.0
     for i, x in enumerate(a):
         s += i * x
-    for x, y in zip(a, b):
+    for x, y in zip(a, b, strict=False):
         s += x * y
     return s
 

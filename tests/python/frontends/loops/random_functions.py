@@ -1,7 +1,8 @@
 """Random Python functions with loops: text, arguments, and what CPython computes.
 
 Programs have nests with positive and negative steps, guards, break and continue, scalars that are
-assigned anew, tuple assignments, slices of both signs and augmented assignments. Values are small
+assigned anew, tuple assignments, slices of both signs, masks, subscripts and `while` conditions of data, calls of
+another loop function, and augmented assignments. Values are small
 integers in float64 and int64 arrays, so no rounding hides an order; all subscripts are inside arrays
 because loops run over what subscripts allow.
 """
@@ -17,6 +18,17 @@ import numpy as np
 import tilewright as tw
 
 SIZE = 7
+
+
+def mixed(x, y):
+    """What random functions call; for CPython it is a plain function."""
+    if x > y:
+        return x - y
+    return x + y
+
+
+mixed.__tilewright_loops__ = tw.jit(mixed).__tilewright_loops__  # type: ignore[attr-defined]
+mixed.py_func = mixed  # type: ignore[attr-defined]
 
 
 class Writer:
@@ -55,6 +67,8 @@ class Writer:
         if kind < 5:
             return self.element()
         left, right = self.number(depth + 1), self.number(depth + 1)
+        if kind == 8 and self.random.random() < 0.3:
+            return f"mixed({left}, {right})"
         if kind == 8:
             return f"({left} if {self.condition()} else {right})"
         if kind == 7:
@@ -62,6 +76,8 @@ class Writer:
         return f"({left} {self.pick('+', '-', '+')} {right})"
 
     def element(self) -> str:
+        if self.random.random() < 0.1:
+            return self.pick(f"A[D[{self.index()}]]", f"B[D[{self.index()}], {self.index()}]")
         return self.pick(f"A[{self.index()}]", f"B[{self.index()}, {self.index()}]")
 
     def condition(self) -> str:
@@ -98,9 +114,28 @@ class Writer:
             return f"B[{row}, {target}] {self.pick('=', '+=')} {value}"
         return f"A[{target}] {self.pick('=', '+=', '-=')} {value}"
 
+    def while_loop(self, depth: int) -> None:
+        """At most four iterations, fewer if the data say so."""
+        name = f"w{self.loop_count}"
+        self.loop_count += 1
+        self.line(depth, f"{name} = 0")
+        self.line(depth, f"while {name} < {self.pick(2, 4)} and {self.condition()}:")
+        self.simple(depth + 1)
+        self.line(depth + 1, f"{name} += 1")
+        if self.random.random() < 0.3:
+            self.line(depth + 1, f"if {self.condition()}:")
+            self.line(depth + 2, "break")
+            self.simple(depth + 1)
+
+    def masked(self) -> str:
+        """An assignment to what a mask chooses."""
+        test = self.pick("A > 0", "A == 1", "(A < 2) & (A > -2)")
+        value = self.pick("s", "A[" + test + "] + 1", "0", "-1")
+        return f"A[{test}] {self.pick('=', '+=')} {value}"
+
     def simple(self, depth: int) -> None:
         self.statements += 1
-        kind = self.random.randrange(8)
+        kind = self.random.randrange(9)
         if kind < 2:
             self.line(depth, f"{self.element()} = {self.number()}")
         elif kind == 2:
@@ -116,6 +151,8 @@ class Writer:
             name = self.pick("t", "u")
             self.line(depth, f"{name} = {self.number()}")
             self.line(depth, f"{self.element()} = {name} + 1")
+        elif kind == 8:
+            self.line(depth, self.masked())
         else:
             self.line(
                 depth, f"s = {self.pick('A.sum()', 'A.max()', 'np.min(B)', 'B[1].sum()')} % 5"
@@ -143,8 +180,10 @@ class Writer:
 
     def block(self, depth: int) -> None:
         for _ in range(self.pick(1, 1, 2)):
-            kind = self.random.randrange(6)
-            if kind < 2 and len(self.iterators) < 2 and self.statements < 8:
+            kind = self.random.randrange(7)
+            if kind == 6 and len(self.iterators) < 2 and self.statements < 8:
+                self.while_loop(depth)
+            elif kind < 2 and len(self.iterators) < 2 and self.statements < 8:
                 self.loop(depth)
             elif kind == 2 and depth < 4:
                 self.line(depth, f"if {self.condition()}:")
@@ -156,7 +195,7 @@ class Writer:
                 self.simple(depth)
 
     def text(self) -> str:
-        self.line(0, "def f(A, B, n, s):")
+        self.line(0, "def f(A, B, D, n, s):")
         self.simple(1)
         self.loop(1)
         self.block(1)
@@ -169,7 +208,7 @@ def made(seed: int) -> Any:
     text = Writer(seed).text()
     file = f"<random function {seed}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    names: dict[str, Any] = {"np": np, "tw": tw}
+    names: dict[str, Any] = {"np": np, "tw": tw, "mixed": mixed}
     exec(compile(text, file, "exec"), names)
     return names["f"]
 
@@ -180,4 +219,4 @@ def arguments(seed: int) -> tuple[Any, ...]:
     dtype = [np.float64, np.int64][seed % 2]
     A = r.integers(-3, 4, SIZE).astype(dtype)
     B = r.integers(-3, 4, (SIZE, SIZE)).astype(dtype)
-    return A, B, SIZE, float(seed % 3)
+    return A, B, r.integers(0, SIZE, SIZE), SIZE, float(seed % 3)

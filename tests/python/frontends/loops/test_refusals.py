@@ -121,9 +121,9 @@ def test_subscripts_below_0_count_from_the_end() -> None:
     function(A, 4)
     function(A, 1)
     assert list(A) == [14, 7, 10, 14]
-    with pytest.raises(tw.SubscriptError, match="outside of the array for .*n = 5"):
+    with pytest.raises(tw.SubscriptError, match=r"outside of the array for .*n = 5"):
         function(A, 5)
-    with pytest.raises(tw.SubscriptError, match="outside of the array for .*n = 9"):
+    with pytest.raises(tw.SubscriptError, match=r"outside of the array for .*n = 9"):
         tw.jit(made("for i in range(n):\n    A[i - 5] = 1"))(A, 9)
 
 

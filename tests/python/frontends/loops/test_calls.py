@@ -1,0 +1,177 @@
+"""Calls of loop functions: threads, pickles, constants that change, loops that data end, masks."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tilewright as tw
+from tilewright.frontends.loops.recent import key_of_call
+
+
+@tw.jit
+def increased(A, n, by):
+    for i in range(n):
+        A[i] += by
+
+
+def plain(A):
+    A[0] = 7
+
+
+@tw.jit
+def counted(A, limit):
+    n = 0
+    x = A[0]
+    while x > limit:
+        x = 0.5 * x
+        n += 1
+    A[0] = x
+    return n
+
+
+@tw.jit
+def searched(a, xs, out):
+    for i in tw.prange(len(xs)):
+        low, high = 0, len(a)
+        while low < high:
+            middle = (low + high) // 2
+            if a[middle] < xs[i]:
+                low = middle + 1
+            else:
+                high = middle
+        out[i] = low
+
+
+@tw.jit
+def rows(start, x, out):
+    for i in tw.prange(len(out)):
+        s = 0.0
+        for p in range(start[i], start[i + 1]):
+            s += x[p]
+        out[i] = s
+
+
+@tw.jit
+def reshaped(A):
+    B = A.reshape(-1)
+    for i in range(B.shape[0]):
+        B[i] += i
+
+
+def test_threads_that_call_at_once_share_a_kernel() -> None:
+    wrong: list[BaseException] = []
+    function = tw.jit(increased.py_func)
+
+    def run() -> None:
+        try:
+            A = np.zeros(20)
+            for _ in range(10):
+                function(A, 20, 1.0)
+            assert (A == 10).all()
+        except BaseException as error:
+            wrong.append(error)
+
+    threads = [threading.Thread(target=run) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong and len(function.signatures) == 1
+
+
+def test_pickles() -> None:
+    assert pickle.loads(pickle.dumps(increased)) is increased
+    again = pickle.loads(pickle.dumps(tw.jit(plain)))
+    A = np.zeros(2)
+    again(A)
+    assert list(A) == [7, 0]
+
+
+def test_constants_are_those_of_the_call() -> None:
+    factor = 2.0
+
+    @tw.jit
+    def scaled(A):
+        for i in range(len(A)):
+            A[i] *= factor
+
+    A = np.ones(3)
+    scaled(A)
+    scaled(A)
+    factor = 5.0
+    scaled(A)
+    assert list(A) == [20, 20, 20]
+
+
+def test_calls_alike_differ_in_their_numbers() -> None:
+    A = np.zeros(4)
+    for by in (1.0, 2.5, 1.0):
+        increased(A, 3, by)
+        increased(A, 2, by)
+    assert list(A) == [9, 9, 4.5, 0]
+
+
+def test_the_key_of_a_call_does_not_say_what_shares_memory() -> None:
+    A, B = np.zeros(4), np.zeros(4)
+    assert key_of_call((A, B, 1, 2.0)) is not None
+    assert key_of_call((A, A)) is None and key_of_call((A[1:], A)) is None
+    assert key_of_call((A, np.float32(1))) is None and key_of_call((np.array(1.0),)) is None
+
+
+def test_attributes_that_nothing_has() -> None:
+    assert not hasattr(increased, "nothing_of_the_kind")
+    with pytest.raises(tw.DeclarationError, match="has no loops yet"):
+        _ = tw.jit(plain).loops
+    with pytest.raises(tw.DeclarationTypeError, match=r"fast_math= of tw\.jit"):
+        tw.jit(fast_math=1)  # type: ignore[call-overload]
+
+
+def test_the_evaluator_makes_as_many_iterations_as_there_are() -> None:
+    kernel = counted.inspect(np.array([100.0]), 1.0)
+    given = {"A": np.array([100.0]), "limit": np.asarray(1.0), "result": np.zeros((), np.int64)}
+    found = kernel.evaluate(**{name: given.get(name, 1) for name in kernel.arguments})
+    assert found["A"] == [100 / 2**7] and found["result"] == 7
+    A = np.array([100.0])
+    assert counted(A, 1.0) == 7 and A[0] == 100 / 2**7
+    assert counted(A, 1.0) == 0
+
+
+def test_while_loops_in_a_parallel_loop() -> None:
+    r = np.random.default_rng(0)
+    a, xs = np.sort(r.random(50)), r.random(30)
+    out = np.zeros(30, np.int64)
+    searched(a, xs, out)
+    assert (out == np.searchsorted(a, xs)).all()
+    assert "parallel" in str(searched.loops)
+
+
+def test_rows_of_data() -> None:
+    start = np.array([0, 2, 2, 5])
+    x, out = np.arange(5.0), np.zeros(3)
+    rows(start, x, out)
+    assert list(out) == [1, 0, 9]
+
+
+def test_other_shapes_need_memory_without_gaps() -> None:
+    A = np.zeros((2, 3))
+    reshaped(A)
+    assert A.tolist() == [[0, 1, 2], [3, 4, 5]]
+    with pytest.raises(tw.ArgumentError, match="without gaps"):
+        reshaped(np.zeros((2, 6))[:, ::2])
+
+
+@pytest.mark.parametrize("limit", [0, 3, 10**6])
+def test_a_loop_is_left_where_break_says_so(limit: Any) -> None:
+    def first(A, limit):
+        for i in range(len(A)):
+            if A[i] > limit:
+                return i
+        return -1
+
+    A = np.arange(10)
+    assert tw.jit(first)(A, limit) == first(A, limit)

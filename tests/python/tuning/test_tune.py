@@ -395,3 +395,17 @@ def test_arrays_on_a_device() -> None:
     result = f(a, b)
     assert isinstance(result, tw.DeviceArray)
     np.testing.assert_allclose(result.numpy(), random(8, 7) @ random(7, 9))
+
+
+def test_structured_arrays() -> None:
+    p = tw.input("p", [N], np.dtype([("x", np.float32), ("id", np.int64)]))
+    moved = tw.computation("moved", {i: N}, p.x[i] + 1)
+    kept = tw.computation("kept", {i: N}, p.id[i] * 2)
+    f = tw.function("structured", outputs=[tw.struct("q", x=moved, id=kept)])
+    given = np.zeros(40, [("x", np.float32), ("id", np.int64)])
+    given["x"], given["id"] = np.arange(40), np.arange(40)[::-1]
+    before = given.copy()
+    found = f.tune(given, budget="300ms")
+    assert tw.tuned(f, given) == f.schedule == found
+    np.testing.assert_array_equal(given, before)
+    np.testing.assert_array_equal(f(given)["x"], np.arange(40) + 1)

@@ -28,7 +28,7 @@ COMPILERS = {"gcc": "gcc", "clang": "clang-19", "Polly": "clang-19"}
 #: Polly tiles; its threads need an OpenMP library, so it has one thread like the others.
 _MORE_FLAGS = {"Polly": ["-mllvm", "-polly"]}
 #: Polly does not end for some programs.
-_COMPILE_SECONDS = 120
+_COMPILE_SECONDS = 20
 _FLAGS = ["-O3", "-march=native", "-ffast-math", "-shared", "-fPIC", "-lm"]
 
 #: Parameters (arrays with their extents, results last) and loops, by kernel. Sizes are n, m, k, l, o, T.

@@ -409,3 +409,20 @@ def test_structured_arrays() -> None:
     assert tw.tuned(f, given) == f.schedule == found
     np.testing.assert_array_equal(given, before)
     np.testing.assert_array_equal(f(given)["x"], np.arange(40) + 1)
+
+
+def test_results_are_made_by_tune() -> None:
+    for trials in (3, [1], "ab"):
+        with pytest.raises(tw.DeclarationTypeError):
+            tw.TunedSchedule([], trials=trials)  # type: ignore[arg-type]
+    with pytest.raises(tw.DeclarationTypeError):
+        tw.TunedSchedule([], interrupted="no")  # type: ignore[arg-type]
+    with pytest.raises(tw.ArgumentTypeError):
+        tw.Trial("origin", "schedule", 1.0, 1, "timed")  # type: ignore[arg-type]
+    for function in (3, None, tw.Schedule()):
+        with pytest.raises(tw.ArgumentTypeError, match="takes a function first"):
+            tw.tuned(function)  # type: ignore[arg-type]
+    nothing = tw.TunedSchedule()
+    assert np.isnan(nothing.seconds)
+    assert np.isnan(nothing.speedup)
+    assert len(nothing.table().splitlines()) == 1

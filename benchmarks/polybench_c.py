@@ -10,6 +10,7 @@ import ctypes
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -28,7 +29,7 @@ COMPILERS = {"gcc": "gcc", "clang": "clang-19", "Polly": "clang-19"}
 #: Polly tiles; its threads need an OpenMP library, so it has one thread like the others.
 _MORE_FLAGS = {"Polly": ["-mllvm", "-polly"]}
 #: Polly does not end for some programs.
-_COMPILE_SECONDS = 120
+_COMPILE_SECONDS = 20
 _FLAGS = ["-O3", "-march=native", "-ffast-math", "-shared", "-fPIC", "-lm"]
 
 #: Parameters (arrays with their extents, results last) and loops, by kernel. Sizes are n, m, k, l, o, T.
@@ -242,14 +243,19 @@ def compiled(
         source, target = os.path.join(folder, "kernel.c"), os.path.join(folder, "kernel.so")
         pathlib.Path(source).write_text(_source(name))
         command = [program, source, "-o", target, *_FLAGS, *_MORE_FLAGS.get(compiler, [])]
+        # In a session of its own, so that the compiler's own children end with it.
+        done = subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+            start_new_session=True,
+        )  # fmt: skip
         try:
-            done = subprocess.run(
-                command, capture_output=True, text=True, check=False, timeout=_COMPILE_SECONDS
-            )
+            _, said = done.communicate(timeout=_COMPILE_SECONDS)
         except subprocess.TimeoutExpired:
+            os.killpg(done.pid, signal.SIGKILL)
+            done.communicate()
             return Missing(f"{compiler} does not end within {_COMPILE_SECONDS} s")
         if done.returncode != 0:
-            return Missing(f"{compiler} failed: {done.stderr.strip()[:200]}")
+            return Missing(f"{compiler} failed: {said.strip()[:200]}")
         function = ctypes.CDLL(target).run
     function.restype = None
     arrays = [np.ascontiguousarray(array, np.float64) for array in inputs] + list(results)

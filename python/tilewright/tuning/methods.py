@@ -92,9 +92,18 @@ def _plain_call(function: Any, given: dict[str, Any]) -> Any:
 
 
 def _named(function: Any, arrays: tuple[Any, ...], keywords: Mapping[str, Any]) -> dict[str, Any]:
-    given: dict[str, Any] = function._named_inputs(arrays, keywords)
-    given.pop("out", None)
-    return given
+    """The arguments of a call by name, structured arrays as they are, without out=."""
+    names = function._argument_names()
+    if len(arrays) > len(names):
+        raise ArgumentTypeError(
+            f"{function.name}() takes {len(names)} arrays ({', '.join(names)}), "
+            f"{len(arrays)} were given"
+        )
+    given = dict(zip(names, arrays, strict=False))
+    for name in given:
+        if name in keywords:
+            raise ArgumentTypeError(f"{function.name}() got several values for the argument {name}")
+    return {**given, **{name: value for name, value in keywords.items() if name != "out"}}
 
 
 def tune_function(
@@ -122,7 +131,8 @@ def tune_function(
     if progress is not None:
         progress = a_boolean(progress, "progress")
     function._require_no_transaction()
-    overwritten = written.union(name for name, _ in function._overwritten)
+    records = {name: record for name, record, _ in function._fields if record}
+    overwritten = written.union(records.get(name, name) for name, _ in function._overwritten)
     bench = Bench(call, given, overwritten)
     bench.expect(_reference(function))
     place = machine_key(function, given.get("threads"))

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from ..base.checks import made_by
+from ..base.checks import DECLARATION, a_list, an_integer, made_by
 from ..base.display import Text
 from ..base.drawing import Drawing, new_figure
 from ..base.results import Result
@@ -58,7 +58,7 @@ class TunedSchedule(Schedule):
         interrupted: bool = False,
     ) -> None:
         super().__init__(commands, comments)
-        self._trials = tuple(trials)
+        self._trials = tuple(a_list(trials, "the trials of a search", DECLARATION, "trials"))
         for trial in self._trials:
             made_by("Function.tune", trial, Trial, "tw.TunedSchedule")
         made_by("Function.tune", interrupted, bool, "tw.TunedSchedule")
@@ -97,8 +97,6 @@ class TunedSchedule(Schedule):
         Args:
             rows: the most lines of candidates.
         """
-        from ..base.checks import an_integer
-
         most = an_integer(rows, "the rows of a table of trials", minimum=1)
         ordered = sorted(self._timed(), key=lambda trial: trial.seconds)
         lines = [f"{'time':>10}  {'of best':>7}  {'calls':>5}  candidate"]

@@ -395,3 +395,34 @@ def test_arrays_on_a_device() -> None:
     result = f(a, b)
     assert isinstance(result, tw.DeviceArray)
     np.testing.assert_allclose(result.numpy(), random(8, 7) @ random(7, 9))
+
+
+def test_structured_arrays() -> None:
+    p = tw.input("p", [N], np.dtype([("x", np.float32), ("id", np.int64)]))
+    moved = tw.computation("moved", {i: N}, p.x[i] + 1)
+    kept = tw.computation("kept", {i: N}, p.id[i] * 2)
+    f = tw.function("structured", outputs=[tw.struct("q", x=moved, id=kept)])
+    given = np.zeros(40, [("x", np.float32), ("id", np.int64)])
+    given["x"], given["id"] = np.arange(40), np.arange(40)[::-1]
+    before = given.copy()
+    found = f.tune(given, budget="300ms")
+    assert tw.tuned(f, given) == f.schedule == found
+    np.testing.assert_array_equal(given, before)
+    np.testing.assert_array_equal(f(given)["x"], np.arange(40) + 1)
+
+
+def test_results_are_made_by_tune() -> None:
+    for trials in (3, [1], "ab"):
+        with pytest.raises(tw.DeclarationTypeError):
+            tw.TunedSchedule([], trials=trials)  # type: ignore[arg-type]
+    with pytest.raises(tw.DeclarationTypeError):
+        tw.TunedSchedule([], interrupted="no")  # type: ignore[arg-type]
+    with pytest.raises(tw.ArgumentTypeError):
+        tw.Trial("origin", "schedule", 1.0, 1, "timed")  # type: ignore[arg-type]
+    for function in (3, None, tw.Schedule()):
+        with pytest.raises(tw.ArgumentTypeError, match="takes a function first"):
+            tw.tuned(function)  # type: ignore[arg-type]
+    nothing = tw.TunedSchedule()
+    assert np.isnan(nothing.seconds)
+    assert np.isnan(nothing.speedup)
+    assert len(nothing.table().splitlines()) == 1

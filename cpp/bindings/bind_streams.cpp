@@ -10,6 +10,7 @@
 #include "bindings/bind_sets.h"
 #include "polyhedral/isl_lock.h"
 
+#include <isl/set.h>
 #include <pybind11/stl.h>
 
 #include <algorithm>
@@ -42,13 +43,23 @@ reads_of(const ComputationPtr &reader) {
 }
 
 /// The parts of a computation's expressions, each with its instances: (the name of an iterator that
-/// is a value there or "", { reader[i, reduced iterators] }). Iterators in affine subscripts and in
-/// affine conditions are no values: they say which elements are read and which instances there are.
+/// is a value there or "", { reader[i, reduced iterators] }); and where affine conditions hold,
+/// since a part may stand in both branches. Iterators in affine subscripts and in affine conditions
+/// are no values: they say which elements are read and which instances there are.
 std::vector<std::pair<std::string, std::shared_ptr<IntegerSet>>>
 computed_parts_of(const ComputationPtr &reader) {
   const IslLock lock;
   const OperationLimit limit(declaration_operation_limit);
-  std::vector<std::pair<std::string, std::shared_ptr<IntegerSet>>> parts;
+  std::vector<std::pair<std::string, isl::set>> parts;
+  const auto add = [&](const std::string &iterator, const isl::set &instances) {
+    const bool is_known = std::any_of(parts.begin(), parts.end(), [&](const auto &part) {
+      return part.first == iterator &&
+             isl::manage(isl_set_plain_is_equal(part.second.get(), instances.get())).is_true();
+    });
+    if (!is_known) {
+      parts.emplace_back(iterator, instances);
+    }
+  };
   for (const Piece &piece : reader->pieces) {
     require_stack(piece.value);
     InstanceWalk walk;
@@ -58,18 +69,24 @@ computed_parts_of(const ComputationPtr &reader) {
     walk.where = piece.where;
     walk.visit = [&](const InstanceNode &at) {
       const Expr &node = *at.node;
-      if (node.operands.empty() || node.kind == ExprKind::Access) {
-        parts.emplace_back(node.kind == ExprKind::Iterator ? node.name : "",
-                           held(IntegerSet(isl::union_set(at.domain))));
+      const IterationSpace space{reader->name, at.iterators};
+      add(node.kind == ExprKind::Iterator ? node.name : "", at.domain);
+      if (node.kind == ExprKind::Select && at.is_affine) {
+        if (const auto holds = to_set(node.operands[0], space)) {
+          add("", at.domain.intersect(*holds));
+        }
       }
       return node.kind != ExprKind::Access ||
-             !std::all_of(node.operands.begin(), node.operands.end(), [&](const ExprPtr &each) {
-               return to_affine(each, {reader->name, at.iterators}).has_value();
-             });
+             !std::all_of(node.operands.begin(), node.operands.end(),
+                          [&](const ExprPtr &each) { return to_affine(each, space).has_value(); });
     };
     walk({piece.value}, piece.domain, reader->iterators);
   }
-  return parts;
+  std::vector<std::pair<std::string, std::shared_ptr<IntegerSet>>> found;
+  for (const auto &[iterator, instances] : parts) {
+    found.emplace_back(iterator, held(IntegerSet(isl::union_set(instances))));
+  }
+  return found;
 }
 
 /// The expression with reads of some computations as reads of others.

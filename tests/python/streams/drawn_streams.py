@@ -16,6 +16,7 @@ import math
 import pickle
 import random
 import re
+import time
 import traceback
 from collections import Counter
 from collections.abc import Callable
@@ -326,9 +327,13 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--cases", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--minutes", type=float, default=math.inf, help="stop then")
     asked = parser.parse_args()
     kinds: Counter[str] = Counter()
+    end = time.monotonic() + 60 * asked.minutes
     for seed in range(asked.seed, asked.seed + asked.cases):
+        if time.monotonic() > end:
+            break
         try:
             kinds[check(seed, in_place=seed % 3 == 0)] += 1
         except Exception:

@@ -378,6 +378,22 @@ def test_late_streams() -> None:
         plain.stream(start=0.5)
 
 
+def test_conditions_on_the_time_whose_branches_share_parts() -> None:
+    """What is chosen says when the program repeats, even where both choices are needed anyway."""
+    x = tw.stream("x", tw.float64)
+    a, b = x[n], 3 * x[n]
+    y = tw.computation(
+        "y", {n: tw.forever}, tw.select(n % 3 == 1, a, b) + tw.select(n >= 40, a + b, a - b)
+    )
+    s = tw.stream_function("chosen", outputs=[y]).stream()
+    data = np.random.default_rng(13).uniform(-1, 1, 60)
+    time = np.arange(60)
+    expected = np.where(time % 3 == 1, data, 3 * data)
+    expected += np.where(time >= 40, data + 3 * data, data - 3 * data)
+    found = [s.push(data[k : k + 1]) for k in range(60)]
+    np.testing.assert_array_equal(np.concatenate(found), expected)
+
+
 # ---- what is refused, with an example ----
 
 

@@ -97,7 +97,7 @@ class Program:
         Raises:
             KeyError: there is none of this name.
         """
-        if name not in self.systems:
+        if not isinstance(name, str) or name not in self.systems:
             known = ", ".join(self.systems)
             raise KeyError(f"there is no system {name!r}; there are {known}")
         return self.systems[name]
